@@ -95,7 +95,7 @@ func TestRunIsForTheShape(t *testing.T) {
 				return Answer{By: "ann"}, nil
 			}
 			v, err := q.View(MaxTerminal)
-			if want := "This run: calls of crm__send with body, cc[], cc[].name, to"; err != nil || v.Lines[len(v.Lines)-1] != want {
+			if want := "This run: calls of crm__send with any values of body, cc[], cc[].name, to"; err != nil || v.Lines[len(v.Lines)-1] != want {
 				t.Errorf("the last line is %q, %v; want %q", v.Lines[len(v.Lines)-1], err, want)
 			}
 			return Answer{Scope: Run, By: "ann"}, nil

@@ -84,7 +84,7 @@ func (q *Question) alike() string {
 	if len(names) == 0 {
 		return "calls of " + visible(q.Tool) + " without arguments"
 	}
-	return "calls of " + visible(q.Tool) + " with " + visible(strings.Join(names, ", "))
+	return "calls of " + visible(q.Tool) + " with any values of " + visible(strings.Join(names, ", "))
 }
 
 // shape returns the names of arguments, sorted: those of objects in them as OUTER.INNER, of the elements of lists as LIST[].

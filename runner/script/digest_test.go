@@ -40,8 +40,8 @@ func TestDigest(t *testing.T) {
 			return got
 		}
 		seen := map[string]string{digest(c.main): "nothing"}
-		if digest(c.main) != digest(c.main) || len(digest(c.main)) != 64 {
-			t.Errorf("%s: the digest is %q, and then %q", c.name, digest(c.main), digest(c.main))
+		if first, again := digest(c.main), digest(c.main); first != again || len(first) != 64 {
+			t.Errorf("%s: the digest is %q, and then %q", c.name, first, again)
 		}
 		write("other"+filepath.Ext(c.first), "2")
 		if _, same := seen[digest(c.main)]; !same {

@@ -534,6 +534,8 @@ func (a *analysis) importCall(n *syntax.Node, p string, s *scope) bool {
 	switch m := a.modulePath(text); {
 	case ok && !partial && strings.HasPrefix(text, "data:"):
 		a.add(n, "dynamic-code", "imports a data: URL as code", "")
+	case ok && !partial && a.python && strings.HasPrefix(m, "skills."):
+		a.add(n, "skill", "imports a skill by a call", "") // only the files of import statements are read
 	case ok && !partial:
 		a.imported(&syntax.Node{Kind: syntax.Import, Line: n.Line, Column: n.Column, Text: text})
 	case ok && strings.HasPrefix(m, "servers.") && !strings.Contains(text, ".."):

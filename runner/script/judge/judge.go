@@ -44,11 +44,11 @@ var rules = []Rule{
 	{"own-file-delete", risk.Medium, "deleting files and folders that the script made, or in /tmp", false},
 	{"tool-write", risk.Medium, "a tool that may change data", false},
 	{"tool-unknown", risk.Medium, "a tool whose name is computed", false},
-	{"skill", risk.Medium, "a skill or project file whose name is computed, so it was not read", false},
 	{"import", risk.Medium, "a module that the check does not know, or that is not on the list of allowed modules", false},
 	{"encoded-data", risk.Medium, "a long literal that is not readable text", false},
 	{"complexity", risk.Medium, "a function, or a file outside of its functions, with too many branches, or with branches nested too deeply", false},
 	{"unreadable", risk.High, "a file that cannot be parsed", true},
+	{"skill", risk.High, "a skill or project file that is not imported by its name, so it was not read", false},
 	{"unjudged", risk.Medium, "no Python was available to read the script", true},
 }
 

@@ -44,7 +44,7 @@ func TestApprover(t *testing.T) {
 			if err != nil || got.Scope != want || got.By != "terminal" {
 				t.Errorf("%q: %+v, %v; want %q", typed, got, err, want)
 			}
-			for _, text := range []string{"crm__delete needs your approval\n", "  Call: crm__delete on server crm\n", "  Line 2 makes the call:\n       1  one\n  >    2  two\n", "\n    |  ", "  This run: calls of crm__delete with id, note\n", "[N]o, [o]nce, [r]un, [s]top: "} {
+			for _, text := range []string{"crm__delete needs your approval\n", "  Call: crm__delete on server crm\n", "  Line 2 makes the call:\n       1  one\n  >    2  two\n", "\n    |  ", "  This run: calls of crm__delete with any values of id, note\n", "[N]o, [o]nce, [r]un, [s]top: "} {
 				if !strings.Contains(out.String(), text) {
 					t.Errorf("%q is not shown:\n%s", text, out)
 				}

@@ -41,9 +41,12 @@ func isList(name []string, text string) bool {
 
 // Emails returns the mail addresses in a value, in lower case, each once. In a text or a list of texts, every part must be an address:
 // alone or after a name (Ann <ann@example.com>), with commas, semicolons or spaces between them. It returns an error for any other
-// part, which a server may know as a group. In an object, this holds for properties with names such as to and email; in other
-// texts it finds what has an @.
+// part, which a server may know as a group, and for a number or an object without an address in the list. In an object, this holds
+// for properties with names such as to and email; in other texts it finds what has an @.
 func Emails(value any) ([]string, error) {
+	if list, ok := value.([]any); ok {
+		return emailsOfAll(list)
+	}
 	var out []string
 	var failed error
 	each(value, nil, func(name []string, text string, isName bool) {
@@ -64,6 +67,34 @@ func Emails(value any) ([]string, error) {
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
+}
+
+// emailsOfAll returns the addresses of recipients, each of which must have one.
+func emailsOfAll(list []any) ([]string, error) {
+	var out []string
+	for _, item := range list {
+		more, err := Emails(item)
+		if err != nil {
+			return nil, err
+		}
+		if len(more) == 0 && !isEmpty(item) {
+			return nil, fmt.Errorf("the recipient %.100q: it has no mail address", fmt.Sprint(item))
+		}
+		out = append(out, more...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// isEmpty reports whether a value is nothing, an empty object, a text without a recipient, or a list, whose elements were looked at.
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case nil, string, []any:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	}
+	return false
 }
 
 // Domain returns the part of one mail address after the @, in lower case and ASCII.

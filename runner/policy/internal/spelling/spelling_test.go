@@ -259,6 +259,7 @@ func TestEmails(t *testing.T) {
 		{"", "[]"},
 		{nil, "[]"},
 		{[]any{}, "[]"},
+		{[]any{"", nil, []any{}, map[string]any{}}, "[]"},
 		{[]any{"ann@example.com", "Bob <bob@example.com>"}, "[ann@example.com bob@example.com]"},
 		// A second recipient.
 		{"ann@example.com,eve@evil.com", "[ann@example.com eve@evil.com]"},
@@ -284,6 +285,9 @@ func TestEmails(t *testing.T) {
 		{"everyone, ann@example.com", "error"},
 		{[]any{"everyone", "ann@example.com"}, "error"},
 		{map[string]any{"to": "everyone"}, "error"},
+		{[]any{map[string]any{"group": "everyone"}}, "error"},
+		{[]any{"ann@example.com", []any{map[string]any{"id": "u123"}}}, "error"},
+		{[]any{int64(123)}, "error"},
 		{map[string]any{"to": []any{map[string]any{"emailAddress": map[string]any{"address": "everyone, ann@example.com"}}}}, "error"},
 		{map[string]any{"attendees": []any{map[string]any{"email": "everyone"}}}, "error"},
 		{"ann@example.com@evil.com", "error"},
