@@ -41,7 +41,7 @@ func (r *Runner) consent(ctx context.Context, s *Script, report *judge.Report) e
 		Tokens: s.Calls.Tokens,
 		Start: &approve.Start{
 			Why: s.RiskReason, Files: found(report, slices.Concat(i.Writes, i.Deletes), "file-write", "file-delete"),
-			Hosts: found(report, i.Hosts, "network"), Commands: found(report, i.Commands, "process"), Reversible: i.Reversible,
+			Hosts: found(report, i.Hosts, "network"), Commands: found(report, i.Commands, "process"), Tools: found(report, i.Tools, "tool-unknown"), Reversible: i.Reversible,
 		},
 	})
 	s.Start.By = answer.By

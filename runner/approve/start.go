@@ -15,6 +15,8 @@ type Start struct {
 	Files    []string `json:"files"`
 	Hosts    []string `json:"hosts"`
 	Commands []string `json:"commands"`
+	// Tools are the ids of those that it calls, also of those that only read.
+	Tools []string `json:"tools"`
 	// Reversible is yes, no or unknown: whether what the script changes can be restored.
 	Reversible string `json:"reversible"`
 }
@@ -35,6 +37,7 @@ func (s *Start) lines(q *Question) []string {
 	lines := []string{
 		"Action: run the script " + visible(q.Script),
 		fmt.Sprintf("Affects: %s, %s, %s", q.affected(s.Files, "file"), q.affected(s.Hosts, "host"), q.affected(s.Commands, "command")),
+		"Calls: " + q.affected(s.Tools, "tool"),
 		"Reversible: " + reversible,
 	}
 	text := []rune(q.Code)

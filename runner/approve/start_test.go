@@ -12,7 +12,7 @@ import (
 func starting(code string) *Question {
 	return &Question{
 		Script: "wipe.py", Code: code, Risk: risk.Critical, Rule: `rule "critical scripts ask"`, Reason: "why",
-		Start: &Start{Why: "it calls os.system", Files: []string{"a.txt", "b\x1b[2J"}, Hosts: []string{"x.example"}, Commands: nil, Reversible: "no"},
+		Start: &Start{Why: "it calls os.system", Files: []string{"a.txt", "b\x1b[2J"}, Hosts: []string{"x.example"}, Commands: nil, Tools: []string{"crm__send"}, Reversible: "no"},
 	}
 }
 
@@ -26,7 +26,7 @@ func TestStart(t *testing.T) {
 	text := q.Title() + "\n" + strings.Join(v.Lines, "\n")
 	for _, want := range []string{
 		"The script wipe.py needs your approval to start\nAction: run the script wipe.py\n",
-		"\nAffects: 2 files (a.txt, b\\x1b[2J), 1 host (x.example), 0 commands\nReversible: no\nCode, its first 200 characters of 335:\n  import os\n  mail = 'ann@example.com'\n  é",
+		"\nAffects: 2 files (a.txt, b\\x1b[2J), 1 host (x.example), 0 commands\nCalls: 1 tool (crm__send)\nReversible: no\nCode, its first 200 characters of 335:\n  import os\n  mail = 'ann@example.com'\n  é",
 		"\nRisk: critical\nFound: it calls os.system\nAsked by: rule \"critical scripts ask\": why",
 	} {
 		if !strings.Contains(text, want) {
@@ -37,8 +37,8 @@ func TestStart(t *testing.T) {
 		t.Errorf("%d characters of the last line, scopes %q", n, v.Scopes)
 	}
 	for reversible, want := range map[string]string{"yes": "Reversible: yes", "unknown": "Reversible: no (not known)", "": "Reversible: no (not known)"} {
-		if q.Start.Reversible = reversible; q.lines()[2] != want {
-			t.Errorf("%q: %q", reversible, q.lines()[2])
+		if q.Start.Reversible = reversible; q.lines()[3] != want {
+			t.Errorf("%q: %q", reversible, q.lines()[3])
 		}
 	}
 	form := Elicit(func(_ context.Context, asked *upstream.Question) (*upstream.Reply, error) {

@@ -88,6 +88,10 @@ func (o *checkCommand) run(ctx context.Context) error {
 	}
 	defer p.Close()
 	s.Restricted, s.MaxBranches = o.Base.Restricted, o.Base.MaxBranches
+	// A run has the skills that come with the program, too, and judges them.
+	if err := o.showSkillsOf(ctx, p, &s, func(string) {}); err != nil {
+		return err
+	}
 	out, err := o.look(ctx, p, &s)
 	if err != nil {
 		return err
