@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -41,8 +43,46 @@ const parseTimeout = 20 * time.Second
 
 // Judge says what a script may do, without running any of it. A TypeScript script is read on this machine, a Python script by a
 // Python in the first usable sandbox. Without one, the script is not judged, which counts as medium risk. Errors in
-// a TypeScript script are a *script.Error; those in a Python script are in the report.
+// a TypeScript script are a *script.Error; those in a Python script are in the report. A script that runs a skill which it does not
+// import by its name is as risky as the most risky skill, if that is critical.
 func (r *Runner) Judge(ctx context.Context, s *Script, sandboxes []sandbox.Backend, opt judge.Options) (*judge.Report, error) {
+	report, err := r.judgeFiles(ctx, s, sandboxes, opt)
+	if err != nil || r.opt.Skills == "" || !report.Has("skill") {
+		return report, err
+	}
+	all := *s
+	if all.Code = importAll(r.opt.Skills, s.Language); all.Code == "" {
+		return report, nil
+	}
+	all.Name, all.Dir, opt.Quick = "skills"+path.Ext(s.Name), "", false
+	skills, err := r.judgeFiles(ctx, &all, sandboxes, opt)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err == nil {
+		report.Add(slices.DeleteFunc(skills.Findings, func(f judge.Finding) bool { return f.Risk < risk.Critical }))
+	}
+	return report, nil // skills that cannot be read leave the finding that the script runs one
+}
+
+// importAll returns a script that imports every skill in a folder.
+func importAll(dir string, language sandbox.Language) string {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	var code strings.Builder
+	for _, entry := range list {
+		if language == sandbox.LangPython {
+			fmt.Fprintf(&code, "import skills.%s\n", ident.Snake(entry.Name()))
+		} else {
+			fmt.Fprintf(&code, "import %q;\n", "./skills/"+entry.Name())
+		}
+	}
+	return code.String()
+}
+
+func (r *Runner) judgeFiles(ctx context.Context, s *Script, sandboxes []sandbox.Backend, opt judge.Options) (*judge.Report, error) {
 	opt.Tools = r.tool
 	opt.MaxBranches = s.MaxBranches
 	opt.Python = s.Language == sandbox.LangPython

@@ -144,6 +144,17 @@ func (f *Facts) Judge(opt *Options) *Report {
 	return r
 }
 
+// Has reports whether a rule has found something.
+func (r *Report) Has(rule string) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Rule == rule })
+}
+
+// Add adds findings in files that the script may run too.
+func (r *Report) Add(more []Finding) {
+	r.Findings = append(r.Findings, more...)
+	r.finish()
+}
+
 // topModule returns the first part of a module's name with dots.
 func topModule(name string) string {
 	top, _, _ := strings.Cut(name, ".")
