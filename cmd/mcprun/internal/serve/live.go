@@ -73,9 +73,9 @@ func (l *live) enter(ctx context.Context) (b *state, leave func(), err error) {
 	return l.now, l.now.users.Done, nil
 }
 
-// end closes a state that is no longer the present one when its last call has ended. If servers are started anew, it waits a moment
+// end closes a state that is no longer the present one when its last call has ended. If servers are restarted, it waits a moment
 // for the end of the old ones: a server may hold a lock that the new one needs.
-func (l *live) end(ctx context.Context, old *state, anew bool) {
+func (l *live) end(ctx context.Context, old *state, restarted bool) {
 	done := make(chan struct{})
 	l.ending.Go(func() {
 		defer close(done)
@@ -85,7 +85,7 @@ func (l *live) end(ctx context.Context, old *state, anew bool) {
 		}
 		l.at.DropUpstreams()
 	})
-	if !anew {
+	if !restarted {
 		return
 	}
 	select {
