@@ -76,7 +76,7 @@ func result[T any](value T, err error) ref.Val {
 	return types.DefaultTypeAdapter.NativeToValue(value)
 }
 
-// native returns the texts, lists and objects of a value. Everything else is nil, also an optional value that is missing.
+// native returns a value as one of Go. An optional value that is missing is nil.
 func native(value ref.Val) any {
 	switch v := value.(type) {
 	case types.String:
@@ -101,6 +101,8 @@ func native(value ref.Val) any {
 			out = append(out, native(it.Next()))
 		}
 		return out
+	case types.Null:
+		return nil
 	}
-	return nil
+	return value.Value()
 }

@@ -33,6 +33,9 @@ func TestFunctions(t *testing.T) {
 		{`deny: "*", when: "emails(args).exists(e, domain(e) != 'example.com')"`, `{"to":["a@example.com"],"cc":{"more":"b@evil.com"}}`, deny},
 		{`deny: "*", when: "!emails([args.to, ?args.?cc]).all(e, domain(e) == 'example.com')"`, `{"to":"a@example.com"}`, "allow"},
 		{`deny: "*", when: "!emails([args.to, ?args.?cc]).all(e, domain(e) == 'example.com')"`, `{"to":"a@example.com","cc":["b@evil.com"]}`, deny},
+		{`deny: "*", when: "!emails([args.to, ?args.?cc]).all(e, domain(e) == 'example.com')"`, `{"to":123}`, deny},
+		{`deny: "*", when: "!emails([args.to, ?args.?cc]).all(e, domain(e) == 'example.com')"`, `{"to":{"group":"everyone"}}`, deny},
+		{`deny: "*", when: "!emails([args.to, ?args.?cc]).all(e, domain(e) == 'example.com')"`, `{"to":"a@example.com","cc":null}`, "allow"},
 		{`deny: "*", when: "args.name.lowerAscii().split('/')[0].replace('_', '-') == 'a-b'"`, `{"name":"A_B/c"}`, deny},
 	} {
 		p := parse(t, "rules: [{name: n, "+c.rule+"}]", nil)
@@ -66,8 +69,9 @@ func TestFunctionsCostLittle(t *testing.T) {
 		p := parse(t, "rules: [{name: n, deny: '*', when: \""+when+"\"}]", nil)
 		start := time.Now()
 		d := p.Decide(t.Context(), of(&Run{}, "a__b", args, Hints{}))
-		got := decided(p, of(&Run{}, "a__b", args, Hints{}))
-		if took := time.Since(start); want == "cost" != strings.Contains(d.Reason, "cost") || got != "deny n" || took > 20*time.Second {
+		took := time.Since(start)
+		// What ends by its cost is bounded by a count. The others are one pass over the arguments.
+		if byCost := want == "cost"; byCost != strings.Contains(d.Reason, "cost") || d.Effect != Deny || d.Rule != "n" || !byCost && took > 20*time.Second {
 			t.Errorf("%s: %+v after %s, want %s", when, d, took, want)
 		}
 	}

@@ -113,7 +113,10 @@ func (s *suite) serve(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(skill, "SKILL.md"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(s.bin, "mcprun"), "serve", "--http", "127.0.0.1:0", "--no-token", "--sandbox", "embedded")
+	if err := os.WriteFile(filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers": {}}`), 0o600); err != nil { // it is a project
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(s.bin, "mcprun"), "serve", "--http", "127.0.0.1:0", "--no-token", "--sandbox", "embedded", "--trust-config")
 	cmd.Dir = dir
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

@@ -111,7 +111,7 @@ func TestTenThousandTools(t *testing.T) {
 		args []string
 	}{{"first", []string{"sync"}}, {"again", []string{"sync"}}, {"check", []string{"sync", "--check"}}, {"offline", []string{"sync", "--check", "--offline"}}} {
 		cmd := exec.CommandContext(t.Context(), program, run.args...)
-		cmd.Dir = dir
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "MCPGEN_TRUST=1")
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		start := time.Now()
