@@ -180,7 +180,7 @@ func TestServeInspector(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(context.Background(), commandTime)
 		defer cancel()
-		args = append([]string{launcher, "--cli", binary("mcprun"), "serve", "--sandbox", "embedded", "--tools", "all", "--protocol-era", era}, args...)
+		args = append([]string{launcher, "--cli", binary("mcprun"), "serve", "--trust-config", "--sandbox", "embedded", "--tools", "all", "--protocol-era", era}, args...)
 		cmd := exec.CommandContext(ctx, node, args...)
 		cmd.Dir, cmd.WaitDelay = p.dir, 20*time.Second
 		cmd.Env = append(p.command(ctx, "mcprun").Env, "MCP_CATALOG_PATH="+p.path("catalog-"+era+".json"))
