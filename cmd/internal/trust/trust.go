@@ -184,7 +184,7 @@ func (g Gate) open(cfg *config.Config) (*consent.Store, error) {
 	return consent.Open(dir), nil
 }
 
-// below reports whether path is dir or in it, links resolved as far as the path exists.
+// below reports whether path is dir or in it. Symbolic links are followed in the part of the path that exists.
 func below(path, dir string) bool {
 	rel, err := filepath.Rel(realPath(dir), realPath(path))
 	return err == nil && filepath.IsLocal(rel)

@@ -146,7 +146,7 @@ func variables(s config.Server, lookup config.Lookup) ([]Item, error) {
 	if s.OAuth != nil {
 		s.OAuth = &config.OAuth{ClientMetadataURL: s.OAuth.ClientMetadataURL, Resource: s.OAuth.Resource, TokenEndpoint: s.OAuth.TokenEndpoint}
 	}
-	own := map[string]string{} // of the environment, as far as it was asked
+	own := map[string]string{} // the variables that were looked up
 	environment := func(name string) (string, bool) {
 		if lookup == nil {
 			return "", false
