@@ -51,6 +51,7 @@ writes nothing and exits with 2.
 With --check or --diff nothing is written, and the exit code is 1 if something would be. Both report what each server
 changed: texts word by word, schemas path by path and by what they accept (added, removed, widened, narrowed, required),
 and hints, and what the policy decides about new tools. Breaking changes and withdrawn annotations are marked with "!".
+Rules of the policy that are likely wrong, such as one that names an argument which its tools lack, are warnings.
 
 --offline asks no server: it generates from the stored tool lists, and refuses a list that does not match the lock.
 --frozen accepts only what the lock pins: if a server has added, removed or changed a tool, or the configuration has
@@ -225,11 +226,14 @@ func (o *syncOptions) run(ctx context.Context, scripts []string) error {
 	return nil
 }
 
-// permitted returns what the policy says of the tools. A policy with a mistake is a warning: it does not keep the tree from being written.
+// permitted returns what the policy says of the tools. A mistake in the policy is a warning: it does not keep the tree from being written.
 func (o *syncOptions) permitted(opts gen.Options, report *gen.Report) permit.Outlooks {
-	list, err := permit.NewOutlooks(opts, report)
+	list, warnings, err := permit.NewOutlooks(opts, report)
 	if err != nil {
-		report.Warnings = append(report.Warnings, gen.Warning{Place: "policy", Message: err.Error()})
+		warnings = append(warnings, err.Error())
+	}
+	for _, text := range warnings {
+		report.Warnings = append(report.Warnings, gen.Warning{Place: "policy", Message: text, Code: "policy"})
 	}
 	return list
 }

@@ -19,24 +19,26 @@ type Outlooks map[toolName]policy.Outlook
 // toolName is a server's name in the configuration, and the tool's own name.
 type toolName struct{ server, tool string }
 
-// NewOutlooks returns the outlooks for runs of the project itself. It returns nil if there is no policy, or no catalog.
-func NewOutlooks(opts gen.Options, report *gen.Report) (Outlooks, error) {
+// NewOutlooks returns the outlooks for runs of the project itself, and what is likely wrong in the rules; see [policy.Policy.Misspelt].
+// It returns nil if there is no policy, or no catalog.
+func NewOutlooks(opts gen.Options, report *gen.Report) (list Outlooks, misspelt []string, err error) {
 	if report.Catalog == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	cfg, err := gen.LoadConfig(opts)
 	if err != nil || cfg.Settings.Policy.File == "" {
-		return nil, err
+		return nil, nil, err
 	}
 	p, err := policy.New(&cfg.Settings.Policy, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := Outlooks{}
-	for _, tool := range chain.New(chain.Options{Catalog: report.Catalog, Servers: chain.ServersOf(cfg)}).Tools() {
-		out[toolName{tool.Server, tool.Name}] = p.Show(&tool, "", risk.None)
+	list = Outlooks{}
+	tools := chain.New(chain.Options{Catalog: report.Catalog, Servers: chain.ServersOf(cfg)}).Tools()
+	for _, tool := range tools {
+		list[toolName{tool.Server, tool.Name}] = p.Show(&tool, "", risk.None)
 	}
-	return out, nil
+	return list, p.Misspelt(func() []policy.Tool { return tools }), nil
 }
 
 // Of returns the outlooks of the tools that a change adds, or gives another name.
