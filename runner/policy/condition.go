@@ -62,7 +62,8 @@ type condition struct {
 	text    string
 	ast     *cel.Ast
 	program cel.Program
-	paths   [][]string // of the arguments that it looks at
+	partial func() (cel.Program, error) // for what is known before a run
+	paths   [][]string                  // of the arguments that it looks at
 }
 
 // inPlainWords rewrites the parser's messages.
@@ -91,6 +92,9 @@ func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 		return nil, wrong(1, 0, err.Error())
 	}
 	c := &condition{file: file, at: rule.WhenAt, text: rule.When, ast: ast, program: program}
+	c.partial = sync.OnceValues(func() (cel.Program, error) {
+		return environment().Program(ast, cel.EvalOptions(cel.OptOptimize, cel.OptPartialEval), cel.CostLimit(maxCost), costs())
+	})
 	for _, check := range []func(celast.Expr) (int64, string){unknownHint, badFolder} {
 		if id, problem := check(ast.NativeRep().Expr()); problem != "" {
 			loc := ast.NativeRep().SourceInfo().GetStartLocation(id)

@@ -97,7 +97,7 @@ func (d *declaration) collect(s *shape, schema any, depth int) {
 	for _, keyword := range []string{"additionalProperties", "unevaluatedProperties"} {
 		switch rest := m[keyword].(type) {
 		case bool:
-			s.open = s.open || rest
+			s.open, s.named = s.open || rest, s.named || !rest
 		case map[string]any:
 			s.open = true
 			if len(rest) > 0 {

@@ -68,9 +68,8 @@ func (p *Policy) DecideRun(subject Subject, program *Program) Decision {
 	deny := func(format string, args ...any) Decision {
 		return Decision{Effect: Deny, Rule: part.rule(), At: part.at, Reason: fmt.Sprintf(format, args...)}
 	}
-	most, err := risk.Parse(part.ceilings.Risk)
-	if err == nil && most != risk.None && program.Risk > most {
-		return deny("the script's risk is %s; the policy allows at most %s", program.Risk, most)
+	if d := part.byCeiling(program.Risk); d.Effect == Deny {
+		return d
 	}
 	refused := []struct {
 		does string
@@ -98,6 +97,15 @@ func (p *Policy) DecideRun(subject Subject, program *Program) Decision {
 	return part.decide(req, fits)
 }
 
+// byCeiling returns what the ceilings say of a script of a risk.
+func (p *part) byCeiling(script risk.Risk) Decision {
+	most, err := risk.Parse(p.ceilings.Risk)
+	if err != nil || most == risk.None || script <= most {
+		return Decision{Effect: Allow}
+	}
+	return Decision{Effect: Deny, Rule: p.rule(), At: p.at, Reason: fmt.Sprintf("the script's risk is %s; the policy allows at most %s", script, most)}
+}
+
 // Scripts stands for scripts that are about to start, in the place of tools: in rules, and as the id of [ScriptsTool]. No tool has it
 // as its id, and a glob with wildcards does not mean it.
 const Scripts = config.ScriptsGlob
@@ -112,8 +120,9 @@ const CriticalRule = "critical scripts ask"
 
 // decideScript returns the decision about a script by the rules that fit.
 func (p *part) decideScript(req *Request, by map[Effect]*rule) Decision {
-	d := Decision{Effect: Allow}
+	d := p.byCeiling(req.Risk())
 	switch r := cmp.Or(by[Deny], by[Ask], by[Allow]); {
+	case d.Effect == Deny:
 	case r != nil:
 		d = Decision{Effect: r.effect, Rule: r.name, At: r.at}
 	case p.level == ExecuteFull:

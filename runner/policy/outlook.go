@@ -5,6 +5,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ident"
@@ -16,7 +20,9 @@ type Outlook struct {
 	Tool string `json:"tool"`
 	// Decision is the one on a call for which no condition holds and no number is reached.
 	Decision Decision `json:"decision"`
-	// Unless are the rules that decide otherwise about some calls, in their order.
+	// Fails reports that the condition of the rule cannot be evaluated for any call, which denies all. The decision's reason says why.
+	Fails bool `json:"fails,omitempty"`
+	// Unless are the rules that decide otherwise about some calls, in their order; then what changes with the risk of the script.
 	Unless []Exception `json:"unless,omitempty"`
 }
 
@@ -25,16 +31,24 @@ type Exception struct {
 	Effect Effect `json:"effect"`
 	Rule   string `json:"rule"`
 	At     string `json:"at"`
-	// When is its condition, and Over its numbers of calls. One of the two is there, or both.
+	// Risk is the least risk at which it decides, When is its condition, and Over its numbers of calls. At least one is there.
+	Risk risk.Risk          `json:"risk,omitempty"`
 	When string             `json:"when,omitempty"`
 	Over *config.PolicyOver `json:"over,omitempty"`
+	// Reason says why all calls are denied, if the condition cannot be evaluated for any.
+	Reason string `json:"reason,omitempty"`
+
+	of *rule // nil: not one rule, but what becomes of all
 }
 
-// If describes the calls that the rule fits.
+// If describes the calls that the rule fits, such as "from risk high on, if args.size > 5".
 func (x *Exception) If() string {
 	var parts []string
+	if x.Risk != risk.None {
+		parts = append(parts, fmt.Sprintf("from risk %s on", x.Risk))
+	}
 	if x.When != "" {
-		parts = append(parts, strings.Join(strings.Fields(x.When), " "))
+		parts = append(parts, "if "+strings.Join(strings.Fields(x.When), " "))
 	}
 	if x.Over != nil {
 		parts = append(parts, x.Over.String())
@@ -48,44 +62,79 @@ func (o *Outlook) String() string {
 	if o.Decision.Rule != "" {
 		text += " by " + o.Decision.Source()
 	}
+	if o.Fails {
+		text += " (" + o.Decision.Reason + ")"
+	}
 	for i := range o.Unless {
 		x := &o.Unless[i]
-		text += fmt.Sprintf("; if %s: %s by rule %q", x.If(), x.Effect, x.Rule)
+		text += fmt.Sprintf("; %s: %s", x.If(), x.Effect)
+		if x.Rule != "" {
+			text += fmt.Sprintf(" by rule %q", x.Rule)
+		}
+		if x.Reason != "" {
+			text += " (" + x.Reason + ")"
+		}
 	}
 	return text
 }
 
 // Show returns the outlook for the calls of a tool by a script of a risk for a customer. The empty customer is the project itself.
+// If no risk is given, the outlook also says what higher risks change.
 func (p *Policy) Show(tool *Tool, customer string, script risk.Risk) Outlook {
 	part := p.part(customer)
 	e := Example{Customer: customer, Risk: script}
+	unknown := sync.OnceValue(func() []*cel.AttributePatternType { return unknownBefore(tool) })
 	req := e.request(tool)
-	var fits, depend []*rule
-	for _, r := range part.about(req) {
-		switch {
-		case !r.selects(req):
-		case r.over != (over{}) || r.when.depends():
-			depend = append(depend, r)
-		case r.when == nil:
-			fits = append(fits, r)
-		default:
-			facts, err := req.facts(0, nil)
-			if err != nil {
-				depend = append(depend, r)
-			} else if holds, err := r.when.holds(facts); err != nil {
-				return Outlook{Tool: tool.ID, Decision: Decision{Effect: Deny, Rule: r.name, At: r.at, Reason: failure(err)}}
-			} else if holds {
-				fits = append(fits, r)
+	out := part.outlook(req, unknown)
+	if script != risk.None {
+		return out
+	}
+	last := out.Decision.Effect
+	for _, e.Risk = range risk.All() {
+		if e.Risk <= req.Risk() { // the tool's own
+			continue
+		}
+		at := part.outlook(e.request(tool), unknown)
+		if d := at.Decision; d.Effect != last {
+			x := Exception{Effect: d.Effect, Rule: d.Rule, At: d.At, Risk: e.Risk}
+			if at.Fails {
+				x.Reason = d.Reason
+			}
+			out.Unless, last = append(out.Unless, x), d.Effect
+		}
+		for _, x := range at.Unless {
+			if x.Risk = e.Risk; !slices.ContainsFunc(out.Unless, func(known Exception) bool { return known.of == x.of }) {
+				out.Unless = append(out.Unless, x)
 			}
 		}
 	}
-	out := Outlook{Tool: tool.ID, Decision: part.decide(req, fits)}
-	for _, r := range depend {
-		// What another rule decides for certain, this one may only make stricter.
-		if part.decide(req, append(slices.Clone(fits), r)).Effect == out.Decision.Effect {
+	return out
+}
+
+// outlook returns the outlook for calls of one risk.
+func (p *part) outlook(req *Request, unknown func() []*cel.AttributePatternType) Outlook {
+	var fits, depend []*rule
+	for _, r := range p.about(req) {
+		if !r.selects(req) {
 			continue
 		}
-		x := Exception{Effect: r.effect, Rule: r.name, At: r.at}
+		holds, known, err := r.when.beforehand(req, unknown)
+		switch {
+		case err != nil:
+			return Outlook{Tool: req.Tool, Decision: Decision{Effect: Deny, Rule: r.name, At: r.at, Reason: inOutlook(req, err)}, Fails: true}
+		case !known || holds && r.over != (over{}):
+			depend = append(depend, r)
+		case holds:
+			fits = append(fits, r)
+		}
+	}
+	out := Outlook{Tool: req.Tool, Decision: p.decide(req, fits)}
+	for _, r := range depend {
+		// What another rule decides for certain, this one may only make stricter.
+		if p.decide(req, append(slices.Clone(fits), r)).Effect == out.Decision.Effect {
+			continue
+		}
+		x := Exception{Effect: r.effect, Rule: r.name, At: r.at, of: r}
 		if r.when != nil {
 			x.When = r.when.text
 		}
@@ -97,11 +146,60 @@ func (p *Policy) Show(tool *Tool, customer string, script risk.Risk) Outlook {
 	return out
 }
 
-// depends reports whether a condition looks at what is not known before a run.
-func (c *condition) depends() bool {
-	p := newProbes()
-	p.add(c)
-	return len(p.paths) > 0 || p.uses["args"] || p.uses["calls"] || p.uses["taint"] || p.uses["session"]
+// inOutlook describes the error of a condition that fails whatever the arguments are.
+func inOutlook(req *Request, err error) string {
+	if name, ok := strings.CutPrefix(err.Error(), "no such key: "); ok && newDeclaration(req.Input).lacks(name) {
+		return fmt.Sprintf("its condition names args.%s, which the tool does not have", ident.Clip(name, 100))
+	}
+	return failure(err)
+}
+
+// unknownBefore returns what is not known of a tool's calls before a run: the arguments that it may get, and what the run did.
+func unknownBefore(tool *Tool) []*cel.AttributePatternType {
+	out := []*cel.AttributePatternType{cel.AttributePattern("calls"), cel.AttributePattern("taint"), cel.AttributePattern("session")}
+	if tool.ID == Scripts {
+		return out // a script that starts has no arguments
+	}
+	d := newDeclaration(tool.Input)
+	if s := d.shape(d.root); !s.named || s.open || len(s.patterns) > 0 {
+		return append(out, cel.AttributePattern("args"))
+	}
+	for _, name := range d.names() {
+		out = append(out, cel.AttributePattern("args").QualString(name))
+	}
+	return out
+}
+
+// beforehand evaluates a condition as far as it can be before a run. known reports whether the rest does not matter. A nil condition
+// holds.
+func (c *condition) beforehand(req *Request, unknown func() []*cel.AttributePatternType) (holds, known bool, err error) {
+	if c == nil {
+		return true, true, nil
+	}
+	facts, err := req.facts(0, nil)
+	if err != nil {
+		return false, false, err
+	}
+	program, err := c.partial()
+	if err != nil {
+		return false, false, err
+	}
+	vars, err := cel.PartialVars(facts, unknown()...)
+	if err != nil {
+		return false, false, err
+	}
+	out, _, err := program.Eval(vars)
+	if err != nil {
+		return false, false, err
+	}
+	if types.IsUnknown(out) {
+		return false, false, nil
+	}
+	holds, ok := out.Value().(bool)
+	if !ok {
+		return false, false, fmt.Errorf("the condition returned %s, not bool", out.Type())
+	}
+	return holds, true, nil
 }
 
 // WithLevel returns the policy with another level, for the project and all customers. It counts on its own.

@@ -1,8 +1,8 @@
 package policy
 
 import (
+	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/runner/risk"
@@ -24,8 +24,9 @@ rules:
 		risk           risk.Risk
 		want           string
 	}{
-		{"bank__list", "", 0, "allow reads; deny many after 5 calls in the run"},
-		{"bank__pay", "", 0, "deny default: deny; allow pays args.amount < 100"},
+		{"bank__list", "", risk.Low, "allow reads; deny many after 5 calls in the run"},
+		{"bank__list", "", 0, "allow reads; deny many after 5 calls in the run; ask risky from risk high on"},
+		{"bank__pay", "", 0, "deny default: deny; allow pays if args.amount < 100; ask risky from risk high on"},
 		{"bank__pay", "ann", 0, "deny ann pays nothing"},
 		{"bank__pay", "", risk.High, "ask risky"},
 		{"files__write", "", 0, "ask risky"}, // it is destructive, so that its own risk is high
@@ -39,13 +40,53 @@ rules:
 		o := p.Show(tool, c.customer, c.risk)
 		got := fmt.Sprintf("%s %s", o.Decision.Effect, o.Decision.Rule)
 		for _, x := range o.Unless {
-			got += fmt.Sprintf("; %s %s %s", x.Effect, x.Rule, x.When)
-			if x.Over != nil {
-				got += x.Over.String()
-			}
+			got += fmt.Sprintf("; %s %s %s", x.Effect, x.Rule, x.If())
 		}
-		if got = strings.TrimSpace(got); got != c.want {
+		if got != c.want {
 			t.Errorf("Show(%s, %q, %s) = %s, want %s", c.tool, c.customer, c.risk, got, c.want)
+		}
+	}
+}
+
+// TestShowRisk shows what only scripts of a higher risk meet, and conditions that no call of a tool can fulfil.
+func TestShowRisk(t *testing.T) {
+	tool := Tool{Server: "bank", Dir: "bank", Name: "pay", ID: "bank__pay",
+		Input: json.RawMessage(`{"type":"object","properties":{"amount":{"type":"number"},"to":{"type":"string"}}}`)}
+	none := Tool{Server: "bank", Dir: "bank", Name: "pay", ID: "bank__pay", Input: json.RawMessage(`{"type":"object","additionalProperties":false}`)}
+	open := Tool{Server: "bank", Dir: "bank", Name: "pay", ID: "bank__pay", Input: json.RawMessage(`{"type":"object"}`)}
+	scripts := ScriptsTool()
+	const fails = "(its condition names args.sum, which the tool does not have)"
+	for _, c := range []struct {
+		policy string
+		tool   *Tool
+		want   string
+	}{
+		{"rules: [{name: r, ask: '*', risk: high}]", &tool, `allow; from risk high on: ask by rule "r"`},
+		{"rules: [{name: r, ask: '*', risk: medium}]", &tool, `ask by rule "r", policy.yaml:1`}, // a tool that writes is of medium risk
+		{"rules: [{name: r, deny: '*', risk: critical}, {name: q, ask: '*', risk: high, when: args.amount > 5}]", &tool,
+			`allow; from risk high on, if args.amount > 5: ask by rule "q"; from risk critical on: deny by rule "r"`},
+		{"{default: deny, rules: [{name: r, allow: '*', when: risk <= medium}]}", &tool, `allow by rule "r", policy.yaml:1; from risk high on: deny by rule "default: deny"`},
+
+		{"rules: [{name: r, deny: '*', when: args.sum > 5}]", &tool, `deny by rule "r", policy.yaml:1 ` + fails},
+		{"rules: [{name: r, deny: '*', when: args.sum > 5, over: {run: 3}}]", &tool, `deny by rule "r", policy.yaml:1 ` + fails},
+		{"rules: [{name: r, allow: '*', when: args.sum > 5}]", &none, `deny by rule "r", policy.yaml:1 ` + fails},
+		{"rules: [{name: r, deny: '*', risk: high, when: args.sum > 5}]", &tool, `allow; from risk high on: deny by rule "r" ` + fails},
+		{"rules: [{name: r, deny: '*', when: args.sum > 5}]", &open, `allow; if args.sum > 5: deny by rule "r"`},
+		{"rules: [{name: r, deny: '*', when: has(args.sum) && args.sum > 5}]", &tool, "allow"},
+		{"rules: [{name: r, deny: '*', when: '!has(args.sum) || args.sum > 5'}]", &tool, `deny by rule "r", policy.yaml:1`},
+		{"rules: [{name: r, deny: '*', when: 'args[?\"sum\"].orValue(0) > 5'}]", &tool, "allow"},
+		{"rules: [{name: r, deny: '*', when: \"customer == 'ann' && args.sum > 5\"}]", &tool, "allow"},
+		{"rules: [{name: r, deny: '*', when: args.amount > 5 || args.sum > 5}]", &tool, `allow; if args.amount > 5 || args.sum > 5: deny by rule "r"`},
+		{"rules: [{name: r, deny: '*', when: \"paths(args).exists(p, under(p, '/x'))\"}]", &tool, `allow; if paths(args).exists(p, under(p, '/x')): deny by rule "r"`},
+		{"rules: [{name: r, deny: '*', when: \"calls > 5 || 'x' in taint\"}]", &tool, `allow; if calls > 5 || 'x' in taint: deny by rule "r"`},
+
+		{"rules: [{deny: other}]", &scripts, `allow; from risk critical on: ask by rule "critical scripts ask"`},
+		{"rules: [{name: r, deny: scripts, risk: high}]", &scripts, `allow; from risk high on: deny by rule "r"`},
+		{"level: read_only", &scripts, `allow; from risk high on: deny by rule "level read_only"`},
+	} {
+		o := parse(t, c.policy, nil).Show(c.tool, "", risk.None)
+		if got := o.String(); got != c.want {
+			t.Errorf("Show() with %s = %s\nwant %s", c.policy, got, c.want)
 		}
 	}
 }

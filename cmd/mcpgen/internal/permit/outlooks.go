@@ -75,7 +75,10 @@ func (o Outlooks) Lines(c *diff.Change) []string {
 	tools := map[policy.Effect][]string{}
 	for i := range list {
 		name := list[i].Tool
-		if len(list[i].Unless) > 0 {
+		switch {
+		case list[i].Fails:
+			name += " (a condition cannot be evaluated)"
+		case len(list[i].Unless) > 0:
 			name += " (some calls otherwise)"
 		}
 		tools[list[i].Decision.Effect] = append(tools[list[i].Decision.Effect], name)

@@ -12,6 +12,9 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
+// widest is the most characters of what describes the calls that a rule is about.
+const widest = 63
+
 // show lists the decisions on all tools.
 type show struct {
 	command
@@ -22,9 +25,10 @@ func newShow(app *cli.App, at resources.Provider) *cobra.Command {
 	o := &show{command: command{app: app, host: at}}
 	cmd := &cobra.Command{
 		Use: "show", Short: "List the decision on each tool",
-		Long: `Lists all tools in the tree, and what the policy decides about their calls. A line with "if" below a tool
-is a rule that decides otherwise about some of its calls: by arguments, by what the run did before,
-or by a number of calls.`,
+		Long: `Lists all tools in the tree, and what the policy decides about their calls. A line below a tool is a rule
+that decides otherwise about some of its calls: by arguments, by what the run did before, by a number
+of calls, or, without --risk, by the risk of the script. If the condition of a rule cannot be evaluated for
+any call of a tool, all are denied, and the line says why.`,
 		Example: `  mcprun policy show
   mcprun policy show --customer acme --risk high
   mcprun policy show --level read_only`,
@@ -69,9 +73,15 @@ func (o *show) run() error {
 	for i := range list {
 		d := &list[i].Decision
 		rows = append(rows, []string{list[i].Tool, string(d.Effect), d.Rule, d.At})
+		if list[i].Fails {
+			rows = append(rows, []string{"  " + cli.Shorten(d.Reason, widest), "", "", ""})
+		}
 		for j := range list[i].Unless {
 			x := &list[i].Unless[j]
-			rows = append(rows, []string{"  if " + cli.Shorten(x.If(), 60), string(x.Effect), x.Rule, x.At})
+			rows = append(rows, []string{"  " + cli.Shorten(x.If(), widest), string(x.Effect), x.Rule, x.At})
+			if x.Reason != "" {
+				rows = append(rows, []string{"  " + cli.Shorten(x.Reason, widest), "", "", ""})
+			}
 		}
 	}
 	return o.app.Table([]string{"TOOL", "DECISION", "RULE", "PLACE"}, rows)
