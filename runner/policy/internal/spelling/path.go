@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,10 +33,12 @@ type location struct {
 var (
 	drive     = regexp.MustCompile(`^[A-Za-z]:`)
 	scheme    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`)
-	escape    = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+	escape    = regexp.MustCompile(`%([0-9A-Fa-f]{2}|[uU][0-9A-Fa-f]{4})`)
 	separator = regexp.MustCompile(`(?i)%(2f|5c|00)`)
 	variable  = regexp.MustCompile("^\\$[A-Za-z_]|\\$[{(]|`")
-	shortName = regexp.MustCompile(`^[^~]{1,6}~[0-9]`) // of Windows, as in PROGRA~1
+	shortName = regexp.MustCompile(`^[^~]{1,6}~[0-9]`)                   // of Windows, as in PROGRA~1
+	catchAll  = regexp.MustCompile(`^\[{1,2}\.\.\.[A-Za-z_]\w*\]{1,2}$`) // a folder of web frameworks, as in [...slug]
+	posix     = regexp.MustCompile(`\[\[[:.=]`)                          // a class of characters in a pattern
 )
 
 // Under reports whether a path is a folder or lies below it. Both are absolute, or relative to the same folder. A folder with a drive
@@ -167,6 +170,8 @@ func (l *location) walk(text string) error {
 		case step == "" || step == ".":
 		case step != "..":
 			l.steps = append(l.steps, step)
+		case n > 0 && strings.Contains(l.steps[n-1], "["):
+			return errors.New("it leaves a folder whose name may be a pattern")
 		case n > 0:
 			l.steps = l.steps[:n-1]
 		case l.root == "~":
@@ -184,17 +189,32 @@ func checkStep(step string) error {
 		return nil
 	}
 	like := norm.NFKC.String(step)
+	before, _, hasParameters := strings.Cut(like, ";")
 	switch {
-	case strings.ContainsAny(step, "*?{}"):
+	case strings.ContainsAny(step, "*?{}"), maybeDots(like):
 		return errors.New("it is a pattern, not a path")
 	case variable.MatchString(step):
 		return errors.New("it may name a variable")
-	case strings.Trim(like, ". ") == "":
+	case strings.Trim(like, ". ") == "", hasParameters && strings.Trim(before, ". ") == "":
 		return fmt.Errorf("some systems read %q as another folder", step)
 	case strings.ContainsAny(like, `/\`) && !strings.ContainsAny(step, `/\`), strings.ContainsAny(step, "\u2044\u2215\u2216\u29F5\u29F8"):
 		return errors.New("it has a character that looks like a separator")
 	}
 	return nil
+}
+
+// maybeDots reports whether a name is a pattern that a server may expand to . or to ..
+func maybeDots(step string) bool {
+	if !strings.Contains(step, "[") || catchAll.MatchString(step) {
+		return false
+	}
+	pattern := strings.ReplaceAll(step, "[!", "[^")
+	for _, dots := range []string{".", ".."} {
+		if ok, err := path.Match(pattern, dots); ok || err != nil && strings.HasSuffix(step, "]") {
+			return true
+		}
+	}
+	return posix.MatchString(step)
 }
 
 // under reports whether a location is another one or lies below it.
@@ -234,7 +254,7 @@ func (l *location) under(dir *location, isWindows bool) (bool, error) {
 }
 
 // resembles reports whether some system may take a name for another one: it ignores case, the form of Unicode, or dots and spaces at
-// the end; it has streams after a colon, or short names; or the server expands patterns.
+// the end; it has streams after a colon, parameters after a semicolon, or short names; or the server expands patterns.
 func resembles(got, want string) bool {
 	return fold(got) == fold(want) || strings.Contains(got, "[") || shortName.MatchString(got)
 }
@@ -242,7 +262,9 @@ func resembles(got, want string) bool {
 // fold returns what names have in common that resemble each other.
 func fold(name string) string {
 	name = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(name)))
-	name, _, _ = strings.Cut(name, ":")
+	if end := strings.IndexAny(name, ":;"); end >= 0 {
+		name = name[:end]
+	}
 	return strings.TrimRight(name, ". ")
 }
 
@@ -250,8 +272,8 @@ func fold(name string) string {
 var (
 	pathWords = words("path paths file files filename filenames filepath filepaths dir dirs directory directories dirname folder folders pathname root roots cwd workdir workspace " +
 		"source sources destination destinations dest dst src target targets location locations from to old new input output archive attachment attachments")
-	notPaths = words("type types size id ids count encoding mode format ext extension extensions mime kind limit depth hash sha status content contents text string str")
-	pathEnd  = regexp.MustCompile(`(path|paths|filename|folder|dir)$`) // as in outputpath
+	notPaths = words("type types size id ids count encoding mode format ext extension extensions mime kind limit depth hash sha status")
+	pathEnd  = regexp.MustCompile(`(path|filename|folder|dir|directory)(s|names?|str|strings?|lists?)?$`) // as in outputpath
 	// proseWords end the names of arguments that hold text, in which a slash means nothing.
 	proseWords = words("content contents text texts body message messages description subject title summary note notes comment comments prompt html markdown code string strings str replacement query sql regex")
 )
@@ -278,7 +300,7 @@ func IsPath(name []string, text string, isName bool) bool {
 		last = name[len(name)-1]
 	}
 	switch {
-	case !isName && slices.Contains(proseWords, last):
+	case !isName && slices.Contains(proseWords, last) && !NamesPath(name):
 		return false
 	case len(text) > 5 && strings.EqualFold(text[:5], "file:"):
 		return true
@@ -292,7 +314,15 @@ func IsPath(name []string, text string, isName bool) bool {
 
 // NamesPath reports whether an argument holds a path, by the words of its name.
 func NamesPath(name []string) bool {
-	return len(name) > 0 && !slices.Contains(notPaths, name[len(name)-1]) && slices.ContainsFunc(name, func(word string) bool {
+	if len(name) == 0 {
+		return false
+	}
+	last := name[len(name)-1]
+	isText := last == "text" || last == "texts"
+	if isText || last == "string" || last == "strings" || last == "str" { // file_text is what the file holds
+		return slices.ContainsFunc(name, func(word string) bool { return pathEnd.MatchString(word) || !isText && strings.HasPrefix(word, "file") })
+	}
+	return !slices.Contains(notPaths, last) && !slices.Contains(proseWords, last) && slices.ContainsFunc(name, func(word string) bool {
 		return slices.Contains(pathWords, word) || pathEnd.MatchString(word)
 	})
 }

@@ -32,6 +32,12 @@ func TestUnder(t *testing.T) {
 		{"reports", "reports/Größe 1 (neu).txt", "true"},
 		{"reports", "reports/[slug]/page.tsx", "true"},
 		{"reports", "reports/v1.2.../x", "true"},
+		{"reports", "reports/[...slug]/page.tsx", "true"},
+		{"reports", "reports/[[...slug]]/page.tsx", "true"},
+		{"reports", "reports/[id].[hash].js", "true"},
+		{"reports", "reports/[2026-05]/[a", "true"},
+		{"reports", "reports/a;b/x;y.txt", "true"},
+		{"reports", "reports/100%u/a", "true"},
 		{".", "a/b", "true"},
 		{".", "./..a/b", "true"},
 		{"reports/2026", "reports/2026/a", "true"},
@@ -109,6 +115,27 @@ func TestUnder(t *testing.T) {
 		{"reports", "reports/%252e%252e/private", "error"},
 		{"reports", "reports/%c0%ae%c0%ae/private", "error"},
 		{"private", "%70rivate/a", "error"},
+		{"reports", "reports/%u002e%u002e/private", "error"},
+		{"reports", "reports/%U002E%U002E/private", "error"},
+		{"private", "%u0070rivate/a", "error"},
+		{"/srv/reports", "file:///srv/reports/%u002e%u002e/private", "error"},
+		{"reports", "reports/..;/private", "error"},
+		{"reports", "reports/..;x=1/private", "error"},
+		{"reports", "reports/.;/../private", "error"},
+		{"reports", "reports/..；/private", "error"}, // U+FF1B
+		{"reports", "reports/;/../private", "error"},
+		{"private", "private;x=1/a", "error"},
+		{"reports", "reports/[.][.]/private", "error"},
+		{"reports", "reports/.[.]/private", "error"},
+		{"reports", "reports/[.]./private", "error"},
+		{"reports", "reports/[!a][!a]/private", "error"},
+		{"reports", "reports/[^a]./private", "error"},
+		{"reports", "reports/[+-9][+-9]/private", "error"},
+		{"reports", "reports/[[:punct:]][[:punct:]]/private", "error"},
+		{"reports", "reports/[].][].]/private", "error"},
+		{"reports", "reports/[...x]/../private", "error"}, // some pattern matches ., and then this is private
+		{`C:\reports`, `C:\reports\[.][.]\private`, "error"},
+		{`C:\reports`, `C:\reports\..;\private`, "error"},
 		{"reports", "reports/a\x00/../../private", "error"},
 		{"reports", "reports/a\n", "error"},
 		{"private", "pri\u200bvate/a", "error"},
@@ -352,5 +379,26 @@ func TestPaths(t *testing.T) {
 	want := []string{"d", "b", "c", "e.txt", "h", "~", "../j", "a.txt", "i", "f/g.txt", "FILE:///k", "C:x"}
 	if diff := cmp.Diff(want, Paths(args)); diff != "" {
 		t.Errorf("Paths() (-want +got):\n%s", diff)
+	}
+}
+
+func TestNamesPath(t *testing.T) {
+	for name, want := range map[string]bool{
+		"path": true, "pathString": true, "path_string": true, "PathStr": true, "pathstring": true, "filePathString": true, "fileString": true,
+		"dirString": true, "folder_str": true, "path_text": true, "pathnames": true, "filePathList": true, "targetDirectory": true, "outputpath": true,
+		"pathValue": true, "path2": true,
+		"string": false, "new_string": false, "oldStr": false, "file_text": false, "fileContent": false, "file_type": false,
+		"folder_id": false, "file_description": false, "text": false, "query": false, "profile": false,
+	} {
+		if got := NamesPath(Words(name)); got != want {
+			t.Errorf("NamesPath(%s) = %v, want %v", name, got, want)
+		}
+		var found []string
+		if want {
+			found = []string{"plain"}
+		}
+		if diff := cmp.Diff(found, Paths(map[string]any{name: "plain"})); diff != "" {
+			t.Errorf("Paths({%s}) (-want +got):\n%s", name, diff)
+		}
 	}
 }
