@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,10 +67,14 @@ type PolicyRule struct {
 // the tool declares, even if the schema lets others pass.
 const ArgumentsDeclared = "declared"
 
-// PolicyOver are numbers of calls. 0 means unset.
+// PolicyOver are numbers of calls: of a run, within a minute, of a session, of a customer or without one of the project, and of these
+// on one day in UTC. 0 means unset.
 type PolicyOver struct {
-	Run    int `json:"run,omitempty"`
-	Minute int `json:"minute,omitempty"`
+	Run      int `json:"run,omitempty"`
+	Minute   int `json:"minute,omitempty"`
+	Session  int `json:"session,omitempty"`
+	Customer int `json:"customer,omitempty"`
+	Day      int `json:"day,omitempty"`
 }
 
 // String describes from when on the rule applies, as in "after 20 calls within a minute".
@@ -80,7 +83,7 @@ func (o *PolicyOver) String() string {
 	for _, each := range []struct {
 		n    int
 		what string
-	}{{o.Run, "in the run"}, {o.Minute, "within a minute"}} {
+	}{{o.Run, "in the run"}, {o.Minute, "within a minute"}, {o.Session, "in the session"}, {o.Customer, "of the customer"}, {o.Day, "on one day"}} {
 		if each.n > 0 {
 			parts = append(parts, fmt.Sprintf("after %d calls %s", each.n, each.what))
 		}
@@ -135,6 +138,9 @@ func (r *PolicyRule) Effect() (effect string, globs []string) {
 	}
 	return "allow", r.Allow
 }
+
+// NameOf returns the name of a rule that has none of its own.
+func NameOf(effect string, globs []string) string { return effect + " " + strings.Join(globs, ", ") }
 
 // ReadPolicy reads a policy from a mcpgen.yaml, of which it checks nothing else, with the settings of servers and of run; or from a
 // file that holds the value of the key policy alone. Then Servers is nil.
@@ -226,12 +232,12 @@ func completeRules(file *node.File, rules []PolicyRule, key string) error {
 		case slices.Contains(globs, ScriptsGlob) && (r.Hint != "" || r.Over != nil):
 			return wrong("hint: and over: are about calls, and scripts make none before they start", "write a rule of its own for scripts, with risk: or when:")
 		case r.Over != nil && *r.Over == PolicyOver{}:
-			return wrong("over: has no number", "write over: {run: 50} or over: {minute: 20}")
+			return wrong("over: has no number", "write a number of calls, as in over: {run: 50}, {minute: 20} or {day: 100}")
 		case slices.ContainsFunc(rules[:i], func(o PolicyRule) bool { return r.Name != "" && o.Name == r.Name }):
 			return wrong(fmt.Sprintf("another rule is called %q too", r.Name), "give it a name of its own")
 		}
 		if effect, globs := r.Effect(); r.Name == "" {
-			r.Name = cmp.Or(r.Name, effect+" "+strings.Join(globs, ", "))
+			r.Name = NameOf(effect, globs)
 		}
 	}
 	return nil

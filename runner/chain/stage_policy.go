@@ -17,6 +17,7 @@ import (
 func (c *Calls) policy(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		asked := c.chain.policyRequest(req, c.subject)
+		asked.Unsent = c.player != nil || c.set.DryRun && !asked.Hints.ReadOnly
 		d := c.set.Policy.Decide(ctx, asked)
 		req.decision = &d
 		switch {

@@ -29,8 +29,10 @@ type Example struct {
 	// Taint are the servers whose data the run has received, and Calls how many calls it has made.
 	Taint []string `json:"taint,omitempty"`
 	Calls int      `json:"calls,omitempty"`
-	// Made is how many calls were made that the rules with numbers count.
-	Made int `json:"made,omitempty"`
+	// Made is how many calls were made that the rules with numbers count: in the run, within the minute, and so on; or only of what Of
+	// names: run, minute, session, customer or day.
+	Made int    `json:"made,omitempty"`
+	Of   string `json:"of,omitempty"`
 }
 
 // Change is a difference between two policies: calls of a tool about which they decide differently.
@@ -116,7 +118,23 @@ func (p *Policy) try(tool *Tool, e *Example) Decision {
 	if failed != nil {
 		return *failed
 	}
-	return part.decide(req, slices.DeleteFunc(fits, func(r *rule) bool { return r.over.idle(e.Made) }))
+	var applying []*rule
+	for _, r := range fits {
+		if own, ok := r.reach(e.made()); ok {
+			applying = append(applying, own)
+		}
+	}
+	return part.decide(req, applying)
+}
+
+// made returns the numbers of calls that were made.
+func (e *Example) made() (made over) {
+	for of, n := range map[string]*int{perRun: &made.Run, perMinute: &made.Minute, perSession: &made.Session, perCustomer: &made.Customer, perDay: &made.Day} {
+		if e.Of == "" || e.Of == of {
+			*n = e.Made
+		}
+	}
+	return made
 }
 
 // dimension is something in which calls differ, with a function for each value; the first is the plainest.
@@ -131,7 +149,8 @@ type draft struct {
 // examples returns calls of a tool about which two policies may differ, the plainest first.
 func examples(before, after *Policy, was, tool *Tool, all []Tool) []*Example {
 	p := newProbes()
-	made, customers, risks, declared := map[int]bool{0: true}, map[string]bool{"": true}, false, was.DeclaredOnly || tool.DeclaredOnly
+	made, kinds := map[int]bool{0: true}, map[string]bool{}
+	customers, risks, declared := map[string]bool{"": true}, false, was.DeclaredOnly || tool.DeclaredOnly
 	plain := (&Example{}).request(tool)
 	for _, policy := range []*Policy{before, after} {
 		parts := []*part{policy.all}
@@ -144,8 +163,11 @@ func examples(before, after *Policy, was, tool *Tool, all []Tool) []*Example {
 				p.add(r.when)
 				risks = risks || r.risk > risk.None
 				declared = declared || r.declared
-				for _, n := range []int{r.over.Run, r.over.Minute} {
-					made[n] = true
+				for _, n := range r.over.numbers() {
+					made[n.most] = true
+					if n.most > 0 {
+						kinds[n.of] = true
+					}
 				}
 			}
 		}
@@ -175,6 +197,13 @@ func examples(before, after *Policy, was, tool *Tool, all []Tool) []*Example {
 	dims = append(dims,
 		vary(slices.Sorted(maps.Keys(customers)), func(x *draft, v string) { x.Customer = v }),
 		vary(slices.Sorted(maps.Keys(made)), func(x *draft, v int) { x.Made = v }))
+	if len(kinds) > 1 { // a number may have become one of something else
+		dims = append(dims, vary(append([]string{""}, slices.Sorted(maps.Keys(kinds))...), func(x *draft, v string) {
+			if x.Made > 0 {
+				x.Of = v
+			}
+		}))
+	}
 	if risks || p.uses["risk"] {
 		dims = append(dims, vary(append([]risk.Risk{risk.None}, risk.All()...), func(x *draft, v risk.Risk) { x.Risk = v }))
 	}

@@ -41,6 +41,9 @@ func TestDiff(t *testing.T) {
 		{"risk", `rules: [{ask: bank__list, risk: high}]`, `rules: [{ask: bank__list, risk: critical}]`, `bank__list ask→allow {} high`},
 		{"a customer", `customers: {ann: {level: read_only}}`, `customers: {ann: {level: write_restricted}}`, `bank__pay deny→ask {"amount":1,"to":"xxx"} ann|files__write deny→ask`},
 		{"a number of calls", `rules: [{deny: bank__pay, over: {run: 50}}]`, `rules: [{deny: bank__pay, over: {run: 60}}]`, `bank__pay deny→allow {"amount":1,"to":"xxx"} 50 calls`},
+		{"a number of a day", `rules: [{deny: bank__pay, over: {day: 50}}]`, `rules: [{deny: bank__pay, over: {day: 60}}]`, `bank__pay deny→allow {"amount":1,"to":"xxx"} 50 calls`},
+		{"a number less", `rules: [{deny: bank__pay, over: {session: 9, customer: 50}}]`, `rules: [{deny: bank__pay, over: {customer: 50}}]`, `bank__pay deny→allow {"amount":1,"to":"xxx"} 9 calls`},
+		{"a number of something else", `rules: [{deny: bank__pay, over: {day: 50}}]`, `rules: [{deny: bank__pay, over: {day: 50, session: 50}}]`, `bank__pay allow→deny {"amount":1,"to":"xxx"} 50 calls`},
 		{"a level", `level: execute_full`, `level: read_only`, `bank__pay allow→deny|files__write allow→deny`},
 		{"a default", `{default: deny, rules: [{allow: "bank__*"}]}`, `{default: ask, rules: [{allow: "bank__*"}]}`, `crm__resources/read deny→ask|files__write deny→ask|web__get deny→ask`},
 		{"calls", `rules: [{deny: bank__list, when: calls > 7}]`, `rules: [{deny: bank__list, when: calls > 8}]`, `bank__list deny→allow {}`},
@@ -208,7 +211,7 @@ func TestExplain(t *testing.T) {
 		got = append(got, v.Rule+": "+v.Why)
 	}
 	want := []string{"a: it applies to other tools: crm__*", "b: the tool's hints do not match destructive", "c: the condition is false: args.amount > 10",
-		"d: it applies only after 3 calls", "e: the risk (medium) is below critical", "f: "}
+		"d: it applies only after 3 calls in the run", "e: the risk (medium) is below critical", "f: "}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") || d.Effect != Allow || d.Rule != "f" {
 		t.Errorf("Explain() = %+v\n%s\nwant\n%s", d, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
@@ -24,7 +25,7 @@ func (p *Policy) Explain(tool *Tool, e *Example) (Decision, []Verdict) {
 	var list []Verdict
 	about := part.about(req)
 	for _, r := range part.rules {
-		v := Verdict{Rule: r.name, At: r.at, Effect: r.effect, Why: r.why(req, about, e.Made)}
+		v := Verdict{Rule: r.name, At: r.at, Effect: r.effect, Why: r.why(req, about, e.made())}
 		v.Fits = v.Why == ""
 		list = append(list, v)
 	}
@@ -32,7 +33,7 @@ func (p *Policy) Explain(tool *Tool, e *Example) (Decision, []Verdict) {
 }
 
 // why says why a rule does not fit; empty if it does.
-func (r *rule) why(req *Request, about []*rule, made int) string {
+func (r *rule) why(req *Request, about []*rule, made over) string {
 	named := false
 	for _, each := range about {
 		named = named || each == r
@@ -63,8 +64,9 @@ func (r *rule) why(req *Request, about []*rule, made int) string {
 			return "the condition is false: " + ident.Clip(r.when.text, 200)
 		}
 	}
-	if r.over.idle(made) {
-		return fmt.Sprintf("it applies only after %d calls", max(r.over.Run, r.over.Minute))
+	if _, ok := r.reach(made); !ok {
+		numbers := config.PolicyOver(r.over)
+		return "it applies only " + numbers.String()
 	}
 	return ""
 }

@@ -66,6 +66,8 @@ type Request struct {
 	Input        json.RawMessage
 	DeclaredOnly bool
 	Run          *Run
+	// Unsent says that the call is only decided about, as in a dry run. It counts for its run alone.
+	Unsent bool
 
 	shown risk.Risk // what a script that is about to start shows; that of Run may have been set
 }
@@ -105,10 +107,11 @@ type Run struct {
 	// way round. May be nil.
 	Conversation *Run
 
-	mu    sync.Mutex
-	calls int
-	taint map[string]bool
-	count map[*rule]int // calls that were let through, by rule
+	mu     sync.Mutex
+	calls  int
+	taint  map[string]bool
+	count  map[*rule]int  // calls that were let through, by rule
+	unsent map[string]int // those among them that were not sent, by what lasting numbers are kept under
 }
 
 // Received records that the run has received data of the server of a call. It is known by both of its names.

@@ -37,6 +37,7 @@ type part struct {
 // rule is a compiled rule.
 type rule struct {
 	id       string // unique among all policies
+	tally    string // see tallyOf
 	name, at string
 	effect   Effect
 	globs    []string // in lower case, unless effect is Allow
@@ -45,9 +46,10 @@ type rule struct {
 	declared bool // calls with undeclared arguments are denied
 	when     *condition
 	over     over
+	reached  threshold // in a copy that applies: the one of over that is reached
 }
 
-// New compiles a policy. rates counts calls within a minute; nil: the policy counts for itself. Errors are *config.FileError.
+// New compiles a policy. rates counts calls; nil: the policy counts for itself, in memory. Errors are *config.FileError.
 func New(cfg *config.Policy, rates *Rates) (*Policy, error) {
 	if rates == nil {
 		rates = NewRates()
@@ -96,6 +98,9 @@ func newPart(file, key string, cfg *config.PolicyPart, first []*rule) (*part, er
 		if out.effect != Allow {
 			out.globs = strings.Split(strings.ToLower(strings.Join(globs, "\n")), "\n")
 		}
+		if out.tally, err = tallyOf(key, r); err != nil {
+			return nil, err
+		}
 		if out.risk, err = risk.Parse(r.Risk); err != nil {
 			return nil, err // the schema has refused it
 		}
@@ -124,7 +129,7 @@ func (p *Policy) part(customer string) *part {
 }
 
 // Decide implements Decider.
-func (p *Policy) Decide(_ context.Context, req *Request) Decision {
+func (p *Policy) Decide(ctx context.Context, req *Request) Decision {
 	part := p.part(req.Run.Customer)
 	req.Run.mu.Lock() // until the call is counted: others must not slip through in between
 	defer req.Run.mu.Unlock()
@@ -132,7 +137,7 @@ func (p *Policy) Decide(_ context.Context, req *Request) Decision {
 	if failed != nil {
 		return *failed
 	}
-	d := p.rates.apply(req.Run, fits, func(fits []*rule) Decision { return part.decide(req, fits) })
+	d := p.rates.apply(ctx, req, fits, func(fits []*rule) Decision { return part.decide(req, fits) })
 	if d.Effect != Deny {
 		req.Run.calls++
 	}
@@ -239,14 +244,21 @@ func (p *part) defaultRule() string { return "default: " + string(p.fallback) }
 
 // reason says what else than its tools makes the rule fit.
 func (r *rule) reason() string {
-	text := ""
-	switch {
-	case r.effect == Allow:
+	n, text := r.reached.most, ""
+	switch r.reached.of {
+	case perRun:
+		text = fmt.Sprintf("the run has already made %d such calls", n)
+	case perMinute:
+		text = fmt.Sprintf("%d such calls were made within a minute", n)
+	case perSession:
+		text = fmt.Sprintf("the session has already made %d such calls", n)
+	case perCustomer:
+		text = fmt.Sprintf("%d such calls were already made for the customer, or for the project where there is none", n)
+	case perDay:
+		text = fmt.Sprintf("%d such calls were already made today; the number begins anew at 00:00 UTC", n)
+	}
+	if r.effect == Allow {
 		return ""
-	case r.over.Run > 0:
-		text = fmt.Sprintf("the run has already made %d such calls", r.over.Run)
-	case r.over.Minute > 0:
-		text = fmt.Sprintf("%d such calls were made within a minute", r.over.Minute)
 	}
 	if text != "" && r.hint == "writes" {
 		text += "; a tool counts as writing unless read_only: in mcpgen.yaml, or a trusted server, marks it as read-only"

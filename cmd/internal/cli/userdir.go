@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"path/filepath"
 	"runtime"
@@ -24,6 +26,34 @@ func (a *App) StateDir() (string, error) {
 		return "", errors.New("LOCALAPPDATA is not set, so there is no place to keep logins")
 	}
 	return "", errors.New("neither XDG_STATE_HOME nor HOME is set, so there is no place to keep logins")
+}
+
+// ProjectState is a place in the state folder for what is kept of the project in the folder base, the same for every path to that
+// folder. It need not be there. what names what is kept, in one word.
+func (a *App) ProjectState(what, base string) (string, error) {
+	state, err := a.StateDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(state, what, ProjectName(base)), nil
+}
+
+// ProjectName returns a name for the project in a folder, the same for every path to the folder.
+func ProjectName(base string) string {
+	sum := sha256.Sum256([]byte(RealPath(base)))
+	return hex.EncodeToString(sum[:16])
+}
+
+// RealPath returns a path without symbolic links. Missing elements at its end stay as they are.
+func RealPath(path string) string {
+	for dir, rest := path, ""; ; dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if filepath.Dir(dir) == dir {
+			return path
+		}
+	}
 }
 
 // DataDir is the folder for the files and skills of an mcprun that serves without a project: the system's place for a user's data,

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/internal/kept"
 )
 
 // maxDecisions limits the file of a log of decisions, in bytes. There are at most two files.
@@ -49,7 +51,7 @@ func (d *Decisions) append(line []byte) error {
 	if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
 		return err
 	}
-	unlock, err := lockFile(context.Background(), d.path+".lock")
+	unlock, err := kept.Lock(context.Background(), d.path+".lock")
 	if err != nil {
 		return err
 	}

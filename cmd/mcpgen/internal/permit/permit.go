@@ -26,9 +26,13 @@ func New(app *cli.App, opts gen.Options) (func(ctx context.Context, tool string,
 	if err != nil {
 		return nil, err
 	}
-	rules, err := policy.New(&cfg.Settings.Policy, nil)
+	counts, none := app.ProjectState("counts", cfg.Dir)
+	rules, err := policy.New(&cfg.Settings.Policy, policy.NewRates().In(counts))
 	if err != nil {
 		return nil, &gen.ConfigError{Err: err}
+	}
+	if none != nil && rules.Lasting() {
+		return nil, cli.WithHint(fmt.Errorf("find where the policy's calls are counted: %w", none), "set HOME or XDG_STATE_HOME")
 	}
 	ch := chain.New(chain.Options{Catalog: tree.Catalog, Servers: chain.ServersOf(cfg)})
 	calls, err := ch.NewCalls(context.Background(), chain.Run{Direct: true, Settings: chain.Settings{Policy: rules, Approver: &terminal{app, atTerminal(app, cfg.Settings.Run)}}})

@@ -66,7 +66,7 @@ func NewCommand(app *cli.App) *cobra.Command {
 func Dir(app *cli.App) string { return backends.RuntimeDir(app.LookupEnv) + "-approvals" }
 
 // Project returns the word for the project of a folder.
-func Project(base string) string { return customers.ProjectName(base)[:12] }
+func Project(base string) string { return cli.ProjectName(base)[:12] }
 
 func (o *command) serve(cmd *cobra.Command) error {
 	cfg, err := o.Load(o.app)

@@ -22,7 +22,7 @@ func OpenDecisions(app *cli.App, base string, upstreams chain.Upstreams, workspa
 	if workspace != "" && project.IsBelow(dir, workspace) {
 		return nil, fmt.Errorf("the log of decisions would be in the workspace %q, where scripts could change it: nothing is logged", workspace)
 	}
-	return customer.OpenDecisions(filepath.Join(dir, ProjectName(base)+".jsonl"), logMask(upstreams)), nil
+	return customer.OpenDecisions(filepath.Join(dir, cli.ProjectName(base)+".jsonl"), logMask(upstreams)), nil
 }
 
 // KeepDecisions logs what was decided in a run for no customer. A failure to log does not change the run's result; it is printed.

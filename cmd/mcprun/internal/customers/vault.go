@@ -2,8 +2,6 @@ package customers
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -28,7 +26,7 @@ func OpenVault(app *cli.App, base string, own *customer.Customer, workspace stri
 	if err != nil {
 		return nil, err
 	}
-	path, owner := filepath.Join(vaults, ProjectName(base)+".vault"), ""
+	path, owner := filepath.Join(vaults, cli.ProjectName(base)+".vault"), ""
 	if own != nil {
 		path, owner = filepath.Join(own.Vault(), vaultFile), vaultOwner(own.ID())
 	}
@@ -98,10 +96,4 @@ func boundVault(v *pii.Vault, c *customer.Customer) {
 		}
 		return nil
 	})
-}
-
-// ProjectName returns a name for the project in a folder, the same for every path to the folder.
-func ProjectName(base string) string {
-	sum := sha256.Sum256([]byte(project.RealPath(base)))
-	return hex.EncodeToString(sum[:16])
 }

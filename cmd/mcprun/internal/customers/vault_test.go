@@ -4,13 +4,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 )
 
 // TestVaultPlace: projects are told apart by their folders, whatever way leads there, and no vault is where scripts write.
 func TestVaultPlace(t *testing.T) {
 	dir := t.TempDir()
-	if ProjectName(dir) != ProjectName(filepath.Join(dir, "x", "..")) || ProjectName(dir) == ProjectName(filepath.Join(dir, "x")) {
+	if cli.ProjectName(dir) != cli.ProjectName(filepath.Join(dir, "x", "..")) || cli.ProjectName(dir) == cli.ProjectName(filepath.Join(dir, "x")) {
 		t.Error("names of projects")
 	}
 	for _, c := range []struct {

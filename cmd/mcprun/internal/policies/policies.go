@@ -400,6 +400,9 @@ func example(e *policy.Example) string {
 	}
 	if e.Made > 0 {
 		text += fmt.Sprintf(" after %s that a rule counts", cli.Count(e.Made, "call"))
+		if e.Of != "" {
+			text += " of the same " + e.Of
+		}
 	}
 	return text
 }

@@ -59,21 +59,9 @@ func IsLink(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// RealPath returns a path without symbolic links. Missing elements at its end stay as they are.
-func RealPath(path string) string {
-	for dir, rest := path, ""; ; dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if isTop(dir) {
-			return path
-		}
-	}
-}
-
 // IsBelow reports whether dir is other or is in it.
 func IsBelow(dir, other string) bool {
-	dir, other = RealPath(dir), RealPath(other)
+	dir, other = cli.RealPath(dir), cli.RealPath(other)
 	rel, err := filepath.Rel(other, dir)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(os.PathSeparator))
 }

@@ -94,7 +94,7 @@ type Project struct {
 	Cfg       *config.Config // nil if there is none
 	// configured reports whether there is a file of servers.
 	configured bool
-	Trusted    []string // the files of the configuration
+	Trusted    []string // the files of the configuration, and where the policy's calls are counted
 	Log        *slog.Logger
 	closeAll   []func() error
 }
@@ -156,7 +156,7 @@ func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writ
 		}
 		p.OnClose(closeUpstreams)
 	}
-	if p.Policy, err = policy.New(&p.Settings.Policy, at.Rates()); err != nil {
+	if err := p.newPolicy(app, at, base); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.Wanted = o.treeFolder(app, base, out)
@@ -172,6 +172,19 @@ func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writ
 	}
 	p.Base, p.Workspace = base, filepath.Join(base, "workspace")
 	return p, nil
+}
+
+// newPolicy compiles the policy.
+func (p *Project) newPolicy(app *cli.App, at resources.Provider, base string) (err error) {
+	counts, none := app.ProjectState("counts", base)
+	if p.Policy, err = policy.New(&p.Settings.Policy, at.Rates().In(counts)); err != nil || !p.Policy.Lasting() {
+		return err
+	}
+	if none != nil {
+		return cli.WithHint(fmt.Errorf("find where the policy's calls are counted: %w", none), "set HOME or XDG_STATE_HOME")
+	}
+	p.Trusted = append(p.Trusted, counts)
+	return nil
 }
 
 // CheckOutput refuses to write what a flag asks for, such as a recording, over a file of the project.
@@ -214,7 +227,7 @@ func (o *LocationFlags) mayName(app *cli.App, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	same := func(a, b string) bool { return RealPath(a) == RealPath(b) }
+	same := func(a, b string) bool { return cli.RealPath(a) == cli.RealPath(b) }
 	if slices.EqualFunc(at.Paths, cfg.Paths, same) {
 		return nil
 	}

@@ -76,7 +76,7 @@ type Provider interface {
 	Runner(opt *runner.Options) (*runner.Runner, error)
 	// Index returns a tree and its search index.
 	Index(tree string, opt *search.Options) (*TreeIndex, error)
-	// Rates counts the calls within a minute of all runs.
+	// Rates counts the calls of all runs for policies.
 	Rates() *policy.Rates
 	// Sweep ends servers that killed runs have left, in the background; wait waits a moment for it.
 	Sweep(ctx context.Context, log *slog.Logger) (wait func())

@@ -1,0 +1,60 @@
+// Package kept reads and writes small JSON files that several processes share, in folders that no script can write to. Whoever changes
+// one holds a lock meanwhile.
+package kept
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/mcpgen/mcpgen/gen/config/adopt"
+	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+)
+
+// lockPause is the time between two attempts to take a lock that is held.
+const lockPause = 5 * time.Millisecond
+
+// Lock waits for the exclusive lock of a file, which it creates if it is missing. The system releases the lock if the process dies.
+func Lock(ctx context.Context, path string) (unlock func(), err error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file: remove it", path)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	l := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(safeopen.LockFlag))
+	if _, err := l.TryLockContext(ctx, lockPause); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return func() { _ = l.Close() }, nil
+}
+
+// Read decodes a file into v. A file that does not exist changes nothing.
+func Read(path string, v any) error {
+	f, err := safeopen.FileAt(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := json.NewDecoder(f).Decode(v); err != nil {
+		return fmt.Errorf("%s is damaged (%w): remove it", path, err)
+	}
+	return nil
+}
+
+// Write replaces a file, which only its owner can read.
+func Write(path string, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return adopt.ReplaceFile(path, append(text, '\n'), 0o600)
+}
