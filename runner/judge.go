@@ -83,7 +83,7 @@ func importAll(dir string, language sandbox.Language) string {
 }
 
 func (r *Runner) judgeFiles(ctx context.Context, s *Script, sandboxes []sandbox.Backend, opt judge.Options) (*judge.Report, error) {
-	opt.Tools = r.tool
+	opt.Tools, opt.Script = r.tool, s.Name
 	opt.MaxBranches = s.MaxBranches
 	opt.Python = s.Language == sandbox.LangPython
 	src := script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir}

@@ -93,11 +93,13 @@ type Impact struct {
 // Report is the judgement of a script.
 type Report struct {
 	Risk     risk.Risk `json:"risk"`
-	Reason   string    `json:"reason"` // the gravest finding, or that there is none
+	Reason   string    `json:"reason"` // the gravest finding with its line, and its file if it is not the script; or that there is none
 	Findings []Finding `json:"findings"`
 	Impact   Impact    `json:"impact"`
 	// Unreadable is why files could not be parsed. Such a script does not run.
 	Unreadable []Problem `json:"-"`
+
+	script string // its name
 }
 
 // Tool is what is known of a tool.
@@ -112,6 +114,8 @@ const DefaultMaxBranches = 50
 
 // Options configure a judgement. With the zero value every module that is known may be imported and no command is expected.
 type Options struct {
+	// Script is the name of the script among the files. Empty: the reason names no file.
+	Script string
 	// Tools finds a tool by its id, or by server/name as wrappers are imported; server/* stands for all of a server. Nil: none is known.
 	Tools func(name string) (Tool, bool)
 	// Imports are globs of modules. Others than these, harmless standard ones and files of the project are findings. Empty: only
@@ -131,7 +135,7 @@ type Options struct {
 
 // Judge compares the facts with what is allowed.
 func (f *Facts) Judge(opt *Options) *Report {
-	r := &Report{Findings: []Finding{}, Unreadable: f.Unreadable}
+	r := &Report{Findings: []Finding{}, Unreadable: f.Unreadable, script: opt.Script}
 	for _, p := range f.Unreadable {
 		r.find("unreadable", Fact{File: p.File, Line: p.Line, Column: p.Column}, "cannot be parsed: "+p.Text)
 	}
@@ -314,9 +318,15 @@ func (r *Report) finish() {
 	}
 	if len(r.Findings) > 0 {
 		f := r.Findings[0]
-		r.Reason = f.Reason
+		place := []string{f.Rule}
+		if r.script != "" && f.File != r.script {
+			place = append(place, shorten(f.File))
+		}
 		if f.Line > 0 {
-			r.Reason = fmt.Sprintf("%s (%s, line %d)", f.Reason, f.Rule, f.Line)
+			place = append(place, fmt.Sprintf("line %d", f.Line))
+		}
+		if r.Reason = f.Reason; len(place) > 1 {
+			r.Reason += " (" + strings.Join(place, ", ") + ")"
 		}
 	}
 }
