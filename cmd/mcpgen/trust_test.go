@@ -49,6 +49,24 @@ func TestTrustAtTerminal(t *testing.T) {
 	if code != 0 || strings.Contains(out, "no-such-program-2") || !strings.Contains(out, "+ command  no-such-program-3") || !strings.Contains(out, "- command  (no longer there)") || !strings.Contains(out, `server "one"`) {
 		t.Errorf("the difference: exit code %d, %s", code, out)
 	}
+	settings := func(rules string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "mcpgen.yaml"), []byte("version: 1\npolicy: {rules: ["+rules+"]}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settings("{deny: two__drop}, {ask: '*', when: args.size > 5}")
+	if code, out := run("y\n", "trust"); code != 0 || !strings.Contains(out, `+ policy.rules  {"deny":"two__drop"}`) {
+		t.Errorf("new rules: exit code %d, %s", code, out)
+	}
+	settings("{ask: '*', when: args.size > 500}")
+	code, out = run("y\n", "trust")
+	if want := "\n  mcpgen.yaml\n" +
+		`  ~ policy.rules  {"ask":"*","when":"args.size > 500"}` + "\n" +
+		`      was {"ask":"*","when":"args.size > 5"}` + "\n" +
+		`  - policy.rules  {"deny":"two__drop"} (no longer there)` + "\n"; code != 0 || !strings.Contains(out, want) {
+		t.Errorf("other rules: exit code %d, %s\nwant %s", code, out, want)
+	}
 	if code, out := run("", "trust", "--forget"); code != 0 {
 		t.Errorf("forget: exit code %d, %s", code, out)
 	}

@@ -225,7 +225,10 @@ func (g Gate) show(cfg *config.Config, change *consent.Change) {
 	}
 	plain := func(text string) string { return text }
 	for _, i := range change.Changed {
-		line("~", style.Yellow, i.Place, i.Key, shown(i))
+		line("~", style.Yellow, i.Place, i.Key, shown(i.Item))
+		if i.Was != "" {
+			fmt.Fprintf(&out, "      was %s\n", cli.EscapeLine(i.Was))
+		}
 	}
 	for _, i := range change.Added {
 		if change.First {
@@ -234,9 +237,9 @@ func (g Gate) show(cfg *config.Config, change *consent.Change) {
 			line("+", style.Green, i.Place, i.Key, shown(i))
 		}
 	}
-	for _, name := range change.Removed {
-		place, key, _ := strings.Cut(name, ": ")
-		line("-", style.Red, place, key, "(no longer there)")
+	for _, gone := range change.Removed {
+		place, key, _ := strings.Cut(gone.Name, ": ")
+		line("-", style.Red, place, key, strings.TrimSpace(gone.Was+" (no longer there)"))
 	}
 	out.WriteString("\nThe programs and scripts that it names were not looked at.\n")
 	_, _ = fmt.Fprint(g.App.Stderr, out.String()) // without it there is no yes either

@@ -2,8 +2,8 @@
 // decides what scripts may do. A cloned repository, or a server that writes into the project, can change a configuration; what
 // is not agreed to is not used.
 //
-// [List] returns the configuration as items. A [Store] keeps a digest of each item outside of the project, so that a later
-// change shows the difference only. The content of programs and scripts that a configuration names is no part of it.
+// [List] returns the configuration as items. A [Store] keeps a digest of each item outside of the project, and the text of
+// the policy, so that a later change shows the difference only. The content of programs and scripts that a configuration names is no part of it.
 package consent
 
 import (
@@ -41,6 +41,14 @@ func (i Item) digest() string {
 	text, _ := json.Marshal([]string{i.Place, i.Key, i.Value}) // strings always can be
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
+}
+
+// text returns the value of an item of the policy, which names no secret; empty for others.
+func (i Item) text() string {
+	if i.Place == config.SettingsName && strings.HasPrefix(i.Key, "policy.") {
+		return i.Value
+	}
+	return ""
 }
 
 // List returns the items of a configuration in a stable order. A configuration that starts and decides nothing has none. lookup

@@ -114,8 +114,8 @@ run: {sandbox: embedded}
 			for _, i := range change.Added {
 				got = append(got, "+"+i.name())
 			}
-			for _, name := range change.Removed {
-				got = append(got, "-"+name)
+			for _, gone := range change.Removed {
+				got = append(got, "-"+gone.Name)
 			}
 			if change.First || !slices.Equal(got, c.want) || change.None() != (len(c.want) == 0) {
 				t.Errorf("changes %q, want %q", got, c.want)
@@ -124,8 +124,67 @@ run: {sandbox: embedded}
 	}
 }
 
+// TestFormerRules shows what the rules of a policy were.
+func TestFormerRules(t *testing.T) {
+	const before = `version: 1
+policy:
+  default: deny
+  rules:
+    - {name: reads, allow: "*", hint: reads}
+    - {deny: files__delete}
+    - {ask: "files__*", when: args.size > 5}
+  customers: {ann: {level: read_only}}
+`
+	for _, c := range []struct {
+		name, from, to string
+		want           []string
+	}{
+		{"one is gone", "    - {deny: files__delete}\n", "", []string{`-policy.rules {"deny":"files__delete"}`}},
+		{"one is gone and one changed", "    - {deny: files__delete}\n    - {ask: \"files__*\", when: args.size > 5}\n", "    - {ask: \"files__*\", when: args.size > 500}\n",
+			[]string{`~policy.rules {"ask":"files__*","when":"args.size > 5"}`, `-policy.rules {"deny":"files__delete"}`}},
+		{"one has another effect", "deny: files__delete", "allow: files__delete", []string{`~policy.rules {"deny":"files__delete"}`}},
+		{"one of a name", `allow: "*", hint: reads`, `allow: "*"`, []string{`~policy.rules {"allow":"*","hint":"reads","name":"reads"}`}},
+		{"two are others", "    - {deny: files__delete}\n    - {ask: \"files__*\", when: args.size > 5}\n", "    - {allow: mail__send}\n    - {allow: mail__read}\n",
+			[]string{`+policy.rules {"allow":"mail__send"}`, `+policy.rules {"allow":"mail__read"}`, `-policy.rules {"deny":"files__delete"}`, `-policy.rules {"ask":"files__*","when":"args.size > 5"}`}},
+		{"a default", "default: deny", "default: ask", []string{"~policy.default deny"}},
+		{"a customer", "  customers: {ann: {level: read_only}}\n", "", []string{"-policy.customers.ann.level read_only"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			cfg := project(t, dir, map[string]string{config.FileName: `{"mcpServers": {"x": {"command": "tool"}}}`, config.SettingsName: before})
+			store := Open(filepath.Join(t.TempDir(), "trust"))
+			if err := store.Agree(cfg, itemsOf(t, cfg)); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(before, c.from) {
+				t.Fatalf("the policy has no %q", c.from)
+			}
+			cfg = project(t, dir, map[string]string{config.SettingsName: strings.Replace(before, c.from, c.to, 1)})
+			change, err := store.Compare(cfg, itemsOf(t, cfg))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, i := range change.Changed {
+				got = append(got, "~"+i.Key+" "+i.Was)
+			}
+			for _, i := range change.Added {
+				got = append(got, "+"+i.Key+" "+i.Value)
+			}
+			for _, gone := range change.Removed {
+				got = append(got, "-"+strings.TrimPrefix(gone.Name, "mcpgen.yaml: ")+" "+gone.Was)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("changes %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestStoreHoldsNoValues(t *testing.T) {
-	cfg := project(t, t.TempDir(), map[string]string{config.FileName: `{"mcpServers": {"x": {"command": "tool", "env": {"KEY": "secret-value"}}}}`})
+	cfg := project(t, t.TempDir(), map[string]string{config.FileName: `{"mcpServers": {
+		"x": {"command": "tool", "args": ["--key=secret-value"], "env": {"KEY": "secret-value"}}, "y": {"url": "https://secret-value@example.com", "headers": {"Authorization": "secret-value"}}}}`,
+		config.SettingsName: "version: 1\nsearch: {embeddings: {url: \"https://secret-value@example.com\", model: m}}\npolicy: {default: deny}\n"})
 	dir := filepath.Join(t.TempDir(), "trust")
 	store := Open(dir)
 	if err := store.Agree(cfg, itemsOf(t, cfg)); err != nil {
@@ -136,7 +195,7 @@ func TestStoreHoldsNoValues(t *testing.T) {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, files[0].Name()))
-	if err != nil || strings.Contains(string(text), "secret-value") {
+	if err != nil || strings.Contains(string(text), "secret-value") || !strings.Contains(string(text), "policy.default") {
 		t.Errorf("the store holds %s, %v", text, err)
 	}
 	if info, err := files[0].Info(); err != nil || info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {

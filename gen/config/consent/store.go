@@ -9,13 +9,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/adopt"
 )
 
 // Store keeps what was agreed to: one file for each project, in a folder that only its owner can read. It holds names and
-// digests, no values.
+// digests, and the text of the policy. Other values are not kept: they may be secrets.
 type Store struct{ dir string }
 
 // Open returns the store in an absolute folder, which need not exist.
@@ -25,11 +27,21 @@ func Open(dir string) *Store { return &Store{dir} }
 type Change struct {
 	// First reports that nothing of the project was agreed to.
 	First bool
-	// Added and Changed are items as they are now, Removed the names of those that are gone. What is gone counts as well: it
+	// Added are new items, Changed those that have another value, and Removed those that are gone. What is gone counts as well: it
 	// may have been a rule that denied a call.
-	Added, Changed []Item
-	Removed        []string
+	Added   []Item
+	Changed []Changed
+	Removed []Removed
 }
+
+// Changed is an item as it is now. Was is its former value; empty if that was not kept.
+type Changed struct {
+	Item
+	Was string
+}
+
+// Removed is an item that is gone: its place and key, and its value; empty if that was not kept.
+type Removed struct{ Name, Was string }
 
 // None reports whether all was agreed to.
 func (c *Change) None() bool { return len(c.Added)+len(c.Changed)+len(c.Removed) == 0 }
@@ -46,6 +58,8 @@ type kept struct {
 type keptItem struct {
 	Name   string `json:"name"`
 	Digest string `json:"digest"`
+	// Text is the value of an item of the policy.
+	Text string `json:"text,omitempty"`
 }
 
 // Compare returns how the items of a configuration differ from those that were agreed to.
@@ -62,11 +76,10 @@ func (s *Store) Compare(cfg *config.Config, items []Item) (*Change, error) {
 	if err := json.Unmarshal(text, &old); err != nil || old.Version != 1 {
 		return &Change{First: true, Added: items}, nil // not ours, or damaged: all is asked for again
 	}
-	left, names := map[string]int{}, map[string]int{} // how often each is there
+	left := map[string]int{} // how often each is there
 	for _, i := range old.Items {
 		left[i.Digest]++
 	}
-	out := &Change{}
 	var unknown []Item
 	for _, i := range items {
 		if left[i.digest()] > 0 {
@@ -75,36 +88,71 @@ func (s *Store) Compare(cfg *config.Config, items []Item) (*Change, error) {
 			unknown = append(unknown, i)
 		}
 	}
-	var gone []string
+	var gone []keptItem
 	for _, i := range old.Items {
 		if left[i.Digest] > 0 {
 			left[i.Digest]--
-			names[i.Name]++
-			gone = append(gone, i.Name)
+			gone = append(gone, i)
 		}
 	}
-	for _, i := range unknown {
-		if names[i.name()] > 0 {
-			names[i.name()]--
-			out.Changed = append(out.Changed, i)
-		} else {
-			out.Added = append(out.Added, i)
+	return pair(unknown, gone), nil
+}
+
+// pair finds the items that only have another value: those of which there is one before and after, rules that resemble each other,
+// and what cannot be told apart, because its text was not kept.
+func pair(items []Item, gone []keptItem) *Change {
+	out := &Change{}
+	one := func(name string) bool {
+		before, after := 0, 0
+		for _, g := range gone {
+			if g.Name == name {
+				before++
+			}
 		}
-	}
-	for _, name := range gone {
-		if names[name] > 0 {
-			names[name]--
-			out.Removed = append(out.Removed, name)
+		for _, i := range items {
+			if i.name() == name {
+				after++
+			}
 		}
+		return before == 1 && after == 1
 	}
-	return out, nil
+	for _, isPair := range []func(Item, keptItem) bool{
+		func(i Item, g keptItem) bool { return alike(i.Value, g.Text) },
+		func(i Item, g keptItem) bool { return g.Text == "" || one(i.name()) },
+	} {
+		items = slices.DeleteFunc(slices.Clone(items), func(i Item) bool {
+			at := slices.IndexFunc(gone, func(g keptItem) bool { return g.Name == i.name() && isPair(i, g) })
+			if at < 0 {
+				return false
+			}
+			out.Changed = append(out.Changed, Changed{i, gone[at].Text})
+			gone = slices.Delete(gone, at, at+1)
+			return true
+		})
+	}
+	out.Added = items
+	for _, g := range gone {
+		out.Removed = append(out.Removed, Removed{g.Name, g.Text})
+	}
+	return out
+}
+
+// alike reports whether two texts are rules of the same name, or with the same effect on the same tools.
+func alike(a, b string) bool {
+	var x, y map[string]any
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
+		return false
+	}
+	return slices.ContainsFunc([]string{"name", "allow", "ask", "deny"}, func(key string) bool {
+		return x[key] != nil && reflect.DeepEqual(x[key], y[key])
+	})
 }
 
 // Agree keeps that a person has agreed to the items of a configuration.
 func (s *Store) Agree(cfg *config.Config, items []Item) error {
 	path, now := s.place(cfg)
 	for _, i := range items {
-		now.Items = append(now.Items, keptItem{i.name(), i.digest()})
+		now.Items = append(now.Items, keptItem{i.name(), i.digest(), i.text()})
 	}
 	text, err := json.MarshalIndent(now, "", " ")
 	if err != nil {
