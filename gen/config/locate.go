@@ -19,12 +19,17 @@ type Location struct {
 	// Project is the absolute folder of the mcpgen.yaml whose key config names the file. Relative paths in the file start
 	// there. If it is empty, the project is the first file's own.
 	Project string
+	// Idle is the mcpgen.yaml that [Locate] passed on its way up although it has a policy: no list of servers is beside it, so that
+	// it is not in force. Empty if there is none.
+	Idle string
 }
 
 // NotFoundError reports that [Locate] found no list of servers. It is an [fs.ErrNotExist].
 type NotFoundError struct {
 	// Dir is where the search began, and Root where it ended.
 	Dir, Root string
+	// Idle is that of [Location].
+	Idle string
 }
 
 func (e *NotFoundError) Error() string {
@@ -32,11 +37,17 @@ func (e *NotFoundError) Error() string {
 	if e.Dir != e.Root {
 		text += " or above it, up to " + e.Root
 	}
+	if e.Idle != "" {
+		text += "; without a list of servers, the policy in " + e.Idle + " is not in force"
+	}
 	return text
 }
 
 // Hint returns what to do about the error.
 func (e *NotFoundError) Hint() string {
+	if e.Idle != "" {
+		return fmt.Sprintf("\"mcpgen init\" creates %s beside it; the list may stay empty", FileName)
+	}
 	return "create one with \"mcpgen init\", take over what an editor has with \"mcpgen init --from cursor\", or name a file with --config"
 }
 
@@ -71,9 +82,13 @@ func Locate(dir string, named []string) (Location, error) {
 	if len(l.Paths) > 0 {
 		return l, nil
 	}
-	root := gitRoot(abs)
+	root, idle := gitRoot(abs), ""
 	for d := abs; ; d = filepath.Dir(d) {
 		l, err := locateIn(d)
+		if settings := filepath.Join(d, SettingsName); err == nil && len(l.Paths) == 0 && idle == "" && hasPolicy(settings) {
+			idle = settings
+		}
+		l.Idle = idle
 		if err == nil && len(l.Paths) > 0 {
 			err = refuseWorkspace(d, l.Paths[0])
 		}
@@ -81,7 +96,7 @@ func Locate(dir string, named []string) (Location, error) {
 			return l, err
 		}
 		if d == root || d == filepath.Dir(d) {
-			return Location{}, &NotFoundError{Dir: abs, Root: d}
+			return Location{}, &NotFoundError{Dir: abs, Root: d, Idle: idle}
 		}
 	}
 }
@@ -189,6 +204,16 @@ func configKey(settings string) (string, error) {
 		path = filepath.Join(filepath.Dir(settings), path)
 	}
 	return path, nil
+}
+
+// hasPolicy reports whether a mcpgen.yaml has a policy.
+func hasPolicy(settings string) bool {
+	text, err := readFile(settings)
+	if err != nil {
+		return false
+	}
+	root, err := newSettingsFile(settings, text).ParseYAML()
+	return err == nil && node.Value(root, "policy") != nil
 }
 
 // gitRoot returns the nearest folder at or above dir that holds .git (a folder, or a file in a worktree), else dir.

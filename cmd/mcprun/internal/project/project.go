@@ -242,14 +242,18 @@ func (o *LocationFlags) mayName(app *cli.App, cfg *config.Config) error {
 	return &flags.UnattendedError{Given: given, Key: "config", File: config.SettingsName}
 }
 
-// Load reads the configuration and finds the folders of the project.
+// Load reads the configuration and finds the folders of the project. A policy that would not be in force is an error.
 func (o *LocationFlags) Load(app *cli.App) (*config.Config, error) {
 	at, err := config.Locate(app.Dir, app.Configs(o.Configs))
-	if _, none := errors.AsType[*config.NotFoundError](err); none {
+	if none, is := errors.AsType[*config.NotFoundError](err); is && none.Idle == "" {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
+	}
+	if at.Idle != "" {
+		return nil, &config.FileError{File: at.Idle, Key: "policy", Problem: "it is not in force, because no list of servers is beside it: the project is " + at.Dir(),
+			Remedy: fmt.Sprintf("write the rules into %s there, or create %s beside it, which may list no servers", config.SettingsName, config.FileName)}
 	}
 	return at.Load()
 }
