@@ -58,9 +58,10 @@ func strictness(e Effect) int { return slices.Index([]Effect{Allow, Ask, Deny}, 
 // maxTried bounds the calls that are tried for each tool.
 const maxTried = 1000
 
-// Diff compares two policies over the same tools, with the hints that they have with each policy. It makes calls with arguments made from the tools' schemas and from the constants of the rules. It is
-// sure of what it reports, and finds what depends on names, hints, risk, numbers and comparisons with constants; a condition that
-// compares arguments with each other may differ where it did not try.
+// Diff compares two policies over the same tools, with the hints that they have with each policy. It makes calls with arguments made
+// from the tools' schemas and from the constants of the rules, at most 1,000 for each tool. It is sure of what it reports, and finds
+// what depends on names, hints, risk, numbers and comparisons with constants; a condition that compares arguments with each other may
+// differ where it did not try.
 func Diff(before, after *Policy, were, are []Tool) []Change {
 	var out []Change
 	for i := range are {
@@ -241,11 +242,14 @@ func taints(p *probes, all []Tool) [][]string {
 	return append(out, received(all, slices.Collect(maps.Keys(known))))
 }
 
-// drafts makes an example of each combination whose arguments fit the schema.
+// drafts makes an example of each combination whose arguments fit the schema, at most maxTried.
 func drafts(s *sampler, dims []dimension) []*Example {
 	var out, unfit []*Example
 	known := map[string]bool{}
 	add := func(pick []int) {
+		if len(out) >= maxTried {
+			return
+		}
 		d := &draft{args: s.value(s.root, 0)}
 		if _, ok := d.args.(map[string]any); !ok {
 			d.args = map[string]any{}
@@ -263,12 +267,12 @@ func drafts(s *sampler, dims []dimension) []*Example {
 		case known[string(key)]:
 		case s.fits(args):
 			out = append(out, &d.Example)
-		default:
+		case len(unfit) < maxTried:
 			unfit = append(unfit, &d.Example)
 		}
 		known[string(key)] = true
 	}
-	combine(dims, func() bool { return len(out) >= maxTried }, add)
+	combine(dims, add)
 	if out == nil { // better than to find nothing: the schema asks for values that are not easily made
 		return unfit
 	}
@@ -276,8 +280,8 @@ func drafts(s *sampler, dims []dimension) []*Example {
 }
 
 // combine calls add for every combination of values. If there are too many, it does so for those that differ in one dimension from
-// the plainest, and then for others by chance, always the same ones, until enough reports that there are enough.
-func combine(dims []dimension, enough func() bool, add func(pick []int)) {
+// the plainest, and then for others by chance, always the same ones.
+func combine(dims []dimension, add func(pick []int)) {
 	product := 1
 	for _, d := range dims {
 		product = min(product*len(d), maxTried+1)
@@ -311,8 +315,6 @@ func combine(dims []dimension, enough func() bool, add func(pick []int)) {
 		for i := range dims {
 			pick[i] = chance.IntN(len(dims[i]))
 		}
-		if !enough() {
-			add(pick)
-		}
+		add(pick)
 	}
 }

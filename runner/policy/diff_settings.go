@@ -22,15 +22,14 @@ type SettingChange struct {
 	Wider   bool   `json:"wider"`
 }
 
-// DiffLimits compares the levels, defaults and ceilings of the project, and of each customer for whom the difference is another one. size reads
-// a size in bytes.
-func DiffLimits(before, after *Policy, size func(string) int64) []SettingChange {
-	out := diffPart("policy.", before.all, after.all, size)
+// DiffLimits compares the levels, defaults and ceilings of the project, and of each customer for whom the difference is another one.
+func DiffLimits(before, after *Policy) []SettingChange {
+	out := diffPart("policy.", before.all, after.all)
 	customers := maps.Clone(before.customers)
 	maps.Copy(customers, after.customers)
 	general := len(out)
 	for _, id := range slices.Sorted(maps.Keys(customers)) {
-		for _, c := range diffPart("policy.customers."+id+".", before.part(id), after.part(id), size) {
+		for _, c := range diffPart("policy.customers."+id+".", before.part(id), after.part(id)) {
 			same := func(g SettingChange) bool {
 				return strings.HasSuffix(c.Setting, strings.TrimPrefix(g.Setting, "policy")) && c.From == g.From && c.To == g.To
 			}
@@ -48,9 +47,13 @@ type limit struct {
 	rank          int64
 }
 
-func (p *part) limits(size func(string) int64) []limit {
+func (p *part) limits() []limit {
 	c := p.ceilings
 	most, _ := risk.Parse(c.Risk) // the schema has refused invalid ones
+	size := func(text string) int64 {
+		n, _ := config.ParseSize(text) // the schema has refused invalid ones; none is 0
+		return n
+	}
 	number := func(key string, n int64, text string) limit {
 		if n == 0 {
 			return limit{key, "none", "", 0}
@@ -76,10 +79,10 @@ func (p *part) limits(size func(string) int64) []limit {
 	}
 }
 
-func diffPart(key string, before, after *part, size func(string) int64) []SettingChange {
+func diffPart(key string, before, after *part) []SettingChange {
 	var out []SettingChange
-	was := before.limits(size)
-	for i, is := range after.limits(size) {
+	was := before.limits()
+	for i, is := range after.limits() {
 		if is.rank != was[i].rank && is.text != was[i].text {
 			wider := is.rank == 0 || was[i].rank != 0 && is.rank > was[i].rank
 			out = append(out, SettingChange{key + is.key, was[i].text, is.text, cmp.Or(is.at, was[i].at), wider})

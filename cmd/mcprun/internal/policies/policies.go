@@ -305,7 +305,7 @@ func (o *diff) run(oldFile, newFile string) error {
 	tools := toolsWith(p, tree, is)
 	o.warn(after, tools)
 	changes, wider := policy.Diff(before, after, toolsWith(p, tree, was), tools), 0
-	settings := append(policy.DiffLimits(before, after, size), policy.DiffRun(was, is)...)
+	settings := append(policy.DiffLimits(before, after), policy.DiffRun(was, is)...)
 	for i := range settings {
 		if settings[i].Wider {
 			wider++
@@ -335,12 +335,6 @@ func toolsWith(p *project.Project, tree *gen.Tree, settings *config.Settings) []
 		servers = chain.ServersOf(&config.Config{Servers: cfg.ServersWith(settings)})
 	}
 	return chain.New(chain.Options{Catalog: tree.Catalog, Servers: servers}).Tools()
-}
-
-// size reads a size in bytes. It returns 0 for text that is not a size.
-func size(text string) (n int64) {
-	_ = flags.Size(&n, flags.MinSize).Set(text)
-	return n
 }
 
 func (o *diff) print(changes []policy.Change, settings []policy.SettingChange, wider, tools int) {
