@@ -250,10 +250,22 @@ func TestFindWaysToEval(t *testing.T) {
 		"import json\nfrom operator import attrgetter\nattrgetter('codecs.builtins.eval')(json)('1+1')",
 		"import logging\nlogging.os.system('id')",
 		"breakpoint()",
+		"import typing\ndef f(x: '__import__(\"os\").system(\"id\")'): ...\ntyping.get_type_hints(f)",
+		"from typing_extensions import get_type_hints as hints\nclass A:\n    x: 'print(1)'\nhints(A)",
+		"from concurrent.futures import ProcessPoolExecutor\nwith ProcessPoolExecutor() as pool:\n    pool.submit(print, 1)",
+		"import concurrent.futures as cf\ncf.process.ProcessPoolExecutor().submit(print, 1)",
+		"import multiprocessing\nmultiprocessing.Pool(2).map(print, [1])",
 	} {
 		if r := factsFor(t, "a.py", code).Judge(&judge.Options{Python: true}); len(r.Refused()) == 0 {
 			t.Errorf("%s is not refused: %+v", code, r.Findings)
 		}
+		if _, plain := judge.PlainPython(map[string]string{"a.py": code}, nil); plain {
+			t.Errorf("%s would not be read", code)
+		}
+	}
+	const ordinary = "from typing import Any\nfrom concurrent.futures import ThreadPoolExecutor\nx: Any = 1\nwith ThreadPoolExecutor() as pool:\n    print(pool.submit(len, [x]))\n"
+	if _, plain := judge.PlainPython(map[string]string{"a.py": ordinary}, nil); !plain {
+		t.Errorf("%s would be read in full", ordinary)
 	}
 }
 

@@ -33,10 +33,13 @@ func grave(tables ...map[string]string) map[string]bool {
 		for name, rule := range table {
 			if ruleOf(rule).Risk > risk.Medium {
 				head, _, _ := strings.Cut(name, ".")
-				out[head] = true
-				if strings.HasPrefix(name, "pathlib.") {
+				switch head {
+				case "typing", "typing_extensions", "concurrent": // nearly all that they have is harmless
+					head = last(name)
+				case "pathlib":
 					out[last(name)] = true
 				}
+				out[head] = true
 			}
 		}
 	}
