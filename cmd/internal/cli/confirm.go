@@ -20,10 +20,18 @@ func (a *App) Confirm(ctx context.Context, question string) (bool, error) {
 	}()
 	select {
 	case line := <-answer:
-		line = strings.ToLower(strings.TrimSpace(line))
-		return line == "y" || line == "yes", nil
+		return IsYes(line), nil
 	case <-ctx.Done():
 		_, _ = fmt.Fprintln(a.Stderr)
 		return false, context.Cause(ctx)
 	}
+}
+
+// YesOrNo ends a question that [IsYes] reads the answer to.
+const YesOrNo = "[y/N]"
+
+// IsYes reports whether a line that a person typed is a yes: y or yes, in any case. Everything else is a no.
+func IsYes(line string) bool {
+	line = strings.ToLower(strings.TrimSpace(line))
+	return line == "y" || line == "yes"
 }

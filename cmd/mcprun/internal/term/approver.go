@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
@@ -74,13 +74,20 @@ func (d *dialogue) approve(ctx context.Context, q *approve.Question, columns int
 			}
 		}
 	}
-	if q.Start != nil {
-		d.say("Run it? Type y to run it; anything else refuses: ")
+	if len(view.Scopes) == 1 {
+		question := "Make this call?"
+		switch {
+		case q.Start != nil:
+			question = "Run it?"
+		case q.Plan != nil:
+			question = "Approve it?"
+		}
+		d.say("%s %s ", question, cli.YesOrNo)
 		line, err := d.in.line(ctx)
-		if err != nil || strings.TrimSpace(line) != "y" {
+		if err != nil || !cli.IsYes(line) {
 			return approve.Refused, err
 		}
-		return approve.Once, nil
+		return view.Scopes[0], nil
 	}
 	words := []string{"no"}
 	for _, s := range view.Scopes {

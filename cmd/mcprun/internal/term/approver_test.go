@@ -134,19 +134,30 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestOnlyYIsAYes for a script that is about to start.
-func TestOnlyYIsAYes(t *testing.T) {
-	for typed, want := range map[string]approve.Scope{"y\n": "once", " y \n": "once", "yes\n": "", "Y\n": "", "\n": "", "once\n": "", "": ""} {
-		synctest.Test(t, func(t *testing.T) {
-			a, out := typist(strings.SplitAfter(typed, "\n")...)
-			got, err := a.Approve(t.Context(), &approve.Question{Script: "a.py", Code: "x", Start: &approve.Start{}})
-			if err != nil || got.Scope != want || !strings.Contains(out.String(), "The script a.py needs your approval to start\n  Action: run the script a.py\n") {
-				t.Errorf("%q: %+v, %v; want %q; shown:\n%s", typed, got, err, want, out)
-			}
-			synctest.Wait()
-			for range a.in.source.(terminal) {
-			}
-		})
+// TestYesOrNo asks about a script that is about to start, a plan, and a call without a script: y and yes are a yes.
+func TestYesOrNo(t *testing.T) {
+	for _, q := range []struct {
+		question *approve.Question
+		shown    string
+	}{
+		{&approve.Question{Script: "a.py", Code: "x", Start: &approve.Start{}}, "The script a.py needs your approval to start\n  Action: run the script a.py\n"},
+		{&approve.Question{Script: "a.py", Code: "x", Plan: &approve.Plan{}}, "Approve it? [y/N] "},
+		{&approve.Question{Tool: "crm__delete", Server: "crm"}, "Make this call? [y/N] "},
+	} {
+		for typed, want := range map[string]approve.Scope{
+			"y\n": "once", " y \n": "once", "yes\n": "once", "Y\n": "once", "\n": "", "once\n": "", "o\n": "", "true\n": "", "1\n": "", "yess\n": "", "": "",
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				a, out := typist(strings.SplitAfter(typed, "\n")...)
+				got, err := a.Approve(t.Context(), q.question)
+				if err != nil || got.Scope != want || !strings.Contains(out.String(), q.shown) {
+					t.Errorf("%q: %+v, %v; want %q; shown:\n%s", typed, got, err, want, out)
+				}
+				synctest.Wait()
+				for range a.in.source.(terminal) {
+				}
+			})
+		}
 	}
 }
 
