@@ -36,8 +36,8 @@ In CI and in containers, ` + trust.Variable + `=1 or --trust-config trusts a con
 
 Exit codes: 0 trusted, 2 usage or configuration, 126 not trusted, 130 interrupted.`,
 		Example: `  mcpgen trust
-  mcpgen trust --show      # list everything, ask nothing
-  mcpgen trust --forget    # ask again the next time`,
+  mcpgen trust --show | less   # list everything, ask nothing
+  mcpgen trust --forget        # ask again the next time`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.show && o.forget {

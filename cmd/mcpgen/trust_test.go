@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,6 +67,15 @@ func TestTrustAtTerminal(t *testing.T) {
 		`      was {"ask":"*","when":"args.size > 5"}` + "\n" +
 		`  - policy.rules  {"deny":"two__drop"} (no longer there)` + "\n"; code != 0 || !strings.Contains(out, want) {
 		t.Errorf("other rules: exit code %d, %s\nwant %s", code, out, want)
+	}
+	var many []string
+	for i := range 301 {
+		many = append(many, fmt.Sprintf(`"s%d": {"command": "no-such-program-%d"}`, i, i))
+	}
+	write(`{"mcpServers": {` + strings.Join(many, ", ") + `}}`)
+	if code, out := run("n\n", "trust"); code != 126 || !strings.HasSuffix(out[:strings.Index(out, "[y/N]")],
+		"\nTo read all of it page by page: mcpgen trust --show | less\nDo you trust all of it (303 servers, 303 items)? ") {
+		t.Errorf("many servers: exit code %d, %s", code, out)
 	}
 	if code, out := run("", "trust", "--forget"); code != 0 {
 		t.Errorf("forget: exit code %d, %s", code, out)

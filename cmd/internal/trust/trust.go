@@ -62,11 +62,16 @@ func (e *Error) Error() string {
 
 // Hint names the command that asks.
 func (e *Error) Hint() string {
-	command := "mcpgen trust"
-	for _, name := range e.Named {
-		command += " --config " + cli.EscapeLine(name)
+	return fmt.Sprintf("a person starts %q in a terminal, in %q, and reads what the configuration starts; docs/security.md says how CI and containers do it", command(e.Named), e.Dir)
+}
+
+// command returns the command that asks about the named files.
+func command(named []string) string {
+	text := "mcpgen trust"
+	for _, name := range named {
+		text += " --config " + cli.EscapeLine(name)
 	}
-	return fmt.Sprintf("a person starts %q in a terminal, in %q, and reads what the configuration starts; docs/security.md says how CI and containers do it", command, e.Dir)
+	return text
 }
 
 // ExitCode is that of what is refused.
@@ -93,8 +98,13 @@ func (g Gate) Check(ctx context.Context, cfg *config.Config) error {
 	if g.Silent || !g.App.Interactive() {
 		return refused
 	}
-	g.show(cfg, change)
-	yes, err := g.App.Confirm(ctx, "Do you trust it?")
+	text, question := list(g.App.ErrStyle(), cfg, change), "Do you trust it?"
+	if strings.Count(text, "\n") > screen {
+		text += fmt.Sprintf("To read all of it page by page: %s --show | less\n", command(g.Named))
+		question = fmt.Sprintf("Do you trust all of it (%s)?", count(change))
+	}
+	fmt.Fprint(g.App.Stderr, text) // without it there is no yes either
+	yes, err := g.App.Confirm(ctx, question)
 	if err != nil {
 		return err
 	}
@@ -132,13 +142,43 @@ func (g Gate) Forget(cfg *config.Config) (bool, error) {
 	return store.Forget(cfg)
 }
 
-// Show prints all that a configuration starts, connects to and decides.
+// Show prints all that a configuration starts, connects to and decides on standard output.
 func (g Gate) Show(cfg *config.Config) error {
 	items, err := consent.List(cfg, g.App.LookupEnv)
-	if err == nil {
-		g.show(cfg, &consent.Change{First: true, Added: items})
+	if err != nil {
+		return err
 	}
+	_, err = fmt.Fprint(g.App.Stdout, list(g.App.OutStyle(), cfg, &consent.Change{First: true, Added: items}))
 	return err
+}
+
+// screen is how many lines a terminal is sure to show at once.
+const screen = 20
+
+// count says how much there is of a change.
+func count(change *consent.Change) string {
+	places := map[string]bool{}
+	for _, i := range change.Added {
+		places[i.Place] = true
+	}
+	for _, i := range change.Changed {
+		places[i.Place] = true
+	}
+	for _, gone := range change.Removed {
+		place, _, _ := strings.Cut(gone.Name, ": ")
+		places[place] = true
+	}
+	servers := 0
+	for place := range places {
+		if strings.HasPrefix(place, "server ") {
+			servers++
+		}
+	}
+	text := cli.Count(len(change.Added)+len(change.Changed)+len(change.Removed), "item")
+	if servers > 0 {
+		text = cli.Count(servers, "server") + ", " + text
+	}
+	return text
 }
 
 // compare returns how a configuration differs from what was agreed to.
@@ -200,9 +240,8 @@ func realPath(path string) string {
 	return path
 }
 
-// show prints a change on standard error, by the places of its items. All of it is foreign text.
-func (g Gate) show(cfg *config.Config, change *consent.Change) {
-	style := g.App.ErrStyle()
+// list describes a change, by the places of its items. All of it is foreign text.
+func list(style cli.Style, cfg *config.Config, change *consent.Change) string {
 	var out strings.Builder
 	if change.First {
 		fmt.Fprintf(&out, "The configuration in %s starts, connects to and decides:\n", cli.EscapeLine(cfg.Dir))
@@ -242,7 +281,7 @@ func (g Gate) show(cfg *config.Config, change *consent.Change) {
 		line("-", style.Red, place, key, strings.TrimSpace(gone.Was+" (no longer there)"))
 	}
 	out.WriteString("\nThe programs and scripts that it names were not looked at.\n")
-	_, _ = fmt.Fprint(g.App.Stderr, out.String()) // without it there is no yes either
+	return out.String()
 }
 
 // IsRefusal reports whether an error is that of a configuration that nobody has agreed to.
