@@ -61,6 +61,7 @@ func (r *Runner) Judge(ctx context.Context, s *Script, sandboxes []sandbox.Backe
 	}
 	if err == nil {
 		report.Add(slices.DeleteFunc(skills.Findings, func(f judge.Finding) bool { return f.Risk < risk.Critical }))
+		report.Operations = append(report.Operations, skills.Operations...)
 	}
 	return report, nil // skills that cannot be read leave the finding that the script runs one
 }

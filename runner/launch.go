@@ -91,8 +91,8 @@ func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 func (r *Runner) assess(ctx context.Context, s *Script, opt *LaunchOptions) (*judge.Report, error) {
 	s.Risk = max(s.Risk, s.Floor)
 	report, err := r.Judge(ctx, s, opt.Sandboxes, judge.Options{
-		Restricted: s.Restricted,
-		Quick:      (opt.Policy == nil || !opt.Policy.NeedsProgram()) && !s.Restricted && s.Floor == risk.None,
+		Restricted: s.Restricted, Commands: opt.Policy.Commands(s.Calls.Subject.Customer),
+		Quick: (opt.Policy == nil || !opt.Policy.NeedsProgram()) && !s.Restricted && s.Floor == risk.None,
 	})
 	if err != nil {
 		return nil, err
@@ -105,8 +105,7 @@ func (r *Runner) assess(ctx context.Context, s *Script, opt *LaunchOptions) (*ju
 
 // admit refuses a script that the policy does not let start, or that must be restricted and is not. Whether it asks is in s.Start.
 func admit(s *Script, report *judge.Report, p *policy.Policy) error {
-	i := &report.Impact
-	s.Start = p.DecideRun(s.Calls.Subject, &policy.Program{Risk: s.Risk, Shown: report.Risk, Writes: i.Writes, Deletes: i.Deletes, Commands: i.Commands, Hosts: i.Hosts})
+	s.Start = p.DecideRun(s.Calls.Subject, &policy.Program{Risk: s.Risk, Shown: report.Risk, Operations: report.Operations, Unread: report.Unread()})
 	if s.Confirm && s.Start.Effect == policy.Allow {
 		s.Start = policy.Decision{Effect: policy.Ask, Rule: ConfirmRule}
 	}

@@ -13,6 +13,8 @@ import (
 // Policy is the key policy of mcpgen.yaml: which calls scripts may make. The zero value is no policy.
 type Policy struct {
 	PolicyPart `yaml:",inline"`
+	// Levels are those that the operator has written, by name.
+	Levels map[string]PolicyLevel
 	// Customers are for runs of one customer, by id.
 	Customers map[string]PolicyPart
 	// Unattended are the flags that hold without a terminal: allow, allow_drift, approve, approve_command, config. Empty: none.
@@ -23,7 +25,7 @@ type Policy struct {
 
 // PolicyPart is a policy for all runs, or what is added for one customer.
 type PolicyPart struct {
-	// Level is read_only, write_restricted, execute_full or empty.
+	// Level is read_only, write_restricted, execute_full, one of Policy.Levels, or empty.
 	Level    string
 	Ceilings PolicyCeilings
 	Rules    []PolicyRule
@@ -34,6 +36,22 @@ type PolicyPart struct {
 	CeilingsAt Position `yaml:"-"`
 	DefaultAt  Position `yaml:"-"`
 }
+
+// PolicyLevel is a level that the operator has written: one that is built in, with other lists of what scripts may use. Of a list that
+// is nil, the built-in level decides; an empty one allows nothing.
+type PolicyLevel struct {
+	// Extends is read_only, write_restricted or execute_full.
+	Extends string
+	// Read and Write are files, and folders with all that is in them. Relative ones are in the workspace.
+	Read, Write []string
+	// Hosts are names of hosts. *.example.com stands for all below example.com.
+	Hosts []string
+	// Commands may be nil.
+	Commands *PolicyCommands
+}
+
+// PolicyCommands are commands by their names, or globs of whole commands.
+type PolicyCommands struct{ Allow, Deny []string }
 
 // PolicyCeilings are the highest limits of a run. 0 means no ceiling.
 type PolicyCeilings struct {
@@ -181,7 +199,7 @@ func ReadPolicy(path string) (*Settings, error) {
 
 // complete names the rules and checks what the schema cannot.
 func (p *Policy) complete(file *node.File, root *yaml.Node) error {
-	if p.Level == "" && p.Default == "" && p.Rules == nil && p.Customers == nil && p.Ceilings == (PolicyCeilings{}) {
+	if p.Level == "" && p.Default == "" && p.Rules == nil && p.Customers == nil && p.Levels == nil && p.Ceilings == (PolicyCeilings{}) {
 		return nil
 	}
 	p.File = file.Name
@@ -192,6 +210,16 @@ func (p *Policy) complete(file *node.File, root *yaml.Node) error {
 		return at
 	}
 	p.LevelAt, p.CeilingsAt, p.DefaultAt = at(root, "level"), at(root, "ceilings"), at(root, "default")
+	levels := node.Value(root, "levels")
+	for name := range p.Levels {
+		if slices.Contains(BuiltInLevels, name) {
+			where := node.Value(levels, name)
+			return &FileError{File: file.Name, Line: where.Line, Column: where.Column, Key: "policy.levels." + name, Problem: "a level of this name is built in", Remedy: "give the level another name"}
+		}
+	}
+	if err := p.checkLevel(file, "policy.level", p.Level, p.LevelAt); err != nil {
+		return err
+	}
 	if err := completeRules(file, p.Rules, "policy.rules"); err != nil {
 		return err
 	}
@@ -200,11 +228,33 @@ func (p *Policy) complete(file *node.File, root *yaml.Node) error {
 		customer := node.Value(node.Value(root, "customers"), id)
 		own.LevelAt, own.CeilingsAt, own.DefaultAt = at(customer, "level"), at(customer, "ceilings"), at(customer, "default")
 		p.Customers[id] = own
+		if err := p.checkLevel(file, "policy.customers."+id+".level", own.Level, own.LevelAt); err != nil {
+			return err
+		}
 		if err := completeRules(file, own.Rules, "policy.customers."+id+".rules"); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// BuiltInLevels are the levels that every policy has, from the strictest.
+var BuiltInLevels = []string{"read_only", "write_restricted", "execute_full"}
+
+// LevelNames returns the names of all levels that a policy has.
+func (p *Policy) LevelNames() []string {
+	return append(slices.Clone(BuiltInLevels), sortedKeys(p.Levels)...)
+}
+
+// checkLevel refuses a level that the policy does not have.
+func (p *Policy) checkLevel(file *node.File, key, level string, at Position) error {
+	if _, own := p.Levels[level]; own || level == "" || slices.Contains(BuiltInLevels, level) {
+		return nil
+	}
+	return &FileError{
+		File: file.Name, Line: at.Line, Column: at.Column, Key: key, Problem: fmt.Sprintf("no level is called %q", level),
+		Remedy: "use one of " + strings.Join(p.LevelNames(), ", ") + ", or write it below policy.levels",
+	}
 }
 
 func completeRules(file *node.File, rules []PolicyRule, key string) error {

@@ -69,7 +69,7 @@ func (p *part) limits() []limit {
 	}
 	return []limit{
 		last,
-		{"level", cmp.Or(string(p.level), "none"), p.at, int64(slices.Index([]Level{ReadOnly, WriteRestricted}, p.level) + 1)},
+		{"level", cmp.Or(p.name, "none"), p.at, int64(slices.Index([]Level{ReadOnly, WriteRestricted}, p.level) + 1)},
 		number("ceilings.timeout", int64(c.Timeout), config.FormatDuration(c.Timeout)),
 		number("ceilings.cpu", int64(c.CPU), c.CPU.String()),
 		number("ceilings.memory", size(c.Memory), c.Memory),
@@ -86,6 +86,15 @@ func diffPart(key string, before, after *part) []SettingChange {
 		if is.rank != was[i].rank && is.text != was[i].text {
 			wider := is.rank == 0 || was[i].rank != 0 && is.rank > was[i].rank
 			out = append(out, SettingChange{key + is.key, was[i].text, is.text, cmp.Or(is.at, was[i].at), wider})
+		}
+	}
+	if before.access.own == nil && after.access.own == nil {
+		return out // the level says it all
+	}
+	then := before.access.lists()
+	for i, now := range after.access.lists() {
+		if from, to := then[i].String(), now.String(); from != to {
+			out = append(out, SettingChange{key + "level." + now.key, from, to, cmp.Or(after.at, before.at), now.wider(&then[i])})
 		}
 	}
 	return out

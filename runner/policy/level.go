@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
-	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/exit"
 	"github.com/mcpgen/mcpgen/runner/risk"
+	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
-// Level is a bundle of what runs may do.
+// Level is a bundle of what runs may do, which is built in.
 type Level string
 
 // The levels, from the strictest. The empty level is that of a project that names none.
@@ -51,8 +51,10 @@ type Program struct {
 	Risk risk.Risk
 	// Shown is the risk that the script itself shows.
 	Shown risk.Risk
-	// Writes, Deletes, Commands and Hosts are files, commands and addresses.
-	Writes, Deletes, Commands, Hosts []string
+	// Operations are what it does to files, hosts and the system.
+	Operations []judge.Operation
+	// Unread is why it may do more than that. Empty: it was read whole.
+	Unread string
 }
 
 // DecideRun decides whether a script may start. It knows only what reading the script has found; what the script cannot do in any case
@@ -65,27 +67,11 @@ func (p *Policy) DecideRun(subject Subject, program *Program) Decision {
 		p = &Policy{all: &part{}}
 	}
 	part := p.part(subject.Customer)
-	deny := func(format string, args ...any) Decision {
-		return Decision{Effect: Deny, Rule: part.rule(), At: part.at, Reason: fmt.Sprintf(format, args...)}
+	if reason := part.access.refuse(program); reason != "" {
+		return Decision{Effect: Deny, Rule: part.rule(), At: part.at, Reason: reason}
 	}
 	if d := part.byCeiling(program.Risk); d.Effect == Deny {
 		return d
-	}
-	refused := []struct {
-		does string
-		what []string
-	}{{"runs a command", program.Commands}, {"uses the network", program.Hosts}, {"writes a file", program.Writes}, {"deletes a file", program.Deletes}}
-	switch part.level {
-	case ReadOnly:
-	case WriteRestricted:
-		refused = refused[:2]
-	default:
-		refused = nil
-	}
-	for _, r := range refused {
-		if len(r.what) > 0 {
-			return deny("the script %s: %s", r.does, ident.Clip(r.what[0], 200))
-		}
 	}
 	tool := ScriptsTool()
 	req := (&Example{Args: json.RawMessage("{}"), Customer: subject.Customer, Session: subject.Session, Risk: program.Risk}).request(&tool)
@@ -163,5 +149,5 @@ func (p *part) rule() string {
 	if p.level == "" {
 		return "ceilings"
 	}
-	return "level " + string(p.level)
+	return "level " + p.name
 }

@@ -203,12 +203,12 @@ func (c *condition) beforehand(req *Request, unknown func() []*cel.AttributePatt
 }
 
 // WithLevel returns the policy with another level, for the project and all customers. It counts on its own.
-func (p *Policy) WithLevel(level Level) (*Policy, error) {
-	if !slices.Contains([]Level{ReadOnly, WriteRestricted, ExecuteFull}, level) {
-		return nil, fmt.Errorf("no level %q: use %s, %s or %s", level, ReadOnly, WriteRestricted, ExecuteFull)
+func (p *Policy) WithLevel(level string) (*Policy, error) {
+	if all := p.cfg.LevelNames(); !slices.Contains(all, level) {
+		return nil, fmt.Errorf("no level %q: use one of %s", level, strings.Join(all, ", "))
 	}
 	cfg := *p.cfg
-	cfg.Level, cfg.Customers = string(level), maps.Clone(cfg.Customers)
+	cfg.Level, cfg.Customers = level, maps.Clone(cfg.Customers)
 	for id, own := range cfg.Customers {
 		own.Level = ""
 		cfg.Customers[id] = own

@@ -92,7 +92,7 @@ func TestShowRisk(t *testing.T) {
 }
 
 func TestWithLevel(t *testing.T) {
-	p, err := parse(t, `{level: execute_full, customers: {ann: {level: write_restricted}}}`, nil).WithLevel(ReadOnly)
+	p, err := parse(t, `{level: execute_full, customers: {ann: {level: write_restricted}}}`, nil).WithLevel("read_only")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/risk"
+	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
 // parse compiles a policy as it is written.
@@ -241,12 +242,12 @@ customers:
 		program  Program
 		want     string
 	}{
-		{"", Program{Risk: risk.High, Writes: []string{"a.txt"}}, "allow"},
+		{"", Program{Risk: risk.High, Operations: one("file-write", "a.txt")}, "allow"},
 		{"", Program{Risk: risk.Critical}, "deny level write_restricted policy.yaml:1 the script's risk is critical; the policy allows at most high"},
-		{"", Program{Commands: []string{"git status"}}, "deny level write_restricted policy.yaml:1 the script runs a command: git status"},
+		{"", Program{Operations: one("process", "git status")}, "deny level write_restricted policy.yaml:1 the script runs a command \"git status\" (a.ts:3): the level allows none"},
 		{"ann", Program{Risk: risk.High}, "allow"},
-		{"ann", Program{Writes: []string{"a.txt"}}, "deny level read_only policy.yaml:4 the script writes a file: a.txt"},
-		{"ann", Program{Hosts: []string{"example.com"}}, "deny level read_only policy.yaml:4 the script uses the network: example.com"},
+		{"ann", Program{Operations: one("file-write", "a.txt")}, "deny level read_only policy.yaml:4 the script writes a file \"a.txt\" (a.ts:3)"},
+		{"ann", Program{Operations: one("network", "example.com")}, "deny level read_only policy.yaml:4 the script uses the network \"example.com\" (a.ts:3)"},
 		{"bob", Program{Risk: risk.Low}, "ask level execute_full policy.yaml:5 the level asks before a script starts, unless a rule with allow: scripts lets it"},
 	} {
 		d := p.DecideRun(Subject{Customer: c.customer}, &c.program)
@@ -318,7 +319,7 @@ func TestErrors(t *testing.T) {
 		"rules:\n  - {deny: []}\n":                                      `policy.yaml:2:12: policy.rules[0].deny: the list is empty`,
 		"rules:\n  - {deny: a, name: n}\n  - {ask: a, name: n}\n":       `policy.yaml:3:5: policy.rules[1]: another rule is called "n"`,
 		"rules:\n  - {dney: a}\n":                                       `policy.yaml:2:6: policy.rules[0]: the key "dney" is not known`,
-		"level: full":                                                   `policy.yaml:1:8: policy.level: "full" is not known`,
+		"level: full":                                                   `policy.yaml:1:8: policy.level: no level is called "full"`,
 		"customers:\n  a: {rules: [{deny: b, hint: reed}]}\n":           `policy.yaml:2:31: policy.customers.a.rules[0].hint: "reed" is not known`,
 		"customers:\n  a: {rules: [{deny: b, when: x}]}\n":              `policy.yaml:2:31: policy.customers.a.rules[0].when: undeclared reference to 'x'`,
 	} {
@@ -543,4 +544,9 @@ func TestCountsThatCannotBeKept(t *testing.T) {
 	if d := decide(false); d.Effect != Deny || !strings.Contains(d.Reason, dir) {
 		t.Errorf("with a file in the place of the folder: %+v", d)
 	}
+}
+
+// one returns one operation.
+func one(rule, target string) []judge.Operation {
+	return []judge.Operation{{Rule: rule, Target: target, File: "a.ts", Line: 3}}
 }

@@ -24,7 +24,9 @@ type Policy struct {
 
 // part is what holds for the runs of one customer, or for all others.
 type part struct {
-	level    Level
+	level    Level  // the built-in one, or the one that an operator's extends
+	name     string // the level's
+	access   access
 	at       string // the file of the policy; empty without one
 	ceilings config.PolicyCeilings
 	topAt    string // where the ceilings are
@@ -56,7 +58,7 @@ func New(cfg *config.Policy, rates *Rates) (*Policy, error) {
 	}
 	p := &Policy{customers: map[string]*part{}, rates: rates, cfg: cfg}
 	var err error
-	if p.all, err = newPart(cfg.File, "policy", &cfg.PolicyPart, nil); err != nil {
+	if p.all, err = newPart(cfg, "policy", &cfg.PolicyPart, nil); err != nil {
 		return nil, err
 	}
 	for id := range cfg.Customers {
@@ -68,7 +70,7 @@ func New(cfg *config.Policy, rates *Rates) (*Policy, error) {
 			own.Default, own.DefaultAt = cfg.Default, cfg.DefaultAt
 		}
 		own.Ceilings, own.CeilingsAt = merge(own.Ceilings, cfg.Ceilings), cmp.Or(own.CeilingsAt, cfg.CeilingsAt)
-		if p.customers[id], err = newPart(cfg.File, "policy.customers."+id, &own, p.all.rules); err != nil {
+		if p.customers[id], err = newPart(cfg, "policy.customers."+id, &own, p.all.rules); err != nil {
 			return nil, err
 		}
 	}
@@ -76,8 +78,13 @@ func New(cfg *config.Policy, rates *Rates) (*Policy, error) {
 }
 
 // newPart compiles rules. first are those that come before.
-func newPart(file, key string, cfg *config.PolicyPart, first []*rule) (*part, error) {
-	p := &part{level: Level(cfg.Level), fallback: Effect(cfg.Default), rules: first[:len(first):len(first)]}
+func newPart(policy *config.Policy, key string, cfg *config.PolicyPart, first []*rule) (*part, error) {
+	file := policy.File
+	p := &part{level: Level(cfg.Level), name: cfg.Level, fallback: Effect(cfg.Default), rules: first[:len(first):len(first)]}
+	if own, ok := policy.Levels[cfg.Level]; ok {
+		p.level, p.access.own = Level(own.Extends), &own
+	}
+	p.access.level = p.level
 	p.ceilings = merge(cfg.Ceilings, p.level.ceilings())
 	if file != "" {
 		p.at = position(file, cfg.LevelAt.Line)

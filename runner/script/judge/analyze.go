@@ -20,6 +20,8 @@ type Fact struct {
 	// Value is what it is about, as far as it is constant: a file, host, command, tool or module. $ stands for parts that are not
 	// known, and it is empty if nothing is.
 	Value string
+	// Computed says that Value is not all of it, so that what the program does may be another.
+	Computed bool
 	// Branches is how many there are in a function, or in a file outside of functions; of the rule complexity only.
 	Branches int
 }
@@ -40,7 +42,11 @@ type Facts struct {
 	own map[string]bool // names by which Python imports the files that were read
 }
 
-const maxFacts = 2000
+// maxFacts is the most facts of a program. One that has more is not read further.
+const maxFacts = 10_000
+
+// maxFactValue is how many bytes of a value are kept.
+const maxFactValue = 500
 
 // analysis is the state of the analysis of one file.
 type analysis struct {
@@ -55,16 +61,18 @@ type analysis struct {
 	words      int             // of literals that were searched in the text
 	seen       map[string]bool
 	defines    map[string]bool // names of functions and methods
+	sites      map[string]int  // how often a variable of that name is declared or assigned, in any scope
 	decisions  int             // in the function that is looked at, or outside of functions
 	complex    Fact            // the function with the most, or the file
 	made       made
 	alias      *syntax.Node // what is assigned to the last variable, or only looked at
 	object     *syntax.Node // that of the last member
+	guessed    bool         // what is looked at is a call that another function may make
 }
 
 // analyze adds the facts of a file, and returns what it imports.
 func (f *Facts) analyze(a *analysis, root *syntax.Node) []string {
-	a.facts, a.seen, a.defines, a.sql, a.scopeOf = f, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[*syntax.Node]*scope{}
+	a.facts, a.seen, a.defines, a.sql, a.scopeOf, a.sites = f, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[*syntax.Node]*scope{}, map[string]int{}
 	s := &scope{function: true}
 	a.scopes(root, s)
 	a.source()
@@ -77,24 +85,34 @@ func (f *Facts) analyze(a *analysis, root *syntax.Node) []string {
 	return a.imports
 }
 
+// add adds a fact. What a program does outside of itself is computed if there is no value.
 func (a *analysis) add(n *syntax.Node, rule, text, value string) {
+	a.addFact(n, Fact{Rule: rule, Text: text, Value: value, Computed: value == ""})
+}
+
+func (a *analysis) addFact(n *syntax.Node, f Fact) {
 	if len(a.facts.Facts) >= maxFacts {
 		return
 	}
-	line, column := a.place(n)
-	a.addAt(rule, line, column, text, value)
+	f.Line, f.Column = a.place(n)
+	a.addAt(f)
 }
 
-func (a *analysis) addAt(rule string, line, column int, text, value string) {
-	key := fmt.Sprint(rule, line, value)
+// addAt adds a fact with its place in the file.
+func (a *analysis) addAt(f Fact) {
+	key := fmt.Sprint(f.Rule, f.Line, f.Text, "\x00", f.Value, f.Computed)
 	if a.seen[key] {
 		return
 	}
 	a.seen[key] = true
-	if len(value) > 500 {
-		value = value[:500]
+	if len(a.facts.Facts) == maxFacts-1 {
+		f = Fact{Rule: "obfuscation", Line: f.Line, Column: f.Column, Text: fmt.Sprintf("only the first %d things that the script does were looked at", maxFacts-1)}
 	}
-	a.facts.Facts = append(a.facts.Facts, Fact{Rule: rule, File: a.file, Line: line, Column: column, Text: strings.ToValidUTF8(text, "?"), Value: strings.ToValidUTF8(value, "?")})
+	if len(f.Value) > maxFactValue {
+		f.Value, f.Computed = f.Value[:maxFactValue], true
+	}
+	f.File, f.Text, f.Value = a.file, strings.ToValidUTF8(f.Text, "?"), strings.ToValidUTF8(f.Value, "?")
+	a.facts.Facts = append(a.facts.Facts, f)
 }
 
 // maxNesting bounds how deep branches may be nested for a person to follow them.
@@ -195,6 +213,9 @@ func (a *analysis) passed(n *syntax.Node, following []*syntax.Node, s *scope) bo
 	if n.Kind != syntax.Name && n.Kind != syntax.Attr && n.Kind != syntax.Index || len(a.values(n, s)) == 0 {
 		return false
 	}
+	before := a.guessed
+	a.guessed = true // map(os.system, ["ls", "rm"]) makes other calls
+	defer func() { a.guessed = before }()
 	return a.call(&syntax.Node{Kind: syntax.Call, Line: n.Line, Column: n.Column, Kids: append([]*syntax.Node{n}, following...)}, s)
 }
 
@@ -221,7 +242,7 @@ func (a *analysis) imported(n *syntax.Node) {
 	a.add(n, "import", "imports "+n.Text, name)
 	switch {
 	case modules[top] != "" && !strings.HasPrefix(name, "."):
-		a.add(n, modules[top], "imports "+n.Text, "")
+		a.addFact(n, Fact{Rule: modules[top], Text: "imports " + n.Text}) // it does nothing yet
 	case strings.HasSuffix(name, ".node"):
 		a.add(n, "native-code", "imports a native module", "")
 	}
@@ -250,6 +271,9 @@ func (a *analysis) reference(n *syntax.Node, s *scope) bool {
 		switch rule := a.rule(v.text); rule {
 		case "":
 		case "file-read", "file-write", "network":
+			if n != a.alias && n != a.object {
+				a.add(n, rule, "uses "+v.text, "")
+			}
 		default:
 			if n == a.object {
 				return false // its member was looked at
@@ -388,7 +412,7 @@ func (a *analysis) calls(n *syntax.Node, p string, s *scope) bool {
 			a.add(n, "dynamic-code", p+" runs a string as code", "")
 		}
 		return true
-	case a.python && openers[p]:
+	case openers[p] && (a.python || strings.HasPrefix(p, "fs.")):
 		return a.opens(n, p, s)
 	case p == "yaml.load" && len(n.Kids) == 2:
 		a.add(n, "unsafe-load", "yaml.load without a safe loader can create any object", "")
@@ -419,14 +443,20 @@ func (a *analysis) effect(n *syntax.Node, rule, name string, s *scope) {
 	if strings.HasPrefix(name, pathObject+".") && rule != "file-delete" && n.Kids[0].Kind == syntax.Attr {
 		at = n.Kids[0].Kids[0]
 	}
-	text := ""
+	text, known := "", false
 	if at != nil {
 		text = a.described(at, s)
+		_, known = a.known(at, s)
 	}
 	switch rule {
 	case "process":
 		if len(n.Kids) > 2 && n.Kids[2].Kind == syntax.List { // spawn("rm", ["-rf", "/"])
 			text = strings.TrimSpace(text + " " + a.described(n.Kids[2], s))
+		}
+		if command, ok := a.commandOf(n, name, s); ok {
+			text, known = command, true
+		} else {
+			known = false
 		}
 		if found := harmful().FindString(text); found != "" {
 			a.add(n, "shell-danger", "runs a dangerous command", text)
@@ -441,11 +471,32 @@ func (a *analysis) effect(n *syntax.Node, rule, name string, s *scope) {
 	if _, ok := written[last(name)]; ok && rule == "file-write" && at != nil {
 		a.makes(at, s)
 	}
+	if second := others[last(name)]; second != "" && (rule == "file-write" || rule == "file-delete") {
+		a.second(n, second, name, s)
+	}
+	f := Fact{Rule: rule, Text: "calls " + name, Value: text, Computed: !known}
 	if rule == "file-delete" {
-		a.made.deletions = append(a.made.deletions, deletion{moment: a.now(s), call: n, target: at, scope: s, name: name, text: text})
+		a.made.deletions = append(a.made.deletions, deletion{moment: a.now(s), call: n, target: at, scope: s, fact: f})
 		return
 	}
-	a.add(n, rule, "calls "+name, text)
+	a.addFact(n, f)
+}
+
+// second adds the fact about the other file of a call that has two.
+func (a *analysis) second(n *syntax.Node, rule, name string, s *scope) {
+	i := 2
+	switch {
+	case strings.HasPrefix(name, pathObject+"."):
+		i = 1 // Path("a").rename("b")
+	case rule == "file-read":
+		i = 1 // the one that is copied
+	}
+	f := Fact{Rule: rule, Text: "calls " + name, Computed: true}
+	if i < len(n.Kids) && n.Kids[i].Kind != syntax.Keyword {
+		text, known := a.known(n.Kids[i], s)
+		f.Value, f.Computed = text, !known
+	}
+	a.addFact(n, f)
 }
 
 // described returns the constant of an argument: of a list, its elements with spaces between them.
@@ -469,22 +520,24 @@ func hostOf(text string) string {
 	return u.Host
 }
 
-// opens looks at Python's open.
+// opens looks at a call of a function like Python's open.
 func (a *analysis) opens(n *syntax.Node, p string, s *scope) bool {
-	mode, at := "r", 2
+	mode, known, at := "r", true, 2
 	if p == "pathlib.Path().open" {
 		at = 1
 	}
 	for i, kid := range n.Kids[1:] {
 		switch {
-		case kid.Kind == syntax.Keyword && kid.Text == "mode":
-			mode, _, _ = a.constant(kid.Kids[0], s)
-		case kid.Kind != syntax.Keyword && i+1 == at:
-			mode, _, _ = a.constant(kid, s)
+		case kid.Kind == syntax.Keyword && (kid.Text == "mode" || kid.Text == ""):
+			mode, known = a.known(kid.Kids[0], s)
+		case kid.Kind == syntax.Spread, kid.Kind != syntax.Keyword && i+1 == at:
+			mode, known = a.known(kid, s)
 		}
 	}
 	rule := "file-read"
 	switch {
+	case !known:
+		rule, p = "file-write", p+", maybe to change it"
 	case strings.ContainsAny(mode, "wx"):
 		rule = "file-write"
 	case strings.ContainsAny(mode, "a+"):

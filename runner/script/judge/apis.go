@@ -15,8 +15,8 @@ var (
 		"introspection": "module.constructor module.constructor._load require.cache process.mainModule module._extensions module.Module",
 		"unsafe-load":   "v8.deserialize node-serialize.unserialize serialize-javascript.deserialize",
 		"file-delete":   "fs.rm fs.rmSync fs.unlink fs.unlinkSync fs.rmdir fs.rmdirSync fs.truncate fs.truncateSync delete_file deleteFile rimraf rimraf.rimraf Deno.remove",
-		"file-write":    "fs.writeFile fs.writeFileSync fs.appendFile fs.appendFileSync fs.createWriteStream fs.rename fs.renameSync fs.copyFile fs.copyFileSync fs.cp fs.cpSync fs.mkdir fs.mkdirSync fs.symlink fs.symlinkSync fs.chmod fs.chmodSync write_file writeFile saveSkill save_skill",
-		"file-read":     "fs.readFile fs.readFileSync fs.createReadStream fs.open fs.openSync fs.readdir fs.readdirSync read_file readFile",
+		"file-write":    "fs.writeFile fs.writeFileSync fs.appendFile fs.appendFileSync fs.createWriteStream fs.rename fs.renameSync fs.copyFile fs.copyFileSync fs.cp fs.cpSync fs.mkdir fs.mkdirSync fs.symlink fs.symlinkSync fs.link fs.linkSync fs.chmod fs.chmodSync write_file writeFile saveSkill save_skill",
+		"file-read":     "fs.readFile fs.readFileSync fs.createReadStream fs.readdir fs.readdirSync read_file readFile",
 		"network":       "fetch XMLHttpRequest WebSocket EventSource http.* https.* http2.* net.* tls.* dgram.* dns.* axios axios.* undici.* got ws ws.*",
 	})
 	pythonAPIs = apis(map[string]string{
@@ -26,7 +26,7 @@ var (
 		"introspection": "sys._getframe sys._current_frames sys.settrace sys.setprofile gc.get_objects gc.get_referrers inspect.currentframe inspect.stack sys.meta_path sys.path_hooks sys.addaudithook",
 		"unsafe-load":   "pickle.loads pickle.load pickle.Unpickler dill.loads dill.load cloudpickle.loads cloudpickle.load marshal.loads marshal.load shelve.open yaml.unsafe_load yaml.full_load jsonpickle.decode joblib.load",
 		"file-delete":   "os.remove os.unlink os.rmdir os.removedirs os.truncate shutil.rmtree delete_file pathlib.Path().unlink pathlib.Path().rmdir",
-		"file-write":    "os.rename os.replace os.renames os.mkdir os.makedirs os.symlink os.link os.chmod os.chown shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.move shutil.make_archive pathlib.Path().write_text pathlib.Path().write_bytes pathlib.Path().mkdir pathlib.Path().touch pathlib.Path().rename write_file save_skill",
+		"file-write":    "os.rename os.replace os.renames os.mkdir os.makedirs os.symlink os.link os.chmod os.chown shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.move shutil.make_archive pathlib.Path().write_text pathlib.Path().write_bytes pathlib.Path().mkdir pathlib.Path().touch pathlib.Path().rename pathlib.Path().replace pathlib.Path().symlink_to pathlib.Path().hardlink_to write_file save_skill",
 		"file-read":     "os.listdir os.scandir glob.glob pathlib.Path().read_text pathlib.Path().read_bytes read_file list_files",
 		"network":       "socket.* requests.* httpx.* aiohttp.* urllib.request.* urllib3.* http.client.* ftplib.* smtplib.* telnetlib.* paramiko.* xmlrpc.client.* asyncio.open_connection websockets.* websocket.* poplib.* imaplib.*",
 	})
@@ -54,8 +54,8 @@ var (
 	lookers = set("getattr hasattr get has hasOwn keys dir print help log isinstance type id len")
 	// runsTexts are functions that take code as a text or a function.
 	runsTexts = set("setTimeout setInterval setImmediate timeit.timeit timeit.repeat timeit.Timer cProfile.run profile.run typing.ForwardRef")
-	// openers are functions like Python's open.
-	openers = set("open io.open os.open pathlib.Path().open gzip.open bz2.open lzma.open tarfile.open zipfile.ZipFile")
+	// openers are functions like Python's open: the second argument says whether a file is changed.
+	openers = set("fs.open fs.openSync open io.open os.open pathlib.Path().open gzip.open bz2.open lzma.open tarfile.open zipfile.ZipFile")
 )
 
 func set(words string) map[string]bool {

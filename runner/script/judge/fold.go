@@ -111,10 +111,12 @@ func (a *analysis) scopes(n *syntax.Node, s *scope) {
 		a.scopeOf[n] = s
 		a.defines[n.Text] = true
 	case syntax.Declare:
+		a.sites[n.Text]++
 		s.declare(n.Text).sites++
 	case syntax.Assign, syntax.Bind:
 		names, outer := syntax.AssignsOuter(n.Text)
 		for name := range strings.FieldsSeq(names) {
+			a.sites[name]++
 			b := s.lookup(name)
 			if b == nil && outer {
 				b = s.root().declare(name)
@@ -128,6 +130,7 @@ func (a *analysis) scopes(n *syntax.Node, s *scope) {
 		for !at.function {
 			at = at.parent
 		}
+		a.sites[n.Text]++
 		at.declare(n.Text).assign(n.Kids[0], s)
 	case syntax.Star:
 		s.root().stars = append(s.root().stars, n.Text)

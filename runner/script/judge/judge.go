@@ -96,6 +96,8 @@ type Report struct {
 	Reason   string    `json:"reason"` // the gravest finding with its line, and its file if it is not the script; or that there is none
 	Findings []Finding `json:"findings"`
 	Impact   Impact    `json:"impact"`
+	// Operations are what Impact sums up, with places.
+	Operations []Operation `json:"-"`
 	// Unreadable is why files could not be parsed. Such a script does not run.
 	Unreadable []Problem `json:"-"`
 
@@ -123,8 +125,8 @@ type Options struct {
 	Imports []string
 	// MaxBranches replaces [DefaultMaxBranches]. Zero: the default.
 	MaxBranches int
-	// Commands are globs of whole commands that may be run, such as "git status*". Commands that chain others fit none.
-	Commands []string
+	// Commands may be run: they are no findings. Nil: none is expected.
+	Commands *Commands
 	// Restricted adds findings for imports of anything but safe modules.
 	Restricted bool
 	// Quick leaves out reading a Python script in which nothing looks dangerous, which takes a sandbox of its own. See [PlainPython].
@@ -169,6 +171,9 @@ func topModule(name string) string {
 func Unjudged(name, reason string) *Report {
 	r := &Report{Findings: []Finding{}}
 	r.find("unjudged", Fact{File: name}, reason)
+	for _, rule := range []string{"process", "network", "file-write", "file-delete", "file-read"} { // it may do anything
+		r.Operations = append(r.Operations, Operation{Rule: rule, Computed: true, File: name})
+	}
 	r.Impact.ChangesData = true
 	r.finish()
 	r.Impact.Reversible = "unknown"
@@ -192,6 +197,9 @@ func (r *Report) fact(f Fact, opt *Options) {
 	if list != nil && f.Value != "" {
 		*list = append(*list, shorten(f.Value))
 	}
+	if list != nil && (f.Value != "" || f.Computed) {
+		r.Operations = append(r.Operations, Operation{Rule: f.Rule, Target: f.Value, Computed: f.Computed, File: f.File, Line: f.Line})
+	}
 	switch f.Rule {
 	case "file-read":
 		return
@@ -202,7 +210,7 @@ func (r *Report) fact(f Fact, opt *Options) {
 		r.imports(f, opt)
 		return
 	case "process":
-		if allowedCommand(f.Value, opt.Commands) {
+		if isImport := f.Value == "" && !f.Computed; opt.Commands != nil && (isImport || !f.Computed && opt.Commands.Refuse(f.Value) == "") {
 			return
 		}
 	case "complexity":
@@ -278,17 +286,6 @@ func matches(globs []string, name string) bool {
 	return slices.ContainsFunc(globs, func(g string) bool { ok, _ := path.Match(g, name); return ok || g == name })
 }
 
-// allowedCommand reports whether a command fits a glob, and is a single one.
-func allowedCommand(command string, globs []string) bool {
-	if command == "" || strings.ContainsAny(command, ";&|`$<>\n") || harmful().MatchString(command) {
-		return false
-	}
-	return slices.ContainsFunc(globs, func(g string) bool {
-		prefix, open := strings.CutSuffix(g, "*")
-		return command == g || open && strings.HasPrefix(command, prefix)
-	})
-}
-
 // finish computes what follows from the findings.
 func (r *Report) finish() {
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
@@ -329,6 +326,19 @@ func (r *Report) finish() {
 			r.Reason += " (" + strings.Join(place, ", ") + ")"
 		}
 	}
+}
+
+// unread are the rules that find code of which it is not known what it does.
+var unread = []string{"dynamic-code", "native-code", "obfuscation", "introspection", "unsafe-load", "unreadable", "skill", "unjudged"}
+
+// Unread returns why a script may do more than its operations; empty: it was read whole.
+func (r *Report) Unread() string {
+	for _, f := range r.Findings {
+		if slices.Contains(unread, f.Rule) {
+			return f.String()
+		}
+	}
+	return ""
 }
 
 // Refused returns the findings for which a restricted script must not run.

@@ -27,7 +27,7 @@ type deletion struct {
 	moment
 	call, target *syntax.Node
 	scope        *scope
-	name, text   string
+	fact         Fact // if the script did not make the file
 }
 
 var (
@@ -41,6 +41,17 @@ var (
 		}
 		for name := range set("copyFile copyFileSync cp cpSync copy copy2 copyfile copytree") {
 			out[name] = 1
+		}
+		return out
+	}()
+	// others are what happens to the file that the second argument names, or to the first where written is the second.
+	others = func() map[string]string {
+		out := map[string]string{}
+		for name := range set("rename renameSync replace renames move symlink symlinkSync link linkSync symlink_to hardlink_to") {
+			out[name] = "file-write"
+		}
+		for name := range set("copyFile copyFileSync cp cpSync copy copy2 copyfile copytree") {
+			out[name] = "file-read"
 		}
 		return out
 	}()
@@ -90,10 +101,9 @@ func (a *analysis) deletions() {
 	for _, d := range a.made.deletions {
 		own := ownership{analysis: a, when: d.moment, asked: map[*binding]bool{}}
 		if own.of(d.target, d.scope) == yes {
-			a.add(d.call, "own-file-delete", "deletes what the script made", d.text)
-		} else {
-			a.add(d.call, "file-delete", "calls "+d.name, d.text)
+			d.fact.Rule, d.fact.Text = "own-file-delete", "deletes what the script made"
 		}
+		a.addFact(d.call, d.fact)
 	}
 }
 

@@ -127,7 +127,7 @@ func entropy(text string) float64 {
 func (a *analysis) source() {
 	if i := strings.IndexFunc(a.text, bidirectional); i >= 0 {
 		before := a.text[:i]
-		a.addAt("hidden-text", strings.Count(before, "\n")+1, i-strings.LastIndexByte(before, '\n'), "invisible characters reorder the displayed text", "")
+		a.addAt(Fact{Rule: "hidden-text", Line: strings.Count(before, "\n") + 1, Column: i - strings.LastIndexByte(before, '\n'), Text: "invisible characters reorder the displayed text"})
 	}
 	a.symbols()
 }
@@ -155,7 +155,7 @@ func (a *analysis) symbols() {
 		switch c := a.text[i]; {
 		case strings.IndexByte("[]()!+{}$", c) >= 0:
 			if run++; run == least {
-				a.addAt("obfuscation", strings.Count(a.text[:i], "\n")+1, 1, "code consists of brackets and punctuation only", "")
+				a.addAt(Fact{Rule: "obfuscation", Line: strings.Count(a.text[:i], "\n") + 1, Column: 1, Text: "code consists of brackets and punctuation only"})
 				return
 			}
 		case c != ' ' && c != '\n' && c != '\t' && c != '\r':

@@ -54,7 +54,7 @@ func (o *show) run() error {
 		return flags.Usage("--risk: %w", err)
 	}
 	if o.level != "" {
-		if p, err = p.WithLevel(policy.Level(o.level)); err != nil {
+		if p, err = p.WithLevel(o.level); err != nil {
 			return flags.Usage("--level: %w", err)
 		}
 	}

@@ -61,7 +61,7 @@ func (o *checkCommand) bind(cmd *cobra.Command) {
 	flags.BindSwitch(f, &o.Base.Restricted, "restricted", "also report what restricted scripts may not do, and fail on it")
 	bindMaxBranches(f, &o.Base)
 	f.StringArrayVar(&o.imports, "allow-import", nil, "report imports other than standard modules and those that match this `glob`")
-	f.StringArrayVar(&o.commands, "allow-command", nil, "allow commands that match this `glob`, such as 'git status*'")
+	f.StringArrayVar(&o.commands, "allow-command", nil, "expect this `command`: a name, such as git, or a glob of all of it, such as 'git log *'")
 	f.Var(flags.Choice(&o.fail, append(names(risk.All()), "never")...), "fail-on", "exit with 1 for this risk or above: "+words(risk.All())+", never")
 	f.BoolVar(&o.JSON, "json", false, "print one JSON object")
 	f.BoolVar(&o.sarif, "sarif", false, "print a SARIF log, for code hosts and editors")
@@ -128,7 +128,11 @@ func (o *checkCommand) look(ctx context.Context, p *project.Project, s *runner.S
 		return nil, err
 	}
 	defer leave()
-	report, err := at.Runner.Judge(ctx, s, at.backends, judge.Options{Restricted: s.Restricted, Imports: o.imports, Commands: o.commands})
+	opt := judge.Options{Restricted: s.Restricted, Imports: o.imports}
+	if len(o.commands) > 0 {
+		opt.Commands = &judge.Commands{Allow: o.commands}
+	}
+	report, err := at.Runner.Judge(ctx, s, at.backends, opt)
 	if err != nil {
 		return nil, err
 	}

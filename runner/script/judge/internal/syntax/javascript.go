@@ -163,6 +163,8 @@ func (j *converter) into(i ast.ForInto, value *Node) []*Node {
 		return j.pattern(i.Binding.Target, value, Bind)
 	case *ast.ForDeclaration:
 		return j.pattern(i.Target, value, Bind)
+	case *ast.ForIntoExpression:
+		return j.pattern(i.Expression, nil, Bind)
 	}
 	return []*Node{j.convert(i)}
 }

@@ -148,8 +148,10 @@ def assign(t, node):
 
 
 def add_assign(t, node):
-    if not isinstance(node.target, ast.Name) or not isinstance(node.op, ast.Add):
+    if not isinstance(node.target, ast.Name):
         return t.put(OTHER, "", [node.target, node.value])
+    if not isinstance(node.op, ast.Add):
+        return t.put(ASSIGN, node.target.id, [t.group([node.target, node.value])])
     t.put(ASSIGN, node.target.id, [lambda: t.put(ADD, "", [node.target, node.value])])
 
 

@@ -1,0 +1,198 @@
+package judge
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/script/judge/internal/syntax"
+)
+
+// Operation is something that a script does outside of its variables.
+type Operation struct {
+	// Rule is the [Rule] that finds it: network, process, file-write, file-delete or own-file-delete; or file-read, which is none.
+	Rule string
+	// Target is the file, host or command, as far as it is constant.
+	Target string
+	// Computed says that the script computes the target, or a part of it: it may be another.
+	Computed bool
+	File     string
+	Line     int // from 1; zero when it is not known
+}
+
+// At returns the place of the operation.
+func (o *Operation) At() string {
+	if o.Line == 0 {
+		return o.File
+	}
+	return fmt.Sprintf("%s:%d", o.File, o.Line)
+}
+
+// Commands are the commands that scripts may run. The zero value allows none.
+//
+// An entry is the name of a command, such as git, which stands for the command with arguments of letters, digits and the characters
+// _ - . / or of the form --flag=value; or a glob of a whole command, such as "git log *". Whatever an entry says, a command that chains
+// others, or that destroys data or runs downloaded code, is not allowed.
+type Commands struct {
+	// Allow are those that may run. Nil: all, if there is Deny.
+	Allow []string
+	// Deny are those that may not, even if Allow has them. A name also denies a path that ends in it.
+	Deny []string
+}
+
+// plainArgument matches arguments that no shell and no command reads as more than a word, a path or a flag.
+var plainArgument = regexp.MustCompile(`^(?:[\w./-]+|--[\w-]+=[\w./-]*)$`)
+
+// chains are characters by which a shell runs further commands, or writes to files.
+const chains = ";&|`$<>\n\r"
+
+// Refuse returns why a command may not run; empty: it may.
+func (c *Commands) Refuse(command string) string {
+	words := strings.Fields(command)
+	switch {
+	case len(words) == 0:
+		return "no command is known"
+	case harmful().MatchString(command):
+		return "it destroys data, or runs downloaded code"
+	}
+	if i := slices.IndexFunc(words, func(w string) bool { return strings.ContainsAny(w, chains) }); i >= 0 || strings.ContainsAny(command, chains) {
+		return fmt.Sprintf("the argument %.80q has characters with which a shell runs further commands or writes to files", words[max(i, 0)])
+	}
+	name := words[0]
+	if slices.ContainsFunc(c.Deny, func(entry string) bool {
+		return entry == name[strings.LastIndexByte(name, '/')+1:] || entry == name || isGlob(entry) && fitsGlob(entry, command)
+	}) {
+		return "it is denied"
+	}
+	if slices.ContainsFunc(c.Allow, func(entry string) bool { return isGlob(entry) && fitsGlob(entry, command) }) {
+		return ""
+	}
+	if !slices.Contains(c.Allow, name) && (c.Allow != nil || c.Deny == nil) {
+		if len(c.Allow) == 0 {
+			return "no command is allowed"
+		}
+		return "only these are allowed: " + strings.Join(c.Allow, ", ")
+	}
+	for _, word := range words[1:] {
+		if !plainArgument.MatchString(word) {
+			return fmt.Sprintf("the argument %.80q has other characters than letters, digits, _ - . / and is no --flag=value", word)
+		}
+	}
+	return ""
+}
+
+// isGlob reports whether an entry is about a whole command, not about a name.
+func isGlob(entry string) bool { return strings.ContainsAny(entry, " *") }
+
+func fitsGlob(glob, command string) bool {
+	prefix, open := strings.CutSuffix(glob, "*")
+	return command == glob || open && strings.HasPrefix(command, prefix)
+}
+
+// runners are the functions of which it is known how they take a command: as one text or list, which further arguments do not change
+// unless they are named in its options. With words, the arguments of the command are a list of their own, the second argument.
+var (
+	runners    = set("child_process.exec child_process.execSync execSync subprocess.run subprocess.call subprocess.check_call subprocess.check_output subprocess.Popen subprocess.getoutput subprocess.getstatusoutput os.system os.popen asyncio.create_subprocess_shell")
+	listed     = set("child_process.spawn child_process.spawnSync child_process.execFile child_process.execFileSync spawnSync execFileSync")
+	plainWords = set("cwd timeout encoding stdio input capture_output text check stdout stderr stdin universal_newlines maxBuffer windowsHide signal killSignal errors bufsize")
+)
+
+// commandOf returns the command that a call runs, if that is the same whenever the program runs.
+func (a *analysis) commandOf(n *syntax.Node, name string, s *scope) (command string, ok bool) {
+	rest := n.Kids[1:]
+	if len(rest) == 0 || !runners[name] && !listed[name] {
+		return "", false
+	}
+	if command, ok = a.known(rest[0], s); !ok {
+		return "", false
+	}
+	rest = rest[1:]
+	if listed[name] && len(rest) > 0 && rest[0].Kind == syntax.List {
+		words, ok := a.known(rest[0], s)
+		if !ok {
+			return "", false
+		}
+		command, rest = strings.TrimSpace(command+" "+words), rest[1:]
+	}
+	for _, kid := range rest {
+		if !plainOption(kid) {
+			return "", false
+		}
+	}
+	return command, true
+}
+
+// plainOption reports whether a further argument does not change which command runs: a callback, or options that are known not to.
+func plainOption(n *syntax.Node) bool {
+	switch n.Kind {
+	case syntax.Function:
+		return true
+	case syntax.Keyword, syntax.Pair:
+		if n.Text == "shell" { // not another shell, nor one by a computed name
+			return n.Kids[0].Kind == syntax.Other && len(n.Kids[0].Kids) == 0
+		}
+		return plainWords[n.Text]
+	case syntax.Dict:
+		return !slices.ContainsFunc(n.Kids, func(kid *syntax.Node) bool { return kid.Kind != syntax.Pair || !plainOption(kid) })
+	case syntax.Other: // a function that is converted with what is around it
+		return slices.ContainsFunc(n.Kids, func(kid *syntax.Node) bool { return kid.Kind == syntax.Function })
+	}
+	return false
+}
+
+// known returns the text of an expression, with spaces between the elements of a list, if it is the same whenever the program runs.
+func (a *analysis) known(n *syntax.Node, s *scope) (text string, ok bool) {
+	if a.guessed || !a.certain(n, s, 0) {
+		return "", false
+	}
+	for _, v := range a.values(n, s) {
+		switch {
+		case v.kind == isPath:
+			continue
+		case ok || v.partial:
+			return "", false
+		case v.kind == isList:
+			text, ok = strings.Join(v.list, " "), true
+		default:
+			text, ok = v.text, true
+		}
+	}
+	return text, ok
+}
+
+// joins are functions whose result is known if their arguments are.
+var joins = set("path.join path.posix.join path.normalize os.path.join os.path.normpath posixpath.join pathlib.Path pathlib.PurePath str String os.fspath")
+
+// certain reports whether an expression is built of constants, and of variables that are assigned in one place of the file only.
+func (a *analysis) certain(n *syntax.Node, s *scope, depth int) bool {
+	if depth++; depth > maxDepth {
+		return false
+	}
+	all := func(nodes []*syntax.Node) bool {
+		return !slices.ContainsFunc(nodes, func(kid *syntax.Node) bool { return !a.certain(kid, s, depth) })
+	}
+	switch n.Kind {
+	case syntax.String, syntax.Number:
+		return true
+	case syntax.Name:
+		b := s.lookup(n.Text)
+		if b == nil || a.sites[n.Text] != 1 || len(b.values) != 1 {
+			return false
+		}
+		v := b.values[0]
+		return v.node.Kind != syntax.List && a.certain(v.node, v.scope, depth) // a list may be changed
+	case syntax.Add:
+		return n.Text != "%" && all(n.Kids)
+	case syntax.Join, syntax.List:
+		return all(n.Kids)
+	case syntax.Call:
+		for _, v := range a.values(n.Kids[0], s) {
+			if v.kind != isPath || !joins[v.text] {
+				return false
+			}
+		}
+		return all(n.Kids[1:])
+	}
+	return false
+}
