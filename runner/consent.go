@@ -40,7 +40,7 @@ func (r *Runner) consent(ctx context.Context, s *Script, report *judge.Report) e
 		Script: s.Name, Code: s.Code, Customer: s.Calls.Subject.Customer, Risk: s.Risk, Rule: s.Start.Source(), Reason: s.Start.Reason,
 		Tokens: s.Calls.Tokens,
 		Start: &approve.Start{
-			Why: s.RiskReason, Files: found(report, slices.Concat(i.Writes, i.Deletes), "file-write", "file-delete"),
+			Why: s.RiskReason, Files: found(report, slices.Concat(i.Writes, i.Deletes), "file-write", "file-delete", "own-file-delete"),
 			Hosts: found(report, i.Hosts, "network"), Commands: found(report, i.Commands, "process"), Tools: found(report, i.Tools, "tool-unknown"), Reversible: i.Reversible,
 		},
 	})
@@ -58,13 +58,14 @@ func (r *Runner) consent(ctx context.Context, s *Script, report *judge.Report) e
 	return nil
 }
 
-// found returns the names that reading the script has found, each once, or a word in their place if it has found only that there are
+// found returns the names that reading the script has found, each once, and a word for those of which it has found only that there are
 // some.
 func found(report *judge.Report, names []string, rules ...string) []string {
 	slices.Sort(names)
 	names = slices.Compact(names)
-	if len(names) == 0 && slices.ContainsFunc(report.Findings, func(f judge.Finding) bool { return slices.Contains(rules, f.Rule) }) {
-		return []string{"computed while it runs"}
+	if slices.ContainsFunc(report.Operations, func(op judge.Operation) bool { return op.Target == "" && slices.Contains(rules, op.Rule) }) ||
+		len(names) == 0 && slices.ContainsFunc(report.Findings, func(f judge.Finding) bool { return slices.Contains(rules, f.Rule) }) {
+		names = append(names, "computed while it runs")
 	}
 	return names
 }

@@ -83,6 +83,11 @@ func TestServeFollowsProject(t *testing.T) {
 	want(note("desk__note"), "we said so")
 	want(call("execute_code", map[string]any{"code": `import { note } from "./servers/desk"; await note({ text: "x" });`}), "we said so")
 
+	// The commands of a level hold for the client's scripts.
+	write("mcpgen.yaml", settings+"policy: {level: own, levels: {own: {extends: write_restricted, commands: {allow: [ls, git]}}}}\n")
+	want(call("execute_code", map[string]any{"code": `import { execSync } from "child_process"; execSync("git; rm a");`}), `the argument "git;" has characters`)
+	want(call("execute_code", map[string]any{"code": `import { execSync } from "child_process"; execSync("npm ls");`}), "only these are allowed: ls, git")
+
 	// A policy that cannot be read stops calls; neither it nor the one before it decides.
 	write("mcpgen.yaml", settings+"policy: {rules: [{deni: desk__note}]}\n")
 	want(note("desk__sum"), "nothing was done: mcpgen.yaml:3:19: policy.rules")

@@ -157,6 +157,22 @@ type accessList struct {
 	denies  bool
 }
 
+// Access returns what the level of a customer lets scripts use, by the keys of a level, as in "write: output". It is empty if there
+// is no level.
+func (p *Policy) Access(customer string) []string {
+	part := p.part(customer)
+	out := []string{}
+	if part.level == "" {
+		return out
+	}
+	for _, l := range part.access.lists() {
+		if !l.denies || len(l.entries) > 0 {
+			out = append(out, l.key+": "+l.String())
+		}
+	}
+	return out
+}
+
 // lists returns the lists of a level, those too that its built-in level stands for.
 func (a access) lists() []accessList {
 	var out []accessList

@@ -210,8 +210,11 @@ func (a *analysis) passed(n *syntax.Node, following []*syntax.Node, s *scope) bo
 			following = nil
 		}
 	}
-	if n.Kind != syntax.Name && n.Kind != syntax.Attr && n.Kind != syntax.Index || len(a.values(n, s)) == 0 {
+	if n.Kind != syntax.Name && n.Kind != syntax.Attr && n.Kind != syntax.Index {
 		return false
+	}
+	if values := a.values(n, s); len(values) == 0 || slices.ContainsFunc(values, func(v value) bool { return ofResult(v.text) }) {
+		return false // a result is looked at with the call that it is of
 	}
 	before := a.guessed
 	a.guessed = true // map(os.system, ["ls", "rm"]) makes other calls
@@ -268,7 +271,11 @@ func (a *analysis) reference(n *syntax.Node, s *scope) bool {
 		if a.computed(n, v.text) || !alias && a.tool(&syntax.Node{Line: n.Line, Column: n.Column, Kids: []*syntax.Node{n}}, v.text, s) {
 			return false
 		}
-		switch rule := a.rule(v.text); rule {
+		rule := a.rule(v.text)
+		if ofResult(v.text) && outward[rule] {
+			continue // the call is looked at
+		}
+		switch rule {
 		case "":
 		case "file-read", "file-write", "network":
 			if n != a.alias && n != a.object {
@@ -439,6 +446,10 @@ func (a *analysis) calls(n *syntax.Node, p string, s *scope) bool {
 
 // effect adds a fact with the argument that it is about.
 func (a *analysis) effect(n *syntax.Node, rule, name string, s *scope) {
+	if ofResult(name) && (rule == "process" || rule == "network" && !sends.MatchString(name)) || clients[name] {
+		a.addFact(n, Fact{Rule: rule, Text: "calls " + name}) // it looks at a result, or sends nothing yet
+		return
+	}
 	at := target(n, written[last(name)])
 	if strings.HasPrefix(name, pathObject+".") && rule != "file-delete" && n.Kids[0].Kind == syntax.Attr {
 		at = n.Kids[0].Kids[0]

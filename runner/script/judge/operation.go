@@ -98,6 +98,19 @@ var (
 	plainWords = set("cwd timeout encoding stdio input capture_output text check stdout stderr stdin universal_newlines maxBuffer windowsHide signal killSignal errors bufsize")
 )
 
+// outward are the rules that find operations.
+var outward = set("file-read file-write file-delete own-file-delete network process")
+
+// ofResult reports whether a path is of what a call returned, such as subprocess.run().stdout.
+func ofResult(p string) bool { return strings.Contains(p, "()") && !strings.HasPrefix(p, pathObject) }
+
+var (
+	// clients are functions that make an object for requests and send none.
+	clients = set("requests.Session requests.session httpx.Client httpx.AsyncClient aiohttp.ClientSession aiohttp.TCPConnector axios.create urllib3.PoolManager http.Agent https.Agent undici.Agent")
+	// sends matches methods of such objects that send something.
+	sends = regexp.MustCompile(`\(\)\.(?:get|post|put|patch|delete|head|options|request|send|fetch|stream|connect|connect_ex|sendto|open|urlopen|ws_connect|create_connection)$`)
+)
+
 // commandOf returns the command that a call runs, if that is the same whenever the program runs.
 func (a *analysis) commandOf(n *syntax.Node, name string, s *scope) (command string, ok bool) {
 	rest := n.Kids[1:]

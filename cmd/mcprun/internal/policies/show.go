@@ -2,6 +2,7 @@ package policies
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +68,7 @@ func (o *show) run() error {
 		list = append(list, p.Show(&tools[i], o.customer, script))
 	}
 	if o.json {
-		return o.app.JSON(map[string]any{"tools": list})
+		return o.app.JSON(map[string]any{"tools": list, "access": p.Access(o.customer)})
 	}
 	rows := make([][]string, 0, len(list))
 	for i := range list {
@@ -84,5 +85,9 @@ func (o *show) run() error {
 			}
 		}
 	}
-	return o.app.Table([]string{"TOOL", "DECISION", "RULE", "PLACE"}, rows)
+	err = o.app.Table([]string{"TOOL", "DECISION", "RULE", "PLACE"}, rows)
+	if access := p.Access(o.customer); len(access) > 0 {
+		fmt.Fprintf(o.app.Stdout, "\nwhat scripts may use:\n  %s\n", cli.Escape(strings.Join(access, "\n  ")))
+	}
+	return err
 }
