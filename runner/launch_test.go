@@ -31,7 +31,7 @@ func ExampleRunner_Launch() {
 	s := &runner.Script{Name: "list.ts", Code: `import { execSync } from "node:child_process"; execSync("ls")`, Language: sandbox.LangTypeScript}
 	_, err = r.Launch(context.Background(), s, runner.LaunchOptions{Sandboxes: machine("process docker"), Policy: rules})
 	fmt.Println(err)
-	// Output: policy refused to run list.ts: the script's risk is critical; the policy allows at most medium (rule "level read_only")
+	// Output: policy refused to run list.ts: the script runs a command "ls" (list.ts:1): the level allows none (rule "level read_only")
 }
 
 func newPolicy(t *testing.T, part config.PolicyPart) *policy.Policy {
@@ -70,8 +70,8 @@ func TestLaunchRefuses(t *testing.T) {
 		exit       int
 	}{
 		{"no sandbox", "1", runner.Script{}, runner.LaunchOptions{Sandboxes: nil}, "has no sandbox for it", 127},
-		{"level", command, runner.Script{}, runner.LaunchOptions{Policy: newPolicy(t, config.PolicyPart{Level: "write_restricted", Ceilings: config.PolicyCeilings{Risk: "critical"}})}, "the script runs a command: ls", 126},
-		{"level, writes", `import fs from "node:fs"; fs.writeFileSync("a", "b")`, runner.Script{}, runner.LaunchOptions{Policy: newPolicy(t, config.PolicyPart{Level: "read_only"})}, "the script writes a file: a", 126},
+		{"level", command, runner.Script{}, runner.LaunchOptions{Policy: newPolicy(t, config.PolicyPart{Level: "write_restricted", Ceilings: config.PolicyCeilings{Risk: "critical"}})}, "the script runs a command \"ls\" (s.ts:1): the level allows none", 126},
+		{"level, writes", `import fs from "node:fs"; fs.writeFileSync("a", "b")`, runner.Script{}, runner.LaunchOptions{Policy: newPolicy(t, config.PolicyPart{Level: "read_only"})}, "the script writes a file \"a\" (s.ts:1)", 126},
 		{"risk", command, runner.Script{}, runner.LaunchOptions{Policy: newPolicy(t, config.PolicyPart{Ceilings: config.PolicyCeilings{Risk: "high"}})}, "risk is critical; the policy allows at most high", 126},
 		{"risk that was set", "1", runner.Script{Floor: risk.High}, runner.LaunchOptions{Policy: newPolicy(t, config.PolicyPart{Ceilings: config.PolicyCeilings{Risk: "low"}})}, "risk is high", 126},
 		{"restricted", `eval("1")`, runner.Script{Restricted: true}, runner.LaunchOptions{}, "restricted scripts may not do", 126},

@@ -127,7 +127,7 @@ func TestDiffOfLevels(t *testing.T) {
 		{"{customers: {ann: {level: write_restricted}}}", "{customers: {ann: {level: a}}, levels: {a: {extends: write_restricted, hosts: [x]}}}", "policy.customers.ann.level.hosts: none to x wider"},
 	} {
 		var got []string
-		for _, change := range DiffLimits(parse(t, c.before, nil), parse(t, c.after, nil), func(string) int64 { return 0 }) {
+		for _, change := range DiffLimits(parse(t, c.before, nil), parse(t, c.after, nil)) {
 			word := "stricter"
 			if change.Wider {
 				word = "wider"
