@@ -227,7 +227,7 @@ func (o *syncOptions) run(ctx context.Context, scripts []string) error {
 }
 
 // permitted returns what the policy says of the tools. A mistake in the policy is a warning: it does not keep the tree from being written.
-func (o *syncOptions) permitted(opts gen.Options, report *gen.Report) permit.Outlooks {
+func (o *syncOptions) permitted(opts gen.Options, report *gen.Report) *permit.Outlooks {
 	list, warnings, err := permit.NewOutlooks(opts, report)
 	if err != nil {
 		warnings = append(warnings, err.Error())

@@ -64,6 +64,7 @@ type condition struct {
 	program cel.Program
 	partial func() (cel.Program, error) // for what is known before a run
 	paths   [][]string                  // of the arguments that it looks at
+	risk    bool                        // it looks at the risk
 }
 
 // inPlainWords rewrites the parser's messages.
@@ -103,6 +104,7 @@ func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 	}
 	p := newProbes()
 	p.add(c)
+	c.risk = p.uses["risk"]
 	for path := range p.paths {
 		c.paths = append(c.paths, strings.Split(path, separator))
 	}

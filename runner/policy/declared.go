@@ -38,22 +38,33 @@ func orNone(list string) string {
 }
 
 // declaration reads what a schema says of names.
-type declaration struct{ root any }
+type declaration struct {
+	root any
+	top  *shape // what the schema says of the arguments; see arguments
+}
 
 func newDeclaration(schema json.RawMessage) *declaration {
 	root, err := catalog.Decode(schema)
 	if err != nil {
 		root = nil // it declares nothing
 	}
-	return &declaration{root}
+	return &declaration{root: root}
+}
+
+// arguments returns what the schema says of the arguments.
+func (d *declaration) arguments() *shape {
+	if d.top == nil {
+		d.top = d.shape(d.root)
+	}
+	return d.top
 }
 
 // names returns the names of the arguments, sorted.
-func (d *declaration) names() []string { return slices.Sorted(maps.Keys(d.shape(d.root).properties)) }
+func (d *declaration) names() []string { return slices.Sorted(maps.Keys(d.arguments().properties)) }
 
 // lacks reports whether the schema names arguments, and is not likely to let one of a name pass.
 func (d *declaration) lacks(name string) bool {
-	s := d.shape(d.root)
+	s := d.arguments()
 	return s.named && !s.open && s.of(name) == nil
 }
 

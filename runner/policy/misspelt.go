@@ -95,10 +95,19 @@ type known struct {
 	ids, servers, keys, customers []string // keys are the servers' names in the configuration; servers are these and their folders
 	tools                         []Tool
 	exact, loose                  [][]string // of each tool
+	declared                      map[int]*declaration
+}
+
+// declaration returns what a tool declares.
+func (k *known) declaration(tool int) *declaration {
+	if k.declared[tool] == nil {
+		k.declared[tool] = newDeclaration(k.tools[tool].Input)
+	}
+	return k.declared[tool]
 }
 
 func (p *Policy) known(tools []Tool) *known {
-	k := &known{tools: tools, customers: slices.Sorted(maps.Keys(p.customers))}
+	k := &known{tools: tools, declared: map[int]*declaration{}, customers: slices.Sorted(maps.Keys(p.customers))}
 	for i := range tools {
 		t := &tools[i]
 		exact, loose := (&Example{}).request(t).names()
@@ -174,16 +183,18 @@ func (k *known) arguments(r *rule, tools []int) []string {
 			continue
 		}
 		checked = append(checked, name)
-		var all, without []string
+		var without []string
 		for _, i := range tools {
-			d := newDeclaration(k.tools[i].Input)
-			all = append(all, d.names()...)
-			if d.lacks(name) {
+			if k.declaration(i).lacks(name) {
 				without = append(without, k.tools[i].ID)
 			}
 		}
 		switch {
 		case len(without) == len(tools):
+			var all []string
+			for _, i := range tools {
+				all = append(all, k.declaration(i).names()...)
+			}
 			out = append(out, fmt.Sprintf("%s: rule %q: its tools have no argument %q%s", r.at, r.name, name, didYouMean(ident.Nearest(name, all, 1))))
 		case len(without) > 0:
 			if effect := r.without(name); effect != "" {

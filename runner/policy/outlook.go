@@ -86,7 +86,7 @@ func (p *Policy) Show(tool *Tool, customer string, script risk.Risk) Outlook {
 	unknown := sync.OnceValue(func() []*cel.AttributePatternType { return unknownBefore(tool) })
 	req := e.request(tool)
 	out := part.outlook(req, unknown)
-	if script != risk.None {
+	if script != risk.None || tool.ID != Scripts && !slices.ContainsFunc(part.about(req), (*rule).looksAtRisk) {
 		return out
 	}
 	last := out.Decision.Effect
@@ -109,6 +109,11 @@ func (p *Policy) Show(tool *Tool, customer string, script risk.Risk) Outlook {
 		}
 	}
 	return out
+}
+
+// looksAtRisk reports whether it may matter to a rule what the risk of a call is.
+func (r *rule) looksAtRisk() bool {
+	return r.risk != risk.None || r.when != nil && r.when.risk
 }
 
 // outlook returns the outlook for calls of one risk.
@@ -161,7 +166,7 @@ func unknownBefore(tool *Tool) []*cel.AttributePatternType {
 		return out // a script that starts has no arguments
 	}
 	d := newDeclaration(tool.Input)
-	if s := d.shape(d.root); !s.named || s.open || len(s.patterns) > 0 {
+	if s := d.arguments(); !s.named || s.open || len(s.patterns) > 0 {
 		return append(out, cel.AttributePattern("args"))
 	}
 	for _, name := range d.names() {

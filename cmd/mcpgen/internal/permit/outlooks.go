@@ -14,14 +14,17 @@ import (
 )
 
 // Outlooks are what the policy of a project says of the tools that a sync found. Nil says nothing.
-type Outlooks map[toolName]policy.Outlook
+type Outlooks struct {
+	policy *policy.Policy
+	tools  map[toolName]*policy.Tool
+}
 
 // toolName is a server's name in the configuration, and the tool's own name.
 type toolName struct{ server, tool string }
 
 // NewOutlooks returns the outlooks for runs of the project itself, and what is likely wrong in the rules; see [policy.Policy.Misspelt].
 // It returns nil if there is no policy, or no catalog.
-func NewOutlooks(opts gen.Options, report *gen.Report) (list Outlooks, misspelt []string, err error) {
+func NewOutlooks(opts gen.Options, report *gen.Report) (list *Outlooks, misspelt []string, err error) {
 	if report.Catalog == nil {
 		return nil, nil, nil
 	}
@@ -33,16 +36,19 @@ func NewOutlooks(opts gen.Options, report *gen.Report) (list Outlooks, misspelt 
 	if err != nil {
 		return nil, nil, err
 	}
-	list = Outlooks{}
+	list = &Outlooks{p, map[toolName]*policy.Tool{}}
 	tools := chain.New(chain.Options{Catalog: report.Catalog, Servers: chain.ServersOf(cfg)}).Tools()
-	for _, tool := range tools {
-		list[toolName{tool.Server, tool.Name}] = p.Show(&tool, "", risk.None)
+	for i := range tools {
+		list.tools[toolName{tools[i].Server, tools[i].Name}] = &tools[i]
 	}
 	return list, p.Misspelt(func() []policy.Tool { return tools }), nil
 }
 
 // Of returns the outlooks of the tools that a change adds, or gives another name.
-func (o Outlooks) Of(c *diff.Change) (list []policy.Outlook) {
+func (o *Outlooks) Of(c *diff.Change) (list []policy.Outlook) {
+	if o == nil {
+		return nil
+	}
 	var names []string
 	switch c.Kind {
 	case diff.ServerAdded:
@@ -51,8 +57,8 @@ func (o Outlooks) Of(c *diff.Change) (list []policy.Outlook) {
 		names = []string{c.Tool}
 	}
 	for _, name := range names {
-		if one, ok := o[toolName{c.Server, name}]; ok {
-			list = append(list, one)
+		if tool := o.tools[toolName{c.Server, name}]; tool != nil {
+			list = append(list, o.policy.Show(tool, "", risk.None))
 		}
 	}
 	return list
@@ -63,7 +69,7 @@ const mostNames = 10
 
 // Lines describes the outlooks of the tools that a change adds: that of one tool, or those of a server by decision, the least strict
 // first.
-func (o Outlooks) Lines(c *diff.Change) []string {
+func (o *Outlooks) Lines(c *diff.Change) []string {
 	list := o.Of(c)
 	if c.Kind != diff.ServerAdded {
 		var lines []string

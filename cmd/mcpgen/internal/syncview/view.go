@@ -31,7 +31,7 @@ type View struct {
 	// Repair is the command that brings the tree up to date.
 	Repair string
 	// Policy is what the policy says of the tools. May be nil.
-	Policy permit.Outlooks
+	Policy *permit.Outlooks
 	// Skills are the saved skills that are broken, for JSON. May be nil.
 	Skills any
 	// Migration is what became of scripts, for JSON. May be nil.
