@@ -189,13 +189,13 @@ func checkStep(step string) error {
 		return nil
 	}
 	like := norm.NFKC.String(step)
-	before, _, hasParameters := strings.Cut(like, ";")
+	end := strings.IndexAny(like, ":;") // a stream or parameters
 	switch {
 	case strings.ContainsAny(step, "*?{}"), maybeDots(like):
 		return errors.New("it is a pattern, not a path")
 	case variable.MatchString(step):
 		return errors.New("it may name a variable")
-	case strings.Trim(like, ". ") == "", hasParameters && strings.Trim(before, ". ") == "":
+	case strings.Trim(like, ". ") == "", end >= 0 && strings.Trim(like[:end], ". ") == "":
 		return fmt.Errorf("some systems read %q as another folder", step)
 	case strings.ContainsAny(like, `/\`) && !strings.ContainsAny(step, `/\`), strings.ContainsAny(step, "\u2044\u2215\u2216\u29F5\u29F8"):
 		return errors.New("it has a character that looks like a separator")

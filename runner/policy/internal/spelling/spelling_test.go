@@ -136,6 +136,7 @@ func TestUnder(t *testing.T) {
 		{"reports", "reports/[...x]/../private", "error"}, // some pattern matches ., and then this is private
 		{`C:\reports`, `C:\reports\[.][.]\private`, "error"},
 		{`C:\reports`, `C:\reports\..;\private`, "error"},
+		{`C:\reports`, `C:\reports\..::$INDEX_ALLOCATION\private`, "error"},
 		{"reports", "reports/a\x00/../../private", "error"},
 		{"reports", "reports/a\n", "error"},
 		{"private", "pri\u200bvate/a", "error"},
