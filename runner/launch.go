@@ -75,13 +75,19 @@ func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 	if err := r.consent(ctx, s, report); err != nil {
 		return nil, err
 	}
-	res, err := r.start(ctx, s, &opt, choice, lowered)
+	end, err := r.inherit(ctx, s, report, opt.Policy)
+	if err != nil {
+		return nil, err
+	}
+	var res *Result
+	defer func() { end(res) }()
+	res, err = r.start(ctx, s, &opt, choice, lowered)
 	if choice.Raised && notUsable(err) && ctx.Err() == nil { // nothing of the script has run
 		need.Judged = risk.None
 		if usual, none := Choose(ctx, opt.Sandboxes, need); none == nil {
 			usual.Usual, usual.Reason = false, fmt.Sprintf("sandbox %s does not start here: %v", choice.Backend.Name(), err)
 			s.Backend = usual.Backend
-			return r.start(ctx, s, &opt, usual, lowered)
+			res, err = r.start(ctx, s, &opt, usual, lowered)
 		}
 	}
 	return res, err

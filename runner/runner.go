@@ -25,6 +25,9 @@ type Options struct {
 	Upstreams chain.Upstreams
 	// Servers are the settings of calls to a server, by its key. A server without an entry has the zero value.
 	Servers map[string]chain.ServerSettings
+	// Taint is the absolute path of a folder, created if missing, that keeps whose data workspaces hold beyond the runs, for policies with
+	// conditions on taint. No workspace may hold it. Empty: such a condition knows only what the run itself receives.
+	Taint string
 	// Bundler makes the bundles of scripts in processes with limits. Nil: they are made in this process, without limits. The
 	// caller closes it after the last run.
 	Bundler *script.Bundler

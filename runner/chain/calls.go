@@ -94,9 +94,13 @@ type Calls struct {
 func (ch *Chain) NewCalls(ctx context.Context, run Run) (*Calls, error) {
 	set := run.Settings.withDefaults()
 	c := &Calls{
-		chain: ch, run: run, set: set, subject: &policy.Run{Subject: set.Subject, Conversation: set.Conversation}, usage: &usage{count: run.CountTokens, began: time.Now()}, over: ctx.Done(),
+		chain: ch, run: run, set: set, subject: set.Known, usage: &usage{count: run.CountTokens, began: time.Now()}, over: ctx.Done(),
 		slots: make(chan struct{}, set.Parallel), checks: make(chan struct{}, maxChecks), gates: map[string]chan struct{}{}, dryCalls: map[int]bool{}, warned: map[string]bool{}, advised: map[string]bool{}, texts: map[string]bool{},
 	}
+	if c.subject == nil {
+		c.subject = &policy.Run{}
+	}
+	c.subject.Subject, c.subject.Conversation = set.Subject, set.Conversation
 	if run.Direct && set.Conversation != nil {
 		c.subject = set.Conversation
 	}

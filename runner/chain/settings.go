@@ -40,6 +40,8 @@ type Settings struct {
 	Subject policy.Subject
 	// Conversation is what the client of this run did before and beside it; see policy.Run. Nil: nothing.
 	Conversation *policy.Run
+	// Known becomes what the policy knows of this run. Nil: nobody else wants to know.
+	Known *policy.Run
 	// Details asks for CallRecord.Details.
 	Details bool
 	// Record receives one line of JSON for each call, with secrets and personal data masked. May be nil.

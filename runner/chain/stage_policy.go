@@ -17,13 +17,17 @@ import (
 func (c *Calls) policy(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		asked := c.chain.policyRequest(req, c.subject)
-		asked.Unsent = c.player != nil || c.set.DryRun && !asked.Hints.ReadOnly
+		asked.Listed = c.set.DryRun && !asked.Hints.ReadOnly
+		asked.Unsent = asked.Listed || c.player != nil
 		d := c.set.Policy.Decide(ctx, asked)
 		req.decision = &d
 		switch {
 		case c.set.DryRun && (d.Effect == policy.Ask || d.Effect == policy.Deny && c.unknownYet(req.Args)):
 			req.skipped = fmt.Sprintf("policy: %s: %s", d.Effect, explain(&d))
-			c.subject.Received(asked) // as if it was approved, so that later calls are decided as they will be
+			asked.Listed = true
+			if err := c.received(req, asked); err != nil { // as if it was approved, so that later calls are decided as they will be
+				return nil, err
+			}
 			return c.list(req)
 		case d.Effect == policy.Ask && c.player == nil:
 			if err := c.approve(ctx, req, asked, &d); err != nil {
@@ -34,10 +38,20 @@ func (c *Calls) policy(next handler) handler {
 		}
 		res, err := next(ctx, req)
 		if err == nil || req.waiting.wasSent() || c.player != nil {
-			c.subject.Received(asked)
+			if failed := c.received(req, asked); failed != nil {
+				return nil, failed
+			}
 		}
 		return res, err
 	}
+}
+
+// received notes that the run gets data of the call's server. What cannot be noted does not reach the script.
+func (c *Calls) received(req *request, asked *policy.Request) error {
+	if err := c.subject.Received(asked); err != nil {
+		return refusal(call.KindDenied, req, "policy: the result is withheld: %v", err)
+	}
+	return nil
 }
 
 // Permit asks the policy about a call that somebody else makes if the error is nil. Otherwise that is a *call.Error.

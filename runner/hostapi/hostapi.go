@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/skill"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
@@ -42,6 +43,9 @@ type Methods struct {
 	Tools func(ctx context.Context, q search.Query, detail search.Detail) ([]search.Result, error)
 	// Skills returns the skills. Errors are about the script's request, or of files.
 	Skills func() (*skill.Store, error)
+	// Run is what the policy knows of the run: its data goes into the skills that it saves, and it gets that of those that it loads or
+	// lists. Nil: no policy is about that.
+	Run *policy.Run
 	// Vault returns the vault of what tokens stand for.
 	Vault func() (*pii.Vault, error)
 	// Image takes an image. Its error is shown to the script.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 
 	"github.com/mcpgen/mcpgen/runner/call"
@@ -59,7 +60,7 @@ func (h *Methods) saveSkill(ctx context.Context, params json.RawMessage) (json.R
 		return nil, badParams(methodSaveSkill, "code is missing")
 	}
 	return h.withSkills(ctx, func(s *skill.Store) (any, error) {
-		saved, err := s.Save(ctx, skill.Draft{Name: in.Name, Description: in.Description, Language: sandbox.Language(in.Language), Code: in.Code, Author: skill.AuthorScript})
+		saved, err := s.Save(ctx, skill.Draft{Name: in.Name, Description: in.Description, Language: sandbox.Language(in.Language), Code: in.Code, Author: skill.AuthorScript, Taint: h.taint()})
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +79,7 @@ func (h *Methods) loadSkill(ctx context.Context, params json.RawMessage) (json.R
 		if err != nil {
 			return nil, err
 		}
-		return loaded(k), nil
+		return loaded(k), h.inherit(k)
 	})
 }
 
@@ -100,8 +101,28 @@ func (h *Methods) listSkills(ctx context.Context, params json.RawMessage) (json.
 		for _, k := range all[:min(len(all), maxListed)] {
 			list.Skills = append(list.Skills, listed(k))
 		}
-		return list, nil
+		return list, h.inherit(all[:len(list.Skills)]...)
 	})
+}
+
+// taint returns the servers whose data the run has.
+func (h *Methods) taint() []string {
+	if h.Run == nil {
+		return nil
+	}
+	return h.Run.Taint()
+}
+
+// inherit notes that the run gets what skills hold.
+func (h *Methods) inherit(skills ...*skill.Skill) error {
+	if h.Run == nil {
+		return nil
+	}
+	from := map[string]string{}
+	for _, k := range skills {
+		maps.Copy(from, skill.Origin(k.Name, k.Taint))
+	}
+	return h.Run.Inherit(from)
 }
 
 // withSkills calls do with the skills, and returns its result as JSON.

@@ -43,11 +43,11 @@ func callCheckpoint(ctx context.Context, c *toolCall, args *checkpointArgs) (*re
 	case args.Name == "" && args.Data != nil:
 		return nil, c.errorf("the data needs a name")
 	case args.Name == "":
-		return c.listCheckpoints()
+		return c.listCheckpoints(ctx)
 	case !checkpointName.MatchString(args.Name):
 		return nil, c.errorf("a name has up to 64 letters, digits, blanks and . _ -, and begins with a letter or a digit: not %.100q", args.Name)
 	case args.Data == nil:
-		return c.readCheckpoint(args.Name)
+		return c.readCheckpoint(ctx, args.Name)
 	case len(args.Data) > maxCheckpoint:
 		return nil, c.errorf("data has %d bytes; at most %d.%s", len(args.Data), maxCheckpoint,
 			c.advise(" Put it into a file with %s, and its name here.", "write_workspace_file"))
@@ -66,7 +66,7 @@ func callCheckpoint(ctx context.Context, c *toolCall, args *checkpointArgs) (*re
 func checkpointFile(name string) string { return path.Join(checkpointFolder, name+".json") }
 
 // readCheckpoint reads a checkpoint. Scripts write these files too, so any JSON object with data is accepted.
-func (c *toolCall) readCheckpoint(name string) (*reply, error) {
+func (c *toolCall) readCheckpoint(ctx context.Context, name string) (*reply, error) {
 	root, err := c.openWorkspace()
 	if err != nil {
 		return nil, err
@@ -79,6 +79,9 @@ func (c *toolCall) readCheckpoint(name string) (*reply, error) {
 	}
 	if err != nil {
 		return nil, c.errorf("%v", hidePath(err))
+	}
+	if err := c.reads(ctx, file); err != nil {
+		return nil, err
 	}
 	var saved savedCheckpoint
 	if err := json.Unmarshal(text, &saved); err != nil || saved.Data == nil {
@@ -93,7 +96,7 @@ func (c *toolCall) readCheckpoint(name string) (*reply, error) {
 }
 
 // listCheckpoints lists the checkpoints, the last one saved last.
-func (c *toolCall) listCheckpoints() (*reply, error) {
+func (c *toolCall) listCheckpoints(ctx context.Context) (*reply, error) {
 	root, err := c.openWorkspace()
 	if err != nil {
 		return nil, err
@@ -109,12 +112,17 @@ func (c *toolCall) listCheckpoints() (*reply, error) {
 		Bytes int64     `json:"bytes"`
 	}
 	list := []row{}
+	var files []string
 	for _, e := range entries {
 		name, isJSON := strings.CutSuffix(e.Name(), ".json")
 		info, err := e.Info()
 		if isJSON && err == nil && info.Mode().IsRegular() && checkpointName.MatchString(name) {
 			list = append(list, row{name, info.ModTime().UTC().Truncate(time.Second), info.Size()})
+			files = append(files, checkpointFile(name))
 		}
+	}
+	if err := c.reads(ctx, files...); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(list, func(a, b row) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Name, b.Name)) })
 	rows := make([]string, len(list))

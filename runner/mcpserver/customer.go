@@ -28,6 +28,8 @@ type Customer struct {
 	Skills func() (*skill.Store, error)
 	// Vault returns the vault of what tokens stand for. It is called when a client needs it, and again after an error.
 	Vault func() (*pii.Vault, error)
+	// Labels keeps whose data the files hold. Nil: nobody wants to know.
+	Labels Labels
 	// Log keeps runs. Nil: only totals are kept, until the server ends.
 	Log Log
 	// Close is called once, when the server ends. Nil: nothing is called.

@@ -72,8 +72,12 @@ func callSaveSkill(ctx context.Context, c *toolCall, args *saveSkillArgs) (*repl
 	if err := c.checkRoom(ctx, int64(len(args.Code)+len(args.Description)+overhead)); err != nil {
 		return nil, err
 	}
+	taint, err := c.taint(ctx)
+	if err != nil {
+		return nil, err
+	}
 	saved, err := skills.Save(ctx, skill.Draft{
-		Name: args.Name, Description: args.Description, Language: sandbox.Language(language), Code: args.Code, Author: skill.AuthorAgent,
+		Name: args.Name, Description: args.Description, Language: sandbox.Language(language), Code: args.Code, Author: skill.AuthorAgent, Taint: taint,
 	})
 	if err != nil {
 		return nil, c.errorf("%v", hinted(err))
@@ -95,7 +99,7 @@ type loadSkillArgs struct {
 	Name string `json:"name" required:""`
 }
 
-func callLoadSkill(_ context.Context, c *toolCall, args *loadSkillArgs) (*reply, error) {
+func callLoadSkill(ctx context.Context, c *toolCall, args *loadSkillArgs) (*reply, error) {
 	skills, err := c.skills()
 	if err != nil {
 		return nil, err
@@ -106,6 +110,9 @@ func callLoadSkill(_ context.Context, c *toolCall, args *loadSkillArgs) (*reply,
 	k, err := skills.Load(args.Name)
 	if err != nil {
 		return nil, c.errorf("%v", hinted(err))
+	}
+	if err := c.cs.gets(ctx, c.session, k); err != nil {
+		return nil, err
 	}
 	r := replyOf(k)
 	_, code, ok := k.Main("")
@@ -128,7 +135,7 @@ type queryArgs struct {
 	Query string `json:"query"`
 }
 
-func callListSkills(_ context.Context, c *toolCall, args *queryArgs) (*reply, error) {
+func callListSkills(ctx context.Context, c *toolCall, args *queryArgs) (*reply, error) {
 	skills, err := c.skills()
 	if err != nil {
 		return nil, err
@@ -136,6 +143,9 @@ func callListSkills(_ context.Context, c *toolCall, args *queryArgs) (*reply, er
 	all, err := skills.List()
 	if err != nil {
 		return nil, c.errorf("%v", err)
+	}
+	if err := c.cs.gets(ctx, c.session, all...); err != nil {
+		return nil, err
 	}
 	list, rows := []skillReply{}, []string{}
 	for _, k := range all {

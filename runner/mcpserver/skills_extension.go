@@ -69,12 +69,15 @@ type skillResource struct {
 
 // serveSkills offers the customer's skills through the extension, and their files as resources.
 func (cs *customerServer) serveSkills() {
-	err := mcp.AddReceivingCustomMethod(cs.mcp, "skills/list", func(_ context.Context, _ *mcp.ServerSession, p *skillsListParams) (*skillsListResult, error) {
+	err := mcp.AddReceivingCustomMethod(cs.mcp, "skills/list", func(ctx context.Context, client *mcp.ServerSession, p *skillsListParams) (*skillsListResult, error) {
 		if p != nil && p.Cursor != "" {
 			return nil, invalidParams("there is only one page")
 		}
 		list, err := cs.published()
 		if err != nil {
+			return nil, err
+		}
+		if err := cs.getsIn(ctx, client, list...); err != nil {
 			return nil, err
 		}
 		res := &skillsListResult{cached: fresh, Skills: []skillEntry{}}
@@ -84,7 +87,7 @@ func (cs *customerServer) serveSkills() {
 		return res, nil
 	})
 	if err == nil {
-		err = mcp.AddReceivingCustomMethod(cs.mcp, "skills/get", func(_ context.Context, _ *mcp.ServerSession, p *skillGetParams) (*skillGetResult, error) {
+		err = mcp.AddReceivingCustomMethod(cs.mcp, "skills/get", func(ctx context.Context, client *mcp.ServerSession, p *skillGetParams) (*skillGetResult, error) {
 			if p == nil {
 				return nil, invalidParams("the uri is missing")
 			}
@@ -94,6 +97,9 @@ func (cs *customerServer) serveSkills() {
 			}
 			if file != skill.File {
 				return nil, invalidParams("the uri of a skill ends with /" + skill.File)
+			}
+			if err := cs.getsIn(ctx, client, k); err != nil {
+				return nil, err
 			}
 			return &skillGetResult{cached: fresh, Skill: entryOf(k)}, nil
 		})
@@ -105,9 +111,12 @@ func (cs *customerServer) serveSkills() {
 }
 
 // readSkill reads a file of a skill.
-func (cs *customerServer) readSkill(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+func (cs *customerServer) readSkill(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	k, file, err := cs.findFile(req.Params.URI)
 	if err != nil {
+		return nil, err
+	}
+	if err := cs.gets(ctx, sessionOf(req), k); err != nil {
 		return nil, err
 	}
 	data, err := k.Read(file)
@@ -139,6 +148,9 @@ func (cs *customerServer) listSkillResources(next mcp.MethodHandler) mcp.MethodH
 		}
 		skills, err := cs.published()
 		if err != nil {
+			return nil, err
+		}
+		if err := cs.getsIn(ctx, req.GetSession(), skills...); err != nil {
 			return nil, err
 		}
 		for _, k := range skills {

@@ -107,6 +107,9 @@ func (c *toolCall) writeFile(ctx context.Context, file, content string) error {
 	if err := c.checkQuota(ctx, root.Name(), int64(len(content))); err != nil {
 		return err
 	}
+	if err := c.wrote(ctx, file); err != nil {
+		return err
+	}
 	if err := replaceFile(root, file, content); err != nil {
 		return c.errorf("%v", hidePath(err))
 	}
@@ -180,7 +183,7 @@ type fileContent struct {
 	Cut     bool   `json:"cut,omitempty"`
 }
 
-func callReadWorkspaceFile(_ context.Context, c *toolCall, args *readFileArgs) (*reply, error) {
+func callReadWorkspaceFile(ctx context.Context, c *toolCall, args *readFileArgs) (*reply, error) {
 	file, err := workspacePath(args.Name)
 	if err != nil {
 		return nil, c.errorf("%.200q: %v", args.Name, err)
@@ -194,6 +197,9 @@ func callReadWorkspaceFile(_ context.Context, c *toolCall, args *readFileArgs) (
 	data, size, err := readStart(root, file, int64(limit)*utf8.UTFMax)
 	if err != nil {
 		return nil, c.errorf("%v", hidePath(err))
+	}
+	if err := c.reads(ctx, file); err != nil {
+		return nil, err
 	}
 	out := fileContent{File: ident.CleanName(file), Bytes: size}
 	text, isText := string(data), utf8.Valid(data)
@@ -246,13 +252,15 @@ func firstCharacters(text string, n int) string {
 type fileEntry struct {
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
+
+	name string // as it is on the disk
 }
 
 type listFilesArgs struct {
 	Folder string `json:"subpath"`
 }
 
-func callListWorkspaceFiles(_ context.Context, c *toolCall, args *listFilesArgs) (*reply, error) {
+func callListWorkspaceFiles(ctx context.Context, c *toolCall, args *listFilesArgs) (*reply, error) {
 	if args.Folder == "" || args.Folder == sandbox.WorkspaceDir || args.Folder == "/" {
 		args.Folder = "."
 	}
@@ -269,7 +277,13 @@ func callListWorkspaceFiles(_ context.Context, c *toolCall, args *listFilesArgs)
 	if err != nil {
 		return nil, c.errorf("%v", hidePath(err))
 	}
-	rows := make([]string, len(list))
+	rows, names := make([]string, len(list)), make([]string, len(list))
+	for i, e := range list {
+		names[i] = e.name
+	}
+	if err := c.reads(ctx, names...); err != nil {
+		return nil, err
+	}
 	for i, e := range list {
 		rows[i] = fmt.Sprintf("%s (%d)", e.Path, e.Bytes)
 	}
@@ -303,7 +317,7 @@ func listFiles(root *os.Root, folder string) (list []fileEntry, more bool, err e
 			return fs.SkipAll
 		}
 		if info, err := e.Info(); err == nil {
-			list = append(list, fileEntry{ident.CleanName(p), info.Size()})
+			list = append(list, fileEntry{ident.CleanName(p), info.Size(), p})
 		}
 		return nil
 	})

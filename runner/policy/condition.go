@@ -65,6 +65,7 @@ type condition struct {
 	partial func() (cel.Program, error) // for what is known before a run
 	paths   [][]string                  // of the arguments that it looks at
 	risk    bool                        // it looks at the risk
+	tainted bool                        // it uses taint
 }
 
 // inPlainWords rewrites the parser's messages.
@@ -93,6 +94,9 @@ func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 		return nil, wrong(1, 0, err.Error())
 	}
 	c := &condition{file: file, at: rule.WhenAt, text: rule.When, ast: ast, program: program}
+	used := newProbes()
+	used.add(c)
+	c.tainted = used.uses["taint"]
 	c.partial = sync.OnceValues(func() (cel.Program, error) {
 		return environment().Program(ast, cel.EvalOptions(cel.OptOptimize, cel.OptPartialEval), cel.CostLimit(maxCost), costs())
 	})

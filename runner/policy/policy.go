@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -66,8 +67,9 @@ type Request struct {
 	Input        json.RawMessage
 	DeclaredOnly bool
 	Run          *Run
-	// Unsent says that the call is only decided about, as in a dry run. It counts for its run alone.
-	Unsent bool
+	// Unsent says that the call is only decided about, as in a dry run or a replay. It counts for its run alone. Listed says that it
+	// has no result either, as in a dry run.
+	Unsent, Listed bool
 
 	shown risk.Risk // what a script that is about to start shows; that of Run may have been set
 }
@@ -106,25 +108,92 @@ type Run struct {
 	// Conversation is what the same client did before and beside this run: data received there counts as received here, and the other
 	// way round. May be nil.
 	Conversation *Run
+	// Keeper remembers beyond the run whose data it received. Nil: nobody does. That of a Conversation is nil.
+	Keeper Keeper
 
 	mu     sync.Mutex
+	from   map[string]string // servers whose data the run may have from elsewhere than its own calls, each with where, in words
 	calls  int
 	taint  map[string]bool
-	count  map[*rule]int  // calls that were let through, by rule
+	count  map[string]int // calls that were let through, by rule
 	unsent map[string]int // those among them that were not sent, by what lasting numbers are kept under
 }
 
-// Received records that the run has received data of the server of a call. It is known by both of its names.
-func (r *Run) Received(req *Request) {
+// Keeper remembers whose data a run received.
+type Keeper interface {
+	// Receive is called before data of servers reaches the run.
+	Receive(servers []string) error
+	// Inherited returns the servers whose data has come to where the run can read it, each with where that is, in words.
+	Inherited() (map[string]string, error)
+}
+
+// Received records that the run receives data of the server of a call, before it does. The server is known by both of its names. After
+// an error the data must not reach the run.
+func (r *Run) Received(req *Request) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.taint == nil {
 		r.taint = map[string]bool{}
 	}
 	r.taint[req.Server], r.taint[req.Dir] = true, true
-	if r.Conversation != nil {
-		r.Conversation.Received(req)
+	if r.Keeper != nil && !req.Listed {
+		if err := r.Keeper.Receive([]string{req.Server, req.Dir}); err != nil {
+			return err
+		}
 	}
+	if r.Conversation != nil {
+		return r.Conversation.Received(req)
+	}
+	return nil
+}
+
+// Inherit records that the run can read data of servers that it did not receive itself, each with where it lies, in words. Its client
+// then has it too. After an error the data must not reach the run.
+func (r *Run) Inherit(from map[string]string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.inherit(from)
+	if r.Keeper == nil || len(from) == 0 {
+		return nil
+	}
+	return r.Keeper.Receive(slices.Sorted(maps.Keys(from)))
+}
+
+// inherit is Inherit without the Keeper, for callers that hold the lock.
+func (r *Run) inherit(from map[string]string) {
+	if r.from == nil {
+		r.from = map[string]string{}
+	}
+	for server, where := range from {
+		if r.from[server] == "" {
+			r.from[server] = where
+		}
+	}
+	if r.Conversation != nil && len(from) > 0 {
+		_ = r.Conversation.Inherit(from) // it has no Keeper
+	}
+}
+
+// refresh inherits what others brought to where the run can read it. The lock is held.
+func (r *Run) refresh() error {
+	if r.Keeper == nil {
+		return nil
+	}
+	from, err := r.Keeper.Inherited()
+	if err == nil {
+		r.inherit(from)
+	}
+	return err
+}
+
+// origin says where the run has data from that a condition may mean and that it did not receive itself; empty if there is none.
+func (r *Run) origin(condition string) string {
+	for _, server := range slices.Sorted(maps.Keys(r.from)) {
+		if !r.taint[server] && strings.Contains(condition, server) {
+			return fmt.Sprintf("%s may hold data of %s", r.from[server], server)
+		}
+	}
+	return ""
 }
 
 // Taint lists the servers whose data the run has received, sorted.
@@ -136,7 +205,7 @@ func (r *Run) Taint() []string {
 
 // tainted is Taint for callers that hold the lock.
 func (r *Run) tainted() []string {
-	names := slices.Collect(maps.Keys(r.taint))
+	names := slices.AppendSeq(slices.Collect(maps.Keys(r.taint)), maps.Keys(r.from))
 	if r.Conversation != nil {
 		names = append(names, r.Conversation.Taint()...)
 	}

@@ -156,7 +156,7 @@ type tally struct {
 // made returns how many calls were made that a rule counts.
 func (c *counting) made(ctx context.Context, f *rule) (made over, err error) {
 	run := c.req.Run
-	made.Run, made.Session = run.count[f], run.count[f] // without a session, a run is one of its own
+	made.Run, made.Session = run.count[f.id], run.count[f.id] // without a session, a run is one of its own
 	if last := c.rates.made[f.key(run)]; f.over.Minute > 0 && len(last) >= f.over.Minute && c.now.Sub(last[len(last)-f.over.Minute]) < time.Minute {
 		made.Minute = f.over.Minute
 	}
@@ -252,9 +252,9 @@ func (c *counting) count(f *rule) {
 		return
 	}
 	if run.count == nil {
-		run.count = map[*rule]int{}
+		run.count = map[string]int{}
 	}
-	run.count[f]++
+	run.count[f.id]++
 	if f.over.Minute == 0 {
 		return
 	}

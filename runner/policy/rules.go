@@ -33,6 +33,7 @@ type part struct {
 	fallback Effect // of calls that no rule fits; empty: the level's
 	lastAt   string // where the fallback is
 	rules    []*rule
+	tainted  bool     // a condition uses taint
 	chosen   sync.Map // the rules whose globs fit a tool, by its names
 }
 
@@ -49,6 +50,7 @@ type rule struct {
 	when     *condition
 	over     over
 	reached  threshold // in a copy that applies: the one of over that is reached
+	origin   string    // in a copy that applies: where the data is from that its condition is about, if not from the run's own calls
 }
 
 // New compiles a policy. rates counts calls; nil: the policy counts for itself, in memory. Errors are *config.FileError.
@@ -116,6 +118,7 @@ func newPart(policy *config.Policy, key string, cfg *config.PolicyPart, first []
 		}
 		p.rules = append(p.rules, out)
 	}
+	p.tainted = slices.ContainsFunc(p.rules, func(r *rule) bool { return r.when != nil && r.when.tainted })
 	return p, nil
 }
 
@@ -140,6 +143,11 @@ func (p *Policy) Decide(ctx context.Context, req *Request) Decision {
 	part := p.part(req.Run.Customer)
 	req.Run.mu.Lock() // until the call is counted: others must not slip through in between
 	defer req.Run.mu.Unlock()
+	if part.tainted {
+		if err := req.Run.refresh(); err != nil {
+			return Decision{Effect: Deny, Rule: taintRule, Reason: err.Error()}
+		}
+	}
 	fits, failed := part.fitting(req)
 	if failed != nil {
 		return *failed
@@ -183,11 +191,21 @@ func (p *part) fitting(req *Request) (fits []*rule, failed *Decision) {
 			if !holds {
 				continue
 			}
+			if text := req.Run.origin(r.when.text); text != "" && r.when.tainted {
+				own := *r
+				own.origin, r = text, &own
+			}
 		}
 		fits = append(fits, r)
 	}
 	return fits, nil
 }
+
+// taintRule is the name of the rule that denies calls while it is not known whose data a run has.
+const taintRule = "taint"
+
+// UsesTaint reports whether a condition for the runs of a customer is about the servers whose data a run has; see [Run.Inherit].
+func (p *Policy) UsesTaint(customer string) bool { return p.part(customer).tainted }
 
 // failure describes the error of a condition.
 func failure(err error) string { return "the condition failed: " + ident.Clip(err.Error(), 400) }
@@ -266,6 +284,9 @@ func (r *rule) reason() string {
 	}
 	if r.effect == Allow {
 		return ""
+	}
+	if text == "" {
+		return r.origin
 	}
 	if text != "" && r.hint == "writes" {
 		text += "; a tool counts as writing unless read_only: in mcpgen.yaml, or a trusted server, marks it as read-only"

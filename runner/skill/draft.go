@@ -27,6 +27,8 @@ type Draft struct {
 	Files map[string][]byte
 	// Author is AuthorScript, AuthorAgent, or empty for a person. Scripts and agents may only replace each other's skills.
 	Author string
+	// Taint are the servers whose data it may hold. Those of a skill that it replaces stay, unless a person saves it.
+	Taint []string
 	// Force saves a skill even if it cannot work.
 	Force bool
 }

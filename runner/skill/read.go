@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/poison"
+	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 	"github.com/mcpgen/mcpgen/runner/skill/internal/frontmatter"
 )
 
@@ -85,6 +87,7 @@ func (s *Skill) take(c *content) {
 	}
 	s.front, s.Description, s.Author, s.Given, s.Tools = f, oneLine(f.Description, MaxDescription), oneLine(f.Metadata[keyAuthor], 200), oneLine(f.Metadata[keyGiven], MaxName), toolsIn(f.Metadata)
 	s.Skills = strings.Fields(oneLine(f.Metadata[keySkills], 2000))
+	s.Taint = taintIn(f.Metadata)
 	saved := f.Metadata[keyVersion]
 	s.Edited = saved != "" && saved != s.Version
 	s.Suspicious = s.suspicious()
@@ -100,6 +103,42 @@ func (s *Skill) take(c *content) {
 			s.fail(KindFormat, File+": "+err.Error())
 		}
 	}
+}
+
+// taintIn returns the servers whose data a skill with that metadata may hold.
+func taintIn(metadata map[string]string) (servers []string) {
+	text := metadata[keyTaint]
+	if json.Unmarshal([]byte(text), &servers) != nil && text != "" {
+		return []string{text}
+	}
+	return servers
+}
+
+// Taint returns the servers whose data skills in a folder may hold, by the names of the skills.
+func Taint(dir string) (map[string][]string, error) {
+	root, err := safeopen.Root(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the skills: %w", err)
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, fmt.Errorf("read the skills: %w", err)
+	}
+	out := map[string][]string{}
+	for _, e := range entries {
+		text, err := fs.ReadFile(safeopen.FS(root), e.Name()+"/"+File)
+		if err != nil {
+			continue // no skill
+		}
+		if f, err := frontmatter.Parse(text); err == nil && len(taintIn(f.Metadata)) > 0 {
+			out[e.Name()] = taintIn(f.Metadata)
+		}
+	}
+	return out, nil
 }
 
 // fail adds a fatal reason.

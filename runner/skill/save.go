@@ -3,6 +3,7 @@ package skill
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -250,11 +251,24 @@ func (w *writer) record(draft *Draft, files map[string][]byte, f *frontmatter.Fr
 	} else if before != nil && draft.Author == "" {
 		given = before.Given
 	}
+	taint := slices.Clone(draft.Taint)
+	if before != nil && draft.Author != "" {
+		taint = append(taint, before.Taint...)
+	}
+	slices.Sort(taint)
+	taint = slices.Compact(taint)
 	for _, version := range []string{"", "known"} {
 		if version != "" {
 			version = newContent(files).version()
 		}
 		texts := [][2]string{{keyGiven, given}, {keyVersion, version}, {keySkills, strings.Join(found.skills, " ")}}
+		if len(taint) > 0 {
+			list, err := json.Marshal(taint)
+			if err != nil {
+				return nil, err
+			}
+			texts = append(texts, [2]string{keyTaint, string(list)})
+		}
 		if draft.Author != "" {
 			texts = append([][2]string{{keyAuthor, draft.Author}}, texts...)
 		}
@@ -276,7 +290,7 @@ func (w *writer) record(draft *Draft, files map[string][]byte, f *frontmatter.Fr
 
 // isRecord reports whether a key of metadata is one that every save rewrites.
 func isRecord(key string) bool {
-	return strings.HasPrefix(key, keyTool) || key == keyVersion || key == keyGiven || key == keySkills
+	return strings.HasPrefix(key, keyTool) || key == keyVersion || key == keyGiven || key == keySkills || key == keyTaint
 }
 
 // keep saves the version, the previous version unless it was saved before, and the definitions of the tools.

@@ -10,6 +10,7 @@ package skill
 
 import (
 	"encoding/json"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -45,7 +46,8 @@ const (
 	keyGiven   = "mcprun-name"
 	keySkills  = "mcprun-skills" // names separated by spaces
 	keyAuthor  = "author"
-	keyTool    = "tool/" // followed by the id; the value is the digest
+	keyTaint   = "mcprun-taint" // a JSON list
+	keyTool    = "tool/"        // followed by the id; the value is the digest
 )
 
 // Skill is one saved skill.
@@ -73,9 +75,21 @@ type Skill struct {
 	// Skills are the names of the skills it imported when it was saved.
 	Skills []string `json:"skills,omitempty"`
 
+	// Taint are the servers whose data it may hold, because a run or a model that had it saved the skill.
+	Taint []string `json:"taint,omitempty"`
+
 	front   *frontmatter.Front
 	content *content
 	dir     Dir
+}
+
+// Origin returns each of some servers with the words for where its data lies, in a skill.
+func Origin(name string, taint []string) map[string]string {
+	out := map[string]string{}
+	for _, server := range taint {
+		out[server] = fmt.Sprintf("the skill %q", name)
+	}
+	return out
 }
 
 // Tool is a tool that a skill uses, with the digest it had when the skill was saved.

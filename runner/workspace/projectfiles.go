@@ -20,7 +20,7 @@ func ReservedFiles() []string { return append(ProjectFiles(), ".env") }
 // HasReserved returns those of the reserved names that something in dir has.
 func HasReserved(dir string) []string {
 	var has []string
-	root, err := openLocked(dir)
+	root, err := OpenLocked(dir)
 	if err != nil {
 		return nil // there is nothing, or the run fails anyway
 	}
@@ -36,7 +36,7 @@ func HasReserved(dir string) []string {
 // SetAside renames what a script left in dir under a reserved name, except for names in before, and returns the new names by the
 // old ones. Otherwise later runs would be refused, or a program could be started there with the script's configuration.
 func SetAside(dir string, before []string) (map[string]string, error) {
-	root, err := openLocked(dir)
+	root, err := OpenLocked(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

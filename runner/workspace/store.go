@@ -137,7 +137,7 @@ func (s *Store) open() (*os.Root, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.root == nil {
-		root, err := openLocked(s.dir)
+		root, err := OpenLocked(s.dir)
 		if err != nil {
 			return nil, err
 		}

@@ -96,8 +96,8 @@ func isRoot(abs string) bool {
 	return err == nil && os.SameFile(root, info)
 }
 
-// openLocked opens a workspace that a script of the same user may have made inaccessible, and makes it accessible.
-func openLocked(dir string) (*os.Root, error) {
+// OpenLocked opens a workspace that a script of the same user may have made inaccessible, and makes it accessible.
+func OpenLocked(dir string) (*os.Root, error) {
 	const readable = 0o500
 	if info, err := os.Lstat(dir); err == nil && info.IsDir() && info.Mode().Perm()&readable != readable {
 		if err := os.Chmod(dir, info.Mode().Perm()|0o700); err != nil && !errors.Is(err, fs.ErrPermission) {
@@ -125,7 +125,7 @@ type entry struct {
 // most the first 20,000 entries, and ignores folders that cannot be read, because a script may have made them inaccessible. If
 // dir itself is inaccessible, Take changes its permissions.
 func Take(dir string) (Snapshot, error) {
-	root, err := openLocked(dir)
+	root, err := OpenLocked(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read workspace: %w", err)
 	}

@@ -22,16 +22,35 @@ const lockPause = 5 * time.Millisecond
 
 // Lock waits for the exclusive lock of a file, which it creates if it is missing. The system releases the lock if the process dies.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
+	l, err := lockOf(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := l.TryLockContext(ctx, lockPause); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return func() { _ = l.Close() }, nil
+}
+
+// TryLock is Lock without waiting. It reports false if another process, or another lock of this one, has the file.
+func TryLock(path string) (unlock func(), ok bool, err error) {
+	l, err := lockOf(path)
+	if err != nil {
+		return nil, false, err
+	}
+	if ok, err := l.TryLock(); err != nil || !ok {
+		return nil, false, errors.Join(err, l.Close())
+	}
+	return func() { _ = l.Close() }, true, nil
+}
+
+func lockOf(path string) (*flock.Flock, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file: remove it", path)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	l := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(safeopen.LockFlag))
-	if _, err := l.TryLockContext(ctx, lockPause); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return func() { _ = l.Close() }, nil
+	return flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(safeopen.LockFlag)), nil
 }
 
 // Read decodes a file into v. A file that does not exist changes nothing.

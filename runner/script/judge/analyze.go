@@ -37,7 +37,8 @@ type Problem struct {
 type Facts struct {
 	Facts      []Fact
 	Unreadable []Problem
-	Nodes      int // elements that were looked at
+	Nodes      int      // elements that were looked at
+	Files      []string // those that were read: the script's, and skills/NAME/FILE
 
 	own map[string]bool // names by which Python imports the files that were read
 }

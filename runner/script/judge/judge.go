@@ -100,6 +100,8 @@ type Report struct {
 	Operations []Operation `json:"-"`
 	// Unreadable is why files could not be parsed. Such a script does not run.
 	Unreadable []Problem `json:"-"`
+	// Files are the files that were read: the script's, and skills/NAME/FILE.
+	Files []string `json:"-"`
 
 	script string // its name
 }
@@ -137,7 +139,7 @@ type Options struct {
 
 // Judge compares the facts with what is allowed.
 func (f *Facts) Judge(opt *Options) *Report {
-	r := &Report{Findings: []Finding{}, Unreadable: f.Unreadable, script: opt.Script}
+	r := &Report{Findings: []Finding{}, Unreadable: f.Unreadable, Files: f.Files, script: opt.Script}
 	for _, p := range f.Unreadable {
 		r.find("unreadable", Fact{File: p.File, Line: p.Line, Column: p.Column}, "cannot be parsed: "+p.Text)
 	}

@@ -13,6 +13,7 @@ import (
 // it, with its source map. It returns the modules that the file imports under names that are known, also computed ones. Nesting in
 // code is bounded by nothing but the stack, so that the caller must be a process that may end.
 func (f *Facts) JavaScript(name, text string, code, sourceMap []byte) ([]string, error) {
+	f.Files = append(f.Files, name)
 	file, err := syntax.JavaScript(name, code, sourceMap)
 	if err != nil {
 		return nil, f.unreadable(name, err)
@@ -33,7 +34,7 @@ func (f *Facts) Python(texts map[string]string, order []string, trees json.RawMe
 	if err := json.Unmarshal(trees, &all); err != nil {
 		return fmt.Errorf("parse Python files: %w", err)
 	}
-	f.own = map[string]bool{}
+	f.own, f.Files = map[string]bool{}, append(f.Files, order...)
 	for _, name := range order {
 		f.own[strings.TrimSuffix(topFolder(name), ".py")] = true
 	}

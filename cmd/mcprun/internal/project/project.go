@@ -91,6 +91,7 @@ type Project struct {
 	Servers   map[string]chain.ServerSettings
 	Settings  config.Settings
 	Policy    *policy.Policy
+	Taint     string         // where it is kept whose data workspaces hold; empty if no condition is about that
 	Cfg       *config.Config // nil if there is none
 	// configured reports whether there is a file of servers.
 	configured bool
@@ -177,14 +178,22 @@ func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writ
 // newPolicy compiles the policy.
 func (p *Project) newPolicy(app *cli.App, at resources.Provider, base string) (err error) {
 	counts, none := app.ProjectState("counts", base)
-	if p.Policy, err = policy.New(&p.Settings.Policy, at.Rates().In(counts)); err != nil || !p.Policy.Lasting() {
+	if p.Policy, err = policy.New(&p.Settings.Policy, at.Rates().In(counts)); err != nil {
 		return err
 	}
-	if none != nil {
-		return cli.WithHint(fmt.Errorf("find where the policy's calls are counted: %w", none), "set HOME or XDG_STATE_HOME")
+	tainted := slices.ContainsFunc(append(p.Policy.Customers(), ""), p.Policy.UsesTaint)
+	switch {
+	case !tainted && !p.Policy.Lasting():
+		return nil
+	case none != nil:
+		return cli.WithHint(fmt.Errorf("find where the policy's calls are counted, and whose data files hold: %w", none), "set HOME or XDG_STATE_HOME")
+	case p.Policy.Lasting():
+		p.Trusted = append(p.Trusted, counts)
 	}
-	p.Trusted = append(p.Trusted, counts)
-	return nil
+	if tainted {
+		p.Taint, err = app.ProjectState("taint", base)
+	}
+	return err
 }
 
 // CheckOutput refuses to write what a flag asks for, such as a recording, over a file of the project.

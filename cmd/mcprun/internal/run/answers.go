@@ -18,7 +18,9 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/skill"
+	"github.com/mcpgen/mcpgen/runner/taint"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
@@ -39,6 +41,7 @@ type answers struct {
 	script *runner.Script
 	say    func(line string)
 	warn   func(line string) // prints an error
+	labels string            // see project.Project.Taint
 }
 
 // newRunAnswers prepares the answers of a run, for a customer if v is not nil. The caller calls finish after the run.
@@ -59,6 +62,10 @@ func (o *Options) newRunAnswers(project *project.Project, s *runner.Script, v *c
 	a.Skills = hostapi.Once(func() (*skill.Store, error) {
 		return skills.OpenFor(o.App, &o.LocationFlags, project, own, skills.CheckFlags{})
 	})
+	if project.Policy.UsesTaint(s.Calls.Subject.Customer) {
+		s.Calls.Known = &policy.Run{}
+		a.Run, a.labels = s.Calls.Known, project.Taint
+	}
 	if project.Tree != "" {
 		a.Tools = o.finder(project, config.Language(s.Language), a.sayTrouble)
 	}
@@ -71,6 +78,12 @@ func (a *answers) sayTrouble(err error) { a.warn(cli.ErrorLine(err)) }
 // finish stores the images that the script showed.
 func (a *answers) finish() []hostapi.ImageFile {
 	files, err := a.images.Store(a.script.Workspace, a.script.Limits.Disk)
+	if a.Run != nil { // the run is over, and what it wrote is labelled
+		at := taint.Open(a.labels)
+		for _, f := range files {
+			err = errors.Join(err, at.Wrote(context.Background(), cli.RealPath(a.script.Workspace), f.Path, a.Run.Taint()))
+		}
+	}
 	sayImages(a.say, a.script.Workspace, files, err)
 	return files
 }

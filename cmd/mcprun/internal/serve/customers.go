@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/hostapi"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/skill"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
@@ -28,6 +29,7 @@ func (b *state) equip(c *mcpserver.Customer, own *customer.Customer) {
 		defer leave()
 		return now.skillsOf(c.ID)
 	}
+	c.Labels = &labels{live: b.live, id: c.ID, files: c.Files}
 	c.Vault = hostapi.Once(func() (*pii.Vault, error) { return customers.OpenVault(b.o.app, b.project.Base, own, c.Files) })
 }
 
@@ -124,10 +126,10 @@ func (l *sessionLog) Stats() (json.RawMessage, error) {
 	}{len(all.Sessions), all.Runs, all.Failed, all.Calls, all.Tokens})
 }
 
-// answers returns what a script may ask the host for.
-func (b *state) answers(job *mcpserver.Job) map[string]hostapi.Method {
+// answers returns what a script may ask the host for. known is what a policy about the data of runs learns of the run; nil: there is none.
+func (b *state) answers(job *mcpserver.Job, known *policy.Run) map[string]hostapi.Method {
 	h := &hostapi.Methods{
-		Skills: func() (*skill.Store, error) { return b.skillsOf(job.Customer.ID) }, Vault: job.Customer.Vault, Image: job.Image,
+		Run: known, Skills: func() (*skill.Store, error) { return b.skillsOf(job.Customer.ID) }, Vault: job.Customer.Vault, Image: job.Image,
 		Trouble: func(err error) {
 			b.log.Warn("what a script asked for failed", "customer", job.Customer.ID, "error", hinted(err))
 		},

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/skill"
 	"github.com/mcpgen/mcpgen/runner/workspace"
@@ -232,7 +233,10 @@ func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 	defer done()
 	s.Calls.Subject.Customer, s.Calls.Subject.Session = job.Customer.ID, job.Session
 	s.Calls.Conversation = b.live.clients.Of(job.Customer.ID, job.Session)
-	s.Stdout, s.Stderr, s.Elicit, s.Watch, s.Answers = job.Stdout, job.Stderr, job.Ask, b.watch(job.Watch), b.answers(job)
+	if b.project.Policy.UsesTaint(job.Customer.ID) {
+		s.Calls.Known = &policy.Run{}
+	}
+	s.Stdout, s.Stderr, s.Elicit, s.Watch, s.Answers = job.Stdout, job.Stderr, job.Ask, b.watch(job.Watch), b.answers(job, s.Calls.Known)
 	if s.Calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask); err != nil {
 		return nil, err
 	}

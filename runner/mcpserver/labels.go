@@ -1,0 +1,75 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runner/skill"
+)
+
+// Labels keeps whose data a customer's files hold, and tells whose data a client gets. A client is named by its session, as in Entry.
+type Labels interface {
+	// Taint returns the servers whose data the client has.
+	Taint(ctx context.Context, session string) ([]string, error)
+	// Wrote is called before the client writes a file, and Read before it gets files or their names. The paths are below
+	// Customer.Files, with slashes.
+	Wrote(ctx context.Context, session, file string) error
+	Read(ctx context.Context, session string, files ...string) error
+	// Got is called before the client gets data of servers, each with where it lies, in words.
+	Got(ctx context.Context, session string, from map[string]string) error
+}
+
+// wrote labels a file before it is written.
+func (c *toolCall) wrote(ctx context.Context, file string) error {
+	if l := c.cs.customer.Labels; l != nil {
+		return l.Wrote(ctx, c.session, file)
+	}
+	return nil
+}
+
+// reads notes that the client gets files.
+func (c *toolCall) reads(ctx context.Context, files ...string) error {
+	if l := c.cs.customer.Labels; l != nil {
+		return l.Read(ctx, c.session, files...)
+	}
+	return nil
+}
+
+// taint returns the servers whose data the client has.
+func (c *toolCall) taint(ctx context.Context) ([]string, error) {
+	if l := c.cs.customer.Labels; l != nil {
+		return l.Taint(ctx, c.session)
+	}
+	return nil, nil
+}
+
+// gets notes that a client gets skills.
+func (cs *customerServer) gets(ctx context.Context, session string, skills ...*skill.Skill) error {
+	from := map[string]string{}
+	for _, k := range skills {
+		maps.Copy(from, skill.Origin(k.Name, k.Taint))
+	}
+	if l := cs.customer.Labels; l != nil && len(from) > 0 {
+		return l.Got(ctx, session, from)
+	}
+	return nil
+}
+
+// getsIn is gets where it is not known whether a request belongs to the session in which it came.
+func (cs *customerServer) getsIn(ctx context.Context, client mcp.Session, skills ...*skill.Skill) error {
+	return errors.Join(cs.gets(ctx, "", skills...), cs.gets(ctx, client.ID(), skills...))
+}
+
+// sessionOf returns the session of a request as in Entry: empty in requests that belong to none.
+func sessionOf(req interface {
+	ProtocolVersion() string
+	GetSession() mcp.Session
+}) string {
+	if req.ProtocolVersion() < firstStateless {
+		return req.GetSession().ID()
+	}
+	return ""
+}
