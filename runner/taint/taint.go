@@ -249,7 +249,9 @@ func (r *record) walk(skip []string, found Origins) error {
 			folders[p] = info // its name may be data
 			return nil
 		}
-		see(p, r.within(times(info)...))
+		if !workspace.IsIgnore(root, p) {
+			see(p, r.within(times(info)...))
+		}
 		return nil
 	})
 	if err != nil {

@@ -77,6 +77,8 @@ func TestLabels(t *testing.T) {
 		{name: "the name of a folder", during: func(t *testing.T, f string) { os.Mkdir(f+"/secret", 0o777) }, want: "crm web"},
 		{name: "the target of a link", during: func(t *testing.T, f string) { os.Symlink("secret", f+"/link") }, want: "crm web"},
 		{name: "a folder that is too deep", during: func(t *testing.T, f string) { write(t, f, strings.Repeat("d/", 70)+"b.txt") }, want: "crm web"},
+		{name: "what mcprun writes to keep git out", during: func(t *testing.T, f string) { os.WriteFile(f+"/.gitignore", []byte("*\n"), 0o600) }},
+		{name: "another .gitignore", during: func(t *testing.T, f string) { os.WriteFile(f+"/.gitignore", []byte("*\nx"), 0o600) }, want: "crm web"},
 		{name: "where sandboxes mount", during: func(t *testing.T, f string) { os.Mkdir(f+"/servers", 0o777) }},
 		{name: "a file that a person adds", after: func(t *testing.T, f string) { time.Sleep(30 * time.Millisecond); write(t, f, "mine.txt") }},
 	} {

@@ -7,6 +7,7 @@ package workspace
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -57,6 +58,23 @@ func Create(dir string) error {
 	return errors.Join(ExcludeFromGit(root), root.Close())
 }
 
+// ignoreAll is the .gitignore of a workspace, as we write it.
+const ignoreAll = "*\n"
+
+// IsIgnore reports whether a file of a workspace is the one by which we exclude the workspace from git.
+func IsIgnore(root *os.Root, file string) bool {
+	if file != ".gitignore" {
+		return false
+	}
+	f, err := safeopen.File(root, file, os.O_RDONLY, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, int64(len(ignoreAll))+1))
+	return err == nil && string(text) == ignoreAll
+}
+
 // ExcludeFromGit excludes a folder from the git repository that it may be in, unless the folder has a .gitignore of its own.
 func ExcludeFromGit(root *os.Root) error {
 	f, err := root.OpenFile(".gitignore", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -64,7 +82,7 @@ func ExcludeFromGit(root *os.Root) error {
 		return nil
 	}
 	if err == nil {
-		_, err = f.WriteString("*\n")
+		_, err = f.WriteString(ignoreAll)
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
