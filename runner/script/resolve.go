@@ -41,8 +41,9 @@ func (f *files) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
 		return api.OnResolveResult{Namespace: knownNamespace, Path: found.id()}, nil
 	}
 	res := api.OnResolveResult{Namespace: found.Namespace, Path: found.Path}
-	if found.Namespace == treeNamespace || found.Namespace == libraryNamespace {
-		// Importing these has no effect, so the bundler may drop those that are not used.
+	if f.entry["main"] == "" && (found.Namespace == treeNamespace || found.Namespace == libraryNamespace) {
+		// Importing these has no effect, so the bundler may drop those that are not used; not where the script may import them by a
+		// computed name, and then shares what they set up.
 		res.SideEffects = api.SideEffectsFalse
 	}
 	if a.Kind == api.ResolveJSImportStatement {
