@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"net"
-	"path"
 	"slices"
 	"strings"
 
@@ -104,7 +103,7 @@ func (a access) refuseCommand(op *judge.Operation) string {
 	case commands == nil:
 		return "the level allows none"
 	case op.Computed:
-		return "the script computes it, or options that change it: write the command, with its arguments, in the call"
+		return "it computes the command, or options and variables that may change it (such as env, shell, executable): write the command with its arguments as constants in the call"
 	}
 	return commands.Refuse(op.Target)
 }
@@ -144,7 +143,7 @@ func fitsHost(entry, target string) bool {
 	}
 	host, entry = strings.ToLower(strings.TrimSuffix(host, ".")), strings.ToLower(entry)
 	if domain, ok := strings.CutPrefix(entry, "*."); ok {
-		return strings.HasSuffix(host, "."+domain) && path.Base(host) == host
+		return strings.HasSuffix(host, "."+domain) && !strings.Contains(host, "/")
 	}
 	return host == entry
 }

@@ -56,7 +56,7 @@ customers:
 		{"", "process", "curl x", "only these are allowed: ls, cat"},
 		{"", "process", "/bin/ls", "only these are allowed"},
 		{"", "process", "node -e process.exit", may},
-		{"", "process", "", "the script computes it"},
+		{"", "process", "", "it computes the command"},
 		{"ann", "process", "git status", may},
 		{"ann", "process", "/bin/rm a", "it is denied"},
 		{"ann", "process", "git push --force", "it is denied"},

@@ -2,6 +2,7 @@ package script_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,8 @@ func described(r *judge.Report) string {
 	slices.Sort(out)
 	return strings.Join(slices.Compact(out), ", ")
 }
+
+var typeScript = regexp.MustCompile(`from "|^(?:await|const|new) |\(await |^require`)
 
 // What a script computes is never taken for a constant, whatever parts of it are.
 func TestOperations(t *testing.T) {
@@ -83,7 +86,7 @@ func TestOperations(t *testing.T) {
 		{sub + `c = ["git", "log"]` + "\n" + `subprocess.run(c)`, "process? git log"},
 		{sub + `subprocess.run(["ls"], executable="/workspace/evil")`, "process? ls"},
 		{sub + `subprocess.run(["ls"], **options)`, "process? ls"},
-		{sub + `subprocess.run(args=["rm"])`, "process?"},
+		{sub + `subprocess.run(args=["rm"])`, "process rm"},
 		{sub + `os.execv("/bin/ls", ["rm"])`, "process? /bin/ls rm"},
 		{sub + "c = 'l%s'\nc %= 's; rm'\nos.system(c)", "process? l%s"},
 		{sub + "c = 'ls'\ndef f():\n  nonlocal_c = 1\n  global c\n  c = 'rm'\nf()\nos.system(c)", "process? ls"},
@@ -99,14 +102,38 @@ func TestOperations(t *testing.T) {
 		{sub + "shutil.move('a', 'output/b')\nos.replace('c', 'd')", "file-write a, file-write c, file-write d, file-write output/b"},
 		{sub + "os.remove('a.txt')", "file-delete a.txt"},
 		{"import requests\nrequests.get('https://api.example.com/x')", "network api.example.com"},
+		// What another review found.
+		{"import io, codecs, sqlite3\nio.FileIO('a', 'w')\ncodecs.open('b', 'w')\nsqlite3.connect('c')", "file-write a, file-write b, file-write c"},
+		{sub + "open(os.path.join('output', '/workspace/a'), 'w')", "file-write? output//workspace/a"},
+		{"from pathlib import Path\n(Path('output') / '/x').write_text('a')", "file-write? output//x"},
+		{sub + "os.chdir('/tmp')\nopen('output', 'w')\nopen('/workspace/a', 'w')", "file-write /workspace/a, file-write? output"},
+		{"def w(p, o=open):\n  o(p, 'w')\nw('secret')", "file-write?"},
+		{"import linecache\nlinecache.getlines('/etc/passwd')", "file-read /etc/passwd"},
+		{"from pathlib import Path\nfor f in Path('input').glob('*.csv'):\n  print(f.read_text())", "file-read input, file-read?"},
+		{sub + "c = 'ls'\nglobals()['c'] = 'rm'\nos.system(c)", "process? ls"},
+		{sub + "from helper import *\nc = 'ls'\nos.system(c)", "process? ls"},
+		{sub + "os.environ['PATH'] = '/workspace'\nos.system('ls')", "process? ls"},
+		{sub + "subprocess.run(['ls -x/../curl', 'a'])", "process? ls -x/../curl a"},
+		{sub + "try:\n  subprocess.run(['ls'], env=None)\nexcept subprocess.CalledProcessError as e:\n  print(e)", "process ls"},
+		{sub + "subprocess.run(['ls'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)", "process ls"},
+		{"import requests\ntry:\n  requests.get(url='https://api.example.com/x')\nexcept requests.exceptions.RequestException:\n  pass", "network api.example.com"},
+		{"import requests\nrequests.request('https://api.example.com', 'https://evil.example')", "network evil.example"},
+		{"import requests\nrequests.get('https://api.example.com', proxies={'https': 'http://evil.example'})", "network? api.example.com"},
+		{"import requests\nbase = 'https://api.example.com/v1'\nfor i in range(3):\n  requests.get(f'{base}/{i}')", "network api.example.com"},
+		{"import requests\nimport sys\nrequests.get('https://api.example.com' + sys.argv[1])", "network? api.example.com$"},
+		{"import urllib.request\nurllib.request.urlopen(urllib.request.Request('https://api.example.com/x'))", "network api.example.com"},
+		{"import socket\ns = socket.create_connection(('api.example.com', 443))", "network api.example.com"},
+		{"import socket\ns = socket.socket()\ns.connect(('evil.example', 80))", "network evil.example, network?"},
+		{"const base = \"https://api.example.com\";\nfor (const id of [1, 2]) await fetch(`${base}/v1/${id}`);", "network api.example.com"},
+		{"const base = \"https://api.example.com\"; await fetch(`${base}${process.argv[2]}`)", "network? api.example.com$"},
 		{"import requests\nprint(requests.get('https://api.example.com/x').json())\nrequests.get('https://b.example').headers.get('x')", "network api.example.com, network b.example"},
 		{"import requests\ns = requests.Session()\ns.get('https://api.example.com/x')\ns.post(url)", "network api.example.com, network?"},
 		{"import httpx\nc = httpx.Client(base_url='https://evil.example')\nc.get('/x')", "network /x"},
 		{"import urllib.request\nurllib.request.urlopen(url)", "network?"},
 	} {
-		name := fmt.Sprintf("%d.ts", i)
-		if !strings.Contains(c.code, "import *") && (strings.Contains(c.code, "\n") || strings.HasPrefix(c.code, "write_file")) {
-			name = fmt.Sprintf("%d.py", i)
+		name := fmt.Sprintf("%d.py", i)
+		if typeScript.MatchString(c.code) {
+			name = fmt.Sprintf("%d.ts", i)
 		}
 		files = append(files, txtar.File{Name: name, Data: []byte(c.code)})
 		want[name] = c.want

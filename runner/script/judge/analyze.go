@@ -37,8 +37,11 @@ type Problem struct {
 type Facts struct {
 	Facts      []Fact
 	Unreadable []Problem
-	Nodes      int      // elements that were looked at
-	Files      []string // those that were read: the script's, and skills/NAME/FILE
+	Nodes      int // elements that were looked at
+	// Moved says that the program changes its working folder, Environ that it uses its environment variables, which may lead to
+	// other programs.
+	Moved, Environ bool
+	Files          []string // those that were read: the script's, and skills/NAME/FILE
 
 	own map[string]bool // names by which Python imports the files that were read
 }
@@ -63,6 +66,7 @@ type analysis struct {
 	seen       map[string]bool
 	defines    map[string]bool // names of functions and methods
 	sites      map[string]int  // how often a variable of that name is declared or assigned, in any scope
+	loose      bool            // variables may be assigned in ways that are not seen, as by globals()
 	decisions  int             // in the function that is looked at, or outside of functions
 	complex    Fact            // the function with the most, or the file
 	made       made
@@ -214,7 +218,7 @@ func (a *analysis) passed(n *syntax.Node, following []*syntax.Node, s *scope) bo
 	if n.Kind != syntax.Name && n.Kind != syntax.Attr && n.Kind != syntax.Index {
 		return false
 	}
-	if values := a.values(n, s); len(values) == 0 || slices.ContainsFunc(values, func(v value) bool { return ofResult(v.text) }) {
+	if values := a.values(n, s); len(values) == 0 || slices.ContainsFunc(values, func(v value) bool { return ofResult(v.text) || harmless.MatchString(v.text) }) {
 		return false // a result is looked at with the call that it is of
 	}
 	before := a.guessed
@@ -272,9 +276,13 @@ func (a *analysis) reference(n *syntax.Node, s *scope) bool {
 		if a.computed(n, v.text) || !alias && a.tool(&syntax.Node{Line: n.Line, Column: n.Column, Kids: []*syntax.Node{n}}, v.text, s) {
 			return false
 		}
+		a.surroundings(v.text)
 		rule := a.rule(v.text)
-		if ofResult(v.text) && outward[rule] {
+		if outward[rule] && (ofResult(v.text) || harmless.MatchString(v.text)) {
 			continue // the call is looked at
+		}
+		if rule == "" && a.opener(v.text) && n != a.alias && n != a.object {
+			a.add(n, "file-write", "uses "+v.text+", maybe to change a file", "")
 		}
 		switch rule {
 		case "":
@@ -360,7 +368,7 @@ func (a *analysis) call(n *syntax.Node, s *scope) bool {
 	if callee.Kind != syntax.Name && !known && !local(paths) {
 		if rule := members[name]; a.defines[name] {
 			known = true // the script's own method
-		} else if rule == "file-write" || rule == "file-delete" || rule == "process" {
+		} else if outward[rule] {
 			a.effect(n, rule, name, s)
 			known = true
 		} else if rule != "" {
@@ -412,6 +420,7 @@ func memberOrName(n *syntax.Node) string {
 
 // calls looks at a call of a known function and reports whether it says what the call does.
 func (a *analysis) calls(n *syntax.Node, p string, s *scope) bool {
+	a.surroundings(p)
 	switch {
 	case a.computed(n, p), a.tool(n, p, s), a.importCall(n, p, s):
 		return true
@@ -420,7 +429,7 @@ func (a *analysis) calls(n *syntax.Node, p string, s *scope) bool {
 			a.add(n, "dynamic-code", p+" runs a string as code", "")
 		}
 		return true
-	case openers[p] && (a.python || strings.HasPrefix(p, "fs.")):
+	case a.opener(p):
 		return a.opens(n, p, s)
 	case p == "yaml.load" && len(n.Kids) == 2:
 		a.add(n, "unsafe-load", "yaml.load without a safe loader can create any object", "")
@@ -454,6 +463,11 @@ func (a *analysis) effect(n *syntax.Node, rule, name string, s *scope) {
 	at := target(n, written[last(name)])
 	if strings.HasPrefix(name, pathObject+".") && rule != "file-delete" && n.Kids[0].Kind == syntax.Attr {
 		at = n.Kids[0].Kids[0]
+	} else if named := keyword(n); named != nil {
+		at = named
+	}
+	if rule == "network" {
+		at = a.addressee(n, name, at, s)
 	}
 	text, known := "", false
 	if at != nil {
@@ -475,6 +489,10 @@ func (a *analysis) effect(n *syntax.Node, rule, name string, s *scope) {
 		}
 	case "network":
 		text = hostOf(text)
+		if host, ok := a.knownHost(at, s); ok {
+			text, known = host, true
+		}
+		known = known && !slices.ContainsFunc(n.Kids, func(kid *syntax.Node) bool { return kid.Kind == syntax.Keyword && strings.HasPrefix(kid.Text, "prox") })
 	case "file-read", "file-write", "file-delete":
 		if private().MatchString(text) {
 			a.add(n, "private-file", "uses a system file or a file with secrets", text)

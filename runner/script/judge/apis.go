@@ -16,25 +16,26 @@ var (
 		"unsafe-load":   "v8.deserialize node-serialize.unserialize serialize-javascript.deserialize",
 		"file-delete":   "fs.rm fs.rmSync fs.unlink fs.unlinkSync fs.rmdir fs.rmdirSync fs.truncate fs.truncateSync delete_file deleteFile rimraf rimraf.rimraf Deno.remove",
 		"file-write":    "fs.writeFile fs.writeFileSync fs.appendFile fs.appendFileSync fs.createWriteStream fs.rename fs.renameSync fs.copyFile fs.copyFileSync fs.cp fs.cpSync fs.mkdir fs.mkdirSync fs.symlink fs.symlinkSync fs.link fs.linkSync fs.chmod fs.chmodSync write_file writeFile saveSkill save_skill",
-		"file-read":     "fs.readFile fs.readFileSync fs.createReadStream fs.readdir fs.readdirSync read_file readFile",
+		"file-read":     "fs.readFile fs.readFileSync fs.createReadStream fs.opendir fs.opendirSync fs.readdir fs.readdirSync read_file readFile",
 		"network":       "fetch XMLHttpRequest WebSocket EventSource http.* https.* http2.* net.* tls.* dgram.* dns.* axios axios.* undici.* got ws ws.*",
 	})
 	pythonAPIs = apis(map[string]string{
-		"dynamic-code":  "eval exec compile breakpoint pdb.* code.* codeop.* types.CodeType types.FunctionType runpy.* importlib.util.spec_from_file_location importlib.util.module_from_spec importlib.machinery.SourceFileLoader imp.* typing.get_type_hints typing_extensions.get_type_hints",
-		"process":       "os.system os.popen os.execv os.execve os.execvp os.execvpe os.execl os.execle os.execlp os.spawnl os.spawnv os.spawnve os.spawnvp os.spawnlp os.posix_spawn os.posix_spawnp os.fork os.forkpty os.kill os.killpg os.abort subprocess.* commands.* pty.* multiprocessing.Process multiprocessing.Pool multiprocessing.Manager concurrent.futures.ProcessPoolExecutor concurrent.futures.process.ProcessPoolExecutor asyncio.create_subprocess_shell asyncio.create_subprocess_exec asyncio.subprocess.* popen2.* sh.* pexpect.*",
+		"dynamic-code":  "pydoc.locate pydoc.pipepager pkgutil.resolve_name trace.Trace bdb.* doctest.* cProfile.Profile profile.Profile logging.config.* eval exec compile breakpoint pdb.* code.* codeop.* types.CodeType types.FunctionType runpy.* importlib.util.spec_from_file_location importlib.util.module_from_spec importlib.machinery.SourceFileLoader imp.* typing.get_type_hints typing_extensions.get_type_hints",
+		"process":       "os.system os.popen os.execv os.execve os.execvp os.execvpe os.execl os.execle os.execlp os.spawnl os.spawnv os.spawnve os.spawnvp os.spawnlp os.execlpe os.spawnle os.spawnlpe os.spawnvpe _posixsubprocess.* webbrowser.* os.posix_spawn os.posix_spawnp os.fork os.forkpty os.kill os.killpg os.abort subprocess.* commands.* pty.* multiprocessing.Process multiprocessing.Pool multiprocessing.Manager concurrent.futures.ProcessPoolExecutor concurrent.futures.process.ProcessPoolExecutor asyncio.create_subprocess_shell asyncio.create_subprocess_exec asyncio.subprocess.* popen2.* sh.* pexpect.*",
 		"native-code":   "ctypes.* cffi.* _ctypes.* mmap.* os.setuid os.setgid os.ptrace os.chroot os.mknod os.dlopen sys.setdlopenflags resource.setrlimit",
 		"introspection": "sys._getframe sys._current_frames sys.settrace sys.setprofile gc.get_objects gc.get_referrers inspect.currentframe inspect.stack sys.meta_path sys.path_hooks sys.addaudithook",
 		"unsafe-load":   "pickle.loads pickle.load pickle.Unpickler dill.loads dill.load cloudpickle.loads cloudpickle.load marshal.loads marshal.load shelve.open yaml.unsafe_load yaml.full_load jsonpickle.decode joblib.load",
 		"file-delete":   "os.remove os.unlink os.rmdir os.removedirs os.truncate shutil.rmtree delete_file pathlib.Path().unlink pathlib.Path().rmdir",
-		"file-write":    "os.rename os.replace os.renames os.mkdir os.makedirs os.symlink os.link os.chmod os.chown shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.move shutil.make_archive pathlib.Path().write_text pathlib.Path().write_bytes pathlib.Path().mkdir pathlib.Path().touch pathlib.Path().rename pathlib.Path().replace pathlib.Path().symlink_to pathlib.Path().hardlink_to write_file save_skill",
-		"file-read":     "os.listdir os.scandir glob.glob pathlib.Path().read_text pathlib.Path().read_bytes read_file list_files",
-		"network":       "socket.* requests.* httpx.* aiohttp.* urllib.request.* urllib3.* http.client.* ftplib.* smtplib.* telnetlib.* paramiko.* xmlrpc.client.* asyncio.open_connection websockets.* websocket.* poplib.* imaplib.*",
+		"file-write":    "sqlite3.connect dbm.* logging.FileHandler logging.handlers.RotatingFileHandler logging.handlers.TimedRotatingFileHandler tempfile.mkstemp tempfile.mkdtemp shutil.unpack_archive urllib.request.urlretrieve os.utime os.mkfifo os.mknod os.setxattr os.truncate pathlib.Path().chmod numpy.save numpy.savez numpy.savetxt os.rename os.replace os.renames os.mkdir os.makedirs os.symlink os.link os.chmod os.chown shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.move shutil.make_archive pathlib.Path().write_text pathlib.Path().write_bytes pathlib.Path().mkdir pathlib.Path().touch pathlib.Path().rename pathlib.Path().replace pathlib.Path().symlink_to pathlib.Path().hardlink_to write_file save_skill",
+		"file-read":     "linecache.getlines linecache.getline fileinput.input fileinput.FileInput configparser.ConfigParser().read xml.etree.ElementTree.parse xml.dom.minidom.parse xml.sax.parse os.walk os.listdir os.scandir glob.iglob pathlib.Path().iterdir pathlib.Path().glob pathlib.Path().rglob pandas.read_csv pandas.read_excel pandas.read_json pandas.read_parquet numpy.load numpy.loadtxt numpy.genfromtxt glob.glob pathlib.Path().read_text pathlib.Path().read_bytes read_file list_files",
+		"network":       "socket.* requests.* httpx.* aiohttp.* urllib.request.* urllib.robotparser.* ssl.get_server_certificate logging.handlers.HTTPHandler logging.handlers.SocketHandler logging.handlers.SMTPHandler urllib3.* http.client.* ftplib.* smtplib.* telnetlib.* paramiko.* xmlrpc.client.* asyncio.open_connection websockets.* websocket.* poplib.* imaplib.*",
 	})
 	// members are methods whose names say what they do, whatever has them.
 	members = apis(map[string]string{
-		"process":       "execSync spawnSync execFileSync",
+		"process":       "execSync spawnSync execFileSync subprocess_exec subprocess_shell",
+		"file-read":     "read_text read_bytes",
 		"file-delete":   "unlink unlinkSync rmSync rmdirSync rmtree",
-		"file-write":    "write_text write_bytes writeFileSync to_csv to_excel to_parquet savefig",
+		"file-write":    "write_text write_bytes extractall writeFileSync to_csv to_excel to_parquet savefig",
 		"introspection": "__subclasses__ __self__ __globals__ __builtins__ __code__ __closure__ f_globals f_builtins f_back f_locals gi_frame cr_frame ag_frame tb_frame __getattribute__ __reduce_ex__ __loader__ __import__",
 	})
 	// modules are those that have no use but that of a rule.
@@ -55,7 +56,7 @@ var (
 	// runsTexts are functions that take code as a text or a function.
 	runsTexts = set("setTimeout setInterval setImmediate timeit.timeit timeit.repeat timeit.Timer cProfile.run profile.run typing.ForwardRef")
 	// openers are functions like Python's open: the second argument says whether a file is changed.
-	openers = set("fs.open fs.openSync open io.open os.open pathlib.Path().open gzip.open bz2.open lzma.open tarfile.open zipfile.ZipFile")
+	openers = set("fs.open fs.openSync open io.open io.FileIO codecs.open tokenize.open os.open pathlib.Path().open gzip.open bz2.open lzma.open tarfile.open zipfile.ZipFile")
 )
 
 func set(words string) map[string]bool {
@@ -131,6 +132,9 @@ func throughModule(p string) string {
 	}
 	parts := strings.Split(p, ".")
 	for i := len(parts) - 1; i > 0; i-- {
+		if parts[i] == parts[i-1] {
+			continue // socket.socket is no module
+		}
 		switch parts[i] {
 		case "builtins", "__builtins__":
 			if i < len(parts)-1 && parts[i+1] != unknownMember {

@@ -106,6 +106,8 @@ func (b *binding) assign(n *syntax.Node, s *scope) {
 // scopes makes the scopes of a tree and finds its variables.
 func (a *analysis) scopes(n *syntax.Node, s *scope) {
 	switch n.Kind {
+	case syntax.Name, syntax.Module, syntax.Import:
+		a.loose = a.loose || a.python && loosens[n.Text]
 	case syntax.Function, syntax.Class, syntax.Block:
 		s = &scope{parent: s, function: n.Kind == syntax.Function, class: n.Kind == syntax.Class}
 		a.scopeOf[n] = s
@@ -133,6 +135,7 @@ func (a *analysis) scopes(n *syntax.Node, s *scope) {
 		a.sites[n.Text]++
 		at.declare(n.Text).assign(n.Kids[0], s)
 	case syntax.Star:
+		a.loose = a.loose || !inTree.MatchString(strings.ReplaceAll(n.Text, ".", "/"))
 		s.root().stars = append(s.root().stars, n.Text)
 	case syntax.Global:
 		if s.global == nil {

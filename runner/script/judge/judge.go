@@ -144,6 +144,7 @@ func (f *Facts) Judge(opt *Options) *Report {
 		r.find("unreadable", Fact{File: p.File, Line: p.Line, Column: p.Column}, "cannot be parsed: "+p.Text)
 	}
 	for _, fact := range f.Facts {
+		fact.Computed = f.computed(&fact)
 		if fact.Rule != "import" || !f.own[topModule(fact.Value)] {
 			r.fact(fact, opt)
 		}
@@ -331,7 +332,7 @@ func (r *Report) finish() {
 }
 
 // unread are the rules that find code of which it is not known what it does.
-var unread = []string{"dynamic-code", "native-code", "obfuscation", "introspection", "unsafe-load", "unreadable", "skill", "unjudged"}
+var unread = []string{"dynamic-code", "native-code", "obfuscation", "introspection", "unsafe-load", "unreadable", "skill", "unjudged", "import"}
 
 // Unread returns why a script may do more than its operations; empty: it was read whole.
 func (r *Report) Unread() string {

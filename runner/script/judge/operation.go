@@ -114,14 +114,24 @@ var (
 // commandOf returns the command that a call runs, if that is the same whenever the program runs.
 func (a *analysis) commandOf(n *syntax.Node, name string, s *scope) (command string, ok bool) {
 	rest := n.Kids[1:]
+	if named := keyword(n); named != nil && named == n.Kids[1].Kids[0] {
+		rest = append([]*syntax.Node{named}, rest[1:]...)
+	}
 	if len(rest) == 0 || !runners[name] && !listed[name] {
 		return "", false
 	}
-	if command, ok = a.known(rest[0], s); !ok {
+	first := rest[0]
+	if command, ok = a.known(first, s); !ok {
 		return "", false
 	}
 	rest = rest[1:]
+	if !oneWord(first) {
+		return "", false
+	}
 	if listed[name] && len(rest) > 0 && rest[0].Kind == syntax.List {
+		if !oneWord(rest[0]) {
+			return "", false
+		}
 		words, ok := a.known(rest[0], s)
 		if !ok {
 			return "", false
@@ -136,16 +146,20 @@ func (a *analysis) commandOf(n *syntax.Node, name string, s *scope) (command str
 	return command, true
 }
 
+// oneWord reports whether no element of a list has spaces, so that its elements can be told apart in a text.
+func oneWord(n *syntax.Node) bool {
+	return n.Kind != syntax.List || !slices.ContainsFunc(n.Kids, func(kid *syntax.Node) bool {
+		return kid.Kind != syntax.String || strings.ContainsAny(kid.Text, " \t\n") || kid.Text == ""
+	})
+}
+
 // plainOption reports whether a further argument does not change which command runs: a callback, or options that are known not to.
 func plainOption(n *syntax.Node) bool {
 	switch n.Kind {
 	case syntax.Function:
 		return true
-	case syntax.Keyword, syntax.Pair:
-		if n.Text == "shell" { // not another shell, nor one by a computed name
-			return n.Kids[0].Kind == syntax.Other && len(n.Kids[0].Kids) == 0
-		}
-		return plainWords[n.Text]
+	case syntax.Keyword, syntax.Pair: // None, true and false name no program
+		return plainWords[n.Text] || n.Text != "" && n.Kids[0].Kind == syntax.Other && len(n.Kids[0].Kids) == 0
 	case syntax.Dict:
 		return !slices.ContainsFunc(n.Kids, func(kid *syntax.Node) bool { return kid.Kind != syntax.Pair || !plainOption(kid) })
 	case syntax.Other: // a function that is converted with what is around it
@@ -190,13 +204,13 @@ func (a *analysis) certain(n *syntax.Node, s *scope, depth int) bool {
 		return true
 	case syntax.Name:
 		b := s.lookup(n.Text)
-		if b == nil || a.sites[n.Text] != 1 || len(b.values) != 1 {
+		if b == nil || a.loose || a.sites[n.Text] != 1 || len(b.values) != 1 {
 			return false
 		}
 		v := b.values[0]
 		return v.node.Kind != syntax.List && a.certain(v.node, v.scope, depth) // a list may be changed
 	case syntax.Add:
-		return n.Text != "%" && all(n.Kids)
+		return n.Text != "%" && all(n.Kids) && (n.Text != "/" || relative(n.Kids[1:]))
 	case syntax.Join, syntax.List:
 		return all(n.Kids)
 	case syntax.Call:
@@ -205,7 +219,113 @@ func (a *analysis) certain(n *syntax.Node, s *scope, depth int) bool {
 				return false
 			}
 		}
-		return all(n.Kids[1:])
+		return all(n.Kids[1:]) && (len(n.Kids) < 2 || relative(n.Kids[2:]))
 	}
 	return false
+}
+
+// relative reports whether the further parts of a path are plain constants that do not begin anew, as /etc does.
+func relative(parts []*syntax.Node) bool {
+	return !slices.ContainsFunc(parts, func(n *syntax.Node) bool { return n.Kind != syntax.String || strings.HasPrefix(n.Text, "/") })
+}
+
+// loosens are names by which Python assigns variables in ways that are not seen.
+var loosens = set("globals vars locals __main__ setattr")
+
+// surroundings notes what changes the meaning of file names and commands.
+func (a *analysis) surroundings(p string) {
+	switch {
+	case p == "os.chdir" || p == "os.fchdir" || p == "process.chdir" || p == "contextlib.chdir":
+		a.facts.Moved = true
+	case strings.HasPrefix(p, "os.environ") || strings.HasPrefix(p, "process.env") || p == "os.putenv":
+		a.facts.Environ = true
+	}
+}
+
+// computed reports whether the value of a fact may be another because of what the program does elsewhere.
+func (f *Facts) computed(fact *Fact) bool {
+	switch fact.Rule {
+	case "process":
+		return fact.Computed || f.Environ && fact.Value != ""
+	case "file-read", "file-write", "file-delete", "own-file-delete":
+		return fact.Computed || f.Moved && !strings.HasPrefix(fact.Value, "/")
+	}
+	return fact.Computed
+}
+
+// opener reports whether a path is that of a function like Python's open.
+func (a *analysis) opener(p string) bool {
+	return openers[p] && (a.python || strings.HasPrefix(p, "fs."))
+}
+
+// harmless matches members of modules that are no functions: exceptions, types and constants.
+var harmless = regexp.MustCompile(`\.(?:\w*(?:Error|Exception|Expired|Timeout|Warning)|PIPE|DEVNULL|STDOUT|CompletedProcess|Response|codes|exceptions)$`)
+
+// keyword returns the first argument of a call of Python that is given by its name.
+func keyword(n *syntax.Node) *syntax.Node {
+	if len(n.Kids) > 1 && n.Kids[1].Kind == syntax.Keyword && firstNames[n.Kids[1].Text] {
+		return n.Kids[1].Kids[0]
+	}
+	return nil
+}
+
+var firstNames = set("args url file path filename fname name database")
+
+// addressee returns the argument of a request that has the host.
+func (a *analysis) addressee(n *syntax.Node, name string, at *syntax.Node, s *scope) *syntax.Node {
+	if (last(name) == "request" || last(name) == "stream") && len(n.Kids) > 2 && !strings.Contains(name, "HTTP") && n.Kids[2].Kind != syntax.Keyword {
+		at = n.Kids[2] // the first is the method
+	}
+	switch {
+	case at == nil:
+	case at.Kind == syntax.List && len(at.Kids) > 0: // (host, port)
+		return at.Kids[0]
+	case at.Kind == syntax.Call && len(at.Kids) > 1 && (memberOrName(at.Kids[0]) == "Request" || memberOrName(at.Kids[0]) == "URL") && at.Kids[1].Kind != syntax.Keyword:
+		return at.Kids[1]
+	}
+	return at
+}
+
+// address matches the beginning of a URL up to the end of its host.
+var address = regexp.MustCompile(`^(?:https?|wss?)://[A-Za-z0-9.-]+(?::\d+)?(?:/|$)`)
+
+// knownHost returns the host of a URL whose scheme and host are constant, whatever its path is.
+func (a *analysis) knownHost(n *syntax.Node, s *scope) (host string, ok bool) {
+	if n == nil || a.guessed {
+		return "", false
+	}
+	text, whole := a.prefix(n, s, 0)
+	found := address.FindString(text)
+	if found == "" || !whole && !strings.HasSuffix(found, "/") {
+		return "", false
+	}
+	return hostOf(found), true
+}
+
+// prefix returns what a text begins with whenever the program runs, and whether that is all of it.
+func (a *analysis) prefix(n *syntax.Node, s *scope, depth int) (text string, whole bool) {
+	if depth++; depth > maxDepth {
+		return "", false
+	}
+	if text, ok := a.known(n, s); ok {
+		return text, true
+	}
+	switch n.Kind {
+	case syntax.Add, syntax.Join:
+		if n.Text != "" {
+			return "", false
+		}
+		for _, kid := range n.Kids {
+			more, all := a.prefix(kid, s, depth)
+			if text += more; !all {
+				return text, false
+			}
+		}
+		return text, true
+	case syntax.Name:
+		if b := s.lookup(n.Text); b != nil && !a.loose && a.sites[n.Text] == 1 && len(b.values) == 1 {
+			return a.prefix(b.values[0].node, b.values[0].scope, depth)
+		}
+	}
+	return "", false
 }
