@@ -71,7 +71,8 @@ func (r *Runner) inSkills(report *judge.Report) (map[string]string, error) {
 	if err != nil || len(labels) == 0 {
 		return nil, err
 	}
-	all := report.Risk >= risk.Critical || report.Has("skill") || report.Has("unreadable") || slices.ContainsFunc(report.Operations, func(o judge.Operation) bool {
+	hidden := func(file string) bool { return strings.HasPrefix(file, "skills/.") } // an earlier version
+	all := report.Risk >= risk.Critical || slices.ContainsFunc(report.Files, hidden) || report.Has("skill") || report.Has("unreadable") || slices.ContainsFunc(report.Operations, func(o judge.Operation) bool {
 		return strings.HasPrefix(o.Rule, "file-") && (o.Computed || strings.Contains(o.Target, "skills"))
 	})
 	from := map[string]string{}

@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
@@ -186,14 +187,23 @@ func (r *Run) refresh() error {
 	return err
 }
 
-// origin says where the run has data from that a condition may mean and that it did not receive itself; empty if there is none.
+// origin says where the run has data from that a condition may mean and that it did not receive itself; empty if there is none. If the
+// condition names none of the servers, all are named.
 func (r *Run) origin(condition string) string {
+	var meant, all []string
 	for _, server := range slices.Sorted(maps.Keys(r.from)) {
-		if !r.taint[server] && strings.Contains(condition, server) {
-			return fmt.Sprintf("%s may hold data of %s", r.from[server], server)
+		if r.taint[server] {
+			continue
+		}
+		text := fmt.Sprintf("%s may hold data of %s", r.from[server], server)
+		if all = append(all, text); strings.Contains(condition, server) {
+			meant = append(meant, text)
 		}
 	}
-	return ""
+	if len(meant) > 0 {
+		return meant[0]
+	}
+	return ident.Clip(strings.Join(all, "; "), 400)
 }
 
 // Taint lists the servers whose data the run has received, sorted.

@@ -106,7 +106,7 @@ func TestOperations(t *testing.T) {
 		{"import io, codecs, sqlite3\nio.FileIO('a', 'w')\ncodecs.open('b', 'w')\nsqlite3.connect('c')", "file-write a, file-write b, file-write c"},
 		{sub + "open(os.path.join('output', '/workspace/a'), 'w')", "file-write? output//workspace/a"},
 		{"from pathlib import Path\n(Path('output') / '/x').write_text('a')", "file-write? output//x"},
-		{sub + "os.chdir('/tmp')\nopen('output', 'w')\nopen('/workspace/a', 'w')", "file-write /workspace/a, file-write? output"},
+		{sub + "os.chdir('/tmp')\nopen('output', 'w')\nopen('/workspace/a', 'w')", "file-read?, file-write /workspace/a, file-write? output"},
 		{"def w(p, o=open):\n  o(p, 'w')\nw('secret')", "file-write?"},
 		{"import linecache\nlinecache.getlines('/etc/passwd')", "file-read /etc/passwd"},
 		{"from pathlib import Path\nfor f in Path('input').glob('*.csv'):\n  print(f.read_text())", "file-read input, file-read?"},

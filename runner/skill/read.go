@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -114,7 +115,7 @@ func taintIn(metadata map[string]string) (servers []string) {
 	return servers
 }
 
-// Taint returns the servers whose data skills in a folder may hold, by the names of the skills.
+// Taint returns the servers whose data the skills in a folder may hold, by the names of the skills, and by their folders those of earlier versions.
 func Taint(dir string) (map[string][]string, error) {
 	root, err := safeopen.Root(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,18 +125,20 @@ func Taint(dir string) (map[string][]string, error) {
 		return nil, fmt.Errorf("read the skills: %w", err)
 	}
 	defer root.Close()
-	entries, err := fs.ReadDir(root.FS(), ".")
-	if err != nil {
-		return nil, fmt.Errorf("read the skills: %w", err)
-	}
-	out := map[string][]string{}
-	for _, e := range entries {
-		text, err := fs.ReadFile(safeopen.FS(root), e.Name()+"/"+File)
+	out, fsys := map[string][]string{}, safeopen.FS(root)
+	for _, pattern := range []string{"*/" + File, versionsDir + "/*/*/" + File} {
+		files, err := fs.Glob(fsys, pattern)
 		if err != nil {
-			continue // no skill
+			return nil, fmt.Errorf("read the skills: %w", err)
 		}
-		if f, err := frontmatter.Parse(text); err == nil && len(taintIn(f.Metadata)) > 0 {
-			out[e.Name()] = taintIn(f.Metadata)
+		for _, file := range files {
+			text, err := fs.ReadFile(fsys, file)
+			if err != nil {
+				continue // it is gone
+			}
+			if f, err := frontmatter.Parse(text); err == nil && len(taintIn(f.Metadata)) > 0 {
+				out[path.Dir(file)] = taintIn(f.Metadata)
+			}
 		}
 	}
 	return out, nil

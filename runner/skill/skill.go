@@ -85,9 +85,13 @@ type Skill struct {
 
 // Origin returns each of some servers with the words for where its data lies, in a skill.
 func Origin(name string, taint []string) map[string]string {
-	out := map[string]string{}
+	out, what := map[string]string{}, "the skill"
+	if version, ok := strings.CutPrefix(name, versionsDir+"/"); ok {
+		what = "an earlier version of the skill"
+		name, _, _ = strings.Cut(version, "/")
+	}
 	for _, server := range taint {
-		out[server] = fmt.Sprintf("the skill %q", name)
+		out[server] = fmt.Sprintf("%s %q", what, name)
 	}
 	return out
 }

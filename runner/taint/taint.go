@@ -8,6 +8,7 @@
 package taint
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -157,13 +158,26 @@ type Run struct {
 func (s *Store) Begin(ctx context.Context, folder string, skip []string, servers []string) (*Run, Origins, error) {
 	run := &Run{store: s, folder: folder, id: strings.ToLower(rand.Text()[:12]), began: time.Now()}
 	found := Origins{}
-	if _, err := os.Lstat(s.path(folder)); err == nil {
-		err := s.change(ctx, folder, func(r *record) (bool, error) {
+	known, err := s.related(folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, of := range known {
+		seen := Origins{}
+		err := s.change(ctx, of, func(r *record) (bool, error) {
 			s.close(r)
-			return true, r.walk(skip, found)
+			err := r.walk(skip, seen)
+			if below, inside := strings.CutPrefix(folder, of+string(filepath.Separator)); inside { // the files around it cannot be read
+				seen = Origins{}
+				seen.add(r.below(filepath.ToSlash(below)))
+			}
+			return true, err
 		})
 		if err != nil {
 			return nil, nil, err
+		}
+		for server, where := range seen {
+			found[server] = cmp.Or(found[server], where)
 		}
 	}
 	if all := union(servers, slices.Collect(maps.Keys(found))); len(all) > 0 {
@@ -172,6 +186,42 @@ func (s *Store) Begin(ctx context.Context, folder string, skip []string, servers
 		}
 	}
 	return run, found, nil
+}
+
+// related returns the workspaces of which something is known and that share files with one: itself, and those above and below it.
+func (s *Store) related(folder string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(s.dir, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, file := range files {
+		var r record
+		if err := kept.Read(file, &r); err != nil {
+			return nil, fmt.Errorf("read whose data the files of a workspace hold: %w", err)
+		}
+		if within(folder, r.Folder) || within(r.Folder, folder) {
+			out = append(out, r.Folder)
+		}
+	}
+	return out, nil
+}
+
+// within reports whether a folder is another one or below it.
+func within(folder, other string) bool {
+	below, err := filepath.Rel(other, folder)
+	return err == nil && filepath.IsLocal(below)
+}
+
+// below returns the labels of the files below a folder.
+func (r *record) below(dir string) map[string][]string {
+	out := map[string][]string{}
+	for file, servers := range r.Files {
+		if strings.HasPrefix(file, dir+"/") {
+			out[file] = servers
+		}
+	}
+	return out
 }
 
 // close ends the spans of runs whose mcprun was killed, and bounds their number.
@@ -386,6 +436,7 @@ func (s *Store) Wrote(ctx context.Context, folder, file string, servers []string
 	}
 	return s.change(ctx, folder, func(r *record) (bool, error) {
 		now := time.Now() // runs that are under way can read it
+		s.close(r)
 		r.label(file, servers)
 		r.Spans = append(r.Spans, span{Run: "file", Began: now, Ended: now, Servers: servers})
 		return true, nil

@@ -278,3 +278,41 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 }
+
+// Workspaces that lie in one another share the files of the inner one, and no others.
+func TestNested(t *testing.T) {
+	s, outer := Open(t.TempDir()), t.TempDir()
+	inner := filepath.Join(outer, "a", "inner")
+	write(t, inner, "old")
+	time.Sleep(3 * tick)
+	r, _ := begin(t, s, inner, "web")
+	write(t, inner, "leads")
+	end(t, r, "leads")
+	if got := with(t, s, outer); got != "web" {
+		t.Errorf("the outer workspace begins with %q, want web", got)
+	}
+	if got := with(t, s, filepath.Join(outer, "b")); got != "" {
+		t.Errorf("a workspace beside begins with %q", got)
+	}
+	time.Sleep(3 * tick)
+	if err := os.Remove(filepath.Join(inner, "leads")); err != nil {
+		t.Fatal(err)
+	}
+	if got := with(t, s, outer) + with(t, s, inner); got != "" {
+		t.Errorf("without the file the workspaces begin with %q", got)
+	}
+	time.Sleep(3 * tick)
+	r, _ = begin(t, s, outer, "crm")
+	write(t, outer, "beside")
+	end(t, r, "beside")
+	time.Sleep(3 * tick)
+	if got := with(t, s, inner); got != "" {
+		t.Errorf("the inner workspace begins with %q, of a file that lies outside", got)
+	}
+	r, _ = begin(t, s, outer, "mail")
+	write(t, inner, "from outside")
+	end(t, r, "a/inner/from outside")
+	if got := with(t, s, inner); !strings.Contains(got, "mail") {
+		t.Errorf("the inner workspace begins with %q, want mail in it", got)
+	}
+}

@@ -276,7 +276,7 @@ func (a *analysis) reference(n *syntax.Node, s *scope) bool {
 		if a.computed(n, v.text) || !alias && a.tool(&syntax.Node{Line: n.Line, Column: n.Column, Kids: []*syntax.Node{n}}, v.text, s) {
 			return false
 		}
-		a.surroundings(v.text)
+		a.surroundings(n, v.text)
 		rule := a.rule(v.text)
 		if outward[rule] && (ofResult(v.text) || harmless.MatchString(v.text)) {
 			continue // the call is looked at
@@ -420,7 +420,7 @@ func memberOrName(n *syntax.Node) string {
 
 // calls looks at a call of a known function and reports whether it says what the call does.
 func (a *analysis) calls(n *syntax.Node, p string, s *scope) bool {
-	a.surroundings(p)
+	a.surroundings(n, p)
 	switch {
 	case a.computed(n, p), a.tool(n, p, s), a.importCall(n, p, s):
 		return true

@@ -233,10 +233,11 @@ func relative(parts []*syntax.Node) bool {
 var loosens = set("globals vars locals __main__ setattr")
 
 // surroundings notes what changes the meaning of file names and commands.
-func (a *analysis) surroundings(p string) {
+func (a *analysis) surroundings(n *syntax.Node, p string) {
 	switch {
 	case p == "os.chdir" || p == "os.fchdir" || p == "process.chdir" || p == "contextlib.chdir":
 		a.facts.Moved = true
+		a.add(n, "file-read", "changes the working folder", "")
 	case strings.HasPrefix(p, "os.environ") || strings.HasPrefix(p, "process.env") || p == "os.putenv":
 		a.facts.Environ = true
 	}
