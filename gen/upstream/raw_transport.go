@@ -181,6 +181,9 @@ func (c *rawConn) sendCancellations() {
 // Write sends a message, and notes a request.
 func (c *rawConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	req, ok := msg.(*jsonrpc.Request)
+	if ok && !req.IsCall() { // the SDK sends the cancellation of a call in its context, when the call has returned
+		ctx = httpclient.WithExchange(ctx, nil)
+	}
 	switch {
 	case ok && req.Method == methodCancelled:
 		defer func() {

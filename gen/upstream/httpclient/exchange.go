@@ -33,7 +33,7 @@ type Exchange struct {
 
 type exchangeKey struct{}
 
-// WithExchange returns a context for the HTTP request that carries a JSON-RPC request.
+// WithExchange returns a context for the HTTP request that carries a JSON-RPC request; nil: nothing is noted of it.
 func WithExchange(ctx context.Context, x *Exchange) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, x)
 }
