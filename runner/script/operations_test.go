@@ -102,7 +102,7 @@ func TestOperations(t *testing.T) {
 		{sub + "shutil.move('a', 'output/b')\nos.replace('c', 'd')", "file-write a, file-write c, file-write d, file-write output/b"},
 		{sub + "os.remove('a.txt')", "file-delete a.txt"},
 		{"import requests\nrequests.get('https://api.example.com/x')", "network api.example.com"},
-		// What another review found.
+		// Functions that open files, and what changes the meaning of a constant.
 		{"import io, codecs, sqlite3\nio.FileIO('a', 'w')\ncodecs.open('b', 'w')\nsqlite3.connect('c')", "file-write a, file-write b, file-write c"},
 		{sub + "open(os.path.join('output', '/workspace/a'), 'w')", "file-write? output//workspace/a"},
 		{"from pathlib import Path\n(Path('output') / '/x').write_text('a')", "file-write? output//x"},
