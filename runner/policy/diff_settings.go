@@ -51,7 +51,7 @@ func (p *part) limits() []limit {
 	c := p.ceilings
 	most, _ := risk.Parse(c.Risk) // the schema has refused invalid ones
 	size := func(text string) int64 {
-		n, _ := config.ParseSize(text) // the schema has refused invalid ones; none is 0
+		n, _ := config.ParseSize(text) // the schema has refused invalid sizes; an empty one is 0
 		return n
 	}
 	number := func(key string, n int64, text string) limit {

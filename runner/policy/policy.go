@@ -187,8 +187,8 @@ func (r *Run) refresh() error {
 	return err
 }
 
-// origin says where the run has data from that a condition may mean and that it did not receive itself; empty if there is none. If the
-// condition names none of the servers, all are named.
+// origin says where data came from that the run did not receive itself, for a server that a condition names, or for all servers if it
+// names none. It is empty if the run received all of its data itself.
 func (r *Run) origin(condition string) string {
 	var meant, all []string
 	for _, server := range slices.Sorted(maps.Keys(r.from)) {

@@ -115,33 +115,6 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestScriptSetsTime hides a file behind an old time, as a script can, and a folder behind its permissions.
-func TestScriptSetsTime(t *testing.T) {
-	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
-		t.Skip("the system does not tell when a file was changed")
-	}
-	s, folder := Open(t.TempDir()), t.TempDir()
-	r, _ := begin(t, s, folder, "web")
-	write(t, folder, "b.txt")
-	age(t, folder, "b.txt")
-	end(t, r)
-	if got := with(t, s, folder); got != "web" {
-		t.Errorf("the next run begins with %q, want web", got)
-	}
-	if os.Getuid() == 0 {
-		return // to whom nothing is unreadable
-	}
-	if err := errors.Join(os.Remove(folder+"/b.txt"), os.Mkdir(folder+"/locked", 0o700), os.Chmod(folder+"/locked", 0)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(folder, 0); err != nil {
-		t.Fatal(err)
-	}
-	if got := with(t, s, folder); got != "web" {
-		t.Errorf("with a folder that cannot be read, the next run begins with %q, want web", got)
-	}
-}
-
 // TestKilled kills the host of a run.
 func TestKilled(t *testing.T) {
 	const variable = "MCPGEN_TEST_TAINT"
