@@ -379,11 +379,11 @@ func TestReasons(t *testing.T) {
 		{"deny: crm__set, when: \"!under(args.path, '/x')\"", `{"path":"a"}`, "the condition failed: the path \"a\": it is relative and the folder of the rule is absolute, so the rule cannot tell whether it lies there"},
 		{"allow: crm__set, when: \"args['a-b'] > 10000\"", `{}`, "the condition failed: no such key: a-b"},
 		{"deny: crm__set, when: args.n > 10", `{"n":"11"}`, "the condition failed: no such overload; a value has another type than the condition expects: compare numbers with double(args.x), or test type(args.x) == string first"},
-		{"deny: crm__set, hint: writes, over: {run: 1}", `{}`, "the run has already made 1 such calls; a tool counts as writing unless read_only: in mcpgen.yaml, or a trusted server, marks it as read-only"},
-		{"deny: crm__set, over: {run: 1}", `{}`, "the run has already made 1 such calls"},
-		{"deny: crm__set, over: {run: 2, minute: 1}", `{}`, "1 such calls were made within a minute"},
-		{"deny: crm__set, over: {session: 1}", `{}`, "the session has already made 1 such calls"},
-		{"deny: crm__set, over: {day: 1}", `{}`, "1 such calls were already made today; the number begins anew at 00:00 UTC"},
+		{"deny: crm__set, hint: writes, over: {run: 1}", `{}`, "the run has already made 1 such call; a tool counts as writing unless read_only: in mcpgen.yaml, or a trusted server, marks it as read-only"},
+		{"deny: crm__set, over: {run: 1}", `{}`, "the run has already made 1 such call"},
+		{"deny: crm__set, over: {run: 2, minute: 1}", `{}`, "1 such call was made within a minute"},
+		{"deny: crm__set, over: {session: 1}", `{}`, "the session has already made 1 such call"},
+		{"deny: crm__set, over: {day: 1}", `{}`, "1 such call was already made today; the count starts again at 00:00 UTC"},
 	} {
 		p := parse(t, "rules: [{name: r, "+c.rule+"}]", nil)
 		req := of(&Run{}, "crm__set", c.args, Hints{})

@@ -269,18 +269,21 @@ func (p *part) defaultRule() string { return "default: " + string(p.fallback) }
 
 // reason says what else than its tools makes the rule fit.
 func (r *rule) reason() string {
-	n, text := r.reached.most, ""
+	calls, were, text := fmt.Sprintf("%d such calls", r.reached.most), "were", ""
+	if r.reached.most == 1 {
+		calls, were = "1 such call", "was"
+	}
 	switch r.reached.of {
 	case perRun:
-		text = fmt.Sprintf("the run has already made %d such calls", n)
+		text = "the run has already made " + calls
 	case perMinute:
-		text = fmt.Sprintf("%d such calls were made within a minute", n)
+		text = fmt.Sprintf("%s %s made within a minute", calls, were)
 	case perSession:
-		text = fmt.Sprintf("the session has already made %d such calls", n)
+		text = "the session has already made " + calls
 	case perCustomer:
-		text = fmt.Sprintf("%d such calls were already made for the customer, or for the project where there is none", n)
+		text = fmt.Sprintf("%s %s already made for the customer, or for the project if there is no customer", calls, were)
 	case perDay:
-		text = fmt.Sprintf("%d such calls were already made today; the number begins anew at 00:00 UTC", n)
+		text = fmt.Sprintf("%s %s already made today; the count starts again at 00:00 UTC", calls, were)
 	}
 	if r.effect == Allow {
 		return ""
