@@ -25,7 +25,7 @@ func (t *Tool) Doc(function string) string {
 	}
 	doc := strings.Join(parts, "\n")
 	if hints := hintText(t.Hints); hints != "" {
-		doc = strings.TrimSpace(doc + " (" + hints + ")")
+		doc = text.Join(doc, "("+hints+")")
 	}
 	return doc
 }

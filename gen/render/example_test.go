@@ -23,7 +23,5 @@ func ExampleRender() {
 	// import { callMCPTool, type TextOrContent } from "../client.ts";
 	// export interface GetUserInput { id: string }
 	// /** Finds a user. */
-	// export async function getUser(input: GetUserInput): Promise<TextOrContent> {
-	//  return callMCPTool("crm__get_user", input);
-	// }
+	// export async function getUser(input: GetUserInput): Promise<TextOrContent> { return callMCPTool("crm__get_user", input); }
 }

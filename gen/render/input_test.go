@@ -18,10 +18,10 @@ func TestClosedInputs(t *testing.T) {
 	output, _ := schema.Convert(json.RawMessage(`{"type": "object", "properties": {"d": {"type": "string"}}, "additionalProperties": true}`))
 	tool.Output = &output
 	for closed, want := range map[bool][2]string{
-		false: {`inner?: { b?: string | undefined; [key: string]: unknown } | undefined data?: Record<string, unknown> | undefined ` +
-			`open?: { c?: string | undefined; [key: string]: unknown } | undefined [key: string]: unknown }`, "**extra: Any"},
-		true: {`inner?: { b?: string | undefined } | undefined data?: Record<string, unknown> | undefined ` +
-			`open?: { c?: string | undefined; [key: string]: unknown } | undefined }`, "open: TOpen | Extra | None = ...,\n) ->"},
+		false: {`inner?: { b?: string; [key: string]: unknown } data?: Record<string, unknown> ` +
+			`open?: { c?: string; [key: string]: unknown } [key: string]: unknown }`, "**extra: Any"},
+		true: {`inner?: { b?: string } data?: Record<string, unknown> ` +
+			`open?: { c?: string; [key: string]: unknown } }`, "open: TOpen | Extra | None = ...,\n) ->"},
 	} {
 		result, err := render.Render([]render.Server{{Key: "s", Dir: "s", Tools: []render.Tool{tool}, ClosedInputs: closed}}, languages())
 		if err != nil {

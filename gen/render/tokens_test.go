@@ -127,7 +127,7 @@ func said(source string) string {
 		switch {
 		case skip, strings.HasPrefix(line, "// Code generated"), strings.HasPrefix(line, "# Code generated"), strings.HasPrefix(line, "# mypy: "),
 			strings.HasPrefix(line, "import "), strings.HasPrefix(line, "from "),
-			strings.HasPrefix(line, "export async function "), strings.HasPrefix(code, "return callMCPTool"),
+			strings.HasPrefix(line, "export async function "),
 			strings.HasPrefix(line, "@tool("), strings.HasPrefix(line, "@any_tool("), strings.HasPrefix(line, ") -> "), code == "...",
 			strings.HasPrefix(line, "def ") && strings.HasSuffix(code, "(*,"):
 			continue

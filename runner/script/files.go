@@ -123,7 +123,7 @@ func (f *files) root(namespace string) *os.Root {
 
 // asyncWrapper matches the head of a generated function. An async function would wrap the promise of its call in one of its
 // own, which cannot report that nothing awaits it; without the keyword the caller gets the call's own.
-var asyncWrapper = regexp.MustCompile(`(?m)^export async (function [^\n]*\{\n return callMCPTool\()`)
+var asyncWrapper = regexp.MustCompile(`(?m)^export async (function [^\n]*\{\s+return callMCPTool\()`)
 
 // load reads one module.
 func (f *files) load(a api.OnLoadArgs) (api.OnLoadResult, error) {

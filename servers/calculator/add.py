@@ -11,5 +11,7 @@ class AddOutput(TypedDict):
 def add(*,
     numbers: Sequence[float], # Two or more numbers, for example [2, 3.5, -1]. (2..10000 items)
 ) -> AddOutput:
-    """Add two or more numbers. Rounding errors are compensated, so adding 0.1 ten times gives 1. (read-only)"""
+    """Add two or more numbers. Rounding errors are compensated, so adding 0.1 ten times gives 1.
+    (read-only)
+    """
     ...

@@ -6,7 +6,6 @@ export interface AddInput {
 export type AddOutput = {
  result: number // The result.
 };
-/** Add two or more numbers. Rounding errors are compensated, so adding 0.1 ten times gives 1. (read-only) */
-export async function add(input: AddInput): Promise<AddOutput> {
- return callMCPTool("calculator__add", input);
-}
+/** Add two or more numbers. Rounding errors are compensated, so adding 0.1 ten times gives 1.
+ (read-only) */
+export async function add(input: AddInput): Promise<AddOutput> { return callMCPTool("calculator__add", input); }

@@ -14,5 +14,7 @@ def divide(*,
     dividend: float, # The number to be divided.
     divisor: float, # The number to divide by. Must not be 0.
 ) -> DivideOutput:
-    """Divide one number by another. Returns the exact quotient, and the whole-number quotient with its remainder. Division by zero is an error. (read-only)"""
+    """Divide one number by another. Returns the exact quotient, and the whole-number quotient with its remainder. Division by zero is an error.
+    (read-only)
+    """
     ...

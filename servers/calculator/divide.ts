@@ -9,7 +9,6 @@ export type DivideOutput = {
  quotient: number // The whole-number quotient, rounded down.
  remainder: number // The remainder; it has the sign of the divisor.
 };
-/** Divide one number by another. Returns the exact quotient, and the whole-number quotient with its remainder. Division by zero is an error. (read-only) */
-export async function divide(input: DivideInput): Promise<DivideOutput> {
- return callMCPTool("calculator__divide", input);
-}
+/** Divide one number by another. Returns the exact quotient, and the whole-number quotient with its remainder. Division by zero is an error.
+ (read-only) */
+export async function divide(input: DivideInput): Promise<DivideOutput> { return callMCPTool("calculator__divide", input); }

@@ -16,5 +16,7 @@ def evaluate(*,
     angle_unit: Literal["radians", "degrees"] | None = ..., # The unit of angles for the trigonometric functions. (default "radians")
     precision: int | None = None, # Round the result to this many decimal places; null or absent keeps full precision. (0..15)
 ) -> EvaluateOutput:
-    """Evaluate an arithmetic expression, optionally with variables, for example "2 * (3 + 4)^2" or "principal * (1 + r)^n". Use this instead of several single operations. ^ binds tighter than a sign (-2^2 is -4) and is right-associative; % is the remainder with the sign of the divisor. A mistake in the expression is reported with its position. (read-only)"""
+    """Evaluate an arithmetic expression, optionally with variables, for example "2 * (3 + 4)^2" or "principal * (1 + r)^n". Use this instead of several single operations. ^ binds tighter than a sign (-2^2 is -4) and is right-associative; % is the remainder with the sign of the divisor. A mistake in the expression is reported with its position.
+    (read-only)
+    """
     ...

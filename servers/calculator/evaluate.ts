@@ -2,16 +2,15 @@
 import { callMCPTool } from "../client.ts";
 export interface EvaluateInput {
  expression: string // The expression. Operators + - * / % ^ and postfix !, parentheses, the constants pi, e and tau, and the functions abs sqrt cbrt exp ln log10 log2 log(x, base) floor ceil round(x[, digits]) sin cos tan asin acos atan atan2(y, x) hypot(a, b) min max sum avg. (1..2000 characters, e.g. "(1 + r/12)^(12*years) * principal")
- variables?: Record<string, number> | undefined // Values for names used in the expression, for example {"r": 0.05}. A variable hides a constant of the same name.
- angle_unit?: "radians"|"degrees" | undefined // The unit of angles for the trigonometric functions. (default "radians")
- precision?: number | null | undefined // Round the result to this many decimal places; null or absent keeps full precision. (integer, 0..15)
+ variables?: Record<string, number> // Values for names used in the expression, for example {"r": 0.05}. A variable hides a constant of the same name.
+ angle_unit?: "radians"|"degrees" // The unit of angles for the trigonometric functions. (default "radians")
+ precision?: number | null // Round the result to this many decimal places; null or absent keeps full precision. (integer, 0..15)
 }
 export type EvaluateOutput = {
  result: number // The value of the expression.
  formatted: string // The value as text, with thousands separators.
  expression: string // The expression that was evaluated.
 };
-/** Evaluate an arithmetic expression, optionally with variables, for example "2 * (3 + 4)^2" or "principal * (1 + r)^n". Use this instead of several single operations. ^ binds tighter than a sign (-2^2 is -4) and is right-associative; % is the remainder with the sign of the divisor. A mistake in the expression is reported with its position. (read-only) */
-export async function evaluate(input: EvaluateInput): Promise<EvaluateOutput> {
- return callMCPTool("calculator__evaluate", input);
-}
+/** Evaluate an arithmetic expression, optionally with variables, for example "2 * (3 + 4)^2" or "principal * (1 + r)^n". Use this instead of several single operations. ^ binds tighter than a sign (-2^2 is -4) and is right-associative; % is the remainder with the sign of the divisor. A mistake in the expression is reported with its position.
+ (read-only) */
+export async function evaluate(input: EvaluateInput): Promise<EvaluateOutput> { return callMCPTool("calculator__evaluate", input); }

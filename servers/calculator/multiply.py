@@ -11,5 +11,7 @@ class MultiplyOutput(TypedDict):
 def multiply(*,
     numbers: Sequence[float], # Two or more numbers, for example [2, 3.5, -1]. (2..10000 items)
 ) -> MultiplyOutput:
-    """Multiply two or more numbers and return the product. For longer calculations use evaluate. (read-only)"""
+    """Multiply two or more numbers and return the product. For longer calculations use evaluate.
+    (read-only)
+    """
     ...

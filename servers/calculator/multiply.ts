@@ -6,7 +6,6 @@ export interface MultiplyInput {
 export type MultiplyOutput = {
  result: number // The result.
 };
-/** Multiply two or more numbers and return the product. For longer calculations use evaluate. (read-only) */
-export async function multiply(input: MultiplyInput): Promise<MultiplyOutput> {
- return callMCPTool("calculator__multiply", input);
-}
+/** Multiply two or more numbers and return the product. For longer calculations use evaluate.
+ (read-only) */
+export async function multiply(input: MultiplyInput): Promise<MultiplyOutput> { return callMCPTool("calculator__multiply", input); }

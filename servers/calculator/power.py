@@ -12,5 +12,7 @@ def power(*,
     base: float, # The base.
     exponent: float, # The exponent; may be negative or a fraction.
 ) -> PowerOutput:
-    """Raise a base to an exponent. Fails when the result is not a real number (a negative base with a fractional exponent) or is too large. (read-only)"""
+    """Raise a base to an exponent. Fails when the result is not a real number (a negative base with a fractional exponent) or is too large.
+    (read-only)
+    """
     ...

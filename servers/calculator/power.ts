@@ -7,7 +7,6 @@ export interface PowerInput {
 export type PowerOutput = {
  result: number // The result.
 };
-/** Raise a base to an exponent. Fails when the result is not a real number (a negative base with a fractional exponent) or is too large. (read-only) */
-export async function power(input: PowerInput): Promise<PowerOutput> {
- return callMCPTool("calculator__power", input);
-}
+/** Raise a base to an exponent. Fails when the result is not a real number (a negative base with a fractional exponent) or is too large.
+ (read-only) */
+export async function power(input: PowerInput): Promise<PowerOutput> { return callMCPTool("calculator__power", input); }

@@ -12,5 +12,7 @@ def root(*,
     value: float, # The number to take the root of. Negative numbers have real roots of odd degree only.
     degree: int | None = ..., # The degree: 2 is the square root, 3 the cube root. (1..1000, default 2)
 ) -> RootOutput:
-    """Take the real n-th root of a number; the square root unless a degree is given. Fails for an even root of a negative number. (read-only)"""
+    """Take the real n-th root of a number; the square root unless a degree is given. Fails for an even root of a negative number.
+    (read-only)
+    """
     ...

@@ -2,12 +2,11 @@
 import { callMCPTool } from "../client.ts";
 export interface RootInput {
  value: number // The number to take the root of. Negative numbers have real roots of odd degree only.
- degree?: number | undefined // The degree: 2 is the square root, 3 the cube root. (integer, 1..1000, default 2)
+ degree?: number // The degree: 2 is the square root, 3 the cube root. (integer, 1..1000, default 2)
 }
 export type RootOutput = {
  result: number // The result.
 };
-/** Take the real n-th root of a number; the square root unless a degree is given. Fails for an even root of a negative number. (read-only) */
-export async function root(input: RootInput): Promise<RootOutput> {
- return callMCPTool("calculator__root", input);
-}
+/** Take the real n-th root of a number; the square root unless a degree is given. Fails for an even root of a negative number.
+ (read-only) */
+export async function root(input: RootInput): Promise<RootOutput> { return callMCPTool("calculator__root", input); }

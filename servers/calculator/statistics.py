@@ -27,5 +27,7 @@ def statistics(*,
     percentiles: Sequence[float] | None = ..., # Percentiles to compute, each from 0 to 100. Values between two data points are interpolated linearly. (at most 20 items, each: 0..100)
     sample: bool | None = ..., # True divides the variance by n-1 (the values are a sample), false by n (they are the whole population). (default true)
 ) -> StatisticsOutput:
-    """Describe a list of up to 100,000 numbers: count, sum, mean, median, extremes, variance, standard deviation, modes and any percentiles. (read-only)"""
+    """Describe a list of up to 100,000 numbers: count, sum, mean, median, extremes, variance, standard deviation, modes and any percentiles.
+    (read-only)
+    """
     ...

@@ -2,8 +2,8 @@
 import { callMCPTool } from "../client.ts";
 export interface StatisticsInput {
  values: number[] // The numbers to describe, in any order. (1..100000 items)
- percentiles?: number[] | undefined // Percentiles to compute, each from 0 to 100. Values between two data points are interpolated linearly. (at most 20 items, each: 0..100)
- sample?: boolean | undefined // True divides the variance by n-1 (the values are a sample), false by n (they are the whole population). (default true)
+ percentiles?: number[] // Percentiles to compute, each from 0 to 100. Values between two data points are interpolated linearly. (at most 20 items, each: 0..100)
+ sample?: boolean // True divides the variance by n-1 (the values are a sample), false by n (they are the whole population). (default true)
 }
 export type StatisticsOutput = {
  count: number // How many numbers there were.
@@ -21,7 +21,6 @@ export type StatisticsOutput = {
   value: number // The value at or below which that share of the numbers lies.
  }[]
 };
-/** Describe a list of up to 100,000 numbers: count, sum, mean, median, extremes, variance, standard deviation, modes and any percentiles. (read-only) */
-export async function statistics(input: StatisticsInput): Promise<StatisticsOutput> {
- return callMCPTool("calculator__statistics", input);
-}
+/** Describe a list of up to 100,000 numbers: count, sum, mean, median, extremes, variance, standard deviation, modes and any percentiles.
+ (read-only) */
+export async function statistics(input: StatisticsInput): Promise<StatisticsOutput> { return callMCPTool("calculator__statistics", input); }

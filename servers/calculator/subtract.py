@@ -12,5 +12,7 @@ def subtract(*,
     a: float, # The number to subtract from.
     b: float, # The number to subtract.
 ) -> SubtractOutput:
-    """Subtract b from a and return the difference. For longer calculations use evaluate. (read-only)"""
+    """Subtract b from a and return the difference. For longer calculations use evaluate.
+    (read-only)
+    """
     ...

@@ -7,7 +7,6 @@ export interface SubtractInput {
 export type SubtractOutput = {
  result: number // The result.
 };
-/** Subtract b from a and return the difference. For longer calculations use evaluate. (read-only) */
-export async function subtract(input: SubtractInput): Promise<SubtractOutput> {
- return callMCPTool("calculator__subtract", input);
-}
+/** Subtract b from a and return the difference. For longer calculations use evaluate.
+ (read-only) */
+export async function subtract(input: SubtractInput): Promise<SubtractOutput> { return callMCPTool("calculator__subtract", input); }

@@ -10,7 +10,6 @@ export type CreateRecordOutput = {
  fields: string[] // The fields that were written, sorted.
  last_modified_date: string // When the record was changed (RFC 3339, UTC). (date-time)
 };
-/** Create a record and get its id. Every field is checked against the data model; references must point to existing records. Calling it twice creates two records. (not destructive) */
-export async function createRecord(input: CreateRecordInput): Promise<CreateRecordOutput> {
- return callMCPTool("crm__create_record", input);
-}
+/** Create a record and get its id. Every field is checked against the data model; references must point to existing records. Calling it twice creates two records.
+ (not destructive) */
+export async function createRecord(input: CreateRecordInput): Promise<CreateRecordOutput> { return callMCPTool("crm__create_record", input); }

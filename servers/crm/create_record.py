@@ -15,5 +15,7 @@ def create_record(*,
     object_type: Literal["Account", "Contact", "Lead", "Opportunity", "SalesMeeting"], # The kind of record.
     data: Mapping[str, str | float | bool | None], # The fields of the new record. describe_objects says which are required and what they take.
 ) -> CreateRecordOutput:
-    """Create a record and get its id. Every field is checked against the data model; references must point to existing records. Calling it twice creates two records. (not destructive)"""
+    """Create a record and get its id. Every field is checked against the data model; references must point to existing records. Calling it twice creates two records.
+    (not destructive)
+    """
     ...

@@ -9,7 +9,6 @@ export type DeleteRecordOutput = {
  id: string // The id of the record that was deleted.
  name: string // The name it had.
 };
-/** Delete one record for good. Fails while other records refer to it. (destructive, idempotent) */
-export async function deleteRecord(input: DeleteRecordInput): Promise<DeleteRecordOutput> {
- return callMCPTool("crm__delete_record", input);
-}
+/** Delete one record for good. Fails while other records refer to it.
+ (destructive, idempotent) */
+export async function deleteRecord(input: DeleteRecordInput): Promise<DeleteRecordOutput> { return callMCPTool("crm__delete_record", input); }

@@ -14,5 +14,7 @@ def delete_record(*,
     object_type: Literal["Account", "Contact", "Lead", "Opportunity", "SalesMeeting"], # The kind of record.
     record_id: str, # The record's id. (3..18 characters)
 ) -> DeleteRecordOutput:
-    """Delete one record for good. Fails while other records refer to it. (destructive, idempotent)"""
+    """Delete one record for good. Fails while other records refer to it.
+    (destructive, idempotent)
+    """
     ...

@@ -29,5 +29,7 @@ class DescribeObjectsOutput(TypedDict):
 def describe_objects(*,
     object_type: Literal["Account", "Contact", "Lead", "Opportunity", "SalesMeeting"] | None = ..., # Only this kind of record; absent means all.
 ) -> DescribeObjectsOutput:
-    """List the kinds of records with their fields: types, labels, which are required, and the values of picklists. Call this before creating or updating records. (read-only)"""
+    """List the kinds of records with their fields: types, labels, which are required, and the values of picklists. Call this before creating or updating records.
+    (read-only)
+    """
     ...

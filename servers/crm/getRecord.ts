@@ -3,14 +3,13 @@ import { callMCPTool } from "../client.ts";
 export interface GetRecordInput {
  object_type: "Account"|"Contact"|"Lead"|"Opportunity"|"SalesMeeting" // The kind of record.
  record_id: string // The record's id. (3..18 characters, e.g. "0065f0000000001")
- fields?: string[] | undefined // Only these fields; Id always comes along. Absent means all, long texts too. (at most 30 items)
+ fields?: string[] // Only these fields; Id always comes along. Absent means all, long texts too. (at most 30 items)
 }
 export type GetRecordOutput = {
  object_type: "Account"|"Contact"|"Lead"|"Opportunity"|"SalesMeeting" // The kind of record.
  id: string // The record's id.
  record: Record<string, string | number | boolean | null> // The fields and their values; absent values are null.
 };
-/** Get one record by its id, with all fields or only those asked for. Fails if there is no such record. (read-only) */
-export async function getRecord(input: GetRecordInput): Promise<GetRecordOutput> {
- return callMCPTool("crm__get_record", input);
-}
+/** Get one record by its id, with all fields or only those asked for. Fails if there is no such record.
+ (read-only) */
+export async function getRecord(input: GetRecordInput): Promise<GetRecordOutput> { return callMCPTool("crm__get_record", input); }

@@ -15,5 +15,7 @@ def get_record(*,
     record_id: str, # The record's id. (3..18 characters, e.g. "0065f0000000001")
     fields: list[str] | None = ..., # Only these fields; Id always comes along. Absent means all, long texts too. (at most 30 items)
 ) -> GetRecordOutput:
-    """Get one record by its id, with all fields or only those asked for. Fails if there is no such record. (read-only)"""
+    """Get one record by its id, with all fields or only those asked for. Fails if there is no such record.
+    (read-only)
+    """
     ...

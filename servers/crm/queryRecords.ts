@@ -5,24 +5,23 @@ export interface QueryRecordsInput {
  /** Conditions that must all hold. Absent or empty means all records. (at most 20 items) */
  filters?: {
   field: string // The field to compare. (1..60 characters, e.g. "StageName")
-  operator?: "eq"|"ne"|"lt"|"lte"|"gt"|"gte"|"contains"|"starts_with"|"is_null"|"not_null" | undefined // How to compare. contains and starts_with ignore case; is_null and not_null take no value. Dates compare in order of time. (default "eq")
-  value?: string | number | boolean | null | undefined // What to compare with.
- }[] | undefined
- fields?: string[] | undefined // Only these fields; Id always comes along. Absent means all but the long text fields. (at most 30 items)
+  operator?: "eq"|"ne"|"lt"|"lte"|"gt"|"gte"|"contains"|"starts_with"|"is_null"|"not_null" // How to compare. contains and starts_with ignore case; is_null and not_null take no value. Dates compare in order of time. (default "eq")
+  value?: string | number | boolean | null // What to compare with.
+ }[]
+ fields?: string[] // Only these fields; Id always comes along. Absent means all but the long text fields. (at most 30 items)
  /** The order of the records; by Id when absent or null. */
  order_by?: {
   field: string // The field to sort by. (1..60 characters)
-  direction?: "asc"|"desc" | undefined // Ascending (when absent) or descending; null values come first when ascending.
- } | null | undefined
- limit?: number | undefined // Return at most this many records. (integer, 1..500, default 50)
- offset?: number | undefined // Skip this many records; next_offset of the last answer continues it. (integer, >= 0, default 0)
+  direction?: "asc"|"desc" // Ascending (when absent) or descending; null values come first when ascending.
+ } | null
+ limit?: number // Return at most this many records. (integer, 1..500, default 50)
+ offset?: number // Skip this many records; next_offset of the last answer continues it. (integer, >= 0, default 0)
 }
 export type QueryRecordsOutput = {
  records: Record<string, string | number | boolean | null>[] // The records, each with the fields asked for.
  total: number // How many records match altogether. (>= 0)
  next_offset: number | null // Pass this as offset for the next records, or null when there are none.
 };
-/** Find records of one kind by conditions on their fields, sorted and in pages of up to 500. Long text fields such as Notes are left out unless named in fields. Example: object_type "Opportunity", filters [{"field": "Amount", "operator": "gte", "value": 50000}]. (read-only) */
-export async function queryRecords(input: QueryRecordsInput): Promise<QueryRecordsOutput> {
- return callMCPTool("crm__query_records", input);
-}
+/** Find records of one kind by conditions on their fields, sorted and in pages of up to 500. Long text fields such as Notes are left out unless named in fields. Example: object_type "Opportunity", filters [{"field": "Amount", "operator": "gte", "value": 50000}].
+ (read-only) */
+export async function queryRecords(input: QueryRecordsInput): Promise<QueryRecordsOutput> { return callMCPTool("crm__query_records", input); }

@@ -29,5 +29,7 @@ def query_records(*,
     limit: int | None = ..., # Return at most this many records. (1..500, default 50)
     offset: int | None = ..., # Skip this many records; next_offset of the last answer continues it. (>= 0, default 0)
 ) -> QueryRecordsOutput:
-    """Find records of one kind by conditions on their fields, sorted and in pages of up to 500. Long text fields such as Notes are left out unless named in fields. Example: object_type "Opportunity", filters [{"field": "Amount", "operator": "gte", "value": 50000}]. (read-only)"""
+    """Find records of one kind by conditions on their fields, sorted and in pages of up to 500. Long text fields such as Notes are left out unless named in fields. Example: object_type "Opportunity", filters [{"field": "Amount", "operator": "gte", "value": 50000}].
+    (read-only)
+    """
     ...

@@ -11,7 +11,6 @@ export type UpdateRecordOutput = {
  fields: string[] // The fields that were written, sorted.
  last_modified_date: string // When the record was changed (RFC 3339, UTC). (date-time)
 };
-/** Change fields of one record; the others stay as they are, and null empties a field. Text fields such as Notes take up to 1,000,000 characters, so a whole meeting transcript fits. The answer does not repeat the values. (destructive, idempotent) */
-export async function updateRecord(input: UpdateRecordInput): Promise<UpdateRecordOutput> {
- return callMCPTool("crm__update_record", input);
-}
+/** Change fields of one record; the others stay as they are, and null empties a field. Text fields such as Notes take up to 1,000,000 characters, so a whole meeting transcript fits. The answer does not repeat the values.
+ (destructive, idempotent) */
+export async function updateRecord(input: UpdateRecordInput): Promise<UpdateRecordOutput> { return callMCPTool("crm__update_record", input); }

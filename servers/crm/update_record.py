@@ -16,5 +16,7 @@ def update_record(*,
     record_id: str, # The record's id. (3..18 characters)
     data: Mapping[str, str | float | bool | None], # The fields to change, for example {"Notes": "…"}. Others stay as they are; null empties a field.
 ) -> UpdateRecordOutput:
-    """Change fields of one record; the others stay as they are, and null empties a field. Text fields such as Notes take up to 1,000,000 characters, so a whole meeting transcript fits. The answer does not repeat the values. (destructive, idempotent)"""
+    """Change fields of one record; the others stay as they are, and null empties a field. Text fields such as Notes take up to 1,000,000 characters, so a whole meeting transcript fits. The answer does not repeat the values.
+    (destructive, idempotent)
+    """
     ...

@@ -27,7 +27,6 @@ export type DescribeTableOutput = {
   columns: string[] // The indexed columns, in order.
  }[]
 };
-/** Get a table's columns with types, nullability, defaults and primary key, its foreign keys, its indexes, and the SQL that created it. (read-only) */
-export async function describeTable(input: DescribeTableInput): Promise<DescribeTableOutput> {
- return callMCPTool("database__describe_table", input);
-}
+/** Get a table's columns with types, nullability, defaults and primary key, its foreign keys, its indexes, and the SQL that created it.
+ (read-only) */
+export async function describeTable(input: DescribeTableInput): Promise<DescribeTableOutput> { return callMCPTool("database__describe_table", input); }

@@ -35,5 +35,7 @@ class DescribeTableOutput(TypedDict):
 def describe_table(*,
     table: str, # The name of a table or view, as list_tables gives it. (1..128 characters, e.g. "orders")
 ) -> DescribeTableOutput:
-    """Get a table's columns with types, nullability, defaults and primary key, its foreign keys, its indexes, and the SQL that created it. (read-only)"""
+    """Get a table's columns with types, nullability, defaults and primary key, its foreign keys, its indexes, and the SQL that created it.
+    (read-only)
+    """
     ...

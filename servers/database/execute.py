@@ -13,5 +13,7 @@ def execute(*,
     sql: str, # One INSERT, UPDATE, DELETE, REPLACE, CREATE, ALTER or DROP statement in SQLite's dialect. Put values into params, never into the text. (1..20000 characters, e.g. "UPDATE orders SET status = ? WHERE id = ?")
     params: list[str | float | bool | None] | None = ..., # Values for the placeholders ?, in order. Booleans become 1 and 0. (at most 100 items)
 ) -> ExecuteOutput:
-    """Run one SQL statement that changes data or tables, as its own transaction: either all of it takes effect or nothing. Returns the number of affected rows. Transactions over several calls, ATTACH, PRAGMA and VACUUM are not available. (destructive)"""
+    """Run one SQL statement that changes data or tables, as its own transaction: either all of it takes effect or nothing. Returns the number of affected rows. Transactions over several calls, ATTACH, PRAGMA and VACUUM are not available.
+    (destructive)
+    """
     ...

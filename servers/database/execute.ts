@@ -2,13 +2,12 @@
 import { callMCPTool } from "../client.ts";
 export interface ExecuteInput {
  sql: string // One INSERT, UPDATE, DELETE, REPLACE, CREATE, ALTER or DROP statement in SQLite's dialect. Put values into params, never into the text. (1..20000 characters, e.g. "UPDATE orders SET status = ? WHERE id = ?")
- params?: (string | number | boolean | null)[] | undefined // Values for the placeholders ?, in order. Booleans become 1 and 0. (at most 100 items)
+ params?: (string | number | boolean | null)[] // Values for the placeholders ?, in order. Booleans become 1 and 0. (at most 100 items)
 }
 export type ExecuteOutput = {
  rows_affected: number // How many rows were inserted, changed or deleted; 0 for statements about tables. (>= 0)
  last_insert_id: number | null // The row id of the last inserted row, or null when the statement was no INSERT.
 };
-/** Run one SQL statement that changes data or tables, as its own transaction: either all of it takes effect or nothing. Returns the number of affected rows. Transactions over several calls, ATTACH, PRAGMA and VACUUM are not available. (destructive) */
-export async function execute(input: ExecuteInput): Promise<ExecuteOutput> {
- return callMCPTool("database__execute", input);
-}
+/** Run one SQL statement that changes data or tables, as its own transaction: either all of it takes effect or nothing. Returns the number of affected rows. Transactions over several calls, ATTACH, PRAGMA and VACUUM are not available.
+ (destructive) */
+export async function execute(input: ExecuteInput): Promise<ExecuteOutput> { return callMCPTool("database__execute", input); }

@@ -17,5 +17,7 @@ class ListTablesOutput(TypedDict):
 def list_tables(*,
     include_views: bool | None = ..., # Also list views. (default true)
 ) -> ListTablesOutput:
-    """List the tables and views of the database with their number of rows. Start here. (read-only)"""
+    """List the tables and views of the database with their number of rows. Start here.
+    (read-only)
+    """
     ...

@@ -16,5 +16,7 @@ def query(*,
     params: list[str | float | bool | None] | None = ..., # Values for the placeholders ?, in order. Booleans become 1 and 0. (at most 100 items)
     max_rows: int | None = ..., # Return at most this many rows; truncated says that there were more. (1..10000, default 100)
 ) -> QueryOutput:
-    """Run one reading SQL statement and get its rows as objects. The connection is read-only: statements that change anything fail. At most max_rows rows (default 100), 8 MiB and 15 seconds; aggregate in SQL rather than fetching everything. Every column needs a name of its own, so use AS. (read-only)"""
+    """Run one reading SQL statement and get its rows as objects. The connection is read-only: statements that change anything fail. At most max_rows rows (default 100), 8 MiB and 15 seconds; aggregate in SQL rather than fetching everything. Every column needs a name of its own, so use AS.
+    (read-only)
+    """
     ...

@@ -2,8 +2,8 @@
 import { callMCPTool } from "../client.ts";
 export interface QueryInput {
  sql: string // One SELECT, WITH … SELECT, VALUES or EXPLAIN statement in SQLite's dialect. Put values into params, never into the text. (1..20000 characters, e.g. "SELECT status, COUNT(*) AS n FROM orders GROUP BY status")
- params?: (string | number | boolean | null)[] | undefined // Values for the placeholders ?, in order. Booleans become 1 and 0. (at most 100 items)
- max_rows?: number | undefined // Return at most this many rows; truncated says that there were more. (integer, 1..10000, default 100)
+ params?: (string | number | boolean | null)[] // Values for the placeholders ?, in order. Booleans become 1 and 0. (at most 100 items)
+ max_rows?: number // Return at most this many rows; truncated says that there were more. (integer, 1..10000, default 100)
 }
 export type QueryOutput = {
  columns: string[] // The column names, in the order of the statement.
@@ -11,7 +11,6 @@ export type QueryOutput = {
  row_count: number // How many rows are returned. (>= 0)
  truncated: boolean // True when there were more rows than max_rows.
 };
-/** Run one reading SQL statement and get its rows as objects. The connection is read-only: statements that change anything fail. At most max_rows rows (default 100), 8 MiB and 15 seconds; aggregate in SQL rather than fetching everything. Every column needs a name of its own, so use AS. (read-only) */
-export async function query(input: QueryInput): Promise<QueryOutput> {
- return callMCPTool("database__query", input);
-}
+/** Run one reading SQL statement and get its rows as objects. The connection is read-only: statements that change anything fail. At most max_rows rows (default 100), 8 MiB and 15 seconds; aggregate in SQL rather than fetching everything. Every column needs a name of its own, so use AS.
+ (read-only) */
+export async function query(input: QueryInput): Promise<QueryOutput> { return callMCPTool("database__query", input); }

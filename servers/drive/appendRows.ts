@@ -18,7 +18,6 @@ export type AppendRowsOutput = {
  }[]
  row_count: number // How many rows it has, without the heading. (>= 0)
 };
-/** Add rows at the end of a sheet, given as objects with the headings as keys. Either all rows are added or, when one cell is wrong, none. (not destructive) */
-export async function appendRows(input: AppendRowsInput): Promise<AppendRowsOutput> {
- return callMCPTool("drive__append_rows", input);
-}
+/** Add rows at the end of a sheet, given as objects with the headings as keys. Either all rows are added or, when one cell is wrong, none.
+ (not destructive) */
+export async function appendRows(input: AppendRowsInput): Promise<AppendRowsOutput> { return callMCPTool("drive__append_rows", input); }

@@ -24,5 +24,7 @@ def append_rows(*,
     sheet_id: str, # The sheet's id. (1..100 characters)
     records: Sequence[Mapping[str, str | float | bool | None]], # The rows to add, each an object with the headings as keys; a heading left out makes an empty cell. (1..10000 items)
 ) -> AppendRowsOutput:
-    """Add rows at the end of a sheet, given as objects with the headings as keys. Either all rows are added or, when one cell is wrong, none. (not destructive)"""
+    """Add rows at the end of a sheet, given as objects with the headings as keys. Either all rows are added or, when one cell is wrong, none.
+    (not destructive)
+    """
     ...

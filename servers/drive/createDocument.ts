@@ -3,7 +3,7 @@ import { callMCPTool } from "../client.ts";
 export interface CreateDocumentInput {
  title: string // The title. The id is made from it. (1..200 characters)
  content: string // The text, in Markdown. (at most 4000000 characters)
- labels?: string[] | undefined // Labels to find it by. (at most 20 items, each: 1..60 characters)
+ labels?: string[] // Labels to find it by. (at most 20 items, each: 1..60 characters)
 }
 export type CreateDocumentOutput = {
  document_id: string // The document's id, for get_document.
@@ -14,7 +14,6 @@ export type CreateDocumentOutput = {
  updated_at: string // When it was last changed (RFC 3339, UTC). (date-time)
  word_count: number // How many words the content has. (>= 0)
 };
-/** Create a document from a title and Markdown text and get its id. Creating a second one with the same title gives it another id. (not destructive) */
-export async function createDocument(input: CreateDocumentInput): Promise<CreateDocumentOutput> {
- return callMCPTool("drive__create_document", input);
-}
+/** Create a document from a title and Markdown text and get its id. Creating a second one with the same title gives it another id.
+ (not destructive) */
+export async function createDocument(input: CreateDocumentInput): Promise<CreateDocumentOutput> { return callMCPTool("drive__create_document", input); }

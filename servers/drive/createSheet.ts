@@ -3,8 +3,8 @@ import { callMCPTool } from "../client.ts";
 export interface CreateSheetInput {
  title: string // The title. The id is made from it. (1..200 characters)
  columns: ColumnsItem[] // The columns; their names must differ. (1..200 items)
- rows?: (string | number | boolean | null)[][] | undefined // The rows, each an array with one cell for each column. (at most 50000 items)
- labels?: string[] | undefined // Labels to find it by. (at most 20 items, each: 1..60 characters)
+ rows?: (string | number | boolean | null)[][] // The rows, each an array with one cell for each column. (at most 50000 items)
+ labels?: string[] // Labels to find it by. (at most 20 items, each: 1..60 characters)
 }
 export type ColumnsItem = {
  name: string // The heading; it is the key of the column in records. (1..100 characters)
@@ -24,7 +24,6 @@ export type CreateSheetOutput = {
  }[]
  row_count: number // How many rows it has, without the heading. (>= 0)
 };
-/** Create a sheet with typed columns and optionally rows, and get its id. Every cell is checked against its column's type; null makes an empty cell. (not destructive) */
-export async function createSheet(input: CreateSheetInput): Promise<CreateSheetOutput> {
- return callMCPTool("drive__create_sheet", input);
-}
+/** Create a sheet with typed columns and optionally rows, and get its id. Every cell is checked against its column's type; null makes an empty cell.
+ (not destructive) */
+export async function createSheet(input: CreateSheetInput): Promise<CreateSheetOutput> { return callMCPTool("drive__create_sheet", input); }

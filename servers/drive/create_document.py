@@ -19,5 +19,7 @@ def create_document(*,
     content: str, # The text, in Markdown. (at most 4000000 characters)
     labels: list[str] | None = ..., # Labels to find it by. (at most 20 items, each: 1..60 characters)
 ) -> CreateDocumentOutput:
-    """Create a document from a title and Markdown text and get its id. Creating a second one with the same title gives it another id. (not destructive)"""
+    """Create a document from a title and Markdown text and get its id. Creating a second one with the same title gives it another id.
+    (not destructive)
+    """
     ...

@@ -31,5 +31,7 @@ def create_sheet(*,
     rows: Sequence[list[str | float | bool | None]] | None = ..., # The rows, each an array with one cell for each column. (at most 50000 items)
     labels: list[str] | None = ..., # Labels to find it by. (at most 20 items, each: 1..60 characters)
 ) -> CreateSheetOutput:
-    """Create a sheet with typed columns and optionally rows, and get its id. Every cell is checked against its column's type; null makes an empty cell. (not destructive)"""
+    """Create a sheet with typed columns and optionally rows, and get its id. Every cell is checked against its column's type; null makes an empty cell.
+    (not destructive)
+    """
     ...

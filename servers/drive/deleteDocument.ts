@@ -7,7 +7,6 @@ export type DeleteDocumentOutput = {
  document_id: string // The id of the document that was deleted.
  title: string // The title it had.
 };
-/** Delete a document for good. Fails if there is no document with that id. (destructive, idempotent) */
-export async function deleteDocument(input: DeleteDocumentInput): Promise<DeleteDocumentOutput> {
- return callMCPTool("drive__delete_document", input);
-}
+/** Delete a document for good. Fails if there is no document with that id.
+ (destructive, idempotent) */
+export async function deleteDocument(input: DeleteDocumentInput): Promise<DeleteDocumentOutput> { return callMCPTool("drive__delete_document", input); }

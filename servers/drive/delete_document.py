@@ -12,5 +12,7 @@ class DeleteDocumentOutput(TypedDict):
 def delete_document(*,
     document_id: str, # The document's id. (1..100 characters)
 ) -> DeleteDocumentOutput:
-    """Delete a document for good. Fails if there is no document with that id. (destructive, idempotent)"""
+    """Delete a document for good. Fails if there is no document with that id.
+    (destructive, idempotent)
+    """
     ...

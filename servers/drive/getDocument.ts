@@ -2,7 +2,7 @@
 import { callMCPTool } from "../client.ts";
 export interface GetDocumentInput {
  document_id: string // The document's id, as list_documents gives it. (1..100 characters, e.g. "harbor-pine-discovery-transcript")
- fields?: ("title"|"content"|"owner"|"labels"|"created_at"|"updated_at"|"word_count")[] | undefined // Return only these fields; document_id always comes along. Absent or empty means all. (at most 10 items)
+ fields?: ("title"|"content"|"owner"|"labels"|"created_at"|"updated_at"|"word_count")[] // Return only these fields; document_id always comes along. Absent or empty means all. (at most 10 items)
 }
 export type GetDocumentOutput = {
  document_id: string // The document's id.
@@ -14,7 +14,6 @@ export type GetDocumentOutput = {
  updated_at?: string // When it was last changed (RFC 3339, UTC).
  word_count?: number // How many words the content has.
 };
-/** Get a document with its content in Markdown. Documents can be long: a transcript of a whole-day workshop has about 50,000 tokens. Ask only for the fields you need. (read-only) */
-export async function getDocument(input: GetDocumentInput): Promise<GetDocumentOutput> {
- return callMCPTool("drive__get_document", input);
-}
+/** Get a document with its content in Markdown. Documents can be long: a transcript of a whole-day workshop has about 50,000 tokens. Ask only for the fields you need.
+ (read-only) */
+export async function getDocument(input: GetDocumentInput): Promise<GetDocumentOutput> { return callMCPTool("drive__get_document", input); }

@@ -2,8 +2,8 @@
 import { callMCPTool } from "../client.ts";
 export interface GetSheetInput {
  sheet_id: string // The sheet's id, as list_sheets gives it. (1..100 characters, e.g. "orders-2026")
- range?: string | null | undefined // Only these cells, in A1 notation: "A1:F100", or whole columns "A:C". Row 1 is the heading. Absent or null means the whole sheet. (pattern ^[A-Za-z]{1,2}[0-9]{0,7}(:[A-Za-z]{1,2}[0-9]{0,7})?$, e.g. "A1:F100")
- format?: "records"|"values"|"csv" | undefined // records: each row an object with the headings as keys; values: each row an array; csv: the rows as one text with a heading line. (default "records")
+ range?: string | null // Only these cells, in A1 notation: "A1:F100", or whole columns "A:C". Row 1 is the heading. Absent or null means the whole sheet. (pattern ^[A-Za-z]{1,2}[0-9]{0,7}(:[A-Za-z]{1,2}[0-9]{0,7})?$, e.g. "A1:F100")
+ format?: "records"|"values"|"csv" // records: each row an object with the headings as keys; values: each row an array; csv: the rows as one text with a heading line. (default "records")
 }
 export type GetSheetOutput = {
  sheet_id: string // The sheet's id.
@@ -18,7 +18,6 @@ export type GetSheetOutput = {
  values?: (string | number | boolean | null)[][] // The rows as arrays; present for format values.
  csv?: string // The rows as CSV; present for format csv.
 };
-/** Get the rows of a sheet, or of a range of it, as objects, arrays or CSV. A large sheet has 10,000 rows and more: call this from code and filter there, or give a range. (read-only) */
-export async function getSheet(input: GetSheetInput): Promise<GetSheetOutput> {
- return callMCPTool("drive__get_sheet", input);
-}
+/** Get the rows of a sheet, or of a range of it, as objects, arrays or CSV. A large sheet has 10,000 rows and more: call this from code and filter there, or give a range.
+ (read-only) */
+export async function getSheet(input: GetSheetInput): Promise<GetSheetOutput> { return callMCPTool("drive__get_sheet", input); }

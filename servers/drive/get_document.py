@@ -19,5 +19,7 @@ def get_document(*,
     document_id: str, # The document's id, as list_documents gives it. (1..100 characters, e.g. "harbor-pine-discovery-transcript")
     fields: Sequence[Literal["title", "content", "owner", "labels", "created_at", "updated_at", "word_count"]] | None = ..., # Return only these fields; document_id always comes along. Absent or empty means all. (at most 10 items)
 ) -> GetDocumentOutput:
-    """Get a document with its content in Markdown. Documents can be long: a transcript of a whole-day workshop has about 50,000 tokens. Ask only for the fields you need. (read-only)"""
+    """Get a document with its content in Markdown. Documents can be long: a transcript of a whole-day workshop has about 50,000 tokens. Ask only for the fields you need.
+    (read-only)
+    """
     ...

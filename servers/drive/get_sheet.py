@@ -24,5 +24,7 @@ def get_sheet(*,
     range: str | None = None, # Only these cells, in A1 notation: "A1:F100", or whole columns "A:C". Row 1 is the heading. Absent or null means the whole sheet. (pattern ^[A-Za-z]{1,2}[0-9]{0,7}(:[A-Za-z]{1,2}[0-9]{0,7})?$, e.g. "A1:F100")
     format: Literal["records", "values", "csv"] | None = ..., # records: each row an object with the headings as keys; values: each row an array; csv: the rows as one text with a heading line. (default "records")
 ) -> GetSheetOutput:
-    """Get the rows of a sheet, or of a range of it, as objects, arrays or CSV. A large sheet has 10,000 rows and more: call this from code and filter there, or give a range. (read-only)"""
+    """Get the rows of a sheet, or of a range of it, as objects, arrays or CSV. A large sheet has 10,000 rows and more: call this from code and filter there, or give a range.
+    (read-only)
+    """
     ...

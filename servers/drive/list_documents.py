@@ -25,5 +25,7 @@ def list_documents(*,
     limit: int | None = ..., # Return at most this many items. (1..200, default 50)
     cursor: str | None = ..., # The next_cursor of the last answer, to continue it. (at most 200 characters)
 ) -> ListDocumentsOutput:
-    """List documents with their ids, titles and labels, without content. Filter by a text or a label; long lists come in pages. (read-only)"""
+    """List documents with their ids, titles and labels, without content. Filter by a text or a label; long lists come in pages.
+    (read-only)
+    """
     ...

@@ -31,5 +31,7 @@ def list_sheets(*,
     limit: int | None = ..., # Return at most this many items. (1..200, default 50)
     cursor: str | None = ..., # The next_cursor of the last answer, to continue it. (at most 200 characters)
 ) -> ListSheetsOutput:
-    """List sheets with their ids, titles, columns and number of rows, without the rows. Filter by a text or a label; long lists come in pages. (read-only)"""
+    """List sheets with their ids, titles, columns and number of rows, without the rows. Filter by a text or a label; long lists come in pages.
+    (read-only)
+    """
     ...

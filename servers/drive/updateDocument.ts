@@ -2,9 +2,9 @@
 import { callMCPTool } from "../client.ts";
 export interface UpdateDocumentInput {
  document_id: string // The document's id. (1..100 characters)
- title?: string | null | undefined // A new title; absent or null keeps it. (1..200 characters)
- content?: string | null | undefined // New text; absent or null keeps it. (at most 4000000 characters)
- mode?: "replace"|"append" | undefined // Whether content replaces the text or is added at its end. (default "replace")
+ title?: string | null // A new title; absent or null keeps it. (1..200 characters)
+ content?: string | null // New text; absent or null keeps it. (at most 4000000 characters)
+ mode?: "replace"|"append" // Whether content replaces the text or is added at its end. (default "replace")
 }
 export type UpdateDocumentOutput = {
  document_id: string // The document's id, for get_document.
@@ -15,7 +15,6 @@ export type UpdateDocumentOutput = {
  updated_at: string // When it was last changed (RFC 3339, UTC). (date-time)
  word_count: number // How many words the content has. (>= 0)
 };
-/** Change a document's title, replace its text, or append to it. There is no history: what is replaced is gone. (destructive) */
-export async function updateDocument(input: UpdateDocumentInput): Promise<UpdateDocumentOutput> {
- return callMCPTool("drive__update_document", input);
-}
+/** Change a document's title, replace its text, or append to it. There is no history: what is replaced is gone.
+ (destructive) */
+export async function updateDocument(input: UpdateDocumentInput): Promise<UpdateDocumentOutput> { return callMCPTool("drive__update_document", input); }

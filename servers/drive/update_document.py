@@ -20,5 +20,7 @@ def update_document(*,
     content: str | None = None, # New text; absent or null keeps it. (at most 4000000 characters)
     mode: Literal["replace", "append"] | None = ..., # Whether content replaces the text or is added at its end. (default "replace")
 ) -> UpdateDocumentOutput:
-    """Change a document's title, replace its text, or append to it. There is no history: what is replaced is gone. (destructive)"""
+    """Change a document's title, replace its text, or append to it. There is no history: what is replaced is gone.
+    (destructive)
+    """
     ...

@@ -7,7 +7,6 @@ export type CreateDirectoryOutput = {
  path: string // The directory.
  created: boolean // False when it existed already.
 };
-/** Create a directory and its missing parents. A directory that exists already is fine; a file in the way is an error. (not destructive) */
-export async function createDirectory(input: CreateDirectoryInput): Promise<CreateDirectoryOutput> {
- return callMCPTool("filesystem__create_directory", input);
-}
+/** Create a directory and its missing parents. A directory that exists already is fine; a file in the way is an error.
+ (not destructive) */
+export async function createDirectory(input: CreateDirectoryInput): Promise<CreateDirectoryOutput> { return callMCPTool("filesystem__create_directory", input); }

@@ -12,5 +12,7 @@ class CreateDirectoryOutput(TypedDict):
 def create_directory(*,
     path: str, # The path, relative to the served folder. (1..1024 characters)
 ) -> CreateDirectoryOutput:
-    """Create a directory and its missing parents. A directory that exists already is fine; a file in the way is an error. (not destructive)"""
+    """Create a directory and its missing parents. A directory that exists already is fine; a file in the way is an error.
+    (not destructive)
+    """
     ...

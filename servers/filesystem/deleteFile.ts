@@ -2,13 +2,12 @@
 import { callMCPTool } from "../client.ts";
 export interface DeleteFileInput {
  path: string // What to delete, relative to the served folder. (1..1024 characters)
- recursive?: boolean | undefined // Also delete a directory that is not empty, with everything in it. (default false)
+ recursive?: boolean // Also delete a directory that is not empty, with everything in it. (default false)
 }
 export type DeleteFileOutput = {
  path: string // What was deleted.
  type: "file"|"directory"|"symlink"|"other" // What it was.
 };
-/** Delete a file, a symbolic link (not what it points to) or an empty directory; with recursive also a directory with everything in it. This cannot be undone. (destructive, idempotent) */
-export async function deleteFile(input: DeleteFileInput): Promise<DeleteFileOutput> {
- return callMCPTool("filesystem__delete_file", input);
-}
+/** Delete a file, a symbolic link (not what it points to) or an empty directory; with recursive also a directory with everything in it. This cannot be undone.
+ (destructive, idempotent) */
+export async function deleteFile(input: DeleteFileInput): Promise<DeleteFileOutput> { return callMCPTool("filesystem__delete_file", input); }

@@ -13,5 +13,7 @@ def delete_file(*,
     path: str, # What to delete, relative to the served folder. (1..1024 characters)
     recursive: bool | None = ..., # Also delete a directory that is not empty, with everything in it. (default false)
 ) -> DeleteFileOutput:
-    """Delete a file, a symbolic link (not what it points to) or an empty directory; with recursive also a directory with everything in it. This cannot be undone. (destructive, idempotent)"""
+    """Delete a file, a symbolic link (not what it points to) or an empty directory; with recursive also a directory with everything in it. This cannot be undone.
+    (destructive, idempotent)
+    """
     ...

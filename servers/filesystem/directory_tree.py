@@ -23,5 +23,7 @@ def directory_tree(*,
     path: str | None = ..., # The directory, relative to the served folder; the folder itself by default. (1..1024 characters)
     max_depth: int | None = ..., # How many levels below the directory to show. (1..20, default 5)
 ) -> DirectoryTreeOutput:
-    """Get a directory with everything below it as a tree, down to max_depth levels and at most 5,000 entries; truncated says that something was left out. Symbolic links are shown, not followed. (read-only)"""
+    """Get a directory with everything below it as a tree, down to max_depth levels and at most 5,000 entries; truncated says that something was left out. Symbolic links are shown, not followed.
+    (read-only)
+    """
     ...

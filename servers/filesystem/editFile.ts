@@ -3,7 +3,7 @@ import { callMCPTool } from "../client.ts";
 export interface EditFileInput {
  path: string // The text file, relative to the served folder. (1..1024 characters)
  edits: EditsItem[] // The replacements, made one after the other. (1..100 items)
- dry_run?: boolean | undefined // Only check that the edits apply and return the result, without writing it. (default false)
+ dry_run?: boolean // Only check that the edits apply and return the result, without writing it. (default false)
 }
 export type EditsItem = {
  old_text: string // The exact text to replace. It must occur exactly once. (not empty)
@@ -15,7 +15,6 @@ export type EditFileOutput = {
  written: boolean // False for a dry run.
  content: string // The text after the edits.
 };
-/** Replace exact pieces of a text file. Each old_text must occur exactly once, otherwise nothing is written and the error says which edit failed. Use dry_run to look at the result first. (destructive) */
-export async function editFile(input: EditFileInput): Promise<EditFileOutput> {
- return callMCPTool("filesystem__edit_file", input);
-}
+/** Replace exact pieces of a text file. Each old_text must occur exactly once, otherwise nothing is written and the error says which edit failed. Use dry_run to look at the result first.
+ (destructive) */
+export async function editFile(input: EditFileInput): Promise<EditFileOutput> { return callMCPTool("filesystem__edit_file", input); }

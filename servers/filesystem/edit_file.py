@@ -21,5 +21,7 @@ def edit_file(*,
     edits: Sequence[EditsItem], # The replacements, made one after the other. (1..100 items)
     dry_run: bool | None = ..., # Only check that the edits apply and return the result, without writing it. (default false)
 ) -> EditFileOutput:
-    """Replace exact pieces of a text file. Each old_text must occur exactly once, otherwise nothing is written and the error says which edit failed. Use dry_run to look at the result first. (destructive)"""
+    """Replace exact pieces of a text file. Each old_text must occur exactly once, otherwise nothing is written and the error says which edit failed. Use dry_run to look at the result first.
+    (destructive)
+    """
     ...

@@ -12,7 +12,6 @@ export type GetFileInfoOutput = {
  permissions: string // Unix permissions as text. (e.g. "-rw-r--r--")
  link_target: string | null // Where a symbolic link points, or null.
 };
-/** Get the type, size, time of change and permissions of a file or directory without reading it. For a symbolic link this is about the link itself. (read-only) */
-export async function getFileInfo(input: GetFileInfoInput): Promise<GetFileInfoOutput> {
- return callMCPTool("filesystem__get_file_info", input);
-}
+/** Get the type, size, time of change and permissions of a file or directory without reading it. For a symbolic link this is about the link itself.
+ (read-only) */
+export async function getFileInfo(input: GetFileInfoInput): Promise<GetFileInfoOutput> { return callMCPTool("filesystem__get_file_info", input); }

@@ -17,5 +17,7 @@ class GetFileInfoOutput(TypedDict):
 def get_file_info(*,
     path: str, # The path, relative to the served folder. (1..1024 characters)
 ) -> GetFileInfoOutput:
-    """Get the type, size, time of change and permissions of a file or directory without reading it. For a symbolic link this is about the link itself. (read-only)"""
+    """Get the type, size, time of change and permissions of a file or directory without reading it. For a symbolic link this is about the link itself.
+    (read-only)
+    """
     ...

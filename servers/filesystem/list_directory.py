@@ -21,5 +21,7 @@ def list_directory(*,
     path: str | None = ..., # The directory, relative to the served folder; the folder itself by default. (1..1024 characters)
     sort_by: Literal["name", "size", "modified"] | None = ..., # The order of entries: by name ascending, largest first, or newest first. (default "name")
 ) -> ListDirectoryOutput:
-    """List what a directory holds, with types, sizes and times; not recursive. Use directory_tree for everything below it, search_files to find something. (read-only)"""
+    """List what a directory holds, with types, sizes and times; not recursive. Use directory_tree for everything below it, search_files to find something.
+    (read-only)
+    """
     ...

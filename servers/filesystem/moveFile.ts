@@ -8,7 +8,6 @@ export type MoveFileOutput = {
  source: string // The old path.
  destination: string // The new path.
 };
-/** Move or rename a file or directory within the served folder. Fails if the destination exists; missing parent directories of the destination are an error too. (destructive) */
-export async function moveFile(input: MoveFileInput): Promise<MoveFileOutput> {
- return callMCPTool("filesystem__move_file", input);
-}
+/** Move or rename a file or directory within the served folder. Fails if the destination exists; missing parent directories of the destination are an error too.
+ (destructive) */
+export async function moveFile(input: MoveFileInput): Promise<MoveFileOutput> { return callMCPTool("filesystem__move_file", input); }

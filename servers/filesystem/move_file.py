@@ -13,5 +13,7 @@ def move_file(*,
     source: str, # What to move or rename, relative to the served folder. (1..1024 characters)
     destination: str, # Its new path, including the name. Must not exist. (1..1024 characters)
 ) -> MoveFileOutput:
-    """Move or rename a file or directory within the served folder. Fails if the destination exists; missing parent directories of the destination are an error too. (destructive)"""
+    """Move or rename a file or directory within the served folder. Fails if the destination exists; missing parent directories of the destination are an error too.
+    (destructive)
+    """
     ...

@@ -2,9 +2,9 @@
 import { callMCPTool } from "../client.ts";
 export interface ReadFileInput {
  path: string // The file, relative to the served folder. (1..1024 characters, e.g. "notes/capacity-plan.md")
- head?: number | null | undefined // Return only this many lines from the start. (integer, >= 1)
- tail?: number | null | undefined // Return only this many lines from the end. Cannot be combined with head. (integer, >= 1)
- encoding?: "utf-8"|"base64" | undefined // How content is returned: as text, or the bytes in base64 for files that are not text. (default "utf-8")
+ head?: number | null // Return only this many lines from the start. (integer, >= 1)
+ tail?: number | null // Return only this many lines from the end. Cannot be combined with head. (integer, >= 1)
+ encoding?: "utf-8"|"base64" // How content is returned: as text, or the bytes in base64 for files that are not text. (default "utf-8")
 }
 export type ReadFileOutput = {
  path: string // The file that was read.
@@ -14,7 +14,6 @@ export type ReadFileOutput = {
  total_lines: number | null // How many lines the whole file has; null for base64.
  truncated: boolean // True when head or tail left lines out.
 };
-/** Read a file of up to 10 MiB, whole or only its first (head) or last (tail) lines. Text must be UTF-8; use encoding "base64" for anything else. For several files use read_multiple_files. (read-only) */
-export async function readFile(input: ReadFileInput): Promise<ReadFileOutput> {
- return callMCPTool("filesystem__read_file", input);
-}
+/** Read a file of up to 10 MiB, whole or only its first (head) or last (tail) lines. Text must be UTF-8; use encoding "base64" for anything else. For several files use read_multiple_files.
+ (read-only) */
+export async function readFile(input: ReadFileInput): Promise<ReadFileOutput> { return callMCPTool("filesystem__read_file", input); }

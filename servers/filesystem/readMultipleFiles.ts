@@ -11,7 +11,6 @@ export type ReadMultipleFilesOutput = {
   error: string | null // Why it could not be read, or null.
  }[]
 };
-/** Read up to 50 text files in one call. A file that cannot be read has its error in its entry and does not fail the others. (read-only) */
-export async function readMultipleFiles(input: ReadMultipleFilesInput): Promise<ReadMultipleFilesOutput> {
- return callMCPTool("filesystem__read_multiple_files", input);
-}
+/** Read up to 50 text files in one call. A file that cannot be read has its error in its entry and does not fail the others.
+ (read-only) */
+export async function readMultipleFiles(input: ReadMultipleFilesInput): Promise<ReadMultipleFilesOutput> { return callMCPTool("filesystem__read_multiple_files", input); }

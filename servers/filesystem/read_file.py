@@ -19,5 +19,7 @@ def read_file(*,
     tail: int | None = None, # Return only this many lines from the end. Cannot be combined with head. (>= 1)
     encoding: Literal["utf-8", "base64"] | None = ..., # How content is returned: as text, or the bytes in base64 for files that are not text. (default "utf-8")
 ) -> ReadFileOutput:
-    """Read a file of up to 10 MiB, whole or only its first (head) or last (tail) lines. Text must be UTF-8; use encoding "base64" for anything else. For several files use read_multiple_files. (read-only)"""
+    """Read a file of up to 10 MiB, whole or only its first (head) or last (tail) lines. Text must be UTF-8; use encoding "base64" for anything else. For several files use read_multiple_files.
+    (read-only)
+    """
     ...

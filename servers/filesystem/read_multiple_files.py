@@ -17,5 +17,7 @@ class ReadMultipleFilesOutput(TypedDict):
 def read_multiple_files(*,
     paths: list[str], # The files, relative to the served folder. (1..50 items, each: 1..1024 characters)
 ) -> ReadMultipleFilesOutput:
-    """Read up to 50 text files in one call. A file that cannot be read has its error in its entry and does not fail the others. (read-only)"""
+    """Read up to 50 text files in one call. A file that cannot be read has its error in its entry and does not fail the others.
+    (read-only)
+    """
     ...

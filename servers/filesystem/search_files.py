@@ -28,5 +28,7 @@ def search_files(*,
     case_sensitive: bool | None = ..., # Match content with regard to case. (default false)
     max_results: int | None = ..., # Stop after this many files. (1..1000, default 100)
 ) -> SearchFilesOutput:
-    """Find files below a directory by name (glob such as "*.md"; "**/" is implied), by content (plain text, or a regular expression in RE2 syntax), or both. Returns matching lines with their numbers. Binary files and files over 10 MiB are skipped when searching content. (read-only)"""
+    """Find files below a directory by name (glob such as "*.md"; "**/" is implied), by content (plain text, or a regular expression in RE2 syntax), or both. Returns matching lines with their numbers. Binary files and files over 10 MiB are skipped when searching content.
+    (read-only)
+    """
     ...

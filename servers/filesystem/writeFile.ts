@@ -3,16 +3,15 @@ import { callMCPTool } from "../client.ts";
 export interface WriteFileInput {
  path: string // The file, relative to the served folder. (1..1024 characters, e.g. "reports/summary.md")
  content: string // What to write, in the given encoding. (at most 14000000 characters)
- mode?: "create"|"overwrite"|"append" | undefined // create fails if the file exists, overwrite replaces it as a whole, append adds at its end. (default "overwrite")
- encoding?: "utf-8"|"base64" | undefined // How content is given: as text, or bytes in base64. (default "utf-8")
- create_parents?: boolean | undefined // Create missing directories of the path. (default true)
+ mode?: "create"|"overwrite"|"append" // create fails if the file exists, overwrite replaces it as a whole, append adds at its end. (default "overwrite")
+ encoding?: "utf-8"|"base64" // How content is given: as text, or bytes in base64. (default "utf-8")
+ create_parents?: boolean // Create missing directories of the path. (default true)
 }
 export type WriteFileOutput = {
  path: string // The file that was written.
  size_bytes: number // The size of the file now.
  created: boolean // True when the file did not exist before.
 };
-/** Write a file of up to 10 MiB: create it, replace it, or append to it. Replacing is atomic: readers see the old or the new file, never half of one. To change a part of a text file, edit_file is safer. (destructive) */
-export async function writeFile(input: WriteFileInput): Promise<WriteFileOutput> {
- return callMCPTool("filesystem__write_file", input);
-}
+/** Write a file of up to 10 MiB: create it, replace it, or append to it. Replacing is atomic: readers see the old or the new file, never half of one. To change a part of a text file, edit_file is safer.
+ (destructive) */
+export async function writeFile(input: WriteFileInput): Promise<WriteFileOutput> { return callMCPTool("filesystem__write_file", input); }

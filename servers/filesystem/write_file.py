@@ -17,5 +17,7 @@ def write_file(*,
     encoding: Literal["utf-8", "base64"] | None = ..., # How content is given: as text, or bytes in base64. (default "utf-8")
     create_parents: bool | None = ..., # Create missing directories of the path. (default true)
 ) -> WriteFileOutput:
-    """Write a file of up to 10 MiB: create it, replace it, or append to it. Replacing is atomic: readers see the old or the new file, never half of one. To change a part of a text file, edit_file is safer. (destructive)"""
+    """Write a file of up to 10 MiB: create it, replace it, or append to it. Replacing is atomic: readers see the old or the new file, never half of one. To change a part of a text file, edit_file is safer.
+    (destructive)
+    """
     ...

@@ -3,7 +3,7 @@ import { callMCPTool } from "../client.ts";
 export interface FindNearestCityInput {
  latitude: number // Degrees north; negative is south. (-90..90)
  longitude: number // Degrees east; negative is west. (-180..180)
- limit?: number | undefined // How many cities to return, nearest first. (integer, 1..10, default 1)
+ limit?: number // How many cities to return, nearest first. (integer, 1..10, default 1)
 }
 export type FindNearestCityOutput = {
  /** The cities, nearest first. */
@@ -25,7 +25,6 @@ export type FindNearestCityOutput = {
   distance_km: number // Great-circle distance from the point in kilometres.
  }[]
 };
-/** Find the cities with data nearest to a point, with great-circle distances in kilometres. Use it when a place is not in list_cities and its coordinates are known. (read-only) */
-export async function findNearestCity(input: FindNearestCityInput): Promise<FindNearestCityOutput> {
- return callMCPTool("weather__find_nearest_city", input);
-}
+/** Find the cities with data nearest to a point, with great-circle distances in kilometres. Use it when a place is not in list_cities and its coordinates are known.
+ (read-only) */
+export async function findNearestCity(input: FindNearestCityInput): Promise<FindNearestCityOutput> { return callMCPTool("weather__find_nearest_city", input); }

@@ -33,5 +33,7 @@ def find_nearest_city(*,
     longitude: float, # Degrees east; negative is west. (-180..180)
     limit: int | None = ..., # How many cities to return, nearest first. (1..10, default 1)
 ) -> FindNearestCityOutput:
-    """Find the cities with data nearest to a point, with great-circle distances in kilometres. Use it when a place is not in list_cities and its coordinates are known. (read-only)"""
+    """Find the cities with data nearest to a point, with great-circle distances in kilometres. Use it when a place is not in list_cities and its coordinates are known.
+    (read-only)
+    """
     ...

@@ -2,8 +2,8 @@
 import { callMCPTool } from "../client.ts";
 export interface GetClimateInput {
  city: string // The city's name as list_cities gives it; case and accents do not matter. (1..60 characters, e.g. "Tokyo")
- months?: number[] | undefined // Only these months, 1 for January to 12 for December. Absent or empty means all. (integer, at most 12 items, each: 1..12)
- units?: "metric"|"imperial" | undefined // The system of units of the answer. (default "metric")
+ months?: number[] // Only these months, 1 for January to 12 for December. Absent or empty means all. (integer, at most 12 items, each: 1..12)
+ units?: "metric"|"imperial" // The system of units of the answer. (default "metric")
 }
 export type GetClimateOutput = {
  /** The city. */
@@ -43,7 +43,6 @@ export type GetClimateOutput = {
   wet_days: number // Days of the year with at least 1 mm of precipitation.
  }
 };
-/** Get a city's climate normals (1991–2020, rounded): for each month the mean, mean daily maximum and minimum temperature, precipitation, and days with rain or snow, plus the year as a whole. Give months to get only some of them. (read-only) */
-export async function getClimate(input: GetClimateInput): Promise<GetClimateOutput> {
- return callMCPTool("weather__get_climate", input);
-}
+/** Get a city's climate normals (1991–2020, rounded): for each month the mean, mean daily maximum and minimum temperature, precipitation, and days with rain or snow, plus the year as a whole. Give months to get only some of them.
+ (read-only) */
+export async function getClimate(input: GetClimateInput): Promise<GetClimateOutput> { return callMCPTool("weather__get_climate", input); }

@@ -2,9 +2,9 @@
 import { callMCPTool } from "../client.ts";
 export interface GetForecastInput {
  city: string // The city's name as list_cities gives it; case and accents do not matter. (1..60 characters, e.g. "Oslo")
- days?: number | undefined // How many days to forecast. (integer, 1..16, default 5)
- start_date?: string | undefined // The first day as YYYY-MM-DD. Absent means today in the city's time zone. (date, e.g. "2026-07-01")
- units?: "metric"|"imperial" | undefined // The system of units of the answer. (default "metric")
+ days?: number // How many days to forecast. (integer, 1..16, default 5)
+ start_date?: string // The first day as YYYY-MM-DD. Absent means today in the city's time zone. (date, e.g. "2026-07-01")
+ units?: "metric"|"imperial" // The system of units of the answer. (default "metric")
 }
 export type GetForecastOutput = {
  /** The city. */
@@ -42,7 +42,6 @@ export type GetForecastOutput = {
   warning: string | null // A warning about the day, or null.
  }[]
 };
-/** Get a daily forecast for a city, from 1 to 16 days, starting today (in the city's time zone) or at start_date. Forecasts are simulated from climate normals: the same city and date always give the same weather. Temperatures are °C or °F, precipitation mm or inches, wind km/h or mph, by units. (read-only) */
-export async function getForecast(input: GetForecastInput): Promise<GetForecastOutput> {
- return callMCPTool("weather__get_forecast", input);
-}
+/** Get a daily forecast for a city, from 1 to 16 days, starting today (in the city's time zone) or at start_date. Forecasts are simulated from climate normals: the same city and date always give the same weather. Temperatures are °C or °F, precipitation mm or inches, wind km/h or mph, by units.
+ (read-only) */
+export async function getForecast(input: GetForecastInput): Promise<GetForecastOutput> { return callMCPTool("weather__get_forecast", input); }

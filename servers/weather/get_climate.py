@@ -53,5 +53,7 @@ def get_climate(*,
     months: Sequence[int] | None = ..., # Only these months, 1 for January to 12 for December. Absent or empty means all. (at most 12 items, each: 1..12)
     units: Literal["metric", "imperial"] | None = ..., # The system of units of the answer. (default "metric")
 ) -> GetClimateOutput:
-    """Get a city's climate normals (1991–2020, rounded): for each month the mean, mean daily maximum and minimum temperature, precipitation, and days with rain or snow, plus the year as a whole. Give months to get only some of them. (read-only)"""
+    """Get a city's climate normals (1991–2020, rounded): for each month the mean, mean daily maximum and minimum temperature, precipitation, and days with rain or snow, plus the year as a whole. Give months to get only some of them.
+    (read-only)
+    """
     ...

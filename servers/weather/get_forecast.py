@@ -51,5 +51,7 @@ def get_forecast(*,
     start_date: str | None = ..., # The first day as YYYY-MM-DD. Absent means today in the city's time zone. (date, e.g. "2026-07-01")
     units: Literal["metric", "imperial"] | None = ..., # The system of units of the answer. (default "metric")
 ) -> GetForecastOutput:
-    """Get a daily forecast for a city, from 1 to 16 days, starting today (in the city's time zone) or at start_date. Forecasts are simulated from climate normals: the same city and date always give the same weather. Temperatures are °C or °F, precipitation mm or inches, wind km/h or mph, by units. (read-only)"""
+    """Get a daily forecast for a city, from 1 to 16 days, starting today (in the city's time zone) or at start_date. Forecasts are simulated from climate normals: the same city and date always give the same weather. Temperatures are °C or °F, precipitation mm or inches, wind km/h or mph, by units.
+    (read-only)
+    """
     ...

@@ -28,5 +28,7 @@ def list_cities(*,
     continent: Literal["Africa", "Asia", "Europe", "North America", "Oceania", "South America"] | None = ..., # Only cities on this continent.
     country: str | None = ..., # Only cities in this country: its English name or its two-letter ISO 3166 code. (at most 60 characters, e.g. "DE")
 ) -> ListCitiesOutput:
-    """List the cities that have climate and forecast data, sorted by name, with country, coordinates and time zone. Filter by continent or country; without a filter all cities are returned (about two dozen). (read-only)"""
+    """List the cities that have climate and forecast data, sorted by name, with country, coordinates and time zone. Filter by continent or country; without a filter all cities are returned (about two dozen).
+    (read-only)
+    """
     ...

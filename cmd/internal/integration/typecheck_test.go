@@ -33,7 +33,7 @@ func (p *project) checkTypes(t testing.TB) {
 	p.writeJSON("tsconfig.json", map[string]any{
 		"extends": "./servers/.mcpgen/editor/tsconfig.json",
 		"compilerOptions": map[string]any{
-			"noUncheckedIndexedAccess": true, "exactOptionalPropertyTypes": true, "erasableSyntaxOnly": true, "verbatimModuleSyntax": true,
+			"noUncheckedIndexedAccess": true, "erasableSyntaxOnly": true, "verbatimModuleSyntax": true,
 		},
 		"include": []string{"servers/**/*.ts", "*.ts"},
 	})

@@ -13,18 +13,15 @@ var declared = regexp.MustCompile(`(?s)^(?:interface (\w+) |type (\w+) = )(.*?);
 // longUnion is a union of so many texts that its first members say little.
 var longUnion = regexp.MustCompile(`(?:"[^"\\]*"\|){5,}"[^"\\]*"`)
 
-// optional says no more than the mark of an optional property.
-var optional = strings.NewReplacer(" | undefined;", ";", " | undefined }", " }")
-
 // brief implements [render.Language.Brief].
 func brief(source, function string) string {
 	i := strings.Index(source, "\nexport async function "+function+"(")
 	if i < 0 {
 		return ""
 	}
-	head, _, _ := strings.Cut(source[i:], " {\n")
+	head := cutBody(source[i:])
 	code := text.Uncomment(source[:i]+head, "//", "/*", "*/", ";")
-	code = strings.ReplaceAll(optional.Replace(code), "; [key: string]: unknown", "")
+	code = strings.ReplaceAll(code, "; [key: string]: unknown", "")
 	parts := strings.Split(code, "\nexport ")[1:] // before them are imports
 	head = strings.TrimPrefix(parts[len(parts)-1], "async function ")
 	var types []string

@@ -127,9 +127,6 @@ func (p *printer) field(f ir.Field, indent string) string {
 	if inherited(f.Name) {
 		text = orInherited(text)
 	}
-	if p.mode == accept && !p.standalone && text != "unknown" {
-		text += " | undefined" // which is what scripts have that fill it in later, and is not sent
-	}
 	return name + "?: " + text
 }
 

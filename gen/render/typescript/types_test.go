@@ -34,21 +34,20 @@ func TestTypeScriptTypes(t *testing.T) {
 		accept, result string // result is empty where it is the same
 	}{
 		{"silent", ir.Object{Fields: []ir.Field{field("a", str, true)}}, "{ a: string; [key: string]: unknown }", "{ a: string }"},
-		{"closed", ir.Object{Fields: []ir.Field{field("a", str, false)}, Extra: never}, "{ a?: string | undefined }", "{ a?: string }"},
+		{"closed", ir.Object{Fields: []ir.Field{field("a", str, false)}, Extra: never}, "{ a?: string }", "{ a?: string }"},
 		{"closed and empty", ir.Object{Extra: never}, "Record<string, never>", ""},
 		{"silent and empty", ir.Object{}, "Record<string, unknown>", ""},
 		{"typed extras", ir.Object{Fields: []ir.Field{field("a", str, true)}, Extra: num}, "{ a: string; [key: string]: number | string }", ""},
-		{"typed extras of optional", ir.Object{Fields: []ir.Field{field("a", num, false)}, Extra: num}, "{ a?: number | undefined; [key: string]: number | undefined }", "{ a?: number; [key: string]: number | undefined }"},
+		{"typed extras of optional", ir.Object{Fields: []ir.Field{field("a", num, false)}, Extra: num}, "{ a?: number; [key: string]: number | undefined }", "{ a?: number; [key: string]: number | undefined }"},
 		{"extras of anything", ir.Object{Fields: []ir.Field{field("a", str, true)}, Extra: ir.Unknown{}}, "{ a: string; [key: string]: unknown }", ""},
 		{"extras beside anything", ir.Object{Fields: []ir.Field{field("a", ir.Unknown{}, true)}, Extra: num}, "{ a: unknown; [key: string]: unknown }", ""},
-		{"forbidden", ir.Object{Fields: []ir.Field{field("a", never, false)}}, "{ a?: never | undefined; [key: string]: unknown }", "{ a?: never }"},
+		{"forbidden", ir.Object{Fields: []ir.Field{field("a", never, false)}}, "{ a?: never; [key: string]: unknown }", "{ a?: never }"},
 		{"odd names", ir.Object{Fields: []ir.Field{field("", str, true), field("__proto__", str, false), field("1", num, true), field("a-b", num, true)}, Extra: never},
-			`{ "": string; "__proto__"?: string | undefined; "1": number; "a-b": number }`, `{ "": string; "__proto__"?: string; "1": number; "a-b": number }`},
+			`{ "": string; "__proto__"?: string; "1": number; "a-b": number }`, `{ "": string; "__proto__"?: string; "1": number; "a-b": number }`},
 		{"inherited names", ir.Object{Fields: []ir.Field{field("constructor", str, false), field("toString", str, true), field("valueOf", ir.Unknown{}, false)}, Extra: never},
-			"{ constructor?: string | Function | undefined toString: string valueOf?: unknown }", // on lines of their own
-			"{ constructor?: string | Function; toString: string; valueOf?: unknown }"},
+			"{ constructor?: string | Function; toString: string; valueOf?: unknown }", ""},
 		{"inherited name and typed extras", ir.Object{Fields: []ir.Field{field("constructor", str, false)}, Extra: str},
-			"{ constructor?: string | Function | undefined [key: string]: string | Function | undefined }", // on two lines
+			"{ constructor?: string | Function [key: string]: string | Function | undefined }", // on two lines
 			"{ constructor?: string | Function [key: string]: string | Function | undefined }"},
 		{"map", ir.Map{Value: num}, "Record<string, number>", ""},
 		{"map that may be circular", ir.Map{Value: ir.Ref{Name: "d"}}, "{ [key: string]: D }", ""},

@@ -32,8 +32,7 @@ func Language() *render.Language {
 			if !found {
 				return ""
 			}
-			head, _, _ = strings.Cut(head, " {\n")
-			return "export async function " + function + "(" + head
+			return "export async function " + function + "(" + cutBody(head)
 		},
 		Brief: brief,
 		Example: func(dir, function string, args bool) string {
@@ -46,6 +45,14 @@ func Language() *render.Language {
 		CheckTypeName: checkTypeName,
 		Printer:       files{},
 	}
+}
+
+// cutBody cuts the body of its function off a wrapper.
+func cutBody(source string) string {
+	if i := strings.LastIndex(source, " { return callMCPTool("); i >= 0 {
+		return source[:i]
+	}
+	return source
 }
 
 // files implements [render.Printer].

@@ -27,10 +27,10 @@ func TestWrapperParts(t *testing.T) {
 		parts  []string
 		absent string
 	}{
-		{"nothing is known", render.Tool{}, []string{"getIt(input?: Record<string, unknown>): Promise<TextOrContent> {\n return callMCPTool(\"s__get_it\", input);\n}\n"}, "export type"},
+		{"nothing is known", render.Tool{}, []string{"getIt(input?: Record<string, unknown>): Promise<TextOrContent> { return callMCPTool(\"s__get_it\", input); }\n"}, "export type"},
 		{"no input", render.Tool{Input: ir.Schema{Root: ir.Object{Extra: ir.Never{}}}}, []string{"getIt(input?: Record<string, never>): Promise<TextOrContent> {"}, "export type"},
 		{"optional input", render.Tool{Input: ir.Schema{Root: ir.Object{Fields: []ir.Field{field("a", ir.String{}, false)}}}},
-			[]string{"export interface GetItInput { a?: string | undefined; [key: string]: unknown }\n", "getIt(input?: GetItInput): Promise<TextOrContent> {"}, ""},
+			[]string{"export interface GetItInput { a?: string; [key: string]: unknown }\n", "getIt(input?: GetItInput): Promise<TextOrContent> {"}, ""},
 		{"output of anything", render.Tool{Output: output(ir.Unknown{})}, []string{"unknown>) {"}, "Promise"},
 		{"output", render.Tool{Output: output(ir.Object{Fields: []ir.Field{field("a", ir.String{}, true)}})},
 			[]string{"export type GetItOutput = { a: string };\n", "): Promise<GetItOutput> {"}, "Learned"},
@@ -39,11 +39,11 @@ func TestWrapperParts(t *testing.T) {
 		{"learned once", render.Tool{Learned: 1, Output: output(ir.String{})}, []string{"Learned from 1 reply;"}, ""},
 		{"the same definition in both", render.Tool{Input: ir.Schema{Root: ir.Ref{Name: "person"}, Defs: []ir.Def{person}},
 			Output: output(ir.Object{Fields: []ir.Field{field("a", ir.Ref{Name: "person"}, true)}}, person)},
-			[]string{"export interface GetItInput { boss?: GetItInput | undefined; [key: string]: unknown }\n",
+			[]string{"export interface GetItInput { boss?: GetItInput; [key: string]: unknown }\n",
 				"export type GetItOutput = { a: Person };\n", "export type Person = { boss?: Person };\n"}, ""},
 		{"two definitions of one name", render.Tool{Input: ir.Schema{Root: ir.Array{Elem: ir.Ref{Name: "person"}}, Defs: []ir.Def{person}},
 			Output: output(ir.Object{Fields: []ir.Field{field("a", ir.Ref{Name: "person"}, true)}}, person)},
-			[]string{"export type Person = { boss?: Person | undefined; [key: string]: unknown };\n",
+			[]string{"export type Person = { boss?: Person; [key: string]: unknown };\n",
 				"export type GetItOutput = { a: PersonOutput };\n", "export type PersonOutput = { boss?: PersonOutput };\n"}, ""},
 		{"text that looks like code", render.Tool{Description: "Gets it.\nexport async function getIt(input: string) {\n*/ evil(); /*"},
 			[]string{"/** Gets it.\n export async function getIt(input: string) {\n *\\/ evil(); /* */\n"}, ""},

@@ -38,6 +38,9 @@ await prompts.get("nope");
 // @ts-expect-error: no such operator
 filterByField(rows, "a", 1, "~");
 const input: GetDocumentInput = { document_id: "x" };
+let later: string[] | undefined; // is not sent while it is undefined
+const asked: GetDocumentInput = { document_id: "x", fields: later };
+later = [(await getDocument(asked)).text];
 let output: GetDocumentOutput | undefined;
 output = await hyphen(input);
 output = (await all.googleDrive.getDocument(input)) ?? output;

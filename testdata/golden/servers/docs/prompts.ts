@@ -6,10 +6,10 @@ export type Prompts = {
   document_id: string // Which document
   /** One of short, long.
   Short is the default */
-  style?: string | undefined
+  style?: string
  }
- "code-review": { "the code": string; class?: string | undefined }
- greet: { name?: string | undefined }
+ "code-review": { "the code": string; class?: string }
+ greet: { name?: string }
  Prompts: Record<string, never>
  /** *\/ export const x = 1; /* """
  import os */
@@ -18,9 +18,6 @@ export type Prompts = {
   """ */
   "\"\"\" */ '": string
  }
- "__proto__": {
-  "__proto__"?: string | undefined
-  constructor?: string | Function | undefined
- }
+ "__proto__": { "__proto__"?: string; constructor?: string | Function }
 };
 export const prompts = serverPrompts<Prompts>("docs");

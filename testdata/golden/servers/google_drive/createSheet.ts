@@ -2,13 +2,12 @@
 import { callMCPTool, type TextOrContent } from "../client.ts";
 export interface CreateSheetInput {
  title: string // 1..100 characters
- kind?: "grid"|"form" | undefined // default "grid"
- cells?: (string | number | boolean | null)[][] | undefined
- "share-with"?: { email: string; role?: "reader"|"writer" | undefined; [key: string]: unknown }[] | undefined
- from?: string | undefined // Sheet to copy
+ kind?: "grid"|"form" // default "grid"
+ cells?: (string | number | boolean | null)[][]
+ "share-with"?: { email: string; role?: "reader"|"writer"; [key: string]: unknown }[]
+ from?: string // Sheet to copy
  [key: string]: unknown
 }
-/** Creates a sheet. (not destructive) */
-export async function createSheet(input: CreateSheetInput): Promise<TextOrContent> {
- return callMCPTool("google_drive__create_sheet", input);
-}
+/** Creates a sheet.
+ (not destructive) */
+export async function createSheet(input: CreateSheetInput): Promise<TextOrContent> { return callMCPTool("google_drive__create_sheet", input); }

@@ -16,5 +16,7 @@ def create_sheet(*,
     from_: str | None = ..., # Sheet to copy
     **extra: Any,
 ) -> TextOrContent:
-    """Creates a sheet. (not destructive)"""
+    """Creates a sheet.
+    (not destructive)
+    """
     ...

@@ -4,5 +4,7 @@ from ..client import *
 
 @tool("google_drive__delete")
 def delete(*, ids: list[str], **extra: Any) -> TextOrContent:
-    """Deletes documents for good. (destructive, idempotent)"""
+    """Deletes documents for good.
+    (destructive, idempotent)
+    """
     ...

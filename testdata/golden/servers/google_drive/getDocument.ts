@@ -2,8 +2,8 @@
 import { callMCPTool } from "../client.ts";
 export interface GetDocumentInput {
  document_id: string // The document's id
- fields?: string[] | undefined // Fields to return (default ["title","text"])
- revision?: number | null | undefined // integer, 1..1000
+ fields?: string[] // Fields to return (default ["title","text"])
+ revision?: number | null // integer, 1..1000
 }
 export type GetDocumentOutput = {
  title: string
@@ -23,7 +23,6 @@ export type Person = {
 };
 /** Returns a document with its text.
 
- The text is Markdown. (read-only) */
-export async function getDocument(input: GetDocumentInput): Promise<GetDocumentOutput> {
- return callMCPTool("google_drive__get_document", input);
-}
+ The text is Markdown.
+ (read-only) */
+export async function getDocument(input: GetDocumentInput): Promise<GetDocumentOutput> { return callMCPTool("google_drive__get_document", input); }

@@ -32,6 +32,7 @@ def get_document(*,
 ) -> GetDocumentOutput:
     """Returns a document with its text.
 
-    The text is Markdown. (read-only)
+    The text is Markdown.
+    (read-only)
     """
     ...

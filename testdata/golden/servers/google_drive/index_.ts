@@ -2,6 +2,4 @@
 import { callMCPTool } from "../client.ts";
 export type IndexOutput = { count: number };
 /** Tells how many documents there are. */
-export async function index_(input?: Record<string, unknown>): Promise<IndexOutput> {
- return callMCPTool("google_drive__index", input);
-}
+export async function index_(input?: Record<string, unknown>): Promise<IndexOutput> { return callMCPTool("google_drive__index", input); }

@@ -5,5 +5,7 @@ from ..client import *
 
 @tool("google_drive__list_documents")
 def list_documents(**extra: Any) -> list[str]:
-    """Lists all documents. (read-only)"""
+    """Lists all documents.
+    (read-only)
+    """
     ...

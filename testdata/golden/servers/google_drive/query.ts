@@ -2,6 +2,4 @@
 import { callMCPTool, type TextOrContent } from "../client.ts";
 export type QueryInput = { text: string; [key: string]: unknown } | { filter: Record<string, string | number>; [key: string]: unknown };
 /** Finds documents. */
-export async function query(input: QueryInput): Promise<TextOrContent> {
- return callMCPTool("google_drive__query", input);
-}
+export async function query(input: QueryInput): Promise<TextOrContent> { return callMCPTool("google_drive__query", input); }

@@ -9,23 +9,23 @@ export interface AB7e18f7Input {
      [31m
   __proto__ constructor # type: ignore @\ts-ignore @\__NO_SIDE_EFFECTS__ //#\ sourceMappingURL=x \, default "*\/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000   \u001b[31m
   __proto__ constructor # type: ignore @\ts-ignore @\__NO_SIDE_EFFECTS__ //#\ sourceMappingURL=x \\") */
- "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"?: string | undefined
- "__proto__"?: string | undefined // type: ignore
- constructor?: "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"|"x" | Function | undefined
+ "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"?: string
+ "__proto__"?: string // type: ignore
+ constructor?: "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"|"x" | Function
  /** *\/ """ \ ${x} `
 
     [31m
  __proto__ constructor # type: ignore @\ts-ignore @\__NO_SIDE_EFFECTS__ //#\ sourceMappingURL=x \ */
  nested: {
-  "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"?: "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\" | undefined
-  ok?: number | undefined // pyright: basic (integer)
+  "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"?: "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"
+  ok?: number // pyright: basic (integer)
   [key: string]: unknown
  }
- class?: "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\" | undefined
- UNSET?: string | null | undefined
+ class?: "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"
+ UNSET?: string | null
  tool_id?: unknown
- "tool-id"?: string | undefined
- self?: string | undefined
+ "tool-id"?: string
+ self?: string
  [key: string]: unknown
 }
 export type AB7e18f7Output = {
@@ -44,6 +44,4 @@ export type Evil = { "a\"b"?: Evil };
 
      [31m
   __proto__ constructor # type: ignore @\ts-ignore @\__NO_SIDE_EFFECTS__ //#\ sourceMappingURL=x \" */
-export async function aB7e18f7(input: AB7e18f7Input): Promise<AB7e18f7Output> {
- return callMCPTool("hostile__o", input);
-}
+export async function aB7e18f7(input: AB7e18f7Input): Promise<AB7e18f7Output> { return callMCPTool("hostile__o", input); }
