@@ -105,6 +105,7 @@ class Bridge:
         self.lines = False  # send the line of the script that makes a call
         self.bye = Slot()
         self.outgoing = SimpleQueue()
+        self.ending = os.eventfd(0)  # wakes the watching thread
         self.put(b'{"type":"hello","protocol":1,"secret":%b,"runtime":%b}' % (quote(secret).encode(), quote("python " + sys.version.split()[0]).encode()))
         self.threads = [threading.Thread(target=work, name="mcprun", daemon=True) for work in (self.write, self.watch)]
         for thread in self.threads:
@@ -146,11 +147,12 @@ class Bridge:
     # ---- reading ----
 
     def watch(self):
-        """Wait for the end of the connection, whatever the script is doing."""
+        """Wait for the end of the connection, whatever the script is doing, or for the end of the script."""
         poll = select.poll()
         poll.register(self.sock, getattr(select, "POLLRDHUP", 0))
+        poll.register(self.ending, select.POLLIN)
         while not poll.poll(WATCH_TIME) and not self.ended():
-            pass  # gVisor does not report the end this way
+            pass  # gVisor does not report the end of the connection
         self.lost()
 
     def ended(self):
@@ -377,7 +379,8 @@ class Bridge:
         if self.bye.answer is None:
             return
         try:
-            self.sock.shutdown(SHUT_RDWR)  # wakes the watching thread
+            os.eventfd_write(self.ending, 1)
+            self.sock.shutdown(SHUT_RDWR)
         except OSError:
             pass
         # The interpreter kills a thread that wakes up while it exits, for which the C library opens a file. Without

@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -18,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestWarmStarts starts scripts as they are measured, in a pool.
+// TestWarmStarts runs scripts as they are measured, in a pool.
 func TestWarmStarts(t *testing.T) {
 	t.Chdir("../../../..")
 	b, err := newBench(t.Context(), []string{"embedded"})
@@ -33,12 +36,12 @@ func TestWarmStarts(t *testing.T) {
 	before := processes()
 	err = b.withPool(t.Context(), b.backends[i], sandbox.LangTypeScript, 2, func(p *pool.Pool) error {
 		warm := p.Stats().Warm
-		samples, err := b.starts(t.Context(), p, sandbox.LangTypeScript, func() error { return waitFull(t.Context(), p, 2) })
+		runs, err := b.starts(t.Context(), p, sandbox.LangTypeScript, func() error { return waitFull(t.Context(), p, 2) })
 		if err != nil {
 			return err
 		}
-		if got := p.Stats().Warm - warm; len(samples) != startRuns || got != startRuns {
-			t.Errorf("%d samples of %d warm starts, want %d", len(samples), got, startRuns)
+		if got := p.Stats().Warm - warm; len(runs.starts) != startRuns || len(runs.ends) != startRuns || got != startRuns {
+			t.Errorf("%d starts and %d ends of %d warm runs, want %d", len(runs.starts), len(runs.ends), got, startRuns)
 		}
 		if mib, ok := memoryOfNew(before); ok && (mib <= 0 || mib > 500) {
 			t.Errorf("two idle guests hold %v MiB", mib)
@@ -50,6 +53,26 @@ func TestWarmStarts(t *testing.T) {
 	}
 	if len(b.skipped) > 0 && strings.Contains(strings.Join(b.skipped, " "), "warm") {
 		t.Errorf("skipped: %q", b.skipped)
+	}
+}
+
+// TestTimes measures a run whose output comes right away and whose end takes long.
+func TestTimes(t *testing.T) {
+	const wait = 50 * time.Millisecond
+	var runs times
+	err := runs.add(func(stdout io.Writer) error {
+		fmt.Fprintln(stdout, "hello")
+		time.Sleep(wait)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runs.ends[0] < millis(wait) {
+		t.Errorf("ends = %v ms, want at least %v", runs.ends, wait)
+	}
+	if err := runs.add(func(io.Writer) error { return nil }); err == nil || len(runs.ends) != 1 {
+		t.Errorf("add() error = %v of a run without output, want one, and no sample", err)
 	}
 }
 

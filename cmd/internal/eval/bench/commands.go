@@ -39,11 +39,11 @@ func (b *bench) commands(ctx context.Context) error {
 		{callAlone, "", "off", callCode},
 		{callAlone + ", with the daemon", callAlone, "auto", callCode},
 	} {
-		samples, err := command(ctx, home, environ, mcprun, "run", "--daemon", m.daemon, "--sandbox", "embedded", "-e", m.code)
+		t, err := command(ctx, home, environ, mcprun, "run", "--daemon", m.daemon, "--sandbox", "embedded", "-e", m.code)
 		if err != nil {
 			return err
 		}
-		b.table.add(m.name, "ms", m.baseline, samples)
+		b.table.add(m.name, "ms", m.baseline, t.starts)
 	}
 	return runIn(ctx, home, environ, mcprun, "daemon", "stop")
 }

@@ -40,9 +40,9 @@ func hello(lang sandbox.Language) string {
 	return fmt.Sprintf(`console.log("hello"); // %d`, scripts.Add(1))
 }
 
-// withoutSandbox names the baseline of a language's starts.
-func withoutSandbox(lang sandbox.Language) string {
-	return "start " + interpreter(lang) + " without a sandbox"
+// withoutSandbox names the baseline of a language's starts or ends.
+func withoutSandbox(which string, lang sandbox.Language) string {
+	return which + " " + interpreter(lang) + " without a sandbox"
 }
 
 // firstByte records when the first byte arrives.
@@ -55,24 +55,36 @@ func (f *firstByte) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// untilOutput returns the time from the call of start to the first byte that it writes to its argument.
-func untilOutput(start func(stdout io.Writer) error) (time.Duration, error) {
+// times are samples of runs that print one line, their last, in milliseconds: starts until the line arrives, and ends from then
+// until the run has its result.
+type times struct{ starts, ends []float64 }
+
+// add calls run and records how long it took to write the first byte to its argument, and to return after that.
+func (t *times) add(run func(stdout io.Writer) error) error {
 	var first firstByte
 	began := time.Now()
-	if err := start(&first); err != nil {
-		return 0, err
+	if err := run(&first); err != nil {
+		return err
 	}
+	ended := time.Now()
 	if first.at.IsZero() {
-		return 0, fmt.Errorf("it printed nothing")
+		return fmt.Errorf("it printed nothing")
 	}
-	return first.at.Sub(began), nil
+	t.starts = append(t.starts, millis(first.at.Sub(began)))
+	t.ends = append(t.ends, millis(ended.Sub(first.at)))
+	return nil
 }
 
-// command measures starts of a program that prints a line, in milliseconds, after one that fills caches. An empty dir is
-// the current folder, and a nil environ the current environment.
-func command(ctx context.Context, dir string, environ []string, words ...string) (samples []float64, err error) {
+// command measures a program that prints a line, after one run that fills caches. An empty dir is the current folder, and a
+// nil environ the current environment.
+func command(ctx context.Context, dir string, environ []string, words ...string) (*times, error) {
+	var warmUp, t times
 	for i := range startRuns + 1 {
-		took, err := untilOutput(func(stdout io.Writer) error {
+		into := &t
+		if i == 0 {
+			into = &warmUp
+		}
+		err := into.add(func(stdout io.Writer) error {
 			cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 			cmd.Stdout, cmd.Env, cmd.Dir = stdout, environ, dir
 			return cmd.Run()
@@ -80,49 +92,53 @@ func command(ctx context.Context, dir string, environ []string, words ...string)
 		if err != nil {
 			return nil, fmt.Errorf("run %s: %w", words[0], err)
 		}
-		if i > 0 {
-			samples = append(samples, millis(took))
-		}
 	}
-	return samples, nil
+	return &t, nil
 }
 
 // starts runs new scripts, one after the other. It calls before, unless that is nil, before each run, outside of the measured time.
-func (b *bench) starts(ctx context.Context, be sandbox.Backend, lang sandbox.Language, before func() error) (samples []float64, err error) {
+func (b *bench) starts(ctx context.Context, be sandbox.Backend, lang sandbox.Language, before func() error) (*times, error) {
+	var t times
 	for range startRuns {
 		if before != nil {
 			if err := before(); err != nil {
 				return nil, err
 			}
 		}
-		took, err := untilOutput(func(stdout io.Writer) error { return b.run(ctx, be, lang, hello(lang), stdout, nil) })
-		if err != nil {
+		if err := t.add(func(stdout io.Writer) error { return b.run(ctx, be, lang, hello(lang), stdout, nil) }); err != nil {
 			return nil, err
 		}
-		samples = append(samples, millis(took))
 	}
-	return samples, nil
+	return &t, nil
 }
 
-// coldStarts measures from a new script's source to its first line of output, beside starts of the bare interpreters.
+// addRuns records the starts and the ends of runs, which are cold or warm.
+func (b *bench) addRuns(kind string, be sandbox.Backend, lang sandbox.Language, t *times) {
+	b.table.add(fmt.Sprintf("%s start %s %s", kind, be.Name(), lang), "ms", withoutSandbox("start", lang), t.starts)
+	b.table.add(fmt.Sprintf("end after a %s start %s %s", kind, be.Name(), lang), "ms", withoutSandbox("end", lang), t.ends)
+}
+
+// coldStarts measures from a new script's source to its first line of output, which is its last, and from there to the result,
+// beside the bare interpreters.
 func (b *bench) coldStarts(ctx context.Context) error {
 	for _, lang := range languages() {
 		words, err := bareCommand(ctx, lang)
 		if err != nil {
 			return err
 		}
-		samples, err := command(ctx, "", nil, append(words, hello(lang))...)
+		t, err := command(ctx, "", nil, append(words, hello(lang))...)
 		if err != nil {
 			return err
 		}
-		b.table.add(withoutSandbox(lang), "ms", "", samples)
+		b.table.add(withoutSandbox("start", lang), "ms", "", t.starts)
+		b.table.add(withoutSandbox("end", lang), "ms", "", t.ends)
 	}
 	return b.each(func(be sandbox.Backend, lang sandbox.Language) error {
-		samples, err := b.starts(ctx, be, lang, nil)
+		t, err := b.starts(ctx, be, lang, nil)
 		if err != nil {
 			return err
 		}
-		b.table.add(fmt.Sprintf("cold start %s %s", be.Name(), lang), "ms", withoutSandbox(lang), samples)
+		b.addRuns("cold", be, lang, t)
 		return nil
 	})
 }

@@ -65,16 +65,16 @@ func waitFull(ctx context.Context, p *pool.Pool, idle int) error {
 	}
 }
 
-// warmStarts measures from a new script's source to its first line of output when an idle guest waits for it.
+// warmStarts measures the same as [bench.coldStarts] when an idle guest waits for each run.
 func (b *bench) warmStarts(ctx context.Context) error {
 	return b.each(func(be sandbox.Backend, lang sandbox.Language) error {
 		return b.withPool(ctx, be, lang, 2, func(p *pool.Pool) error {
 			before := p.Stats()
-			samples, err := b.starts(ctx, p, lang, func() error { return waitFull(ctx, p, 2) })
+			t, err := b.starts(ctx, p, lang, func() error { return waitFull(ctx, p, 2) })
 			if err != nil {
 				return err
 			}
-			b.table.add(fmt.Sprintf("warm start %s %s", be.Name(), lang), "ms", withoutSandbox(lang), samples)
+			b.addRuns("warm", be, lang, t)
 			if cold := p.Stats().Cold - before.Cold; cold > 0 {
 				b.skip(fmt.Sprintf("%d of the warm starts of %s %s: they were cold", cold, be.Name(), lang))
 			}
