@@ -125,11 +125,11 @@ export interface FoundTool {
 }
 
 /**
- * Returns the tools that fit a text, the best first, at most `limit` (10). `detail` is `description` by default; `full` adds
- * the wrapper's source. The detail and the category may follow as texts. Three or fewer tools have their signature at once.
+ * Returns the tools that fit a text, or several wordings of it, the best first, at most `limit` (10). `detail` is
+ * `description` by default; `full` adds the wrapper's source. The detail and the category may follow as texts. Three or fewer tools have their signature at once.
  */
 export function searchTools(
-  query?: string, options?: { server?: string; category?: string; detail?: Detail; detailLevel?: Detail; limit?: number } | Detail, category?: string,
+  query?: string | readonly string[], options?: { server?: string; category?: string; detail?: Detail; detailLevel?: Detail; limit?: number } | Detail, category?: string,
 ): Promise<FoundTool[]>;
 export type Detail = "name" | "description" | "summary" | "full";
 

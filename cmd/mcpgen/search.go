@@ -19,6 +19,7 @@ import (
 type searchOptions struct {
 	app      *cli.App
 	place    placeFlags
+	also     []string
 	server   string
 	category string
 	detail   string
@@ -39,12 +40,16 @@ server is asked.
 --detail selects what is shown: name: ids; signature: also how to import and call the likely hits; description: ids and
 the beginning of each description; full: the wrappers' source. Three or fewer hits always have their signatures.
 
+--also gives the same query in other words, best in those that the service uses itself; tools that fit several wordings rank
+higher.
+
 --server and --category select the tools of one server, or of the servers that mcpgen.yaml puts into one category. With
 either, QUERY may be left out. A server without a category is a category of its own.
 
 If mcpgen.yaml names an endpoint for embeddings, tools are also ranked by meaning, and the two rankings are merged. If the
 endpoint fails, search uses words alone and says so. See docs/reference/search.md.`,
 		Example: `  mcpgen search close a pull request
+  mcpgen search close a ticket --also "update issue state"
   mcpgen search "add rows" --server drive --detail full --language python
   mcpgen search --category "code hosting" --limit 100
   mcpgen search wether forecast --json`,
@@ -53,6 +58,7 @@ endpoint fails, search uses words alone and says so. See docs/reference/search.m
 	o.place.bind(cmd)
 	trust.Bind(cmd.Flags(), &o.place.trusted)
 	f := cmd.Flags()
+	f.StringArrayVar(&o.also, "also", nil, "the query in other `words`; may be given several times")
 	f.StringVar(&o.server, "server", "", "only tools of the server of this `name`")
 	f.StringVar(&o.category, "category", "", "only tools of servers in the category of this `name`")
 	f.StringVar(&o.detail, "detail", string(search.DetailDescription), "the `detail` to show: name, signature, description or full")
@@ -83,6 +89,9 @@ type searchJSON struct {
 func (o *searchOptions) validate(cmd *cobra.Command, query string) error {
 	if strings.TrimSpace(query) == "" && o.server == "" && o.category == "" {
 		return cli.Usage(cmd, "say what to look for, or name a --server or --category")
+	}
+	if len(o.also) >= search.MaxWordings {
+		return cli.Usage(cmd, "a query can have %d wordings, not %d", search.MaxWordings, 1+len(o.also))
 	}
 	if !slices.Contains(details(), o.detail) {
 		return cli.Usage(cmd, "--detail is name, signature, description or full, not %q", o.detail)
@@ -124,7 +133,7 @@ func (o *searchOptions) find(ctx context.Context, query string) (_ []search.Resu
 	if err != nil {
 		return nil, nil, err
 	}
-	answer, err := index.Answer(ctx, search.Query{Text: query, Server: o.server, Category: o.category, Limit: o.limit})
+	answer, err := index.Answer(ctx, search.Query{Text: query, Also: o.also, Server: o.server, Category: o.category, Limit: o.limit})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -144,6 +144,32 @@ func (x *Index) all(s scope) []ranked {
 	return out
 }
 
+// fuse joins the rankings of several wordings: the score of a tool is the sum of its shares of the best score of each (CombSUM,
+// Fox and Shaw, 1994). Reciprocal rank fusion found up to 5 % fewer of the questions in testdata/search among the first
+// three, and its scores do not say which hits are likely.
+func (x *Index) fuse(rankings ...[]ranked) []ranked {
+	if len(rankings) == 1 {
+		return rankings[0]
+	}
+	sum := map[int32]float64{}
+	for _, list := range rankings {
+		for _, r := range list {
+			sum[r.doc] += r.score / max(list[0].score, 1e-9)
+		}
+	}
+	return x.sum(sum)
+}
+
+// sum is the ranking by scores.
+func (x *Index) sum(scores map[int32]float64) []ranked {
+	out := make([]ranked, 0, len(scores))
+	for doc, score := range scores {
+		out = append(out, ranked{doc, math.Round(score*1e9) / 1e9})
+	}
+	x.sort(out)
+	return out
+}
+
 // merge joins the ranking by words with that by meaning, by reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)
 // with their constant. Where the two contradict each other evenly, words decide.
 func (x *Index) merge(byWords, byMeaning []ranked) []ranked {
@@ -155,10 +181,5 @@ func (x *Index) merge(byWords, byMeaning []ranked) []ranked {
 	for i, r := range byMeaning {
 		sum[r.doc] += 1 / float64(constant+i+1)
 	}
-	out := make([]ranked, 0, len(sum))
-	for doc, score := range sum {
-		out = append(out, ranked{doc, math.Round(score*1e9) / 1e9})
-	}
-	x.sort(out)
-	return out
+	return x.sum(sum)
 }

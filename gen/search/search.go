@@ -3,7 +3,8 @@
 //
 // Words are found in an inverted index in memory. Names are split into words (getDocument, get_document, get-document),
 // words are stemmed, some have synonyms (words.txt), and a word that no tool has is taken for the one that it resembles.
-// Tools are ranked by [BM25F]: a word in a name counts for more than one in a description. With an [Embedder] a second
+// Tools are ranked by [BM25F]: a word in a name counts for more than one in a description. A query may have several wordings,
+// whose rankings are added up. With an [Embedder] a second
 // ranking, by meaning, is merged with the first by reciprocal rank; if it fails, the first answers alone, and the caller
 // is told why.
 //
@@ -30,8 +31,8 @@ import (
 const (
 	// DefaultLimit is the number of hits if a query sets none, MaxLimit the most that it may ask for.
 	DefaultLimit, MaxLimit = 10, 100
-	// MaxText is how many bytes of a query's text are read.
-	MaxText = 4 << 10
+	// MaxText is how many bytes of each wording are read, and MaxWordings how many wordings.
+	MaxText, MaxWordings = 4 << 10, 8
 )
 
 // Options are the settings of [New].
@@ -64,6 +65,9 @@ type Index struct {
 type Query struct {
 	// Text is in words, or parts of names. Of a longer one the first [MaxText] bytes count.
 	Text string
+	// Also are other wordings of the same wish. A tool that several wordings find ranks higher. The first [MaxWordings]
+	// count, Text included.
+	Also []string
 	// Server is a server's key or folder, Category the name of a category or of a server; only tools of these are found.
 	// Neither case nor separators count. Empty: all. One that is not there is an *[UnknownError].
 	Server, Category string
@@ -133,7 +137,7 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	return a.Hits, err
 }
 
-// Answer finds tools. A text without a word in it finds all tools that the filters leave, in the order of their ids; the id
+// Answer finds tools. Texts without a word in them find all tools that the filters leave, in the order of their ids; the id
 // of a tool finds this tool alone. The errors are *[UnknownError], and those of ctx.
 func (x *Index) Answer(ctx context.Context, q Query) (Answer, error) {
 	scope, err := x.scope(q)
@@ -148,26 +152,35 @@ func (x *Index) Answer(ctx context.Context, q Query) (Answer, error) {
 		limit = DefaultLimit
 	}
 	limit = min(limit, MaxLimit)
-	text := clip(q.Text, MaxText)
-	if i := slices.IndexFunc(x.docs, func(d doc) bool { return d.tool.ID == strings.TrimSpace(text) && scope.has(&d) }); i >= 0 {
-		return Answer{Hits: x.hits([]ranked{{int32(i), 1}}, 1)}, nil
-	}
-	asked := x.words.question(text)
-	if asked.empty() {
+	found, inWords := x.read(q, scope)
+	switch {
+	case found == nil:
 		return Answer{Hits: x.hits(x.all(scope), limit)}, nil
+	case x.vectors == nil || len(inWords) == 0:
+		return Answer{Hits: x.hits(x.fuse(found...), limit)}, nil
 	}
-	found := x.byWords(asked, scope)
-	if x.vectors == nil {
-		return Answer{Hits: x.hits(found, limit)}, nil
-	}
-	near, degraded := x.vectors.rank(ctx, x.docs, text, scope)
+	near, degraded := x.vectors.rank(ctx, x.docs, inWords, scope)
 	if ctx.Err() != nil {
 		return Answer{}, context.Cause(ctx)
 	}
 	if degraded != nil && x.opts.Degraded != nil {
 		x.opts.Degraded(degraded)
 	}
-	return Answer{Hits: x.hits(x.merge(found, near), limit), Degraded: degraded}, nil
+	return Answer{Hits: x.hits(x.merge(x.fuse(found...), near), limit), Degraded: degraded}, nil
+}
+
+// read ranks the tools for each wording of a query that has a word in it: nil if none has. inWords are those that are no ids.
+func (x *Index) read(q Query, s scope) (found [][]ranked, inWords []string) {
+	texts := append([]string{q.Text}, q.Also...)
+	for _, text := range texts[:min(MaxWordings, len(texts))] {
+		text = clip(text, MaxText)
+		if i := slices.IndexFunc(x.docs, func(d doc) bool { return d.tool.ID == strings.TrimSpace(text) && s.has(&d) }); i >= 0 {
+			found = append(found, []ranked{{int32(i), 1}})
+		} else if asked := x.words.question(text); !asked.empty() {
+			found, inWords = append(found, x.byWords(asked, s)), append(inWords, text)
+		}
+	}
+	return found, inWords
 }
 
 // hits are the first of ranked.

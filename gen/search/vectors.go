@@ -78,8 +78,8 @@ func (x *Index) Warm(ctx context.Context) error {
 	return errors.Join(err, cacheErr)
 }
 
-// rank returns the tools nearest to a text, the nearest first. It may return a ranking and an error of the cache.
-func (v *vectors) rank(ctx context.Context, docs []doc, text string, s scope) ([]ranked, error) {
+// rank returns the tools nearest to texts together, the nearest first. It may return a ranking and an error of the cache.
+func (v *vectors) rank(ctx context.Context, docs []doc, texts []string, s scope) ([]ranked, error) {
 	if o := v.outage.Load(); o != nil && time.Now().Before(o.until) {
 		return nil, fmt.Errorf("%w; next try in %s", o.err, time.Until(o.until).Round(time.Second))
 	}
@@ -89,11 +89,20 @@ func (v *vectors) rank(ctx context.Context, docs []doc, text string, s scope) ([
 	if err != nil {
 		return nil, v.failed(ctx, err)
 	}
-	asked, err := v.embed(ctx, []string{clip(text, maxEmbedText)}, tools)
+	for i, text := range texts {
+		texts[i] = clip(text, maxEmbedText)
+	}
+	asked, err := v.embed(ctx, texts, tools)
 	if err != nil {
 		return nil, v.failed(ctx, fmt.Errorf("embed the query: %w", err))
 	}
-	return nearest(tools, asked[0], docs, s), cacheErr
+	sum := make([]float32, len(asked[0])) // its product with a tool is the sum of the products
+	for _, vector := range asked {
+		for i, x := range vector {
+			sum[i] += x
+		}
+	}
+	return nearest(tools, sum, docs, s), cacheErr
 }
 
 // failed records a failure and returns it with its cause. A canceled search is not a failure of the endpoint.

@@ -113,11 +113,11 @@ func (h *Methods) internal(what string, err error) error {
 // search answers tools/search.
 func (h *Methods) search(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
 	var in struct {
-		Query    string        `json:"query"`
-		Server   string        `json:"server"`
-		Category string        `json:"category"`
-		Detail   search.Detail `json:"detail"`
-		Limit    *int          `json:"limit"`
+		Query    search.Wordings `json:"query"`
+		Server   string          `json:"server"`
+		Category string          `json:"category"`
+		Detail   search.Detail   `json:"detail"`
+		Limit    *int            `json:"limit"`
 	}
 	if err := read(methodSearch, params, &in); err != nil {
 		return nil, err
@@ -128,7 +128,8 @@ func (h *Methods) search(ctx context.Context, params json.RawMessage) (json.RawM
 	if in.Detail != "" && !slices.Contains(search.Details(), in.Detail) {
 		return nil, badParams(methodSearch, "unknown detail %.50q; use %s", in.Detail, orWords(search.Details()))
 	}
-	q := search.Query{Text: in.Query, Server: in.Server, Category: in.Category}
+	q := in.Query.Query()
+	q.Server, q.Category = in.Server, in.Category
 	if in.Limit != nil {
 		if q.Limit = *in.Limit; q.Limit < 1 || q.Limit > search.MaxLimit {
 			return nil, badParams(methodSearch, "limit is %d; it can be 1 to %d", q.Limit, search.MaxLimit)

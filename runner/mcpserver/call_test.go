@@ -176,6 +176,8 @@ func TestBadArguments(t *testing.T) {
 		{"execute_code", map[string]any{"code": "1", "context_vars": map[string]any{"a-b": 1}}, "not the name of a variable"},
 		{"execute_code", map[string]any{"code": "1", "context_vars": []int{1}}, "an object"},
 		{"execute_code", map[string]any{"code": strings.Repeat("x", 1<<20+1)}, "write_workspace_file"},
+		{"search_tools", map[string]any{"query": []any{"x", 1}}, "a string or a list of strings"},
+		{"search_tools", map[string]any{"query": []string{"", " "}}, "what a tool should do"},
 		{"search_tools", map[string]any{"query": "x", "detail_level": "all"}, "name, signature, description, summary, full"},
 		{"get_tool_definition", map[string]any{"tool_name": "calculator__ad_"}, "calculator__add"},
 		{"list_skills", map[string]any{"x": 1}, "query"},
@@ -212,6 +214,7 @@ func TestOtherTools(t *testing.T) {
 			want string
 		}{
 			{"search_tools", map[string]any{"query": "calculator"}, "calculator__add"},
+			{"search_tools", map[string]any{"query": []string{"reckon", "calculator"}}, "calculator__add"},
 			{"search_tools", map[string]any{"query": "nothing at all"}, "Nothing was found"},
 			{"get_tool_definition", map[string]any{"tool_name": "calculator__add"}, "// calculator__add"},
 			{"list_tool_categories", map[string]any{}, "calculator (8)"},

@@ -34,14 +34,16 @@ func (s *Server) ownTool(id string) *tool {
 	return nil
 }
 
-// ownTools shows tools of this server as call_tool takes them. If none mentions the query, all are shown.
-func ownTools(tools []*tool, query string) *reply {
+// ownTools shows tools of this server as call_tool takes them. If none mentions one of the wordings, all are shown.
+func ownTools(tools []*tool, wordings ...string) *reply {
 	type entry struct {
 		Tool        string          `json:"tool"`
 		Description string          `json:"description"`
 		InputSchema json.RawMessage `json:"inputSchema"`
 	}
-	show := slices.DeleteFunc(slices.Clone(tools), func(t *tool) bool { return !mentions(query, t.name, t.description) })
+	show := slices.DeleteFunc(slices.Clone(tools), func(t *tool) bool {
+		return !slices.ContainsFunc(wordings, func(w string) bool { return mentions(w, t.name, t.description) })
+	})
 	if len(show) == 0 {
 		show = tools
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -159,7 +160,8 @@ func (f finder) Search(_ context.Context, q search.Query, detail search.Detail, 
 	var out []search.Result
 	for _, s := range f.cat.Servers {
 		for _, t := range s.Tools {
-			if strings.Contains(t.ID, q.Text) && (q.Category == "" || q.Category == s.Key) {
+			named := func(text string) bool { return strings.Contains(t.ID, text) }
+			if (named(q.Text) || slices.ContainsFunc(q.Also, named)) && (q.Category == "" || q.Category == s.Key) {
 				one := search.Result{Tool: t.ID, Server: s.Key, Description: t.Description}
 				if detail == search.DetailFull {
 					one.Source = "// " + t.ID

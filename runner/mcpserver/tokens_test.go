@@ -15,7 +15,7 @@ import (
 
 // TestFixedCost bounds the tokens that every client pays before the first call, without the index.
 func TestFixedCost(t *testing.T) {
-	for mode, most := range map[mcpserver.Mode]int{mcpserver.ModeAll: 1000, mcpserver.ModeCore: 475, mcpserver.ModeCode: 300} {
+	for mode, most := range map[mcpserver.Mode]int{mcpserver.ModeAll: 1025, mcpserver.ModeCore: 475, mcpserver.ModeCode: 310} {
 		w := newFixture(t)
 		w.opt.Mode, w.opt.IndexTokens = mode, -1
 		list := w.server().Definitions()
@@ -104,6 +104,9 @@ func TestCoreTools(t *testing.T) {
 	}
 	if got := call("search_tools", map[string]any{"category": "mcprun", "query": "workspace_file"}); strings.Count(got, "mcprun__") != 3 {
 		t.Errorf("search_tools, workspace_file: %s", got)
+	}
+	if got := call("search_tools", map[string]any{"category": "mcprun", "query": []string{"personal data", "pii"}}); strings.Count(got, "mcprun__") != 2 {
+		t.Errorf("search_tools, two wordings: %s", got)
 	}
 	if got := call("get_tool_definition", map[string]any{"tool_name": "mcprun__write_workspace_file"}); !strings.Contains(got, `"required":["filename","content"]`) {
 		t.Errorf("get_tool_definition: %s", got)

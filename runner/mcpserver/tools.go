@@ -172,6 +172,6 @@ func (s *Server) searchToolsTool() *tool {
 	}
 	return &tool{
 		name: "search_tools", description: "Find tools by purpose or id, and how to call them." + more, run: withArgs(callSearchTools), hints: readOnly(),
-		input: inputSchema(`{"query":{"type":"string"},"category":{"type":"string"},"detail_level":{"type":"string","enum":["name","signature","description","full"],"default":"signature"}}`),
+		input: inputSchema(`{"query":{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}],"description":"two wordings, one in the service's words"},"category":{"type":"string"},"detail_level":{"type":"string","enum":["name","signature","description","full"],"default":"signature"}}`),
 	}
 }

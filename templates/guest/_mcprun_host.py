@@ -37,7 +37,7 @@ _DETAILS = ("name", "description", "summary", "full")
 
 
 def search_tools(query="", server=None, category=None, detail=None, limit=None, *, detail_level=None):
-    """Return the tools that fit a text, the best first: dicts with tool (the id), server, category, description, import,
+    """Return the tools that fit a text or a list of wordings, the best first: dicts with tool (the id), server, category, description, import,
     and signature where there are three or fewer. detail is "name", "description" (or "summary") or "full", which adds the
     wrapper's source. It is also understood as detail_level, and as the second argument.
     """

@@ -136,7 +136,7 @@ FoundTool = TypedDict(
 )
 
 def search_tools(
-    query: str = "",
+    query: str | list[str] = "",
     server: str | None = None,
     category: str | None = None,
     detail: Literal["name", "description", "summary", "full"] | None = None,
@@ -144,8 +144,8 @@ def search_tools(
     *,
     detail_level: Literal["name", "description", "summary", "full"] | None = None,
 ) -> list[FoundTool]:
-    """Return the tools that fit a text, the best first, at most limit (10). detail is "description" by default; "full" adds
-    the wrapper's source. It is also understood as detail_level, and as the second argument. Three or fewer have their
+    """Return the tools that fit a text, or several wordings of it, the best first, at most limit (10). detail is
+    "description" by default; "full" adds the wrapper's source. It is also understood as detail_level, and as the second argument. Three or fewer have their
     signature at once.
     """
 

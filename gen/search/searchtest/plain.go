@@ -21,12 +21,12 @@ func Substring(c *catalog.Catalog) Find {
 		}
 	}
 	slices.SortFunc(texts, func(a, b text) int { return strings.Compare(a.id, b.id) })
-	return func(_ context.Context, question string, limit int) ([]string, error) {
+	return func(_ context.Context, wordings []string, limit int) ([]string, error) {
 		type found struct {
 			id    string
 			words int
 		}
-		wanted := plainWords(question)
+		wanted := plainWords(strings.Join(wordings, " "))
 		var list []found
 		for _, t := range texts {
 			n := 0

@@ -3,7 +3,8 @@
 //
 // The questions are in testdata/search, a line each: the question, a tab, and the tools that answer it, each as
 // server/tool, with spaces between them. Any one of these counts. They were written by looking at what tools do, before
-// anything was tuned on them; of heldout.tsv and unseen.tsv only the totals were looked at.
+// anything was tuned on them; of heldout.tsv and unseen.tsv only the totals were looked at. wordings.tsv has second wordings
+// of the questions of these two.
 package searchtest
 
 import (
@@ -18,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/search"
 )
 
 // DemoPrefix is what the demo servers' names begin with in the questions: a recorded server may have the same name.
@@ -26,6 +28,8 @@ const DemoPrefix = "demo-"
 // Question is one whose answers are known.
 type Question struct {
 	Text string
+	// Also are other wordings of it.
+	Also []string
 	// Tools are ids of the catalog.
 	Tools []string
 }
@@ -37,6 +41,9 @@ type Set struct {
 	// Fresh are of a later set, which was written without a look at the others and at the word lists; general faults of
 	// the ranking were then looked for in them. Unseen are more such questions, of which only the totals were looked at.
 	Fresh, Unseen []Question
+	// Reworded are HeldOut and Unseen with a second wording each, as a model gives it that knows the service but has not seen
+	// its tools.
+	Reworded []Question
 	// Absent is how many have no answer in the catalog, because a server's list is not there.
 	Absent int
 }
@@ -60,7 +67,26 @@ func Load(folder string, c *catalog.Catalog) (*Set, error) {
 		}
 		*to, set.Absent = questions, set.Absent+absent
 	}
-	return set, nil
+	also, err := wordings(filepath.Join(folder, "wordings.tsv"))
+	for _, q := range slices.Concat(set.HeldOut, set.Unseen) {
+		q.Also = also[q.Text]
+		set.Reworded = append(set.Reworded, q)
+	}
+	return set, err
+}
+
+// wordings reads the other wordings of questions: a line for each question, with tabs between them.
+func wordings(file string) (map[string][]string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]string{}
+	for line := range strings.Lines(string(text)) {
+		all := strings.Split(strings.TrimSpace(line), "\t")
+		out[all[0]] = all[1:]
+	}
+	return out, nil
 }
 
 func read(file string, ids map[string]string) (out []Question, absent int, err error) {
@@ -115,14 +141,29 @@ func Catalog(lists []string, tree string) (*catalog.Catalog, error) {
 	return catalog.New(servers)
 }
 
-// Find is a search: the ids of at most limit tools, the best first.
-type Find func(ctx context.Context, text string, limit int) ([]string, error)
+// Find is a search: the ids of at most limit tools, the best first. The wordings are of one question.
+type Find func(ctx context.Context, wordings []string, limit int) ([]string, error)
+
+// Index is the search of an index.
+func Index(x *search.Index) Find {
+	return func(ctx context.Context, wordings []string, limit int) ([]string, error) {
+		q := search.Wordings(wordings).Query()
+		q.Limit = limit
+		hits, err := x.Search(ctx, q)
+		ids := make([]string, len(hits))
+		for i, h := range hits {
+			ids[i] = h.ID
+		}
+		return ids, err
+	}
+}
 
 // Score is how a search did.
 type Score struct {
 	Questions int
-	// At3 and At10 are the shares of questions that had an answer among the first three, and ten; of 1.
-	At3, At10 float64
+	// At3, At5 and At10 are the shares of questions that had an answer among the first three, five (which serve shows), and
+	// ten; of 1.
+	At3, At5, At10 float64
 	// Missed are those that had none among the first ten, Late those that had none among the first three.
 	Missed, Late []Question
 }
@@ -131,7 +172,7 @@ type Score struct {
 func Judge(ctx context.Context, find Find, questions []Question) (*Score, error) {
 	s := &Score{Questions: len(questions)}
 	for _, q := range questions {
-		found, err := find(ctx, q.Text, 10)
+		found, err := find(ctx, append([]string{q.Text}, q.Also...), 10)
 		if err != nil {
 			return nil, fmt.Errorf("ask %q: %w", q.Text, err)
 		}
@@ -141,6 +182,9 @@ func Judge(ctx context.Context, find Find, questions []Question) (*Score, error)
 		} else {
 			s.Missed = append(s.Missed, q)
 		}
+		if place >= 0 && place < 5 {
+			s.At5++
+		}
 		if place >= 0 && place < 3 {
 			s.At3++
 		} else {
@@ -148,7 +192,7 @@ func Judge(ctx context.Context, find Find, questions []Question) (*Score, error)
 		}
 	}
 	if n := float64(len(questions)); n > 0 {
-		s.At3, s.At10 = s.At3/n, s.At10/n
+		s.At3, s.At5, s.At10 = s.At3/n, s.At5/n, s.At10/n
 	}
 	return s, nil
 }

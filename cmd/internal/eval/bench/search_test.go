@@ -15,7 +15,7 @@ func TestFinders(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range finders(c, search.New(c, nil)) {
-		got, err := f.find(t.Context(), "climate", 3)
+		got, err := f.find(t.Context(), []string{"climate"}, 3)
 		if err != nil || len(got) == 0 || len(got) > 3 || got[0] != "demo_weather__get_climate" {
 			t.Errorf("%s found %v, %v, want demo_weather__get_climate first", f.name, got, err)
 		}
@@ -31,7 +31,7 @@ func TestFinders(t *testing.T) {
 	if err := b.recall(t.Context(), c, set); err != nil {
 		t.Fatal(err)
 	}
-	if len(b.table.rows) != 16 { // of two searches, four sets of questions, two shares
-		t.Errorf("got %d rows, want 16", len(b.table.rows))
+	if len(b.table.rows) != 30 { // of two searches, five sets of questions, three shares
+		t.Errorf("got %d rows, want 30", len(b.table.rows))
 	}
 }

@@ -1,0 +1,38 @@
+package search
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Wordings are the texts of a query as models and scripts give them in JSON: a string, or a list of strings.
+type Wordings []string
+
+// UnmarshalJSON takes a string, a list of at most [MaxWordings] strings, or null, which is none.
+func (w *Wordings) UnmarshalJSON(b []byte) error {
+	var one *string
+	if json.Unmarshal(b, &one) == nil {
+		if *w = nil; one != nil {
+			*w = Wordings{*one}
+		}
+		return nil
+	}
+	var list []string
+	if json.Unmarshal(b, &list) != nil {
+		return errors.New("query is a string or a list of strings")
+	}
+	if len(list) > MaxWordings {
+		return fmt.Errorf("query has %d wordings; it can have %d", len(list), MaxWordings)
+	}
+	*w = list
+	return nil
+}
+
+// Query is the query with these wordings.
+func (w Wordings) Query() Query {
+	if len(w) == 0 {
+		return Query{}
+	}
+	return Query{Text: w[0], Also: w[1:]}
+}
