@@ -17,5 +17,5 @@ write_file(f"orders-{status}.json", orders)
 
 stats = aggregate_stats(orders, "amount")
 print(f'{stats["count"]} orders are {status}: {stats["sum"]:.2f} in all, {stats["median"]:.2f} in the middle')
-print(format_output(orders[:top]))
+print(format_output(orders[:top], "table"))
 result = {"count": stats["count"], "largest": orders[0]["order"]}

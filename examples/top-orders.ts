@@ -15,5 +15,5 @@ await writeFile(`orders-${status}.json`, orders);
 
 const { count, sum, median } = aggregateStats(orders, "amount");
 console.log(`${count} orders are ${status}: ${sum.toFixed(2)} in all, ${median?.toFixed(2)} in the middle`);
-console.log(formatOutput(orders.slice(0, top)));
+console.log(formatOutput(orders.slice(0, top), "table"));
 export const result = { count, largest: orders[0]?.order };

@@ -32,7 +32,8 @@ for (const v of JSON.parse(fs.readFileSync(process.env.VECTORS, "utf8"))) {
     return v.answer;
   } };
   try {
-    out.push({ value: (await library[camel(v.call)](...(v.args ?? []), ...(v.options ? (v.args ? [] : [undefined]).concat(named(v.options)) : []))) ?? null, sent });
+    const value = await library[camel(v.call)](...(v.args ?? []), ...(v.options ? (v.args ? [] : [undefined]).concat(named(v.options)) : []));
+    out.push({ value: (v.member ? value[0][v.member] : value) ?? null, sent });
   } catch (error) {
     if (v.fails && !(error instanceof library.MCPError && error.kind === v.fails.kind && error.stack.includes(error.message))) throw error;
     out.push({ error: error.name + ": " + error.message, sent });
@@ -70,7 +71,7 @@ for v in json.load(open(os.environ["VECTORS"], encoding="utf-8")):
         if v["call"] == "load_skill":
             assert isinstance(value, str) and value == value["code"] and value.get("none") is None
             value = dict(value)
-        out.append({"value": value, "sent": sent})
+        out.append({"value": value[0].get(v["member"]) if "member" in v else value, "sent": sent})
     except Exception as error:
         if "fails" in v and not (isinstance(error, mcprun.MCPError) and error.kind == v["fails"]["kind"]):
             raise

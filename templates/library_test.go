@@ -20,6 +20,7 @@ type vector struct {
 	Call    string         `json:"call"` // as Python has it
 	Args    []any          `json:"args"`
 	Options map[string]any `json:"options"`
+	Member  string         `json:"member"` // of the value, which is looked at instead
 	Want    any            `json:"want"`
 	Error   *string        `json:"error"` // a part of the message
 }
@@ -36,7 +37,8 @@ const camel = (name) => name.replace(/_(.)/g, (_, c) => c.toUpperCase());
 const out = [];
 for (const v of JSON.parse(fs.readFileSync(process.env.VECTORS, "utf8"))) {
   try {
-    out.push({ value: (await library[camel(v.call)](...v.args, ...(v.options ? padding(v) : []))) ?? null });
+    const value = await library[camel(v.call)](...v.args, ...(v.options ? padding(v) : []));
+    out.push({ value: (v.member ? value[v.member] : value) ?? null });
   } catch (error) {
     out.push({ error: String(error.message) });
   }
@@ -51,7 +53,8 @@ import mcprun
 out = []
 for v in json.load(open(os.environ["VECTORS"], encoding="utf-8")):
     try:
-        out.append({"value": getattr(mcprun, v["call"])(*v["args"], **v.get("options", {}))})
+        value = getattr(mcprun, v["call"])(*v["args"], **v.get("options", {}))
+        out.append({"value": value.get(v["member"]) if "member" in v else value})
     except Exception as error:
         out.append({"error": str(error)})
 print(json.dumps(out))
@@ -195,7 +198,7 @@ func driver(t *testing.T, workspace, program string, args ...string) *exec.Cmd {
 
 // TestPublish puts the names of the library where Python scripts find them, and looks at which classes errors have.
 func TestPublish(t *testing.T) {
-	const script = `import builtins, sys, types
+	const script = `import builtins, json, sys, types
 sys.path.insert(0, LIBRARY)
 loaded = set(sys.modules)
 import mcprun
@@ -236,7 +239,15 @@ class Handle:
     def json(self): return [{"a": 1}, {"a": 2}]
 assert mcprun.is_handle(Handle()) and not mcprun.is_handle({"path": "", "preview": "", "lines": 1})
 assert mcprun.aggregate_stats(Handle(), "a")["sum"] == 3 and mcprun.filter_by_field(Handle(), "a", 2) == [{"a": 2}]
-assert mcprun.summarize_list(Handle())["count"] == 2 and mcprun.format_output(Handle()).endswith("| 2 |")
+assert mcprun.summarize_list(Handle())["count"] == 2 and json.loads(mcprun.format_output(Handle())) == [{"a": 1}, {"a": 2}]
+stats = mcprun.aggregate_stats([{"a": 1}, {"a": 2}], numeric_fields=["a"])
+assert stats["a_sum"] == 3 and stats["a"]["sum"] == 3 and "a_avg" in stats and "a_none" not in stats and "b_sum" not in stats and list(stats) == ["count", "a"]
+try:
+    stats["b_sum"]
+except KeyError as error:
+    assert str(error) == "'b_sum'"
+else:
+    raise AssertionError("no error")
 mcprun.publish(builtins, {"Counter", "list_files", "Path"})
 assert Counter("aa")["a"] == 2 and list_files and Path("x.py").suffix == ".py"
 names = {}

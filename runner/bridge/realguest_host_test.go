@@ -55,12 +55,12 @@ with ThreadPoolExecutor(8) as pool:
 			case "pii/tokenize":
 				return json.RawMessage(strings.Replace(string(ask.Params), "a@b.c", "[EMAIL_1]", 1)), nil
 			case "pii/detokenize":
-				return nil, &call.Error{Kind: call.KindArgument, Message: "[EMAIL_9] is no token"}
+				return nil, &call.Error{Kind: call.KindArgument, Message: "the text is too long"}
 			}
 			return nil, &call.Error{Kind: call.KindArgument, Message: `unknown method "` + ask.Method + `": no such thing`}
 		}
 		e := r.run(t)
-		want := "2 a__b\ntrue null [EMAIL_1]\ntrue [EMAIL_9] is no token\ntrue f(): this run has no skills\ntrue\n"
+		want := "2 a__b\ntrue null [EMAIL_1]\ntrue the text is too long\ntrue f(): this run has no skills\ntrue\n"
 		if e.err != nil || e.stdout != want || e.stderr != "" || asked["pii/tokenize"] != 51 {
 			t.Errorf("%+v\nasked %v", e, asked)
 		}

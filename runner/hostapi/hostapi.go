@@ -224,12 +224,10 @@ func (h *Methods) detokenize(_ context.Context, params json.RawMessage) (json.Ra
 		return nil, h.internal("the vault of personal data", err)
 	}
 	value, err := v.RestoreJSON(in.Value)
-	_, unknown := errors.AsType[*pii.UnknownTokenError](err)
-	_, large := errors.AsType[*pii.LimitError](err)
-	switch {
-	case unknown, large:
-		return nil, &call.Error{Kind: call.KindArgument, Message: err.Error()}
-	case err != nil:
+	if large, ok := errors.AsType[*pii.LimitError](err); ok {
+		return nil, &call.Error{Kind: call.KindArgument, Message: large.Error()}
+	}
+	if err != nil {
 		return nil, h.internal("the vault of personal data", err)
 	}
 	return json.Marshal(map[string]any{"value": value})

@@ -56,7 +56,7 @@ func TestHostAnswers(t *testing.T) {
 		{"pii/tokenize", `{"value":1,"types":"EMAIL"}`, "argument pii/tokenize: types is a JSON string"},
 		{"pii/tokenize", `{"value":1,"types":[` + strings.Repeat(`"IP",`, 100) + `"IP"]}`, "argument pii/tokenize: 101 types are too many"},
 		{"pii/detokenize", `{"value":"[EMAIL_1]"}`, `{"value":"ann@example.com"}`},
-		{"pii/detokenize", `{"value":"[EMAIL_2]"}`, "argument [EMAIL_2] is not a token of this workspace"},
+		{"pii/detokenize", `{"value":"[EMAIL_2] [EMAIL_1]"}`, `{"value":"[EMAIL_2] ann@example.com"}`},
 		{"pii/detokenize", `{}`, "argument pii/detokenize: there is no value"},
 		{"output/image", `{"mimeType":"image/png","data":"AQI="}`, `{}`},
 		{"output/image", `{"mimeType":"image/png","data":"?"}`, "argument output/image: "},

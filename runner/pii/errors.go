@@ -7,13 +7,6 @@ import (
 
 var errNotJSON = errors.New("the value is not JSON")
 
-// UnknownTokenError reports a token that the vault did not issue.
-type UnknownTokenError struct{ Token string }
-
-func (e *UnknownTokenError) Error() string {
-	return fmt.Sprintf("%s is not a token of this workspace", e.Token)
-}
-
 // FullError reports that a vault has no space for another value.
 type FullError struct {
 	Path          string

@@ -8,8 +8,8 @@ import (
 )
 
 // Restore puts back what tokens stand for. A text that is a JSON object or list is treated as JSON: see [Vault.RestoreJSON].
-// Anything but an exact token, such as [email_1], stays. The error is an *UnknownTokenError for a token that the vault did not
-// issue, a *LimitError, or a *VaultError.
+// Tokens that the vault did not issue stay, as does anything that only resembles a token, such as [email_1]. The error is a
+// *LimitError or a *VaultError.
 func (v *Vault) Restore(text string) (string, error) { return v.restore(text, isContainer(text)) }
 
 // RestoreJSON puts back what tokens in a JSON value stand for: in strings, in names of members, and numbers, which a string
@@ -56,20 +56,16 @@ type restorer struct {
 	err  error
 }
 
-// entry returns what a token stands for, if the limit allows it.
+// entry returns what a token stands for, if the vault issued it and the limit allows it.
 func (r *restorer) entry(token string) (entry, bool) {
 	r.v.mu.Lock()
 	e, ok := r.v.ledger.byToken[token]
 	r.v.mu.Unlock()
 	r.left -= max(len(e.Value), len(e.Source))
-	switch {
-	case r.err != nil:
-	case !ok:
-		r.err = &UnknownTokenError{Token: token}
-	case r.left < 0:
+	if r.err == nil && r.left < 0 {
 		r.err = &LimitError{Bytes: r.v.maxRestored}
 	}
-	return e, r.err == nil
+	return e, ok && r.err == nil
 }
 
 // json restores a span of valid JSON.

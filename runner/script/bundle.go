@@ -182,10 +182,16 @@ func loaderOf(name string) api.Loader {
 // globalNames returns the names that code from other hosts uses without an import, with code that exports each.
 func globalNames() map[string]string {
 	return map[string]string{
-		"callMCPTool": "export { callMCPTool } from " + quote(libraryNamespace+":"+libraryFile) + ";\n",
+		"callMCPTool": fromLibrary("callMCPTool"),
+		"searchTools": fromLibrary("searchTools"),
 		"fs":          fsGlobal,
 		"path":        `export const path = /* @__PURE__ */ given("path", () => globalThis.require("node:path"));` + "\n",
 	}
+}
+
+// fromLibrary returns code that exports a name of the library.
+func fromLibrary(name string) string {
+	return "export { " + name + " } from " + quote(libraryNamespace+":"+libraryFile) + ";\n"
 }
 
 // givenGlobal is the beginning of the module. A variable of the run takes precedence.
@@ -208,7 +214,7 @@ var usedGlobals = sync.OnceValue(func() map[string][2]*regexp.Regexp {
 	out := map[string][2]*regexp.Regexp{}
 	for name := range globalNames() {
 		used := `\b` + name + `\.\w`
-		if name == "callMCPTool" {
+		if name == "callMCPTool" || name == "searchTools" {
 			used = `\b` + name + `\s*[<(]`
 		}
 		out[name] = [2]*regexp.Regexp{
@@ -223,7 +229,7 @@ var usedGlobals = sync.OnceValue(func() map[string][2]*regexp.Regexp {
 // the name is not defined.
 func globals(code string) string {
 	text := ""
-	for _, name := range []string{"callMCPTool", "fs", "path"} {
+	for _, name := range []string{"callMCPTool", "searchTools", "fs", "path"} {
 		find := usedGlobals()[name]
 		if find[0].MatchString(code) && !find[1].MatchString(code) {
 			text += globalNames()[name]

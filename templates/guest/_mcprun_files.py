@@ -14,6 +14,9 @@ _CHECKPOINTS = "checkpoints"
 _RESERVED = ("mcpgen.yaml", "mcpgen.json", ".mcp.json", ".env")
 
 
+_GENERATED = ("servers", "skills")
+
+
 def _refuse(name, why):
     return PermissionError(f"{json.dumps(name, ensure_ascii=False)} {why}; paths are relative to the workspace, {mcprun.root}")
 
@@ -28,6 +31,9 @@ def _place(name):
     if not isinstance(name, str) or not name or "\0" in name:
         raise TypeError(f"a path must be a text that is not empty, not {name!r}")
     full = os.path.normpath(os.path.join(mcprun.root, name))
+    spelled = os.path.join(mcprun.root, "workspace")  # what scripts for other systems call the workspace
+    if (full == spelled or full.startswith(spelled + "/")) and "workspace" not in os.listdir(mcprun.root):
+        full = mcprun.root + full.removeprefix(spelled)
     if not _within(full, mcprun.root):
         raise _refuse(name, "is outside of the workspace")
     there = full
@@ -71,18 +77,18 @@ def write_file(path, data, append=False):
 
 
 def list_files(pattern="."):
-    """Return the files and folders of a folder of the workspace, or those whose path matches a pattern: * is any text
-    within a name, ? any character, ** any number of folders. Folders end with a slash. Hidden ones are left out, and **
-    does not look into servers and skills.
+    """Return the files below a folder of the workspace, or those whose path matches a pattern: * is any text within a name,
+    ? any character, ** any number of folders. Folders, which end with a slash, are listed only where * or ? matches them.
+    Hidden ones are left out. Of servers and skills only the top is listed, and ** does not look into them.
     """
+    pattern, found = os.fspath(pattern), set()
     if "*" not in pattern and "?" not in pattern:
         folder = _place(pattern)
         prefix = "" if folder == mcprun.root else os.path.relpath(folder, mcprun.root) + "/"
-        with os.scandir(folder) as entries:
-            return sorted(prefix + _shown(e) for e in entries if not e.name.startswith("."))
+        _walk(folder, prefix, ["*" if prefix.split("/")[0] in _GENERATED else "**"], found)
+        return sorted(found)
     if pattern.startswith("/") or ".." in pattern.split("/"):
         raise _refuse(pattern, "is outside of the workspace")
-    found = set()
     _walk(_place("."), "", [part for part in pattern.split("/") if part not in ("", ".")], found)
     return sorted(found)
 
@@ -105,7 +111,7 @@ def _walk(folder, prefix, parts, found):
             continue
         if not rest and not (part == "**" and is_folder):
             found.add(prefix + _shown(entry))
-        if not is_folder or (part == "**" and not prefix and name in ("servers", "skills")):
+        if not is_folder or (part == "**" and not prefix and name in _GENERATED):
             continue
         if part == "**" or rest:
             _walk(f"{folder}/{name}", f"{prefix}{name}/", parts if part == "**" else rest, found)

@@ -37,15 +37,38 @@ _DETAILS = ("name", "description", "summary", "full")
 
 
 def search_tools(query="", server=None, category=None, detail=None, limit=None, *, detail_level=None):
-    """Return the tools that fit a text or a list of wordings, the best first: dicts with tool (the id), server, category, description, import,
-    and signature where there are three or fewer. detail is "name", "description" (or "summary") or "full", which adds the
-    wrapper's source. It is also understood as detail_level, and as the second argument.
+    """Return the tools that fit a text or a list of wordings, the best first: dicts with tool (the id, also as name), server,
+    category, description, import, and signature where there are three or fewer; definition is the longest of these texts.
+    detail is "name", "description" (or "summary") or "full", which adds the wrapper's source. It is also understood as
+    detail_level, and as the second argument.
     """
     if server in _DETAILS and detail is None:
         server, detail = None, server
     detail = detail or detail_level
-    return _ask("search_tools", "tools/search", query=query, server=server, category=category, detail="description" if detail == "summary" else detail,
+    hits = _ask("search_tools", "tools/search", query=query, server=server, category=category, detail="description" if detail == "summary" else detail,
                 limit=limit)["hits"]
+    return [_FoundTool(hit) for hit in hits]
+
+
+class _FoundTool(dict):
+    """A tool that was found. tool["name"] is its id too, and tool["definition"] how to call it; neither is listed, printed or
+    encoded.
+    """
+
+    def __missing__(self, key):
+        if key == "name" and "tool" in self:
+            return self["tool"]
+        if key == "definition":
+            for member in ("source", "signature", "import"):
+                if member in self:
+                    return self[member]
+        raise KeyError(key)
+
+    def get(self, key, default=None):
+        try:
+            return self[key]
+        except KeyError:
+            return default
 
 
 def save_skill(name, code, description=None, language=None):
@@ -114,8 +137,8 @@ def tokenize_pii(value, types=None):
 
 
 def detokenize_pii(value, tokens=None):
-    """Return a text or any other JSON value with what its tokens stand for. A token that nothing is known of is an
-    MCPArgumentError. With tokens, a dict such as tokenize_pii gives, only those in it are put back.
+    """Return a text or any other JSON value with what its tokens stand for. A token that nothing is known of stays. With
+    tokens, a dict such as tokenize_pii gives, only those in it are put back.
     """
     if tokens is None:
         return _values("detokenize_pii", "pii/detokenize", value)

@@ -149,17 +149,41 @@ def _stats(values):
     return out
 
 
+class _FieldStats(dict):
+    """The statistics of several fields, by field. stats["amount_sum"] is stats["amount"]["sum"], and amount_avg the mean;
+    such keys are not listed, printed or encoded.
+    """
+
+    def __missing__(self, key):
+        field, _, figure = str(key).rpartition("_")
+        values = dict.get(self, field)
+        if not isinstance(values, dict):
+            raise KeyError(key)
+        return values["mean" if figure == "avg" else figure]
+
+    def get(self, key, default=None):
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    def __contains__(self, key):
+        return self.get(key, self) is not self
+
+
 def _holds_numbers(values):
     known = [value for value in values if value is not None]
     return bool(known) and all(map(_is_number, known))
 
 
-def aggregate_stats(items, field=None, group_by=None):
+def aggregate_stats(items, field=None, group_by=None, *, numeric_fields=None):
     """Return count, sum, mean, median, min, max and stddev (of a sample) of the numbers in a field of items, or of the
     items themselves. What is no number is counted as skipped. With a list of fields the same of each, and the count of the
     items; without a field, the same of all fields of objects that hold numbers. With group_by, for each value of that field.
+    numeric_fields is another name for a list of fields. What is there as stats["amount"]["sum"] is also stats["amount_sum"].
     """
     items = list(whole(items))
+    field = numeric_fields if field is None else field
     if field is None and items and all(isinstance(item, dict) for item in items):
         names = dict.fromkeys(name for item in items for name in item if name != group_by)
         field = [name for name in names if _holds_numbers([item.get(name) for item in items])]
@@ -167,7 +191,7 @@ def aggregate_stats(items, field=None, group_by=None):
     def of(some):
         if isinstance(field, (list, tuple)):
             fields = {name: _stats([_get(item, name) for item in some]) for name in field}
-            return {"count": len(some), **fields}
+            return _FieldStats({"count": len(some), **fields})
         return _stats(some if field is None else [_get(item, field) for item in some])
 
     if group_by is None:
@@ -206,13 +230,13 @@ def _label(value):
 
 
 def format_output(data, format="auto", limit=100, max_chars=None):
-    """Return data as a text to print: json, markdown (a table), or csv; auto is a table for a list of objects, a text as
-    it is, and JSON for everything else. A table has at most limit rows and says how many more there are. With max_chars,
-    auto is never a table, and what is longer is cut and says by how much.
+    """Return data as a text to print: json, markdown (a table), or csv; auto is a text as it is, and JSON for everything
+    else. A table has at most limit rows and says how many more there are. What is longer than max_chars, which may be the
+    second argument, is cut and says by how much.
     """
     data = whole(data)
-    if format == "auto" and max_chars is not None and not isinstance(data, str):
-        format = "json"
+    if isinstance(format, int):
+        format, max_chars = "auto", format
     text = _formatted(data, format, limit)
     if max_chars is None or len(text) <= max_chars:
         return text
@@ -226,8 +250,7 @@ def _formatted(data, format, limit):
     if format == "auto":
         if isinstance(data, str):
             return data
-        table = isinstance(data, (list, tuple)) and data and all(isinstance(row, dict) for row in data)
-        format = "markdown" if table else "json"
+        format = "json"
     if format == "json":
         return _json(data, 2)
     rows = data if isinstance(data, (list, tuple)) else [data]

@@ -19,6 +19,7 @@ class Finder:
         self.sources = {}  # module → (file, code, whether it is a package)
         self.texts = {}  # file → code
         self.watching = False  # whether code of exec() is examined
+        self.home = os.getcwd()  # the workspace, until its folder is spelled
 
     def take(self, name, code, modules):
         """Take the script and the files beside it: their code by their paths."""
@@ -73,6 +74,9 @@ class Finder:
         if not self.watching and not names.isdisjoint(("exec", "eval")):
             sys.addaudithook(self.watch)
             self.watching = True
+        if self.home and mentions_workspace(code):
+            spell_workspace(self.home)
+            self.home = ""
         sys.modules["mcprun"].publish(builtins, names, self.sources)
 
     def watch(self, event, args):
@@ -265,6 +269,59 @@ def list_servers_only():
 
     os.listdir, os.scandir = listdir, scandir
     os.supports_fd.update((listdir, scandir))
+
+
+# Functions of os that take a path. For the first ones ./workspace itself is the workspace, too. If it were so for the others,
+# with lstat, which begins shutil.rmtree, a script that removes it would remove everything.
+LOOK = ("access", "listdir", "mkdir", "scandir", "stat")
+CHANGE = ("chmod", "lstat", "open", "remove", "rename", "replace", "rmdir", "truncate", "unlink", "utime")
+
+
+def spell_workspace(home):
+    """Make ./workspace/x mean the file x of the workspace, as in code for systems whose scripts run beside that folder. If
+    the workspace has a folder of that name, it is meant.
+    """
+    import io
+
+    folder, lstat, abspath = os.path.join(home, "workspace"), os.lstat, os.path.abspath
+
+    def spelled(path, itself):
+        if not isinstance(path, (str, os.PathLike)) or not isinstance(name := os.fspath(path), str) or "workspace" not in name:
+            return path
+        name = abspath(name)
+        if not name.startswith(folder + os.sep) and not (itself and name == folder):
+            return path
+        try:
+            lstat(folder)
+        except FileNotFoundError:
+            return home + name.removeprefix(folder)
+        return path
+
+    def wrapped(original, itself=False, paths=1):
+        def call(*args, **options):
+            if options.get("dir_fd") is None:
+                args = (*(spelled(each, itself) for each in args[:paths]), *args[paths:])
+            return original(*args, **options)
+
+        call.__name__ = call.__qualname__ = original.__name__
+        return call
+
+    for name in LOOK + CHANGE:
+        original = getattr(os, name)
+        changed = wrapped(original, name in LOOK, 2 if name in ("rename", "replace") else 1)
+        for able in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks, os.supports_effective_ids):
+            if original in able:
+                able.add(changed)
+        setattr(os, name, changed)
+    builtins.open = io.open = wrapped(io.open)
+
+
+def mentions_workspace(code):
+    """Report whether compiled code has a path of the folder workspace."""
+    return any(
+        (isinstance(each, str) and each.removeprefix("./").partition("/")[0] == "workspace") or (isinstance(each, type(code)) and mentions_workspace(each))
+        for each in code.co_consts
+    )
 
 
 def install():

@@ -141,6 +141,33 @@ function spellServers() {
   syncBuiltinESMExports();
 }
 
+/**
+ * Makes ./workspace/x mean the file x of the workspace, as in code for systems whose scripts run beside that folder. If the
+ * workspace has a folder of that name, it is meant. To remove ./workspace itself would remove everything, so that it is the
+ * workspace only for functions that look at a folder or make it, without lstat, which begins a removal.
+ */
+function spellWorkspace() {
+  const folder = path.join(home, "workspace"), { lstatSync } = fs;
+  const spelled = (name, itself) => {
+    if (typeof name !== "string" || !name.includes("workspace")) return name;
+    const full = path.resolve(name);
+    if (!full.startsWith(folder + path.sep) && !(itself && full === folder)) return name;
+    return lstatSync(folder, { throwIfNoEntry: false }) ? name : home + full.slice(folder.length);
+  };
+  const look = ["access", "exists", "mkdir", "opendir", "readdir", "stat"];
+  const change = ["appendFile", "chmod", "copyFile", "cp", "lstat", "open", "readFile", "rename", "rm", "rmdir", "truncate", "unlink", "utimes", "writeFile"];
+  const wrap = (object, name, itself, paths) => {
+    const original = object[name]?.bind(object);
+    if (original) object[name] = { [name]: (...args) => original(...args.map((arg, i) => (i < paths ? spelled(arg, itself) : arg))) }[name];
+  };
+  for (const name of [...look, ...change]) {
+    const paths = ["copyFile", "cp", "rename"].includes(name) ? 2 : 1;
+    for (const [object, suffix] of [[fs, ""], [fs, "Sync"], [fs.promises, ""]]) wrap(object, name + suffix, look.includes(name), paths);
+  }
+  for (const name of ["createReadStream", "createWriteStream"]) wrap(fs, name, false, 1);
+  syncBuiltinESMExports();
+}
+
 /** Makes the job's variables global. It replaces no existing global. */
 function provideVars(vars = {}) {
   define(Symbol.for("mcprun.vars"), Object.freeze(vars));
@@ -222,6 +249,7 @@ function resultOf(bridge, value) {
 async function run(bridge, job, stacks) {
   process.argv = ["node", path.join(home, job.name), ...job.args]; // where import.meta.filename says
   provideVars(job.vars);
+  if (/(["'`])(?:\.\/)?workspace(?:\/|\1)/.test(job.code)) spellWorkspace();
   const address = stacks.add(job.code);
   if (job.lines) bridge.place = () => stacks.place();
 

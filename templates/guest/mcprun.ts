@@ -37,7 +37,9 @@ function refuse(name, why) {
 /** The file that a path names. One that is outside of the workspace, also by a symbolic link, is an error. */
 function place(name) {
   if (typeof name !== "string" || name === "" || name.includes("\0")) throw new TypeError(`a path must be a text that is not empty, not ${JSON.stringify(name)}`);
-  const full = path.resolve(root, name);
+  let full = path.resolve(root, name);
+  const spelled = path.join(root, "workspace"); // what scripts for other systems call the workspace
+  if (within(full, spelled) && !fs.readdirSync(root).includes("workspace")) full = path.join(root, full.slice(spelled.length));
   if (!within(full, root)) throw refuse(name, "is outside of the workspace");
   for (let there = full; ; there = path.dirname(there)) {
     let real;
@@ -89,19 +91,21 @@ export async function writeFile(name, data, { append = false } = {}) {
   return path.relative(root, full);
 }
 
+/** Folders that show the tree and the skills. */
+const generated = ["servers", "skills"];
+
 export async function listFiles(pattern = ".") {
+  const found = new Set();
   if (!/[*?]/.test(pattern)) {
-    const folder = place(pattern), prefix = path.relative(root, folder);
-    return entries(folder).map((e) => (prefix ? `${prefix}/` : "") + shown(e)).sort();
+    const folder = place(pattern), prefix = folder === root ? "" : `${path.relative(root, folder)}/`;
+    walk(folder, prefix, [generated.includes(prefix.split("/")[0]) ? "*" : "**"], found);
+    return [...found].sort();
   }
   if (pattern.startsWith("/") || pattern.split("/").includes("..")) throw refuse(pattern, "is outside of the workspace");
-  const parts = pattern.split("/").filter((p) => p !== "" && p !== ".");
-  const found = new Set();
-  walk(place("."), "", parts, found);
+  walk(place("."), "", pattern.split("/").filter((p) => p !== "" && p !== "."), found);
   return [...found].sort();
 }
 
-const entries = (folder) => fs.readdirSync(folder, { withFileTypes: true }).filter((e) => !e.name.startsWith("."));
 const shown = (e) => e.name + (e.isDirectory() ? "/" : "");
 
 /** Adds what matches parts below folder. ** is any number of folders, but not those that show the tree and the skills. */
@@ -111,9 +115,8 @@ function walk(folder, prefix, parts, found) {
   const match = part === "**" ? () => true : glob(part);
   for (const e of fs.readdirSync(folder, { withFileTypes: true })) {
     if (!match(e.name) || (e.name.startsWith(".") && !part.startsWith("."))) continue;
-    const generated = prefix === "" && (e.name === "servers" || e.name === "skills");
     if (rest.length === 0 && !(part === "**" && e.isDirectory())) found.add(prefix + shown(e));
-    if (!e.isDirectory() || (part === "**" && generated)) continue;
+    if (!e.isDirectory() || (part === "**" && prefix === "" && generated.includes(e.name))) continue;
     if (part === "**" || rest.length > 0) walk(`${folder}/${e.name}`, `${prefix}${e.name}/`, part === "**" ? parts : rest, found);
   }
 }
@@ -304,11 +307,22 @@ function numeric(objects, except) {
   });
 }
 
+/** Gives statistics of several fields the figures of each as members such as amount_sum too, which are not listed or encoded. */
+function flat(out, fields) {
+  for (const field of fields) {
+    for (const [figure, value] of [...Object.entries(out[field]), ["avg", out[field].mean]]) {
+      const name = `${field}_${figure}`;
+      if (!Object.hasOwn(out, name)) Object.defineProperty(out, name, { value });
+    }
+  }
+  return out;
+}
+
 export function aggregateStats(items, field, groupBy) {
   const all = [...whole(items)];
   if (isMissing(field) && all.length > 0 && all.every(isObject)) field = numeric(all, groupBy);
   const of = (list) => {
-    if (Array.isArray(field)) return { count: list.length, ...Object.fromEntries(field.map((name) => [name, stats(list.map((item) => get(item, name)))])) };
+    if (Array.isArray(field)) return flat({ count: list.length, ...Object.fromEntries(field.map((name) => [name, stats(list.map((item) => get(item, name)))])) }, field);
     return stats(isMissing(field) ? list : list.map((item) => get(item, field)));
   };
   if (isMissing(groupBy)) return of(all);
@@ -327,9 +341,9 @@ const formats = ["auto", "json", "markdown", "csv"];
 
 export function formatOutput(data, format = "auto", options = {}) {
   if (isObject(format)) [format, options] = [format.format ?? "auto", format];
+  if (typeof format === "number") [format, options] = ["auto", { maxChars: format }];
   const { limit = 100, maxChars = options.max_chars } = options;
   data = whole(data);
-  if (format === "auto" && maxChars !== undefined && typeof data !== "string") format = "json";
   const text = formatted(data, format, limit);
   if (maxChars === undefined || text.length <= maxChars) return text;
   const characters = [...text];
@@ -341,7 +355,7 @@ function formatted(data, format, limit) {
   if (!formats.includes(format)) throw new TypeError(`there is no format ${JSON.stringify(format)}; there are ${formats.join(" ")}`);
   if (format === "auto") {
     if (typeof data === "string") return data;
-    format = Array.isArray(data) && data.length > 0 && data.every(isObject) ? "markdown" : "json";
+    format = "json";
   }
   if (format === "json") return JSON.stringify(data, null, 2) ?? "null";
   const rows = Array.isArray(data) ? data : [data];
@@ -389,7 +403,12 @@ export async function searchTools(query = "", options = {}, of = undefined) {
   const { server, category, limit, detailLevel = options.detail_level } = options;
   let { detail = detailLevel } = options;
   if (detail === "summary") detail = "description";
-  return (await ask(new Error(), "searchTools", "tools/search", { query, server, category, detail, limit })).hits;
+  const { hits } = await ask(new Error(), "searchTools", "tools/search", { query, server, category, detail, limit });
+  for (const hit of hits) {
+    Object.defineProperty(hit, "name", { value: hit.tool });
+    Object.defineProperty(hit, "definition", { value: hit.source ?? hit.signature ?? hit.import });
+  }
+  return hits;
 }
 
 export async function saveSkill(name, code, options = {}) {

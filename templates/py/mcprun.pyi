@@ -48,9 +48,9 @@ def write_file(path: str | PathLike[str], data: object, append: bool = False) ->
     """
 
 def list_files(pattern: str = ".") -> list[str]:
-    """Return the files and folders of a folder, or those whose path matches a pattern: * is any text within a name, ? any
-    character, ** any number of folders. Folders end with a slash. Hidden ones are left out, and ** does not look into
-    servers and skills.
+    """Return the files below a folder, or those whose path matches a pattern: * is any text within a name, ? any
+    character, ** any number of folders. Folders, which end with a slash, are listed only where * or ? matches them. Hidden
+    ones are left out. Of servers and skills only the top is listed, and ** does not look into them.
     """
 
 def delete_file(path: str | PathLike[str]) -> None:
@@ -107,18 +107,28 @@ class Stats(TypedDict):
 def aggregate_stats(items: Iterable[object], field: str, group_by: None = None) -> Stats:
     """Return statistics of the numbers in a field; with a list of fields those of each, by its name, and the count of items;
     without a field those of all fields that hold numbers, or of the items, where these are numbers. With group_by for each
-    value of that field.
+    value of that field. numeric_fields is another name for a list of fields. What is there as stats["amount"]["sum"] is also
+    stats["amount_sum"], which is not printed or encoded.
     """
 @overload
 def aggregate_stats(items: Iterable[object], field: str, group_by: str) -> dict[str, Stats]: ...
 @overload
-def aggregate_stats(items: Iterable[object], field: list[str] | tuple[str, ...] | None = None, group_by: str | None = None) -> dict[str, Any]: ...
+def aggregate_stats(
+    items: Iterable[object],
+    field: list[str] | tuple[str, ...] | None = None,
+    group_by: str | None = None,
+    *,
+    numeric_fields: list[str] | tuple[str, ...] | None = None,
+) -> dict[str, Any]: ...
 def format_output(
-    data: object, format: Literal["auto", "json", "markdown", "table", "csv"] = "auto", limit: int = 100, max_chars: int | None = None
+    data: object,
+    format: Literal["auto", "json", "markdown", "table", "csv"] | int = "auto",
+    limit: int = 100,
+    max_chars: int | None = None,
 ) -> str:
-    """Return data as a text to print. auto is a table for a list of objects, a text as it is, and JSON for everything else;
-    table is markdown. A table has at most limit rows and says how many more there are. With max_chars, auto is never a
-    table, and what is longer is cut and says by how much.
+    """Return data as a text to print. auto is a text as it is, and JSON for everything else; table is markdown. A table has
+    at most limit rows and says how many more there are. What is longer than max_chars, which may be the second argument, is
+    cut and says by how much.
     """
 
 # What import is, Python keeps for itself as a name in a class; so this one is made of a dict.
@@ -126,6 +136,8 @@ FoundTool = TypedDict(
     "FoundTool",
     {
         "tool": str,  # its id, as call_mcp_tool takes it
+        "name": str,  # the same; it is not printed or encoded
+        "definition": NotRequired[str],  # source, else signature, else import; it is not printed or encoded
         "server": str,
         "category": NotRequired[str],  # where it is another than the server
         "description": NotRequired[str],
@@ -203,8 +215,8 @@ def tokenize_pii(value: str, types: PIIType | Iterable[PIIType] | None = None) -
 @overload
 def tokenize_pii(value: _NotText, types: PIIType | Iterable[PIIType] | None = None) -> _NotText: ...
 def detokenize_pii(value: _T, tokens: Mapping[str, str] | None = None) -> _T:
-    """Return the value with what its tokens stand for. A token that nothing is known of is an MCPArgumentError. With tokens,
-    such as tokenize_pii gives, only those in it are put back.
+    """Return the value with what its tokens stand for. A token that nothing is known of stays. With tokens, such as
+    tokenize_pii gives, only those in it are put back.
     """
 
 def show_image(image: bytes | bytearray | memoryview | str | PathLike[str] | MCPContent, mime_type: str | None = None) -> None:

@@ -36,6 +36,7 @@ declare var console: {
 declare var fs: any;
 declare var path: any;
 declare function callMCPTool<T = any>(tool: string, args?: unknown, options?: object): Promise<T>;
+declare function searchTools(query?: string, options?: object | string, category?: string): Promise<any[]>;
 
 declare var process: any;
 declare var Buffer: any;

@@ -44,6 +44,45 @@ with os.scandir(tree) as entries:
 print(" ".join({",".join(sorted(each)) for each in names}), (tree / "a.txt").read_text(), ",".join(os.listdir("servers/big_files")))
 open("dotted.d", "w").close()
 print("true" if "dotted.d" in os.listdir() else "false")`), check: prints("big_files generated index.ts\ntrue\n")},
+		{name: "the workspace as the folder ./workspace", code: both(`import { readFile as read } from "node:fs/promises";
+import { listFiles, readFile, writeFile } from "mcprun";
+await fs.mkdir("./workspace/out", { recursive: true });
+await fs.mkdir("./workspace", { recursive: true });
+await fs.writeFile("./workspace/leads.csv", "a");
+await writeFile("workspace/out/b.txt", "b");
+fs.renameSync(path.join(process.cwd(), "workspace/out/b.txt"), "workspace/out/c.txt");
+console.log(await readFile("./workspace/leads.csv"), await read("leads.csv", "utf8"), (await fs.readdir("./workspace")).includes("leads.csv"), fs.existsSync("workspace"), (await listFiles("workspace/out")).join());
+try { fs.rmSync("./workspace", { recursive: true }); } catch (e) { console.log(e.code); }
+try { fs.readFileSync("./workspace/none"); } catch (e) { console.log(e.code); }
+console.log(fs.existsSync("out/c.txt"));
+fs.renameSync("out", "other"); fs.mkdirSync("own"); fs.renameSync("own", "workspace");
+fs.writeFileSync("./workspace/d.txt", "d");
+console.log(fs.existsSync("workspace/leads.csv"), fs.readdirSync("workspace").join());`, `import shutil
+os.makedirs("./workspace/out", exist_ok=True)
+os.makedirs("./workspace", exist_ok=True)
+with open("./workspace/leads.csv", "w") as f: f.write("a")
+write_file("workspace/out/b.txt", "b")
+os.rename(os.path.join(os.getcwd(), "workspace/out/b.txt"), Path("workspace") / "out" / "c.txt")
+print(read_file("./workspace/leads.csv"), open("leads.csv").read(), str("leads.csv" in os.listdir("./workspace")).lower(), str(os.path.exists("workspace")).lower(), ",".join(list_files("workspace/out")))
+try: shutil.rmtree("./workspace")
+except FileNotFoundError: print("ENOENT")
+try: Path("./workspace/none").read_text()
+except FileNotFoundError: print("ENOENT")
+print(str(Path("out/c.txt").exists()).lower())
+os.rename("out", "other"); os.mkdir("own"); os.rename("own", "workspace")
+Path("./workspace/d.txt").write_text("d")
+print(str(os.path.exists("workspace/leads.csv")).lower(), ",".join(os.listdir("workspace")))`),
+			check: prints("a a true true out/c.txt\nENOENT\nENOENT\ntrue\nfalse d.txt\n")},
+		{name: "results of helpers under other systems' names", code: both(`import { aggregateStats, formatOutput, listFiles, writeFile } from "mcprun";
+await writeFile("deep/er/rows.json", [1]);
+const stats = aggregateStats([{ amount: 2 }, { amount: 4 }]);
+console.log(stats.amount_sum, stats.amount.sum, stats.amount_avg, Object.keys(stats).join(), JSON.stringify(stats).includes("amount_"));
+console.log(JSON.parse(formatOutput([{ a: 1 }]))[0].a, (await listFiles()).includes("deep/er/rows.json"));
+console.log(await searchTools("x").then(() => true, (e: unknown) => !(e instanceof ReferenceError)));`, `write_file("deep/er/rows.json", [1])
+stats = aggregate_stats([{"amount": 2}, {"amount": 4}])
+print(stats["amount_sum"], stats["amount"]["sum"], round(stats["amount_avg"]), ",".join(stats), str("amount_" in json.dumps(stats)).lower())
+print(json.loads(format_output([{"a": 1}]))[0]["a"], str("deep/er/rows.json" in list_files()).lower())
+print("true")`), check: prints("6 6 3 count,amount false\n1 true\ntrue\n")},
 		{name: "names without an import", beside: map[string]string{"statistics.py": "mean = 'own'\nprint('loaded')\n", "own.py": "def when(): return date(2026, 1, 2)\n"},
 			code: python(`import own
 write_file("data/rows.json", [{"region": "n", "amount": 2}, {"region": "s", "amount": 4}])

@@ -27,9 +27,9 @@ export function readFile(path: string, options: { binary: boolean }): Promise<Ui
 export function writeFile(path: string, data: unknown, options?: { append?: boolean }): Promise<string>;
 
 /**
- * Returns the files and folders of a folder, or those whose path matches a pattern: `*` is any text within a name, `?` any
- * character, `**` any number of folders. Folders end with a slash. Hidden ones are left out, and `**` does not look into
- * `servers` and `skills`.
+ * Returns the files below a folder, or those whose path matches a pattern: `*` is any text within a name, `?` any character,
+ * `**` any number of folders. Folders, which end with a slash, are listed only where `*` or `?` matches them. Hidden ones are
+ * left out. Of `servers` and `skills` only the top is listed, and `**` does not look into them.
  */
 export function listFiles(pattern?: string): Promise<string[]>;
 
@@ -86,7 +86,7 @@ export interface Stats {
 /**
  * Returns statistics of the numbers in a field; with a list of fields those of each, by its name, and the `count` of items;
  * without a field those of all fields that hold numbers, or of the items, where these are numbers. With `groupBy` for each
- * value of that field.
+ * value of that field. What is there as `stats.amount.sum` is also `stats.amount_sum`, which is not printed or encoded.
  */
 export function aggregateStats(items: Iterable<unknown>, field: string): Stats;
 export function aggregateStats(items: Iterable<number | bigint | null>, field?: null): Stats;
@@ -95,11 +95,11 @@ export function aggregateStats(items: Iterable<unknown>, field?: string[] | null
 export function aggregateStats(items: Iterable<unknown>, field: string[] | null | undefined, groupBy: string): Record<string, any>;
 
 /**
- * Returns data as a text to print. `auto`, the default, is a table for a list of objects, a text as it is, and JSON for
- * everything else; `table` is `markdown`. A table has at most `limit` rows (100) and says how many more there are. With `maxChars`,
- * `auto` is never a table, and what is longer is cut and says by how much. The options may be the second argument.
+ * Returns data as a text to print. `auto`, the default, is a text as it is, and JSON for everything else; `table` is
+ * `markdown`. A table has at most `limit` rows (100) and says how many more there are. What is longer than `maxChars` is cut and
+ * says by how much. The options, or `maxChars`, may be the second argument.
  */
-export function formatOutput(data: unknown, format?: OutputFormat | FormatOptions, options?: FormatOptions): string;
+export function formatOutput(data: unknown, format?: OutputFormat | FormatOptions | number, options?: FormatOptions): string;
 export type OutputFormat = "auto" | "json" | "markdown" | "table" | "csv";
 export interface FormatOptions {
   format?: OutputFormat;
@@ -109,8 +109,11 @@ export interface FormatOptions {
 
 /** A tool that was found. */
 export interface FoundTool {
-  /** Its id, as callMCPTool takes it. */
+  /** Its id, as callMCPTool takes it; also `name`, which is not printed or encoded. */
   tool: string;
+  readonly name: string;
+  /** How to call it, as far as the detail says: `source`, else `signature`, else `import`. It is not printed or encoded. */
+  readonly definition?: string;
   server: string;
   /** Where it is another than the server. */
   category?: string;
@@ -176,7 +179,7 @@ export type PIIType = "EMAIL" | "PHONE" | "SSN" | "CARD" | "IBAN" | "IP" | "API_
 export function tokenizePii(value: string, options?: { types?: PIIType | Iterable<PIIType> }): Promise<string>;
 export function tokenizePii<T>(value: T, options?: { types?: PIIType | Iterable<PIIType> }): Promise<T>;
 
-/** Returns the value with what its tokens stand for. A token that nothing is known of is an MCPArgumentError. */
+/** Returns the value with what its tokens stand for. A token that nothing is known of stays. */
 export function detokenizePii(value: string): Promise<string>;
 export function detokenizePii<T>(value: T): Promise<T>;
 

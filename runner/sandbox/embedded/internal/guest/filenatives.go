@@ -25,7 +25,11 @@ func (g *guest) fileNatives() map[string]native {
 	add := func(name, call string, writes bool, op fileOp) {
 		m[name] = func(a args) (engine.Value, error) {
 			given := a.text(0)
-			f := g.o.Files.find(given)
+			find := g.o.Files.find
+			if call == "scandir" || call == "stat" || call == "mkdir" || call == "access" {
+				find = g.o.Files.findFolder
+			}
+			f := find(given)
 			v, err := engine.Undefined(), error(syscall.EROFS)
 			switch {
 			case strings.ContainsRune(given, 0):

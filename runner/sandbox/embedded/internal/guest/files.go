@@ -81,6 +81,9 @@ func (f *Files) find(name string) file {
 		abs = workspaceDir + "/" + abs
 	}
 	abs = path.Clean(abs)
+	if rest, ok := strings.CutPrefix(abs, spelledFolder+"/"); ok && !f.hasSpelledFolder() {
+		abs = path.Join(workspaceDir, rest)
+	}
 	for _, m := range f.mounts {
 		if abs == m.at {
 			return file{m.root, ".", abs, m.writable, m.quota}
@@ -96,6 +99,30 @@ func (f *Files) find(name string) file {
 		}
 	}
 	return file{abs: abs}
+}
+
+// spelledFolder is what scripts written for other systems call the workspace: ./workspace, from its parent. Where there is no
+// folder of that name, paths below it mean files of the workspace.
+const spelledFolder = workspaceDir + "/workspace"
+
+func (f *Files) hasSpelledFolder() bool {
+	for _, m := range f.mounts {
+		if m.at == workspaceDir {
+			_, err := m.root.Lstat(path.Base(spelledFolder))
+			return err == nil
+		}
+	}
+	return false
+}
+
+// findFolder is find for operations that look at or make a folder: for them ./workspace itself is the workspace too. To remove
+// it would remove everything.
+func (f *Files) findFolder(name string) file {
+	found := f.find(name)
+	if found.abs == spelledFolder && !f.hasSpelledFolder() {
+		return f.find(workspaceDir)
+	}
+	return found
 }
 
 // below returns the names of mounts directly below a folder.
