@@ -254,7 +254,7 @@ func (s *job) learnedOf(server *catalog.Server) map[string]catalog.Learned {
 // useLearned sets the output of a tool to the learned type, if there is one.
 func (s *job) useLearned(place, server string, t *catalog.Tool, out *render.Tool) {
 	known, ok := s.learned[server][t.Name]
-	if !ok {
+	if !ok || known.JSON && out.TextResult {
 		return
 	}
 	if known.Digest != t.Digest {

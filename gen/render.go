@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/render"
 	"github.com/mcpgen/mcpgen/gen/schema"
@@ -31,9 +32,6 @@ func (s *job) render(servers []catalog.Server) (tree.Tree, *catalog.Catalog, err
 	for i := range c.Servers {
 		files[catalog.StoredPath(c.Servers[i].Dir)] = lists[i]
 		learned := s.learnedOf(&c.Servers[i])
-		for j, t := range c.Servers[i].Tools {
-			c.Servers[i].Tools[j].JSONText = learned[t.Name].JSON
-		}
 		if len(learned) > 0 {
 			b, err := catalog.MarshalLearned(c.Servers[i].Key, learned)
 			if err != nil {
@@ -120,6 +118,7 @@ func (s *job) renderServers(c *catalog.Catalog) []render.Server {
 			place := server.Key + "/" + t.Name
 			rt := render.Tool{
 				ID: t.ID, Name: t.Name, Title: t.Title, Description: t.Description, Hints: render.Hints(t.Hints),
+				TextResult: s.config.Settings.Servers[server.Key].Results == config.ResultsText,
 			}
 			made := types[i][j]
 			rt.Input, rt.Output = made.input, made.output

@@ -61,7 +61,7 @@ func (x *run) result(ctx context.Context) *Result {
 func (x *run) hint() string {
 	f := hint.Failure{
 		Name: x.script.Name, Code: x.script.Code, Language: x.script.Language, Dir: x.script.Dir, Err: x.outcome.Error,
-		Handles: x.summary.Handles, TextTools: x.summary.TextTools, Tree: x.runner.opt.Tree, Catalog: x.runner.catalog,
+		Handles: x.summary.Handles, ParsedTools: x.summary.ParsedTools, TextTools: x.summary.TextTools, Tree: x.runner.opt.Tree, Catalog: x.runner.catalog,
 	}
 	return f.Hint()
 }
@@ -158,7 +158,7 @@ func (x *run) warnOfNotes() {
 				x.calls.Warn("%s: its result came after the script's last output; await what calls it, as in: for (const item of list) { await … }, or await Promise.all(list.map(async …))", id)
 			}
 		case "text":
-			x.calls.Warn("%s", hint.JSONInText(id, x.script.Language))
+			x.calls.Warn("%s", hint.TextResult(id, x.script.Language))
 			x.calls.Advise("mcpgen learn %s gives its result a type", id)
 		}
 	}

@@ -51,8 +51,6 @@ type Tool struct {
 	Raw json.RawMessage
 	// Digest is [Digest] of Raw.
 	Digest string
-	// JSONText reports whether replies are an object or a list as JSON in a single text; [Learned] found that.
-	JSONText bool
 }
 
 // Hints are MCP's tool annotations. Nil means that the server does not give the hint.

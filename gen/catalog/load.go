@@ -101,7 +101,7 @@ func loadServer(root *os.Root, key string, lock *Lock) (Server, error) {
 		if !ok {
 			return Server{}, fmt.Errorf("tool %d of %q: %s", i, key, r.warnings[len(r.warnings)-1].Message)
 		}
-		t.ID, t.JSONText = locked.Tools[t.Name].ID, locked.Tools[t.Name].JSONText
+		t.ID = locked.Tools[t.Name].ID
 		s.Tools = append(s.Tools, t)
 	}
 	file.offers(&s)

@@ -43,8 +43,6 @@ type LockTool struct {
 	ID string `json:"id"`
 	// Digest pins the definition, all of it, as the server sent it: [Digest] of [Tool.Raw].
 	Digest string `json:"digest"`
-	// JSONText is [Tool.JSONText].
-	JSONText bool `json:"jsonText,omitempty"`
 	// Names by language.
 	Names map[string]LockNames `json:"names,omitempty"`
 }
@@ -62,7 +60,7 @@ func NewLock(c *Catalog, names map[string]map[string]LockNames, files map[string
 	for _, s := range c.Servers {
 		tools := make(map[string]LockTool, len(s.Tools))
 		for _, t := range s.Tools {
-			lt := LockTool{ID: t.ID, Digest: t.Digest, JSONText: t.JSONText}
+			lt := LockTool{ID: t.ID, Digest: t.Digest}
 			for language, byID := range names {
 				if n, ok := byID[t.ID]; ok {
 					if lt.Names == nil {

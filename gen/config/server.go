@@ -22,6 +22,9 @@ const (
 	TransportSSE Transport = "sse"
 )
 
+// ResultsText is the value of the key results of a server: scripts get a result that is JSON in a text as that text.
+const ResultsText = "text"
+
 // Server is one entry of mcpServers. Its fields are as the file has them, variables unexpanded, until
 // [Server.Expand]. Printing, logging or marshalling a Server shows its name and transport only.
 type Server struct {
@@ -66,6 +69,8 @@ type Server struct {
 	Idempotent, ReadOnly []string
 	// Arguments is [ArgumentsDeclared] or empty, which lets pass what the schemas of the tools do.
 	Arguments string
+	// Results is [ResultsText] or empty, which turns texts that are JSON objects or arrays into values.
+	Results string
 	// Alias replaces Key in folder names and tool ids. Empty means Key.
 	Alias string
 

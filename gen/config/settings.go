@@ -83,6 +83,7 @@ type ServerSettings struct {
 	Idempotent     []string      `yaml:"idempotent,omitempty,flow"`
 	ReadOnly       []string      `yaml:"read_only,omitempty,flow"`
 	Arguments      string        `yaml:"arguments,omitempty"`
+	Results        string        `yaml:"results,omitempty"`
 	OAuth          *OAuth        `yaml:"oauth,omitempty"`
 	Trusted        *bool         `yaml:"trusted,omitempty"`
 	Disabled       *bool         `yaml:"disabled,omitempty"`
@@ -154,7 +155,7 @@ func (s *Settings) apply(srv Server) Server {
 	if len(own.PassEnv) > 0 {
 		srv.PassEnv = own.PassEnv
 	}
-	srv.Idempotent, srv.ReadOnly, srv.Arguments = own.Idempotent, own.ReadOnly, own.Arguments
+	srv.Idempotent, srv.ReadOnly, srv.Arguments, srv.Results = own.Idempotent, own.ReadOnly, own.Arguments, own.Results
 	if own.Trusted != nil {
 		srv.Trusted = *own.Trusted
 	}

@@ -32,7 +32,26 @@ type Tool struct {
 	Output *ir.Schema // nil: the server gave none
 	// Learned is how many replies Output was inferred from; 0 where the server declared it.
 	Learned int
+	// TextResult reports that a script gets JSON in a text as that text. It matters only without Output.
+	TextResult bool
 }
+
+// The type of a result that its tool does not declare. The client has both in each language.
+const (
+	anyUndeclared = "AnyUndeclared"
+	textOrContent = "TextOrContent"
+)
+
+// UndeclaredResult returns the name of the type of the tool's result if Output is nil.
+func (t *Tool) UndeclaredResult() string {
+	if t.TextResult {
+		return textOrContent
+	}
+	return anyUndeclared
+}
+
+// UndeclaredResults are the names that [Tool.UndeclaredResult] returns.
+func UndeclaredResults() []string { return []string{anyUndeclared, textOrContent} }
 
 // Hints mirror the catalog's; nil means that the server does not give the hint.
 type Hints struct {

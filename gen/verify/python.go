@@ -23,7 +23,7 @@ const (
 // pyImports are the imports of generated files other than indexes, and the names that each makes known.
 var pyImports = map[string]string{
 	"from __future__ import annotations":       "",
-	"from . . client import *":                 "UNSET Any Extra Literal Mapping NoValue NotRequired OneOf Open Sequence TextOrContent TypeAlias TypedDict tool",
+	"from . . client import *":                 "UNSET Any AnyUndeclared Extra Literal Mapping NoValue NotRequired OneOf Open Sequence TextOrContent TypeAlias TypedDict tool",
 	"from . . client import any_tool":          "any_tool",
 	"from . . _content import *":               "Any Literal Mapping MCPPromptResult NotRequired ServerPrompts ServerResources TypedDict overload",
 	"from . . _content import ServerResources": "ServerResources",

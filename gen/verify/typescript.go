@@ -71,8 +71,10 @@ func (p *tsParser) importClient() {
 	}
 	p.imported = p.next().text
 	if p.accept(",") {
-		p.expect("type TextOrContent")
-		p.known["TextOrContent"] = true
+		p.expect("type")
+		t := p.take(name, "a type of the client")
+		p.require(t.is("AnyUndeclared", "TextOrContent"), t, "a type of the client")
+		p.known[t.text] = true
 	}
 	p.expect("} from")
 	from := p.take(text, `"../client.ts"`)

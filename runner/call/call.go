@@ -51,7 +51,8 @@ const (
 	AsValue   As = ""        // the JSON value
 	AsContent As = "content" // a list of MCP content blocks, whose data can be saved
 	AsHandle  As = "handle"  // {"path","size","type","preview"}: a result in a file
-	AsJSON    As = "json"    // a text that contains a JSON object or array, of a tool without an output schema
+	AsJSON    As = "json"    // a JSON string with an object or array in it: that value, which is the text where a text is wanted
+	AsText    As = "text"    // a JSON string: a text of a tool without an output schema
 	AsDry     As = "dry"     // {"call":n}: stands for the result of a call that was not made
 )
 

@@ -86,7 +86,8 @@ type Calls struct {
 	listed   int                      // bytes of their arguments
 	warned   map[string]bool
 	advised  map[string]bool
-	texts    map[string]bool // tools that returned JSON as text
+	parsed   map[string]bool // tools that returned JSON as text, of which the script got the value
+	texts    map[string]bool // tools without an output schema that returned another text
 	warnings []string
 }
 
@@ -95,7 +96,7 @@ func (ch *Chain) NewCalls(ctx context.Context, run Run) (*Calls, error) {
 	set := run.Settings.withDefaults()
 	c := &Calls{
 		chain: ch, run: run, set: set, subject: set.Known, usage: &usage{count: run.CountTokens, began: time.Now()}, over: ctx.Done(),
-		slots: make(chan struct{}, set.Parallel), checks: make(chan struct{}, maxChecks), gates: map[string]chan struct{}{}, dryCalls: map[int]bool{}, warned: map[string]bool{}, advised: map[string]bool{}, texts: map[string]bool{},
+		slots: make(chan struct{}, set.Parallel), checks: make(chan struct{}, maxChecks), gates: map[string]chan struct{}{}, dryCalls: map[int]bool{}, warned: map[string]bool{}, advised: map[string]bool{}, parsed: map[string]bool{}, texts: map[string]bool{},
 	}
 	if c.subject == nil {
 		c.subject = &policy.Run{}

@@ -82,6 +82,8 @@ type ServerSettings struct {
 	Idempotent, ReadOnly []string
 	// DeclaredOnly refuses arguments that the schema of the tool does not declare.
 	DeclaredOnly bool
+	// TextResults leaves results that are JSON in a text as texts.
+	TextResults bool
 }
 
 // ServersOf returns the settings of calls that a configuration has.
@@ -90,7 +92,7 @@ func ServersOf(cfg *config.Config) map[string]ServerSettings {
 	for _, s := range cfg.Servers {
 		out[s.Key] = ServerSettings{
 			Parallel: s.Parallel, Timeout: s.Timeout, MaxTime: s.MaxTime, Trusted: s.Trusted,
-			Idempotent: s.Idempotent, ReadOnly: s.ReadOnly, DeclaredOnly: s.Arguments == config.ArgumentsDeclared,
+			Idempotent: s.Idempotent, ReadOnly: s.ReadOnly, DeclaredOnly: s.Arguments == config.ArgumentsDeclared, TextResults: s.Results == config.ResultsText,
 		}
 	}
 	return out

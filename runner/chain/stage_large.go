@@ -27,6 +27,8 @@ type handle struct {
 	Size    int    `json:"size"` // bytes
 	Type    string `json:"type"` // "json" or "text"
 	Preview string `json:"preview"`
+	// Text reports that the file has the JSON text of [call.AsJSON].
+	Text bool `json:"text,omitempty"`
 	// Content reports that the file has content blocks or a whole CallToolResult, whose data can be saved.
 	Content bool `json:"content,omitempty"`
 }
@@ -66,8 +68,13 @@ func (c *Calls) warnNotStored(req *request, err error) {
 func (c *Calls) keep(req *request, res *call.Result) (json.RawMessage, error) {
 	name, h := fmt.Sprintf("%s-%d", c.run.ID, req.Seq), handle{Size: len(res.Value), Type: "json", Content: req.Raw || res.As == call.AsContent}
 	if res.Value[0] == '"' {
-		err := c.keepText(&h, name, res.Value)
-		if err != nil {
+		h.Text, h.Type = res.As == call.AsJSON, "text"
+		if h.Text {
+			name, h.Type = name+".json", "json"
+		} else {
+			name += ".txt"
+		}
+		if err := c.keepText(&h, name, res.Value); err != nil {
 			return nil, err
 		}
 		return json.Marshal(h)
@@ -81,18 +88,18 @@ func (c *Calls) keep(req *request, res *call.Result) (json.RawMessage, error) {
 	return json.Marshal(h)
 }
 
-// keepText writes the text of a JSON string to a file and fills in its handle.
+// keepText writes the text of a JSON string to a file of that name and fills in its handle, except Type.
 func (c *Calls) keepText(h *handle, name string, value json.RawMessage) error {
 	var text string
 	if err := json.Unmarshal(value, &text); err != nil {
 		return err
 	}
-	at, err := c.run.Store.PutText(resultsFolder, name+".txt", text)
+	at, err := c.run.Store.PutText(resultsFolder, name, text)
 	if err != nil {
 		return err
 	}
 	c.kept.Store(true)
-	h.Path, h.Size, h.Type = path.Join(sandbox.WorkspaceDir, at), len(text), "text"
+	h.Path, h.Size = path.Join(sandbox.WorkspaceDir, at), len(text)
 	h.Preview = preview([]byte(text[:min(len(text), previewLength*utf8.UTFMax)]))
 	return nil
 }
@@ -152,8 +159,8 @@ func (c *Calls) storeParts(req *request, value json.RawMessage) (out json.RawMes
 			if c.run.Store == nil || c.set.MaxResult < 0 || int64(len(part)) <= c.set.MaxResult {
 				continue
 			}
-			var h handle
-			if err := c.keepText(&h, fmt.Sprintf("%s-%d-%d-%s", c.run.ID, req.Seq, i, name), part); err != nil {
+			h := handle{Type: "text"}
+			if err := c.keepText(&h, fmt.Sprintf("%s-%d-%d-%s.txt", c.run.ID, req.Seq, i, name), part); err != nil {
 				c.warnNotStored(req, err)
 				continue
 			}
@@ -171,24 +178,4 @@ func (c *Calls) storeParts(req *request, value json.RawMessage) (out json.RawMes
 	}
 	out, err = json.Marshal(whole)
 	return out, true, err
-}
-
-// markJSONText marks the result of a tool that declares no output schema and returned JSON as text, so that the guest notices a
-// script which uses the text as an object or an array.
-func (c *Calls) markJSONText(next handler) handler {
-	return func(ctx context.Context, req *request) (*call.Result, error) {
-		res, err := next(ctx, req)
-		if err != nil || req.Raw || res.As != call.AsValue || res.Structured || len(res.Value) == 0 || res.Value[0] != '"' {
-			return res, err
-		}
-		if _, tool, ok := c.chain.catalog.Lookup(req.Tool); !ok || len(tool.Output) > 0 || parsedText(res.Value)[0] == '"' {
-			return res, nil
-		}
-		c.mu.Lock()
-		c.texts[req.Tool] = true
-		c.mu.Unlock()
-		marked := *res
-		marked.As = call.AsJSON
-		return &marked, nil
-	}
 }

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -25,7 +26,7 @@ func (c *Calls) record(next handler) handler {
 		case res.As == call.AsDry:
 			return res, nil // the call was not made
 		default:
-			e.Value, e.As, e.Text = res.Value, res.As, isJSON(req, res) && !res.Structured
+			e.Value, e.As = res.Value, res.As
 		}
 		if werr := c.recorder.Write(e); werr != nil {
 			c.warn(&request{Request: call.Request{Seq: req.Seq}}, "the recording is incomplete: %v", werr)
@@ -34,7 +35,7 @@ func (c *Calls) record(next handler) handler {
 	}
 }
 
-// isJSON reports whether a tool's result is neither text nor content: it is structured, or was parsed from text.
+// isJSON reports whether a tool's result is neither text nor content.
 func isJSON(req *request, res *call.Result) bool {
 	return !req.Raw && !req.isAsk && res.As == call.AsValue && len(res.Value) > 0 && res.Value[0] != '"'
 }
@@ -65,7 +66,10 @@ func (c *Calls) replay(next handler) handler {
 			return nil, e.Error
 		}
 		res := &call.Result{Value: e.Value, As: e.As}
-		res.Structured = isJSON(req, res) && !e.Text
+		if e.Text {
+			res.Value, _ = json.Marshal(string(e.Value)) // a string: it cannot fail
+		}
+		res.Structured = isJSON(req, res)
 		return res, nil
 	}
 }

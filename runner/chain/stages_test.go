@@ -135,12 +135,19 @@ func TestLargeResults(t *testing.T) {
 		{"small", `{"n":1}`, 100, "", ""},
 		{"object", big, 100, big, "json"},
 		{"text", `"` + strings.Repeat(`é\n`, 3000) + `"`, 100, strings.Repeat("é\n", 3000), "text"},
+		{"JSON in a text", `" {\"n\":[` + strings.Repeat("1,", 300) + `1]}"`, 100, ` {"n":[` + strings.Repeat("1,", 300) + `1]}`, "json"},
 		{"no limit", big, -1, "", ""},
 		{"no room", `"` + strings.Repeat("x", 2<<20) + `"`, 100, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			w := newTestCalls(t, always(c.value), nil, Settings{MaxResult: c.max}, dir)
+			up := always(c.value)
+			if c.name == "JSON in a text" {
+				up = answerer(func(context.Context, string, json.RawMessage, *upstream.CallOptions) (*upstream.CallResult, error) {
+					return &upstream.CallResult{Content: []json.RawMessage{json.RawMessage(`{"type":"text","text":` + c.value + `}`)}}, nil
+				})
+			}
+			w := newTestCalls(t, up, nil, Settings{MaxResult: c.max}, dir)
 			res, err := w.handler(t.Context(), &call.Request{Tool: "crm__put", Args: json.RawMessage(`{}`)})
 			if err != nil {
 				t.Fatal(err)
@@ -159,7 +166,7 @@ func TestLargeResults(t *testing.T) {
 				t.Fatalf("as %q: %s", res.As, res.Value)
 			}
 			got, err := os.ReadFile(filepath.Join(dir, strings.TrimPrefix(h.Path, "/workspace/")))
-			if err != nil || string(got) != c.kept || h.Size != len(c.kept) || h.Type != c.kind {
+			if err != nil || string(got) != c.kept || h.Size != len(c.kept) || h.Type != c.kind || h.Text != (c.name == "JSON in a text") {
 				t.Errorf("%+v: %.50s %v", h, got, err)
 			}
 			if want := []rune(c.kept); h.Preview != string(want[:min(len(want), 2000)]) {
@@ -232,34 +239,47 @@ func TestRecordAndReplay(t *testing.T) {
 	wants(t, w.do(t.Context(), "crm__get", `{"id":1}`), "argument: the recording has no answer: it has 3 calls of crm__get, and this is number 4")
 }
 
-// TestRecordOfJSONInAText: how an answer came is in the recording, also in one of a replay.
-func TestRecordOfJSONInAText(t *testing.T) {
+// TestJSONInAText: scripts get a text that is JSON as a value; recordings keep the text, also those of before, which kept the value.
+func TestJSONInAText(t *testing.T) {
 	up := answerer(func(_ context.Context, tool string, _ json.RawMessage, _ *upstream.CallOptions) (*upstream.CallResult, error) {
 		if tool == "get" {
 			return structured(`{"n":1}`), nil
 		}
-		text := map[string]string{"put": `{"type":"text","text":" [1,2]\n"}`, "send": `{"type":"text","text":"sent"}`}[tool]
+		text := map[string]string{"put": `{"type":"text","text":" [1,2]\n"}`, "send": `{"type":"text","text":"[sent]"}`}[tool]
 		return &upstream.CallResult{Raw: json.RawMessage(`{"content":[` + text + `]}`), Content: []json.RawMessage{json.RawMessage(text)}}, nil
 	})
-	record := func(up Upstreams, set Settings) {
+	results := func(up Upstreams, set Settings) string {
 		w := newTestCalls(t, up, nil, set, "")
-		for i := range w.chain.catalog.Servers[0].Tools {
-			w.chain.catalog.Servers[0].Tools[i].JSONText = true
+		var out strings.Builder
+		for _, tool := range []string{"get", "send", "put"} {
+			res, err := w.handler(t.Context(), &call.Request{Tool: "crm__" + tool, Args: json.RawMessage(`{}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&out, "%s%s ", res.As, res.Value)
 		}
-		w.do(t.Context(), "crm__get", `{}`)
-		w.do(t.Context(), "crm__send", `{}`)
-		wants(t, w.do(t.Context(), "crm__put", `{}`), `[1,2]`)
-		if _, err := w.handler(t.Context(), &call.Request{Tool: "crm__put", Args: json.RawMessage(`{}`), Raw: true}); err != nil {
-			t.Error(err)
+		res, err := w.handler(t.Context(), &call.Request{Tool: "crm__put", Args: json.RawMessage(`{}`), Raw: true})
+		if err != nil || res.As != call.AsValue {
+			t.Errorf("with raw: As = %q, %v, want a value", res.As, err)
 		}
+		return out.String()
 	}
 	var first, second bytes.Buffer
-	record(up, Settings{Record: &first})
-	record(nil, Settings{Replay: bytes.NewReader(first.Bytes()), Record: &second})
-	for _, file := range []string{first.String(), second.String()} {
-		if strings.Count(file, `"text":true`) != 1 || !strings.Contains(file, `"value":[1,2],"text":true}`) || strings.Count(file, "\n") != 5 {
-			t.Errorf("the recording:\n%s", file)
-		}
+	const want = `{"n":1} text"[sent]" json" [1,2]\n" `
+	if got := results(up, Settings{Record: &first}); got != want {
+		t.Errorf("results = %s, want %s", got, want)
+	}
+	if got := results(nil, Settings{Replay: bytes.NewReader(first.Bytes()), Record: &second}); got != want {
+		t.Errorf("results of the replay = %s, want %s", got, want)
+	}
+	before := strings.Replace(first.String(), `"value":" [1,2]\n"`, `"value":[1,2],"text":true`, 1)
+	if got, want := results(nil, Settings{Replay: strings.NewReader(before)}), strings.Replace(want, `" [1,2]\n"`, `"[1,2]"`, 1); got != want {
+		t.Errorf("results of a replay of before = %s, want %s", got, want)
+	}
+	w := newTestCalls(t, up, nil, Settings{}, "")
+	w.chain.settings = map[string]ServerSettings{"crm": {TextResults: true}}
+	if res, err := w.handler(t.Context(), &call.Request{Tool: "crm__put", Args: json.RawMessage(`{}`)}); err != nil || res.As != call.AsText {
+		t.Errorf("with TextResults: As = %q, %v, want text", res.As, err)
 	}
 }
 

@@ -17,9 +17,11 @@ type Summary struct {
 	Warnings []string     // in the order in which they came, at most 100
 	// ArgumentTokens and ResultTokens are what direct calls would have cost; zero without Run.CountTokens.
 	ArgumentTokens, ResultTokens int
-	TextTools                    []string // the tools that returned JSON as text, sorted
-	Handles                      bool     // a result, or a part of one, was replaced by a handle
-	AskedHost                    bool     // the script called one of Run.Answers
+	// ParsedTools returned JSON as text, of which the script got the value; TextTools have no output schema and returned another text.
+	// Both are sorted ids.
+	ParsedTools, TextTools []string
+	Handles                bool // a result, or a part of one, was replaced by a handle
+	AskedHost              bool // the script called one of Run.Answers
 }
 
 // Finish waits for what still runs and returns the summary. The bridge must have ended.
@@ -36,7 +38,7 @@ func (c *Calls) Finish() *Summary {
 	slices.SortStableFunc(calls, inOrder)
 	return &Summary{
 		Calls: calls, Count: u.total, InFlight: describeInFlight(slices.SortedFunc(slices.Values(u.inFlight), inOrder)), Warnings: slices.Clone(c.warnings),
-		ArgumentTokens: u.arguments, ResultTokens: u.results, TextTools: slices.Sorted(maps.Keys(c.texts)), Handles: c.kept.Load(), AskedHost: c.askedHost.Load(),
+		ArgumentTokens: u.arguments, ResultTokens: u.results, ParsedTools: slices.Sorted(maps.Keys(c.parsed)), TextTools: slices.Sorted(maps.Keys(c.texts)), Handles: c.kept.Load(), AskedHost: c.askedHost.Load(),
 	}
 }
 

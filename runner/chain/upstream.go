@@ -26,7 +26,7 @@ func (ch *Chain) callUpstream(ctx context.Context, req *request) (*call.Result, 
 	case res.IsError:
 		return nil, toolError(req, res)
 	}
-	out, err := unwrap(res, ch.jsonText(req))
+	out, err := unwrap(res)
 	if err != nil {
 		return nil, refusal(call.KindProtocol, req, "%v", err)
 	}
@@ -84,15 +84,9 @@ func toolError(req *request, res *upstream.CallResult) *call.Error {
 	return &call.Error{Kind: call.KindTool, Server: req.Server, Tool: req.Tool, Message: message, Content: content}
 }
 
-// jsonText reports whether the tool is known to answer with JSON in a text.
-func (ch *Chain) jsonText(req *request) bool {
-	_, tool, ok := ch.catalog.Lookup(req.Tool)
-	return ok && tool.JSONText
-}
-
-// unwrap returns the value of a result: structuredContent, or else a single text, or else the list of content blocks. With
-// jsonText, a text that is a JSON object or array becomes that object or array. Bytes stay as they came where possible.
-func unwrap(res *upstream.CallResult, jsonText bool) (*call.Result, error) {
+// unwrap returns the value of a result: structuredContent, or else a single text, or else the list of content blocks. Bytes stay as
+// they came where possible.
+func unwrap(res *upstream.CallResult) (*call.Result, error) {
 	out := &call.Result{Raw: res.Raw}
 	if res.Structured != nil {
 		out.Value, out.Structured = res.Structured, true
@@ -101,9 +95,6 @@ func unwrap(res *upstream.CallResult, jsonText bool) (*call.Result, error) {
 	if len(res.Content) == 1 {
 		if quoted, ok := quotedText(res.Content[0]); ok {
 			out.Value = quoted
-			if jsonText {
-				out.Value = parsedText(quoted)
-			}
 			return out, nil
 		}
 	}
@@ -152,18 +143,6 @@ func quotedText(block json.RawMessage) (json.RawMessage, bool) {
 	}
 	quoted, err := json.Marshal(text)
 	return quoted, err == nil
-}
-
-// parsedText returns the JSON object or array in a JSON string, or the string if it contains neither.
-func parsedText(quoted json.RawMessage) json.RawMessage {
-	var text string
-	if json.Unmarshal(quoted, &text) != nil {
-		return quoted
-	}
-	if raw := bytes.TrimSpace([]byte(text)); len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') && json.Valid(raw) {
-		return raw
-	}
-	return quoted
 }
 
 // textOf returns the text of a text block.

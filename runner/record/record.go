@@ -39,7 +39,8 @@ type Entry struct {
 	// Value is the answer, and As how a script receives it. A call that failed has Error instead.
 	Value json.RawMessage `json:"value,omitempty"`
 	As    call.As         `json:"as,omitempty"`
-	// Text reports that the tool returned the value as JSON in a text block.
+	// Text reports that the tool returned the value as JSON in a text block. Earlier versions wrote such entries; now Value is the
+	// text.
 	Text  bool        `json:"text,omitempty"`
 	Error *call.Error `json:"error,omitempty"`
 }

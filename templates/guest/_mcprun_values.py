@@ -100,6 +100,7 @@ class Handle(Stored):
 
     def __init__(self, members, tool=None):
         self._tool = tool if members.get("content") else None  # what it is content of, which can be saved
+        self._is_text = members["type"] == "text" or members.get("text", False)
         self.path = members["path"]
         self.size = members["size"]
         self.type = members["type"]
@@ -112,6 +113,8 @@ class Handle(Stored):
 
     def json(self):
         """The whole, as the value that it is."""
+        if self._is_text:
+            return parsed(self.text())
         value = json.loads(self.text())
         if self._tool is None:
             return value
@@ -172,7 +175,7 @@ class Handle(Stored):
         return other + self._value
 
     def __format__(self, spec):
-        return format(self._value, spec) if self.type == "text" else repr(self)
+        return format(self.text() if "_value" not in vars(self) else self._value, spec) if self._is_text else repr(self)
 
 
 class Placeholder(dict):
@@ -232,30 +235,76 @@ class Placeholder(dict):
 notes = {}  # for the host, by what they are about
 
 
-class JSONText(str):
-    """A text that is JSON. It notes where its characters are taken for the items of the list, or the keys of the object, unless
-    the script parses it, too.
-    """
+class Text(str):
+    """A text that a tool returned. It notes where its characters are taken for the items of a list."""
 
     def __iter__(self):
         notes.setdefault(f"text {self.tool}", 1)
         return super().__iter__()
 
-    def __len__(self):
-        notes.setdefault(f"text {self.tool}", 1)
-        return super().__len__()
-
-    def startswith(self, prefix, *args):
-        if prefix == "\ufeff":  # json.loads looks for a byte order mark
-            notes[f"text {self.tool}"] = 0
-        return super().startswith(prefix, *args)
-
     def __reduce__(self):
         return str, (str(self),)
 
 
-JSONText.__name__ = JSONText.__qualname__ = "str"  # in the interpreter's messages
+class ParsedText:
+    """The base class of an object or list that was a JSON text. As a text it is that text, or the JSON of what it has become since."""
 
+    __slots__ = ()
+
+    def __str__(self):
+        if json.loads(self._text) == self:
+            return self._text
+        try:
+            return json.dumps(self, ensure_ascii=False)
+        except (TypeError, ValueError):
+            return repr(self)
+
+    def __reduce_ex__(self, protocol):
+        kind = type(self).__mro__[2]
+        return kind, (kind(self),)
+
+
+class ParsedDict(ParsedText, dict):
+    __slots__ = ("_text",)
+
+
+class ParsedList(ParsedText, list):
+    __slots__ = ("_text",)
+
+
+# In the interpreter's messages they are what they stand for.
+for of, name in ((Text, "str"), (ParsedDict, "dict"), (ParsedList, "list")):
+    of.__name__ = of.__qualname__ = name
+    of.__module__ = "builtins"
+
+
+def parsed(text):
+    """Return the value in a JSON text; an object or list keeps the text."""
+    value = json.loads(text)
+    if not isinstance(value, (dict, list)):
+        return value
+    made = (ParsedDict if isinstance(value, dict) else ParsedList)(value)
+    made._text = text
+    return made
+
+
+def loads(s, **kw):
+    if not isinstance(s, _mcprun_values):
+        return _mcprun_loads(s, **kw)
+    if isinstance(s, _mcprun_values[1]):
+        return _mcprun_loads(s.text(), **kw)
+    return _mcprun_loads(str(s), **kw) if kw else s
+
+
+def load_values():
+    """Let json.loads take a value that was a JSON text. It gets other code, because scripts also import the function itself."""
+    plain = type(loads)(json.loads.__code__, vars(json), "loads")
+    plain.__kwdefaults__ = json.loads.__kwdefaults__
+    json._mcprun_loads, json._mcprun_values = plain, (ParsedText, Handle)  # globals of the code
+    json.loads.__code__, json.loads.__kwdefaults__ = loads.__code__, None
+
+
+load_values()
 
 class Values:
     """Makes values from replies. request sends a request to the host."""
@@ -272,7 +321,9 @@ class Values:
         if kind == b"dry":
             return Placeholder(value)
         if kind == b"json":
-            value = JSONText(value)
+            return parsed(value)
+        if kind == b"text":
+            value = Text(value)
             value.tool = tool
         return value
 

@@ -193,10 +193,17 @@ export function values(io) {
 
   class ResultHandle {
     #convert;
+    #isText;
 
-    constructor({ path, size, type, preview }, convert) {
+    constructor({ path, size, type, preview, text }, convert) {
       Object.assign(this, { path, size, type, preview });
       this.#convert = convert;
+      this.#isText = type === "text" || text === true;
+    }
+
+    /** Reports whether the result is one text, which it is where a text is wanted. */
+    static isText(handle) {
+      return handle.#isText;
     }
 
     text() {
@@ -204,7 +211,7 @@ export function values(io) {
     }
 
     json() {
-      return this.#convert(parse(this.text()));
+      return this.#convert(this.#isText ? parsed(this.text()) : parse(this.text()));
     }
 
     *lines() {
@@ -240,7 +247,9 @@ export function values(io) {
     const made = new Proxy(printed(isList ? [] : {}, () => line(own)), {
       get(target, key) {
         if (io.inspect && key === io.inspect) return target[key];
-        if (key === Symbol.toPrimitive) return () => (own.type === "text" ? value() : line(own));
+        if (key === Symbol.toPrimitive) {
+          return () => (!ResultHandle.isText(own) ? line(own) : whole === undefined ? own.text() : String(whole));
+        }
         // fs.promises.writeFile and streams iterate over it: by pieces, not by letters.
         if (key === Symbol.asyncIterator && own.type === "text") return async function* () { yield value(); };
         if (mine(key)) {
@@ -310,21 +319,43 @@ export function values(io) {
     return made;
   }
 
-  // ---- JSON in a text ----
+  // ---- texts ----
+
+  /**
+   * Returns the value in a JSON text. Where a text is wanted, as in JSON.parse(value) or `${value}`, an object or list is that text,
+   * or the JSON of what it has become since.
+   */
+  function parsed(text) {
+    const value = parse(text);
+    if (value === null || typeof value !== "object") return value;
+    return asText(value, () => {
+      const now = JSON.stringify(value);
+      return now === JSON.stringify(parse(text)) ? text : now;
+    });
+  }
+
+  /** Makes toText the conversion of an object to a string, unless the object has a member of that name. */
+  function asText(value, toText) {
+    if (!Object.hasOwn(value, "toString")) {
+      Object.defineProperty(value, "toString", { value: toText, writable: true, configurable: true });
+    }
+    return value;
+  }
 
   const KEPT = 4 * 1024 * 1024; // characters of such texts, the latest
   const texts = new Map(); // text → the tool that returned it
   let keptText = 0;
-  let lastTool;
+  let last = { first: "", tool: "" };
 
-  /** Watches a text that is JSON, so that its use as an object or a list is noted. */
-  function jsonText(text, tool) {
-    if (lastTool === undefined) watchTexts();
-    lastTool = tool;
+  /** Watches a text that a tool returned, so that its use as an object or a list is noted. */
+  function watched(text, tool) {
+    if (text === "") return text;
+    if (texts.size === 0) watchTexts();
+    last = { first: text[0], tool };
     if (!texts.has(text)) keptText += text.length;
     texts.set(text, tool);
     for (const [old] of texts) {
-      if (keptText <= KEPT) break;
+      if (keptText <= KEPT || texts.size === 1) break;
       texts.delete(old);
       keptText -= old.length;
     }
@@ -335,14 +366,13 @@ export function values(io) {
   function watchTexts() {
     const notes = (globalThis[Symbol.for("mcprun.notes")] ??= {});
     const used = (text) => {
-      // A single bracket is the first character of one: rows[0].title
-      const tool = texts.get(text) ?? (text === "[" || text === "{" ? lastTool : undefined);
+      const tool = texts.get(text) ?? (text === last.first ? last.tool : undefined); // a first character: rows[0].title
       if (tool !== undefined) notes[`text ${tool}`] ??= 1;
     };
-    const replace = (object, name, watch) => {
+    const replace = (object, name) => {
       const { value: old, ...how } = Object.getOwnPropertyDescriptor(object, name);
       const value = function (...args) {
-        watch(this, args[0]);
+        used(object === Object ? args[0] : String(this));
         return Reflect.apply(old, this, args);
       };
       Object.defineProperty(value, "name", { value: old.name });
@@ -356,11 +386,8 @@ export function values(io) {
         return Reflect.get(target, key, receiver);
       },
     }));
-    replace(String.prototype, Symbol.iterator, (text) => used(String(text)));
-    for (const name of ["keys", "values", "entries"]) replace(Object, name, (_, text) => used(text));
-    replace(JSON, "parse", (_, text) => {
-      if (texts.has(text)) notes[`text ${texts.get(text)}`] = 0; // the script knows
-    });
+    replace(String.prototype, Symbol.iterator);
+    for (const name of ["keys", "values", "entries"]) replace(Object, name);
   }
 
   // ---- replies ----
@@ -375,7 +402,9 @@ export function values(io) {
       case "dry":
         return placeholder(value);
       case "json":
-        return jsonText(value, tool);
+        return parsed(value);
+      case "text":
+        return watched(value, tool);
     }
     return value;
   }

@@ -9,7 +9,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, Never, NotRequired, SupportsIndex, TypeAlias, TypedDict, TypeVar, Union, cast
 
 # What wrappers are made of, and import as *. A script imports the errors and call_mcp_tool by name.
-__all__ = ["UNSET", "Any", "Extra", "Literal", "Mapping", "NoValue", "NotRequired", "OneOf", "Open", "Sequence",
+__all__ = ["UNSET", "Any", "AnyUndeclared", "Extra", "Literal", "Mapping", "NoValue", "NotRequired", "OneOf", "Open", "Sequence",
            "TextOrContent", "TypeAlias", "TypedDict", "tool"]
 
 _T = TypeVar("_T")
@@ -33,8 +33,8 @@ class _Missing:
 
 
 class _TextOrContent(str):
-    """What a tool answers that declares no result: a text, or the list of its content blocks. The text may hold JSON:
-    use json.loads, or let `mcpgen learn` give the tool a type.
+    """What a tool answers that declares no result, of a server with `results: text`: a text, or the list of its content
+    blocks. The text may hold JSON: use json.loads.
     """
 
     title: _Missing = _Missing()  # type: ignore  # a member of JSON, and not the method of str
@@ -42,6 +42,10 @@ class _TextOrContent(str):
     if TYPE_CHECKING:
         def __getitem__(self, key: SupportsIndex | slice, /) -> Any: ...
 
+
+# What a tool answers that declares no result: the dict or list in its answer where that is JSON, else a text, or the list of
+# its content blocks. `mcpgen learn` gives the tool a type.
+AnyUndeclared: TypeAlias = Any
 
 # Type checkers differ in what they know of such objects. pyright needs no more than Open. mypy does not know of
 # extra_items, and takes what a class refuses as Extra; it picks a class by the keys of a dict alone, so that it takes

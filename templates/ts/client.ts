@@ -136,8 +136,14 @@ export interface MCPContent {
 }
 
 /**
- * What a tool answers that declares no result: a text, or the list of its content blocks. The text may hold JSON: use
- * JSON.parse, or let `mcpgen learn` give the tool a type.
+ * What a tool answers that declares no result: the object or array in its answer where that is JSON, else a text, or the list
+ * of its content blocks. `mcpgen learn` gives the tool a type.
+ */
+export type AnyUndeclared = any;
+
+/**
+ * What a tool answers that declares no result, of a server with `results: text`: a text, or the list of its content blocks.
+ * The text may hold JSON: use JSON.parse.
  */
 export type TextOrContent = string & { readonly [index: number]: MCPContent };
 

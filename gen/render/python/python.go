@@ -118,7 +118,7 @@ func newWrapper(t render.Tool, function string) *wrapper {
 	in.around, in.stored = base, t.Stored()
 	w := &wrapper{
 		Doc:      docComment("    ", text.Join(t.Doc(function), render.LimitsDoc(t.Input.Doc))),
-		Function: function, Result: undeclared, ID: quote(t.ID), Decorator: "tool",
+		Function: function, Result: t.UndeclaredResult(), ID: quote(t.ID), Decorator: "tool",
 		Summary: text.Summary(comment(t.Short()), render.MaxSummary),
 	}
 	if object, ok := plainObject(&t.Input); ok {
@@ -226,14 +226,11 @@ func reserved(name string) bool {
 	return render.IsModule(name) || ident.PythonKeyword(name) || ident.ReservedFile(name) || slices.Contains(globals, name) || slices.Contains(builtins, name) || name == "client"
 }
 
-// undeclared is the type of a result that its tool does not declare; the client has it in each language.
-const undeclared = "TextOrContent"
-
 // globals are names that printed types and wrappers rely on, beside builtins.
-var globals = []string{
+var globals = append([]string{
 	"annotations", "tool", "any_tool", "UNSET", "Any", "Extra", "Literal", "Mapping", "NoValue", "NotRequired", "OneOf", "Open",
-	"Sequence", undeclared, "TypeAlias", "TypedDict",
-}
+	"Sequence", "TypeAlias", "TypedDict",
+}, render.UndeclaredResults()...)
 
 // builtins are names of the language that printed types rely on.
 var builtins = []string{"bool", "dict", "float", "int", "list", "object", "str", "None", "True", "False"}

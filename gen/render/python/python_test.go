@@ -37,16 +37,16 @@ func pyToolSource(t testing.TB, tool render.Tool) string {
 
 func TestPythonParameters(t *testing.T) {
 	tests := []struct{ name, schema, want string }{
-		{"silent root", `{"type": "object", "properties": {"a": {"type": "string"}}}`, `def t(*, a: str | None = ..., **extra: Any) -> TextOrContent: ...`},
-		{"closed root", `{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false}`, `def t(*, a: str) -> TextOrContent: ...`},
-		{"typed rest", `{"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "integer"}}`, `def t(*, a: str | None = ..., **extra: int) -> TextOrContent: ...`},
-		{"nothing declared", `{"type": "object", "properties": {}}`, `def t(**extra: Any) -> TextOrContent: ...`},
-		{"nothing at all", `{"type": "object", "properties": {}, "additionalProperties": false}`, `def t() -> TextOrContent: ...`},
-		{"data as keys", `{"type": "object", "additionalProperties": {"type": "integer"}}`, `def t(input: Mapping[str, int] = ...) -> TextOrContent: ...`},
-		{"null is a value", `{"type": "object", "properties": {"a": {"type": ["string", "null"]}, "b": {}}, "additionalProperties": false}`, `def t(*, a: str | None = None, b: Any = None) -> TextOrContent: ...`},
-		{"name of the rest", `{"type": "object", "properties": {"extra": {"type": "string"}}}`, `def t(*, extra: str | None = ..., **extra2: Any) -> TextOrContent: ...`},
-		{"other names", `{"type": "object", "properties": {"a-b": {"type": "string"}, "class": {"type": "string"}}, "additionalProperties": false}`, "@tool(\"s__t\", a_b=\"a-b\", class_=\"class\")\ndef t(*, a_b: str | None = ..., class_: str | None = ...) -> TextOrContent: ..."},
-		{"documented", `{"type": "object", "properties": {"a": {"type": "string", "description": "An a"}}}`, "def t(*,\n    a: str | None = ..., # An a\n    **extra: Any,\n) -> TextOrContent: ..."},
+		{"silent root", `{"type": "object", "properties": {"a": {"type": "string"}}}`, `def t(*, a: str | None = ..., **extra: Any) -> AnyUndeclared: ...`},
+		{"closed root", `{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false}`, `def t(*, a: str) -> AnyUndeclared: ...`},
+		{"typed rest", `{"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "integer"}}`, `def t(*, a: str | None = ..., **extra: int) -> AnyUndeclared: ...`},
+		{"nothing declared", `{"type": "object", "properties": {}}`, `def t(**extra: Any) -> AnyUndeclared: ...`},
+		{"nothing at all", `{"type": "object", "properties": {}, "additionalProperties": false}`, `def t() -> AnyUndeclared: ...`},
+		{"data as keys", `{"type": "object", "additionalProperties": {"type": "integer"}}`, `def t(input: Mapping[str, int] = ...) -> AnyUndeclared: ...`},
+		{"null is a value", `{"type": "object", "properties": {"a": {"type": ["string", "null"]}, "b": {}}, "additionalProperties": false}`, `def t(*, a: str | None = None, b: Any = None) -> AnyUndeclared: ...`},
+		{"name of the rest", `{"type": "object", "properties": {"extra": {"type": "string"}}}`, `def t(*, extra: str | None = ..., **extra2: Any) -> AnyUndeclared: ...`},
+		{"other names", `{"type": "object", "properties": {"a-b": {"type": "string"}, "class": {"type": "string"}}, "additionalProperties": false}`, "@tool(\"s__t\", a_b=\"a-b\", class_=\"class\")\ndef t(*, a_b: str | None = ..., class_: str | None = ...) -> AnyUndeclared: ..."},
+		{"documented", `{"type": "object", "properties": {"a": {"type": "string", "description": "An a"}}}`, "def t(*,\n    a: str | None = ..., # An a\n    **extra: Any,\n) -> AnyUndeclared: ..."},
 	}
 	for _, tt := range tests {
 		if got := pySource(t, tt.schema, ""); !strings.Contains(got, tt.want) {

@@ -89,6 +89,7 @@ type wrapper struct {
 	Function, Parameter string
 	Result, ID          string
 	Specifier, Summary  string
+	Imported            string // the type that the client has for Result, if any
 	Export              string // what the index exports of it, from its specifier
 	declared            []declaration
 }
@@ -108,7 +109,7 @@ func newWrapper(t render.Tool, function string) *wrapper {
 	in.stored = t.Stored()
 	w := &wrapper{
 		Doc: docComment("", t.Doc(function)), Function: function, ID: quote(t.ID), Specifier: quote("./" + function + ".ts"),
-		Summary: text.Summary(comment(t.Short()), render.MaxSummary), Result: undeclared,
+		Summary: text.Summary(comment(t.Short()), render.MaxSummary), Result: t.UndeclaredResult(),
 	}
 	root, definitions := in.rootType(), in.definitions()
 	if strings.HasPrefix(root, "Record<") && !in.refersToRoot && len(t.Input.Doc.Limits) == 0 {
@@ -126,6 +127,7 @@ func newWrapper(t render.Tool, function string) *wrapper {
 	}
 	w.add(definitions)
 	if t.Output == nil {
+		w.Imported = w.Result
 		return w
 	}
 	out := newPrinter(t.Output, result, outputName, "Output", scope)
@@ -168,7 +170,4 @@ func reserved(name string) bool {
 }
 
 // globals are names that printed types and wrappers rely on.
-var globals = []string{"Array", "Object", "Promise", "Record", "String", "Number", "Boolean", "Symbol", "Function", "callMCPTool", undeclared}
-
-// undeclared is the type of a result that its tool does not declare; the client has it in each language.
-const undeclared = "TextOrContent"
+var globals = append([]string{"Array", "Object", "Promise", "Record", "String", "Number", "Boolean", "Symbol", "Function", "callMCPTool"}, render.UndeclaredResults()...)

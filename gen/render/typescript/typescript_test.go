@@ -27,10 +27,10 @@ func TestWrapperParts(t *testing.T) {
 		parts  []string
 		absent string
 	}{
-		{"nothing is known", render.Tool{}, []string{"getIt(input?: Record<string, unknown>): Promise<TextOrContent> { return callMCPTool(\"s__get_it\", input); }\n"}, "export type"},
-		{"no input", render.Tool{Input: ir.Schema{Root: ir.Object{Extra: ir.Never{}}}}, []string{"getIt(input?: Record<string, never>): Promise<TextOrContent> {"}, "export type"},
+		{"nothing is known", render.Tool{}, []string{"getIt(input?: Record<string, unknown>): Promise<AnyUndeclared> { return callMCPTool(\"s__get_it\", input); }\n"}, "export type"},
+		{"no input", render.Tool{Input: ir.Schema{Root: ir.Object{Extra: ir.Never{}}}}, []string{"getIt(input?: Record<string, never>): Promise<AnyUndeclared> {"}, "export type"},
 		{"optional input", render.Tool{Input: ir.Schema{Root: ir.Object{Fields: []ir.Field{field("a", ir.String{}, false)}}}},
-			[]string{"export interface GetItInput { a?: string; [key: string]: unknown }\n", "getIt(input?: GetItInput): Promise<TextOrContent> {"}, ""},
+			[]string{"export interface GetItInput { a?: string; [key: string]: unknown }\n", "getIt(input?: GetItInput): Promise<AnyUndeclared> {"}, ""},
 		{"output of anything", render.Tool{Output: output(ir.Unknown{})}, []string{"unknown>) {"}, "Promise"},
 		{"output", render.Tool{Output: output(ir.Object{Fields: []ir.Field{field("a", ir.String{}, true)}})},
 			[]string{"export type GetItOutput = { a: string };\n", "): Promise<GetItOutput> {"}, "Learned"},

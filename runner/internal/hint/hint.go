@@ -25,11 +25,12 @@ type rule struct {
 	pattern string
 	// when, unless nil, must hold too.
 	when func(f *Failure) bool
-	// text may refer to groups of the pattern, as in $1. textTools stands for the result of JSONInText.
+	// text may refer to groups of the pattern, as in $1. textTools stands for the result of TextResult, parsedTools for that of
+	// parsedResult.
 	text string
 }
 
-const textTools = "$texts"
+const textTools, parsedTools = "$texts", "$parsed"
 
 // rules holds the rules for all interpreters. The first that matches applies.
 var rules = []rule{
@@ -50,8 +51,13 @@ var rules = []rule{
 	{`^TypeError: .*(?:\b(?:Result)?Handle\b|Received object\n)`,
 		func(f *Failure) bool { return f.Handles },
 		"a result larger than --max-result is a handle: where a function wants the text or the data itself, pass its text() or json()"},
-	{`^(?:TypeError: string indices must be integers|(?:TypeError|AttributeError): 'str' object )`,
-		func(f *Failure) bool { return len(f.TextTools) > 0 }, textTools},
+	{`^(?:TypeError: string indices must be integers|(?:TypeError|AttributeError): 'str' object |TypeError: (?:.*\.)?` + listMethods + ` is not a function|TypeError: not a function\n)`,
+		func(f *Failure) bool { return len(f.TextTools) > 0 && f.calls(listMethods) }, textTools},
+	{`^(?:(?:AttributeError: '(?:dict|list)' object has no attribute '|TypeError: (?:.*\.)?)` + textMethods + `(?:'| is not a function)|` +
+		`TypeError: (?:expected string or bytes-like object, got '(?:dict|list)'|write\(\) argument must be str, not (?:dict|list)|` +
+		`sequence item \d+: expected str instance, (?:dict|list) found|can only concatenate (?:str \(not "(?:dict|list)"\) to str|list \(not "str"\) to list)|` +
+		`The "(?:data|string)" argument must be of type string)|TypeError: not a function\n)`,
+		func(f *Failure) bool { return len(f.ParsedTools) > 0 && f.calls(textMethods) }, parsedTools},
 	{`^TypeError: 'builtin_function_or_method' object is not (?:subscriptable|iterable)`,
 		nil, `results are dicts, whose methods hide keys of the same name: write answer["items"]`},
 
@@ -79,6 +85,12 @@ var rules = []rule{
 		nil, "the embedded sandbox has no $1; use another sandbox, such as --sandbox docker (mcprun doctor lists them)"},
 }
 
+const (
+	listMethods = `(?:at|concat|entries|every|filter|find|findIndex|flat|flatMap|forEach|join|keys|map|pop|push|reduce|reverse|shift|some|sort|splice|values)`
+	textMethods = `(?:split|splitlines|strip|trim|trimEnd|trimStart|match|matchAll|replace|replaceAll|startsWith|startswith|endsWith|endswith|lower|upper|` +
+		`toLowerCase|toUpperCase|encode|find|charAt|substring|substr|slice|includes)`
+)
+
 var (
 	patterns = sync.OnceValue(func() []*regexp.Regexp {
 		all := make([]*regexp.Regexp, len(rules))
@@ -102,9 +114,10 @@ type Failure struct {
 	Dir        string              // the folder of the script; empty: it has none
 	Err        *bridge.ScriptError // nil: it did not fail
 	Handles    bool                // the script was given a handle for a large result
-	TextTools  []string            // the ids of tools that returned JSON as text
-	Tree       string              // the generated folder; empty means none
-	Catalog    *catalog.Catalog    // of the tree
+	// ParsedTools and TextTools are those of [chain.Summary].
+	ParsedTools, TextTools []string
+	Tree                   string           // the generated folder; empty means none
+	Catalog                *catalog.Catalog // of the tree
 }
 
 // Hint returns the hint for the failure; empty when there is none.
@@ -129,6 +142,11 @@ func (f *Failure) line() string {
 	return line
 }
 
+// calls reports whether the error may be about one of the methods: QuickJS does not say which function there is none of.
+func (f *Failure) calls(methods string) bool {
+	return f.Err.Message != "not a function" || regexp.MustCompile(`\.`+methods+`\(`).MatchString(f.line())
+}
+
 // rule returns the hint of the first rule that matches, or else that for a variable which is not set.
 func (f *Failure) rule() string {
 	subject := f.Err.Name + ": " + f.Err.Message + "\n" + f.Err.Stack
@@ -138,8 +156,11 @@ func (f *Failure) rule() string {
 		if found == nil || r.when != nil && !r.when(f) {
 			continue
 		}
-		if r.text == textTools {
-			return JSONInText(f.TextTools[0], f.Language)
+		switch r.text {
+		case textTools:
+			return TextResult(f.TextTools[0], f.Language)
+		case parsedTools:
+			return parsedResult(f.ParsedTools[0], f.Language)
 		}
 		return string(pattern.ExpandString(nil, r.text, subject, found))
 	}
@@ -200,11 +221,20 @@ func OtherLanguage(language sandbox.Language, code string) string {
 	return looksLikeTypeScript
 }
 
-// JSONInText returns the hint for a tool that returned JSON as text. The tool is its id.
-func JSONInText(tool string, language sandbox.Language) string {
+// TextResult returns the hint for a tool that returned a text which the script took for an object or a list. The tool is its id.
+func TextResult(tool string, language sandbox.Language) string {
 	parse := "JSON.parse"
 	if language == sandbox.LangPython {
 		parse = "json.loads"
 	}
-	return fmt.Sprintf("%s returned JSON as text: use %s", tool, parse)
+	return fmt.Sprintf("%s returned a text, not an object or a list: print it once to see what it holds; if it is JSON, use %s", tool, parse)
+}
+
+// parsedResult returns the hint for a tool that returned JSON, of which the script wanted the text.
+func parsedResult(tool string, language sandbox.Language) string {
+	text := "String(value)"
+	if language == sandbox.LangPython {
+		text = "str(value)"
+	}
+	return fmt.Sprintf("%s returned JSON, which is an object or a list to the script: its text is %s", tool, text)
 }

@@ -35,8 +35,17 @@ func TestRules(t *testing.T) {
 		{py, "TypeError", "the JSON object must be str, bytes or bytearray, not Handle", "", "", handle},
 		{py, "TypeError", "Object of type date is not JSON serializable", "", "", ""},
 		{py, "KeyError", "Handle", "", "", ""},
-		{py, "TypeError", "string indices must be integers, not 'str'", "", "", "crm__list returned JSON as text: use json.loads"},
-		{py, "AttributeError", "'str' object has no attribute 'get'", "", "", "crm__list returned JSON as text"},
+		{py, "TypeError", "string indices must be integers, not 'str'", "", "", "crm__list returned a text, not an object or a list: print it once to see what it holds; if it is JSON, use json.loads"},
+		{py, "AttributeError", "'str' object has no attribute 'get'", "", "", "crm__list returned a text"},
+		{ts, "TypeError", "rows.filter is not a function", "    at a.ts:1:5", "rows.filter(a)", "crm__list returned a text"},
+		{ts, "TypeError", "not a function", "    at a.ts:1:5", "(await list()).filter(a)", "crm__list returned a text"},
+		{ts, "TypeError", "r.split is not a function", "    at a.ts:1:5", "r.split(a)", "crm__json returned JSON, which is an object or a list to the script: its text is String(value)"},
+		{ts, "TypeError", "not a function", "    at a.ts:1:5", "r.split(a)", "crm__json returned JSON"},
+		{py, "AttributeError", "'dict' object has no attribute 'splitlines'", "", "", "its text is str(value)"},
+		{py, "AttributeError", "'dict' object has no attribute 'name'", "", "", ""},
+		{py, "TypeError", "expected string or bytes-like object, got 'list'", "", "", "crm__json returned JSON"},
+		{py, "TypeError", "write() argument must be str, not dict", "", "", "crm__json returned JSON"},
+		{py, "TypeError", `can only concatenate str (not "dict") to str`, "", "", "crm__json returned JSON"},
 
 		{py, "TypeError", "object dict can't be used in 'await' expression", "", "", "leave await out"},
 		{py, "TypeError", "'list' object can't be awaited", "", "", "leave await out"},
@@ -63,7 +72,7 @@ func TestRules(t *testing.T) {
 		{ts, "ReferenceError", "'Intl' is not defined", "", "", "the embedded sandbox has no Intl"},
 		{ts, "ReferenceError", "'Foo' is not defined", "", "", ""},
 	} {
-		f := Failure{Name: "a.ts", Language: c.lang, Code: c.code, Err: &bridge.ScriptError{Name: c.name, Message: c.message, Stack: c.stack}, Handles: true, TextTools: []string{"crm__list"}}
+		f := Failure{Name: "a.ts", Language: c.lang, Code: c.code, Err: &bridge.ScriptError{Name: c.name, Message: c.message, Stack: c.stack}, Handles: true, ParsedTools: []string{"crm__json"}, TextTools: []string{"crm__list"}}
 		got := f.Hint()
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("Hint() of %s: %s = %q, want %q", c.name, c.message, got, c.want)

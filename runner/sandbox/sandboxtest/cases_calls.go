@@ -19,6 +19,24 @@ func callCases() []testCase {
 			importPy+`import json
 print(json.dumps(call_mcp_tool("test__echo", {"a": [1, "é", None], "b": {"c": True}}), ensure_ascii=False, separators=(",", ":")), call_mcp_tool("test__text", {}))`),
 			check: prints(`{"a":[1,"é",null],"b":{"c":true}} plain text` + "\n")},
+		{name: "JSON in a text", code: both(
+			importTS+`
+const r = await callMCPTool<any>("test__json", {});
+const text = " {\"rows\": [9007199254740993,\n1.50]}";
+console.log(r.rows.filter((n: any) => n > 2).length, Object.keys(r).join(), JSON.stringify(r));
+console.log(String(r) === text, r + "" === text, JSON.parse(r).rows[1], JSON.stringify({ ...r }));
+r.rows.push(2);
+console.log(String(r));`,
+			importPy+`import copy, json, pickle
+from json import loads
+r = call_mcp_tool("test__json", {})
+text = " {\"rows\": [9007199254740993,\n1.50]}"
+print(len([n for n in r["rows"] if n > 2]), ",".join(r), json.dumps(r, separators=(",", ":")))
+same = json.loads(r) is r and loads(r) is r and loads(r, parse_float=str)["rows"][1] == "1.50" and type(copy.deepcopy(r)) is type(pickle.loads(pickle.dumps(r))) is dict
+print(str(str(r) == text).lower(), str(f"{r}" == text and same).lower(), json.loads(r)["rows"][1], json.dumps({**r}, separators=(",", ":")))
+r["rows"].append(2)
+print(str(r).replace(" ", ""))`),
+			check: prints(`1 rows {"rows":[9007199254740993,1.5]}` + "\n" + `true true 1.5 {"rows":[9007199254740993,1.5]}` + "\n" + `{"rows":[9007199254740993,1.5,2]}` + "\n")},
 		{name: "error types", code: both(
 			importTS+`
 for (const [kind, type] of [["tool", MCPToolError], ["argument", MCPArgumentError], ["denied", MCPDeniedError], ["timeout", MCPTimeoutError], ["protocol", MCPProtocolError], ["connection", MCPConnectionError]] as const) {

@@ -178,6 +178,10 @@ func (w *world) handle(ctx context.Context, req *call.Request) (*call.Result, er
 		return value(req.Args)
 	case "test__text":
 		return value("plain text")
+	case "test__json": // a JSON text
+		out, err := value(" {\"rows\": [9007199254740993,\n1.50]}")
+		out.As = call.AsJSON
+		return out, err
 	case "test__large":
 		return value(strings.Repeat("x", 4<<20))
 	case "test__together": // answers when twenty calls are there

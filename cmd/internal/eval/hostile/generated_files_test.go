@@ -144,7 +144,7 @@ var vocabulary = func() map[string]bool {
 		string number boolean null undefined unknown never object Function key true false void readonly
 		class def as tool any_tool UNSET TypedDict Literal NotRequired Required ReadOnly TypeAlias Mapping Sequence Union Never annotations __future__ collections abc typing client
 		str int float bool None list dict tuple total True False closed extra_items item
-		Any Extra NoValue OneOf Open TextOrContent extra if else pass TYPE_CHECKING typing_extensions _T TypeVar Callable`) {
+		Any AnyUndeclared Extra NoValue OneOf Open TextOrContent extra if else pass TYPE_CHECKING typing_extensions _T TypeVar Callable`) {
 		words[w] = true
 	}
 	return words

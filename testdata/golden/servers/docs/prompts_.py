@@ -3,6 +3,6 @@ from ..client import *
 
 
 @tool("docs__prompts")
-def prompts_(input: Mapping[str, Any] = ...) -> TextOrContent:
+def prompts_(input: Mapping[str, Any] = ...) -> AnyUndeclared:
     """Has the name of what every server may offer"""
     ...

@@ -15,7 +15,7 @@ def create_sheet(*,
     share_with: Sequence[ShareWith | Extra] | None = ...,
     from_: str | None = ..., # Sheet to copy
     **extra: Any,
-) -> TextOrContent:
+) -> AnyUndeclared:
     """Creates a sheet.
     (not destructive)
     """

@@ -3,7 +3,7 @@ from ..client import *
 
 
 @tool("google_drive__delete")
-def delete(*, ids: list[str], **extra: Any) -> TextOrContent:
+def delete(*, ids: list[str], **extra: Any) -> AnyUndeclared:
     """Deletes documents for good.
     (destructive, idempotent)
     """

@@ -11,6 +11,6 @@ class QueryInputFilter(Open):
 
 
 @tool("google_drive__query")
-def query(input: QueryInputText | QueryInputFilter | Extra) -> TextOrContent:
+def query(input: QueryInputText | QueryInputFilter | Extra) -> AnyUndeclared:
     """Finds documents."""
     ...

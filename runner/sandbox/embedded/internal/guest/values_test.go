@@ -29,6 +29,7 @@ func dressed(t *testing.T, code string) (run, string) {
 		"t__content": {"content", `[{"type":"text","text":"é"},{"type":"image","data":"iVBORw==","mimeType":"image/png","_meta":{"n":9007199254740993}},` +
 			`{"type":"resource","resource":{"uri":"a://b","blob":"AAEC"}},{"type":"resource_link","uri":"a://c","name":"c"},{"type":"new","x":1}]`},
 		"t__json":   {"handle", `{"path":"/workspace/stored.json","size":29,"type":"json","preview":"{\"rows\":[1,90"}`},
+		"t__parsed": {"handle", `{"path":"/workspace/stored.json","size":29,"type":"json","text":true,"preview":"{\"rows\":[1,90"}`},
 		"t__stored": {"handle", `{"path":"/workspace/stored.txt","size":42,"type":"text","preview":"{\"rows\""}`},
 		"t__dry":    {"dry", `{"call":3}`},
 	}
@@ -92,6 +93,8 @@ func TestHandles(t *testing.T) {
 		console.log(h);
 		console.log((await call("t__echo", { rows: h.json().rows })).rows);
 		console.log(h.rows[1], Object.keys(h), s.slice(0, 5), s.split("\n").length);
+		const p = await call("t__parsed", {});
+		console.log(String(p), JSON.parse(p).rows[0], p.rows.push(3), `+"`${p}`"+`);
 		export const result = { h };
 	`)
 	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
@@ -109,10 +112,13 @@ func TestHandles(t *testing.T) {
 	if want := `{"h":{"path":"/workspace/stored.json","size":29,"type":"json","preview":"{\"rows\":[1,90"}}`; r.Result.Result != want {
 		t.Errorf("the run's result is %s, want %s", r.Result.Result, want)
 	}
-	if last, want := lines[len(lines)-1], `9007199254740993n [ 'rows' ] {"row 3`; last != want {
+	if last, want := lines[len(lines)-1], `{"rows":[1,9007199254740993]} 1 3 {"rows":[1,9007199254740993,3]}`; last != want {
+		t.Errorf("a JSON text in a file: got %s, want %s", last, want)
+	}
+	if last, want := lines[len(lines)-2], `9007199254740993n [ 'rows' ] {"row 3`; last != want {
 		t.Errorf("a handle that is used as its value gives %s, want %s", last, want)
 	}
-	lines = lines[:len(lines)-1]
+	lines = lines[:len(lines)-2]
 	if shown := strings.Join(lines[3:len(lines)-1], " "); !strings.Contains(shown, "stored.json") || !strings.Contains(shown, "29") {
 		t.Errorf("a handle is shown as %q", shown)
 	}

@@ -1,0 +1,54 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/mcpgen/mcpgen/runner/call"
+)
+
+// parseText marks a result that is one text: if the text is a JSON object or array, the guest makes the value of it, which most tools
+// without an output schema mean; otherwise the guest notices a script that takes the text of such a tool for a value.
+func (c *Calls) parseText(next handler) handler {
+	return func(ctx context.Context, req *request) (*call.Result, error) {
+		res, err := next(ctx, req)
+		if err != nil || req.Raw || res.As != call.AsValue || res.Structured || len(res.Value) == 0 || res.Value[0] != '"' {
+			return res, err
+		}
+		_, tool, ok := c.chain.catalog.Lookup(req.Tool)
+		if !ok {
+			return res, nil
+		}
+		marked := *res
+		switch {
+		case !c.chain.settings[req.Server].TextResults && holdsJSON(res.Value):
+			marked.As = call.AsJSON
+			c.noteText(c.parsed, req)
+		case len(tool.Output) == 0:
+			marked.As = call.AsText
+			c.noteText(c.texts, req)
+		}
+		return &marked, nil
+	}
+}
+
+// noteText adds a tool to those whose results were texts, for hints.
+func (c *Calls) noteText(tools map[string]bool, req *request) {
+	c.mu.Lock()
+	tools[req.Tool] = true
+	c.mu.Unlock()
+}
+
+// holdsJSON reports whether a JSON string holds a JSON object or array.
+func holdsJSON(quoted json.RawMessage) bool {
+	if first := bytes.TrimLeft(quoted[1:], " "); len(first) == 0 || !bytes.ContainsRune([]byte(`{[\`), rune(first[0])) {
+		return false // without the cost of decoding: \ may be an escaped line break, or an escaped bracket
+	}
+	var text string
+	if json.Unmarshal(quoted, &text) != nil {
+		return false
+	}
+	raw := bytes.TrimSpace([]byte(text))
+	return len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') && json.Valid(raw)
+}
