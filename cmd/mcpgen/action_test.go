@@ -312,7 +312,7 @@ func TestPreCommitHooks(t *testing.T) {
 			t.Errorf("%+v", h)
 		}
 		files := regexp.MustCompile(h.Files)
-		for name, want := range map[string]bool{".mcp.json": true, "sub/.mcp.json": true, "mcpgen.yaml": true, "servers/a/b.ts": true,
+		for name, want := range map[string]bool{"mcpgen.json": true, "sub/mcpgen.json": true, ".mcp.json": true, "sub/.mcp.json": true, "my-mcpgen.json": false, "mcpgen.yaml": true, "servers/a/b.ts": true,
 			"lib/tools/.mcpgen/lock.json": true, "main.go": false, "docs/servers.md": false} {
 			if files.MatchString(name) != want {
 				t.Errorf("%s: %q: %v", h.ID, name, !want)

@@ -47,8 +47,10 @@ func newInitCmd(app *cli.App) *cobra.Command {
 	o := &initOptions{app: app}
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Create .mcp.json and mcpgen.yaml, or add the servers of an editor or agent",
-		Long: `init creates .mcp.json, the list of MCP servers, unless there is a list here or above, and mcpgen.yaml beside it.
+		Short: "Create mcpgen.json and mcpgen.yaml, or add the servers of an editor or agent",
+		Long: `init creates mcpgen.json, the list of MCP servers, unless there is a list here or above, and mcpgen.yaml beside it. Programs
+such as Claude Code do not read mcpgen.json. They read .mcp.json, and load every definition of its servers into the model's
+context, so that a server in there is paid for twice.
 
 With --from it adds the servers that other programs have, those of the project first:
 ` + hostList() + `, or all of these.
@@ -148,7 +150,7 @@ func (o *initOptions) run(ctx context.Context) error {
 func (o *initOptions) project() (project, error) {
 	named := o.app.Configs(nil)
 	at, err := config.Locate(o.app.Dir, named)
-	p := project{dir: o.app.Dir, config: filepath.Join(o.app.Dir, config.FileName)}
+	p := project{dir: o.app.Dir, config: filepath.Join(o.app.Dir, config.OwnName)}
 	if _, none := errors.AsType[*config.NotFoundError](err); err != nil && !none {
 		return p, err
 	}

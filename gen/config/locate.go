@@ -46,7 +46,7 @@ func (e *NotFoundError) Error() string {
 // Hint returns what to do about the error.
 func (e *NotFoundError) Hint() string {
 	if e.Idle != "" {
-		return fmt.Sprintf("\"mcpgen init\" creates %s beside it; the list may stay empty", FileName)
+		return fmt.Sprintf("\"mcpgen init\" creates %s beside it; the list may stay empty", OwnName)
 	}
 	return "create one with \"mcpgen init\", take over what an editor has with \"mcpgen init --from cursor\", or name a file with --config"
 }

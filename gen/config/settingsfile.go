@@ -15,7 +15,7 @@ import (
 
 // StarterSettings is the mcpgen.yaml that mcpgen init writes.
 const StarterSettings = `# yaml-language-server: $schema=https://raw.githubusercontent.com/mcpgen/mcpgen/main/gen/config/mcpgen.schema.json
-# Settings of mcpgen. The servers themselves are in mcpgen.json or .mcp.json beside this file.
+# Settings of mcpgen. The servers themselves are in mcpgen.json beside this file.
 version: 1
 
 # Languages to write wrappers in.

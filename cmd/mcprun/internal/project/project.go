@@ -262,7 +262,7 @@ func (o *LocationFlags) Load(app *cli.App) (*config.Config, error) {
 	}
 	if at.Idle != "" {
 		return nil, &config.FileError{File: at.Idle, Key: "policy", Problem: "it is not in force, because no list of servers is beside it: the project is " + at.Dir(),
-			Remedy: fmt.Sprintf("write the rules into %s there, or create %s beside it, which may list no servers", config.SettingsName, config.FileName)}
+			Remedy: fmt.Sprintf("write the rules into %s there, or create %s beside it, which may list no servers", config.SettingsName, config.OwnName)}
 	}
 	return at.Load()
 }
