@@ -154,6 +154,9 @@ func lockNames(names map[string]map[string]render.Names) map[string]map[string]c
 // it is lost, as after a merge. Only kinds of files that we write count, and in our own folder all lists.
 func isGenerated(name string, head []byte) bool {
 	ext := path.Ext(name)
+	if name == catalog.PhrasesPath {
+		return false
+	}
 	if (path.Dir(name) == catalog.MetaDir || path.Dir(name) == catalog.LearnedDir) && ext == ".json" {
 		return true
 	}

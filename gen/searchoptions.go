@@ -65,7 +65,7 @@ func OpenSearch(ctx context.Context, opts Options, lookup func(name string) (str
 			return nil, nil, err
 		}
 	}
-	return tree, search.New(tree.Catalog, opt), nil
+	return tree, tree.Index(opt), nil
 }
 
 // keyless stands for an endpoint whose key is in a variable that is not set.

@@ -59,6 +59,8 @@ type job struct {
 	report *Report
 	// emptied are the servers of which include and exclude leave no tool.
 	emptied []string
+	// phrases are those of the tools that there are, if some belong to no tool; else nil.
+	phrases map[string]map[string]catalog.Phrases
 	// closing are the sessions that are still being closed.
 	closing []<-chan struct{}
 }
@@ -195,6 +197,7 @@ func (s *job) generate(servers []catalog.Server) error {
 	drift.Judge(s.report.Changes, before, now, texts)
 	s.addUnpinned(now)
 	s.warnSuspicious(now)
+	s.checkPhrases(now)
 	s.noteFirst(now, texts)
 	s.sortWarnings()
 	s.plan, err = tree.MakePlan(s.report.Out, want, tree.Options{
@@ -277,6 +280,9 @@ func (s *job) write(ctx context.Context) error {
 		return err
 	}
 	s.report.Written = true
+	if s.phrases != nil {
+		return catalog.WritePhrases(s.report.Out, s.phrases)
+	}
 	return nil
 }
 

@@ -25,6 +25,8 @@ type searchOptions struct {
 	detail   string
 	language string
 	limit    int
+	asks     bool   // --phrases
+	answer   string // its answer
 	json     bool
 }
 
@@ -46,14 +48,25 @@ higher.
 --server and --category select the tools of one server, or of the servers that mcpgen.yaml puts into one category. With
 either, QUERY may be left out. A server without a category is a category of its own.
 
+--phrases prints a prompt that asks a model for phrases: what people say who want a tool, in words that its own texts lack.
+--phrases --answer keeps the answer in .mcpgen/phrases.json in the tree, which you commit; you can also edit it by hand. Every
+search uses it.
+
 If mcpgen.yaml names an endpoint for embeddings, tools are also ranked by meaning, and the two rankings are merged. If the
 endpoint fails, search uses words alone and says so. See docs/reference/search.md.`,
 		Example: `  mcpgen search close a pull request
   mcpgen search close a ticket --also "update issue state"
   mcpgen search "add rows" --server drive --detail full --language python
   mcpgen search --category "code hosting" --limit 100
-  mcpgen search wether forecast --json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, strings.Join(args, " ")) },
+  mcpgen search wether forecast --json
+  mcpgen search --phrases >prompt.txt
+  mcpgen search --phrases --answer answer.json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.asks || o.answer != "" {
+				return o.phrases(cmd, args)
+			}
+			return o.run(cmd, strings.Join(args, " "))
+		},
 	}
 	o.place.bind(cmd)
 	trust.Bind(cmd.Flags(), &o.place.trusted)
@@ -64,6 +77,8 @@ endpoint fails, search uses words alone and says so. See docs/reference/search.m
 	f.StringVar(&o.detail, "detail", string(search.DetailDescription), "the `detail` to show: name, signature, description or full")
 	bindLanguage(cmd, &o.language, "imports, signatures and sources in this `language`: "+gen.LanguageNames()+" (default: the first that the tree has)")
 	f.IntVar(&o.limit, "limit", search.DefaultLimit, fmt.Sprintf("show at most this `number` of tools, up to %d", search.MaxLimit))
+	f.BoolVar(&o.asks, "phrases", false, fmt.Sprintf("print a prompt for the phrases of tools that have none, %d or --limit of them", phrasesLimit))
+	f.StringVar(&o.answer, "answer", "", "with --phrases: keep the phrases of the answer in this `file` (- is standard input)")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	cli.CompleteFlag(cmd, "server", generatedServers(app, &o.place))
 	cli.CompleteFlag(cmd, "detail", cli.FixedWords(details()...))

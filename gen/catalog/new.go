@@ -24,8 +24,10 @@ func Dirs(keys []string) map[string]string {
 	return byKey
 }
 
-// reservedDir adds to the names that no tree can use the one whose stored list would be the lock.
-func reservedDir(name string) bool { return ident.ReservedDir(name) || StoredPath(name) == LockPath }
+// reservedDir adds to the names that no tree can use those whose stored list would be the lock or the phrases.
+func reservedDir(name string) bool {
+	return ident.ReservedDir(name) || StoredPath(name) == LockPath || StoredPath(name) == PhrasesPath
+}
 
 // New sorts servers and tools and fills in folders and tool ids, each unique. A server whose Dir is set keeps it. It
 // takes ownership of servers. Two servers of one key or one folder are an error.

@@ -174,10 +174,10 @@ func TestDirsDependOnTheWholeConfiguration(t *testing.T) {
 	}
 }
 
-// The stored list of a server must not be the lock.
+// The stored list of a server must be neither the lock nor the phrases.
 func TestServerCalledLock(t *testing.T) {
-	for key, dir := range Dirs([]string{"lock", "Lock", "lock.next"}) {
-		if p := StoredPath(dir); p == LockPath {
+	for key, dir := range Dirs([]string{"lock", "Lock", "lock.next", "phrases"}) {
+		if p := StoredPath(dir); p == LockPath || p == PhrasesPath {
 			t.Errorf("server %q would be stored in %s", key, p)
 		}
 	}

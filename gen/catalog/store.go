@@ -126,7 +126,7 @@ func ReadStored(dir string) (*Stored, error) {
 	var dirs []string
 	for _, entry := range entries {
 		name := MetaDir + "/" + entry.Name()
-		if dir, isJSON := strings.CutSuffix(entry.Name(), ".json"); isJSON && name != LockPath {
+		if dir, isJSON := strings.CutSuffix(entry.Name(), ".json"); isJSON && name != LockPath && name != PhrasesPath {
 			dirs = append(dirs, dir)
 		}
 	}

@@ -12,12 +12,13 @@ import (
 
 // The fields of a tool that are searched.
 const (
-	fieldName  = iota // the server's own name for it
-	fieldTitle        // its title
-	fieldGroup        // its server's name and title, and the category
-	fieldLead         // the first sentence of its description
-	fieldBody         // the rest of it
-	fieldInput        // names and descriptions of what it takes
+	fieldName   = iota // the server's own name for it
+	fieldTitle         // its title
+	fieldGroup         // its server's name and title, and the category
+	fieldLead          // the first sentence of its description
+	fieldBody          // the rest of it
+	fieldPhrase        // what people say who want it
+	fieldInput         // names and descriptions of what it takes
 	fieldCount
 )
 
@@ -40,6 +41,7 @@ type doc struct {
 	tool        *catalog.Tool
 	serverIndex int32
 	category    string
+	phrases     []string
 	// text is what its fields say; nil once the index is made.
 	text *[fieldCount]string
 }
@@ -51,13 +53,13 @@ type member struct {
 }
 
 // read makes the documents of a catalog, in its order, and its servers and categories.
-func read(cat *catalog.Catalog, names map[string]string) ([]doc, []member, []Category) {
+func read(cat *catalog.Catalog, opt *Options) ([]doc, []member, []Category) {
 	docs := make([]doc, 0, cat.Tools())
 	members := make([]member, 0, len(cat.Servers))
 	byName := map[string]*Category{}
 	for i := range cat.Servers {
 		s := &cat.Servers[i]
-		category := strings.TrimSpace(names[s.Key])
+		category := strings.TrimSpace(opt.Categories[s.Key])
 		if category == "" {
 			category = s.Key
 		}
@@ -73,7 +75,7 @@ func read(cat *catalog.Catalog, names map[string]string) ([]doc, []member, []Cat
 		}
 		for j := range s.Tools {
 			t := &s.Tools[j]
-			docs = append(docs, doc{server: s, tool: t, serverIndex: int32(i), category: category, text: fields(s, t, category)})
+			docs = append(docs, doc{server: s, tool: t, serverIndex: int32(i), category: category, phrases: opt.Phrases[t.ID], text: fields(s, t, category, opt.Phrases[t.ID])})
 		}
 	}
 	categories := make([]Category, 0, len(byName))
@@ -113,16 +115,26 @@ func shorten(line string) string {
 	return strings.TrimRight(line, ", ") + " …"
 }
 
-func fields(s *catalog.Server, t *catalog.Tool, category string) *[fieldCount]string {
+func fields(s *catalog.Server, t *catalog.Tool, category string, phrases []string) *[fieldCount]string {
 	lead, body := split(clip(t.Description, maxLead+maxBody))
 	return &[fieldCount]string{
-		fieldName:  clip(t.Name, maxName),
-		fieldTitle: clip(t.Title, maxTitle),
-		fieldGroup: clip(s.Key, maxName) + " " + clip(s.Title, maxTitle) + " " + clip(category, maxName),
-		fieldLead:  lead,
-		fieldBody:  body,
-		fieldInput: inputs(t.Input),
+		fieldName:   clip(t.Name, maxName),
+		fieldTitle:  clip(t.Title, maxTitle),
+		fieldGroup:  clip(s.Key, maxName) + " " + clip(s.Title, maxTitle) + " " + clip(category, maxName),
+		fieldLead:   lead,
+		fieldBody:   body,
+		fieldPhrase: joinPhrases(phrases),
+		fieldInput:  inputs(t.Input),
 	}
+}
+
+// joinPhrases is phrases as one text, within their bounds.
+func joinPhrases(phrases []string) string {
+	var out strings.Builder
+	for _, p := range phrases[:min(len(phrases), catalog.MaxPhrases)] {
+		out.WriteString(clip(p, catalog.MaxPhrase) + "\n")
+	}
+	return out.String()
 }
 
 // split cuts a description after its first sentence or line, which says what the tool is for.

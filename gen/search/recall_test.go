@@ -100,6 +100,32 @@ func recall(t *testing.T, paths []string, questions int, least floors) {
 	}
 }
 
+// TestRecallWithPhrases holds phrases to what they add, on questions that their author had not read.
+func TestRecallWithPhrases(t *testing.T) {
+	c, _ := judged(t, lists(t))
+	some, phrases, err := searchtest.Phrased("../../testdata/search", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := searchtest.Load("../../testdata/search", some)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got [2]*searchtest.Score
+	for i, opt := range []*search.Options{nil, {Phrases: phrases}} {
+		if got[i], err = searchtest.Judge(t.Context(), searchtest.Index(index(t, some, opt)), slices.Concat(set.Fresh, set.Tuning)); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d questions, %d tools: recall@3 %.3f, @5 %.3f, @10 %.3f", got[i].Questions, some.Tools(), got[i].At3, got[i].At5, got[i].At10)
+	}
+	if least := got[0].At5 + 0.05; len(lists(t)) > 0 && got[1].At5 < least {
+		t.Errorf("with phrases recall@5 is %.3f, without %.3f; want %.3f", got[1].At5, got[0].At5, least)
+	}
+	if got[1].At5 < 0.96 {
+		t.Errorf("with phrases recall@5 is %.3f, want 0.96", got[1].At5)
+	}
+}
+
 // slips are questions whose longest word has two letters exchanged in its middle, one left out, or one doubled, in turn.
 func slips(list []searchtest.Question) []searchtest.Question {
 	out := slices.Clone(list)

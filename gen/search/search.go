@@ -19,6 +19,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,11 @@ type Options struct {
 	// Categories are names of groups that servers belong to, by server key. A server without one is a category of its
 	// own, called like the server.
 	Categories map[string]string
+	// Phrases are what people say who want a tool, by its id. They are searched too; of more than [catalog.MaxPhrases], or of
+	// longer ones than [catalog.MaxPhrase], only the first and the beginnings.
+	Phrases map[string][]string
+	// Incomplete is why the index lacks something; each [Answer] has it. Nil: it lacks nothing.
+	Incomplete error
 	// Embedder ranks by meaning as well. Nil: by words only.
 	Embedder Embedder
 	// CacheDir is a folder for the vectors of tools; it is made if it is missing. Empty: nothing is kept on disk.
@@ -91,8 +97,8 @@ type Hit struct {
 type Answer struct {
 	// Hits are the best first, those of one score by their ids.
 	Hits []Hit
-	// Degraded tells why the ranking by meaning did not take part although there is an Embedder, or that its vectors are not
-	// kept on disk. Nil: neither happened.
+	// Degraded tells why the ranking by meaning did not take part although there is an Embedder, that its vectors are not
+	// kept on disk, or that the index is incomplete. Nil: none of it happened.
 	Degraded error
 }
 
@@ -117,7 +123,7 @@ func New(cat *catalog.Catalog, opt *Options) *Index {
 	if opt != nil {
 		x.opts = *opt
 	}
-	x.docs, x.members, x.categories = read(cat, x.opts.Categories)
+	x.docs, x.members, x.categories = read(cat, &x.opts)
 	x.words = newVocabulary(x.docs)
 	for i := range x.docs {
 		x.docs[i].text = nil // the vocabulary has what is needed of it
@@ -155,9 +161,9 @@ func (x *Index) Answer(ctx context.Context, q Query) (Answer, error) {
 	found, inWords := x.read(q, scope)
 	switch {
 	case found == nil:
-		return Answer{Hits: x.hits(x.all(scope), limit)}, nil
+		return Answer{Hits: x.hits(x.all(scope), limit), Degraded: x.opts.Incomplete}, nil
 	case x.vectors == nil || len(inWords) == 0:
-		return Answer{Hits: x.hits(x.fuse(found...), limit)}, nil
+		return Answer{Hits: x.hits(x.fuse(found...), limit), Degraded: x.opts.Incomplete}, nil
 	}
 	near, degraded := x.vectors.rank(ctx, x.docs, inWords, scope)
 	if ctx.Err() != nil {
@@ -166,7 +172,7 @@ func (x *Index) Answer(ctx context.Context, q Query) (Answer, error) {
 	if degraded != nil && x.opts.Degraded != nil {
 		x.opts.Degraded(degraded)
 	}
-	return Answer{Hits: x.hits(x.merge(x.fuse(found...), near), limit), Degraded: degraded}, nil
+	return Answer{Hits: x.hits(x.merge(x.fuse(found...), near), limit), Degraded: errors.Join(x.opts.Incomplete, degraded)}, nil
 }
 
 // read ranks the tools for each wording of a query that has a word in it: nil if none has. inWords are those that are no ids.

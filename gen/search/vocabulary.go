@@ -12,8 +12,8 @@ import (
 // fieldWeights say how much a word in a field counts, fieldLengths how much less it counts in a long field (w and b of
 // BM25F); saturation is how soon more of the same word adds nothing (k1).
 var (
-	fieldWeights = [fieldCount]float64{fieldName: 4, fieldTitle: 1.5, fieldGroup: 1.5, fieldLead: 1.5, fieldBody: 0.7, fieldInput: 0.5}
-	fieldLengths = [fieldCount]float64{fieldName: 1, fieldTitle: 1, fieldGroup: 0.4, fieldLead: 0.4, fieldBody: 0.75, fieldInput: 0.75}
+	fieldWeights = [fieldCount]float64{fieldName: 4, fieldTitle: 1.5, fieldGroup: 1.5, fieldLead: 1.5, fieldBody: 0.7, fieldPhrase: 1.5, fieldInput: 0.5}
+	fieldLengths = [fieldCount]float64{fieldName: 1, fieldTitle: 1, fieldGroup: 0.4, fieldLead: 0.4, fieldBody: 0.75, fieldPhrase: 0.4, fieldInput: 0.75}
 )
 
 const saturation = 1.5

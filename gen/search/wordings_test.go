@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/search"
 )
 
@@ -61,5 +62,35 @@ func TestWordingsFromJSON(t *testing.T) {
 		if fails := want == nil && text != "null"; !slices.Equal(got, want) || (err != nil) != fails || fails && !strings.Contains(err.Error(), "query ") {
 			t.Errorf("Unmarshal(%s) = %v, %v, want %v", text, got, err, want)
 		}
+	}
+}
+
+// TestPhrases checks that a tool is found by its phrases, to the extent that they are within their bounds.
+func TestPhrases(t *testing.T) {
+	long := strings.Repeat("x ", catalog.MaxPhrase/2) + "zebra"
+	x := index(t, small(t), &search.Options{Phrases: map[string][]string{
+		"mail__who_am_i":       {"tell me my umbrella", long},
+		"mail__send_message":   append(slices.Repeat([]string{"parasol stand"}, catalog.MaxPhrases), "giraffe"),
+		"none__of_these_tools": {"umbrella"},
+	}})
+	if got := first(t, x, "my umbrella"); got != "mail__who_am_i" {
+		t.Errorf("my umbrella finds %q", got)
+	}
+	for _, text := range []string{"zebra", "giraffe"} {
+		if got := first(t, x, text); got != "" {
+			t.Errorf("%s finds %q, want nothing: it is beyond the bounds", text, got)
+		}
+	}
+	if got := first(t, x, "send a message"); got != "mail__send_message" {
+		t.Errorf("send a message finds %q", got)
+	}
+}
+
+// TestPhrasesByMeaning checks that phrases are embedded with their tool.
+func TestPhrasesByMeaning(t *testing.T) {
+	m := &meaning{topics: topics()}
+	x := index(t, small(t), &search.Options{Embedder: m, Phrases: map[string][]string{"mail__who_am_i": {"trouble with me"}}})
+	if err := x.Warm(t.Context()); err != nil || !slices.ContainsFunc(m.texts, func(s string) bool { return strings.Contains(s, "who am i") && strings.Contains(s, "trouble with me") }) {
+		t.Errorf("embedded %q (%v)", m.texts, err)
 	}
 }

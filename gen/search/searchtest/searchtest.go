@@ -4,7 +4,7 @@
 // The questions are in testdata/search, a line each: the question, a tab, and the tools that answer it, each as
 // server/tool, with spaces between them. Any one of these counts. They were written by looking at what tools do, before
 // anything was tuned on them; of heldout.tsv and unseen.tsv only the totals were looked at. wordings.tsv has second wordings
-// of the questions of these two.
+// of the questions of these two. phrases.json has phrases for all tools of some servers, in the form of a tree.
 package searchtest
 
 import (
@@ -139,6 +139,38 @@ func Catalog(lists []string, tree string) (*catalog.Catalog, error) {
 		servers = append(servers, l.Server())
 	}
 	return catalog.New(servers)
+}
+
+// Phrased returns the servers of a catalog for which phrases.json in folder has phrases, as a catalog of their own, and the
+// phrases by the ids of tools. Beside tools without phrases, those with phrases would have an advantage that no tree gives
+// them.
+func Phrased(folder string, c *catalog.Catalog) (*catalog.Catalog, map[string][]string, error) {
+	raw, err := os.ReadFile(filepath.Join(folder, "phrases.json"))
+	if err != nil {
+		return nil, nil, err
+	}
+	var known map[string]map[string]catalog.Phrases
+	if err := json.Unmarshal(raw, &known); err != nil {
+		return nil, nil, fmt.Errorf("read the phrases: %w", err)
+	}
+	var servers []catalog.Server
+	for _, s := range c.Servers {
+		if _, ok := known[s.Key]; ok {
+			s.Tools = slices.Clone(s.Tools)
+			servers = append(servers, s)
+		}
+	}
+	some, err := catalog.New(servers)
+	if err != nil {
+		return nil, nil, err
+	}
+	phrases := map[string][]string{}
+	for _, s := range some.Servers {
+		for _, t := range s.Tools {
+			phrases[t.ID] = known[s.Key][t.Name].Phrases
+		}
+	}
+	return some, phrases, nil
 }
 
 // Find is a search: the ids of at most limit tools, the best first. The wordings are of one question.

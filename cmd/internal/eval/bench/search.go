@@ -69,20 +69,39 @@ func (b *bench) recall(ctx context.Context, c *catalog.Catalog, set *searchtest.
 		name      string
 		questions []searchtest.Question
 	}{{"tuned on", set.Tuning}, {"held out", set.HeldOut}, {"fresh", set.Fresh}, {"unseen", set.Unseen}, {"held out or unseen, in two wordings", set.Reworded}} {
-		baselines := map[int]string{} // by the number of hits
-		for _, f := range finders(c, index) {
-			score, err := searchtest.Judge(ctx, f.find, part.questions)
-			if err != nil {
-				return err
-			}
-			for _, m := range []struct {
-				at    int
-				share float64
-			}{{3, score.At3}, {5, score.At5}, {10, score.At10}} {
-				row := fmt.Sprintf("recall@%d of %d tools, %d questions %s, %s", m.at, c.Tools(), score.Questions, part.name, f.name)
-				b.table.add(row, "%", baselines[m.at], []float64{100 * m.share})
-				baselines[m.at] = row
-			}
+		if err := b.judge(ctx, c, part.name, part.questions, finders(c, index)); err != nil {
+			return err
+		}
+	}
+	questions := filepath.Join(b.root, "testdata", "search")
+	some, phrases, err := searchtest.Phrased(questions, c)
+	if err != nil {
+		return err
+	}
+	if set, err = searchtest.Load(questions, some); err != nil {
+		return err
+	}
+	return b.judge(ctx, some, "fresh or tuned on", slices.Concat(set.Fresh, set.Tuning), []finder{
+		{searchOurs + " without phrases", searchtest.Index(search.New(some, nil))},
+		{searchOurs + " with phrases", searchtest.Index(search.New(some, &search.Options{Phrases: phrases}))},
+	})
+}
+
+// judge adds rows for searches, of which the first is what the others are compared with.
+func (b *bench) judge(ctx context.Context, c *catalog.Catalog, name string, questions []searchtest.Question, finders []finder) error {
+	baselines := map[int]string{} // by the number of hits
+	for _, f := range finders {
+		score, err := searchtest.Judge(ctx, f.find, questions)
+		if err != nil {
+			return err
+		}
+		for _, m := range []struct {
+			at    int
+			share float64
+		}{{3, score.At3}, {5, score.At5}, {10, score.At10}} {
+			row := fmt.Sprintf("recall@%d of %d tools, %d questions %s, %s", m.at, c.Tools(), score.Questions, name, f.name)
+			b.table.add(row, "%", baselines[m.at], []float64{100 * m.share})
+			baselines[m.at] = row
 		}
 	}
 	return nil

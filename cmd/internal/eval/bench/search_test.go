@@ -27,11 +27,11 @@ func TestFinders(t *testing.T) {
 	if set.Absent == 0 || len(set.Tuning) == 0 || len(set.HeldOut) == 0 {
 		t.Errorf("%d and %d questions, %d absent", len(set.Tuning), len(set.HeldOut), set.Absent)
 	}
-	b := &bench{}
+	b := &bench{root: "."}
 	if err := b.recall(t.Context(), c, set); err != nil {
 		t.Fatal(err)
 	}
-	if len(b.table.rows) != 30 { // of two searches, five sets of questions, three shares
-		t.Errorf("got %d rows, want 30", len(b.table.rows))
+	if len(b.table.rows) != 36 { // of two searches, six sets of questions, three shares
+		t.Errorf("got %d rows, want 36", len(b.table.rows))
 	}
 }

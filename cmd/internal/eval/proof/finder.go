@@ -125,7 +125,7 @@ type finder struct {
 	index *search.Index
 }
 
-func newFinder(tree *gen.Tree) *finder { return &finder{tree, search.New(tree.Catalog, nil)} }
+func newFinder(tree *gen.Tree) *finder { return &finder{tree, tree.Index(nil)} }
 
 func (f *finder) hits(ctx context.Context, query object) ([]search.Hit, error) {
 	q := search.Query{Limit: hits}

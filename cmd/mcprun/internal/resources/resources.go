@@ -115,7 +115,7 @@ func (Cold) Index(tree string, opt *search.Options) (*TreeIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &TreeIndex{Tree: t, Index: search.New(t.Catalog, opt)}, nil
+	return &TreeIndex{Tree: t, Index: t.Index(opt)}, nil
 }
 
 // Rates implements Provider.

@@ -89,7 +89,7 @@ func (a *answers) finish() []hostapi.ImageFile {
 }
 
 // finder returns a function that finds tools of the project's tree. The first search makes the index. degraded is called once,
-// with the reason, if a search used words only.
+// with the reason, if a search did not use all that it should.
 func (o *Options) finder(p *project.Project, lang config.Language, degraded func(error)) func(context.Context, search.Query, search.Detail) ([]search.Result, error) {
 	open := hostapi.Once(func() (*resources.TreeIndex, error) { return resources.OpenIndex(o.App, o.Resources, p.Tree, p.Cfg) })
 	var first sync.Once
@@ -100,7 +100,7 @@ func (o *Options) finder(p *project.Project, lang config.Language, degraded func
 		}
 		found, lost, err := x.Search(ctx, q, detail, lang)
 		if lost != nil {
-			first.Do(func() { degraded(fmt.Errorf("tools are searched by words only: %w", lost)) })
+			first.Do(func() { degraded(fmt.Errorf("tools are searched with less than is configured: %w", lost)) })
 		}
 		return found, err
 	}

@@ -29,7 +29,7 @@ func (f *finder) Search(ctx context.Context, q search.Query, detail search.Detai
 		return nil, err
 	}
 	if answer.Degraded != nil {
-		f.log.Warn("a search was answered by words only", "error", answer.Degraded)
+		f.log.Warn("a search used less than is configured", "error", answer.Degraded)
 	}
 	return f.shown(answer.Hits, detail, language)
 }
