@@ -3,12 +3,16 @@
 package manpages
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 )
 
 // Variable names the folder for the pages. Without it they are written to a folder that goes with the test.
@@ -25,23 +29,86 @@ func Write(t *testing.T, root *cobra.Command) {
 		t.Fatal(err)
 	}
 	root.InitDefaultCompletionCmd()
+	texts := textsOf(root)
+	escape(root, map[*pflag.Flag]bool{})
 	root.DisableAutoGenTag = true // pages are the same every day
 	if err := doc.GenManTreeFromOpts(root, doc.GenManTreeOptions{
 		Header: &doc.GenManHeader{Section: "1", Source: root.Name()}, Path: dir, CommandSeparator: "-",
 	}); err != nil {
 		t.Fatal(err)
 	}
-	check(t, root, filepath.Join(dir, root.Name()))
+	for page, words := range texts {
+		check(t, filepath.Join(dir, page), words)
+	}
 }
 
-func check(t *testing.T, cmd *cobra.Command, page string) {
-	t.Helper()
-	if _, err := os.Stat(page + ".1"); err != nil {
-		t.Errorf("%s has no page: %v", cmd.CommandPath(), err)
-	}
+// textsOf returns the words that the page of each command must have, by file name.
+func textsOf(cmd *cobra.Command) map[string][]string {
+	all := map[string][]string{}
+	text := cmd.Short + " " + cmd.Long + " " + cmd.Example
+	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && f.Deprecated == "" {
+			text += " " + f.Usage
+		}
+	})
+	all[strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1"] = strings.Fields(strings.ReplaceAll(text, "`", ""))
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() {
-			check(t, sub, page+"-"+sub.Name())
+			maps.Copy(all, textsOf(sub))
+		}
+	}
+	return all
+}
+
+// escape escapes the characters in help texts that mean something in Markdown, which cobra takes them for: crm__query_records
+// would lose its underscores. done are the flags that were escaped; several commands share the inherited ones.
+func escape(cmd *cobra.Command, done map[*pflag.Flag]bool) {
+	cmd.Short, cmd.Long = escapeText(cmd.Short), escapeText(cmd.Long)
+	each := func(f *pflag.Flag) {
+		if !done[f] {
+			done[f] = true
+			f.Usage = escapeText(f.Usage)
+		}
+	}
+	cmd.Flags().VisitAll(each)
+	cmd.PersistentFlags().VisitAll(each)
+	for _, sub := range cmd.Commands() {
+		escape(sub, done)
+	}
+}
+
+var special = strings.NewReplacer(`\`, `\\`, "_", `\_`, "*", `\*`, "<", `\<`, "&", `\&`, "[", `\[`, "~", `\~`)
+
+// escapeText escapes a text except code: what is between backquotes, and lines that four spaces or a tab indent.
+func escapeText(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t") {
+			continue
+		}
+		parts := strings.Split(line, "`")
+		for j := 0; j < len(parts); j += 2 {
+			parts[j] = special.Replace(parts[j])
+		}
+		lines[i] = strings.Join(parts, "`")
+	}
+	return strings.Join(lines, "\n")
+}
+
+var roff = regexp.MustCompile(`\\f[BIPR]|\\&`)
+
+// check fails the test if a page is missing or has lost a word.
+func check(t *testing.T, page string, words []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Errorf("a command has no page: %v", err)
+		return
+	}
+	plain := strings.ReplaceAll(roff.ReplaceAllString(string(text), ""), `\\`, `\`)
+	for _, word := range words {
+		if heading := strings.Trim(word, "#") == ""; !heading && !strings.Contains(plain, word) {
+			t.Errorf("%s: got no %q, which the help of the command has", filepath.Base(page), word)
 		}
 	}
 }
