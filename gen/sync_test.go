@@ -371,7 +371,7 @@ func TestFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"my_drive__get_document", "My Drive/getDocument", "my_drive/getDocument", "getDocument", "get_document",
-		"my_drive/getDocument.ts", "servers/my_drive/get_document.py", "./servers/my_drive/getDocument.ts", "my_drive__getDocument"} {
+		"my_drive/getDocument.ts", "servers/my_drive/get_document.py", "./servers/my_drive/getDocument.ts", "my_drive__getDocument", "My Drive__getDocument", "my_drive.getDocument", "My Drive.get_document", "my_drive.get_document"} {
 		d, err := tr.Find(name)
 		if err != nil || d.Tool.ID != "my_drive__get_document" || len(d.Wrappers) != 2 {
 			t.Errorf("Find(%q): %v", name, err)

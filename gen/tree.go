@@ -90,8 +90,8 @@ func (e *UnknownToolError) Hint() string {
 // ExitCode is exit.Usage.
 func (e *UnknownToolError) ExitCode() int { return exit.Usage }
 
-// Find returns the tool with an id, a "server/tool" name or a wrapper's file, or the only tool with the name of a tool or
-// function. The error is an *[UnknownToolError] unless reading a wrapper failed.
+// Find returns the tool with an id, a wrapper's file, or a name such as server/tool, server.tool or server__tool, with the tool's
+// own name or that of a function; or the only tool with such a name. The error is an *[UnknownToolError] unless reading a wrapper failed.
 func (t *Tree) Find(name string) (*Definition, error) {
 	fits := t.Named(name)
 	if len(fits) != 1 {
@@ -131,18 +131,29 @@ func (t *Tree) Named(name string) []string {
 	var ids []string
 	for _, s := range t.Catalog.Servers {
 		for _, tool := range s.Tools {
-			names := []string{tool.Name, s.Key + "/" + tool.Name, s.Dir + "/" + tool.Name}
+			own, files := []string{tool.Name}, []string{}
 			for _, n := range t.Lock.Servers[s.Key].Tools[tool.Name].Names {
-				names = append(names, n.Function, n.File, filepath.Base(t.Dir)+"/"+n.File,
-					s.Key+"/"+n.Function, s.Dir+"/"+n.Function, s.Dir+"__"+n.Function)
+				own, files = append(own, n.Function), append(files, n.File, filepath.Base(t.Dir)+"/"+n.File)
 			}
-			if slices.Contains(names, name) {
+			if slices.Contains(own, name) || slices.Contains(own, ofServer(name, s)) || slices.Contains(files, name) {
 				ids = append(ids, tool.ID)
 			}
 		}
 	}
 	slices.Sort(ids)
 	return ids
+}
+
+// ofServer returns what follows a server's name in the name of a tool; empty for a tool of another server.
+func ofServer(name string, s catalog.Server) string {
+	for _, server := range []string{s.Key, s.Dir} {
+		for _, separator := range []string{"/", ".", "__"} {
+			if own, ok := strings.CutPrefix(name, server+separator); ok {
+				return own
+			}
+		}
+	}
+	return ""
 }
 
 // near returns the ids of tools that name may be a slip of.

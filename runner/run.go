@@ -120,7 +120,7 @@ func (r *Runner) run(ctx context.Context, s Script) (*Result, error) {
 	run := &run{script: &s, id: "run-" + rand.Text()[:12], runtime: rt, runner: r, began: began}
 	before := workspace.Snapshot{}
 	if s.Workspace != "" {
-		if before, err = run.openWorkspace(prepared); err != nil {
+		if before, err = run.openWorkspace(); err != nil {
 			return nil, err
 		}
 		defer run.closeWorkspace()
@@ -139,7 +139,7 @@ func (r *Runner) run(ctx context.Context, s Script) (*Result, error) {
 }
 
 // openWorkspace makes the workspace ready for the run, and returns what is in it.
-func (x *run) openWorkspace(prepared *script.Prepared) (workspace.Snapshot, error) {
+func (x *run) openWorkspace() (workspace.Snapshot, error) {
 	s, none := x.script, workspace.Snapshot{}
 	if abs, err := filepath.Abs(s.Workspace); err == nil { // before it is created; links are resolved only after
 		if err := x.runner.guard(resolved(abs)); err != nil {
@@ -162,16 +162,12 @@ func (x *run) openWorkspace(prepared *script.Prepared) (workspace.Snapshot, erro
 	if over := before.Bytes() - disk/2; over > 0 {
 		x.store.Relieve(over)
 	}
-	x.nested = nested(prepared) && workspace.Nest(s.Workspace)
 	x.reserved = workspace.HasReserved(s.Workspace)
 	return before, nil
 }
 
 func (x *run) closeWorkspace() {
 	_, _ = workspace.SetAside(x.script.Workspace, x.reserved) // of a run without a result; otherwise it is done
-	if x.nested {
-		workspace.Unnest(x.script.Workspace)
-	}
 	x.store.Close()
 }
 
@@ -200,16 +196,6 @@ func (x *run) written(before workspace.Snapshot) []string {
 	return slices.DeleteFunc(workspace.Written(before, after), func(f string) bool { return slices.Contains(made, f) })
 }
 
-// nested reports whether a script writes to a folder "workspace" below the one it starts in.
-func nested(p *script.Prepared) bool {
-	for _, code := range p.Modules {
-		if workspace.Nested(code) {
-			return true
-		}
-	}
-	return workspace.Nested(p.Code)
-}
-
 // run is the state of one run.
 type run struct {
 	runner         *Runner
@@ -220,7 +206,6 @@ type run struct {
 	calls          *chain.Calls
 	store          *workspace.Store // nil: no workspace
 	reserved       []string         // names in the workspace before the run that scripts must not use
-	nested         bool             // it has a folder "workspace" that the script expects
 	output         *output.Output
 	stdout, stderr *output.Capture // nil: not captured
 	began, ready   time.Time
@@ -274,13 +259,9 @@ func (x *run) do(parent context.Context, prepared *script.Prepared) error {
 		return fmt.Errorf("start sandbox %q: %w", x.script.Backend.Name(), err)
 	}
 	x.outcome = &bridge.Outcome{}
-	switch {
-	case sandbox.IsRemote(proc):
+	if sandbox.IsRemote(proc) {
 		x.calls.KeepNothing() // the sandbox has a copy: files put into the workspace now would not be seen, and would be lost
 		x.output.KeepNothing()
-	case x.nested: // again: only now does the workspace have the permissions that new files inherit
-		workspace.Unnest(x.script.Workspace)
-		workspace.Nest(x.script.Workspace)
 	}
 	served := x.serve(ctx, proc, func() {
 		turn.Done()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runner"
@@ -66,7 +67,7 @@ func TestDefaults(t *testing.T) {
 
 // TestExecuteCodeDescription checks that the description says what a model cannot know of scripts in the allowed languages.
 func TestExecuteCodeDescription(t *testing.T) {
-	const typescript, python = `import { createRecord } from "./servers/crm/index.ts"; await createRecord({ key: value })`, `from servers.crm import create_record; create_record(key=value)`
+	const typescript, python = `import { getRecord } from "./servers/crm"; await getRecord({ key: value })`, `from servers.crm import get_record; get_record(key=value)`
 	for _, tt := range []struct {
 		languages []string
 		has, not  []string
@@ -183,7 +184,6 @@ func TestBadArguments(t *testing.T) {
 		{"list_skills", map[string]any{"x": 1}, "query"},
 		{"call_tool", map[string]any{"tool": "x", "arguments": 1}, "object"},
 		{"load_skill", map[string]any{"name": "none"}, `no skill "none"`},
-		{"restore_pii", map[string]any{"text": "[EMAIL_2]"}, "is not a token of this workspace"},
 		{"read_workspace_file", map[string]any{"filename": "none.txt"}, "list_workspace_files"},
 		{"write_workspace_file", map[string]any{"filename": "../x", "content": ""}, "relative to the workspace"},
 		{"write_workspace_file", map[string]any{"filename": "a"}, "content is missing"},
@@ -226,6 +226,12 @@ func TestOtherTools(t *testing.T) {
 			{"list_skills", map[string]any{"query": "nothing such"}, "no skill has the query"},
 			{"sanitize_pii", map[string]any{"text": "to ada@example.com"}, "to [EMAIL_1]"},
 			{"restore_pii", map[string]any{"text": "to [EMAIL_1]"}, "to ada@example.com"},
+			{"restore_pii", map[string]any{"text": "to [EMAIL_1], [EMAIL_2]"}, "to ada@example.com, [EMAIL_2]"},
+			{"call_tool", map[string]any{"tool": "mcprun.list_skills"}, "greet: d"},
+			{"checkpoint", map[string]any{}, "there are no checkpoints"},
+			{"checkpoint", map[string]any{"name": "one", "data": map[string]any{"n": 1}}, "saved one"},
+			{"checkpoint", map[string]any{"name": "one"}, `"n":1`},
+			{"execute_code", map[string]any{"code": "1"}, "hello"},
 			{"write_workspace_file", map[string]any{"filename": "d/a.txt", "content": "grüße"}, "d/a.txt"},
 			{"write_workspace_file", map[string]any{"filename": "/workspace/d/a.txt", "content": "again"}, "d/a.txt"},
 			{"read_workspace_file", map[string]any{"filename": "d/a.txt"}, "again"},
@@ -237,8 +243,46 @@ func TestOtherTools(t *testing.T) {
 			if text := textOf(res); res.IsError || !strings.Contains(text, c.want) {
 				t.Errorf("%s %v: error %v: %s; want %q", c.tool, c.args, res.IsError, text, c.want)
 			}
-			if _, ok := res.StructuredContent.(map[string]any); !ok {
-				t.Errorf("%s: structured content %T", c.tool, res.StructuredContent)
+			if structured(t, res, "success") != true {
+				t.Errorf("%s: structured content %v has no success", c.tool, res.StructuredContent)
+			}
+		}
+	}
+}
+
+// TestNamesOfOthers checks the members that clients of other servers expect.
+func TestNamesOfOthers(t *testing.T) {
+	w := newFixture(t)
+	w.opt.Call = func(_ context.Context, job *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
+		if job.Tool == "x__fail" {
+			return &mcpserver.CallAnswer{Raw: json.RawMessage(`{"isError":true,"content":[{"type":"text","text":"no such record"}]}`)}, nil
+		}
+		return &mcpserver.CallAnswer{Raw: json.RawMessage(`{"content":[],"structuredContent":{"rows":[1]}}`)}, nil
+	}
+	cs := w.stdio(w.server(), revisions[1], nil)
+	for _, c := range []struct {
+		tool string
+		args map[string]any
+		want map[string]any
+	}{
+		{"sanitize_pii", map[string]any{"text": "ada@example.com, bob@example.com, 4111111111111111"}, map[string]any{
+			"text": "[EMAIL_1], [EMAIL_2], [CARD_1]", "sanitized_text": "[EMAIL_1], [EMAIL_2], [CARD_1]", "pii_found": 3.0, "pii_types": []any{"CARD", "EMAIL"},
+		}},
+		{"sanitize_pii", map[string]any{"text": "nobody"}, map[string]any{"sanitized_text": "nobody", "pii_found": 0.0, "pii_types": []any{}}},
+		{"restore_pii", map[string]any{"text": "[EMAIL_1]"}, map[string]any{"text": "ada@example.com", "restored_text": "ada@example.com"}},
+		{"write_workspace_file", map[string]any{"filename": "a.txt", "content": "xy"}, map[string]any{"file": "a.txt", "message": "wrote a.txt, 2 bytes"}},
+		{"read_workspace_file", map[string]any{"filename": "./workspace/a.txt"}, map[string]any{"filename": "a.txt", "size": 2.0, "content": "xy"}},
+		{"write_workspace_file", map[string]any{"filename": "workspace/b.txt", "content": "xy"}, map[string]any{"file": "b.txt"}},
+		{"list_workspace_files", map[string]any{"subpath": "workspace"}, map[string]any{"count": 2.0}},
+		{"list_skills", nil, map[string]any{"count": 0.0}},
+		{"load_skill", map[string]any{"name": "none"}, map[string]any{"success": false}},
+		{"call_tool", map[string]any{"tool": "x__fail"}, map[string]any{"success": false, "error": "no such record"}},
+		{"call_tool", map[string]any{"tool": "x__rows"}, map[string]any{"success": nil, "rows": []any{1.0}}}, // as it came
+	} {
+		res := call(t, cs, c.tool, c.args)
+		for member, want := range c.want {
+			if got := structured(t, res, member); !cmp.Equal(got, want) {
+				t.Errorf("%s %v: %s is %v, want %v", c.tool, c.args, member, got, want)
 			}
 		}
 	}
@@ -366,12 +410,16 @@ func TestInstructions(t *testing.T) {
 		w.opt.IndexTokens = budget
 		cs := w.stdio(w.server(), revisions[0], nil)
 		got := cs.InitializeResult().Instructions
-		if strings.Contains(got, "\ndrive: Documents (Markdown) and sheets") != want || len(got) > 1000 {
+		if strings.Contains(got, "\ncrm: Customer records") != want || len(got) > 1000 {
 			t.Errorf("budget %d: the instructions are %q", budget, got)
 		}
 		text := textOf(call(t, cs, "get_tool_definition", map[string]any{"tool_name": "drive__get_sheet"}))
 		if !strings.Contains(text, "drive says of itself: Documents (Markdown) and sheets") {
 			t.Errorf("the definition is %s", text)
+		}
+		text = textOf(call(t, cs, "search_tools", map[string]any{"query": "drive__get_sheet", "detail_level": "full"}))
+		if !strings.Contains(text, "drive says of itself: Documents (Markdown) and sheets") {
+			t.Errorf("search_tools in full: %s", text)
 		}
 	}
 }

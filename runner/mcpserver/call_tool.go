@@ -103,7 +103,10 @@ func (c *toolCall) upstreamReply(ctx context.Context, a *CallAnswer) (*reply, er
 			r.data = map[string]any{"preview": r.text}
 		}
 	case len(res.Structured) > 0 && string(res.Structured) != "null":
-		r.data = res.Structured
+		r.data, r.foreign = res.Structured, true
+	}
+	if r.failed && r.data == nil && len(r.blocks) == 0 {
+		r.data = map[string]any{"error": r.text}
 	}
 	for _, w := range cleanLines(firstOf(a.Warnings, 3)) {
 		r.text = joinOutput(r.text, "warning: "+w)

@@ -10,7 +10,7 @@ import (
 const ownCategory = "mcprun"
 
 // coreTools are the tools that tools/list shows in [ModeCore]: those with which a model finds and calls all others.
-var coreTools = []string{"execute_code", "search_tools", "get_tool_definition", "call_tool"}
+var coreTools = []string{"execute_code", "search_tools", "call_tool"}
 
 // lists reports whether tools/list shows the tool.
 func (s *Server) lists(tool string) bool {
@@ -27,7 +27,7 @@ func ownID(tool string) string { return ownCategory + "__" + tool }
 // ownTool returns the unlisted tool with that id, or nil.
 func (s *Server) ownTool(id string) *tool {
 	for _, t := range s.unlisted() {
-		if id == ownID(t.name) {
+		if id == ownID(t.name) || id == ownCategory+"."+t.name {
 			return t
 		}
 	}

@@ -31,7 +31,7 @@ type executeArgs struct {
 	Vars     map[string]json.RawMessage `json:"context_vars"`
 	Timeout  *float64                   `json:"timeout_seconds"`
 	Memory   *float64                   `json:"memory_mb"`
-	Risk     string                     `json:"risk"` // the least that the code is taken to have; not in the schema, which costs tokens
+	Risk     string                     `json:"risk"` // the least that the code is taken to have
 }
 
 // execution is the structured content of execute_code. The first members are named as in other servers' execute_code; the

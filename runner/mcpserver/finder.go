@@ -115,7 +115,11 @@ func callGetToolDefinition(ctx context.Context, c *toolCall, args *definitionArg
 	if err != nil {
 		return nil, c.errorf("%v", hinted(err))
 	}
-	r := c.found(found, search.DetailFull)
+	return c.found(found, search.DetailFull), nil
+}
+
+// addInstructions adds what the servers of the tools that were found say of themselves, each once.
+func (c *toolCall) addInstructions(r *reply, found []search.Result) {
 	said := map[string]string{}
 	for _, f := range found {
 		if server, ok := c.serverOf(f.Server); ok && said[f.Server] == "" {
@@ -128,7 +132,6 @@ func callGetToolDefinition(ctx context.Context, c *toolCall, args *definitionArg
 	if data, ok := r.data.(map[string]any); ok && len(said) > 0 {
 		data["instructions"] = said
 	}
-	return r, nil
 }
 
 // maxInstructions bounds what is shown of a server's instructions beside a definition, in bytes.
@@ -167,7 +170,11 @@ func (c *toolCall) found(found []search.Result, detail search.Detail) *reply {
 	if len(found) == 1 {
 		found[0].Source = cutText(found[0].Source, limit)
 	}
-	return &reply{text: b.String(), data: map[string]any{"tools": found}}
+	r := &reply{text: b.String(), data: map[string]any{"tools": found}}
+	if detail == search.DetailFull {
+		c.addInstructions(r, found)
+	}
+	return r
 }
 
 // cleanResult removes invisible characters, and line ends where a text is one line, so that none looks like another tool. The

@@ -59,8 +59,8 @@ type Options struct {
 	// of a tool and each list of tools, one at a time. While it returns an error, tools answer with that error, or with what its
 	// method ForModel returns, and do nothing. Nil: the project does not change.
 	Reload func(ctx context.Context) (*Project, error)
-	// IndexTokens bounds the index in the description of execute_code, and what servers say of themselves in the instructions.
-	// Zero: 120. Negative: neither.
+	// IndexTokens bounds the index in the description of execute_code, and two thirds of it what servers say of themselves in the
+	// instructions. Zero: 120. Negative: neither.
 	IndexTokens int
 
 	// Run runs a script. Its errors are shown to the model.

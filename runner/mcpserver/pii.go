@@ -40,18 +40,22 @@ func callSanitizePII(ctx context.Context, c *toolCall, args *piiArgs) (*reply, e
 	if err != nil {
 		return nil, c.errorf("%v", hinted(err))
 	}
-	text := sanitized
+	text, types, values := sanitized, []string{}, 0
 	if len(found) > 0 {
 		var counts []string
 		for _, kind := range slices.Sorted(maps.Keys(found)) {
 			counts = append(counts, fmt.Sprintf("%s %d", kind, found[kind]))
+			types, values = append(types, string(kind)), values+found[kind]
 		}
 		text = joinOutput(text, "[found: "+strings.Join(counts, ", ")+"]")
 	}
 	return &reply{text: text, data: struct {
-		Text  string    `json:"text"`
-		Found pii.Found `json:"found,omitempty"`
-	}{sanitized, found}}, nil
+		Text      string    `json:"text"`
+		Sanitized string    `json:"sanitized_text"` // the names from here on are those of other servers
+		Values    int       `json:"pii_found"`
+		Types     []string  `json:"pii_types"`
+		Found     pii.Found `json:"found,omitempty"`
+	}{sanitized, sanitized, values, types, found}}, nil
 }
 
 func callRestorePII(_ context.Context, c *toolCall, args *piiArgs) (*reply, error) {
@@ -63,5 +67,5 @@ func callRestorePII(_ context.Context, c *toolCall, args *piiArgs) (*reply, erro
 	if err != nil {
 		return nil, c.errorf("%v", hinted(err))
 	}
-	return &reply{text: restored, data: map[string]string{"text": restored}}, nil
+	return &reply{text: restored, data: map[string]string{"text": restored, "restored_text": restored}}, nil
 }

@@ -52,11 +52,7 @@ func (s *Server) newView(p *Project) (*view, error) {
 		}
 	}
 	v.index = index.Text(v.Catalog, v.Lock, v.Languages[0], s.opt.IndexTokens)
-	readMore := ": get_tool_definition"
-	if s.opt.Mode == ModeCode {
-		readMore = ""
-	}
-	v.instructions = index.Instructions(v.Catalog, s.opt.IndexTokens, readMore)
+	v.instructions = index.Instructions(v.Catalog, s.opt.IndexTokens*2/3, ": search_tools, detail_level full")
 	return v, nil
 }
 

@@ -170,5 +170,5 @@ func callListSkills(ctx context.Context, c *toolCall, args *queryArgs) (*reply, 
 	case len(list) == 0:
 		text = "no skill has the query in its name or description; leave it out to list all"
 	}
-	return &reply{text: cutText(text, c.cs.s.opt.MaxText), data: map[string]any{"skills": list}}, nil
+	return &reply{text: cutText(text, c.cs.s.opt.MaxText), data: map[string]any{"count": len(list), "skills": list}}, nil
 }

@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,38 +16,100 @@ import (
 
 // TestFixedCost bounds the tokens that every client pays before the first call, without the index.
 func TestFixedCost(t *testing.T) {
-	for mode, most := range map[mcpserver.Mode]int{mcpserver.ModeAll: 1025, mcpserver.ModeCore: 475, mcpserver.ModeCode: 310} {
+	for mode, most := range map[mcpserver.Mode]int{mcpserver.ModeAll: 930, mcpserver.ModeCore: 380, mcpserver.ModeCode: 300} {
 		w := newFixture(t)
 		w.opt.Mode, w.opt.IndexTokens = mode, -1
-		list := w.server().Definitions()
-		if n := tokens.Count(string(list)); n >= most {
-			t.Errorf("%s: %d tokens; fewer than %d are allowed:\n%s", mode, n, most, list)
-		} else {
-			t.Logf("%s: %d tokens", mode, n)
+		n, instructions := w.cost()
+		if n > most || instructions != 0 {
+			t.Errorf("%s: %d tokens, at most %d are allowed; instructions: %d", mode, n, most, instructions)
 		}
-		// What a client gets has the same tools; its envelope is not for the model.
-		cs := w.stdio(w.server(), revisions[1], nil)
-		res, err := cs.ListTools(t.Context(), nil)
+		t.Logf("%s: %d tokens", mode, n)
+	}
+}
+
+// TestWholeCost bounds the tokens with index and instructions, in each choice of languages, also with many talkative servers. 600 is
+// what is promised; at 585, a task of one call costs 5 % more than search-then-call (cmd/internal/eval/proof).
+func TestWholeCost(t *testing.T) {
+	for _, languages := range [][]string{nil, {mcpserver.TypeScript}, {mcpserver.Python}} {
+		for _, servers := range []int{0, 37, 300} {
+			w := newFixture(t)
+			w.opt.Languages = languages
+			if servers > 0 {
+				w.opt.Catalog, w.opt.Lock = manyServers(servers)
+			}
+			definitions, instructions := w.cost()
+			if definitions+instructions > 585 || instructions == 0 {
+				t.Errorf("%v, %d servers: %d tokens of definitions and %d of instructions; at most 585 are allowed", languages, servers, definitions, instructions)
+			}
+			t.Logf("%v, %d servers: %d + %d tokens", languages, servers, definitions, instructions)
+		}
+	}
+}
+
+// cost counts the tokens of what a host puts before a model: name, description and schema of each tool, and the instructions.
+func (w *fixture) cost() (definitions, instructions int) {
+	w.t.Helper()
+	cs := w.stdio(w.server(), revisions[1], nil)
+	res, err := cs.ListTools(w.t.Context(), nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, tool := range res.Tools {
+		shown, err := json.Marshal(map[string]any{"name": tool.Name, "description": tool.Description, "input_schema": tool.InputSchema})
 		if err != nil {
-			t.Fatal(err)
+			w.t.Fatal(err)
 		}
-		wire, err := json.Marshal(map[string]any{"tools": res.Tools})
-		if err != nil {
-			t.Fatal(err)
+		definitions += tokens.Count(string(shown))
+	}
+	return definitions, tokens.Count(cs.InitializeResult().Instructions)
+}
+
+// manyServers returns a catalog of servers with four tools each. Only the third tool of a server is said to be read-only.
+func manyServers(n int) (*catalog.Catalog, *catalog.Lock) {
+	cat, lock := &catalog.Catalog{}, &catalog.Lock{Servers: map[string]catalog.LockServer{}}
+	yes := true
+	for i := range n {
+		key := fmt.Sprintf("service_%c%c", 'a'+i/26, 'a'+i%26)
+		server := catalog.Server{Key: key, Dir: key, Instructions: "This server has the records of a department. " + strings.Repeat("Ask before you change one. ", 5)}
+		locked := map[string]catalog.LockTool{}
+		for _, name := range []string{"create_record", "delete_record", "get_record", "update_record"} {
+			tool := catalog.Tool{ID: key + "__" + name, Name: name}
+			if name == "get_record" {
+				tool.Hints.ReadOnly = &yes
+			}
+			verb, _, _ := strings.Cut(name, "_")
+			server.Tools = append(server.Tools, tool)
+			locked[name] = catalog.LockTool{Names: map[string]catalog.LockNames{"typescript": {Function: verb + "Record"}, "python": {Function: name}}}
 		}
-		if n := tokens.Count(string(wire)); n >= most {
-			t.Errorf("%s: the client gets %d tokens; fewer than %d are allowed:\n%s", mode, n, most, wire)
+		cat.Servers = append(cat.Servers, server)
+		lock.Servers[key] = catalog.LockServer{Tools: locked}
+	}
+	return cat, lock
+}
+
+// TestAlwaysLoaded checks which tools ask hosts that defer definitions not to do so.
+func TestAlwaysLoaded(t *testing.T) {
+	w := newFixture(t)
+	w.opt.Mode = mcpserver.ModeAll
+	res, err := w.stdio(w.server(), revisions[1], nil).ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var always []string
+	for _, tool := range res.Tools {
+		if tool.Meta["anthropic/alwaysLoad"] == true {
+			always = append(always, tool.Name)
 		}
-		if res := cs.InitializeResult(); res.Instructions != "" {
-			t.Errorf("instructions cost tokens too: %q", res.Instructions)
-		}
+	}
+	if want := []string{"execute_code", "search_tools"}; !slices.Equal(always, want) {
+		t.Errorf("always loaded: %q, want %q", always, want)
 	}
 }
 
 // TestTools checks the documented names and parameters.
 func TestTools(t *testing.T) {
 	want := map[string]string{
-		"execute_code": "code,context_vars,language,memory_mb,timeout_seconds", "search_tools": "category,detail_level,query",
+		"execute_code": "code,context_vars,language,memory_mb,risk,timeout_seconds", "search_tools": "category,detail_level,query",
 		"get_tool_definition": "category,tool_name", "list_tool_categories": "query", "call_tool": "arguments,tool",
 		"save_skill": "code,description,language,name", "load_skill": "name", "list_skills": "query", "sanitize_pii": "text", "restore_pii": "text",
 		"write_workspace_file": "content,filename", "read_workspace_file": "filename", "list_workspace_files": "subpath", "checkpoint": "data,name", "get_execution_stats": "top",
@@ -85,7 +148,7 @@ func TestCoreTools(t *testing.T) {
 	for _, tool := range res.Tools {
 		names = append(names, tool.Name)
 	}
-	if want := []string{"execute_code", "search_tools", "get_tool_definition", "call_tool"}; !slices.Equal(names, want) {
+	if want := []string{"execute_code", "search_tools", "call_tool"}; !slices.Equal(names, want) {
 		t.Errorf("tools/list: %q, want %q", names, want)
 	}
 	call := func(tool string, args map[string]any) string {
@@ -151,27 +214,35 @@ func TestIndex(t *testing.T) {
 			bare = tokens.Count(d)
 			continue
 		}
-		if budget == 100 && !strings.Contains(d, "and no query lists them") {
-			t.Errorf("budget %d: the index does not say how to list a server's tools:\n%s", budget, d)
-		}
 		if n := tokens.Count(d) - bare; n > budget+2 {
 			t.Errorf("budget %d: %d tokens", budget, n)
 		}
 	}
 }
 
-// TestIndexOfMany checks that the index counts the servers that do not fit.
+// TestIndexOfMany checks that the index names all servers first, without numbers, then tools as far as they fit; that it counts
+// the servers that do not fit; and that the example is a tool that only reads.
 func TestIndexOfMany(t *testing.T) {
-	cat, lock := &catalog.Catalog{}, &catalog.Lock{Servers: map[string]catalog.LockServer{}}
-	for i := range 300 {
-		name := "server_" + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + string(rune('a'+i/26))
-		cat.Servers = append(cat.Servers, catalog.Server{Key: name, Dir: name, Tools: []catalog.Tool{{ID: name + "__go", Name: "go"}}})
-		lock.Servers[name] = catalog.LockServer{Tools: map[string]catalog.LockTool{"go": {Names: map[string]catalog.LockNames{"typescript": {Function: "go"}}}}}
-	}
-	w := newFixture(t)
-	w.opt.Catalog, w.opt.Lock = cat, lock
-	if d := description(t, w.server()); !strings.Contains(d, "more: list ./servers") {
-		t.Errorf("index: %s", d)
+	for _, c := range []struct {
+		servers, budget int
+		want            string
+		tools           int // servers whose tools are named
+	}{
+		{4, 120, "\nServers and tools:\nservice_aa: createRecord deleteRecord getRecord updateRecord\n", 4},
+		{4, 50, "\nServers: service_aa, service_ab, service_ac, service_ad\nTools:\nservice_aa: createRecord deleteRecord getRecord updateRecord\n", 2},
+		{37, 220, ", service_bj, service_bk\nTools:\nservice_aa: createRecord", 7},
+		{300, 120, " more: list ./servers", 0},
+	} {
+		w := newFixture(t)
+		w.opt.Catalog, w.opt.Lock = manyServers(c.servers)
+		w.opt.IndexTokens = c.budget
+		d := description(t, w.server())
+		if got := strings.Count(d, ": createRecord"); !strings.Contains(d, c.want) || got != c.tools {
+			t.Errorf("%d servers, %d tokens: tools of %d, want %d and %q:\n%s", c.servers, c.budget, got, c.tools, c.want, d)
+		}
+		if !strings.Contains(d, "await getRecord(") || !strings.Contains(d, "; get_record(") {
+			t.Errorf("the example is not the tool that only reads:\n%s", d)
+		}
 	}
 }
 
@@ -182,11 +253,12 @@ func TestInstructionsOfMany(t *testing.T) {
 		name := "server_" + string(rune('a'+i))
 		cat.Servers = append(cat.Servers, catalog.Server{Key: name, Dir: name, Instructions: strings.Repeat("Use it with care. ", 6)})
 	}
-	for mode, end := range map[mcpserver.Mode]string{mcpserver.ModeAll: " more: get_tool_definition", mcpserver.ModeCode: " more"} {
+	const end = " more: search_tools, detail_level full"
+	for _, mode := range []mcpserver.Mode{mcpserver.ModeAll, mcpserver.ModeCode} {
 		w := newFixture(t)
 		w.opt.Catalog, w.opt.Lock, w.opt.Mode = cat, nil, mode
 		got := w.stdio(w.server(), revisions[0], nil).InitializeResult().Instructions
-		if n := tokens.Count(got); n > 120 || n < 85 || !strings.Contains(got, "\nserver_a: Use it") || !strings.HasSuffix(got, end) || strings.Contains(got, "server_t") {
+		if n := tokens.Count(got); n > 80 || n < 50 || !strings.Contains(got, "\nserver_a: Use it") || !strings.HasSuffix(got, end) || strings.Contains(got, "server_t") {
 			t.Errorf("%s: %d tokens: %s", mode, n, got)
 		}
 	}

@@ -35,11 +35,13 @@ type toolCall struct {
 
 // reply is the outcome of a tool. Hosts show a model either the text or the structured content, so each is complete.
 type reply struct {
-	text   string
-	data   any // marshals to a JSON object
-	blocks []mcp.Content
-	meta   map[string]any // for programs
-	failed bool
+	text string
+	data any // marshals to a JSON object; clients get it with a member success
+	// foreign reports that data is another server's, which is passed on as it came.
+	foreign bool
+	blocks  []mcp.Content
+	meta    map[string]any // for programs
+	failed  bool
 }
 
 // modelError is an error whose text is meant for the model.
@@ -138,6 +140,13 @@ func (cs *customerServer) result(r *reply, err error) (*mcp.CallToolResult, erro
 		r = &reply{text: text, data: map[string]any{"success": false, "error": text}, failed: true}
 	}
 	res := &mcp.CallToolResult{IsError: r.failed, StructuredContent: r.data}
+	if r.data != nil && !r.foreign {
+		data, err := withSuccess(r.data, !r.failed)
+		if err != nil {
+			return nil, err
+		}
+		res.StructuredContent = data
+	}
 	if r.text != "" || len(r.blocks) == 0 {
 		res.Content = append(res.Content, &mcp.TextContent{Text: r.text})
 	}
@@ -146,6 +155,23 @@ func (cs *customerServer) result(r *reply, err error) (*mcp.CallToolResult, erro
 		res.Meta = mcp.Meta{metaKey: r.meta}
 	}
 	return res, nil
+}
+
+// withSuccess returns an object as JSON, with a member success in front if it does not begin with one.
+func withSuccess(data any, success bool) (json.RawMessage, error) {
+	text, err := compactJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	const member = `{"success":`
+	switch rest, _ := strings.CutPrefix(text, "{"); {
+	case strings.HasPrefix(text, member):
+		return json.RawMessage(text), nil
+	case rest == "}":
+		return json.RawMessage(member + strconv.FormatBool(success) + "}"), nil
+	default:
+		return json.RawMessage(member + strconv.FormatBool(success) + "," + rest), nil
+	}
 }
 
 // formatNumber writes a number without an exponent.

@@ -20,7 +20,9 @@ type tool struct {
 	// input is a JSON Schema. There is none of the output: it would cost tokens, and require structured content even with images.
 	input string
 	hints *mcp.ToolAnnotations
-	run   func(ctx context.Context, c *toolCall) (*reply, error)
+	// always asks hosts that load definitions on demand to load this one at once: without it, a model would not know what there is.
+	always bool
+	run    func(ctx context.Context, c *toolCall) (*reply, error)
 	// long calls wait for a place in the queue, and may ask the client's user; stage is what they do while no call of the
 	// script is in progress.
 	long  bool
@@ -28,7 +30,11 @@ type tool struct {
 }
 
 func (t *tool) definition() *mcp.Tool {
-	return &mcp.Tool{Name: t.name, Description: t.description, Annotations: t.hints, InputSchema: json.RawMessage(t.input)}
+	d := &mcp.Tool{Name: t.name, Description: t.description, Annotations: t.hints, InputSchema: json.RawMessage(t.input)}
+	if t.always {
+		d.Meta = mcp.Meta{"anthropic/alwaysLoad": true}
+	}
+	return d
 }
 
 // anyObject is the schema of an arbitrary object. OpenAI refuses objects without properties and enums without a type; Gemini
@@ -53,12 +59,12 @@ func (s *Server) tools(v *view) []*tool {
 	const query, name, text, file = `{"query":{"type":"string"}}`, `{"name":{"type":"string"}}`, `{"text":{"type":"string"}}`, `{"filename":{"type":"string"}}`
 	return append(code,
 		&tool{
-			name: "get_tool_definition", description: "A tool's wrapper, with its arguments.", run: withArgs(callGetToolDefinition), hints: readOnly(),
-			input: inputSchema(`{"tool_name":{"type":"string"},"category":{"type":"string"}}`, "tool_name"),
+			name: "get_tool_definition", description: "A tool's wrapper: its arguments, with what its server says of them, and its result.", run: withArgs(callGetToolDefinition), hints: readOnly(),
+			input: inputSchema(`{"tool_name":{"type":"string","description":"its id, or its own name"},"category":{"type":"string","description":"where tools of several servers have that name"}}`, "tool_name"),
 		},
 		&tool{
 			name: "call_tool", description: "Call one tool without a script.", run: withArgs(callCallTool), long: true, stage: "call_tool running",
-			input: inputSchema(`{"tool":{"type":"string","description":"server__tool, or own name"},"arguments":`+anyObject+`}`, "tool"),
+			input: inputSchema(`{"tool":{"type":"string","description":"server__tool or server.tool"},"arguments":`+anyObject+`}`, "tool"),
 		},
 		&tool{
 			name: "list_tool_categories", description: "Categories, for search_tools; query filters.", run: withArgs(callListToolCategories), hints: readOnly(),
@@ -133,16 +139,17 @@ func (v *view) languageSchema() string {
 
 func (s *Server) executeCodeTool(v *view) *tool {
 	return &tool{
-		name: "execute_code", run: withArgs(callExecuteCode), long: true, stage: progress.StageSandbox,
+		name: "execute_code", always: true, run: withArgs(callExecuteCode), long: true, stage: progress.StageSandbox,
 		description: v.executeCodeDescription() + v.index,
-		input: inputSchema(`{"code":{"type":"string"},"language":`+v.languageSchema()+`,"context_vars":{"type":"object","description":"become variables","properties":{}},`+
-			`"timeout_seconds":{"type":"number","default":`+formatNumber(v.Time.Seconds())+`},"memory_mb":{"type":"number","default":`+formatNumber(float64(v.Memory)/1e6)+`}}`, "code"),
+		input: inputSchema(`{"code":{"type":"string"},"language":`+v.languageSchema()+`,"context_vars":{"type":"object","description":"variables for the script","properties":{}},`+
+			`"timeout_seconds":{"type":"number","default":`+formatNumber(v.Time.Seconds())+`},"memory_mb":{"type":"number","default":`+formatNumber(float64(v.Memory)/1e6)+`},`+
+			`"risk":{"type":"string","enum":["low","medium","high","critical"],"description":"raises the rating"}}`, "code"),
 	}
 }
 
 // executeCodeDescription says what a model cannot know of scripts, in the languages allowed.
 func (v *view) executeCodeDescription() string {
-	result, detected := "exports (Python: assigns) as `result`", " The language is detected, TypeScript where both fit."
+	result, detected := "exports (Python: assigns) as `result`", " The language is detected."
 	typescript, python := slices.Contains(v.Languages, TypeScript), slices.Contains(v.Languages, Python)
 	switch {
 	case !python:
@@ -150,14 +157,14 @@ func (v *view) executeCodeDescription() string {
 	case !typescript:
 		result, detected = "assigns to `result`", ""
 	}
-	text := "Run a script that calls MCP tools, in a sandbox: no network, files persist. Returns only what it prints, or " +
+	text := "Run a script that calls MCP tools, in a sandbox: no network, files persist. Returns what it prints, or " +
 		result + "." + detected
 	example := index.ExampleOf(v.Catalog, v.Lock)
 	if example == nil {
 		return text
 	}
 	if name := example.Functions[TypeScript]; name != "" && typescript {
-		text += fmt.Sprintf("\nTypeScript, top-level await: import { %[1]s } from \"./servers/%[2]s/index.ts\"; await %[1]s({ key: value })", name, example.Dir)
+		text += fmt.Sprintf("\nTypeScript, top-level await: import { %[1]s } from \"./servers/%[2]s\"; await %[1]s({ key: value })", name, example.Dir)
 	}
 	if name := example.Functions[Python]; name != "" && python {
 		text += fmt.Sprintf("\nPython, no await, results are dicts: from servers.%[2]s import %[1]s; %[1]s(key=value)", name, example.Dir)
@@ -166,12 +173,13 @@ func (v *view) executeCodeDescription() string {
 }
 
 func (s *Server) searchToolsTool() *tool {
-	more := ""
+	category := "a server: without query all its tools"
 	if s.opt.Mode == ModeCore {
-		more = " Category " + ownCategory + ": skills, files, checkpoints, personal data, categories, statistics."
+		category += ". " + ownCategory + ": skills, files, checkpoints, personal data, statistics"
 	}
 	return &tool{
-		name: "search_tools", description: "Find tools by purpose or id, and how to call them." + more, run: withArgs(callSearchTools), hints: readOnly(),
-		input: inputSchema(`{"query":{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}],"description":"two wordings, one in the service's words"},"category":{"type":"string"},"detail_level":{"type":"string","enum":["name","signature","description","full"],"default":"signature"}}`),
+		name: "search_tools", always: true, description: "Find tools by purpose or id, and how to call them.", run: withArgs(callSearchTools), hints: readOnly(),
+		input: inputSchema(`{"query":{"type":"array","items":{"type":"string"},"description":"two wordings, one in the service's words"},"category":{"type":"string","description":"` + category + `"},` +
+			`"detail_level":{"type":"string","enum":["name","signature","description","full"]}}`),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,8 +44,9 @@ func (c *toolCall) openWorkspace() (*os.Root, error) {
 }
 
 // workspacePath returns a file's path relative to the workspace. Scripts see the workspace as /workspace. Listings quote
-// names with unusual characters, so a quoted name is accepted too.
-func workspacePath(name string) (string, error) {
+// names with unusual characters, so a quoted name is accepted too. As in scripts, ./workspace is the workspace, unless it has a
+// folder of that name.
+func (c *toolCall) workspacePath(name string) (string, error) {
 	if unquoted, err := strconv.Unquote(name); err == nil && strings.HasPrefix(name, `"`) {
 		name = unquoted
 	}
@@ -55,6 +57,11 @@ func workspacePath(name string) (string, error) {
 	case path.IsAbs(clean), !fs.ValidPath(clean), strings.ContainsAny(name, `\:`):
 		return "", errors.New("use a path relative to the workspace, such as data/leads.csv")
 	}
+	if below, ok := strings.CutPrefix(clean+"/", "workspace/"); ok {
+		if _, err := os.Lstat(filepath.Join(c.cs.customer.Files, "workspace")); errors.Is(err, fs.ErrNotExist) {
+			clean = path.Clean(below)
+		}
+	}
 	return clean, nil
 }
 
@@ -64,7 +71,7 @@ type writeFileArgs struct {
 }
 
 func callWriteWorkspaceFile(ctx context.Context, c *toolCall, args *writeFileArgs) (*reply, error) {
-	file, err := workspacePath(args.Name)
+	file, err := c.workspacePath(args.Name)
 	if err == nil {
 		err = checkWritable(file)
 	}
@@ -79,7 +86,8 @@ func callWriteWorkspaceFile(ctx context.Context, c *toolCall, args *writeFileArg
 		return nil, err
 	}
 	file = ident.CleanName(file)
-	return &reply{text: fmt.Sprintf("wrote %s, %d bytes", file, size), data: map[string]any{"file": file, "bytes": size}}, nil
+	text := fmt.Sprintf("wrote %s, %d bytes", file, size)
+	return &reply{text: text, data: map[string]any{"file": file, "bytes": size, "message": text}}, nil
 }
 
 // checkWritable refuses the workspace itself, the host's folder, the mount points, and names of configuration.
@@ -177,14 +185,16 @@ type readFileArgs struct {
 // fileContent is the structured content of read_workspace_file.
 type fileContent struct {
 	File    string `json:"file"`
+	Name    string `json:"filename"` // this and size are names of other servers
 	Bytes   int64  `json:"bytes"`
+	Size    int64  `json:"size"`
 	Content string `json:"content"`
 	Base64  bool   `json:"base64,omitempty"`
 	Cut     bool   `json:"cut,omitempty"`
 }
 
 func callReadWorkspaceFile(ctx context.Context, c *toolCall, args *readFileArgs) (*reply, error) {
-	file, err := workspacePath(args.Name)
+	file, err := c.workspacePath(args.Name)
 	if err != nil {
 		return nil, c.errorf("%.200q: %v", args.Name, err)
 	}
@@ -201,7 +211,7 @@ func callReadWorkspaceFile(ctx context.Context, c *toolCall, args *readFileArgs)
 	if err := c.reads(ctx, file); err != nil {
 		return nil, err
 	}
-	out := fileContent{File: ident.CleanName(file), Bytes: size}
+	out := fileContent{File: ident.CleanName(file), Name: ident.CleanName(file), Bytes: size, Size: size}
 	text, isText := string(data), utf8.Valid(data)
 	if int64(len(data)) < size { // the cut may be inside a character
 		text, isText = strings.ToValidUTF8(text, ""), !strings.ContainsRune(text, 0)
@@ -264,7 +274,7 @@ func callListWorkspaceFiles(ctx context.Context, c *toolCall, args *listFilesArg
 	if args.Folder == "" || args.Folder == sandbox.WorkspaceDir || args.Folder == "/" {
 		args.Folder = "."
 	}
-	folder, err := workspacePath(args.Folder)
+	folder, err := c.workspacePath(args.Folder)
 	if err != nil {
 		return nil, c.errorf("%.200q: %v", args.Folder, err)
 	}
@@ -295,8 +305,9 @@ func callListWorkspaceFiles(ctx context.Context, c *toolCall, args *listFilesArg
 	}
 	return &reply{text: strings.Join(rows, "\n"), data: struct {
 		Files []fileEntry `json:"files"`
+		Count int         `json:"count"`
 		More  bool        `json:"more,omitempty"`
-	}{list, more}}, nil
+	}{list, len(list), more}}, nil
 }
 
 // listFiles returns the regular files below a folder by name. It follows no links.

@@ -47,7 +47,7 @@ const serviceKey = "mcprun"
 // to approve them.
 func (p *proof) serve(ctx context.Context, dir, data string, flags ...string) (s *service, err error) {
 	s = &service{pool: upstream.NewPool([]config.Server{{
-		Key: serviceKey, Transport: config.TransportStdio, Command: p.mcprun, Args: append([]string{"serve", "--sandbox", "embedded", "--allow", "*"}, flags...), Dir: dir,
+		Key: serviceKey, Transport: config.TransportStdio, Command: p.mcprun, Args: append([]string{"serve", "--allow", "*"}, flags...), Dir: dir,
 		Env: map[string]string{demoVariable: p.mcpdemo, dataVariable: data, "MCPGEN_TRUST": "1"},
 	}}, &upstream.Options{ClientName: "proof"})}
 	defer func() {

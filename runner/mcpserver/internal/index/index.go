@@ -2,7 +2,9 @@
 package index
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -18,13 +20,14 @@ type Example struct {
 	Functions map[string]string
 }
 
-// ExampleOf returns the first tool of the tree whose names differ from language to language, which shows how they are
-// made, else the first of all. It is nil if there is no tool.
+// ExampleOf returns a tool of the tree: one that only reads before others, of these one that needs arguments, and of these one
+// whose names differ from language to language, which shows how they are made. It is nil if there is no tool.
 func ExampleOf(cat *catalog.Catalog, lock *catalog.Lock) *Example {
 	if cat == nil || lock == nil {
 		return nil
 	}
-	var first *Example
+	var best *Example
+	bestRank := 0
 	for _, s := range cat.Servers {
 		for _, t := range s.Tools {
 			e := &Example{Dir: ident.CleanLine(s.Dir), Functions: map[string]string{}}
@@ -33,20 +36,34 @@ func ExampleOf(cat *catalog.Catalog, lock *catalog.Lock) *Example {
 				e.Functions[language] = ident.CleanLine(n.Function)
 				different[n.Function] = true
 			}
-			if len(different) > 1 {
-				return e
+			if len(different) == 0 {
+				continue
 			}
-			if first == nil && len(different) > 0 {
-				first = e
+			rank := min(len(different), 2)
+			if needsArguments(&t) {
+				rank += 2
+			}
+			if t.Hints.ReadOnly != nil && *t.Hints.ReadOnly {
+				rank += 4
+			}
+			if rank > bestRank {
+				best, bestRank = e, rank
 			}
 		}
 	}
-	return first
+	return best
 }
 
-// Text returns the part of execute_code's description that lists the tree: each server with its number of tools, or the names
-// of their functions as far as they fit into budget tokens. It depends on the tree only, so it is the same at every start.
-// Servers are in the catalog's order; a server's names are all given or none.
+func needsArguments(t *catalog.Tool) bool {
+	var schema struct {
+		Required []json.RawMessage `json:"required"`
+	}
+	return json.Unmarshal(t.Input, &schema) == nil && len(schema.Required) > 0
+}
+
+// Text returns the part of execute_code's description that lists the tree: the names of all servers, or as many as fit into budget
+// tokens, and then those of their tools' functions as far as they fit. It depends on the tree only, so it is the same at every
+// start. Servers are in the catalog's order; the tools of a server are all named or none.
 func Text(cat *catalog.Catalog, lock *catalog.Lock, language string, budget int) string {
 	if cat == nil || lock == nil || budget < 0 {
 		return ""
@@ -63,9 +80,6 @@ func Text(cat *catalog.Catalog, lock *catalog.Lock, language string, budget int)
 			rows = append(rows, r)
 		}
 	}
-	if len(rows) == 0 {
-		return ""
-	}
 	fits := func(rows []row, more int) bool { return tokens.Count(format(rows, more)) <= budget }
 	shown := len(rows) // as many servers as fit
 	if !fits(rows, 0) {
@@ -73,7 +87,14 @@ func Text(cat *catalog.Catalog, lock *catalog.Lock, language string, budget int)
 	}
 	more := len(rows) - shown
 	rows = rows[:shown]
-	for i := range rows { // then names: a smaller server's may fit after a larger one's do not
+	all := slices.Clone(rows) // with all tools the list needs no line of names
+	for i := range all {
+		all[i].named = true
+	}
+	if more == 0 && fits(all, 0) {
+		return format(all, 0)
+	}
+	for i := range rows { // then tools: a smaller server's may fit after a larger one's do not
 		if rows[i].named = true; !fits(rows, more) {
 			rows[i].named = false
 		}
@@ -88,32 +109,35 @@ func Text(cat *catalog.Catalog, lock *catalog.Lock, language string, budget int)
 type row struct {
 	dir   string
 	names []string
-	named bool // names are shown, not only their number
+	named bool // its tools are shown
 }
 
 func format(rows []row, more int) string {
-	var counted []string // servers of which only the number of tools is shown
-	var named strings.Builder
-	example := ""
+	if len(rows) == 0 {
+		return ""
+	}
+	var servers []string
+	var tools strings.Builder
+	all := more == 0
 	for _, r := range rows {
-		if r.named {
-			fmt.Fprintf(&named, "\n%s: %s", r.dir, strings.Join(r.names, " "))
+		servers = append(servers, r.dir)
+		if !r.named {
+			all = false
 			continue
 		}
-		counted = append(counted, fmt.Sprintf("%s %d", r.dir, len(r.names)))
-		example = r.dir
+		fmt.Fprintf(&tools, "\n%s: %s", r.dir, strings.Join(r.names, " "))
 	}
+	if all {
+		return "\nServers and tools:" + tools.String()
+	}
+	text := "\nServers: " + strings.Join(servers, ", ")
 	if more > 0 {
-		counted = append(counted, fmt.Sprintf("and %d more: list ./servers", more))
+		text += fmt.Sprintf(", and %d more: list ./servers", more)
 	}
-	switch {
-	case example != "":
-		return fmt.Sprintf("\nServers and how many tools they have (search_tools with category %q and no query lists them): ", example) +
-			strings.Join(counted, ", ") + named.String()
-	case more > 0:
-		return "\nServers (" + counted[0] + "):" + named.String()
+	if tools.Len() > 0 {
+		text += "\nTools:" + tools.String()
 	}
-	return "\nServers:" + named.String()
+	return text
 }
 
 // maxInstructions bounds what is shown of one server's instructions, in bytes.
