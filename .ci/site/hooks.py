@@ -11,14 +11,26 @@ SOURCE = "https://github.com/mcpgen/mcpgen/blob/main/"
 
 
 def on_config(config):
-    docs = Path(config["docs_dir"])
-
-    def pages(folder):
-        return sorted(str(p.relative_to(docs)) for p in (docs / folder).glob("*.md"))
-
-    inside = [p for p in pages(".") if p not in ("README.md", "tutorial.md")] + pages("internals")
-    config["nav"] = [{"Home": "README.md"}, "tutorial.md", {"How to": pages("how-to")}, {"Reference": pages("reference")}, {"Internals": inside}]
+    config["nav"] = nav(Path(config["docs_dir"]))
     return config
+
+
+def nav(docs):
+    """Returns the navigation: the pages in the order in which README.md links to them, below its headings."""
+    listed = ["README.md"]
+    found = section = [{"Home": "README.md"}]
+    for line in (docs / "README.md").read_text().splitlines():
+        if line.startswith("## "):
+            section = []
+            found.append({line.removeprefix("## "): section})
+        for page in re.findall(r"\]\(([^):#]+\.md)\b", line):
+            if page not in listed:
+                listed.append(page)
+                section.append(page)
+    missing = {str(p.relative_to(docs)) for p in docs.rglob("*.md")}.difference(listed)
+    if missing:
+        raise PluginError(f"docs/README.md has no link to {', '.join(sorted(missing))}")
+    return found
 
 
 def on_page_markdown(markdown, page, **_):
