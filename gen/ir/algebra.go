@@ -126,12 +126,17 @@ func members(t Type) []Type {
 	return []Type{t}
 }
 
-// expanded is like members, but returns every kind for Unknown.
+// expanded is like members, but has every kind in the place of Unknown.
 func expanded(t Type) []Type {
-	if _, ok := t.(Unknown); ok {
-		return everyKind
+	var out []Type
+	for _, m := range members(t) {
+		if _, ok := m.(Unknown); ok {
+			out = append(out, everyKind...)
+		} else {
+			out = append(out, m)
+		}
 	}
-	return members(t)
+	return out
 }
 
 func (x *Algebra) limit() int {

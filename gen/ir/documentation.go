@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -11,6 +12,20 @@ type Doc struct {
 	// Limits are short phrases in the order of the JSON Schema specification: "1..100", "format date".
 	Limits     []string
 	Deprecated bool
+}
+
+// Add adds what only other says.
+func (d *Doc) Add(other Doc) {
+	d.AddDescription(other.Description)
+	if d.Title == "" {
+		d.Title = other.Title
+	}
+	for _, limit := range other.Limits {
+		if !slices.Contains(d.Limits, limit) {
+			d.Limits = append(slices.Clip(d.Limits), limit)
+		}
+	}
+	d.Deprecated = d.Deprecated || other.Deprecated
 }
 
 // AddDescription adds text to the description. If one of the two has all words of the other, in their order, it replaces

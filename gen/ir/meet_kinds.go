@@ -166,8 +166,8 @@ func (x *Algebra) meetObjects(a, b Object) Type {
 		}
 		f.Type = x.Meet(f.Type, g.Type)
 		f.Required = f.Required || g.Required
-		if f.Doc.Description == "" && declared {
-			f.Doc = mergeDoc(f.Doc, g.Doc)
+		if declared {
+			f.Doc.Add(g.Doc)
 		}
 		if !out.add(f) {
 			return Never{}
@@ -186,22 +186,6 @@ func (x *Algebra) meetObjects(a, b Object) Type {
 		return Map{Value: out.Extra}
 	}
 	return out
-}
-
-// mergeDoc returns the documentation of b with the limits of both, for an a without a description.
-func mergeDoc(a, b Doc) Doc {
-	limits := a.Limits
-	for _, l := range b.Limits {
-		if !slices.Contains(limits, l) {
-			limits = append(limits[:len(limits):len(limits)], l)
-		}
-	}
-	b.Limits = limits
-	b.Deprecated = a.Deprecated || b.Deprecated
-	if b.Title == "" {
-		b.Title = a.Title
-	}
-	return b
 }
 
 // add appends a field. It reports false if the field is required and has no value.

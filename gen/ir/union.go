@@ -3,53 +3,92 @@ package ir
 import "slices"
 
 // NewUnion returns the type of the values of any of types. It flattens unions, and drops repeated members and those that
-// another member covers.
-func NewUnion(types ...Type) Type {
+// another member covers, but for those that tell a reader something, see [Described]. If it holds every value, it is
+// Unknown, or a union of such members and Unknown.
+func NewUnion(types ...Type) Type { return newUnion(types, Described) }
+
+// NewPlainUnion is like [NewUnion], but drops every member that another one covers.
+func NewPlainUnion(types ...Type) Type {
+	return newUnion(types, func(Type) bool { return false })
+}
+
+// newUnion makes a union of types. A member that kept accepts stays beside a wider one.
+func newUnion(types []Type, kept func(Type) bool) Type {
 	u := union{seen: map[string]bool{}}
 	for _, t := range types {
-		if !u.add(t) {
-			return Unknown{}
-		}
+		u.add(t)
 	}
 	u.mergeBools()
-	members := slices.DeleteFunc(u.members, u.covered)
+	anything := u.anything || u.everyKind()
+	members := slices.DeleteFunc(u.members, func(t Type) bool { return (anything || u.covered(t)) && !kept(t) })
+	if anything {
+		members = append(members, Unknown{})
+	}
 	switch len(members) {
 	case 0:
 		return Never{}
 	case 1:
 		return members[0]
 	}
-	if u.everyKind() {
-		return Unknown{}
-	}
 	return Union{Members: members}
+}
+
+// Described reports whether t says more than of which kind its values are: it has properties with a type or a text, or
+// constants that are texts or numbers.
+func Described(t Type) bool {
+	switch t := t.(type) {
+	case Literal:
+		return t.Kind != LiteralBool
+	case Array:
+		return Described(t.Elem)
+	case Tuple:
+		return slices.ContainsFunc(t.Items, Described) || Described(t.Rest)
+	case Map:
+		return Described(t.Value)
+	case Object:
+		return slices.ContainsFunc(t.Fields, Field.described) || (t.Extra != nil && Described(t.Extra))
+	case Union:
+		return slices.ContainsFunc(t.Members, Described)
+	case Ref, Intersection:
+		return true
+	}
+	return false
+}
+
+func (f Field) described() bool {
+	switch f.Type.(type) {
+	case Unknown:
+		return f.Doc.Description != "" || len(f.Doc.Limits) > 0
+	case Never:
+		return false
+	}
+	return true
 }
 
 type union struct {
 	members []Type
 	seen    map[string]bool
+	// anything is set once a member is Unknown, which is none of members.
+	anything bool
 }
 
-// add adds a member. It reports false if t is Unknown, which the union then is too.
-func (u *union) add(t Type) bool {
+func (u *union) add(t Type) {
 	switch t := t.(type) {
 	case Unknown:
-		return false
+		u.anything = true
+		return
 	case Never:
-		return true
+		return
 	case Union:
 		for _, m := range t.Members {
-			if !u.add(m) {
-				return false
-			}
+			u.add(m)
 		}
-		return true
+		return
 	}
 	if key := Key(t); !u.seen[key] {
 		u.seen[key] = true
 		u.members = append(u.members, t)
 	}
-	return true
 }
 
 func (u *union) has(t Type) bool { return u.seen[Key(t)] }
@@ -108,7 +147,7 @@ var (
 )
 
 // AnyExcept returns the types of all values that are not of the JSON kind of t, which is one of Map, Object, Array, Tuple,
-// String, Number, Bool and Null.
+// String, Number, Bool and Null; of Never, those of every kind.
 func AnyExcept(t Type) []Type {
 	var a Algebra
 	mask := a.kinds(t)

@@ -71,8 +71,24 @@ func (s *Server) Doc() string {
 	return strings.Join(parts, "\n")
 }
 
-// LimitsDoc returns the documentation of a root schema beside the tool's own: its limits.
-func LimitsDoc(d ir.Doc) string { return text.Field("", ir.Doc{Limits: d.Limits}, false, "") }
+// InputDoc returns what a tool's input documents beside the tool's own description and its properties.
+func (t *Tool) InputDoc() string {
+	d := t.Input.Doc
+	if ref, ok := t.Input.Root.(ir.Ref); ok {
+		for _, def := range t.Input.Defs {
+			if def.Name == ref.Name {
+				d.Add(def.Doc)
+			}
+		}
+	}
+	said := ir.Doc{Description: t.Description}
+	said.AddDescription(d.Description)
+	if said.Description == t.Description {
+		d.Description = ""
+	}
+	d.Title = "" // which generators make of the tool's name
+	return text.Field("", d, false, t.Stored())
+}
 
 // OutputDoc returns the documentation of a tool's output, which is not nil: its limits, and from how many replies it was
 // learned.
@@ -84,5 +100,5 @@ func (t *Tool) OutputDoc() string {
 	case t.Learned > 1:
 		learned = fmt.Sprintf("Learned from %d replies; not declared by the server", t.Learned)
 	}
-	return text.Join(learned, LimitsDoc(t.Output.Doc))
+	return text.Join(learned, text.Field("", ir.Doc{Limits: t.Output.Doc.Limits}, false, ""))
 }

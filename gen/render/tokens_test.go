@@ -9,11 +9,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/render"
 	"github.com/mcpgen/mcpgen/gen/render/internal/rendertest"
 	"github.com/mcpgen/mcpgen/gen/render/internal/text"
-	"github.com/mcpgen/mcpgen/gen/render/typescript"
 	"github.com/mcpgen/mcpgen/gen/tokens"
 )
 
@@ -170,30 +168,4 @@ func rawTools(t testing.TB, path string) map[string]json.RawMessage {
 		out[tool.ID] = file.Tools[i]
 	}
 	return out
-}
-
-// TestDescriptionsOfPropertiesAreWhole looks for every word that servers say of a tool's properties.
-func TestDescriptionsOfPropertiesAreWhole(t *testing.T) {
-	paths := append(rendertest.CorpusPaths(t), filepath.Join(rendertest.GoldenDir(t), "google-drive.json"))
-	for _, path := range paths {
-		server := rendertest.LoadServer(t, path)
-		result, err := render.Render([]render.Server{server}, []*render.Language{typescript.Language()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, tool := range server.Tools {
-			object, ok := tool.Input.Root.(ir.Object)
-			if !ok {
-				continue
-			}
-			source := string(result.Tree[result.Names["typescript"][tool.ID].File])
-			for _, f := range object.Fields {
-				for _, line := range text.Lines(f.Doc.Description) {
-					if !says(source, line) && len(f.Doc.Description) < text.Max {
-						t.Errorf("%s: %q is not said of %q", tool.ID, line, f.Name)
-					}
-				}
-			}
-		}
-	}
 }

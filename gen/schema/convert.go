@@ -77,6 +77,8 @@ type converter struct {
 	byName  map[string]*definition
 	scopes  map[string]*scope
 	nesting int // of definitions that are converted for each other
+	// followed counts the references that were followed for documentation; following is how many are being followed.
+	followed, following int
 }
 
 func newConverter(root *document.Value) *converter {

@@ -11,32 +11,34 @@ import (
 const (
 	// maxExamples bounds how many examples are listed.
 	maxExamples = 3
+	// maxLabel bounds the properties by which an alternative is known.
+	maxLabel = 3
+	// maxFollowed bounds the references that are followed for documentation, and maxFollowing how many lead from one to
+	// the next.
+	maxFollowed, maxFollowing = 2_000, 8
 )
 
 // doc returns what a schema documents beside its type: about itself, and about parts that have no name in a type, which are
 // elements, values of a map, and the alternatives of a union.
-func (c *converter) doc(v *document.Value) ir.Doc {
+func (c *converter) doc(v *document.Value) ir.Doc { return c.docOf(v, false) }
+
+// docOf is like doc. If merged is set, the type of v is a part of another one, and no definition is left that could say
+// what v refers to.
+func (c *converter) docOf(v *document.Value, merged bool) ir.Doc {
 	d := ir.Doc{Title: v.Str("title"), Description: v.Str("description"), Deprecated: v.Is("deprecated", true)}
 	d.Limits = limitsOf(v)
-	branches := alternatives(v)
-	if len(branches) == 1 {
-		inner := c.doc(branches[0])
-		d.AddDescription(inner.Description)
-		d.Limits = append(inner.Limits, d.Limits...)
-	} else {
-		for _, b := range branches {
-			if text := c.alternative(b); text != "" && text != d.Description {
-				d.Limits = append(d.Limits, text)
-			}
-		}
+	all, ref := v.Get("allOf").Elements(), v.Get("$ref")
+	merged = merged || len(all) > 1 || (len(all) > 0 && ref != nil) || v.Has("properties", "additionalProperties", "anyOf", "oneOf", "enum", "const")
+	if ref != nil && merged {
+		d.Add(c.referred(v, ref))
 	}
-	for _, part := range []struct{ keyword, name string }{{"items", "each"}, {"additionalProperties", "values"}} {
-		if inner := v.Get(part.keyword); inner != nil && inner.Kind == document.KindObject {
-			if text := c.summary(inner); text != "" {
-				d.Limits = append(d.Limits, part.name+": "+text)
-			}
-		}
+	for _, part := range all {
+		d.Add(c.docOf(part, merged))
 	}
+	for _, keyword := range []string{"anyOf", "oneOf"} {
+		c.addAlternatives(&d, v.Get(keyword).Elements())
+	}
+	c.addParts(&d, v)
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		if text := requiredGroups(v.Get(keyword)); text != "" && v.Get("properties") != nil {
 			d.Limits = append(d.Limits, text)
@@ -44,6 +46,77 @@ func (c *converter) doc(v *document.Value) ir.Doc {
 	}
 	return d
 }
+
+// referred returns the documentation of what v refers to.
+func (c *converter) referred(v, ref *document.Value) ir.Doc {
+	home, known := c.source.Homes[v]
+	if c.followed++; c.followed > maxFollowed || c.following >= maxFollowing || !known || ref.Kind != document.KindString {
+		return ir.Doc{}
+	}
+	to, err := c.source.Resolve(ref.Text, home.Res)
+	if err != nil {
+		return ir.Doc{}
+	}
+	c.following++
+	defer func() { c.following-- }()
+	return c.docOf(to.Target, true)
+}
+
+// addAlternatives adds what the members of an anyOf or oneOf document. Only one beside null is what d itself is about.
+func (c *converter) addAlternatives(d *ir.Doc, branches []*document.Value) {
+	var others []*document.Value
+	for _, b := range branches {
+		if b.Str("type") != "null" {
+			others = append(others, b)
+		} else if text := c.summary(b); text != "" {
+			d.Limits = append(d.Limits, "null: "+text)
+		}
+	}
+	if len(others) == 1 {
+		inner := c.doc(others[0])
+		d.AddDescription(inner.Description)
+		d.Limits = append(inner.Limits, d.Limits...)
+		return
+	}
+	for _, b := range others {
+		if text := c.alternative(b); text != "" && text != d.Description {
+			d.Limits = append(d.Limits, text)
+		}
+	}
+}
+
+// addParts adds what is said of elements, and of the names and values of properties that are not declared.
+func (c *converter) addParts(d *ir.Doc, v *document.Value) {
+	add := func(name string, part *document.Value) {
+		if part != nil && part.Kind == document.KindObject {
+			if text := c.summary(part); text != "" {
+				d.Limits = append(d.Limits, name+text)
+			}
+		}
+	}
+	first, each := v.Get("prefixItems"), v.Get("items")
+	if each != nil && each.Kind == document.KindArray {
+		first, each = each, v.Get("additionalItems")
+	}
+	name := "each: "
+	if first != nil && first.Kind == document.KindArray {
+		name = "others: "
+		for i, item := range first.Items {
+			add(position(i), item)
+		}
+	}
+	add(name, each)
+	add("values: ", v.Get("additionalProperties"))
+	if patterns := v.Get("patternProperties"); patterns != nil {
+		for _, m := range patterns.Members {
+			d.Limits = append(d.Limits, strings.TrimSuffix("keys match "+document.Clip(m.Key)+": "+c.summary(m.Value), ": "))
+		}
+	}
+	add("keys: ", v.Get("propertyNames"))
+}
+
+// position stands before what is said of an element.
+func position(i int) string { return "[" + strconv.Itoa(i) + "]: " }
 
 // summary returns the documentation of a schema as one phrase.
 func (c *converter) summary(v *document.Value) string { return phrase(c.doc(v)) }
@@ -56,38 +129,65 @@ func phrase(d ir.Doc) string {
 	return strings.Join(parts, ", ")
 }
 
-// alternative returns the documentation of one member of a union, after its constant if it has one.
+// alternative returns the documentation of one of several members of a union, after what distinguishes it.
 func (c *converter) alternative(v *document.Value) string {
-	constant := v.Get("const")
-	if list := v.Get("enum"); constant == nil && list != nil && len(list.Items) == 1 {
-		constant = list.Items[0]
-	}
 	text := c.summary(v)
-	if constant != nil && text == "" && v.Str("title") != "" && !strings.EqualFold(v.Str("title"), constant.Text) {
-		text = v.Str("title")
+	values := constants(v)
+	if title := v.Str("title"); len(values) == 1 && text == "" && title != "" && !strings.EqualFold(title, values[0].Text) {
+		text = title
 	}
-	if constant != nil && text != "" {
-		return document.Short(constant) + ": " + text
-	}
-	return text
+	return labelled(v, text)
 }
 
-// alternatives returns the schemas of an anyOf or oneOf without the one of null.
-func alternatives(v *document.Value) []*document.Value {
-	branches := v.Get("anyOf")
-	if branches == nil {
-		branches = v.Get("oneOf")
+// labelled puts before a text, unless that is empty, what distinguishes the values of v: its constants, the constant of a
+// property, else its properties or its kind.
+func labelled(v *document.Value, text string) string {
+	if text == "" {
+		return ""
 	}
-	if branches == nil || branches.Kind != document.KindArray {
-		return nil
+	if values := constants(v); len(values) > 0 {
+		return listed(values) + ": " + text
 	}
-	var out []*document.Value
-	for _, b := range branches.Items {
-		if b.Str("type") != "null" {
-			out = append(out, b)
+	var names []string
+	if properties := v.Get("properties"); properties != nil {
+		for _, m := range properties.Members {
+			if values := constants(m.Value); len(values) == 1 {
+				return m.Key + " " + listed(values) + ": " + text
+			}
+			names = append(names, document.Clip(m.Key))
 		}
 	}
-	return out
+	if len(names) > maxLabel {
+		names = append(names[:maxLabel], "…")
+	}
+	kind := v.Str("type")
+	switch {
+	case len(names) > 0:
+		return "{" + strings.Join(names, ", ") + "}: " + text
+	case kind == "" || strings.Contains(strings.ToLower(text), kind):
+		return text
+	}
+	return kind + ": " + text
+}
+
+// constants returns the values of a const or an enum.
+func constants(v *document.Value) []*document.Value {
+	if constant := v.Get("const"); constant != nil {
+		return []*document.Value{constant}
+	}
+	if list := v.Get("enum"); list != nil {
+		return list.Elements()
+	}
+	return nil
+}
+
+// listed writes constants as the type does.
+func listed(values []*document.Value) string {
+	var out []string
+	for _, v := range values {
+		out = append(out, document.Short(v))
+	}
+	return document.Clip(strings.Join(out, "|"))
 }
 
 // limitsOf returns a schema's own bounds as short phrases.
@@ -116,11 +216,13 @@ func limitsOf(v *document.Value) []string {
 		add("no repeats")
 	}
 	add(document.LengthBounds(v, "minProperties", "maxProperties", " properties"))
-	if patterns := v.Get("patternProperties"); patterns != nil {
-		for _, m := range patterns.Members {
-			add(document.Prefixed("keys match ", document.Clip(m.Key)))
+	var wide []*document.Value // constants that no type is
+	for _, value := range constants(v) {
+		if value.Kind == document.KindNumber && !exactInBoth(value.Text) {
+			wide = append(wide, value)
 		}
 	}
+	add(document.Prefixed("one of ", listed(wide)))
 	if value := v.Get("default"); value != nil && value.Kind != document.KindNull { // null means the same as an absent property
 		add("default " + document.Short(value))
 	}

@@ -17,7 +17,7 @@ func (c *converter) finish(out *ir.Schema) {
 	c.breakCycles()
 	n := inliner{c: c, uses: map[string]int{}, recursive: c.recursive(), done: map[string]ir.Type{}, height: map[string]int{}}
 	n.count()
-	out.Root = n.expand(c.root.typ)
+	out.Root, out.Doc = n.expand(c.root.typ), n.doc(out.Doc, c.root.typ)
 	for _, def := range c.reachable(out.Root, n.expandDef) {
 		typ := n.expandDef(def)
 		out.Defs = append(out.Defs, ir.Def{Name: def.name, Type: typ, Doc: c.doc(def.target)})

@@ -78,49 +78,51 @@ func (n *inliner) expand(t ir.Type) ir.Type {
 	return n.c.alg.Replace(t, n.expand)
 }
 
-// doc adds to the documentation of a property the one of the definition that replaces its type.
+// doc adds to the documentation of a property the one of the definitions that replace its type, or parts of it.
 func (n *inliner) doc(d ir.Doc, t ir.Type) ir.Doc {
+	part := func(name string, t ir.Type) {
+		if text := phrase(n.doc(ir.Doc{}, t)); text != "" {
+			d.Limits = append(slices.Clip(d.Limits), name+text)
+		}
+	}
 	switch t := t.(type) {
 	case ir.Ref:
 		if def := n.inlined(t); def != nil {
-			return joinDoc(d, n.doc(n.c.doc(def.target), def.typ))
+			d.Add(n.doc(n.c.doc(def.target), def.typ))
 		}
 	case ir.Union:
-		var refs []ir.Type
+		var others []ir.Type
 		for _, m := range t.Members {
 			if _, null := m.(ir.Null); !null {
-				refs = append(refs, m)
+				others = append(others, m)
 			}
 		}
-		if len(refs) == 1 {
-			return n.doc(d, refs[0])
+		if len(others) == 1 {
+			return n.doc(d, others[0])
 		}
-		for _, t := range refs {
-			if text := phrase(n.doc(ir.Doc{}, t)); text != "" {
-				d.Limits = append(slices.Clip(d.Limits), text)
+		for _, t := range others {
+			if ref, ok := t.(ir.Ref); ok && n.c.byName[ref.Name] != nil {
+				if text := phrase(n.doc(ir.Doc{}, t)); text != "" {
+					d.Limits = append(slices.Clip(d.Limits), labelled(n.c.byName[ref.Name].target, text))
+				}
+				continue
 			}
+			part("", t)
 		}
 	case ir.Array:
-		if text := phrase(n.doc(ir.Doc{}, t.Elem)); text != "" {
-			d.Limits = append(slices.Clip(d.Limits), "each: "+text)
+		part("each: ", t.Elem)
+	case ir.Tuple:
+		for i, item := range t.Items {
+			part(position(i), item)
+		}
+	case ir.Map:
+		part("values: ", t.Value)
+	case ir.Object:
+		if t.Extra != nil {
+			part("values: ", t.Extra)
 		}
 	}
 	return d
-}
-
-// joinDoc adds to a what only b has.
-func joinDoc(a, b ir.Doc) ir.Doc {
-	a.AddDescription(b.Description)
-	if a.Title == "" {
-		a.Title = b.Title
-	}
-	for _, limit := range b.Limits {
-		if !slices.Contains(a.Limits, limit) {
-			a.Limits = append(slices.Clip(a.Limits), limit)
-		}
-	}
-	a.Deprecated = a.Deprecated || b.Deprecated
-	return a
 }
 
 // tiny reports whether a type is about as short as a name: a scalar, a short enumeration, or a list of those.

@@ -59,8 +59,16 @@ func (c *converter) oneOf(t ir.Type, v *document.Value, p place) ir.Type {
 				}
 			}
 		}
+		if never(alone[i]) && ir.Described(types[i]) && !allDescribed(types) { // whoever wrote it meant an anyOf
+			c.wide()
+			alone[i] = types[i]
+		}
 	}
 	return c.alg.Meet(t, ir.NewUnion(alone...))
+}
+
+func allDescribed(types []ir.Type) bool {
+	return !slices.ContainsFunc(types, func(t ir.Type) bool { return !ir.Described(t) })
 }
 
 // not subtracts the values of v's not from t.
@@ -133,7 +141,7 @@ func (c *converter) conditional(t ir.Type, v *document.Value, p place) ir.Type {
 		c.wide()
 		no = c.alg.Meet(around, no)
 	}
-	return c.alg.Meet(t, ir.NewUnion(yes, no))
+	return c.alg.Meet(t, ir.NewPlainUnion(yes, no))
 }
 
 // around returns a wider type than t that still decides a condition: t's kinds and, of an object, only the fields that the

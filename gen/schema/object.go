@@ -113,10 +113,11 @@ func (o *objectReader) extra() ir.Type {
 		return every
 	}
 	o.c.wide()
-	if o.additional == nil {
-		return nil
+	others := o.additional
+	if others == nil {
+		others = ir.Unknown{}
 	}
-	return ir.NewUnion(append(types, o.additional)...)
+	return ir.NewUnion(append(types, others)...)
 }
 
 // undeclared returns the type of a property that is required and not declared.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/ir"
-	"github.com/mcpgen/mcpgen/gen/render/internal/text"
 )
 
 // closed reports whether an object takes no properties but the declared ones.
@@ -83,10 +82,27 @@ func (p *printer) openness(t ir.Object) []string {
 	}
 	for _, v := range values {
 		if t.Extra == nil || !scalar(v) {
-			return []string{p.mapping(ir.Unknown{}, "")}
+			return []string{p.openMapping(t)}
 		}
 	}
-	return []string{p.mapping(ir.NewUnion(values...), "")}
+	return []string{p.mapping(ir.NewPlainUnion(values...), "")}
+}
+
+// openMapping prints the mapping that takes all properties of an object. Its values may be anything; what is said of
+// undeclared ones stands beside that.
+func (p *printer) openMapping(t ir.Object) string {
+	var values ir.Type = ir.Unknown{}
+	if t.Extra != nil && ir.Described(t.Extra) {
+		values = ir.NewUnion(t.Extra, values)
+	}
+	key := ir.Key(t)
+	text, known := p.mappings[key]
+	if !known {
+		p.mappings[key] = p.mapping(ir.Unknown{}, "") // for an object that holds itself
+		text = p.mapping(values, "Value")
+		p.mappings[key] = text
+	}
+	return text
 }
 
 // sealed reports whether a class describes all properties of an object.
@@ -211,7 +227,7 @@ func (p *printer) members(fields []ir.Field, exprs []string) string {
 	}
 	var b strings.Builder
 	for i, f := range fields {
-		line, _ := commented("    ", f.Name+": "+p.place(exprs[i]), text.Field(f.Name, f.Doc, false, p.stored))
+		line, _ := commented("    ", f.Name+": "+p.place(exprs[i]), p.fieldDoc(f))
 		b.WriteString(line + "\n")
 	}
 	return b.String()
@@ -253,7 +269,7 @@ func (p *printer) called(name string, t ir.Object, exprs []string, option string
 		if later {
 			expr = p.later(expr, name)
 		}
-		line, _ := commented("    ", quote(f.Name)+": "+p.place(expr)+",", text.Field(f.Name, f.Doc, false, p.stored))
+		line, _ := commented("    ", quote(f.Name)+": "+p.place(expr)+",", p.fieldDoc(f))
 		b.WriteString(line + "\n")
 	}
 	b.WriteString("}" + option + ")\n")

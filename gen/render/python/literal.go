@@ -2,10 +2,12 @@ package python
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/render/internal/text"
 )
 
 // Type checkers read the text of a string literal in a type twice: as a value, and, to begin with, as a type that stands
@@ -29,8 +31,8 @@ var (
 )
 
 // printLiteral prints a literal's value; exact is false where Python has no such literal, or type checkers can't read it,
-// and text is a type.
-func printLiteral(l ir.Literal) (text string, exact bool) {
+// and printed is a type.
+func printLiteral(l ir.Literal) (printed string, exact bool) {
 	switch {
 	case l.Kind == ir.LiteralString && !readable(l.Text):
 		return "str", false
@@ -46,6 +48,29 @@ func printLiteral(l ir.Literal) (text string, exact bool) {
 		return "int", false
 	}
 	return l.Text, true
+}
+
+// fieldDoc returns the documentation of a property, with the constants that its type cannot hold.
+func (p *printer) fieldDoc(f ir.Field) string {
+	var wide []string
+	ir.Walk(f.Type, func(t ir.Type) bool {
+		switch t := t.(type) {
+		case ir.Object: // its properties have documentation of their own
+			return false
+		case ir.Literal:
+			if _, exact := printLiteral(t); !exact {
+				if t.Kind == ir.LiteralString {
+					t.Text = quote(text.Cut(t.Text, maxLiteral, ""))
+				}
+				wide = appendNew(wide, t.Text)
+			}
+		}
+		return true
+	})
+	if len(wide) > 0 {
+		f.Doc.Limits = append(slices.Clip(f.Doc.Limits), "one of "+strings.Join(wide, "|"))
+	}
+	return text.Field(f.Name, f.Doc, false, p.stored)
 }
 
 // readable reports whether type checkers can be given s as the value of a Literal.

@@ -6,7 +6,6 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/render"
-	"github.com/mcpgen/mcpgen/gen/render/internal/text"
 )
 
 // plainObject returns an input whose properties can be keyword arguments: one object, and not a map, whose keys are
@@ -38,7 +37,7 @@ func parameters(p *printer, object ir.Object) (parameters, wire string) {
 			parts, end = appendNew(parts, "None"), " = ..."
 		}
 		code := names[i] + ": " + p.place(p.join(parts)) + end + ","
-		line, doc := commented("    ", code, text.Field(f.Name, f.Doc, false, p.stored))
+		line, doc := commented("    ", code, p.fieldDoc(f))
 		documented = documented || doc
 		lines = append(lines, line)
 	}

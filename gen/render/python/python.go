@@ -117,7 +117,7 @@ func newWrapper(t render.Tool, function string) *wrapper {
 	in := newPrinter(&t.Input, base+"Input", base+"Input", scope, true)
 	in.around, in.stored = base, t.Stored()
 	w := &wrapper{
-		Doc:      docComment("    ", text.Join(t.Doc(function), render.LimitsDoc(t.Input.Doc))),
+		Doc:      docComment("    ", text.Join(t.Doc(function), t.InputDoc())),
 		Function: function, Result: t.UndeclaredResult(), ID: quote(t.ID), Decorator: "tool",
 		Summary: text.Summary(comment(t.Short()), render.MaxSummary),
 	}

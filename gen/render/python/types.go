@@ -8,7 +8,6 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/render"
-	"github.com/mcpgen/mcpgen/gen/render/internal/text"
 )
 
 // printer prints the types of one schema. Objects become classes, which it declares in an order in which each
@@ -34,6 +33,7 @@ type printer struct {
 	makeups  map[string]*makeup // of definitions
 	weights  map[string]int     // of aliases, see unfolds
 	depths   map[string]int     // of classes and aliases, see below
+	mappings map[string]string  // what openMapping returned, by the object's key
 	classes  map[string]string  // the names of classes that stand where they are used, by the rest of their declarations
 	hints    map[string]bool    // see mayNameType; nil until asked for
 
@@ -111,7 +111,7 @@ const (
 func newPrinter(s *ir.Schema, root, part string, types render.Scope, input bool) *printer {
 	p := &printer{schema: s, root: part, types: types, input: input, used: map[string]bool{}, names: map[string]string{},
 		state: map[string]defState{}, bare: map[string]bool{}, flat: map[span]ir.Type{}, confused: map[span]bool{},
-		makeups: map[string]*makeup{}, weights: map[string]int{}, depths: map[string]int{}, classes: map[string]string{}, quoted: map[string]bool{}}
+		makeups: map[string]*makeup{}, weights: map[string]int{}, depths: map[string]int{}, classes: map[string]string{}, mappings: map[string]string{}, quoted: map[string]bool{}}
 	if _, object := flatten(s, s.Root).(ir.Object); object || refersToRoot(s) {
 		p.root, p.rootNamed = types.Name(root), object
 	}
@@ -294,7 +294,7 @@ func (p *printer) ref(t ir.Ref) []string {
 		}
 		nesting := p.nesting
 		p.nesting = 0
-		p.declare(name, def.Type, text.Field(def.Name, def.Doc, false, p.stored))
+		p.declare(name, def.Type, p.fieldDoc(ir.Field{Name: def.Name, Type: def.Type, Doc: def.Doc}))
 		p.nesting, p.bare = nesting, bare
 		p.state[t.Name] = defDone
 	case defDone:

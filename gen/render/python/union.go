@@ -12,6 +12,10 @@ import (
 // union prints the members of a union: literals in one, and the type of undeclared properties once, at the end. Lists and
 // objects that mypy cannot distinguish are put in OneOf, which is their union to pyright, and any list or object to mypy.
 func (p *printer) union(types []ir.Type, hint string) []string {
+	if i := slices.IndexFunc(types, func(t ir.Type) bool { return t == ir.Type(ir.Unknown{}) }); i >= 0 {
+		// Any would hide the others, and pyright complains of [[]] beside it.
+		types = slices.Concat(types[:i], types[i+1:], ir.AnyExcept(ir.Never{}))
+	}
 	var out, literals, containers, rest []string
 	at := -1 // where the literals stand
 	confused := p.input && p.confuses(types)

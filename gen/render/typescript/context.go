@@ -93,7 +93,7 @@ func withoutContext(t ir.Type) ir.Type {
 		}
 		return t
 	case ir.Union:
-		return ir.NewUnion(eachType(t.Members, withoutContext)...)
+		return ir.NewPlainUnion(eachType(t.Members, withoutContext)...)
 	case ir.Intersection, ir.Ref: // may hold a literal, which is not worth finding out
 		return ir.Unknown{}
 	}

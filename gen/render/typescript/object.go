@@ -43,7 +43,7 @@ func (p *printer) object(t ir.Object, indent string) string {
 		}
 		lines = append(lines, line)
 	}
-	if index := p.index(t); index != "" {
+	if index := p.index(t, inner); index != "" {
 		short += " [key: string]: " + index + ";"
 		lines = append(lines, inner+"[key: string]: "+index)
 	}
@@ -68,7 +68,7 @@ func (p *printer) documented(indent, code, text string) (line string, any bool) 
 
 // index prints the type of an object's undeclared properties, or nothing where it has none. The compiler demands that
 // each declared property fits it too, so it is a union with theirs.
-func (p *printer) index(t ir.Object) string {
+func (p *printer) index(t ir.Object, indent string) string {
 	switch t.Extra.(type) {
 	case nil:
 		if p.mode == result {
@@ -83,18 +83,27 @@ func (p *printer) index(t ir.Object) string {
 	if p.bare || !small(t, maxIndexTypes) {
 		return "unknown" // repeating what repeats in turn has no end
 	}
-	types := []ir.Type{t.Extra}
+	var fields []ir.Type
 	optional, function := false, false
 	for _, f := range t.Fields {
-		types = append(types, f.Type)
+		fields = append(fields, f.Type)
 		optional = optional || !f.Required
 		function = function || (!f.Required && inherited(f.Name))
 	}
 	q := *p
 	q.bare = true
-	text := q.typ(ir.NewUnion(types...), "")
+	text := q.typ(ir.NewPlainUnion(append([]ir.Type{t.Extra}, fields...)...), "")
 	p.refersToRoot = q.refersToRoot
-	if text == "unknown" || len(text) > maxIndex {
+	long := text == "unknown" || len(text) > maxIndex
+	if own := p.typ(t.Extra, indent); strings.Contains(own, "\n") { // it has texts
+		switch {
+		case long && strings.HasSuffix(own, "| unknown"):
+			return own
+		case long || len(fields) == 0:
+			return own + " | unknown"
+		}
+		text = own + " | " + q.typ(ir.NewPlainUnion(fields...), "")
+	} else if long {
 		return "unknown"
 	}
 	if function {

@@ -175,18 +175,32 @@ func (p *printer) operand(t ir.Type, indent string) string {
 }
 
 func (p *printer) union(members []ir.Type, indent string) string {
-	var out []string
+	var out, constants []string
+	at := -1 // where the constants stand
 	for _, t := range members {
 		text := p.typ(t, indent)
-		if _, ok := t.(ir.Intersection); ok {
+		switch t.(type) {
+		case ir.Literal:
+			if at < 0 {
+				at = len(out)
+				out = append(out, "")
+			}
+			if !slices.Contains(constants, text) {
+				constants = append(constants, text)
+			}
+			continue
+		case ir.Intersection:
 			text = "(" + text + ")"
 		}
 		if !slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}
+	if at >= 0 {
+		out[at] = strings.Join(constants, "|") // long enumerations cost a model less without the blanks
+	}
 	if allLiterals(members) {
-		return strings.Join(out, "|") // long enumerations cost a model less without the blanks
+		return strings.Join(out, "|")
 	}
 	return strings.Join(out, " | ")
 }

@@ -112,7 +112,7 @@ func newWrapper(t render.Tool, function string) *wrapper {
 		Summary: text.Summary(comment(t.Short()), render.MaxSummary), Result: t.UndeclaredResult(),
 	}
 	root, definitions := in.rootType(), in.definitions()
-	if strings.HasPrefix(root, "Record<") && !in.refersToRoot && len(t.Input.Doc.Limits) == 0 {
+	if strings.HasPrefix(root, "Record<") && !in.refersToRoot && t.InputDoc() == "" {
 		w.Parameter = "input: " + root
 	} else {
 		w.Parameter = "input: " + inputName
@@ -120,7 +120,7 @@ func newWrapper(t render.Tool, function string) *wrapper {
 		if in.isObject() {
 			code = "export interface " + inputName + " " + root + "\n" // a little shorter
 		}
-		w.declare(inputName, code, docComment("", render.LimitsDoc(t.Input.Doc)))
+		w.declare(inputName, code, docComment("", t.InputDoc()))
 	}
 	if t.NoArguments() {
 		w.Parameter = strings.Replace(w.Parameter, ":", "?:", 1) // the client takes undefined for {}

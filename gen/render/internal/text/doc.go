@@ -17,7 +17,7 @@ func Field(name string, d ir.Doc, integer bool, stored string) string {
 		text = Body(d.Title, stored)
 	}
 	limits := slices.DeleteFunc(slices.Clone(d.Limits), func(l string) bool { return repeats(text, l) })
-	if integer && !strings.Contains(strings.ToLower(text), "integer") {
+	if integer && !strings.Contains(strings.ToLower(text+strings.Join(limits, " ")), "integer") {
 		limits = append([]string{"integer"}, limits...)
 	}
 	if d.Deprecated {

@@ -47,9 +47,9 @@ func LengthBounds(v *Value, least, most, unit string) string {
 		return low + ".." + high + unit
 	case high != "":
 		return "at most " + high + unit
-	case low == "1" && least == "minLength":
+	case low == "1":
 		return "not empty"
-	case low != "" && low != "0" && low != "1": // a call with an empty list is rare
+	case low != "" && low != "0":
 		return "at least " + low + unit
 	}
 	return ""

@@ -3,7 +3,10 @@ from ..client import *
 
 
 @tool("google_drive__delete")
-def delete(*, ids: list[str], **extra: Any) -> AnyUndeclared:
+def delete(*,
+    ids: list[str], # not empty
+    **extra: Any,
+) -> AnyUndeclared:
     """Deletes documents for good.
     (destructive, idempotent)
     """
