@@ -92,33 +92,31 @@ func TestPythonNotesAreBounded(t *testing.T) {
 	}
 }
 
-// TestPythonSaysWhyNoResult: what was meant as data does not vanish without a word; what merely has the name of a result does.
-func TestPythonSaysWhyNoResult(t *testing.T) {
+// TestPythonResultAsText: what was meant as data does not vanish because JSON cannot hold a part of it; what merely has the name of a
+// result does.
+func TestPythonResultAsText(t *testing.T) {
 	for code, want := range map[string]string{
-		"result = {1}": "result is of type set, which JSON cannot hold; use a list",
-		"import datetime; result = datetime.date(2020, 1, 1)": "result is of type datetime.date, which JSON cannot hold; use .isoformat()",
-		"result = b'x'": "result is of type bytes, which JSON cannot hold; use base64.b64encode(data).decode()",
-		"import decimal; result = decimal.Decimal(1)":         "result is of type decimal.Decimal, which JSON cannot hold",
-		"result = (x for x in [1])":                           "result is of type generator, which JSON cannot hold",
-		"result = '\\ud83d'":                                  "result holds half of a surrogate pair, which JSON cannot hold",
-		"class C: pass\nresult = C()":                         "result is of type __main__.C, which JSON cannot hold",
-		"result = float('nan')":                               "result is nan, which JSON cannot hold",
-		"result = [{1}]":                                      "result[0] is of type set, which JSON cannot hold; use a list",
-		"def result(): pass":                                  "",
-		"result = lambda: 1":                                  "",
-		"result = print":                                      "",
-		"result = [].append":                                  "",
-		"class result: pass":                                  "",
-		"import json as result":                               "",
+		"result = {1}": `"{1}"`,
+		"import datetime; result = datetime.date(2020, 1, 1)": `"2020-01-01"`,
+		"result = b'x'": `"b'x'"`,
+		"import decimal; result = {'sum': decimal.Decimal('1.50')}": `{"sum":"1.50"}`,
+		"result = '\\ud83d'": `"?"`,
+		"class C:\n    def __str__(self): return 'c'\nresult = C()":       `"c"`,
+		"result = [float('nan'), float('-inf')]":                          `["NaN","-Infinity"]`,
+		"class C:\n    def __str__(self): raise ValueError\nresult = C()": "mcprun: no result: result is of type __main__.C, which JSON cannot hold\n",
+		"def result(): pass":    "",
+		"result = lambda: 1":    "",
+		"result = print":        "",
+		"result = [].append":    "",
+		"class result: pass":    "",
+		"import json as result": "",
 		"import functools; result = functools.partial(print)": "",
 	} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
-			if want != "" {
-				want = "mcprun: no result: " + want + "\n"
-			}
-			if e := (guestRun{lang: "python", code: code}).run(t); e.err != nil || e.exit != 0 || e.stderr != want || e.out.Result != nil {
-				t.Errorf("stderr %q, want %q; %+v", e.stderr, want, e.out)
+			e := (guestRun{lang: "python", code: code}).run(t)
+			if got := e.stderr + string(e.out.Result); e.err != nil || e.exit != 0 || got != want {
+				t.Errorf("result %q, want %q; %+v", got, want, e.out)
 			}
 		})
 	}

@@ -98,6 +98,24 @@ def check(value, where, depth=0, parents=(), default=None):
             check(item, f"{where}[{i}]", depth + 1, parents, default)
 
 
+def as_text(value, describe, parents=frozenset()):
+    """Return a copy of a value in which a text stands for what JSON cannot hold, as with json.dumps(value, default=str)."""
+    if id(value) in parents or len(parents) > MAX_DEPTH:
+        raise NotJSON("the value contains itself, or is nested too deep")
+    inner = parents | {id(value)} if isinstance(value, (dict, list, tuple)) else parents
+    if isinstance(value, dict):
+        return {as_text(key if isinstance(key, str) else str(key), describe): as_text(item, describe, inner) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_text(item, describe, inner) for item in value]
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else json().dumps(value)
+    return describe(value) if isinstance(value, Stored) else str(value)
+
+
 def describe(value):
     """Describe a value that JSON cannot hold, and what to use instead if that is known."""
     if isinstance(value, Stored):

@@ -9,7 +9,9 @@ export class NotJSON extends Error {}
  * Makes the function encode(value, where): JSON.stringify, but strict. What JSON cannot hold is an error that says where,
  * instead of a null or nothing. As with JSON.stringify, toJSON is called, and object members that are undefined are left
  * out: they are TypeScript's optional properties. A BigInt becomes an integer. Half a surrogate pair (a cut emoji) becomes
- * U+FFFD, as everywhere on the web. made recognizes handles and placeholders; in a result, a handle becomes its description.
+ * U+FFFD, as everywhere on the web. made recognizes handles and placeholders. The result of a script is not as strict, so that it is
+ * not lost: a handle becomes its description, a Map or Set what it holds, NaN and infinite numbers their texts, and what else
+ * JSON.stringify leaves out is left out.
  */
 export function encoder(made) {
   const stringify = JSON.stringify; // the language's own, whatever the script puts in its place
@@ -51,12 +53,14 @@ export function encoder(made) {
     return true;
   }
 
+  const isLeftOut = (value) => typeof value === "symbol" || (typeof value === "function" && made.placeholder(value) === undefined);
+
   function careful(value, where, asResult, parents) {
     if (value !== null && (typeof value === "object" || typeof value === "function")) {
       const call = made.placeholder(value);
       if (call !== undefined) return `{"call":${call}}`;
       if (made.isHandle(value) && !asResult) throw new NotJSON(`${where} is a stored result of ${made.sizeOf(value)} bytes; pass json() or text() of it`);
-      const hint = foreign(value);
+      const hint = asResult && (value instanceof Map || value instanceof Set) ? undefined : foreign(value);
       if (hint) throw new NotJSON(`${where} is ${hint}`);
       if (typeof value.toJSON === "function") value = value.toJSON("");
     }
@@ -64,6 +68,7 @@ export function encoder(made) {
       case "string":
         return stringify(value.isWellFormed() ? value : value.toWellFormed());
       case "number":
+        if (!Number.isFinite(value) && asResult) return `"${value}"`;
         if (!Number.isFinite(value)) throw new NotJSON(`${where} is ${value}, which JSON cannot hold`);
         return stringify(value);
       case "boolean":
@@ -73,6 +78,7 @@ export function encoder(made) {
       case "object":
         break;
       default:
+        if (asResult && parents.length > 0) return "null";
         throw new NotJSON(`${where} is ${typeof value === "undefined" ? "undefined" : `a ${typeof value}`}, which JSON cannot hold`);
     }
     if (value === null) return "null";
@@ -86,7 +92,7 @@ export function encoder(made) {
     } else {
       for (const name of Object.keys(value)) {
         const member = value[name];
-        if (member === undefined) continue;
+        if (member === undefined || (asResult && isLeftOut(member))) continue;
         const place = /^[A-Za-z_$][\w$]*$/.test(name) ? `${where}.${name}` : `${where}[${stringify(name)}]`;
         parts.push(`${careful(name, where, asResult, parents)}:${careful(member, place, asResult, parents)}`);
       }

@@ -370,7 +370,7 @@ async function main() {
   const bridge = new Bridge(address, secret, io, () => reallyExit(EXIT_LOST));
   waitForWrites(process.stdout);
   waitForWrites(process.stderr);
-  bridge.made.writeBigInts();
+  bridge.made.extendJSON();
   const stacks = new Stacks();
   provide(bridge, stacks);
   explainFetch();

@@ -18,7 +18,7 @@ from _ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import _mcprun_bridge
 import _mcprun_modules
-from _mcprun_encode import NotJSON, Stored, encode, json
+from _mcprun_encode import NotJSON, Stored, as_text, encode, json
 
 del sys.path[0]  # scripts must not import the guest's own files
 
@@ -61,8 +61,13 @@ def result_of(module):
     try:
         return b',"result":' + encode(value, "result", stored)
     except NotJSON as error:
-        if not callable(value) and not isinstance(value, type(sys)):  # functions, classes and modules just have the same name
-            note(f"no result: {error}")
+        reason = str(error)
+        if callable(value) or isinstance(value, type(sys)):  # functions, classes and modules just have the same name
+            return b""
+    try:  # what JSON cannot hold is passed on as text, so that the result is not lost
+        return b',"result":' + encode(as_text(value, stored), "result")
+    except Exception:  # it contains itself, or its own conversion fails
+        note(f"no result: {reason}")
         return b""
 
 

@@ -62,9 +62,18 @@ export function values(io) {
     return value;
   }
 
-  /** Makes JSON.stringify write a BigInt as its digits instead of throwing, so that what was read exactly can be written. */
-  function writeBigInts() {
+  /**
+   * Makes JSON.stringify write a BigInt as its digits instead of throwing, so that what was read exactly can be written, and a Map and
+   * a Set as what they hold instead of {}.
+   */
+  function extendJSON() {
     const define = (object, name, value) => Object.defineProperty(object, name, { value, writable: true, configurable: true });
+    define(Map.prototype, "toJSON", function toJSON() {
+      return [...this.keys()].some((key) => typeof key === "object") ? [...this] : Object.fromEntries(this);
+    });
+    define(Set.prototype, "toJSON", function toJSON() {
+      return [...this];
+    });
     const plain = JSON.stringify;
     // A replacer gets the BigInt itself, and may return one.
     const aware = (replacer) => typeof replacer !== "function" ? replacer : function (name, value) {
@@ -418,7 +427,7 @@ export function values(io) {
   return {
     parse,
     make,
-    writeBigInts,
+    extendJSON,
     decode: (text, as, tool) => make(parse(text), as, tool),
     /** Makes the content objects in the reply to a request. */
     fromRequest(method, value, params) {

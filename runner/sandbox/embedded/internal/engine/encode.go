@@ -24,22 +24,33 @@ const maxDepth = 500
 // value in errors. The script's getters and toJSON methods are called, and what they throw is returned as an *Exception; nothing
 // else that a script can replace is used.
 func (vm *VM) EncodeJSON(v Value, where string, max int) ([]byte, error) {
-	e := &encoder{vm: vm, max: max, where: where}
+	return vm.encode(v, &encoder{vm: vm, max: max, where: where})
+}
+
+// EncodeResult is EncodeJSON for the result of a script, which is not lost to what JSON cannot hold: NaN and infinite numbers become their
+// texts, a Map or Set what it holds, and functions and symbols are left out as JSON.stringify does.
+func (vm *VM) EncodeResult(v Value, where string, max int) ([]byte, error) {
+	return vm.encode(v, &encoder{vm: vm, max: max, where: where, isResult: true})
+}
+
+func (vm *VM) encode(v Value, e *encoder) ([]byte, error) {
 	defer e.close()
-	err := e.value(v, path{name: where})
-	if err == nil && len(e.out) > max {
-		err = &NotJSONError{fmt.Sprintf("%s has %d bytes as JSON; the limit is %d", where, len(e.out), max)}
+	err := e.value(v, path{name: e.where})
+	if err == nil && len(e.out) > e.max {
+		err = &NotJSONError{fmt.Sprintf("%s has %d bytes as JSON; the limit is %d", e.where, len(e.out), e.max)}
 	}
 	return e.out, err
 }
 
 type encoder struct {
-	vm      *VM
-	out     []byte
-	max     int
-	where   string
-	parents []uintptr
-	names   map[lib.TJSAtom]memberName // names seen before; the records of a list share theirs
+	vm    *VM
+	out   []byte
+	max   int
+	where string
+	// isResult is for EncodeResult.
+	isResult bool
+	parents  []uintptr
+	names    map[lib.TJSAtom]memberName // names seen before; the records of a list share theirs
 }
 
 // memberName is the name of a member as text, and as JSON with a colon.
@@ -117,6 +128,10 @@ func (e *encoder) value(v Value, p path) error {
 	case lib.EJS_TAG_FLOAT64, lib.EJS_TAG_BIG_INT, lib.EJS_TAG_SHORT_BIG_INT:
 		text, err := e.vm.Text(v)
 		if err == nil && (text == "NaN" || text == "Infinity" || text == "-Infinity") {
+			if e.isResult {
+				e.out = append(e.out, `"`+text+`"`...)
+				return nil
+			}
 			return e.refuse(p, "is %s, which JSON cannot hold", text)
 		}
 		e.out = append(e.out, text...)
@@ -134,11 +149,20 @@ func (e *encoder) value(v Value, p path) error {
 	case lib.EJS_TAG_OBJECT:
 		return e.object(v, p)
 	case lib.EJS_TAG_UNDEFINED:
-		return e.refuse(p, "is undefined, which JSON cannot hold")
+		return e.missing(p, "undefined")
 	case lib.EJS_TAG_SYMBOL:
-		return e.refuse(p, "is a symbol, which JSON cannot hold")
+		return e.missing(p, "a symbol")
 	}
 	return e.refuse(p, "is a value that JSON cannot hold")
+}
+
+// missing encodes an item that JSON has nothing for: null in a result, as JSON.stringify does.
+func (e *encoder) missing(p path, kind string) error {
+	if e.isResult && p.up != nil {
+		e.out = append(e.out, "null"...)
+		return nil
+	}
+	return e.refuse(p, "is %s, which JSON cannot hold", kind)
 }
 
 // OnObject sets a function that EncodeJSON calls for every object first. It returns the object's JSON, or the reason why it has
@@ -158,7 +182,7 @@ func (e *encoder) object(v Value, p path) error {
 			return nil
 		}
 	}
-	if hint := e.vm.notJSON(v); hint != "" {
+	if hint := e.vm.notJSON(v); hint != "" && !(e.isResult && e.vm.isCollection(v)) {
 		return e.refuse(p, "is %s", hint)
 	}
 	plain, err := e.vm.toJSON(v)
@@ -170,7 +194,7 @@ func (e *encoder) object(v Value, p path) error {
 		return e.value(plain, p)
 	}
 	if e.vm.IsFunction(plain) {
-		return e.refuse(p, "is a function, which JSON cannot hold")
+		return e.missing(p, "a function")
 	}
 	for _, id := range e.parents {
 		if id == plain.Identity() {
@@ -235,7 +259,7 @@ func (e *encoder) member(v Value, atom lib.TJSAtom, p path, first *bool) error {
 		return err
 	}
 	defer e.vm.Free(member)
-	if member.IsUndefined() {
+	if member.IsUndefined() || e.isResult && e.isLeftOut(member) {
 		return nil
 	}
 	name, err := e.name(atom)
@@ -248,6 +272,21 @@ func (e *encoder) member(v Value, atom lib.TJSAtom, p path, first *bool) error {
 	*first = false
 	e.out = append(e.out, name.json...)
 	return e.value(member, path{up: &p, name: name.text})
+}
+
+// isLeftOut reports whether JSON.stringify leaves a member out: it is a symbol or a function, and no placeholder, which is a function, too.
+func (e *encoder) isLeftOut(member Value) bool {
+	if member.tag() == lib.EJS_TAG_SYMBOL {
+		return true
+	}
+	if !e.vm.IsFunction(member) {
+		return false
+	}
+	if e.vm.object == nil {
+		return true
+	}
+	text, _, err := e.vm.object(member)
+	return err == nil && text == ""
 }
 
 // keys returns the own enumerable string keys of an object.
@@ -281,6 +320,12 @@ func (vm *VM) toJSON(v Value) (Value, error) {
 	key := vm.String("")
 	defer vm.Free(key)
 	return vm.Call(f, v, key)
+}
+
+// isCollection reports whether v is a Map or a Set.
+func (vm *VM) isCollection(v Value) bool {
+	class := lib.XJS_GetClassID(vm.tls, lib.TJSValue(v))
+	return class == lib.EJS_CLASS_MAP || class == lib.EJS_CLASS_SET
 }
 
 // notJSON returns a hint for well-known objects that would silently become {} or a list of numbers, or "".

@@ -94,9 +94,11 @@ func TestResult(t *testing.T) {
 		`export default function f() {}`:                                              ``,
 		`export const result = null`:                                                  `null`,
 		`export const result = 10n ** 30n`:                                            `1000000000000000000000000000000`,
-		`export const result = new Date(0)`:                                           `"1970-01-01T00:00:00.000Z"`,
-		`export let result; result = 1; setTimeout(() => { }, 1)`:                     `1`,
-		`console.log("none")`:                                                         ``,
+		`export const result = { m: new Map([["a", new Set([1])]]), n: [NaN, undefined, Symbol()], i: -1 / 0, f() {} }`: `{"m":{"a":[1]},"n":["NaN",null,null],"i":"-Infinity"}`,
+		`export const result = JSON.stringify([new Map([[{}, 1]]), new Map([[1, 2]]), new Set("a")])`:                   `"[[[{},1]],{\"1\":2},[\"a\"]]"`,
+		`export const result = new Date(0)`:                       `"1970-01-01T00:00:00.000Z"`,
+		`export let result; result = 1; setTimeout(() => { }, 1)`: `1`,
+		`console.log("none")`:                                     ``,
 		`export const result = { toJSON() { return [new Number(1), new String("s"), new Boolean(false)] } }`: `[1,"s",false]`,
 		`export const result = { __proto__: { hidden: 1 }, ["__proto__"]: 2, "a b": { "": 3 } }`:             `{"__proto__":2,"a b":{"":3}}`,
 	} {
@@ -105,15 +107,13 @@ func TestResult(t *testing.T) {
 		}
 	}
 	for code, want := range map[string]string{
-		`export const result = { a: { b: [new Map()] } }`:                            "mcprun: no result: the exported result.a.b[0] is a Map",
-		`export const result = NaN`:                                                  "the exported result is NaN",
-		`export const result = [undefined]`:                                          "the exported result[0] is undefined",
 		`const o = {}; o["x-y"] = o; export const result = o`:                        `the exported result["x-y"] contains itself`,
 		`export const result = new Uint8Array(3)`:                                    "binary data",
 		`let o = []; for (let i = 0; i < 600; i++) o = [o]; export const result = o`: "nested deeper than 500",
 		`export const result = { get x() { throw new Error("getter") } }`:            "no result: Error: getter",
 		`export const result = "x".repeat(17 << 20)`:                                 "the exported result has 17825794 bytes",
-		`export const result = new Array(1e9)`:                                       "[0] is undefined",
+		`export const result = new Array(1e9)`:                                       "the exported result has more than",
+		`export const result = [Promise.resolve()]`:                                  "the exported result[0] is a Promise; await it first",
 	} {
 		if r := script(t, code); r.Result.Result != "" || !strings.Contains(r.stderr, want) || r.Code != 0 {
 			t.Errorf("%s: result %.100s, code %d, stderr %q, want %q", code, r.Result.Result, r.Code, r.stderr, want)

@@ -238,7 +238,7 @@ func (g *guest) keepResult(v engine.Value) {
 	if v.IsUndefined() {
 		return
 	}
-	b, err := g.vm.EncodeJSON(v, "the exported result", maxFrame-64)
+	b, err := g.vm.EncodeResult(v, "the exported result", maxFrame-64)
 	if err != nil {
 		fmt.Fprintf(g.o.Stderr, "mcprun: no result: %s\n", g.describe(err))
 		return

@@ -190,7 +190,7 @@
     throw e;
   });
 
-  // --- numbers without loss: JSON.stringify writes a BigInt as its digits ---
+  // --- nothing is lost: JSON.stringify writes a BigInt as its digits, and a Map or Set as what it holds ---
   const { stringify } = JSON;
   const randomKey = () => { let key = ""; for (let i = 0; i < 4; i++) key += Math.random().toString(36); return key; };
   const isArray = Array.isArray, includes = uncurry(Array.prototype.includes);
@@ -213,6 +213,10 @@
       return text === undefined ? text : replaceAll(replaceAll(text, `"${key}`, ""), `${key}"`, "");
     },
   };
+  defineProperty(Map.prototype, "toJSON", { __proto__: null, value: function toJSON() {
+    return [...this.keys()].some((key) => typeof key === "object") ? [...this] : Object.fromEntries(this);
+  }, writable: true, configurable: true, enumerable: false });
+  defineProperty(Set.prototype, "toJSON", { __proto__: null, value: function toJSON() { return [...this]; }, writable: true, configurable: true, enumerable: false });
   defineProperty(JSON, "stringify", { __proto__: null, value: writer.stringify, writable: true, configurable: true, enumerable: false });
   defineProperty(G, Symbol.for("mcprun.module"), { __proto__: null, value: freeze((name) => module(name)) });
 
