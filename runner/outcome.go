@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,9 @@ func (x *run) result(ctx context.Context) *Result {
 	}
 	x.setCause(ctx, res)
 	x.warnOfNotes()
+	if res.Cause == CauseExit && res.ExitCode == 0 {
+		x.warnOfCaught()
+	}
 	x.setAside()
 	if name := hint.MissingCredential(x.script.Code); name != "" && x.outcome.Error == nil {
 		x.calls.Warn("%s", hint.NotSet(name))
@@ -162,6 +166,28 @@ func (x *run) warnOfNotes() {
 			x.calls.Advise("mcpgen learn %s gives its result a type", id)
 		}
 	}
+}
+
+// failureWords are words of which a script's output has one if it says that something failed.
+var failureWords = []string{"fail", "error", "exception", "refuse", "denied", "could not", "couldn't", "cannot", "unable", "skipp"}
+
+// warnOfCaught warns of calls that failed if the script caught that and never mentioned it: its result may lack a part.
+func (x *run) warnOfCaught() {
+	failed := x.calls.Failed()
+	if len(failed) == 0 {
+		return
+	}
+	first := slices.MinFunc(failed, func(a, b chain.CallRecord) int { return cmp.Compare(a.Call, b.Call) })
+	said, _, _ := strings.Cut(first.Error, "\n")
+	said = ident.Clip(said, 200)
+	if words := append([]string{said}, failureWords...); x.output.Mentions(words...) || output.Contains(x.outcome.Result, words...) {
+		return
+	}
+	if len(failed) == 1 {
+		x.calls.Warn("1 call failed and was caught, and the script does not mention it: %s: %s", first.Tool, said)
+		return
+	}
+	x.calls.Warn("%d calls failed and were caught, and the script does not mention it; the first: %s: %s", len(failed), first.Tool, said)
 }
 
 func ms(d time.Duration) float64 {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/internal/clock"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
@@ -206,6 +207,19 @@ func (c *Calls) warn(req *request, format string, args ...any) {
 
 // Warn adds a warning about the run, once for each text.
 func (c *Calls) Warn(format string, args ...any) { c.warn(&request{}, format, args...) }
+
+// Failed returns the calls that have failed so far, those that were cancelled left out.
+func (c *Calls) Failed() []CallRecord {
+	c.usage.mu.Lock()
+	defer c.usage.mu.Unlock()
+	var out []CallRecord
+	for _, rec := range c.usage.calls {
+		if rec.Outcome != OutcomeOK && rec.Outcome != OutcomeDry && rec.Outcome != string(call.KindCancelled) {
+			out = append(out, rec)
+		}
+	}
+	return out
+}
 
 // advise tells whoever operates mcprun what to do about a call, once for each text. It goes to the watcher and the log, and is no
 // warning of the run: models read those, and it is not for them to change who decides about calls.

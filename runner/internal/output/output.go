@@ -6,10 +6,12 @@
 package output
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,9 +34,13 @@ type Output struct {
 	noStore error            // why not
 	printed atomic.Bool      // the script has written to either stream
 
-	mu   sync.Mutex
-	left int // characters; negative: no limit
+	mu    sync.Mutex
+	left  int    // characters; negative: no limit
+	first []byte // the beginning of both streams together, for Mentions
 }
+
+// maxFirst bounds what is kept for Mentions, in bytes.
+const maxFirst = 256 << 10
 
 // Stream is one of the two.
 type Stream struct {
@@ -71,6 +77,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 		o.printed.Store(true)
 	}
 	o.mu.Lock()
+	o.first = append(o.first, p[:min(len(p), maxFirst-len(o.first))]...)
 	if o.left < 0 {
 		o.mu.Unlock()
 		return s.to.Write(p)
@@ -89,6 +96,19 @@ func (s *Stream) Write(p []byte) (int, error) {
 		s.hide(p[shown:])
 	}
 	return len(p), nil
+}
+
+// Mentions reports whether the output may contain one of the texts, in any case. It does not know what follows the first 256 KiB.
+func (o *Output) Mentions(texts ...string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.first) == maxFirst || Contains(o.first, texts...)
+}
+
+// Contains reports whether data contains one of the texts, in any case.
+func Contains(data []byte, texts ...string) bool {
+	data = bytes.ToLower(data)
+	return slices.ContainsFunc(texts, func(text string) bool { return text != "" && bytes.Contains(data, []byte(strings.ToLower(text))) })
 }
 
 // take returns how many bytes of p may be shown, in whole characters, and counts them.
