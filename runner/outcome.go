@@ -150,6 +150,7 @@ func (x *run) warnOfNotes() {
 	notes := x.outcome.Notes
 	for _, note := range slices.Sorted(maps.Keys(notes)) {
 		what, id, _ := strings.Cut(note, " ")
+		id, path, _ := strings.Cut(id, " ")
 		_, tool, ok := x.runner.catalog.Lookup(id)
 		if !ok || notes[note] < 1 {
 			continue
@@ -164,6 +165,10 @@ func (x *run) warnOfNotes() {
 		case "text":
 			x.calls.Warn("%s", hint.TextResult(id, x.script.Language))
 			x.calls.Advise("mcpgen learn %s gives its result a type", id)
+		case "member":
+			if problem := missingMember(tool.Output, path); problem != "" {
+				x.calls.Warn("%s: %s", id, problem)
+			}
 		}
 	}
 }

@@ -8,12 +8,13 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// parseText marks a result that is one text: if the text is a JSON object or array, the guest makes the value of it, which most tools
-// without an output schema mean; otherwise the guest notices a script that takes the text of such a tool for a value.
-func (c *Calls) parseText(next handler) handler {
+// markResult says what the guest makes of a result that is no content. If it is one text that is a JSON object or array, the guest makes
+// the value of it, which most tools without an output schema mean. Otherwise the guest notices a script that takes the text of such a
+// tool for a value, or that asks for members which a declared result does not have.
+func (c *Calls) markResult(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		res, err := next(ctx, req)
-		if err != nil || req.Raw || res.As != call.AsValue || res.Structured || len(res.Value) == 0 || res.Value[0] != '"' {
+		if err != nil || req.Raw || res.As != call.AsValue || len(res.Value) == 0 {
 			return res, err
 		}
 		_, tool, ok := c.chain.catalog.Lookup(req.Tool)
@@ -22,6 +23,9 @@ func (c *Calls) parseText(next handler) handler {
 		}
 		marked := *res
 		switch {
+		case res.Value[0] == '{' && len(tool.Output) > 0:
+			marked.As = call.AsMembers
+		case res.Structured || res.Value[0] != '"':
 		case !c.chain.settings[req.Server].TextResults && holdsJSON(res.Value):
 			marked.As = call.AsJSON
 			c.noteText(c.parsed, req)

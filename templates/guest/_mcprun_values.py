@@ -272,11 +272,6 @@ class ParsedList(ParsedText, list):
     __slots__ = ("_text",)
 
 
-# In the interpreter's messages they are what they stand for.
-for of, name in ((Text, "str"), (ParsedDict, "dict"), (ParsedList, "list")):
-    of.__name__ = of.__qualname__ = name
-    of.__module__ = "builtins"
-
 
 def parsed(text):
     """Return the value in a JSON text; an object or list keeps the text."""
@@ -306,6 +301,46 @@ def load_values():
 
 load_values()
 
+class Members(dict):
+    """An object in a result. It notes the members that a script asks it for with get and that it does not have; others are errors."""
+
+    __slots__ = ("_note",)
+
+    def get(self, key, default=None):
+        if key not in self and isinstance(key, str) and len(notes) < 100:
+            tool, path = self._note
+            notes.setdefault(f"member {tool} {json.dumps([*path, key])}", 1)
+        return super().get(key, default)
+
+    def __reduce_ex__(self, protocol):
+        return dict, (dict(self),)
+
+
+def watch_members(value, tool):
+    """Make Members of the objects in a result; of a list, of its first items."""
+    left = 100
+
+    def watch(value, path):
+        nonlocal left
+        left -= 1
+        if left < 0:
+            return value
+        if isinstance(value, list):
+            value[:3] = [watch(item, (*path, None)) for item in value[:3]]
+        elif isinstance(value, dict):
+            value = Members({name: watch(item, (*path, name)) for name, item in value.items()})
+            value._note = tool, path
+        return value
+
+    return watch(value, ())
+
+
+# In the interpreter's messages they are what they stand for.
+for of, name in ((Text, "str"), (ParsedDict, "dict"), (ParsedList, "list"), (Members, "dict")):
+    of.__name__ = of.__qualname__ = name
+    of.__module__ = "builtins"
+
+
 class Values:
     """Makes values from replies. request sends a request to the host."""
 
@@ -322,6 +357,8 @@ class Values:
             return Placeholder(value)
         if kind == b"json":
             return parsed(value)
+        if kind == b"members":
+            return watch_members(value, tool)
         if kind == b"text":
             value = Text(value)
             value.tool = tool

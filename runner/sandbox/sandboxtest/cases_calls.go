@@ -1,6 +1,8 @@
 package sandboxtest
 
 import (
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -37,6 +39,21 @@ print(str(str(r) == text).lower(), str(f"{r}" == text and same).lower(), json.lo
 r["rows"].append(2)
 print(str(r).replace(" ", ""))`),
 			check: prints(`1 rows {"rows":[9007199254740993,1.5]}` + "\n" + `true true 1.5 {"rows":[9007199254740993,1.5]}` + "\n" + `{"rows":[9007199254740993,1.5,2]}` + "\n")},
+		{name: "members that a result does not have", code: both(
+			importTS+`
+const r = await callMCPTool<any>("test__members", {});
+await r;
+console.log(r.items.filter((item: any) => item.titel).length, r.error, JSON.stringify(r), r instanceof Object, (await callMCPTool<any>("test__echo", r)).items.length);`,
+			importPy+`import json
+r = call_mcp_tool("test__members", {})
+print(len([item for item in r["items"] if item.get("titel")]), "undefined", json.dumps(r, separators=(",", ":")), "true" if isinstance(r, dict) else "", len(call_mcp_tool("test__echo", r)["items"]))`),
+			check: func(t *recorder, w *world, r *result) {
+				prints(`0 undefined {"items":[{"id":1},{"id":2}]} true 2`+"\n")(t, w, r)
+				want := `member test__members ["items",null,"titel"]:1`
+				if got := strings.ReplaceAll(fmt.Sprint(r.outcome.Notes), ", ", ","); !strings.Contains(got, want) || strings.Count(got, "member ") != 1 {
+					t.Errorf("notes %s, want %s", got, want)
+				}
+			}},
 		{name: "error types", code: both(
 			importTS+`
 for (const [kind, type] of [["tool", MCPToolError], ["argument", MCPArgumentError], ["denied", MCPDeniedError], ["timeout", MCPTimeoutError], ["protocol", MCPProtocolError], ["connection", MCPConnectionError]] as const) {

@@ -178,6 +178,10 @@ func (w *world) handle(ctx context.Context, req *call.Request) (*call.Result, er
 		return value(req.Args)
 	case "test__text":
 		return value("plain text")
+	case "test__members": // a declared result
+		out, err := value(map[string]any{"items": []any{map[string]any{"id": 1}, map[string]any{"id": 2}}})
+		out.As = call.AsMembers
+		return out, err
 	case "test__json": // a JSON text
 		out, err := value(" {\"rows\": [9007199254740993,\n1.50]}")
 		out.As = call.AsJSON
