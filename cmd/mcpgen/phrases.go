@@ -25,6 +25,9 @@ func (o *searchOptions) phrases(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 || len(o.also) > 0 || o.category != "" {
 		return cli.Usage(cmd, "--phrases takes no query and no category; --answer names the file of an answer")
 	}
+	if err := o.checkLimit(cmd); err != nil {
+		return err
+	}
 	tree, err := gen.Open(o.place.options(o.app))
 	if err != nil {
 		return err

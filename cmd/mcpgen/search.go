@@ -52,8 +52,8 @@ either, QUERY may be left out. A server without a category is a category of its 
 --phrases --answer keeps the answer in .mcpgen/phrases.json in the tree, which you commit; you can also edit it by hand. Every
 search uses it.
 
-If mcpgen.yaml names an endpoint for embeddings, tools are also ranked by meaning, and the two rankings are merged. If the
-endpoint fails, search uses words alone and says so. See docs/reference/search.md.`,
+If mcpgen.yaml names an endpoint for embeddings, tools are also ranked by meaning. How much that counts is decided by a test
+with the names of the tools. If the endpoint fails, search uses words alone and says so. See docs/reference/search.md.`,
 		Example: `  mcpgen search close a pull request
   mcpgen search close a ticket --also "update issue state"
   mcpgen search "add rows" --server drive --detail full --language python
@@ -96,6 +96,8 @@ func details() []string {
 // searchJSON is the output of search --json.
 type searchJSON struct {
 	Hits []search.Result `json:"hits"`
+	// Weight is that of the ranking by meaning; the one by words has 1.
+	Weight float64 `json:"weight,omitempty"`
 	// Degraded is why the ranking by meaning did not take part.
 	Degraded string `json:"degraded,omitempty"`
 }
@@ -111,27 +113,34 @@ func (o *searchOptions) validate(cmd *cobra.Command, query string) error {
 	if !slices.Contains(details(), o.detail) {
 		return cli.Usage(cmd, "--detail is name, signature, description or full, not %q", o.detail)
 	}
+	if err := o.checkLimit(cmd); err != nil {
+		return err
+	}
+	return checkLanguage(cmd, &o.language)
+}
+
+func (o *searchOptions) checkLimit(cmd *cobra.Command) error {
 	if o.limit < 1 || o.limit > search.MaxLimit {
 		return cli.Usage(cmd, "--limit is 1 to %d, not %d", search.MaxLimit, o.limit)
 	}
-	return checkLanguage(cmd, &o.language)
+	return nil
 }
 
 func (o *searchOptions) run(cmd *cobra.Command, query string) error {
 	if err := o.validate(cmd, query); err != nil {
 		return err
 	}
-	results, degraded, err := o.find(cmd.Context(), query)
+	results, answer, err := o.find(cmd.Context(), query)
 	if err != nil {
 		return err
 	}
-	if degraded != nil {
-		_, _ = fmt.Fprintf(o.app.Stderr, "note: %s\n", cli.EscapeLine(degraded.Error()))
+	if answer.Degraded != nil {
+		_, _ = fmt.Fprintf(o.app.Stderr, "note: %s\n", cli.EscapeLine(answer.Degraded.Error()))
 	}
 	if o.json {
-		out := searchJSON{Hits: results}
-		if degraded != nil {
-			out.Degraded = degraded.Error()
+		out := searchJSON{Hits: results, Weight: answer.Weight}
+		if answer.Degraded != nil {
+			out.Degraded = answer.Degraded.Error()
 		}
 		return o.app.JSON(out)
 	}
@@ -143,17 +152,17 @@ func (o *searchOptions) run(cmd *cobra.Command, query string) error {
 }
 
 // find asks the index.
-func (o *searchOptions) find(ctx context.Context, query string) (_ []search.Result, degraded, err error) {
+func (o *searchOptions) find(ctx context.Context, query string) (results []search.Result, answer search.Answer, err error) {
 	tree, index, err := gen.OpenSearch(ctx, o.place.options(o.app), o.app.LookupEnv, o.app.CacheDir())
 	if err != nil {
-		return nil, nil, err
+		return nil, answer, err
 	}
-	answer, err := index.Answer(ctx, search.Query{Text: query, Also: o.also, Server: o.server, Category: o.category, Limit: o.limit})
+	answer, err = index.Answer(ctx, search.Query{Text: query, Also: o.also, Server: o.server, Category: o.category, Limit: o.limit})
 	if err != nil {
-		return nil, nil, err
+		return nil, answer, err
 	}
-	results, err := tree.Results(answer.Hits, search.Detail(o.detail), config.Language(o.language))
-	return results, answer.Degraded, err
+	results, err = tree.Results(answer.Hits, search.Detail(o.detail), config.Language(o.language))
+	return results, answer, err
 }
 
 func (o *searchOptions) print(results []search.Result) error {

@@ -3,6 +3,8 @@ package search
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +12,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // maxCached is how many vectors a cache keeps; when there are more, it starts again with those that are added.
@@ -69,8 +72,59 @@ func (c cache) load() (map[key][]float32, error) {
 	return out, nil
 }
 
-// add writes vectors beside those that are there. It makes the folder, and the file for the user alone.
-func (c cache) add(made map[key][]float32) (err error) {
+// maxWeights is how many weights a cache keeps; when there are more, it starts again.
+const maxWeights = 100
+
+// weightKey names what a weight depends on: the texts of an index, in order, and how the self-test works.
+func weightKey(texts []string) string {
+	sum := sha256.New()
+	fmt.Fprintln(sum, weights, maxAsked, maxLoss, maxTrust)
+	for _, text := range texts {
+		k := textKey(text)
+		sum.Write(k[:])
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// weights reads the file of weights, which is beside that of the vectors. One that is damaged has none: they are cheap to find
+// again.
+func (c cache) weights() map[string]float64 {
+	out := map[string]float64{}
+	if raw, err := os.ReadFile(c.file + ".json"); err == nil && len(raw) < 1<<16 && json.Unmarshal(raw, &out) != nil {
+		return map[string]float64{}
+	}
+	return out
+}
+
+// weight returns the weight that the self-test of an index found; -1 if it is not known.
+func (c cache) weight(texts []string) float64 {
+	if c.file != "" {
+		if w, ok := c.weights()[weightKey(texts)]; ok && (w == 0 || slices.Contains(weights, w)) {
+			return w
+		}
+	}
+	return -1
+}
+
+// keepWeight keeps it.
+func (c cache) keepWeight(texts []string, weight float64) error {
+	if c.file == "" {
+		return nil
+	}
+	all := c.weights()
+	if len(all) >= maxWeights {
+		clear(all)
+	}
+	all[weightKey(texts)] = weight
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	return c.replace(c.file+".json", raw)
+}
+
+// add writes vectors beside those that are there.
+func (c cache) add(made map[key][]float32) error {
 	if c.file == "" {
 		return nil
 	}
@@ -88,16 +142,21 @@ func (c cache) add(made map[key][]float32) (err error) {
 			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
 		}
 	}
-	if err := os.MkdirAll(filepath.Dir(c.file), 0o700); err != nil {
+	return c.replace(c.file, raw)
+}
+
+// replace writes a file of the cache in one step. It makes the folder, and the file for the user alone.
+func (c cache) replace(file string, raw []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("create the cache of embeddings: %w", err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(c.file), "embeddings-*.tmp")
+	f, err := os.CreateTemp(filepath.Dir(file), "embeddings-*.tmp")
 	if err != nil {
 		return fmt.Errorf("write the cache of embeddings: %w", err)
 	}
 	_, err = f.Write(raw)
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), c.file)
+		err = os.Rename(f.Name(), file)
 	}
 	if err != nil {
 		return fmt.Errorf("write the cache of embeddings: %w", errors.Join(err, os.Remove(f.Name())))

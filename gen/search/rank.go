@@ -170,16 +170,35 @@ func (x *Index) sum(scores map[int32]float64) []ranked {
 	return out
 }
 
-// merge joins the ranking by words with that by meaning, by reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)
-// with their constant. Where the two contradict each other evenly, words decide.
-func (x *Index) merge(byWords, byMeaning []ranked) []ranked {
-	const constant, words = 60, 1.01
-	sum := map[int32]float64{}
-	for i, r := range byWords {
-		sum[r.doc] += words / float64(constant+i+1)
+// merge adds the ranking by meaning to that by words, with a weight. Where words find nothing, it is the ranking by meaning.
+func (x *Index) merge(byWords, byMeaning []ranked, weight float64) []ranked {
+	if len(byWords) == 0 {
+		weight = 1
 	}
-	for i, r := range byMeaning {
-		sum[r.doc] += 1 / float64(constant+i+1)
+	if weight == 0 || len(byMeaning) == 0 {
+		return byWords
 	}
-	return x.sum(sum)
+	return x.sum(weigh(byWords, byMeaning, weight))
+}
+
+// weigh returns the scores of tools in two rankings: the sum of their shares of the best score of each, where those by meaning
+// begin at the last tool that it ranks (a convex combination; Bruch, Gai and Ingber, 2023). Reciprocal rank fusion costs far
+// more where one ranking is bad.
+func weigh(byWords, byMeaning []ranked, weight float64) map[int32]float64 {
+	sum := make(map[int32]float64, len(byWords)+len(byMeaning))
+	for _, r := range byWords {
+		sum[r.doc] = r.score / max(byWords[0].score, 1e-9)
+	}
+	if weight == 0 || len(byMeaning) == 0 {
+		return sum
+	}
+	best, last := byMeaning[0].score, byMeaning[len(byMeaning)-1].score
+	for _, r := range byMeaning {
+		share := 1.0
+		if best > last {
+			share = (r.score - last) / (best - last)
+		}
+		sum[r.doc] += weight * share
+	}
+	return sum
 }

@@ -5,8 +5,8 @@
 // words are stemmed, some have synonyms (words.txt), and a word that no tool has is taken for the one that it resembles.
 // Tools are ranked by [BM25F]: a word in a name counts for more than one in a description. A query may have several wordings,
 // whose rankings are added up. With an [Embedder] a second
-// ranking, by meaning, is merged with the first by reciprocal rank; if it fails, the first answers alone, and the caller
-// is told why.
+// ranking, by meaning, is added with a weight that the tools' own names decide; if it fails, the first answers alone, and the
+// caller is told why.
 //
 // Catalogs and queries are foreign text: only their letters and digits reach the index, and neither becomes part of a
 // statement. The same catalog and query give the same hits in the same order.
@@ -97,6 +97,8 @@ type Hit struct {
 type Answer struct {
 	// Hits are the best first, those of one score by their ids.
 	Hits []Hit
+	// Weight is that of the ranking by meaning, from 0 to 1; that by words has 1. A self-test of the index chooses it.
+	Weight float64
 	// Degraded tells why the ranking by meaning did not take part although there is an Embedder, that its vectors are not
 	// kept on disk, or that the index is incomplete. Nil: none of it happened.
 	Degraded error
@@ -165,14 +167,15 @@ func (x *Index) Answer(ctx context.Context, q Query) (Answer, error) {
 	case x.vectors == nil || len(inWords) == 0:
 		return Answer{Hits: x.hits(x.fuse(found...), limit), Degraded: x.opts.Incomplete}, nil
 	}
-	near, degraded := x.vectors.rank(ctx, x.docs, inWords, scope)
+	byWords := x.fuse(found...)
+	near, weight, degraded := x.vectors.rank(ctx, x, inWords, scope, len(byWords) == 0)
 	if ctx.Err() != nil {
 		return Answer{}, context.Cause(ctx)
 	}
 	if degraded != nil && x.opts.Degraded != nil {
 		x.opts.Degraded(degraded)
 	}
-	return Answer{Hits: x.hits(x.merge(x.fuse(found...), near), limit), Degraded: errors.Join(x.opts.Incomplete, degraded)}, nil
+	return Answer{Hits: x.hits(x.merge(byWords, near, weight), limit), Weight: weight, Degraded: errors.Join(x.opts.Incomplete, degraded)}, nil
 }
 
 // read ranks the tools for each wording of a query that has a word in it: nil if none has. inWords are those that are no ids.

@@ -47,7 +47,8 @@ type vectors struct {
 	outage   atomic.Pointer[outage] // the last failure; nil: none
 
 	lock     *semaphore.Weighted // of what follows; a search waits for it no longer than its time
-	tools    [][]float32         // by document, of length 1; nil until made
+	known    [][]float32         // by document, then of the questions of the self-test; of length 1; nil until made
+	weight   float64             // what the self-test found; -1 until then
 	cacheErr error               // why vectors are not kept on disk
 }
 
@@ -58,7 +59,7 @@ type outage struct {
 }
 
 func newVectors(opts Options) *vectors {
-	v := &vectors{embedder: opts.Embedder, wait: opts.EmbedTime, lock: semaphore.NewWeighted(1)}
+	v := &vectors{embedder: opts.Embedder, wait: opts.EmbedTime, lock: semaphore.NewWeighted(1), weight: -1}
 	if v.wait <= 0 {
 		v.wait = embedTime
 	}
@@ -68,33 +69,37 @@ func newVectors(opts Options) *vectors {
 	return v
 }
 
-// Warm embeds all tools, so that no search has to wait for that. It has no time limit of its own. Without an [Embedder] it
+// Warm embeds all tools and tests the [Embedder], so that no search has to wait for that. It has no time limit of its own. Without an [Embedder] it
 // does nothing. If it fails, it keeps the vectors made so far.
 func (x *Index) Warm(ctx context.Context) error {
 	if x.vectors == nil {
 		return nil
 	}
-	_, cacheErr, err := x.vectors.all(ctx, x.docs)
+	_, _, cacheErr, err := x.vectors.all(ctx, x)
 	return errors.Join(err, cacheErr)
 }
 
-// rank returns the tools nearest to texts together, the nearest first. It may return a ranking and an error of the cache.
-func (v *vectors) rank(ctx context.Context, docs []doc, texts []string, s scope) ([]ranked, error) {
+// rank returns the tools nearest to texts together, the nearest first, and the weight of this ranking: none if it is
+// 0, unless they are wanted anyway. It may return a ranking and an error of the cache.
+func (v *vectors) rank(ctx context.Context, x *Index, texts []string, s scope, anyway bool) (near []ranked, weight float64, err error) {
 	if o := v.outage.Load(); o != nil && time.Now().Before(o.until) {
-		return nil, fmt.Errorf("%w; next try in %s", o.err, time.Until(o.until).Round(time.Second))
+		return nil, 0, fmt.Errorf("%w; next try in %s", o.err, time.Until(o.until).Round(time.Second))
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, v.wait, fmt.Errorf("no answer within %s", v.wait))
 	defer cancel()
-	tools, cacheErr, err := v.all(ctx, docs)
+	tools, weight, cacheErr, err := v.all(ctx, x)
 	if err != nil {
-		return nil, v.failed(ctx, err)
+		return nil, 0, v.failed(ctx, err)
+	}
+	if weight == 0 && !anyway {
+		return nil, 0, cacheErr
 	}
 	for i, text := range texts {
 		texts[i] = clip(text, maxEmbedText)
 	}
 	asked, err := v.embed(ctx, texts, tools)
 	if err != nil {
-		return nil, v.failed(ctx, fmt.Errorf("embed the query: %w", err))
+		return nil, 0, v.failed(ctx, fmt.Errorf("embed the query: %w", err))
 	}
 	sum := make([]float32, len(asked[0])) // its product with a tool is the sum of the products
 	for _, vector := range asked {
@@ -102,7 +107,7 @@ func (v *vectors) rank(ctx context.Context, docs []doc, texts []string, s scope)
 			sum[i] += x
 		}
 	}
-	return nearest(tools, sum, docs, s), cacheErr
+	return nearest(tools, sum, x.docs, s), weight, cacheErr
 }
 
 // failed records a failure and returns it with its cause. A canceled search is not a failure of the endpoint.
@@ -117,46 +122,77 @@ func (v *vectors) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// all returns the vectors of all tools, and embeds those that are neither in memory nor in the cache. cacheErr tells why
-// vectors are not kept on disk.
-func (v *vectors) all(ctx context.Context, docs []doc) (tools [][]float32, cacheErr, err error) {
+// all returns the vectors of all tools and the weight that the self-test gives them. It embeds the texts that are neither in
+// memory nor in the cache. cacheErr tells why vectors are not kept on disk.
+func (v *vectors) all(ctx context.Context, x *Index) (tools [][]float32, weight float64, cacheErr, err error) {
 	if err := v.lock.Acquire(ctx, 1); err != nil {
-		return nil, nil, fmt.Errorf("wait for the vectors of the tools: %w", err)
+		return nil, 0, nil, fmt.Errorf("wait for the vectors of the tools: %w", err)
 	}
 	defer v.lock.Release(1)
-	if v.tools == nil {
+	if v.weight < 0 {
+		all := texts(x.docs)
+		if err := v.complete(ctx, all); err != nil {
+			return nil, 0, v.cacheErr, err
+		}
+		if v.weight = v.cache.weight(all); v.weight < 0 {
+			v.weight = x.selfTest(v.known[:len(x.docs)], v.known[len(x.docs):])
+			if v.cacheErr == nil {
+				v.keepErr(v.cache.keepWeight(all, v.weight))
+			}
+		}
+	}
+	return v.known[:len(x.docs)], v.weight, v.cacheErr, nil
+}
+
+// texts are those that are embedded: of all tools, and of the self-test.
+func texts(docs []doc) []string {
+	out := make([]string, 0, len(docs)+maxAsked)
+	for i := range docs {
+		out = append(out, embedText(&docs[i]))
+	}
+	for _, i := range asked(docs) {
+		out = append(out, ownName(&docs[i]))
+	}
+	return out
+}
+
+// complete embeds the texts whose vectors are not known. What it made before an error is kept.
+func (v *vectors) complete(ctx context.Context, texts []string) (err error) {
+	if v.known == nil {
 		kept, err := v.cache.load()
 		v.keepErr(err)
-		v.tools = make([][]float32, len(docs))
-		for i := range docs {
-			v.tools[i] = kept[textKey(embedText(&docs[i]))]
+		v.known = make([][]float32, len(texts))
+		for i, text := range texts {
+			v.known[i] = kept[textKey(text)]
 		}
 	}
 	var missing []int
-	for i, known := range v.tools {
+	for i, known := range v.known {
 		if known == nil {
 			missing = append(missing, i)
 		}
 	}
 	made := map[key][]float32{}
+	done := len(texts) - len(missing)
 	for batch := range slices.Chunk(missing, EmbedBatch) {
-		texts := make([]string, len(batch))
-		for i, d := range batch {
-			texts[i] = embedText(&docs[d])
+		some := make([]string, len(batch))
+		for i, at := range batch {
+			some[i] = texts[at]
 		}
 		var vectors [][]float32
-		if vectors, err = v.embed(ctx, texts, v.tools); err != nil {
-			err = fmt.Errorf("embed the tools (%d of %d are done): %w", len(docs)-len(missing)+len(made), len(docs), err)
+		if vectors, err = v.embed(ctx, some, v.known); err != nil {
+			err = fmt.Errorf("embed the tools (%d of %d texts are done): %w", done, len(texts), err)
 			break
 		}
-		for i, d := range batch {
-			v.tools[d], made[textKey(texts[i])] = vectors[i], vectors[i]
+		for i, at := range batch {
+			v.known[at], made[textKey(some[i])] = vectors[i], vectors[i]
 		}
+		done += len(batch)
 	}
 	if len(made) > 0 && v.cacheErr == nil {
 		v.keepErr(v.cache.add(made))
 	}
-	return v.tools, v.cacheErr, err
+	return err
 }
 
 // keepErr records an error of the cache.

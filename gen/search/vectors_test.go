@@ -89,8 +89,8 @@ func TestMeaning(t *testing.T) {
 			t.Errorf("Answer(%q) = %v, degraded %v (%v), want %s", text, ids(a.Hits), a.Degraded, err, want)
 		}
 	}
-	if n := m.asked(); n != 7+5 {
-		t.Errorf("%d texts were embedded, want 12: each tool and query once", n)
+	if n := m.asked(); n != 7+7+5 {
+		t.Errorf("%d texts were embedded, want 19: each tool, each name and each query once", n)
 	}
 	hits, err := x.Search(t.Context(), search.Query{Text: "correspondence", Server: "git-hub"})
 	if err != nil || slices.ContainsFunc(hits, func(h search.Hit) bool { return h.Server.Key != "git-hub" }) {
@@ -177,27 +177,27 @@ func TestSlow(t *testing.T) {
 		for i := range 3 * search.EmbedBatch {
 			tools = append(tools, tool{name: fmt.Sprintf("screen_%d", i)})
 		}
-		m := &meaning{topics: topics(), wait: 4 * time.Second}
+		m := &meaning{topics: topics(), wait: 2 * time.Second}
 		x := index(t, catalogOf(t, server(t, "s", tools...)), &search.Options{Embedder: m, EmbedTime: 10 * time.Second})
 		start := time.Now()
 		a, err := x.Answer(t.Context(), search.Query{Text: "screen 7"})
-		if err != nil || a.Degraded == nil || !strings.Contains(a.Degraded.Error(), "64 of 96 are done") || len(a.Hits) == 0 {
+		if err != nil || a.Degraded == nil || !strings.Contains(a.Degraded.Error(), "160 of 192 texts are done") || len(a.Hits) == 0 {
 			t.Errorf("hits %v, degraded %v, %v", ids(a.Hits), a.Degraded, err)
 		}
 		if took := time.Since(start); took != 10*time.Second {
 			t.Errorf("it took %s", took)
 		}
 		time.Sleep(time.Minute)
-		if a, err = x.Answer(t.Context(), search.Query{Text: "screen 7"}); err != nil || a.Degraded != nil {
+		if a, err = x.Answer(t.Context(), search.Query{Text: "photograph"}); err != nil || a.Degraded != nil {
 			t.Errorf("later: %v, %v", a.Degraded, err)
 		}
 		// A canceled search is not a failure of the endpoint.
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		if _, err = x.Answer(ctx, search.Query{Text: "screen 8"}); !errors.Is(err, context.Canceled) {
+		if _, err = x.Answer(ctx, search.Query{Text: "photograph"}); !errors.Is(err, context.Canceled) {
 			t.Errorf("when the caller is gone: %v", err)
 		}
-		if a, err = x.Answer(t.Context(), search.Query{Text: "screen 9"}); err != nil || a.Degraded != nil {
+		if a, err = x.Answer(t.Context(), search.Query{Text: "photograph"}); err != nil || a.Degraded != nil {
 			t.Errorf("after that: %v, %v", a.Degraded, err)
 		}
 	})
@@ -216,13 +216,13 @@ func TestCache(t *testing.T) {
 	m := &meaning{topics: topics()}
 	ask(m)
 	ask(m)
-	if n := m.asked(); n != 7 {
-		t.Errorf("%d texts were embedded, want 7", n)
+	if n := m.asked(); n != 14 {
+		t.Errorf("%d texts were embedded, want 14", n)
 	}
 	other := &meaning{topics: topics(), name: "other"}
 	ask(other)
-	if n := other.asked(); n != 7 {
-		t.Errorf("another model embedded %d texts, want 7", n)
+	if n := other.asked(); n != 14 {
+		t.Errorf("another model embedded %d texts, want 14", n)
 	}
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "*", "embeddings-*.bin"))
 	if err != nil || len(files) != 2 {
@@ -245,7 +245,7 @@ func TestDamagedCache(t *testing.T) {
 	if err := index(t, small(t), &search.Options{Embedder: &meaning{topics: topics()}, CacheDir: dir}).Warm(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	files, err := filepath.Glob(filepath.Join(dir, "*.bin"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files %q, %v", files, err)
 	}

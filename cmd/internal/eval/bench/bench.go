@@ -21,6 +21,7 @@ import (
 
 // bench is the state that the measurements share.
 type bench struct {
+	env      func(name string) string
 	table    table
 	skipped  []string // what could not be measured on this machine, and why
 	root     string   // the repository

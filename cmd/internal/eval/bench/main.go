@@ -2,6 +2,8 @@
 // server's answer, in every sandbox that works on this machine, cold and warm. Each figure stands beside a named baseline
 // of the same run. Bench prints a table, and its progress on stderr; with BENCH_JSON=FILE it also writes one JSON object a
 // line. BENCH_ONLY names the groups to measure, and BENCH_SANDBOXES the sandboxes, separated by commas.
+// BENCH_EMBEDDINGS is the model of an endpoint for embeddings at BENCH_EMBEDDINGS_URL, with the key BENCH_EMBEDDINGS_KEY; the
+// group search then measures it too.
 package main
 
 import (
@@ -91,6 +93,7 @@ func run(ctx context.Context, out, progress io.Writer, env func(string) string) 
 	}
 	defer b.Close()
 	b.table.progress = progress
+	b.env = env
 	failed := measureGroups(ctx, b.groups(), list(env("BENCH_ONLY")))
 	if err := errors.Join(b.table.print(out), b.writeJSON(env("BENCH_JSON"))); err != nil {
 		return errors.Join(failed, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,11 @@ func (b *bench) searches(ctx context.Context) error {
 	}
 	if err := b.recall(ctx, c, set); err != nil {
 		return err
+	}
+	if model := b.env("BENCH_EMBEDDINGS"); model != "" {
+		if err := b.embeddings(ctx, c, set, model); err != nil {
+			return err
+		}
 	}
 	servers := repeat(c.Servers, manyTools)
 	for i := range servers {
@@ -85,6 +91,28 @@ func (b *bench) recall(ctx context.Context, c *catalog.Catalog, set *searchtest.
 		{searchOurs + " without phrases", searchtest.Index(search.New(some, nil))},
 		{searchOurs + " with phrases", searchtest.Index(search.New(some, &search.Options{Phrases: phrases}))},
 	})
+}
+
+// embeddings measures what a model for embeddings adds, with the weight that the self-test gives it.
+func (b *bench) embeddings(ctx context.Context, c *catalog.Catalog, set *searchtest.Set, model string) error {
+	endpoint, err := search.NewEndpoint(search.EndpointOptions{URL: b.env("BENCH_EMBEDDINGS_URL"), Model: model, Key: b.env("BENCH_EMBEDDINGS_KEY")})
+	if err != nil {
+		return err
+	}
+	var degraded error // an answer by words alone must not count
+	index := search.New(c, &search.Options{Embedder: endpoint, Degraded: func(err error) { degraded = err }})
+	if err := index.Warm(ctx); err != nil {
+		return err
+	}
+	answer, err := index.Answer(ctx, search.Query{Text: "close a ticket"})
+	if err != nil {
+		return err
+	}
+	err = b.judge(ctx, c, "held out or unseen", slices.Concat(set.HeldOut, set.Unseen), []finder{
+		{"words alone", searchtest.Index(search.New(c, nil))},
+		{fmt.Sprintf("%s with weight %v", model, answer.Weight), searchtest.Index(index)},
+	})
+	return errors.Join(err, degraded)
 }
 
 // judge adds rows for searches, of which the first is what the others are compared with.
