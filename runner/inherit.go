@@ -51,7 +51,7 @@ func (r *Runner) inherit(ctx context.Context, s *Script, report *judge.Report, p
 	return func(res *Result) {
 		var files []string
 		if res != nil {
-			files = res.Files
+			files = res.changed // also those that another run may have written: what the guest says is not believed here
 		}
 		if err := run.End(files); err != nil {
 			r.log.Error("the files that the run wrote are not labelled", "error", err)

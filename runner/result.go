@@ -77,11 +77,13 @@ type Result struct {
 	CallCount int                `json:"callCount"`
 	// Warnings are about calls that were made all the same, at most 100. They may contain text of servers.
 	Warnings []string `json:"warnings,omitempty"`
-	// Files lists the files that the script wrote in the workspace.
+	// Files lists the files that the script wrote in the workspace. If other runs used it at the same time, these are the ones that
+	// the guest saw being written: not by programs that the script started.
 	Files  []string `json:"files"`
 	Tokens *Tokens  `json:"tokens,omitempty"`
 
-	mask func(json.RawMessage) json.RawMessage // as in CallRecord.Masked; nil: nothing was masked
+	changed []string                              // the files of the workspace that changed during the run
+	mask    func(json.RawMessage) json.RawMessage // as in CallRecord.Masked; nil: nothing was masked
 }
 
 // Logged returns the entry of the run in a session's log, without results of calls, and with the arguments of those about which a rule

@@ -130,7 +130,8 @@ func (r *Runner) run(ctx context.Context, s Script) (*Result, error) {
 	}
 	res := run.result(ctx)
 	if s.Workspace != "" {
-		res.Files = run.written(before)
+		res.changed = run.changed(before)
+		res.Files = run.own(res.changed)
 	}
 	if res.Message == "" && run.didNothing(res) {
 		res.Message = "the script did nothing: it called no tool, printed nothing and has no result; a function that it defines must also be called"
@@ -153,8 +154,10 @@ func (x *run) openWorkspace() (workspace.Snapshot, error) {
 	if err := x.runner.guard(s.Workspace); err != nil {
 		return none, err
 	}
+	x.endSharing = x.runner.sharing.begin(x)
 	before, err := workspace.Take(s.Workspace)
 	if err != nil {
+		x.endSharing()
 		return none, err
 	}
 	disk := s.limits().Disk
@@ -167,6 +170,7 @@ func (x *run) openWorkspace() (workspace.Snapshot, error) {
 }
 
 func (x *run) closeWorkspace() {
+	x.endSharing()
 	_, _ = workspace.SetAside(x.script.Workspace, x.reserved) // of a run without a result; otherwise it is done
 	x.store.Close()
 }
@@ -185,8 +189,8 @@ func (x *run) setAside() {
 	}
 }
 
-// written lists the files that the script wrote in the workspace.
-func (x *run) written(before workspace.Snapshot) []string {
+// changed lists the files of the workspace that changed during the run.
+func (x *run) changed(before workspace.Snapshot) []string {
 	after, err := workspace.Take(x.script.Workspace)
 	if err != nil { // it was deleted during the run, which has its result all the same
 		x.runner.log.Warn("cannot list the files that the script wrote", "error", err)
@@ -205,6 +209,7 @@ type run struct {
 	runtime        sandbox.Runtime
 	calls          *chain.Calls
 	store          *workspace.Store // nil: no workspace
+	endSharing     func()           // of the workspace, with other runs
 	reserved       []string         // names in the workspace before the run that scripts must not use
 	output         *output.Output
 	stdout, stderr *output.Capture // nil: not captured

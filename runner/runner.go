@@ -46,6 +46,7 @@ type Runner struct {
 	chain   *chain.Chain
 
 	definitions definitionCount // tokens of the catalog's definitions
+	sharing     sharing
 }
 
 // New returns a Runner for the tree of opt, whose catalog it reads. A tree without a catalog is an error that says how to make it.

@@ -22,7 +22,7 @@
 //	guest → host  {"type":"cancel","id":1}
 //	guest → host  {"type":"done","result":…}            the script ended by itself; result is absent when it has none
 //	guest → host  {"type":"done","error":{"name":"…","message":"…","stack":"…"}}    it ended by an uncaught error
-//	…                                                     done may have "notes":{"…":n}, see Outcome.Notes
+//	…                                                     done may have "notes":{"…":n} and "wrote":["…"], see Outcome
 //	host → guest  {"type":"bye"}                        the answer to done: the guest may exit
 //
 // hello must be the first frame, within the handshake time and at most 4 KiB; a wrong secret or version ends the
@@ -152,6 +152,9 @@ type Outcome struct {
 	// Notes count likely mistakes that the guest noticed: "unawaited TOOL", a call that nothing waits for; "open TOOL", a
 	// call whose answer came after the script's last output; "text TOOL", text used as if it were the JSON inside it.
 	Notes map[string]int
+	// Wrote are paths, relative to the workspace, that the guest saw the script write: files, and folders that it renamed or
+	// copied. Programs that the script started are not seen.
+	Wrote []string
 	// Calls counts the tool calls that were accepted.
 	Calls int
 }

@@ -48,6 +48,7 @@ type done struct {
 	result json.RawMessage
 	err    *ScriptError
 	notes  map[string]int
+	wrote  []string
 }
 
 // decode reads a frame from the guest. The returned message refers to the frame's bytes.
@@ -203,6 +204,9 @@ func (f *fields) done() *done {
 	d := &done{result: f.optional("result")}
 	if raw := f.optional("notes"); raw != nil && json.Unmarshal(raw, &d.notes) != nil {
 		f.fail("member %q is not an object of counts", "notes")
+	}
+	if raw := f.optional("wrote"); raw != nil && json.Unmarshal(raw, &d.wrote) != nil {
+		f.fail("member %q is not a list of paths", "wrote")
 	}
 	raw := f.optional("error")
 	if raw == nil {

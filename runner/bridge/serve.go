@@ -209,7 +209,7 @@ func (s *session) move(bytes int) error {
 
 // finish ends the running calls and says bye. A guest that is already gone has said done nevertheless.
 func (s *session) finish(d *done) {
-	s.out.Done, s.out.Result, s.out.Error, s.out.Notes = true, d.result, d.err, d.notes
+	s.out.Done, s.out.Result, s.out.Error, s.out.Notes, s.out.Wrote = true, d.result, d.err, d.notes, d.wrote
 	s.mu.Lock()
 	s.over = true
 	for _, r := range s.running {

@@ -96,6 +96,7 @@ class Bridge:
         self.waiting = {}  # id → Slot
         self.waiting_bytes = 0
         self.over = False  # done was sent
+        self.wrote = {}  # paths that the script wrote
         self.reader = None  # the Slot whose owner is reading
         self.backlog = 0  # frames that the writing thread has not written
 
@@ -365,6 +366,8 @@ class Bridge:
             self.room.notify_all()
             if notes := getattr(sys.modules.get("_mcprun_values"), "notes", None):
                 members += b',"notes":{' + ",".join(f"{quote(name)}:{n}" for name, n in notes.items()).encode() + b"}"
+            if self.wrote:
+                members += b',"wrote":[' + ",".join(map(quote, self.wrote)).encode() + b"]"
             if len(members) + 20 > MAX_FRAME:
                 sys.stderr.write(f"mcprun: the result has more than {MAX_FRAME} bytes and was left out; write it to a file instead\n")
                 members = b""

@@ -316,6 +316,35 @@ def spell_workspace(home):
     builtins.open = io.open = wrapped(io.open)
 
 
+MOST_WRITTEN = 1000
+
+
+def note_writes(wrote):
+    """Note the paths below the workspace that the script writes in a dict: in a workspace that several runs use at once, they
+    tell whose a file is.
+    """
+    home, abspath, fsdecode, most = os.getcwd() + os.sep, os.path.abspath, os.fsdecode, MOST_WRITTEN  # also while Python ends
+    writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+    def note(event, args):
+        if event == "open":
+            if not isinstance(args[2], int) or not args[2] & writes:
+                return
+            path = args[0]
+        elif event == "os.rename":
+            path = args[1]
+        elif event == "sqlite3.connect":
+            path = args[0]
+        else:
+            return
+        if len(wrote) < most and isinstance(path, (str, bytes, os.PathLike)):
+            path = abspath(fsdecode(path))
+            if path.startswith(home):
+                wrote[path.removeprefix(home).encode("utf-8", "replace").decode()] = None
+
+    sys.addaudithook(note)
+
+
 def mentions_workspace(code):
     """Report whether compiled code has a path of the folder workspace."""
     return any(

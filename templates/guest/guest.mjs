@@ -29,6 +29,8 @@ const writeError = (text) => {
 };
 
 let printed = 0; // bytes of standard output
+const wrote = new Set(); // paths below the workspace that the script wrote, at most MAX_WROTE
+const MAX_WROTE = 1000;
 let ended; // how it was when the script's module had ended: {printed, open}, the tools of the calls without an answer
 
 /** Sends done, and prints a note about anything that had to be left out. */
@@ -36,7 +38,7 @@ function sayDone(bridge, members) {
   const noted = globalThis[Symbol.for("mcprun.notes")] ?? {};
   if (members === "" && printed > 0 && ended?.printed === printed) for (const tool of ended.open) noted[`open ${tool}`] = 1;
   const notes = JSON.stringify(noted);
-  if (!bridge.done(`${members},"notes":${notes}`)) writeError("mcprun: the result has more than 16 MiB and was left out; write it to a file instead\n");
+  if (!bridge.done(`${members},"notes":${notes},"wrote":${JSON.stringify([...wrote])}`)) writeError("mcprun: the result has more than 16 MiB and was left out; write it to a file instead\n");
 }
 
 // ---- globals of the script ----
@@ -136,6 +138,30 @@ function spellServers() {
       const original = object[name].bind(object);
       const read = name.startsWith("readdir") ? serversOnly(original) : original;
       object[name] = { [name]: (file, ...rest) => read(spelled(file), ...rest) }[name];
+    }
+  }
+  syncBuiltinESMExports();
+}
+
+/** Notes the paths that the script writes: in a workspace that several runs use at once, they tell whose a file is. */
+function noteWrites() {
+  const note = (name) => {
+    if (name instanceof URL) name = fileURLToPath(name);
+    if (typeof name !== "string" || wrote.size >= MAX_WROTE) return;
+    const below = path.relative(home, path.resolve(name));
+    if (below !== "" && !below.startsWith("..")) wrote.add(below.toWellFormed());
+  };
+  const { O_WRONLY, O_RDWR, O_CREAT } = fs.constants;
+  const writes = (flags) => (typeof flags === "string" ? /[wa+]/.test(flags) : (flags & (O_WRONLY | O_RDWR | O_CREAT)) !== 0);
+  const places = { appendFile: 0, copyFile: 1, cp: 1, createWriteStream: 0, open: 0, rename: 1, writeFile: 0 }; // of the path that is written
+  for (const [name, at] of Object.entries(places)) {
+    for (const [object, key] of [[fs, name], [fs, `${name}Sync`], [fs.promises, name]]) {
+      const original = object[key]?.bind(object);
+      if (!original) continue;
+      object[key] = { [key]: (...args) => {
+        if (name !== "open" || writes(args[1])) note(args[at]);
+        return original(...args);
+      } }[key];
     }
   }
   syncBuiltinESMExports();
@@ -375,6 +401,7 @@ async function main() {
   provide(bridge, stacks);
   explainFetch();
   spellServers();
+  noteWrites();
   await Promise.all([bridge.word, import(addressOf('import "node:fs";'))]); // the first import costs most
   if (!bridge.hasJob) await rehearse(bridge);
   const job = await bridge.job;

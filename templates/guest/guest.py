@@ -144,6 +144,7 @@ def run(bridge, job, finder):
     threading.excepthook = in_thread
     module = prepare(job, finder)
     bridge.lines = job.get("lines", False)
+    _mcprun_modules.note_writes(bridge.wrote)
     end = {"members": b""}
 
     # The first handler that is registered is called last: after threads have ended and after the script's own handlers.

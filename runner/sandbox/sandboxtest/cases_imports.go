@@ -1,6 +1,10 @@
 package sandboxtest
 
-import "github.com/mcpgen/mcpgen/runner/sandbox"
+import (
+	"slices"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
 
 // importCases import files beside a script, and modules whose names are computed while it runs.
 func importCases() []testCase {
@@ -73,6 +77,28 @@ os.rename("out", "other"); os.mkdir("own"); os.rename("own", "workspace")
 Path("./workspace/d.txt").write_text("d")
 print(str(os.path.exists("workspace/leads.csv")).lower(), ",".join(os.listdir("workspace")))`),
 			check: prints("a a true true out/c.txt\nENOENT\nENOENT\ntrue\nfalse d.txt\n")},
+		{name: "files that the script writes", code: both(`import { writeFile as write } from "node:fs/promises";
+import { writeFile } from "mcprun";
+await writeFile("a/b.txt", "b");
+await write("c.txt", "c");
+fs.appendFileSync(path.join(process.cwd(), "d.txt"), "d");
+fs.renameSync("d.txt", "e.txt");
+fs.copyFileSync("c.txt", "f.txt");
+fs.writeFileSync("/tmp/g.txt", fs.readFileSync("c.txt"));
+console.log(fs.readdirSync(".").includes("e.txt"));`, `import shutil, tempfile
+write_file("a/b.txt", "b")
+Path("c.txt").write_text("c")
+with open(os.path.join(os.getcwd(), "d.txt"), "a") as f: f.write("d")
+os.rename("d.txt", "e.txt")
+shutil.copy("c.txt", "f.txt")
+tempfile.TemporaryFile().close()
+open("c.txt").close()
+print("true" if "e.txt" in os.listdir() else "false")`), check: func(t *recorder, w *world, r *result) {
+			prints("true\n")(t, w, r)
+			if got, want := slices.Sorted(slices.Values(r.outcome.Wrote)), []string{"a/b.txt", "c.txt", "d.txt", "e.txt", "f.txt"}; !slices.Equal(got, want) {
+				t.Errorf("the guest saw %q being written, want %q", got, want)
+			}
+		}},
 		{name: "results of helpers under other systems' names", code: both(`import { aggregateStats, formatOutput, listFiles, writeFile } from "mcprun";
 await writeFile("deep/er/rows.json", [1]);
 const stats = aggregateStats([{ amount: 2 }, { amount: 4 }]);

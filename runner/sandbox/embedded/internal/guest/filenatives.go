@@ -174,6 +174,7 @@ func (g *guest) fileWrite(a args, f file) (engine.Value, error) {
 	if err := f.quota.spend(len(data)); err != nil {
 		return engine.Undefined(), errors.Join(err, h.Close())
 	}
+	g.noteWritten(f)
 	_, writeErr := h.Write(data)
 	return engine.Undefined(), errors.Join(writeErr, err, h.Close())
 }
@@ -303,6 +304,7 @@ func (g *guest) fileRename(a args, f file) (engine.Value, error) {
 	case to.root != f.root:
 		return engine.Undefined(), syscall.EXDEV
 	}
+	g.noteWritten(to)
 	return engine.Undefined(), f.root.Rename(f.rel, to.rel)
 }
 

@@ -13,6 +13,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -176,7 +179,8 @@ type guest struct {
 	result   json.RawMessage
 	done     atomic.Bool // the done frame was sent: losing the host no longer matters
 
-	printed int64 // bytes of standard output
+	printed int64           // bytes of standard output
+	wrote   map[string]bool // paths below the workspace that the script wrote, at most maxWrote
 	// moduleEnd is the state when the script's module had ended. It is nil until then.
 	moduleEnd *moduleEnd
 }
@@ -293,10 +297,28 @@ func (g *guest) finish() {
 	if notes := g.notes(); notes != nil {
 		frame["notes"] = notes
 	}
+	if len(g.wrote) > 0 {
+		frame["wrote"] = slices.Sorted(maps.Keys(g.wrote))
+	}
 	g.done.Store(true)
 	if g.wire.send(frame) == nil {
 		g.loop.waitBye(byeTime)
 	}
+}
+
+// maxWrote bounds the paths that the done frame lists as written.
+const maxWrote = 1000
+
+// noteWritten notes a path that the script wrote.
+func (g *guest) noteWritten(f file) {
+	name, below := strings.CutPrefix(f.abs, workspaceDir+"/")
+	if !below || len(g.wrote) >= maxWrote {
+		return
+	}
+	if g.wrote == nil {
+		g.wrote = map[string]bool{}
+	}
+	g.wrote[name] = true
 }
 
 // notes returns what the client and the makers of values noted about the script, as JSON, or nil.
