@@ -63,6 +63,7 @@ require (
 	github.com/expr-lang/expr v1.17.8
 	github.com/go-analyze/charts v0.6.4
 	github.com/google/cel-go v0.31.0
+	github.com/google/shlex v0.0.0-20191202100458-e7afc7fbc510
 	github.com/grafana/sobek v0.0.0-20260429085637-a66d4790012b
 	github.com/opencontainers/runtime-spec v1.2.1
 )
@@ -89,7 +90,6 @@ require (
 	github.com/godbus/dbus/v5 v5.2.2 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/google/pprof v0.0.0-20250317173921-a4b03ec1a45e // indirect
-	github.com/google/shlex v0.0.0-20191202100458-e7afc7fbc510 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect

@@ -79,13 +79,10 @@ func open(ctx context.Context, opts Options) (*job, error) {
 	if out == filepath.Dir(out) {
 		return nil, &ConfigError{fmt.Errorf("the output folder %q is the file system root; choose a subfolder, such as servers", out)}
 	}
-	keys, names := make([]string, len(cfg.Servers)), make([]string, len(cfg.Servers))
-	for i, srv := range cfg.Servers {
-		keys[i], names[i] = srv.Key, srv.Name()
-	}
+	dirs := dirsOf(cfg)
 	for _, key := range opts.Servers {
-		if !slices.Contains(keys, key) {
-			return nil, &UnknownServerError{Key: key, Known: slices.Sorted(slices.Values(keys))}
+		if _, known := dirs[key]; !known {
+			return nil, &UnknownServerError{Key: key, Known: slices.Sorted(maps.Keys(dirs))}
 		}
 	}
 	stored, err := catalog.ReadStored(out)
@@ -116,11 +113,20 @@ func open(ctx context.Context, opts Options) (*job, error) {
 			Code:    exit.Usage,
 		}
 	}
-	dirs, byName := map[string]string{}, catalog.Dirs(names)
-	for i, key := range keys {
-		dirs[key] = byName[names[i]]
-	}
 	return &job{opts: opts, config: cfg, stored: stored, learned: learned, dirs: dirs, report: report}, nil
+}
+
+// dirsOf returns the folder of each configured server, by key.
+func dirsOf(cfg *config.Config) map[string]string {
+	names := make([]string, len(cfg.Servers))
+	for i, srv := range cfg.Servers {
+		names[i] = srv.Name()
+	}
+	dirs, byName := map[string]string{}, catalog.Dirs(names)
+	for i, srv := range cfg.Servers {
+		dirs[srv.Key] = byName[names[i]]
+	}
+	return dirs
 }
 
 // LoadConfig reads the configuration that opts names, or that [config.Locate] finds. The error is a *[ConfigError].

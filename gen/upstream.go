@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 
+	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 )
@@ -66,6 +68,20 @@ func UpstreamLister(opts UpstreamOptions) Lister {
 		out.Ended = ended
 		return out, nil
 	}
+}
+
+// ListServer asks one configured server for its tools, over a session that stays open, and returns the catalog that a tree with this
+// server alone would have: the same ids, and only the tools that the configuration allows.
+func ListServer(ctx context.Context, cfg *config.Config, key string, session *upstream.Session) (*catalog.Catalog, []catalog.Warning, error) {
+	listing, err := listAll(ctx, session)
+	if err != nil {
+		return nil, nil, err
+	}
+	server, warnings := catalog.NewServer(key, listing.Title, listing.Instructions, listing.Tools)
+	server.Tools = slices.DeleteFunc(server.Tools, func(t catalog.Tool) bool { return !cfg.Allows(key, t.Name) })
+	server.Resources, server.Dir = listing.Resources, dirsOf(cfg)[key]
+	c, err := catalog.New([]catalog.Server{server})
+	return c, warnings, err
 }
 
 // methodNotFound is JSON-RPC's code for a method that a server does not have.

@@ -21,6 +21,8 @@ type Options struct {
 	// Trusted are the absolute paths of files that determine what is started on this machine, whether they exist or not. A
 	// workspace that contains one is refused.
 	Trusted []string
+	// Catalog has the tools if there is no tree; they are called as they were listed. With a Tree it is not used.
+	Catalog *catalog.Catalog
 	// Upstreams makes the calls. Nil: every call is refused.
 	Upstreams chain.Upstreams
 	// Servers are the settings of calls to a server, by its key. A server without an entry has the zero value.
@@ -57,6 +59,9 @@ func New(opt *Options) (*Runner, error) {
 	r := &Runner{opt: *opt, log: opt.Logger, catalog: &catalog.Catalog{}}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
+	}
+	if opt.Catalog != nil {
+		r.catalog = opt.Catalog
 	}
 	if opt.Tree != "" {
 		var err error

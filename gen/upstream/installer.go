@@ -1,9 +1,7 @@
 package upstream
 
 import (
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -28,21 +26,9 @@ func installers() map[string][]string {
 
 // installs reports whether a command may install the server before it runs it.
 func installs(command string, args []string) bool {
-	words := append([]string{command}, args...)
-	if name := programName(words[0]); name == "cmd" && len(words) > 2 && strings.EqualFold(words[1], "/c") {
-		words = words[2:]
-	}
-	verbs, known := installers()[programName(words[0])]
-	return known && (verbs == nil || slices.ContainsFunc(words[1:], func(arg string) bool { return slices.Contains(verbs, arg) }))
-}
-
-// programName returns the name of a program without its folder and without an extension of Windows.
-func programName(command string) string {
-	name := strings.ToLower(filepath.Base(command))
-	for _, ext := range []string{".cmd", ".exe", ".bat"} {
-		name = strings.TrimSuffix(name, ext)
-	}
-	return name
+	name, rest := config.Program(command, args)
+	verbs, known := installers()[name]
+	return known && (verbs == nil || slices.ContainsFunc(rest, func(arg string) bool { return slices.Contains(verbs, arg) }))
 }
 
 // connectTimeout returns the time limit for connecting to a server: its own setting, else the one for all servers, else the

@@ -132,10 +132,7 @@ func (o *LocationFlags) Consent(ctx context.Context, app *cli.App, at resources.
 }
 
 func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writer, may func(*config.Config) error) (*Project, error) {
-	p := &Project{Log: slog.New(slog.DiscardHandler)}
-	if o.Debug {
-		p.Log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	}
+	p := &Project{Log: o.logger(stderr)}
 	cfg, err := o.Load(app)
 	if err != nil {
 		return nil, err
@@ -173,6 +170,45 @@ func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writ
 	}
 	p.Base, p.Workspace = base, filepath.Join(base, "workspace")
 	return p, nil
+}
+
+// OpenServer opens a project of one server that a person has given on the command line, in the working directory. Neither a
+// configuration nor its policy counts: the person has typed what to start. Without a terminal that may have been a model; then the
+// policy of the project here must let --config hold.
+func (o *LocationFlags) OpenServer(app *cli.App, at resources.Provider, stderr io.Writer, server config.Server) (*Project, error) {
+	if len(o.Configs) > 0 {
+		return nil, flags.Usage("the command line has a server and --config: give one of the two")
+	}
+	if !flags.Attended(app) {
+		here, err := o.Load(app)
+		if err != nil {
+			return nil, err
+		}
+		if here != nil && here.Settings.Policy.File != "" && !slices.Contains(here.Settings.Policy.Unattended, "config") {
+			return nil, &flags.UnattendedError{Given: "a server on the command line", Key: "config", File: config.SettingsName}
+		}
+	}
+	p := &Project{Log: o.logger(stderr), Base: app.Dir, Wanted: o.treeFolder(app, app.Dir, config.DefaultOut)}
+	cfg := &config.Config{Dir: app.Dir, Servers: []config.Server{server}}
+	p.Servers = chain.ServersOf(cfg)
+	var closeUpstreams func() error
+	var err error
+	if p.Upstreams, closeUpstreams, err = connect(app, at, cfg, app.Dir, p.Log, stderr, o.Debug); err != nil {
+		return nil, err
+	}
+	p.OnClose(closeUpstreams)
+	if err := p.newPolicy(app, at, app.Dir); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// logger returns the logger of diagnostics, which --debug writes.
+func (o *LocationFlags) logger(stderr io.Writer) *slog.Logger {
+	if !o.Debug {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // newPolicy compiles the policy.

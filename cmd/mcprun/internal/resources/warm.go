@@ -152,7 +152,7 @@ func (h *Warm) DropUpstreams() { h.servers.drop() }
 func (h *Warm) Runner(opt *runner.Options) (*runner.Runner, error) {
 	own := *opt
 	own.Bundler, own.Memory = h.bundler, h.memory
-	if isWatched(opt.Logger) {
+	if isWatched(opt.Logger) || opt.Catalog != nil {
 		return Cold{}.Runner(&own)
 	}
 	own.Logger = h.log

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/call"
@@ -44,23 +45,34 @@ type callCommand struct {
 func NewCallCommand(app *cli.App, at resources.Provider) *cobra.Command {
 	o := &callCommand{app: app, host: at}
 	cmd := &cobra.Command{
-		Use: "call TOOL [NAME=VALUE...] [-]", Short: "Call one tool, or list the tools",
+		Use: "call [URL|COMMAND] TOOL [NAME=VALUE...] [-]", Short: "Call one tool, or list the tools",
 		Long: `Calls a tool as a script would, and prints the result: structured content as JSON, else its text.
+TOOL is server__tool or server.tool. Without a generated tree, the server of the configuration is asked
+for its tools. With a URL, or with a COMMAND that is quoted as one word, the call goes to that server,
+and TOOL is its own name for the tool. It needs no configuration, and no policy applies.
 A VALUE is converted to the type in the tool's schema; NAME:=JSON is JSON. With -, or without
 arguments if the tool requires some, a JSON object is read from standard input.
 If the tool fails, its text goes to standard error and the exit code is 1.`,
 		Example: `  mcprun call drive__get_sheet sheet_id=rollout-plan
   mcprun call crm__create_record object_type=Account data:='{"Name": "Bern"}'
   echo '{"object_type": "Lead", "limit": 1}' | mcprun call crm__query_records
-  mcprun call --list drive`,
+  mcprun call --list drive
+  mcprun call https://mcp.example.com/mcp search query=sandbox
+  mcprun call 'npx -y @modelcontextprotocol/server-everything' echo message=hello`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			server := ""
+			if len(args) > 0 && config.IsServerText(args[0]) {
+				server, args = args[0], args[1:]
+			}
 			switch {
+			case o.list && server != "":
+				return o.listServer(cmd.Context(), server)
 			case o.list:
 				return o.listTools(args)
 			case len(args) == 0:
 				return cli.Usage(cmd, "name a tool; --list lists them")
 			}
-			return o.run(cmd, args[0], args[1:])
+			return o.run(cmd, server, args[0], args[1:])
 		},
 	}
 	f := cmd.Flags()
@@ -109,8 +121,7 @@ func (o *callCommand) openTree(stderr io.Writer) (*project.Project, *gen.Tree, e
 		return nil, nil, err
 	}
 	if p.Tree == "" {
-		err = &cli.UsageError{Err: fmt.Errorf("there is no generated tree in %q: make one with mcpgen sync, or name it with --servers", p.Wanted), Command: "mcprun call"}
-		return nil, nil, errors.Join(err, p.Close())
+		return nil, nil, errors.Join(noTree(p), p.Close())
 	}
 	tree, err := gen.Open(gen.Options{Out: p.Tree})
 	if err != nil {
@@ -136,8 +147,7 @@ func (o *callCommand) listTools(names []string) error {
 		}
 		found[s.Dir], found[s.Key] = true, true
 		for _, t := range s.Tools {
-			first, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
-			rows = append(rows, []string{t.ID, cli.EscapeLine(first)})
+			rows = append(rows, []string{t.ID, firstLine(t)})
 		}
 	}
 	for _, name := range names {
@@ -151,6 +161,12 @@ func (o *callCommand) listTools(names []string) error {
 	return o.app.Table([]string{"TOOL", "DESCRIPTION"}, rows)
 }
 
+// firstLine returns the first line of a tool's description.
+func firstLine(t catalog.Tool) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
+	return cli.EscapeLine(first)
+}
+
 func contains(names []string, s *catalog.Server) bool {
 	for _, name := range names {
 		if name == s.Dir || name == s.Key {
@@ -160,19 +176,17 @@ func contains(names []string, s *catalog.Server) bool {
 	return false
 }
 
-func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error {
+func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []string) error {
 	con := term.NewConsole(o.app)
 	defer con.Close()
-	p, tree, err := o.openTree(con.Other())
+	p, tools, err := o.open(cmd.Context(), con.Other(), server, tool)
 	if err != nil {
 		return err
 	}
-	if p.Cfg != nil {
-		if err := o.Consent(cmd.Context(), o.app, o.host, p.Cfg); err != nil {
-			return errors.Join(err, p.Close())
-		}
-	}
 	defer p.Close()
+	if tool, err = tools.resolve(tool); err != nil {
+		return err
+	}
 	if err := flags.CheckUnattended(o.app, cmd.Flags(), &p.Settings); err != nil {
 		return err
 	}
@@ -180,7 +194,7 @@ func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error
 		return err
 	}
 	var input json.RawMessage
-	if _, t, ok := tree.Catalog.Lookup(tool); ok {
+	if _, t, ok := tools.Lookup(tool); ok {
 		input = t.Input
 	}
 	args, values, err := o.arguments(cmd.Context(), input, pairs)
@@ -194,7 +208,7 @@ func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error
 		o.Calls.Timeout = o.timeout
 	}
 	o.setPolicy(p)
-	r, err := o.host.Runner(&runner.Options{Tree: p.Tree, Upstreams: p.Upstreams, Servers: p.Servers, Logger: p.Log})
+	r, err := o.host.Runner(&runner.Options{Tree: p.Tree, Catalog: tools.Catalog, Upstreams: p.Upstreams, Servers: p.Servers, Logger: p.Log})
 	if err != nil {
 		return err
 	}
