@@ -105,7 +105,7 @@ func (s *job) renderServers(c *catalog.Catalog) []render.Server {
 		out[i] = render.Server{
 			Key: server.Key, Dir: server.Dir, Title: server.Title, Instructions: server.Instructions,
 			Tools: make([]render.Tool, len(server.Tools)), Resources: server.Resources, HasPrompts: server.HasPrompts,
-			ClosedInputs: s.config.Settings.ClosedInputs(server.Key),
+			ClosedInputs: s.config.Settings.ClosedInputs(server.Key), Lead: server.Lead(),
 		}
 		for _, p := range server.Prompts {
 			rp := render.Prompt{Name: p.Name, Title: p.Title, Description: p.Description}
@@ -117,7 +117,7 @@ func (s *job) renderServers(c *catalog.Catalog) []render.Server {
 		for j, t := range server.Tools {
 			place := server.Key + "/" + t.Name
 			rt := render.Tool{
-				ID: t.ID, Name: t.Name, Title: t.Title, Description: t.Description, Hints: render.Hints(t.Hints),
+				ID: t.ID, Name: t.Name, Title: t.Title, Description: t.Own(out[i].Lead), Deprecated: t.Deprecated(), Hints: render.Hints(t.Hints),
 				TextResult: s.config.Settings.Servers[server.Key].Results == config.ResultsText,
 			}
 			made := types[i][j]

@@ -35,11 +35,11 @@ func (t *Tree) Results(hits []search.Hit, detail search.Detail, lang config.Lang
 		case search.DetailName:
 		case search.DetailSignature:
 			if few {
-				first, _, _ := strings.Cut(shown(h.Tool), ". ")
+				first, _, _ := strings.Cut(shown(h), ". ")
 				r.Description = cut(first, maxShown/3)
 			}
 		default:
-			r.Description = shown(h.Tool)
+			r.Description = shown(h)
 		}
 		if !few && (detail == search.DetailName || detail == search.DetailSignature) {
 			out = append(out, r)
@@ -99,11 +99,14 @@ func lean(source string) string {
 	}
 }
 
-// shown returns the beginning of a tool's description, on one line.
-func shown(t *catalog.Tool) string {
-	text := strings.TrimSpace(ident.CleanText(t.Description))
+// shown returns the beginning of a tool's own description, on one line.
+func shown(h search.Hit) string {
+	text := strings.TrimSpace(ident.CleanText(h.Tool.Own(h.Server.Lead())))
 	if text == "" {
-		text = ident.CleanText(t.Title)
+		text = ident.CleanText(h.Tool.Title)
+	}
+	if first, _, _ := strings.Cut(text, ". "); h.Tool.Deprecated() && !strings.Contains(strings.ToLower(first), "deprecated") {
+		text = "DEPRECATED: " + text
 	}
 	if paragraph, _, more := strings.Cut(text, "\n\n"); more && len(paragraph) >= maxShown/4 {
 		text = paragraph + " …"

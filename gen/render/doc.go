@@ -47,15 +47,21 @@ func hintText(h Hints) string {
 	return strings.Join(words, ", ")
 }
 
-// Short returns the text of a tool's line in an index.
-func (t *Tool) Short() string {
-	if strings.TrimSpace(t.Description) != "" {
-		return t.Description
+// Summary returns a tool's line in an index. comment makes a text the lines of a comment in the language.
+func (t *Tool) Summary(comment func(string) []string) string {
+	const mark = "DEPRECATED: "
+	about := ""
+	switch {
+	case strings.TrimSpace(t.Description) != "":
+		about = t.Description
+	case !text.SameWords(t.Title, t.Name):
+		about = t.Title
 	}
-	if !text.SameWords(t.Title, t.Name) {
-		return t.Title
+	line := text.Summary(comment(about), MaxSummary)
+	if t.Deprecated && !strings.Contains(strings.ToLower(line), "deprecated") {
+		return text.Summary(comment(mark+about), MaxSummary)
 	}
-	return ""
+	return line
 }
 
 // Doc returns the documentation at the top of a server's index.
@@ -64,6 +70,9 @@ func (s *Server) Doc() string {
 	var parts []string
 	if title := strings.TrimSpace(s.Title); !text.SameWords(title, s.Key) {
 		parts = append(parts, text.Cut(title, limit, s.Stored()))
+	}
+	if lead := strings.TrimSpace(s.Lead); !strings.Contains(s.Instructions, lead) {
+		parts = append(parts, text.Cut(lead, limit, s.Stored()))
 	}
 	if instructions := strings.TrimSpace(s.Instructions); instructions != "" {
 		parts = append(parts, text.Cut(instructions, limit, s.Stored()))

@@ -13,7 +13,9 @@ type Server struct {
 	Key                 string // the name in the configuration
 	Dir                 string // the folder, a safe snake-case identifier
 	Title, Instructions string // hostile, may be empty
-	Tools               []Tool // sorted by Name
+	// Lead is what the descriptions of tools begin with, and leave out here. Hostile, may be empty.
+	Lead  string
+	Tools []Tool // sorted by Name
 	// Resources and HasPrompts report what the server offers beside tools.
 	Resources, HasPrompts bool
 	Prompts               []Prompt // sorted by Name
@@ -26,7 +28,9 @@ type Tool struct {
 	ID                 string // server__tool
 	Name               string // the server's own, hostile
 	Title, Description string // hostile, may be empty
-	Hints              Hints
+	// Deprecated says that a description or title calls the tool so.
+	Deprecated bool
+	Hints      Hints
 	// Input is an object, or a reference to one, when a [Printer] gets it.
 	Input  ir.Schema
 	Output *ir.Schema // nil: the server gave none

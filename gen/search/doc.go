@@ -41,6 +41,8 @@ type doc struct {
 	tool        *catalog.Tool
 	serverIndex int32
 	category    string
+	lead        string // of the server
+	deprecated  bool
 	phrases     []string
 	// text is what its fields say; nil once the index is made.
 	text *[fieldCount]string
@@ -73,9 +75,12 @@ func read(cat *catalog.Catalog, opt *Options) ([]doc, []member, []Category) {
 		if text := about(s); len(c.About)+len(text) <= maxAbout {
 			c.About = strings.TrimPrefix(c.About+"; "+text, "; ")
 		}
+		lead := s.Lead()
 		for j := range s.Tools {
 			t := &s.Tools[j]
-			docs = append(docs, doc{server: s, tool: t, serverIndex: int32(i), category: category, phrases: opt.Phrases[t.ID], text: fields(s, t, category, opt.Phrases[t.ID])})
+			d := doc{server: s, tool: t, serverIndex: int32(i), category: category, lead: lead, deprecated: t.Deprecated(), phrases: opt.Phrases[t.ID]}
+			d.text = d.fields()
+			docs = append(docs, d)
 		}
 	}
 	categories := make([]Category, 0, len(byName))
@@ -90,7 +95,7 @@ func read(cat *catalog.Catalog, opt *Options) ([]doc, []member, []Category) {
 // about is what a server's tools are for, on one short line.
 func about(s *catalog.Server) string {
 	lead, _ := split(ident.CleanText(clip(s.Instructions, maxLead)))
-	for _, text := range []string{ident.CleanLine(s.Title), ident.CleanLine(lead)} {
+	for _, text := range []string{ident.CleanLine(s.Title), ident.CleanLine(lead), ident.CleanLine(s.Lead())} {
 		if text != "" && ident.Fold(text) != ident.Fold(s.Key) {
 			return shorten(text)
 		}
@@ -115,15 +120,17 @@ func shorten(line string) string {
 	return strings.TrimRight(line, ", ") + " …"
 }
 
-func fields(s *catalog.Server, t *catalog.Tool, category string, phrases []string) *[fieldCount]string {
-	lead, body := split(clip(t.Description, maxLead+maxBody))
+// fields are what is searched of a tool.
+func (d *doc) fields() *[fieldCount]string {
+	s, t := d.server, d.tool
+	lead, body := split(clip(t.Own(d.lead), maxLead+maxBody))
 	return &[fieldCount]string{
 		fieldName:   clip(t.Name, maxName),
 		fieldTitle:  clip(t.Title, maxTitle),
-		fieldGroup:  clip(s.Key, maxName) + " " + clip(s.Title, maxTitle) + " " + clip(category, maxName),
+		fieldGroup:  clip(s.Key, maxName) + " " + clip(s.Title, maxTitle) + " " + clip(d.category, maxName) + " " + clip(d.lead, maxTitle),
 		fieldLead:   lead,
 		fieldBody:   body,
-		fieldPhrase: joinPhrases(phrases),
+		fieldPhrase: joinPhrases(d.phrases),
 		fieldInput:  inputs(t.Input),
 	}
 }

@@ -23,6 +23,8 @@ const (
 	// a tool if the query is a question.
 	otherAction      = 0.75
 	otherActionAsked = 0.3
+	// deprecatedShare is the factor for a deprecated tool.
+	deprecatedShare = 0.5
 )
 
 // tally accumulates the score of a tool for one query.

@@ -192,8 +192,17 @@ func (x *Index) read(q Query, s scope) (found [][]ranked, inWords []string) {
 	return found, inWords
 }
 
-// hits are the first of ranked.
+// hits are the first of ranked, which it changes: deprecated tools go down.
 func (x *Index) hits(list []ranked, limit int) []Hit {
+	moved := false
+	for i, r := range list {
+		if x.docs[r.doc].deprecated {
+			list[i].score, moved = deprecatedShare*r.score, true
+		}
+	}
+	if moved {
+		x.sort(list)
+	}
 	out := make([]Hit, 0, min(limit, len(list)))
 	for _, r := range list[:min(limit, len(list))] {
 		d := &x.docs[r.doc]

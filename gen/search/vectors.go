@@ -266,7 +266,7 @@ func nearest(tools [][]float32, asked []float32, docs []doc, s scope) []ranked {
 
 // embedText returns the text that is embedded for a tool: its server, the words of its name, title, phrases and description.
 func embedText(d *doc) string {
-	f := fields(d.server, d.tool, d.category, d.phrases)
+	f := d.fields()
 	text := d.server.Key + ": " + strings.Join(words(f[fieldName]), " ") + "\n" + f[fieldTitle] + "\n" + f[fieldPhrase] + f[fieldLead] + f[fieldBody]
 	return clip(strings.ToValidUTF8(text, "\uFFFD"), maxEmbedText)
 }

@@ -119,7 +119,7 @@ func newWrapper(t render.Tool, function string) *wrapper {
 	w := &wrapper{
 		Doc:      docComment("    ", text.Join(t.Doc(function), t.InputDoc())),
 		Function: function, Result: t.UndeclaredResult(), ID: quote(t.ID), Decorator: "tool",
-		Summary: text.Summary(comment(t.Short()), render.MaxSummary),
+		Summary: t.Summary(comment),
 	}
 	if object, ok := plainObject(&t.Input); ok {
 		w.Parameters, w.Wire = parameters(in, object)

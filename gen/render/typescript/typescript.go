@@ -11,7 +11,6 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/render"
-	"github.com/mcpgen/mcpgen/gen/render/internal/text"
 	"github.com/mcpgen/mcpgen/gen/tree"
 	"github.com/mcpgen/mcpgen/templates"
 )
@@ -109,7 +108,7 @@ func newWrapper(t render.Tool, function string) *wrapper {
 	in.stored = t.Stored()
 	w := &wrapper{
 		Doc: docComment("", t.Doc(function)), Function: function, ID: quote(t.ID), Specifier: quote("./" + function + ".ts"),
-		Summary: text.Summary(comment(t.Short()), render.MaxSummary), Result: t.UndeclaredResult(),
+		Summary: t.Summary(comment), Result: t.UndeclaredResult(),
 	}
 	root, definitions := in.rootType(), in.definitions()
 	if strings.HasPrefix(root, "Record<") && !in.refersToRoot && t.InputDoc() == "" {

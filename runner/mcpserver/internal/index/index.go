@@ -62,15 +62,17 @@ func needsArguments(t *catalog.Tool) bool {
 }
 
 // Text returns the part of execute_code's description that lists the tree: the names of all servers, or as many as fit into budget
-// tokens, and then those of their tools' functions as far as they fit. It depends on the tree only, so it is the same at every
+// tokens, then those of their tools' functions as far as they fit, and then what a server's tools have in common. It depends on the tree only, so it is the same at every
 // start. Servers are in the catalog's order; the tools of a server are all named or none.
 func Text(cat *catalog.Catalog, lock *catalog.Lock, language string, budget int) string {
 	if cat == nil || lock == nil || budget < 0 {
 		return ""
 	}
 	var rows []row
+	leads := map[string]string{}
 	for _, s := range cat.Servers {
 		r := row{dir: ident.CleanLine(s.Dir)}
+		leads[r.dir] = s.Lead()
 		for _, t := range s.Tools {
 			if n, ok := lock.Servers[s.Key].Tools[t.Name].Names[language]; ok {
 				r.names = append(r.names, ident.CleanLine(n.Function))
@@ -92,7 +94,7 @@ func Text(cat *catalog.Catalog, lock *catalog.Lock, language string, budget int)
 		all[i].named = true
 	}
 	if more == 0 && fits(all, 0) {
-		return format(all, 0)
+		rows = all
 	}
 	for i := range rows { // then tools: a smaller server's may fit after a larger one's do not
 		if rows[i].named = true; !fits(rows, more) {
@@ -102,14 +104,28 @@ func Text(cat *catalog.Catalog, lock *catalog.Lock, language string, budget int)
 	if !fits(rows, more) {
 		return ""
 	}
+	for i := range rows { // and what the descriptions of a server's tools begin with
+		lead := strings.TrimRight(Shorten(leads[rows[i].dir], maxInstructions), " .:")
+		if rows[i].lead = lead; lead != "" && !fits(rows, more) {
+			rows[i].lead = ""
+		}
+	}
 	return format(rows, more)
 }
 
 // row is a server of the index.
 type row struct {
-	dir   string
-	names []string
-	named bool // its tools are shown
+	dir, lead string
+	names     []string
+	named     bool // its tools are shown
+}
+
+// head names the server.
+func (r row) head() string {
+	if r.lead == "" {
+		return r.dir
+	}
+	return r.dir + " (" + r.lead + ")"
 }
 
 func format(rows []row, more int) string {
@@ -120,12 +136,13 @@ func format(rows []row, more int) string {
 	var tools strings.Builder
 	all := more == 0
 	for _, r := range rows {
-		servers = append(servers, r.dir)
 		if !r.named {
+			servers = append(servers, r.head())
 			all = false
 			continue
 		}
-		fmt.Fprintf(&tools, "\n%s: %s", r.dir, strings.Join(r.names, " "))
+		servers = append(servers, r.dir)
+		fmt.Fprintf(&tools, "\n%s: %s", r.head(), strings.Join(r.names, " "))
 	}
 	if all {
 		return "\nServers and tools:" + tools.String()
