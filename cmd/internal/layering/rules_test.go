@@ -158,6 +158,7 @@ func homes() []home {
 		{"github.com/kljensen/snowball", []string{"gen/search"}},
 		{"github.com/go-json-experiment/json", []string{"gen/**", "runner/**"}},
 		{"github.com/expr-lang/expr", []string{"cmd/mcpdemo/**"}},
+		{"github.com/google/shlex", []string{"gen/config"}},
 		{"github.com/google/cel-go", []string{"runner/policy"}},
 		{"github.com/spf13/cobra", []string{"cmd/**"}},
 		{"github.com/spf13/pflag", []string{"cmd/**"}},
