@@ -22,7 +22,7 @@ func Paragraph(out string) string {
 	return fmt.Sprintf(`## MCP tools as code
 
 This project's MCP tools are functions in %[1]s%[2]s/%[1]s: a folder per server, a file per tool. Find them with
-%[1]smcpgen search --detail signature --limit 5 <words>%[1]s, which shows how the likely ones are called, or %[1]sls%[1]s; what
+%[1]smcpgen search --detail signature --limit 5 "<words>" --also "<the service's words>"%[1]s, which shows how the likely ones are called, or %[1]sls%[1]s; what
 arguments mean is in the tool's file (%[1]sdrive__get_sheet%[1]s is %[1]s%[2]s/drive/getSheet.ts%[1]s, or %[1]sget_sheet.py%[1]s). Run a
 script (%[1]simport { tool } from "./%[2]s/<server>/index.ts"%[1]s) in a sandbox: %[1]smcprun script.ts%[1]s. Only what it prints comes back: filter and join data in it. It has no network; its files
 stay in its working directory. Never edit %[1]s%[2]s/%[1]s: %[1]smcpgen sync%[1]s generates it.
