@@ -1,16 +1,30 @@
 package schema
 
 import (
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
 )
 
+// numbered matches the keys of definitions that a program made up.
+var numbered = regexp.MustCompile(`^(?i:_*(?:anonymous|def|definition|model|ref|schema|type)?_*[0-9]+)$`)
+
 // defName returns the name of a definition, made of the words in its path that the schema's author chose. It depends on
-// nothing but the path, unless another definition has the name.
-func (c *converter) defName(v *document.Value) string {
+// nothing but the path, unless another definition has the name, or its key is a number: then it is named after the place
+// of the first reference to it.
+func (c *converter) defName(v *document.Value, from place) string {
 	path := c.source.PathOf(v)
+	if len(path) > 1 && numbered.MatchString(path[len(path)-1]) && slices.Contains([]string{"$defs", "definitions"}, path[len(path)-2]) {
+		user := slices.Collect(jsontext.Pointer(from.pointer).Tokens())
+		if user = user[:max(0, len(user)-1)]; len(words(user, true)) > 0 {
+			path = user
+		}
+	}
 	name := lastWords(words(path, true), 2)
 	for _, candidate := range []string{name, strings.Join(words(path, true), " "), strings.Join(words(path, false), " ")} {
 		if candidate != "" && c.byName[candidate] == nil {
@@ -40,6 +54,10 @@ func words(path []string, short bool) []string {
 		case "$defs", "definitions", "schemas":
 			if short {
 				out = nil
+			}
+			if short && i+1 < len(path) && numbered.MatchString(path[i+1]) && i+2 < len(path) {
+				i++ // names of what is in it say more
+				continue
 			}
 			if short && i+1 < len(path) && strings.Contains(path[i+1], "://") {
 				i++

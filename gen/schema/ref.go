@@ -114,7 +114,7 @@ func (c *converter) reference(ref *document.Value, p place) ir.Type {
 	if target.Kind == document.KindBool || (target.Kind == document.KindObject && len(target.Members) == 0) {
 		return c.schema(target, at)
 	}
-	return ir.Ref{Name: c.define(target, at).name}
+	return ir.Ref{Name: c.define(target, at, p).name}
 }
 
 // definition is a schema with references to it. It becomes a named type, unless it is short or used only once.
@@ -141,7 +141,8 @@ type defKey struct {
 	scope  *scope
 }
 
-func (c *converter) define(target *document.Value, at place) *definition {
+// define returns the definition of target at the place at, to which the reference at the place from leads.
+func (c *converter) define(target *document.Value, at, from place) *definition {
 	key := defKey{target, at.scope}
 	if target == c.source.Root && at.scope == c.enter(nil, at.res) {
 		return c.root
@@ -149,7 +150,7 @@ func (c *converter) define(target *document.Value, at place) *definition {
 	if def := c.defs[key]; def != nil {
 		return def
 	}
-	def := &definition{name: c.defName(target), target: target, place: at}
+	def := &definition{name: c.defName(target, from), target: target, place: at}
 	c.defs[key] = def
 	c.byName[def.name] = def
 	return def

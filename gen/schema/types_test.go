@@ -24,6 +24,8 @@ func TestDefinitions(t *testing.T) {
 		{"an alias", `{"properties":{"a":{"$ref":"#/$defs/Q"},"b":{"$ref":"#/$defs/Q"}},"$defs":{"Q":{"$ref":"#/$defs/P"},"P":{"type":"object","properties":{"x":{}}}}}`, []string{"Q"}},
 		{"never used", `{"type":"object","$defs":{"P":{"type":"object","properties":{"x":{}}}}}`, nil},
 		{"not by title", `{"properties":{"a":{"$ref":"#/$defs/P"},"b":{"$ref":"#/$defs/P"}},"$defs":{"P":{"title":"Evil","type":"object","properties":{"x":{}}}}}`, []string{"P"}},
+		{"a number for a name", `{"type":"object","properties":{"filters":{"type":"array","items":{"$ref":"#/$defs/__schema0"}},"b":{"$ref":"#/$defs/__schema0"}},"$defs":{"__schema0":{"type":"object","properties":{"x":{"$ref":"#/$defs/__schema1"},"y":{"$ref":"#/$defs/__schema1"}}},"__schema1":{"type":"object","properties":{"z":{}}}}}`, []string{"filters item", "x"}},
+		{"a number of the author", `{"properties":{"a":{"$ref":"#/$defs/V2"},"b":{"$ref":"#/$defs/V2"}},"$defs":{"V2":{"type":"object","properties":{"x":{}}}}}`, []string{"V2"}},
 		{"into properties", `{"type":"object","properties":{"filter":{"type":"array","items":{"type":"object","properties":{"x":{}}}},"b":{"$ref":"#/properties/filter/items"},"c":{"$ref":"#/properties/filter/items"}}}`, []string{"filter item"}},
 		{"into a branch", `{"type":"object","properties":{"a":{"anyOf":[{"type":"object","properties":{"x":{}}},{"type":"null"}]},"b":{"$ref":"#/properties/a/anyOf/0"},"c":{"$ref":"#/properties/a/anyOf/0"}}}`, []string{"a"}},
 		{"embedded", `{"properties":{"a":{"$ref":"other"},"b":{"$ref":"other#/$defs/In"},"c":{"$ref":"other"},"d":{"$ref":"other#/$defs/In"}},
