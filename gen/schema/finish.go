@@ -20,7 +20,7 @@ func (c *converter) finish(out *ir.Schema) {
 	out.Root, out.Doc = n.expand(c.root.typ), n.doc(out.Doc, c.root.typ)
 	for _, def := range c.reachable(out.Root, n.expandDef) {
 		typ := n.expandDef(def)
-		out.Defs = append(out.Defs, ir.Def{Name: def.name, Type: typ, Doc: c.doc(def.target)})
+		out.Defs = append(out.Defs, ir.Def{Name: def.name, Type: typ, Doc: n.doc(c.doc(def.target), def.typ)})
 	}
 	if c.alg.Exhausted() {
 		c.note(CodeTooManySteps, "", "the schema takes too much work to combine; some of its types accept more than it")

@@ -76,16 +76,15 @@ func (p *printer) openness(t ir.Object) []string {
 	case p.based(t):
 		return []string{p.word("Extra")}
 	}
-	values := []ir.Type{t.Extra}
+	var fields []ir.Type
 	for _, f := range t.Fields {
-		values = append(values, f.Type)
+		fields = append(fields, f.Type)
 	}
-	for _, v := range values {
-		if t.Extra == nil || !scalar(v) {
-			return []string{p.openMapping(t)}
-		}
+	notScalar := func(t ir.Type) bool { return !scalar(t) }
+	if t.Extra == nil || !scalar(t.Extra) || slices.ContainsFunc(fields, notScalar) {
+		return []string{p.openMapping(t)}
 	}
-	return []string{p.mapping(ir.NewPlainUnion(values...), "")}
+	return []string{p.mapping(ir.NewUnion(t.Extra, ir.NewPlainUnion(fields...)), "")}
 }
 
 // openMapping prints the mapping that takes all properties of an object. Its values may be anything; what is said of
@@ -260,6 +259,9 @@ func (p *printer) called(name string, t ir.Object, exprs []string, option string
 		open = "\n\nclass " + name + "(" + made + ", " + p.place(p.word("Open")) + own + "):\n" + docComment("    ", doc) + p.members(fields, types)
 	}
 	var b strings.Builder
+	if lines := comment(doc); open == "" && len(lines) > 0 {
+		b.WriteString("# " + strings.Join(lines, "\n# ") + "\n")
+	}
 	b.WriteString(made + " = " + p.place(p.word("TypedDict")) + "(" + quote(made) + ", {\n")
 	for i, f := range t.Fields {
 		if !validKey(f.Name) || !inCall(f) {

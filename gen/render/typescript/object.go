@@ -95,7 +95,7 @@ func (p *printer) index(t ir.Object, indent string) string {
 	text := q.typ(ir.NewPlainUnion(append([]ir.Type{t.Extra}, fields...)...), "")
 	p.refersToRoot = q.refersToRoot
 	long := text == "unknown" || len(text) > maxIndex
-	if own := p.typ(t.Extra, indent); strings.Contains(own, "\n") { // it has texts
+	if own := p.typ(t.Extra, indent); ir.Described(t.Extra) && !strings.Contains(text, own) {
 		switch {
 		case long && strings.HasSuffix(own, "| unknown"):
 			return own
