@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -43,16 +44,18 @@ type service struct {
 
 const serviceKey = "mcprun"
 
-// serve starts mcprun serve in a project's folder, over the demo servers' data in another. Destructive calls are allowed: nobody is there
+// serve starts mcprun serve in a project's folder, over the demo servers' data in another, with both languages, whose words the
+// definitions then have. Destructive calls are allowed: nobody is there
 // to approve them.
 func (p *proof) serve(ctx context.Context, dir, data string, flags ...string) (s *service, err error) {
 	s = &service{pool: upstream.NewPool([]config.Server{{
-		Key: serviceKey, Transport: config.TransportStdio, Command: p.mcprun, Args: append([]string{"serve", "--allow", "*"}, flags...), Dir: dir,
-		Env: map[string]string{demoVariable: p.mcpdemo, dataVariable: data, "MCPGEN_TRUST": "1"},
+		Key: serviceKey, Transport: config.TransportStdio, Command: p.mcprun, Args: append([]string{"serve", "--languages", "typescript,python", "--allow", "*"}, flags...), Dir: dir,
+		Env: map[string]string{demoVariable: p.mcpdemo, dataVariable: data, "MCPGEN_TRUST": "1", "PATH": os.Getenv("PATH")},
 	}}, &upstream.Options{ClientName: "proof"})}
+	pool := s.pool
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.pool.Close())
+			err = errors.Join(err, pool.Close())
 		}
 	}()
 	session, err := s.pool.Connect(ctx, serviceKey)
