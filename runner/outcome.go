@@ -39,6 +39,9 @@ func (x *run) result(ctx context.Context) *Result {
 		x.warnOfCaught()
 	}
 	x.setAside()
+	if x.outcome.Error == nil && hint.TakesWholeResult(x.script.Code) {
+		x.calls.Warn("%s", hint.WholeResult)
+	}
 	if name := hint.MissingCredential(x.script.Code); name != "" && x.outcome.Error == nil {
 		x.calls.Warn("%s", hint.NotSet(name))
 	}
@@ -138,11 +141,17 @@ func explainExitCode(code int) string {
 // function matches what looks like a function in either language.
 var function = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`=>|\bfunction\b|(?m)^\s*(async )?def `) })
 
-// didNothing reports whether a run ended well and did nothing, though the script has a function. Other hosts call the function that a
-// script consists of.
-func (x *run) didNothing(res *Result) bool {
-	return res.Cause == CauseExit && res.ExitCode == 0 && res.CallCount == 0 && len(res.Value) == 0 && len(res.Files) == 0 &&
-		!x.output.Printed() && !x.summary.AskedHost && function().MatchString(x.script.Code)
+// showedNothing reports whether a run ended well without any trace: it printed nothing, has no result, wrote no file, and called only
+// tools that read. Other systems show the value of the last line, or call the function that a script consists of.
+func (x *run) showedNothing(res *Result) bool {
+	return res.Cause == CauseExit && res.ExitCode == 0 && len(res.Value) == 0 && len(res.Files) == 0 && !x.output.Printed() && !x.summary.AskedHost &&
+		strings.TrimSpace(x.script.Code) != "" && !slices.ContainsFunc(res.Calls, x.mayWrite)
+}
+
+// mayWrite reports whether a call may have changed something, as far as the tool's hints tell.
+func (x *run) mayWrite(rec chain.CallRecord) bool {
+	_, tool, ok := x.runner.catalog.Lookup(rec.Tool)
+	return !ok || tool.Hints.ReadOnly == nil || !*tool.Hints.ReadOnly
 }
 
 // warnOfNotes turns what the guest noticed into warnings. The guest may be hostile: only names of tools count.

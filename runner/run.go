@@ -133,8 +133,14 @@ func (r *Runner) run(ctx context.Context, s Script) (*Result, error) {
 		res.changed = run.changed(before)
 		res.Files = run.own(res.changed)
 	}
-	if res.Message == "" && run.didNothing(res) {
-		res.Message = "the script did nothing: it called no tool, printed nothing and has no result; a function that it defines must also be called"
+	if res.Message == "" && run.showedNothing(res) {
+		res.Message = "the script printed nothing and has no result: write console.log(…), or export const result = …"
+		if s.Language == sandbox.LangPython {
+			res.Message = "the script printed nothing and has no result: write print(…), or result = …"
+		}
+		if res.CallCount == 0 && function().MatchString(s.Code) {
+			res.Message = "the script did nothing: it called no tool, printed nothing and has no result; a function that it defines must also be called"
+		}
 	}
 	return res, nil
 }

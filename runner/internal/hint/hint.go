@@ -30,6 +30,9 @@ type rule struct {
 	text string
 }
 
+// WholeResult is the hint for a script that takes the value of a call for the whole CallToolResult.
+const WholeResult = "a call returns the value itself, not a result with structuredContent, content or isError; leave that out, or pass the option raw"
+
 const textTools, parsedTools = "$texts", "$parsed"
 
 // rules holds the rules for all interpreters. The first that matches applies.
@@ -58,6 +61,11 @@ var rules = []rule{
 		`sequence item \d+: expected str instance, (?:dict|list) found|can only concatenate (?:str \(not "(?:dict|list)"\) to str|list \(not "str"\) to list)|` +
 		`The "(?:data|string)" argument must be of type string)|TypeError: not a function\n)`,
 		func(f *Failure) bool { return len(f.ParsedTools) > 0 && f.calls(textMethods) }, parsedTools},
+	{`^KeyError: '(structuredContent|content|isError)'|^TypeError: (?i:cannot read propert)`,
+		func(f *Failure) bool { return callResult().MatchString(f.Code) }, WholeResult},
+	{`^(?:NameError: name|ReferenceError:) '?context_vars'? is not defined`,
+		nil, `each member of context_vars is a variable of the script: use limit, not context_vars["limit"]`},
+
 	{`^TypeError: 'builtin_function_or_method' object is not (?:subscriptable|iterable)`,
 		nil, `results are dicts, whose methods hide keys of the same name: write answer["items"]`},
 
@@ -99,6 +107,11 @@ var (
 		}
 		return all
 	})
+	// callResult matches the use of a member of a CallToolResult.
+	callResult = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:\.|\["|\[')(?:structuredContent|isError|content)\b`)
+	})
+	structuredContent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:\.|\["|\[')structuredContent\b`) })
 	// pythonPlace matches a place in a stack of Python.
 	pythonPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^  File "([^"\n]+)", line (\d+)`) })
 	// variable matches the use of an environment variable.
@@ -125,7 +138,7 @@ func (f *Failure) Hint() string {
 	if f.Err == nil {
 		return ""
 	}
-	return cmp.Or(f.module(), f.name(), f.rule())
+	return cmp.Or(f.module(), f.toolID(), f.name(), f.file(), f.rule())
 }
 
 // line returns the line of the script in which the error occurred; empty when it is not known.
@@ -180,6 +193,11 @@ var credential = sync.OnceValue(func() *regexp.Regexp {
 	const name = `(\w*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)\w*)`
 	return regexp.MustCompile(`(?:process\.env(?:\.|\[["'])` + name + `(?:["']\])?|os\.(?:environ\.get|getenv)\(["']` + name + `["'])(\s*(?:\?\?|\|\||,))?`)
 })
+
+// TakesWholeResult reports whether code reads structuredContent of a call, which only calls with the option raw have.
+func TakesWholeResult(code string) bool {
+	return structuredContent().MatchString(code) && !strings.Contains(code, "raw")
+}
 
 // MissingCredential returns the name of the first credential that a script reads from the environment without a default; empty
 // when there is none.

@@ -37,6 +37,19 @@ func TestRules(t *testing.T) {
 		{py, "KeyError", "Handle", "", "", ""},
 		{py, "TypeError", "string indices must be integers, not 'str'", "", "", "crm__list returned a text, not an object or a list: print it once to see what it holds; if it is JSON, use json.loads"},
 		{py, "AttributeError", "'str' object has no attribute 'get'", "", "", "crm__list returned a text"},
+		{py, "KeyError", "'structuredContent'", "", "r['structuredContent']", "a call returns the value itself"},
+		{py, "KeyError", "'content'", "", "row['contents']", ""},
+		{ts, "TypeError", "Cannot read properties of undefined (reading 'items')", "", "const d = r.structuredContent; d.items", "a call returns the value itself"},
+		{ts, "TypeError", "cannot read property 'text' of undefined", "", "r.content[0].text", "a call returns the value itself"},
+		{py, "NameError", "name 'context_vars' is not defined", "", "context_vars['limit']", "a variable of the script"},
+		{ts, "ReferenceError", "'context_vars' is not defined", "", "context_vars.limit", "a variable of the script"},
+		{py, "FileNotFoundError", "[Errno 2] No such file or directory: '/data/x.csv'", "", "", `/data/x.csv is not in the sandbox: files are in the script's workspace, by relative paths such as "x.csv"`},
+		{py, "OSError", "[Errno 30] Read-only file system: '/data'", "", "", "/data is not in the sandbox"},
+		{ts, "Error", "ENOENT: no such file or directory, open '/data/x.csv'", "", "", "/data/x.csv is not in the sandbox"},
+		{ts, "Error", "ENOENT: no such file or directory, open '/workspace/x.csv'", "", "", ""},
+		{ts, "Error", "ENOENT: no such file or directory, open 'hint.go'", "", "", "hint.go is in the project, which is not in the sandbox"},
+		{ts, "Error", "ENOENT: no such file or directory, open 'none.go'", "", "", ""},
+		{ts, "Error", "ENOENT: no such file or directory, open '../hint/hint.go'", "", "", ""},
 		{ts, "TypeError", "rows.filter is not a function", "    at a.ts:1:5", "rows.filter(a)", "crm__list returned a text"},
 		{ts, "TypeError", "not a function", "    at a.ts:1:5", "(await list()).filter(a)", "crm__list returned a text"},
 		{ts, "TypeError", "r.split is not a function", "    at a.ts:1:5", "r.split(a)", "crm__json returned JSON, which is an object or a list to the script: its text is String(value)"},
@@ -72,7 +85,7 @@ func TestRules(t *testing.T) {
 		{ts, "ReferenceError", "'Intl' is not defined", "", "", "the embedded sandbox has no Intl"},
 		{ts, "ReferenceError", "'Foo' is not defined", "", "", ""},
 	} {
-		f := Failure{Name: "a.ts", Language: c.lang, Code: c.code, Err: &bridge.ScriptError{Name: c.name, Message: c.message, Stack: c.stack}, Handles: true, ParsedTools: []string{"crm__json"}, TextTools: []string{"crm__list"}}
+		f := Failure{Name: "a.ts", Language: c.lang, Code: c.code, Err: &bridge.ScriptError{Name: c.name, Message: c.message, Stack: c.stack}, Dir: ".", Handles: true, ParsedTools: []string{"crm__json"}, TextTools: []string{"crm__list"}}
 		got := f.Hint()
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("Hint() of %s: %s = %q, want %q", c.name, c.message, got, c.want)

@@ -77,6 +77,28 @@ func (f *Failure) name() string {
 	return nearest(known, name, what)
 }
 
+// toolID returns the hint for a tool's id that the script used as the name of a function.
+func (f *Failure) toolID() string {
+	name, _ := f.unknownName()
+	if f.Catalog == nil || !strings.Contains(name, "__") {
+		return ""
+	}
+	server, tool, ok := f.Catalog.Lookup(name)
+	if !ok {
+		return ""
+	}
+	function, call := ident.Camel(tool.Name), fmt.Sprintf("callMCPTool(%q, {…})", name)
+	if f.Language == sandbox.LangPython {
+		function, call = ident.Snake(tool.Name), fmt.Sprintf("call_mcp_tool(%q, {…})", name)
+	}
+	for _, way := range f.importable()[function] {
+		if strings.Contains(way, "servers."+server.Dir+" ") || strings.HasSuffix(way, "/"+server.Dir+`"`) {
+			return fmt.Sprintf("%s is a tool's id; import its function: %s", name, way)
+		}
+	}
+	return fmt.Sprintf("%s is a tool's id; call it by %s", name, call)
+}
+
 // What an error says about a name.
 const (
 	notDefined = "is not defined"

@@ -1,6 +1,7 @@
 package hint
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,7 +22,10 @@ func TestNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	servers := &catalog.Catalog{Servers: []catalog.Server{{Dir: "drive"}, {Dir: "wiki"}}}
+	servers, err := catalog.New([]catalog.Server{{Key: "drive", Dir: "drive"}, {Key: "wiki", Dir: "wiki", Tools: []catalog.Tool{{ID: "wiki__get_document", Name: "get-document"}, {ID: "wiki__third", Name: "third"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	const v8, quickjs, python = "%s is not defined", "'%s' is not defined", "name '%s' is not defined"
 	for _, c := range []struct {
 		language          sandbox.Language
@@ -40,6 +44,9 @@ func TestNames(t *testing.T) {
 		{sandbox.LangPython, "NameError", python, "wiki", `wiki is not defined; import it: import servers.wiki as wiki`},
 		{sandbox.LangTypeScript, "ReferenceError", v8, "codemode", `codemode is not defined; tools are imported from their server, as in: import * as drive from "./servers/drive"`},
 		{sandbox.LangPython, "NameError", python, "mcp", `mcp is not defined; tools are imported from their server, as in: import servers.drive as drive`},
+		{sandbox.LangTypeScript, "ReferenceError", v8, "wiki__get_document", `wiki__get_document is a tool's id; import its function: import { getDocument } from "./servers/wiki"`},
+		{sandbox.LangPython, "NameError", python, "wiki__get_document", `wiki__get_document is a tool's id; import its function: from servers.wiki import get_document`},
+		{sandbox.LangPython, "NameError", python, "wiki__third", `wiki__third is a tool's id; call it by call_mcp_tool("wiki__third", {…})`},
 		{sandbox.LangTypeScript, "ReferenceError", v8, "document", ""},
 		{sandbox.LangTypeScript, "ReferenceError", v8, "dri", ""},
 		{sandbox.LangTypeScript, "ReferenceError", v8, "foo", ""},
@@ -47,7 +54,7 @@ func TestNames(t *testing.T) {
 	} {
 		message := strings.Replace(c.words, "%s", c.name, 1)
 		f := &Failure{Language: c.language, Tree: tree, Catalog: servers, Err: &bridge.ScriptError{Name: c.kind, Message: message}}
-		if got := f.name(); got != c.want {
+		if got := cmp.Or(f.toolID(), f.name()); got != c.want {
 			t.Errorf("name() of %q = %q, want %q", message, got, c.want)
 		}
 	}
