@@ -14,6 +14,10 @@ class Nested(NestedKeys, Open):
     pass
 
 
+# */ """ \ ${x} `
+# 
+#    [31m
+# __proto__ constructor #\type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \
 Evil = TypedDict("Evil", {
     "a\"b": 'Evil',
 }, total=False)
