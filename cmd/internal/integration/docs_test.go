@@ -71,7 +71,7 @@ var pages = map[string]pageSettings{
 	"docs/how-to/serve-customers.md":  {sandbox: "docker"},
 	"docs/how-to/write-a-policy.md":   {setup: `git init -q .; cp "$ROOT/mcpgen.yaml" .; git add .; git commit -qm .; git update-ref refs/remotes/origin/main HEAD`},
 	"docs/reference/command-line.md":  {setup: "mkdir -p ~/.config/fish/completions"},
-	"docs/reference/configuration.md": {setup: "mkdir .cursor; mv .mcp.json .cursor/mcp.json; rm -r servers", answer: "y"},
+	"docs/reference/configuration.md": {setup: "mkdir -p .cursor \"$HOME\"; cp .mcp.json \"$HOME/.claude.json\"; mv .mcp.json .cursor/mcp.json; rm -r servers", answer: "y"},
 	"docs/reference/approval.md":      {answer: "y"},
 	"docs/reference/skills.md":        {setup: "mkdir -p folder/scripts; cp sheet.ts folder/scripts/main.ts"},
 	"docs/reference/daemon.md":        {setup: `trap 'rm -r "$XDG_RUNTIME_DIR/mcprun-daemon"' EXIT`},
