@@ -213,8 +213,9 @@ func TestSearchByMeaning(t *testing.T) {
 		if err != nil || a.Degraded != nil || len(a.Hits) == 0 || a.Hits[0].ID != "weather__get_climate" {
 			t.Errorf("%v, degraded %v, %v", a.Hits, a.Degraded, err)
 		}
-		if got := texts.Load(); got > int64(tree.Catalog.Tools()+2) {
-			t.Errorf("%d texts were embedded for %d tools and two queries", got, tree.Catalog.Tools())
+		// The tools and their names, which the self-test asks for, are embedded once.
+		if got := texts.Load(); got > int64(2*tree.Catalog.Tools()+2) {
+			t.Errorf("%d texts were embedded for %d tools, their names and two queries", got, tree.Catalog.Tools())
 		}
 	}
 }

@@ -1,0 +1,91 @@
+package schema
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/gen/ir"
+)
+
+// Members returns the properties that a schema declares for the objects at a path, which consists of names of members from the root down,
+// and nil for an item of a list. closed is false if other properties may be there: the schema provides for them, or says nothing of what
+// is at the path.
+func Members(raw json.RawMessage, path []*string) (declared []string, closed bool) {
+	s, _ := Convert(raw)
+	at := alternatives(&s, s.Root)
+	for _, step := range path {
+		var next []ir.Type
+		for _, t := range at {
+			for _, t := range inner(t, step) {
+				next = append(next, alternatives(&s, t)...)
+			}
+		}
+		at = next
+	}
+	for _, t := range at {
+		object, ok := t.(ir.Object)
+		if _, none := object.Extra.(ir.Never); !ok && !isScalar(t) || ok && object.Extra != nil && !none {
+			return nil, false
+		}
+		for _, f := range object.Fields {
+			declared = append(declared, f.Name)
+		}
+	}
+	return declared, len(declared) > 0
+}
+
+// alternatives returns the types that t consists of, references resolved. Of an intersection it returns all parts.
+func alternatives(s *ir.Schema, t ir.Type) []ir.Type {
+	const most = 100
+	var out []ir.Type
+	todo := []ir.Type{t}
+	for n := 0; len(todo) > 0 && n < most; n++ {
+		t, todo = s.Resolve(todo[0]), todo[1:]
+		switch t := t.(type) {
+		case ir.Union:
+			todo = append(todo, t.Members...)
+		case ir.Intersection:
+			todo = append(todo, t.Members...)
+		default:
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// inner returns the types of a member with that name, or of an item if the name is nil.
+func inner(t ir.Type, name *string) []ir.Type {
+	switch t := t.(type) {
+	case ir.Array:
+		if name == nil {
+			return []ir.Type{t.Elem}
+		}
+	case ir.Tuple:
+		if name == nil {
+			return append(slices.Clone(t.Items), t.Rest)
+		}
+	case ir.Map:
+		return []ir.Type{t.Value}
+	case ir.Object:
+		for _, f := range t.Fields {
+			if name != nil && f.Name == *name {
+				return []ir.Type{f.Type}
+			}
+		}
+		if t.Extra != nil {
+			return []ir.Type{t.Extra}
+		}
+	case ir.Unknown:
+		return []ir.Type{t}
+	}
+	return nil
+}
+
+// isScalar reports whether values of the type have no members of their own.
+func isScalar(t ir.Type) bool {
+	switch t.(type) {
+	case ir.Never, ir.Null, ir.Bool, ir.String, ir.Number, ir.Literal, ir.Array, ir.Tuple:
+		return true
+	}
+	return false
+}
