@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -84,7 +85,7 @@ func (o *initOptions) move(ctx context.Context, p project) error {
 	}
 	o.tellLoaded(plan)
 	sync := "mcpgen sync"
-	if o.mcprun().Command == "npx" {
+	if startsNpx(o.mcprun()) {
 		sync = "npx mcpgen sync"
 	} else if _, err := exec.LookPath("mcprun"); err != nil {
 		o.warn("mcprun is not on PATH, where these programs look for it")
@@ -156,7 +157,7 @@ func (o *initOptions) serveOptions(p project, places []hosts.Place) (*adopt.Serv
 		Launch: func(f *config.File) config.Launch {
 			person := placeOf(places, f).Scope == hosts.OfPerson
 			launch := o.mcprun()
-			if !person && launch.Command != "npx" {
+			if !person && !startsNpx(launch) {
 				launch.Command = "mcprun" // whatever its path is on the machines of others
 			}
 			launch.Args = append(launch.Args, "serve")
@@ -195,9 +196,23 @@ func (o *initOptions) mcprun() config.Launch {
 		}
 	}
 	if slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "node_modules") {
-		return config.Launch{Command: "npx", Args: []string{"-y", "mcprun"}}
+		return npx(runtime.GOOS, "-y", "mcprun")
 	}
 	return config.Launch{Command: path}
+}
+
+// npx returns a command that starts npx on a system. On Windows npx is a script, which hosts start through the shell only.
+func npx(system string, args ...string) config.Launch {
+	if system == "windows" {
+		return config.Launch{Command: "cmd", Args: append([]string{"/c", "npx"}, args...)}
+	}
+	return config.Launch{Command: "npx", Args: args}
+}
+
+// startsNpx reports whether a command starts npx, on any system.
+func startsNpx(l config.Launch) bool {
+	name, _ := config.Program(l.Command, l.Args)
+	return name == "npx"
 }
 
 func (o *initOptions) showDiff(text []byte) {

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/gen/config"
 	"testing/iotest"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
@@ -55,5 +58,25 @@ func TestServeAsksTwiceForASharedFile(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(project, "mcpgen.json")); (err == nil) != moved {
 			t.Errorf("answers %q: mcpgen.json: %v", answers, err)
 		}
+	}
+}
+
+// TestNpx starts npx through the shell on Windows, where it is a script.
+func TestNpx(t *testing.T) {
+	for system, want := range map[string]config.Launch{
+		"windows": {Command: "cmd", Args: []string{"/c", "npx", "-y", "mcprun"}},
+		"linux":   {Command: "npx", Args: []string{"-y", "mcprun"}},
+	} {
+		got := npx(system, "-y", "mcprun")
+		if got.Command != want.Command || !slices.Equal(got.Args, want.Args) {
+			t.Errorf("npx(%q) = %+v, want %+v", system, got, want)
+		}
+		entry := config.Server{Command: got.Command, Args: append(got.Args, "serve")}
+		if !startsNpx(got) || !entry.ServesTree() {
+			t.Errorf("on %s the entry is not recognized: npx %v, mcprun serve %v", system, startsNpx(got), entry.ServesTree())
+		}
+	}
+	if shim := (&config.Server{Command: `C:\npm\mcprun.cmd`, Args: []string{"serve"}}); !shim.ServesTree() {
+		t.Error("the script that npm writes on Windows is not recognized as mcprun")
 	}
 }

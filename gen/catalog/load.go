@@ -79,7 +79,7 @@ func loadServer(root *os.Root, key string, lock *Lock) (Server, error) {
 		return Server{}, err
 	}
 	if FileDigest(b) != lock.Files[StoredPath(locked.Directory)] {
-		return Server{}, errors.New("it was changed after the lock was written")
+		return Server{}, unread(b, errors.New("it was changed after the lock was written"))
 	}
 	var file stored
 	if err := json.Unmarshal(b, &file); err != nil {

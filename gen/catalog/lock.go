@@ -3,6 +3,7 @@ package catalog
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -122,16 +123,21 @@ func (e *VersionError) Hint() string {
 	return "the tree was made by another version of mcpgen: use that one, or remove " + LockPath + " and run \"mcpgen sync\""
 }
 
+// unread returns why a file of the tree cannot be read: the error, or that it holds what a merge has left.
+func unread(b []byte, err error) error {
+	if bytes.HasPrefix(b, []byte("<<<<<<< ")) || bytes.Contains(b, []byte("\n<<<<<<< ")) {
+		return errors.New("it holds the marks of a merge conflict")
+	}
+	return err
+}
+
 // ParseLock reads a lock and checks that its parts fit together.
 func ParseLock(b []byte) (*Lock, error) {
 	var version struct {
 		Version int `json:"version"`
 	}
 	if err := json.Unmarshal(b, &version); err != nil {
-		if bytes.Contains(b, []byte("\n<<<<<<<")) {
-			return nil, fmt.Errorf("read the lock: it holds the marks of a merge conflict")
-		}
-		return nil, fmt.Errorf("read the lock: %w", err)
+		return nil, fmt.Errorf("read the lock: %w", unread(b, err))
 	}
 	if version.Version != LockVersion {
 		return nil, &VersionError{Version: version.Version}

@@ -62,7 +62,7 @@ func MarshalServer(s *Server) ([]byte, error) {
 func UnmarshalServer(b []byte) (Server, []Warning, error) {
 	var file stored
 	if err := json.Unmarshal(b, &file); err != nil {
-		return Server{}, nil, err
+		return Server{}, nil, unread(b, err)
 	}
 	if file.Server == "" {
 		return Server{}, nil, errors.New("it does not name its server")

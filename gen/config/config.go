@@ -167,7 +167,7 @@ func (s *Server) ServesTree() bool {
 	for i, word := range words[:len(words)-1] {
 		name := word[strings.LastIndexAny(word, `/\`)+1:]
 		name, _, _ = strings.Cut(name, "@")
-		if strings.EqualFold(strings.TrimSuffix(strings.ToLower(name), ".exe"), "mcprun") && words[i+1] == "serve" {
+		if programName(name) == "mcprun" && words[i+1] == "serve" {
 			return true
 		}
 	}

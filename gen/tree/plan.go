@@ -245,7 +245,8 @@ func (m *planner) find(p string) (info fs.FileInfo, blocker string, err error) {
 	return info, "", nil
 }
 
-// ours reports whether a file at a wanted path may be overwritten: it is marked as generated, or an earlier sync wrote
+// ours reports whether a file at a wanted path may be overwritten: it is marked as generated, if need be below the first mark of a
+// merge conflict, or an earlier sync wrote
 // exactly these bytes, or it is empty, as after a power failure. Edits of a file that says "do not edit" are lost.
 func (m *planner) ours(p string, content []byte) bool {
 	return len(content) == 0 || p == m.plan.opts.Commit || m.generated(p, content) || m.written(p, content)
@@ -258,6 +259,9 @@ func (m *planner) written(p string, content []byte) bool {
 }
 
 func (m *planner) generated(p string, content []byte) bool {
+	if bytes.HasPrefix(content, []byte("<<<<<<< ")) {
+		_, content, _ = bytes.Cut(content, []byte("\n"))
+	}
 	return m.plan.opts.Generated != nil && m.plan.opts.Generated(p, content[:min(len(content), headSize)])
 }
 

@@ -132,6 +132,11 @@ func TestConnectFailures(t *testing.T) {
 		"nobody there": {func(t *testing.T) config.Server {
 			return config.Server{Key: "x", Transport: config.TransportHTTP, URL: "http://127.0.0.1:1/mcp"}
 		}, 0, "connection refused; nothing listens there: start the server, or check its url"},
+		"http, not https": {func(t *testing.T) config.Server {
+			srv := upstreamtest.HTTPServer(t, upstreamtest.Normal, nil)
+			srv.URL = strings.Replace(srv.URL, "http://", "https://", 1)
+			return srv
+		}, 0, "the server speaks http, not https: write http:// in its url"},
 		"wrong token": {func(t *testing.T) config.Server {
 			srv := upstreamtest.HTTPServer(t, upstreamtest.Normal, &upstreamtest.HTTPOptions{Token: "right-token"})
 			srv.Headers["Authorization"] = "Bearer wrong-token"
@@ -164,6 +169,9 @@ func TestConnectFailures(t *testing.T) {
 			wantConnectionError(t, err, c.text)
 			if strings.Contains(err.Error(), "wrong-token") {
 				t.Errorf("the error %q holds a secret", err)
+			}
+			if gone, _ := errors.AsType[*ConnectionError](err); gone.Missing != strings.HasPrefix(name, "no such program") && name != "no such file" {
+				t.Errorf("Missing = %v of %q", gone.Missing, err)
 			}
 		})
 	}

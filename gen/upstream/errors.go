@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream/httpclient"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 	"github.com/mcpgen/mcpgen/gen/upstream/redact"
+	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
 )
 
 // ErrConnection is matched by every [*ConnectionError]: the server could not be reached, or went away.
@@ -35,6 +36,8 @@ type ConnectionError struct {
 	Login bool
 	// Slow says that the server was given all its time to start. Another start would likely take as long.
 	Slow bool
+	// Missing says that the program of the server does not exist. Another start would not find it either.
+	Missing bool
 	// RetryAt is when the server is tried again, for an [ErrCircuitOpen]; zero for any other error.
 	RetryAt time.Time
 
@@ -88,7 +91,7 @@ func (m *errorMaker) badAnswer(format string, args ...any) *ProtocolError {
 
 // connection makes the error for a server that cannot be reached.
 func (m *errorMaker) connection(err error) *ConnectionError {
-	return &ConnectionError{Server: m.server, Slow: errors.Is(err, errConnectTimeout), Reason: m.secret.Clean(safetext.Printable(plain(err), 1024))}
+	return &ConnectionError{Server: m.server, Slow: errors.Is(err, errConnectTimeout), Missing: errors.Is(err, stdio.ErrNoProgram), Reason: m.secret.Clean(safetext.Printable(plain(err), 1024))}
 }
 
 // plain shortens the errors of net/http: they hold the whole address, in which there may be a secret.
@@ -106,6 +109,8 @@ func plain(err error) string {
 			return "the connection was closed in the middle of the answer"
 		case errors.Is(u.Err, syscall.ECONNRESET):
 			return "the connection was reset before an answer came"
+		case u.Err.Error() == "http: server gave HTTP response to HTTPS client":
+			return "the server speaks http, not https: write http:// in its url, or the port where it speaks https"
 		case errors.Is(u.Err, syscall.ECONNREFUSED):
 			return u.Err.Error() + "; nothing listens there: start the server, or check its url"
 		}

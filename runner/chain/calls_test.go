@@ -267,6 +267,7 @@ func TestRetry(t *testing.T) {
 	notSent := &upstream.ConnectionError{Server: "crm", Reason: "it did not start", NotSent: true}
 	alone := &upstream.ConnectionError{Server: "crm", Reason: "it failed repeatedly", NotSent: true, RetryAt: time.Now().Add(time.Minute)}
 	slow := &upstream.ConnectionError{Server: "crm", Reason: "it did not get ready in time", NotSent: true, Slow: true}
+	missing := &upstream.ConnectionError{Server: "crm", Reason: "there is no such program", NotSent: true, Missing: true}
 	login := &upstream.ConnectionError{Server: "crm", Reason: "log in", NotSent: true, Login: true}
 	for _, c := range []struct {
 		name, tool string
@@ -284,6 +285,7 @@ func TestRetry(t *testing.T) {
 		{"not sent", "send", ServerSettings{}, []error{notSent}, `{"n":1}`, 2},
 		{"not sent again", "send", ServerSettings{}, []error{notSent, notSent}, "connection (retryable): ", 2},
 		{"a start that took too long", "get", ServerSettings{Trusted: true}, []error{slow}, "connection (retryable): ", 1},
+		{"a program that does not exist", "get", ServerSettings{Trusted: true}, []error{missing}, "connection: ", 1},
 		{"a login", "get", ServerSettings{Trusted: true}, []error{login}, "connection: ", 1},
 		{"a server that is left alone", "get", ServerSettings{Trusted: true}, []error{alone}, "connection (retryable): ", 1},
 		{"a protocol error", "get", ServerSettings{Trusted: true}, []error{&upstream.ProtocolError{Code: -32000, Message: "no"}}, "protocol: no", 1},

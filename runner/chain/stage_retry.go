@@ -52,7 +52,7 @@ func (c *Calls) retries(req *request, failed *call.Error) int {
 	case failed.Kind == call.KindTimeout && repeatable:
 		failed.Retryable = true // a script may retry; waiting as long again is its decision
 		return 0
-	case failed.Kind != call.KindConnection || !errors.As(failed, &gone) || gone.Login:
+	case failed.Kind != call.KindConnection || !errors.As(failed, &gone) || gone.Login || gone.Missing:
 		return 0
 	case repeatable:
 		return retriesIdempotent

@@ -78,6 +78,9 @@ func fromMessages(name string, messages []api.Message) *Error {
 		p := Problem{File: name, Text: m.Text}
 		if l := m.Location; l != nil {
 			p.File, p.Line, p.Column, p.Source = shownName(placeOf(l)), l.Line, l.Column+1, l.LineText
+			if strings.HasPrefix(p.File, treeNamespace+"/") && strings.HasPrefix(p.Source, "<<<<<<< ") {
+				p.Text = "it holds the marks of a merge conflict; to write it again, run \"mcpgen sync\""
+			}
 			if len(p.Source) > 200 {
 				p.Source = ""
 			}
@@ -102,6 +105,9 @@ func placeOf(l *api.Location) (namespace, file string) {
 func shownName(namespace, file string) string {
 	switch namespace {
 	case treeNamespace, skillsNamespace:
+		if index, _, trimmed := strings.Cut(file, "index.ts?"); trimmed {
+			file = index + "index.ts" // the names that it was trimmed to mean nothing to a person
+		}
 		return namespace + "/" + file
 	}
 	return file

@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -56,13 +57,25 @@ func environmentList(env map[string]string) []string {
 	return list
 }
 
+// ErrNoProgram is matched by the error for a program that does not exist.
+var ErrNoProgram = errors.New("there is no such program")
+
+// noProgram is an [ErrNoProgram] with its own text.
+type noProgram struct{ text string }
+
+func (e *noProgram) Error() string { return e.text }
+
+func (e *noProgram) Is(target error) bool { return target == ErrNoProgram }
+
 // findProgram finds a command on the PATH of the child, not on ours.
 func findProgram(command, path string) (string, error) {
 	if filepath.IsAbs(command) {
 		return command, nil
 	}
 	if runtime.GOOS == "windows" { // exec knows the rules of extensions there
-		return exec.LookPath(command)
+		if file, err := exec.LookPath(command); !errors.Is(err, exec.ErrNotFound) {
+			return file, err
+		}
 	}
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) { // "" and "." would run a program in the working directory
@@ -73,5 +86,5 @@ func findProgram(command, path string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("the program %q is not on the PATH; install it, or write its full path", safetext.Cut(strings.ToValidUTF8(command, "?"), 200))
+	return "", &noProgram{fmt.Sprintf("the program %q is not on the PATH; install it, or write its full path", safetext.Cut(strings.ToValidUTF8(command, "?"), 200))}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -126,7 +127,12 @@ func (p *process) supervise(started chan<- error) {
 		if errors.As(err, &execErr) {
 			err = execErr.Err
 		}
-		started <- fmt.Errorf("start the program %q: %w", safetext.Cut(strings.ToValidUTF8(p.cmd.Path, "?"), 200), withoutPath(err))
+		text := fmt.Sprintf("start the program %q", safetext.Cut(strings.ToValidUTF8(p.cmd.Path, "?"), 200))
+		if errors.Is(err, fs.ErrNotExist) {
+			started <- &noProgram{text + ": " + withoutPath(err).Error()}
+			return
+		}
+		started <- fmt.Errorf("%s: %w", text, withoutPath(err))
 		return
 	}
 	started <- nil

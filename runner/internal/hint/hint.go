@@ -80,6 +80,8 @@ var rules = []rule{
 	{`^ReferenceError: '?print'? is not defined`, nil, "this is TypeScript: use console.log, or name the script .py, or use --language python"},
 	{`^NameError: name 'console' is not defined`, nil, "this is Python: use print, or name the script .ts, or use --language typescript"},
 	{`^SyntaxError: 'return' outside function`, nil, "to return a value from the script, write: result = VALUE"},
+	{`^SyntaxError: `, func(f *Failure) bool { return conflict().MatchString(f.Err.Stack) },
+		"a file of the generated tree holds the marks of a merge conflict; to write it again, run: mcpgen sync"},
 	{`^SyntaxError: `,
 		func(f *Failure) bool {
 			return f.Language == sandbox.LangPython && OtherLanguage(f.Language, f.Code) != ""
@@ -114,6 +116,10 @@ var (
 	structuredContent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:\.|\["|\[')structuredContent\b`) })
 	// pythonPlace matches a place in a stack of Python.
 	pythonPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^  File "([^"\n]+)", line (\d+)`) })
+	// conflict matches the place of the mark of a merge conflict in the tree, in a stack of Python.
+	conflict = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^  File "(?:/mcp/)?servers/[^"\n]+", line \d+\n    <<<<<<< `)
+	})
 	// variable matches the use of an environment variable.
 	variable = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`process\.env(?:\.|\[["'])(\w+)|os\.environ(?:\.get\(|\[)["'](\w+)|os\.getenv\(["'](\w+)`)

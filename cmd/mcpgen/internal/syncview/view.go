@@ -175,6 +175,9 @@ func (v *View) verdict() string {
 	case gen.NotAsked:
 		return "no server could be asked; nothing was written\n"
 	}
+	if len(r.Failures()) > 0 {
+		return fmt.Sprintf("%s: %s; nothing to write, as far as servers could be asked %s\n", v.outName(), of, took)
+	}
 	return fmt.Sprintf("%s is up to date: %s, %s %s\n", v.outName(), of, cli.Count(r.Unchanged, "file"), took)
 }
 
