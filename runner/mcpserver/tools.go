@@ -157,7 +157,7 @@ func (v *view) executeCodeDescription() string {
 	case !typescript:
 		result, detected = "assigns to `result`", ""
 	}
-	text := "Run a script that calls MCP tools, in a sandbox: no network, files persist. Returns what it prints, or " +
+	text := "Run a script that calls MCP tools: no network, files persist. Returns what it prints, or " +
 		result + "." + detected
 	example := index.ExampleOf(v.Catalog, v.Lock)
 	if example == nil {
