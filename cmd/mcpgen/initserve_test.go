@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/mcpgen/mcpgen/gen/config"
 	"testing/iotest"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen/config"
 )
 
 // A file for all projects of a person needs a second yes.
