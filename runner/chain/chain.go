@@ -28,7 +28,7 @@ func (c *Calls) Handler() call.Handler {
 		c.report,         // sees every call, also those that are refused, so that the run's record is complete
 		c.reserve,        // holds memory for a large result until the result is delivered
 		c.large,          // replaces large results by handles; the recording below keeps them whole
-		c.markResult,     // below large, so that a handle knows what is in its file; above the recording, which keeps results as they came
+		c.mark,           // below large, so that a handle knows what is in its file; above the recording, which keeps results as they came
 		c.respell,        // above the recording, which keeps the arguments as they are sent
 		c.record,         // also calls that are refused: in a replay each call then has the number it had
 		c.resolve,        // turns the script's tool id into a server and a tool, by the lock alone

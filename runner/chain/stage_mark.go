@@ -8,10 +8,10 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// markResult says what the guest makes of a result that is no content. If it is one text that is a JSON object or array, the guest makes
+// mark says what the guest makes of a result that is no content. If it is one text that is a JSON object or array, the guest makes
 // the value of it, which most tools without an output schema mean. Otherwise the guest notices a script that takes the text of such a
 // tool for a value, or that asks for members which a declared result does not have.
-func (c *Calls) markResult(next handler) handler {
+func (c *Calls) mark(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		res, err := next(ctx, req)
 		if err != nil || req.Raw || res.As != call.AsValue || len(res.Value) == 0 {
