@@ -157,6 +157,9 @@ func (t *Tree) AddPhrases(answer []byte) (*PhrasesReport, error) {
 		}
 		phrases := cleanPhrases(list)
 		report.Refused += len(list) - len(phrases)
+		if known == nil {
+			known = map[string]map[string]catalog.Phrases{}
+		}
 		if known[server.Key] == nil {
 			known[server.Key] = map[string]catalog.Phrases{}
 		}

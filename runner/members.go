@@ -9,12 +9,15 @@ import (
 	"github.com/mcpgen/mcpgen/gen/schema"
 )
 
+// maxSteps bounds the depth of a member that a warning is about.
+const maxSteps = 32
+
 // missingMember returns what is wrong with a member that a script asked a tool's result for and that the result does not have. It returns
 // nothing if the tool's output schema declares the member or lets others be there. The path is a JSON array that a guest sent, hostile:
 // the names of members from the result down, null for an item of a list.
 func missingMember(output json.RawMessage, path string) string {
 	var steps []*string
-	if json.Unmarshal([]byte(path), &steps) != nil || len(steps) == 0 || steps[len(steps)-1] == nil {
+	if json.Unmarshal([]byte(path), &steps) != nil || len(steps) == 0 || len(steps) > maxSteps || steps[len(steps)-1] == nil {
 		return ""
 	}
 	name := *steps[len(steps)-1]

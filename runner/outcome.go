@@ -182,8 +182,21 @@ func (x *run) warnOfNotes() {
 	}
 }
 
-// failureWords are words of which a script's output has one if it says that something failed.
-var failureWords = []string{"fail", "error", "exception", "refuse", "denied", "could not", "couldn't", "cannot", "unable", "skipp"}
+var (
+	// failureWord matches words of which a script's output has one if it says that something failed, noFailure what says the opposite.
+	failureWord = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`fail|error|exception|refuse|denied|could not|couldn't|cannot|unable|skipp`)
+	})
+	noFailure = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b(?:no|0|zero|without)\s+(?:\w+\s+)?(?:error|fail|exception)\w*|(?:error|fail|exception|skipp)\w*["']?\s*[:=]\s*(?:0\b|\[\]|\{\}|none|null|false)`)
+	})
+)
+
+// mentionsFailure reports whether output says that something failed, or quotes the message of a failure.
+func mentionsFailure(output, message string) bool {
+	output = strings.ToLower(output)
+	return message != "" && strings.Contains(output, strings.ToLower(message)) || failureWord().MatchString(noFailure().ReplaceAllString(output, " "))
+}
 
 // warnOfCaught warns of calls that failed if the script caught that and never mentioned it: its result may lack a part.
 func (x *run) warnOfCaught() {
@@ -194,7 +207,8 @@ func (x *run) warnOfCaught() {
 	first := slices.MinFunc(failed, func(a, b chain.CallRecord) int { return cmp.Compare(a.Call, b.Call) })
 	said, _, _ := strings.Cut(first.Error, "\n")
 	said = ident.Clip(said, 200)
-	if words := append([]string{said}, failureWords...); x.output.Mentions(words...) || output.Contains(x.outcome.Result, words...) {
+	shown, complete := x.output.First()
+	if !complete || mentionsFailure(string(shown)+" "+string(x.outcome.Result), said) {
 		return
 	}
 	if len(failed) == 1 {

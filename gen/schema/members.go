@@ -12,15 +12,13 @@ import (
 // is at the path.
 func Members(raw json.RawMessage, path []*string) (declared []string, closed bool) {
 	s, _ := Convert(raw)
-	at := alternatives(&s, s.Root)
+	at := alternatives(&s, []ir.Type{s.Root})
 	for _, step := range path {
 		var next []ir.Type
 		for _, t := range at {
-			for _, t := range inner(t, step) {
-				next = append(next, alternatives(&s, t)...)
-			}
+			next = append(next, inner(t, step)...)
 		}
-		at = next
+		at = alternatives(&s, next)
 	}
 	for _, t := range at {
 		object, ok := t.(ir.Object)
@@ -28,19 +26,31 @@ func Members(raw json.RawMessage, path []*string) (declared []string, closed boo
 			return nil, false
 		}
 		for _, f := range object.Fields {
-			declared = append(declared, f.Name)
+			if !slices.Contains(declared, f.Name) {
+				declared = append(declared, f.Name)
+			}
 		}
 	}
 	return declared, len(declared) > 0
 }
 
-// alternatives returns the types that t consists of, references resolved. Of an intersection it returns all parts.
-func alternatives(s *ir.Schema, t ir.Type) []ir.Type {
-	const most = 100
+// maxAlternatives bounds the types that a value at a path may have. If there are more, it may have any.
+const maxAlternatives = 100
+
+// alternatives returns the types that the given ones consist of, each once, references resolved. Of an intersection it returns all parts.
+func alternatives(s *ir.Schema, todo []ir.Type) []ir.Type {
 	var out []ir.Type
-	todo := []ir.Type{t}
-	for n := 0; len(todo) > 0 && n < most; n++ {
-		t, todo = s.Resolve(todo[0]), todo[1:]
+	seen := map[string]bool{}
+	for len(todo) > 0 {
+		t := s.Resolve(todo[0])
+		todo = todo[1:]
+		key := ir.Key(t)
+		if seen[key] {
+			continue
+		}
+		if seen[key] = true; len(seen) > maxAlternatives {
+			return []ir.Type{ir.Unknown{}}
+		}
 		switch t := t.(type) {
 		case ir.Union:
 			todo = append(todo, t.Members...)

@@ -104,13 +104,15 @@ func TestPythonResultAsText(t *testing.T) {
 		"class C:\n    def __str__(self): return 'c'\nresult = C()":       `"c"`,
 		"result = [float('nan'), float('-inf')]":                          `["NaN","-Infinity"]`,
 		"class C:\n    def __str__(self): raise ValueError\nresult = C()": "mcprun: no result: result is of type __main__.C, which JSON cannot hold\n",
-		"def result(): pass":    "",
-		"result = lambda: 1":    "",
-		"result = print":        "",
-		"result = [].append":    "",
-		"class result: pass":    "",
-		"import json as result": "",
-		"import functools; result = functools.partial(print)": "",
+		"result = [{'a': 1}.values(), {'b': 2}.keys()]":                   `[[1],["b"]]`,
+		"result = (x for x in [1])":                                       "mcprun: no result: result is of type generator, which JSON cannot hold\n",
+		"def result(): pass":                                              "",
+		"result = lambda: 1":                                              "",
+		"result = print":                                                  "",
+		"result = [].append":                                              "",
+		"class result: pass":                                              "",
+		"import json as result":                                           "",
+		"import functools; result = functools.partial(print)":             "",
 	} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()

@@ -286,6 +286,7 @@ func TestGuestExit(t *testing.T) {
 		"default":     {ts: `export default (async () => { await call("t", {}); return [1]; })();`, py: `result = [1]`, result: "[1]"},
 		"not JSON":    {ts: `export const result = { m: new Map([["a", new Set(["b"])]]), n: [NaN, () => 1], f() {} };`, py: `result = {"m": {"a": ["b"]}, "n": [float("nan"), None]}`, result: `?{"m":{"a":["b"]},"n":["NaN",null]}`},
 		"as text":     {ts: `export const result = JSON.parse(JSON.stringify(new Map([[1, ["2026-01-02", "1.50", "{3}", "a/b"]]])));`, py: "import datetime, decimal, pathlib\nresult = {1: [datetime.date(2026, 1, 2), decimal.Decimal('1.50'), {3}, pathlib.Path('a/b')]}", result: `?{"1":["2026-01-02","1.50","{3}","a/b"]}`},
+		"replacer":    {ts: `export const result = JSON.parse(JSON.stringify({ m: new Map([["a", 1]]) }, (_, v) => v instanceof Map ? { map: [...v] } : v));`, py: `result = {"m": {"map": [["a", 1]]}}`, result: `?{"m":{"map":[["a",1]]}}`},
 		"itself":      {ts: `const a = []; a.push(a); export const result = a;`, py: "result = [{1}]; result.append(result)", out: "mcprun: no result: ", result: ""},
 		"other thing": {ts: `export default function f() {}`, py: `result = print`},
 		"stuck await": {ts: `await new Promise(() => {});`, py: `raise SystemExit(13)`, exit: 13, out: "?Warning: Detected unsettled top-level await in script.ts\n"},

@@ -52,7 +52,7 @@ const (
 	AsContent As = "content" // a list of MCP content blocks, whose data can be saved
 	AsHandle  As = "handle"  // {"path","size","type","preview"}: a result in a file
 	AsJSON    As = "json"    // a JSON string with an object or array in it: that value, which is the text where a text is wanted
-	AsMembers As = "members" // the JSON value; the guest notes members that the script asks for and that the value does not have
+	AsMembers As = "members" // the JSON value; the Python guest notes members that the script asks for with get and that the value does not have
 	AsText    As = "text"    // a JSON string: a text of a tool without an output schema
 	AsDry     As = "dry"     // {"call":n}: stands for the result of a call that was not made
 )

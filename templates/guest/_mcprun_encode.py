@@ -3,6 +3,7 @@
 MAX_DEPTH = 500  # the host allows 512, counting the frame around a value
 
 INFINITY = float("inf")
+VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 SCALARS = frozenset((str, int, float, bool, type(None)))
 PACKAGE = []  # json, once it is loaded
 
@@ -113,6 +114,10 @@ def as_text(value, describe, parents=frozenset()):
         return value
     if isinstance(value, float):
         return value if value - value == 0 else json().dumps(value)
+    if hasattr(value, "__next__") or hasattr(value, "__await__"):  # it is not what it will give
+        raise NotJSON("the value has still to be computed")
+    if isinstance(value, VIEWS):
+        return as_text(list(value), describe, parents)
     return describe(value) if isinstance(value, Stored) else str(value)
 
 

@@ -286,9 +286,7 @@ def parsed(text):
 def loads(s, **kw):
     if not isinstance(s, _mcprun_values):
         return _mcprun_loads(s, **kw)
-    if isinstance(s, _mcprun_values[1]):
-        return _mcprun_loads(s.text(), **kw)
-    return _mcprun_loads(str(s), **kw) if kw else s
+    return _mcprun_loads(s.text() if isinstance(s, _mcprun_values[1]) else str(s), **kw)
 
 
 def load_values():
@@ -307,7 +305,7 @@ class Members(dict):
     __slots__ = ("_note",)
 
     def get(self, key, default=None):
-        if key not in self and isinstance(key, str) and len(notes) < 100:
+        if key not in self and isinstance(key, str) and key not in ("error", "errors", "isError") and len(notes) < 100:
             tool, path = self._note
             notes.setdefault(f"member {tool} {json.dumps([*path, key])}", 1)
         return super().get(key, default)

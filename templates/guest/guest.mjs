@@ -184,7 +184,14 @@ function spellWorkspace() {
   const change = ["appendFile", "chmod", "copyFile", "cp", "lstat", "open", "readFile", "rename", "rm", "rmdir", "truncate", "unlink", "utimes", "writeFile"];
   const wrap = (object, name, itself, paths) => {
     const original = object[name]?.bind(object);
-    if (original) object[name] = { [name]: (...args) => original(...args.map((arg, i) => (i < paths ? spelled(arg, itself) : arg))) }[name];
+    if (!original) return;
+    object[name] = { [name]: (...args) => {
+      const real = args.map((arg, i) => (i < paths ? spelled(arg, itself) : arg));
+      if (/^(copyFile|cp)/.test(name) && real[1] !== args[1] && path.resolve(real[0]) === real[1]) {
+        throw Object.assign(new Error(`EINVAL: ${args[0]} and ${args[1]} are one file, because ./workspace is the workspace itself`), { code: "EINVAL" });
+      }
+      return original(...real);
+    } }[name];
   };
   for (const name of [...look, ...change]) {
     const paths = ["copyFile", "cp", "rename"].includes(name) ? 2 : 1;

@@ -75,10 +75,11 @@ export function values(io) {
       return [...this];
     });
     const plain = JSON.stringify;
-    // A replacer gets the BigInt itself, and may return one.
+    // A replacer gets the BigInt, Map or Set itself, and may return one.
+    const isExtended = (value) => typeof value === "bigint" || value instanceof Map || value instanceof Set;
     const aware = (replacer) => typeof replacer !== "function" ? replacer : function (name, value) {
-      const now = replacer.call(this, name, typeof value !== "bigint" && typeof this[name] === "bigint" ? this[name] : value);
-      return typeof now === "bigint" ? now.toJSON() : now;
+      const now = replacer.call(this, name, isExtended(this[name]) ? this[name] : value);
+      return isExtended(now) ? now.toJSON() : now;
     };
     if (JSON.rawJSON) {
       define(BigInt.prototype, "toJSON", function toJSON() {
@@ -399,38 +400,6 @@ export function values(io) {
     for (const name of ["keys", "values", "entries"]) replace(Object, name);
   }
 
-  // ---- members that a result does not have ----
-
-  const WATCHED = { items: 3, objects: 100, notes: 20 }; // of a list, of a result, of a run
-  const unremarkable = new Set(["then", "toJSON", "error", "errors", "isError"]); // asked for by the language, or to be safe
-  let missed = 0;
-
-  /** Notes the members that a script asks a result for and that it does not have. The host knows which are declared. */
-  function watchMembers(result, tool) {
-    const notes = (globalThis[Symbol.for("mcprun.notes")] ??= {});
-    let left = WATCHED.objects;
-    const watch = (value, path) => {
-      if (value === null || typeof value !== "object" || left-- <= 0) return;
-      if (Array.isArray(value)) {
-        for (const item of value.slice(0, WATCHED.items)) watch(item, [...path, null]);
-        return;
-      }
-      for (const name of Object.keys(value)) watch(value[name], [...path, name]);
-      Object.setPrototypeOf(value, new Proxy(Object.create(Object.prototype), {
-        get(target, key, receiver) {
-          if (typeof key === "string" && !(key in target) && !unremarkable.has(key) && missed < WATCHED.notes) {
-            const note = `member ${tool} ${JSON.stringify([...path, key])}`;
-            if (!(note in notes)) missed++;
-            notes[note] = 1;
-          }
-          return Reflect.get(target, key, receiver);
-        },
-      }));
-    };
-    watch(result, []);
-    return result;
-  }
-
   // ---- replies ----
 
   /** Makes the kind of value that the reply names. */
@@ -444,8 +413,6 @@ export function values(io) {
         return placeholder(value);
       case "json":
         return parsed(value);
-      case "members":
-        return watchMembers(value, tool);
       case "text":
         return watched(value, tool);
     }

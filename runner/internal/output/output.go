@@ -6,12 +6,10 @@
 package output
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,10 +34,10 @@ type Output struct {
 
 	mu    sync.Mutex
 	left  int    // characters; negative: no limit
-	first []byte // the beginning of both streams together, for Mentions
+	first []byte // the beginning of both streams together
 }
 
-// maxFirst bounds what is kept for Mentions, in bytes.
+// maxFirst bounds what First returns, in bytes.
 const maxFirst = 256 << 10
 
 // Stream is one of the two.
@@ -98,17 +96,11 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Mentions reports whether the output may contain one of the texts, in any case. It does not know what follows the first 256 KiB.
-func (o *Output) Mentions(texts ...string) bool {
+// First returns the beginning of both streams together, up to 256 KiB, and whether it is all of them.
+func (o *Output) First() (first []byte, complete bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.first) == maxFirst || Contains(o.first, texts...)
-}
-
-// Contains reports whether data contains one of the texts, in any case.
-func Contains(data []byte, texts ...string) bool {
-	data = bytes.ToLower(data)
-	return slices.ContainsFunc(texts, func(text string) bool { return text != "" && bytes.Contains(data, []byte(strings.ToLower(text))) })
+	return o.first, len(o.first) < maxFirst
 }
 
 // take returns how many bytes of p may be shown, in whole characters, and counts them.

@@ -34,15 +34,17 @@ from json import loads
 r = call_mcp_tool("test__json", {})
 text = " {\"rows\": [9007199254740993,\n1.50]}"
 print(len([n for n in r["rows"] if n > 2]), ",".join(r), json.dumps(r, separators=(",", ":")))
-same = json.loads(r) is r and loads(r) is r and loads(r, parse_float=str)["rows"][1] == "1.50" and type(copy.deepcopy(r)) is type(pickle.loads(pickle.dumps(r))) is dict
+same = json.loads(r) == r and loads(r) == r and loads(r) is not r and loads(r, parse_float=str)["rows"][1] == "1.50" and type(copy.deepcopy(r)) is type(pickle.loads(pickle.dumps(r))) is dict
 print(str(str(r) == text).lower(), str(f"{r}" == text and same).lower(), json.loads(r)["rows"][1], json.dumps({**r}, separators=(",", ":")))
 r["rows"].append(2)
 print(str(r).replace(" ", ""))`),
 			check: prints(`1 rows {"rows":[9007199254740993,1.5]}` + "\n" + `true true 1.5 {"rows":[9007199254740993,1.5]}` + "\n" + `{"rows":[9007199254740993,1.5,2]}` + "\n")},
 		{name: "members that a result does not have", code: both(
 			importTS+`
+import { isDeepStrictEqual } from "node:util";
 const r = await callMCPTool<any>("test__members", {});
 await r;
+if (!isDeepStrictEqual(r, { items: [{ id: 1 }, { id: 2 }] })) console.log("not plain");
 console.log(r.items.filter((item: any) => item.titel).length, r.error, JSON.stringify(r), r instanceof Object, (await callMCPTool<any>("test__echo", r)).items.length);`,
 			importPy+`import json
 r = call_mcp_tool("test__members", {})
@@ -50,7 +52,8 @@ print(len([item for item in r["items"] if item.get("titel")]), "undefined", json
 			check: func(t *recorder, w *world, r *result) {
 				prints(`0 undefined {"items":[{"id":1},{"id":2}]} true 2`+"\n")(t, w, r)
 				want := `member test__members ["items",null,"titel"]:1`
-				if got := strings.ReplaceAll(fmt.Sprint(r.outcome.Notes), ", ", ","); !strings.Contains(got, want) || strings.Count(got, "member ") != 1 {
+				inPython := strings.HasPrefix(r.outcome.Runtime, "python") // types of TypeScript say it
+				if got := strings.ReplaceAll(fmt.Sprint(r.outcome.Notes), ", ", ","); inPython && (!strings.Contains(got, want) || strings.Count(got, "member ") != 1) {
 					t.Errorf("notes %s, want %s", got, want)
 				}
 			}},

@@ -194,8 +194,15 @@
   const { stringify } = JSON;
   const randomKey = () => { let key = ""; for (let i = 0; i < 4; i++) key += Math.random().toString(36); return key; };
   const isArray = Array.isArray, includes = uncurry(Array.prototype.includes);
+  // A replacer gets the Map or Set itself, and may return one.
+  const isCollection = (value) => value instanceof Map || value instanceof Set;
+  const aware = (replacer) => typeof replacer !== "function" ? replacer : function (name, value) {
+    const now = replacer.call(this, name, isCollection(this[name]) ? this[name] : value);
+    return isCollection(now) ? now.toJSON() : now;
+  };
   const writer = {
     stringify(value, replacer, space) {
+      replacer = aware(replacer);
       try {
         return stringify(value, replacer, space);
       } catch (e) {

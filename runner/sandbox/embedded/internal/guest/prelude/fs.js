@@ -11,6 +11,17 @@
     e.code = "ERR_INVALID_ARG_TYPE";
     throw e;
   };
+  /** Returns where a file lies, or will lie: ./workspace may be the workspace itself. */
+  const real = (path) => {
+    const { resolve, dirname, basename } = host.load("path");
+    for (let at = resolve(path), rest = ""; ; rest = join(basename(at), rest), at = dirname(at)) {
+      try {
+        return join(host.fileRealpath(at), rest);
+      } catch (e) {
+        if (at === dirname(at)) return resolve(path);
+      }
+    }
+  };
   const encodingOf = (options) => (typeof options === "string" ? options : options?.encoding);
   const isUTF8 = (e) => /^utf-?8$/i.test(e);
   const dataOf = (data, options) => {
@@ -115,6 +126,9 @@
     },
     rename(from, to) { host.fileRename(pathOf(from), pathOf(to)); },
     copyFile(from, to, mode = 0) {
+      if (pathOf(from) !== pathOf(to) && real(pathOf(from)) === real(pathOf(to))) {
+        throw Object.assign(new Error(`EINVAL: ${from} and ${to} are one file, because ./workspace is the workspace itself`), { code: "EINVAL" });
+      }
       host.fileWrite(pathOf(to), host.fileRead(pathOf(from), false), mode & constants.COPYFILE_EXCL ? "wx" : "w");
     },
     cp(from, to, options) {
@@ -122,8 +136,7 @@
       to = pathOf(to);
       if (host.fileStat(from, true)[0] !== "d") return sync.copyFile(from, to);
       if (!options?.recursive) throw new Error(`cp: ${from} is a folder; use { recursive: true }`);
-      const { resolve } = host.load("path");
-      if ((resolve(to) + "/").startsWith(join(resolve(from), ""))) { // it would never end
+      if ((real(to) + "/").startsWith(real(from).replace(/\/*$/, "/"))) { // it would never end
         const e = new Error(`cp: cannot copy ${from} to a subdirectory of self ${to}`);
         e.code = "ERR_FS_CP_EINVAL";
         throw e;
