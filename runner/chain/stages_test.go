@@ -265,7 +265,7 @@ func TestJSONInAText(t *testing.T) {
 		return out.String()
 	}
 	var first, second bytes.Buffer
-	const want = `{"n":1} text"[sent]" json" [1,2]\n" `
+	const want = `members{"n":1} text"[sent]" json" [1,2]\n" `
 	if got := results(up, Settings{Record: &first}); got != want {
 		t.Errorf("results = %s, want %s", got, want)
 	}
