@@ -59,8 +59,8 @@ func (e *PhrasesError) Hint() string {
 func (e *PhrasesError) ExitCode() int { return exit.Usage }
 
 // ReadPhrases reads the phrases of a tree, by server and by the server's own names for its tools. It returns an empty map if
-// there are none, and a *[PhrasesError] if they cannot be read. They are not to be trusted: whoever wrote the file wrote them,
-// and they are not cut to the bounds.
+// the tree has none, and a *[PhrasesError] if they cannot be read. They are untrusted: anybody may have written the file, and nothing
+// has cut them to the bounds.
 func ReadPhrases(dir string) (map[string]map[string]Phrases, error) {
 	out := map[string]map[string]Phrases{}
 	root, err := os.OpenRoot(dir)

@@ -56,7 +56,7 @@ func TestPhrasesThroughLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(outside, filepath.Join(dir, filepath.FromSlash(PhrasesPath))); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	if got, err := ReadPhrases(dir); err == nil {
 		t.Errorf("ReadPhrases() = %v through a link, want an error", got)

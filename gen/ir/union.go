@@ -68,7 +68,7 @@ func (f Field) described() bool {
 type union struct {
 	members []Type
 	seen    map[string]bool
-	// anything is set once a member is Unknown, which is none of members.
+	// anything is set once a member is Unknown; members does not contain it.
 	anything bool
 }
 

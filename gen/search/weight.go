@@ -34,7 +34,7 @@ func ownName(d *doc) string {
 
 // selfTest returns the weight of the ranking by meaning. It asks for tools by their own names, which words find nearly always: a
 // bad embedder puts other tools before them. The weight is the greatest with which the answers are no worse than those of words
-// alone, and no greater than how well the embedder finds the names by itself; 0 if there is none. Equal weights would cost the
+// alone, and no greater than how well the embedder finds the names by itself; 0 if no weight qualifies. Equal weights would cost the
 // user of a bad embedder many answers, and a fixed small weight would waste a good one.
 func (x *Index) selfTest(tools, vectors [][]float32) float64 {
 	names := make([]string, len(x.docs))

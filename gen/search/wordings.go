@@ -9,7 +9,7 @@ import (
 // Wordings are the texts of a query as models and scripts give them in JSON: a string, or a list of strings.
 type Wordings []string
 
-// UnmarshalJSON takes a string, a list of at most [MaxWordings] strings, or null, which is none.
+// UnmarshalJSON takes a string, a list of at most [MaxWordings] strings, or null for no wording.
 func (w *Wordings) UnmarshalJSON(b []byte) error {
 	var one *string
 	if json.Unmarshal(b, &one) == nil {

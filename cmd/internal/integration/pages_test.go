@@ -27,7 +27,7 @@ func readRoot(t *testing.T, name string) string {
 func TestSiteOrder(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("no python3")
+		t.Fatal("no python3")
 	}
 	cmd := exec.CommandContext(t.Context(), python, "-c", `import json, pathlib, sys, types
 exceptions = types.ModuleType("mkdocs.exceptions")

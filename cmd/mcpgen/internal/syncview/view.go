@@ -176,7 +176,7 @@ func (v *View) verdict() string {
 		return "no server could be asked; nothing was written\n"
 	}
 	if len(r.Failures()) > 0 {
-		return fmt.Sprintf("%s: %s; nothing to write, as far as servers could be asked %s\n", v.outName(), of, took)
+		return fmt.Sprintf("%s: %s; no changes from the servers that answered %s\n", v.outName(), of, took)
 	}
 	return fmt.Sprintf("%s is up to date: %s, %s %s\n", v.outName(), of, cli.Count(r.Unchanged, "file"), took)
 }

@@ -57,7 +57,7 @@ func (o *callCommand) openServer(ctx context.Context, stderr io.Writer, text str
 	return p, &callTools{tools, true}, nil
 }
 
-// tools returns the tools of the tree or, if there is none, of the configured server that the tool belongs to.
+// tools returns the tools of the tree. Without a tree, it returns those of the configured server that the tool belongs to.
 func (o *callCommand) tools(ctx context.Context, p *project.Project, tool string) (*callTools, error) {
 	if p.Cfg != nil {
 		if err := o.Consent(ctx, o.app, o.host, p.Cfg); err != nil {
@@ -118,7 +118,7 @@ func toolOf(tool string, names ...string) (string, bool) {
 }
 
 // resolve returns the id of a tool. The text may be the id; server.tool with the tool's own name or that of its function; or, of a
-// server on the command line, the name alone. A text that is none of these is returned as it is; of a server on the command line it is
+// server on the command line, the name alone. Any other text is returned unchanged; for a server on the command line it is
 // an error.
 func (c *callTools) resolve(text string) (string, error) {
 	if _, _, ok := c.Lookup(text); ok {
