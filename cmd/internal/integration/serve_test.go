@@ -143,7 +143,7 @@ func TestServeOfficialClient(t *testing.T) {
 
 func (s *seenByClient) check(t *testing.T) {
 	t.Helper()
-	if len(s.Tools) != 4 || !slices.Contains(s.Tools, "execute_code") { // get_execution_stats is called below, by name
+	if len(s.Tools) != 3 || !slices.Contains(s.Tools, "execute_code") { // get_execution_stats is called below, by name
 		t.Errorf("tools %q", s.Tools)
 	}
 	if s.Streamed.IsError || !strings.HasPrefix(s.Streamed.Text, "begun\n42\n") || s.Streamed.Structured["output"] != "begun\n42\n" || s.Streamed.Structured["calls"] != 1.0 {

@@ -74,7 +74,7 @@ func (o *Options) report(res *runner.Result, script string) error {
 			return err
 		}
 	} else {
-		if res.Message != "" {
+		if res.Message != "" && (res.ExitCode != 0 || !o.Quiet) {
 			fmt.Fprintf(o.App.Stderr, "mcprun: %s\n", cli.Escape(res.Message))
 		}
 		if !o.Quiet {

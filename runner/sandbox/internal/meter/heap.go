@@ -43,6 +43,9 @@ var heapFatal = []byte("FATAL ERROR: ")
 // prints those when a stack is full.
 var heapWords = [][]byte{[]byte("JavaScript heap out of memory"), []byte("Zone Allocation failed - process out of memory")}
 
+// markWords are the message of V8's collector about memory for its own lists of objects.
+var markWords = []byte("Fatal process out of memory: Worklist::Segment::Create")
+
 // heapLine is how long the line before the words can be; it names a place in V8. heapKept is how much is kept to find words
 // that come in parts.
 const (
@@ -62,6 +65,9 @@ func (w *Heap) Write(p []byte) (int, error) {
 
 // outOfMemory reports whether text has V8's message. A script may have printed parts of it before.
 func outOfMemory(text []byte) bool {
+	if bytes.Contains(text, markWords) {
+		return true
+	}
 	for _, words := range heapWords {
 		for end := 0; ; {
 			at := bytes.Index(text[end:], words)

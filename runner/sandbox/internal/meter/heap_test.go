@@ -17,6 +17,7 @@ func TestHeap(t *testing.T) {
 		// A script that prints the words itself, and then runs out of memory.
 		"JavaScript heap out of memory\n" + strings.Repeat("y", 300) + "\nFATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n": true,
 		"FATAL ERROR: " + strings.Repeat("y", 240) + "JavaScript heap out of memory":                                                                           true,
+		"\n\n#\n# Fatal process out of memory: Worklist::Segment::Create\n#\n":                                                                                 true,
 		"FATAL ERROR: Zone Allocation failed - process out of memory\n":                                                                                        true,
 		"FATAL ERROR: RegExpCompiler Allocation failed - process out of memory\n":                                                                              false,
 	} {
