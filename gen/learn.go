@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
@@ -265,6 +266,25 @@ func (s *job) useLearned(place, server string, t *catalog.Tool, out *render.Tool
 	output, notes := schema.Convert(known.Schema)
 	s.warn(place+" as learned", notes)
 	out.Output, out.Learned = &output, known.Replies
+}
+
+// Learned returns the learned types of tools that declare no output, by their ids, as the wrappers have them: not those of JSON in
+// texts that the configuration wants as texts.
+func (t *Tree) Learned(cfg *config.Config) (map[string]catalog.Learned, error) {
+	known, err := catalog.ReadLearned(t.Dir)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]catalog.Learned{}
+	for _, s := range t.Catalog.Servers {
+		asText := slices.ContainsFunc(cfg.Servers, func(c config.Server) bool { return c.Key == s.Key && c.Results == config.ResultsText })
+		for _, tool := range s.Tools {
+			if learned, ok := known[s.Key][tool.Name]; ok && tool.Output == nil && !(learned.JSON && asText) {
+				out[tool.ID] = learned
+			}
+		}
+	}
+	return out, nil
 }
 
 // Learnable is a tool whose server declares no output.

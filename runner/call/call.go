@@ -3,6 +3,7 @@
 package call
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -68,6 +69,12 @@ type Result struct {
 	Raw json.RawMessage
 	// Structured reports that Value is the structuredContent of the result.
 	Structured bool
+}
+
+// HoldsJSON reports whether a text is a JSON object or array, which is what most tools without an output schema mean by such a text.
+func HoldsJSON(text string) bool {
+	raw := bytes.TrimSpace([]byte(text))
+	return len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') && json.Valid(raw)
 }
 
 // Handler answers a call. Errors that a script may see are *Error; any other is reported to it without detail.

@@ -53,6 +53,5 @@ func holdsJSON(quoted json.RawMessage) bool {
 	if json.Unmarshal(quoted, &text) != nil {
 		return false
 	}
-	raw := bytes.TrimSpace([]byte(text))
-	return len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') && json.Valid(raw)
+	return call.HoldsJSON(text)
 }

@@ -365,7 +365,7 @@ func TestCallTool(t *testing.T) {
 	if text := textOf(call(t, cs, "get_execution_stats", nil)); !strings.Contains(text, `"calls":4`) || !strings.Contains(text, `{"tool":"calculator__add","calls":3,"failed":1,"ms":0}`) {
 		t.Errorf("stats: %s", text)
 	}
-	if n := len(w.logs); n != 4 || w.logs[2].Run.Calls[0].Outcome != "error" || w.logs[3].Run.Message != "unknown tool" || w.logs[3].Run.ExitCode != 1 {
+	if n := len(w.logs); n != 4 || w.logs[2].Run.Calls[0].Outcome != "tool" || w.logs[3].Run.Message != "unknown tool" || w.logs[3].Run.ExitCode != 1 {
 		t.Errorf("%d calls are logged, the last as %+v", n, w.logs[n-1].Run)
 	}
 }

@@ -31,11 +31,8 @@ type callToolArgs struct {
 }
 
 func callCallTool(ctx context.Context, c *toolCall, args *callToolArgs) (*reply, error) {
-	switch text := strings.TrimSpace(string(args.Arguments)); {
-	case text == "null":
-		args.Arguments = nil
-	case text != "" && text[0] != '{':
-		return nil, c.errorf("arguments must be an object")
+	if err := c.object(&args.Arguments); err != nil {
+		return nil, err
 	}
 	if t := c.cs.s.ownTool(args.Tool); t != nil {
 		return t.run(ctx, &toolCall{cs: c.cs, view: c.view, tool: t, args: args.Arguments, progress: c.progress, session: c.session, ask: c.ask, canAsk: c.canAsk})
@@ -43,13 +40,28 @@ func callCallTool(ctx context.Context, c *toolCall, args *callToolArgs) (*reply,
 	if c.cs.s.opt.Call == nil {
 		return nil, c.errorf("calls without a script are not available here; use execute_code")
 	}
-	r, record, err := c.forward(ctx, args)
+	return c.forward(ctx, args, c.upstreamReply)
+}
+
+// object checks the arguments for a tool of another server.
+func (c *toolCall) object(args *json.RawMessage) error {
+	switch text := strings.TrimSpace(string(*args)); {
+	case text == "null":
+		*args = nil
+	case text != "" && text[0] != '{':
+		return c.errorf("arguments must be an object")
+	}
+	return nil
+}
+
+// forward makes a call, logs it, and returns its result as reply makes it of the answer.
+func (c *toolCall) forward(ctx context.Context, args *callToolArgs, reply func(context.Context, *CallAnswer) (*reply, error)) (*reply, error) {
+	r, record, err := c.send(ctx, args, reply)
 	c.noteCall(args.Tool, record, r, err)
 	return r, err
 }
 
-// forward makes the call and returns its result and record.
-func (c *toolCall) forward(ctx context.Context, args *callToolArgs) (*reply, chain.CallRecord, error) {
+func (c *toolCall) send(ctx context.Context, args *callToolArgs, reply func(context.Context, *CallAnswer) (*reply, error)) (*reply, chain.CallRecord, error) {
 	answer, err := c.cs.s.opt.Call(ctx, &CallJob{Customer: c.cs.customer, Session: c.session, Tool: args.Tool, Args: args.Arguments, Ask: c.ask, CanAsk: c.canAsk, Watch: c.progress.Watch})
 	if err != nil {
 		return nil, chain.CallRecord{}, c.errorf("%v", err)
@@ -57,7 +69,7 @@ func (c *toolCall) forward(ctx context.Context, args *callToolArgs) (*reply, cha
 	if answer.Failed && len(answer.Raw) == 0 {
 		return nil, answer.Record, modelErrorf("%s", answer.Message)
 	}
-	r, err := c.upstreamReply(ctx, answer)
+	r, err := reply(ctx, answer)
 	return r, answer.Record, err
 }
 
@@ -66,11 +78,15 @@ func (c *toolCall) noteCall(tool string, record chain.CallRecord, r *reply, err 
 	run := &customer.Run{Name: c.tool.name, Code: tool, Cause: string(runner.CauseExit), DurationMS: record.DurationMS, CallCount: 1}
 	one := runner.LoggedCall(&record)
 	one.Tool, one.Outcome = cmp.Or(one.Tool, tool), cmp.Or(one.Outcome, chain.OutcomeOK)
+	switch {
+	case one.Outcome != chain.OutcomeOK:
+	case err != nil: // the result could not be read
+		one.Outcome = string(runner.CauseError)
+	case r.failed: // as the tool reports in its result
+		one.Outcome = string(call.KindTool)
+	}
 	if err != nil || r.failed {
 		run.ExitCode, run.Cause = call.Kind(one.Outcome).ExitCode(exit.Failed), string(runner.CauseError)
-		if one.Outcome == chain.OutcomeOK {
-			one.Outcome = string(runner.CauseError)
-		}
 	}
 	if err != nil {
 		run.Message = err.Error()
@@ -82,13 +98,9 @@ func (c *toolCall) noteCall(tool string, record chain.CallRecord, r *reply, err 
 // upstreamReply returns another server's result as it came, so that it costs no more than a direct call. A result over the
 // limit goes to a file, and its beginning is shown.
 func (c *toolCall) upstreamReply(ctx context.Context, a *CallAnswer) (*reply, error) {
-	var res struct {
-		Content    []json.RawMessage `json:"content"`
-		Structured json.RawMessage   `json:"structuredContent"`
-		IsError    bool              `json:"isError"`
-	}
-	if err := json.Unmarshal(a.Raw, &res); err != nil {
-		return nil, c.errorf("the server's result cannot be read: %v", err)
+	res, err := c.read(a)
+	if err != nil {
+		return nil, err
 	}
 	r := &reply{failed: res.IsError || a.Failed}
 	r.blocks, r.text = splitContent(res.Content)
@@ -98,11 +110,11 @@ func (c *toolCall) upstreamReply(ctx context.Context, a *CallAnswer) (*reply, er
 	limit := c.cs.s.opt.MaxText
 	switch {
 	case len(r.text) > limit || len(res.Structured) > limit:
-		r.text = c.keepLarge(ctx, r.text, res.Structured, limit)
+		r.text = c.keepLarge(ctx, r.text, res.Structured, limit, " Use execute_code to work with such results.")
 		if len(res.Structured) > 0 || len(r.blocks) == 0 {
 			r.data = map[string]any{"preview": r.text}
 		}
-	case len(res.Structured) > 0 && string(res.Structured) != "null":
+	case len(res.Structured) > 0:
 		r.data, r.foreign = res.Structured, true
 	}
 	if r.failed && r.data == nil && len(r.blocks) == 0 {
@@ -112,6 +124,24 @@ func (c *toolCall) upstreamReply(ctx context.Context, a *CallAnswer) (*reply, er
 		r.text = joinOutput(r.text, "warning: "+w)
 	}
 	return r, nil
+}
+
+// upstreamResult is another server's result.
+type upstreamResult struct {
+	Content    []json.RawMessage `json:"content"`
+	Structured json.RawMessage   `json:"structuredContent"` // empty: none
+	IsError    bool              `json:"isError"`
+}
+
+func (c *toolCall) read(a *CallAnswer) (*upstreamResult, error) {
+	res := &upstreamResult{}
+	if err := json.Unmarshal(a.Raw, res); err != nil {
+		return nil, c.errorf("the server's result cannot be read: %v", err)
+	}
+	if string(res.Structured) == "null" {
+		res.Structured = nil
+	}
+	return res, nil
 }
 
 // splitContent returns the blocks of a result that are passed on, and the text of the others.
@@ -138,13 +168,18 @@ func splitContent(content []json.RawMessage) (blocks []mcp.Content, text string)
 	return blocks, joinOutput(texts...)
 }
 
-// parseBlock returns a content block, or its text; neither if its type is unknown.
-func parseBlock(raw json.RawMessage) (block mcp.Content, text *string) {
+// readBlock returns a content block, or nil if its type is unknown.
+func readBlock(raw json.RawMessage) mcp.Content {
 	var res mcp.CallToolResult
 	if err := json.Unmarshal([]byte(`{"content":[`+string(raw)+`]}`), &res); err != nil || len(res.Content) != 1 {
-		return nil, nil
+		return nil
 	}
-	switch b := res.Content[0].(type) {
+	return res.Content[0]
+}
+
+// parseBlock returns a content block, or its text; neither if its type is unknown.
+func parseBlock(raw json.RawMessage) (block mcp.Content, text *string) {
+	switch b := readBlock(raw).(type) {
 	case *mcp.TextContent:
 		return nil, &b.Text
 	case *mcp.EmbeddedResource:
@@ -178,8 +213,8 @@ func joinOutput(texts ...string) string {
 	return b.String()
 }
 
-// keepLarge puts a result into a file of the workspace, and returns its beginning and where the rest is.
-func (c *toolCall) keepLarge(ctx context.Context, text string, structured json.RawMessage, limit int) string {
+// keepLarge puts a result into a file of the workspace, and returns its beginning, where the rest is, and advice.
+func (c *toolCall) keepLarge(ctx context.Context, text string, structured json.RawMessage, limit int, advice string) string {
 	data, extension := []byte(text), "txt"
 	if len(structured) > 0 {
 		data, extension = structured, "json"
@@ -193,8 +228,8 @@ func (c *toolCall) keepLarge(ctx context.Context, text string, structured json.R
 		}
 	}
 	const preview = 2000
-	return fmt.Sprintf("%s\n[the result has %d bytes, more than the %d that are shown; %s. Use execute_code to work with such results.]",
-		strings.ToValidUTF8(string(data[:min(preview, len(data))]), ""), len(data), limit, where)
+	return fmt.Sprintf("%s\n[the result has %d bytes, more than the %d that are shown; %s.%s]",
+		strings.ToValidUTF8(string(data[:min(preview, len(data))]), ""), len(data), limit, where, advice)
 }
 
 // keep writes data to a new file in the host's folder of the workspace, and returns its path in the workspace.

@@ -14,12 +14,15 @@ var coreTools = []string{"execute_code", "search_tools", "call_tool"}
 
 // lists reports whether tools/list shows the tool.
 func (s *Server) lists(tool string) bool {
+	if s.opt.Mode == ModePassthrough {
+		return tool != otherToolName
+	}
 	return s.opt.Mode != ModeCore || slices.Contains(coreTools, tool)
 }
 
 // unlisted returns the tools that tools/list leaves out.
 func (s *Server) unlisted() []*tool {
-	return slices.DeleteFunc(s.tools(s.now.Load()), func(t *tool) bool { return s.lists(t.name) })
+	return slices.DeleteFunc(slices.Clone(s.now.Load().tools), func(t *tool) bool { return s.lists(t.name) })
 }
 
 func ownID(tool string) string { return ownCategory + "__" + tool }

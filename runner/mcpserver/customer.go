@@ -63,19 +63,25 @@ func newCustomerServer(s *Server, c *Customer) *customerServer {
 	cs := &customerServer{s: s, customer: c}
 	//lint:ignore SA1019 clients of older revisions ask for logging, and those of the newest may
 	caps := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{ListChanged: true}}
-	if c.Skills != nil {
+	skills := c.Skills != nil && s.opt.Mode != ModePassthrough // where no script can import one
+	if skills {
 		caps.AddExtension(skillsExtension, nil)
 		caps.Resources = &mcp.ResourceCapabilities{}
 	}
 	cs.mcp = mcp.NewServer(&mcp.Implementation{Name: "mcprun", Version: s.opt.Version},
 		&mcp.ServerOptions{Capabilities: caps, Logger: s.log, SetCacheable: cacheable})
-	for _, t := range s.tools(s.now.Load()) {
+	for _, t := range s.now.Load().tools {
 		cs.mcp.AddTool(t.definition(), cs.handler(t))
 	}
-	if c.Skills != nil {
+	if skills {
 		cs.serveSkills()
 	}
 	cs.mcp.AddReceivingMiddleware(s.refreshed, cs.listSkillResources, s.listed)
+	if s.opt.Mode == ModePassthrough {
+		t := otherTool()
+		cs.mcp.AddTool(t.definition(), cs.handler(t))
+		cs.mcp.AddReceivingMiddleware(s.routed)
+	}
 	return cs
 }
 

@@ -36,10 +36,13 @@ const (
 	ModeAll Mode = "all"
 	// ModeCode offers execute_code and search_tools only, which costs a model the fewest tokens.
 	ModeCode Mode = "code"
+	// ModePassthrough lists the tools of the tree instead, for hosts that run code themselves. Their calls are made as those of
+	// call_tool.
+	ModePassthrough Mode = "passthrough"
 )
 
 // Modes lists the modes, the default one first.
-func Modes() []Mode { return []Mode{ModeCore, ModeAll, ModeCode} }
+func Modes() []Mode { return []Mode{ModeCore, ModeAll, ModeCode, ModePassthrough} }
 
 // Names of the languages of scripts.
 const (
@@ -70,17 +73,19 @@ type Options struct {
 	// Customer opens a customer, once for each id. The customer is closed with the server.
 	Customer func(ctx context.Context, id string) (*Customer, error)
 
-	// Parallel bounds the runs and calls in progress. Zero: 8.
+	// Parallel bounds the runs and calls in progress. Zero: 8, and 64 in ModePassthrough, where none is a run.
 	Parallel int
 	// Share bounds those of one customer. Zero: Parallel.
 	Share int
-	// Waiting bounds how many runs and calls wait for their turn, and MaxWait how long each waits. Zero: 64 and 30 s.
+	// Waiting bounds how many runs and calls wait for their turn, and MaxWait how long each waits. Zero: 64 and 30 s; in
+	// ModePassthrough 1,000 and 5 min, because the code of a host starts as many calls at once as that of a script.
 	Waiting int
 	MaxWait time.Duration
 	// MaxTime bounds timeout_seconds. Zero: 10 min. MaxMemory bounds memory_mb, in bytes. Zero: 4 GB.
 	MaxTime   time.Duration
 	MaxMemory int64
-	// MaxText bounds the text of one result, in characters. Zero: 30,000. Run itself bounds the output of scripts.
+	// MaxText bounds the text of one result, in characters. Zero: 30,000. Run itself bounds the output of scripts. It does not hold
+	// in ModePassthrough, where results go to code.
 	MaxText int
 	// AnswerTime is how long a run waits until a client returns with the answer to a question. Zero: 5 min.
 	AnswerTime time.Duration
@@ -140,6 +145,9 @@ func New(opt *Options) (*Server, error) {
 func (o Options) WithDefaults() Options {
 	o.Mode = cmp.Or(o.Mode, ModeCore)
 	o.IndexTokens = cmp.Or(o.IndexTokens, 120)
+	if o.Mode == ModePassthrough {
+		o.Parallel, o.Waiting, o.MaxWait = cmp.Or(o.Parallel, 64), cmp.Or(o.Waiting, 1000), cmp.Or(o.MaxWait, 5*time.Minute)
+	}
 	o.Parallel = cmp.Or(o.Parallel, 8)
 	o.Share = cmp.Or(o.Share, o.Parallel)
 	o.Waiting = cmp.Or(o.Waiting, 64)
@@ -208,7 +216,7 @@ func (s *Server) Definitions() json.RawMessage {
 	list := struct {
 		Tools []*mcp.Tool `json:"tools"`
 	}{}
-	for _, t := range s.tools(s.now.Load()) {
+	for _, t := range s.now.Load().tools {
 		if s.lists(t.name) {
 			list.Tools = append(list.Tools, t.definition())
 		}

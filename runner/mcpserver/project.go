@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -20,6 +22,8 @@ type Project struct {
 	// Catalog and Lock describe the generated tree, for the index of its tools. Nil: there is no index.
 	Catalog *catalog.Catalog
 	Lock    *catalog.Lock
+	// Learned are the shapes of results of tools that declare none, by the tool's id. They are listed in ModePassthrough only.
+	Learned map[string]catalog.Learned
 	// Finder finds tools. Nil: the tools that need it answer that there is no generated tree.
 	Finder Finder
 	// Languages are those allowed for scripts; wrappers are shown in the first. Empty: TypeScript, Python.
@@ -32,9 +36,11 @@ type Project struct {
 // view is a project with what clients are shown of it. A call keeps the view that it began with.
 type view struct {
 	Project
-	source       *Project // as it was handed over
-	index        string   // of the tree, in the description of execute_code
-	instructions string   // of the servers, shortened
+	source       *Project       // as it was handed over
+	index        string         // of the tree, in the description of execute_code
+	instructions string         // of the servers, shortened
+	tools        []*tool        // that clients may call, in the order in which they are listed
+	place        map[string]int // of each tool among them, by its name
 }
 
 // newView returns a view of a project. The error names the member that is wrong.
@@ -52,7 +58,15 @@ func (s *Server) newView(p *Project) (*view, error) {
 		}
 	}
 	v.index = index.Text(v.Catalog, v.Lock, v.Languages[0], s.opt.IndexTokens)
-	v.instructions = index.Instructions(v.Catalog, s.opt.IndexTokens*2/3, ": search_tools, detail_level full")
+	more := ": search_tools, detail_level full"
+	if s.opt.Mode == ModePassthrough {
+		more = ""
+	}
+	v.instructions = index.Instructions(v.Catalog, s.opt.IndexTokens*2/3, more)
+	v.tools, v.place = s.tools(v), map[string]int{}
+	for i, t := range v.tools {
+		v.place[t.name] = i
+	}
 	return v, nil
 }
 
@@ -82,17 +96,32 @@ func (s *Server) refresh(ctx context.Context) (*view, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock() // a customer that is opened meanwhile gets the new view
-	before := s.tools(s.now.Load())
+	before := s.now.Load()
 	s.now.Store(v)
-	for i, t := range s.tools(v) {
-		if t.description == before[i].description && t.input == before[i].input {
-			continue
-		}
-		for _, cs := range s.customers {
-			cs.mcp.AddTool(t.definition(), cs.handler(t)) // replaces the tool, and notifies the clients
+	changed, gone := changes(before.tools, v.tools)
+	for _, cs := range s.customers {
+		cs.mcp.RemoveTools(gone...) // as AddTool, it notifies the clients
+		for _, t := range changed {
+			cs.mcp.AddTool(t.definition(), cs.handler(t)) // replaces the tool
 		}
 	}
 	return v, nil
+}
+
+// changes returns the tools of after that differ from those of before or are new, and the names of those that are gone.
+func changes(before, after []*tool) (changed []*tool, gone []string) {
+	was := map[string]*tool{}
+	for _, t := range before {
+		was[t.name] = t
+	}
+	for _, t := range after {
+		old := was[t.name]
+		if old == nil || !reflect.DeepEqual(old.definition(), t.definition()) {
+			changed = append(changed, t)
+		}
+		delete(was, t.name)
+	}
+	return changed, slices.Sorted(maps.Keys(was))
 }
 
 // refreshed has the results that show the project show it as it is now. If it cannot be read, clients still see the tools: each

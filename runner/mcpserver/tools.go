@@ -16,10 +16,12 @@ import (
 // tool is one tool. Every client pays for the definition in tokens, so a description has only what the name does not say,
 // and a schema only what a model must know; arguments are checked more strictly than the schema says.
 type tool struct {
-	name, description string
-	// input is a JSON Schema. There is none of the output: it would cost tokens, and require structured content even with images.
-	input string
-	hints *mcp.ToolAnnotations
+	name, title, description string
+	// input is a JSON Schema. Our own tools have none of the output: it would cost tokens, and require structured content even with
+	// images.
+	input, output string
+	hints         *mcp.ToolAnnotations
+	meta          mcp.Meta
 	// always asks hosts that load definitions on demand to load this one at once: without it, a model would not know what there is.
 	always bool
 	run    func(ctx context.Context, c *toolCall) (*reply, error)
@@ -30,7 +32,10 @@ type tool struct {
 }
 
 func (t *tool) definition() *mcp.Tool {
-	d := &mcp.Tool{Name: t.name, Description: t.description, Annotations: t.hints, InputSchema: json.RawMessage(t.input)}
+	d := &mcp.Tool{Meta: t.meta, Name: t.name, Title: t.title, Description: t.description, Annotations: t.hints, InputSchema: json.RawMessage(t.input)}
+	if t.output != "" {
+		d.OutputSchema = json.RawMessage(t.output)
+	}
 	if t.always {
 		d.Meta = mcp.Meta{"anthropic/alwaysLoad": true}
 	}
@@ -52,6 +57,9 @@ func additive() *mcp.ToolAnnotations {
 
 // tools returns the tools that clients may call, in the order in which they are listed.
 func (s *Server) tools(v *view) []*tool {
+	if s.opt.Mode == ModePassthrough {
+		return passthroughTools(&v.Project)
+	}
 	code := []*tool{s.executeCodeTool(v), s.searchToolsTool()}
 	if s.opt.Mode == ModeCode {
 		return code
@@ -118,13 +126,10 @@ func inputSchema(properties string, required ...string) string {
 
 // listed has tools/list show the tools of the mode in the order of tools; the SDK shows all, sorted by name.
 func (s *Server) listed(next mcp.MethodHandler) mcp.MethodHandler {
-	place := map[string]int{}
-	for i, t := range s.tools(s.now.Load()) {
-		place[t.name] = i
-	}
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
 		if list, ok := res.(*mcp.ListToolsResult); ok && err == nil {
+			place := s.now.Load().place
 			list.Tools = slices.DeleteFunc(list.Tools, func(t *mcp.Tool) bool { return !s.lists(t.Name) })
 			slices.SortFunc(list.Tools, func(a, b *mcp.Tool) int { return place[a.Name] - place[b.Name] })
 		}

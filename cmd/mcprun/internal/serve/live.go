@@ -166,6 +166,14 @@ func (l *live) options(b *state) *mcpserver.Options {
 	if l.o.index == 0 {
 		opt.IndexTokens = -1
 	}
+	if opt.Mode == mcpserver.ModePassthrough { // which has other defaults
+		if !l.o.cmd.Flags().Changed("parallel") {
+			opt.Parallel = 0
+		}
+		if !l.o.cmd.Flags().Changed("queue-time") {
+			opt.MaxWait = 0
+		}
+	}
 	return opt
 }
 

@@ -36,6 +36,7 @@ its customer. Customers are isolated from each other.`
 
 const serveExamples = `  mcprun serve                                       for a host that starts it
   mcprun serve --tools code                          only the tools that code needs, for the fewest tokens
+  mcprun serve --tools passthrough                   the tree's own tools, for a host that runs code itself
   mcprun serve --customer acme                       with the files, skills and tokens of acme
   mcprun serve --http 127.0.0.1:8700 --token-file tokens.txt
   mcprun serve --http 127.0.0.1:8700 --no-token      loopback only; any local user may connect
@@ -48,6 +49,7 @@ const TokenVariable = flags.EnvPrefix + "SERVE_TOKEN"
 type command struct {
 	app *cli.App
 	run *run.Options
+	cmd *cobra.Command
 
 	tools     string
 	languages []string
@@ -71,7 +73,7 @@ func NewCommand(app *cli.App) *cobra.Command {
 	innerCmd := &cobra.Command{Use: "mcprun"}
 	inner.Bind(innerCmd)
 	o := &command{app: app, run: inner}
-	cmd := &cobra.Command{
+	o.cmd = &cobra.Command{
 		Use: "serve", Short: "Run as an MCP server",
 		Long: serveHelp, Example: serveExamples,
 		Args: cli.Args(cobra.NoArgs),
@@ -83,8 +85,8 @@ func NewCommand(app *cli.App) *cobra.Command {
 			return err
 		},
 	}
-	o.bind(cmd, innerCmd)
-	return cmd
+	o.bind(o.cmd, innerCmd)
+	return o.cmd
 }
 
 // bind registers the flags. Those that a run has too are the same values.
@@ -101,7 +103,7 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 	}
 	groups, shared := flags.NewGroups(cmd), &o.run.Shared
 	groups.Add("Tools", func(f *pflag.FlagSet) {
-		f.Var(flags.Choice(&o.tools, string(mcpserver.ModeCore), string(mcpserver.ModeAll), string(mcpserver.ModeCode)), "tools", "tools to list: core (the others are found by search_tools), all, or code: only those needed to run code")
+		f.Var(flags.Choice(&o.tools, string(mcpserver.ModeCore), string(mcpserver.ModeAll), string(mcpserver.ModeCode), string(mcpserver.ModePassthrough)), "tools", "tools to list: core (the others are found by search_tools), all, code: only those needed to run code, or passthrough: instead the tools of the tree, for hosts that run code themselves")
 		f.StringSliceVar(&o.languages, "languages", nil, "script languages; tools are shown in the first (default: typescript,python)")
 		f.IntVar(&o.index, "index-tokens", def.IndexTokens, "maximum tokens for the list of servers and tools in execute_code's description; 0: no list")
 	})
@@ -117,8 +119,8 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 	groups.Add("Where code runs", func(f *pflag.FlagSet) { f.AddFlagSet(shared.Sandbox) })
 	groups.Add("What it calls", func(f *pflag.FlagSet) { f.AddFlagSet(shared.Calls) })
 	groups.Add("Limits", func(f *pflag.FlagSet) {
-		f.Var(flags.Count(&o.parallel, 1), "parallel", "runs at once; others wait")
-		f.Var(flags.Duration(&o.queueTime), "queue-time", "how long a run waits for its turn")
+		f.Var(flags.Count(&o.parallel, 1), "parallel", "runs and calls at once; others wait (with --tools passthrough: 64)")
+		f.Var(flags.Duration(&o.queueTime), "queue-time", "how long one waits for its turn (with --tools passthrough: 5m)")
 		f.Var(flags.Duration(&o.maxTime), "max-timeout", "upper limit of timeout_seconds")
 		f.Var(flags.Size(&o.maxMemory, sandbox.MinMemory), "max-memory", "upper limit of memory_mb")
 		f.AddFlagSet(shared.Limits)
@@ -155,7 +157,7 @@ func (o *command) serve(ctx context.Context) error {
 			return err
 		}
 		if tokens != nil && len(tokens.Customers()) > 1 {
-			opt.Share = max(1, o.parallel*3/4) // one customer cannot take all
+			opt.Share = max(1, opt.WithDefaults().Parallel*3/4) // one customer cannot take all
 		}
 	}
 	server, err := mcpserver.New(opt)
@@ -163,7 +165,9 @@ func (o *command) serve(ctx context.Context) error {
 		return err
 	}
 	defer server.Close()
-	defer l.warm(ctx, opt.Languages)()
+	if opt.Mode != mcpserver.ModePassthrough { // which runs nothing
+		defer l.warm(ctx, opt.Languages)()
+	}
 	defer l.follow(ctx, server)()
 	if o.http != "" {
 		return o.serveHTTP(ctx, server, tokens)

@@ -67,6 +67,13 @@ func (o *command) newState(ctx context.Context, p *project.Project, l *live) (*s
 		inTree = treeLanguages(b.tree.Lock)
 	}
 	var err error
+	if mcpserver.Mode(o.tools) == mcpserver.ModePassthrough { // no script is run or found, so no sandbox has to run one
+		if b.tree != nil {
+			b.offer.Catalog, b.offer.Lock = b.tree.Catalog, b.tree.Lock
+			b.offer.Learned, err = b.tree.Learned(p.Cfg)
+		}
+		return b, err
+	}
 	if b.offer.Languages, err = b.scriptLanguages(ctx, inTree); err != nil || b.tree == nil {
 		return b, err
 	}

@@ -1,0 +1,267 @@
+// Package listing prepares the schemas of upstream tools for a list of tools that programs and models read: [Input] and [Output].
+//
+// The schemas are hostile. Characters that nobody sees are removed from texts, and a name or value that has some is left out, as is
+// every keyword that is not one of JSON Schema or has a value of the wrong kind: one bad schema makes some clients refuse the whole list.
+// The order of keys and the digits of numbers stay. Nothing is checked against what is listed; package validate has the schema as
+// it was sent.
+package listing
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/schema/validate"
+)
+
+// MaxText bounds one text of a schema, in bytes. More is cut.
+const MaxText = 8_000
+
+// anything is an object of any content. Hosts refuse objects that do not say which properties they have.
+const anything = `{"type":"object","properties":{}}`
+
+// Input returns an input schema whose root has the type object and properties, as clients demand.
+func Input(raw json.RawMessage) json.RawMessage {
+	root, err := document.Parse(raw, document.Limits{})
+	if err != nil || root.Kind != document.KindObject {
+		return json.RawMessage(anything)
+	}
+	l := lister{}
+	clean := l.schema(root)
+	out := &document.Value{Kind: document.KindObject, Members: []document.Member{{Key: "type", Value: text("object")}}}
+	if clean.Get("properties") == nil {
+		out.Members = append(out.Members, document.Member{Key: "properties", Value: &document.Value{Kind: document.KindObject}})
+	}
+	for _, m := range clean.Members {
+		if m.Key != "type" {
+			out.Members = append(out.Members, m)
+		}
+	}
+	return out.AppendJSON(nil)
+}
+
+// Result is the name under which [Output] describes, and a result has, a value that is no object: structured content is one.
+const Result = "result"
+
+// Output returns an output schema that describes a result and accepts every object; about, which may be empty, is its description.
+// Clients throw away a result that does not fit the listed schema, although the call was made, and results do not always fit: servers
+// break their own schemas, a learned shape is that of a few replies, and a large result becomes a preview. It reports false if nothing
+// can be described.
+func Output(raw json.RawMessage, about string) (json.RawMessage, bool) {
+	root, err := document.Parse(raw, document.Limits{})
+	if err != nil || root.Kind != document.KindObject {
+		return nil, false
+	}
+	at, wrapped := "#/anyOf/0", !describesObject(root)
+	if wrapped {
+		at += "/properties/" + Result
+	}
+	l := lister{output: true, at: at}
+	clean := l.schema(root)
+	if l.lost || len(clean.Members) == 0 || slices.ContainsFunc(l.refs, func(pointer string) bool { return !leads(clean, pointer) }) {
+		return nil, false
+	}
+	shape, said := string(clean.AppendJSON(nil)), ""
+	if wrapped {
+		shape = `{"type":"object","properties":{"` + Result + `":` + shape + `},"required":["` + Result + `"]}`
+	}
+	if about != "" {
+		said = `"description":` + string(text(about).AppendJSON(nil)) + ","
+	}
+	out := json.RawMessage(`{"type":"object",` + said + `"anyOf":[` + shape + `,{"type":"object"}]}`)
+	if _, err := validate.Compile(out); err != nil { // such as references in a circle, which make a check endless
+		return nil, false
+	}
+	return out, true
+}
+
+// describesObject reports whether values of a schema may be objects.
+func describesObject(root *document.Value) bool {
+	switch t := root.Get("type"); {
+	case t == nil:
+		return true
+	case t.Kind == document.KindString:
+		return t.Text == "object"
+	default:
+		return slices.ContainsFunc(t.Items, func(one *document.Value) bool { return one.Text == "object" })
+	}
+}
+
+// leads reports whether a JSON pointer leads to a schema.
+func leads(root *document.Value, pointer string) bool {
+	for token := range jsontext.Pointer(pointer).Tokens() {
+		if root = root.Child(token); root == nil {
+			return false
+		}
+	}
+	return root.Kind == document.KindObject || root.Kind == document.KindBool
+}
+
+// lister copies a schema.
+type lister struct {
+	output bool
+	// Of an output: at is where its root will be, refs are the pointers of its references, and lost reports that it uses something
+	// that has no meaning elsewhere.
+	at   string
+	refs []string
+	lost bool
+}
+
+func (l *lister) schema(v *document.Value) *document.Value {
+	if v.Kind == document.KindBool {
+		return v
+	}
+	out := &document.Value{Kind: document.KindObject}
+	for _, m := range v.Members {
+		if kept := l.keyword(m); kept != nil {
+			out.Members = append(out.Members, document.Member{Key: m.Key, Value: kept})
+		}
+	}
+	return out
+}
+
+// keyword returns the value of a keyword as it is listed, or nil.
+func (l *lister) keyword(m document.Member) *document.Value {
+	if l.output && !slices.Contains(described, m.Key) {
+		l.lost = l.lost || slices.Contains(anchors, m.Key)
+		return nil
+	}
+	switch document.Subschemas(m) {
+	case document.OneSchema:
+		if m.Value.Kind != document.KindObject && m.Value.Kind != document.KindBool {
+			return nil
+		}
+		return l.schema(m.Value)
+	case document.ListOfSchemas:
+		if m.Value.Kind != document.KindArray || len(m.Value.Items) == 0 || l.output && m.Key == "items" {
+			return nil // a tuple of the older drafts, which the newest refuses
+		}
+		return &document.Value{Kind: document.KindArray, Items: each(m.Value.Items, l.schema)}
+	case document.MapOfSchemas:
+		return l.schemas(m.Value, m.Key == "dependencies")
+	}
+	switch m.Key {
+	case "title", "description":
+		if m.Value.Kind != document.KindString {
+			return nil
+		}
+		return text(ident.Clip(ident.CleanText(m.Value.Text), MaxText))
+	case "required":
+		if m.Value.Kind != document.KindArray {
+			return nil
+		}
+		names := slices.DeleteFunc(slices.Clone(m.Value.Items), func(name *document.Value) bool { return name.Kind != document.KindString || unseen(name) })
+		return &document.Value{Kind: document.KindArray, Items: names}
+	case "$ref":
+		return l.reference(m.Value)
+	}
+	if fits, known := keywords[m.Key]; !known || !fits(m.Value) || unseen(m.Value) {
+		return nil
+	}
+	return m.Value
+}
+
+// schemas copies an object whose members are schemas, or lists of names too.
+func (l *lister) schemas(v *document.Value, lists bool) *document.Value {
+	if v.Kind != document.KindObject {
+		return nil
+	}
+	out := &document.Value{Kind: document.KindObject}
+	for _, m := range v.Members {
+		switch {
+		case m.Lossy || hidden(m.Key):
+		case lists && m.Value.Kind == document.KindArray && !unseen(m.Value):
+			out.Members = append(out.Members, m)
+		case m.Value.Kind == document.KindObject || m.Value.Kind == document.KindBool:
+			out.Members = append(out.Members, document.Member{Key: m.Key, Value: l.schema(m.Value)})
+		}
+	}
+	return out
+}
+
+// reference returns a $ref. That of an output leads to where its target will be.
+func (l *lister) reference(v *document.Value) *document.Value {
+	if v.Kind != document.KindString || unseen(v) {
+		return nil
+	}
+	if !l.output {
+		return v
+	}
+	pointer, local := strings.CutPrefix(v.Text, "#")
+	if !local || pointer != "" && pointer[0] != '/' || strings.Contains(pointer, "%") {
+		l.lost = true
+		return nil
+	}
+	l.refs = append(l.refs, pointer)
+	return text(l.at + pointer)
+}
+
+// described are the keywords that describe a result. The others only refuse values.
+var described = []string{
+	"title", "description", "type", "enum", "const", "properties", "required", "additionalProperties", "items", "prefixItems",
+	"anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions", "deprecated",
+}
+
+// anchors are keywords by which references lead to where no JSON pointer does.
+var anchors = []string{"$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"}
+
+// keywords are those without schemas in them, and what their values are.
+var keywords = map[string]func(*document.Value) bool{
+	"type": isType, "enum": isList, "const": isAny, "default": isAny, "examples": isList,
+	"minimum": isNumber, "maximum": isNumber, "multipleOf": isNumber, "exclusiveMinimum": isBound, "exclusiveMaximum": isBound,
+	"minLength": isNumber, "maxLength": isNumber, "minItems": isNumber, "maxItems": isNumber, "minContains": isNumber, "maxContains": isNumber,
+	"minProperties": isNumber, "maxProperties": isNumber, "uniqueItems": isBool, "deprecated": isBool, "readOnly": isBool, "writeOnly": isBool, "nullable": isBool,
+	"pattern": isString, "format": isString, "contentEncoding": isString, "contentMediaType": isString, "dependentRequired": isObject,
+	"$schema": isString, "$id": isString, "$anchor": isString, "$dynamicRef": isString, "$dynamicAnchor": isString, "$recursiveRef": isString, "$recursiveAnchor": isBool,
+}
+
+func isAny(*document.Value) bool      { return true }
+func isString(v *document.Value) bool { return v.Kind == document.KindString }
+func isNumber(v *document.Value) bool { return v.Kind == document.KindNumber }
+func isBool(v *document.Value) bool   { return v.Kind == document.KindBool }
+func isBound(v *document.Value) bool  { return isNumber(v) || isBool(v) }
+func isObject(v *document.Value) bool { return v.Kind == document.KindObject }
+func isList(v *document.Value) bool   { return v.Kind == document.KindArray && len(v.Items) > 0 }
+
+var types = []string{"null", "boolean", "object", "array", "number", "integer", "string"}
+
+func isType(v *document.Value) bool {
+	if isString(v) {
+		return slices.Contains(types, v.Text)
+	}
+	return isList(v) && !slices.ContainsFunc(v.Items, func(t *document.Value) bool { return !isString(t) || !slices.Contains(types, t.Text) })
+}
+
+// unseen reports whether a value has a character that nobody sees, or a number that programs do not read.
+func unseen(v *document.Value) bool {
+	switch v.Kind {
+	case document.KindString:
+		return v.Lossy || hidden(v.Text)
+	case document.KindNumber:
+		f, err := strconv.ParseFloat(v.Text, 64)
+		return err != nil || math.IsInf(f, 0)
+	}
+	return slices.ContainsFunc(v.Items, unseen) ||
+		slices.ContainsFunc(v.Members, func(m document.Member) bool { return m.Lossy || hidden(m.Key) || unseen(m.Value) })
+}
+
+// hidden reports whether a text that must stay as it is has characters that nobody sees. White space is seen well enough.
+func hidden(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return !ident.Visible(r) && !strings.ContainsRune("\t\n\r\u00a0\u3000\ufe0f", r) })
+}
+
+func text(s string) *document.Value { return &document.Value{Kind: document.KindString, Text: s} }
+
+func each(items []*document.Value, f func(*document.Value) *document.Value) []*document.Value {
+	out := make([]*document.Value, len(items))
+	for i, item := range items {
+		out[i] = f(item)
+	}
+	return out
+}

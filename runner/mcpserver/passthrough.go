@@ -1,0 +1,176 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/schema/listing"
+	"github.com/mcpgen/mcpgen/runner/call"
+)
+
+const (
+	// maxToolName bounds the names of tools in a list: OpenAI takes no longer ones.
+	maxToolName = 64
+	// maxPassed bounds a result that code of the host gets, in bytes. It is less than what clients read as one message.
+	maxPassed = 10 << 20
+	// idKey is the member of a tool's _meta with its id, where that is too long for a name.
+	idKey = "com.github.mcpgen/id"
+	// otherToolName is the name of the tool that gets calls of names which are not listed. No id has a dot.
+	otherToolName = "mcprun.other"
+)
+
+// passthroughTools returns the tools of the tree, each of which is call_tool for one tool.
+func passthroughTools(p *Project) []*tool {
+	if p.Catalog == nil {
+		return nil
+	}
+	var out []*tool
+	var ids []string
+	for i := range p.Catalog.Servers {
+		for j := range p.Catalog.Servers[i].Tools {
+			t := &p.Catalog.Servers[i].Tools[j]
+			shape, about := t.Output, ""
+			if learned, ok := p.Learned[t.ID]; ok && t.Output == nil {
+				shape, about = learned.Schema, fmt.Sprintf("learned from %d replies; not declared by the server", learned.Replies)
+			}
+			output, described := listing.Output(shape, about)
+			out = append(out, &tool{
+				title: ident.Clip(ident.CleanLine(t.Title), listing.MaxText), description: ident.Clip(ident.CleanText(t.Description), listing.MaxText),
+				input: string(listing.Input(t.Input)), output: string(output), hints: annotations(t.Hints),
+				run: callPassed(t.ID, described), long: true, stage: t.ID + " running",
+			})
+			ids = append(ids, t.ID)
+		}
+	}
+	for i, name := range ident.Unique(ids, shortName, nil) {
+		if out[i].name = name; name != ids[i] {
+			out[i].meta = mcp.Meta{idKey: ids[i]}
+		}
+	}
+	return out
+}
+
+// shortName returns an id, or of a long one its beginning and a hash of all of it.
+func shortName(id string) string {
+	if len(id) <= maxToolName {
+		return id
+	}
+	hash := "_" + ident.Hash(id)
+	return strings.TrimRight(id[:maxToolName-len(hash)], "_") + hash
+}
+
+// annotations returns the hints of a tool as its server gives them.
+func annotations(h catalog.Hints) *mcp.ToolAnnotations {
+	if h == (catalog.Hints{}) {
+		return nil
+	}
+	said := func(b *bool) bool { return b != nil && *b }
+	return &mcp.ToolAnnotations{ReadOnlyHint: said(h.ReadOnly), IdempotentHint: said(h.Idempotent), DestructiveHint: h.Destructive, OpenWorldHint: h.OpenWorld}
+}
+
+// callPassed returns the function of a tool that passes calls on. described reports whether its results are: clients then demand
+// structured content.
+func callPassed(id string, described bool) func(context.Context, *toolCall) (*reply, error) {
+	return func(ctx context.Context, c *toolCall) (*reply, error) {
+		if c.cs.s.opt.Call == nil {
+			return nil, c.errorf("calls are not available here")
+		}
+		args := &callToolArgs{Tool: id, Arguments: c.args}
+		if err := c.object(&args.Arguments); err != nil {
+			return nil, err
+		}
+		return c.forward(ctx, args, func(ctx context.Context, a *CallAnswer) (*reply, error) { return c.passedReply(ctx, a, described) })
+	}
+}
+
+// passedReply returns another server's result for code: its blocks as they came. What is to be said of it follows in a block of its
+// own, because code may read the text as JSON.
+func (c *toolCall) passedReply(ctx context.Context, a *CallAnswer, described bool) (*reply, error) {
+	res, err := c.read(a)
+	if err != nil {
+		return nil, err
+	}
+	r := &reply{failed: res.IsError || a.Failed, foreign: true}
+	var texts []string
+	for _, raw := range res.Content {
+		block := readBlock(raw)
+		if block == nil {
+			block = &mcp.TextContent{Text: fmt.Sprintf("[a block of %d bytes, of an unknown type, is left out]", len(raw))}
+		}
+		if text, ok := block.(*mcp.TextContent); ok {
+			texts = append(texts, text.Text)
+		}
+		r.blocks = append(r.blocks, block)
+	}
+	text := joinOutput(texts...)
+	switch {
+	case len(a.Raw) > maxPassed:
+		r.text = c.keepLarge(ctx, text, res.Structured, maxPassed, "")
+		r.blocks, r.data = nil, map[string]any{"preview": r.text}
+	case r.failed && res.Structured == nil:
+		r.data, r.foreign = map[string]any{"error": text}, false
+	case described:
+		r.data = asObject(res.Structured, text, len(res.Content) == 1 && len(texts) == 1)
+	case res.Structured != nil:
+		r.data = res.Structured
+	}
+	if len(r.blocks) == 0 && r.text == "" && res.Structured != nil {
+		r.text = string(res.Structured)
+	}
+	for _, w := range cleanLines(firstOf(a.Warnings, 3)) {
+		r.blocks = append(r.blocks, &mcp.TextContent{Text: "warning: " + w})
+	}
+	return r, nil
+}
+
+// asObject returns the value of a result as an object, which structured content is: the structured content, else the value of the only
+// text, else the text. Another value than an object is its member [listing.Result], as in other servers.
+func asObject(structured json.RawMessage, text string, only bool) json.RawMessage {
+	value := structured
+	switch {
+	case value != nil:
+	case only && call.HoldsJSON(text):
+		value = json.RawMessage(text)
+	default:
+		value, _ = json.Marshal(text) // a string can always be marshalled
+	}
+	if value = bytes.TrimSpace(value); value[0] == '{' {
+		return value
+	}
+	return json.RawMessage(`{"` + listing.Result + `":` + string(value) + `}`)
+}
+
+// otherTool is the tool that gets calls of names which are not listed: an id that is too long for a name, another name of a tool, or
+// one that does not exist, for which the call suggests others.
+func otherTool() *tool {
+	return &tool{
+		name: otherToolName, input: inputSchema("{}"), long: true, stage: "call running",
+		run: func(ctx context.Context, c *toolCall) (*reply, error) {
+			id, _ := ctx.Value(calledKey{}).(string)
+			return callPassed(id, false)(ctx, c)
+		},
+	}
+}
+
+// calledKey is the context key of the name with which otherTool was called.
+type calledKey struct{}
+
+// routed has otherTool called for names that are not listed.
+func (s *Server) routed(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if call, ok := req.(*mcp.CallToolRequest); ok && call.Params != nil {
+			if _, listed := s.now.Load().place[call.Params.Name]; !listed {
+				ctx = context.WithValue(ctx, calledKey{}, call.Params.Name)
+				call.Params.Name = otherToolName
+			}
+		}
+		return next(ctx, method, req)
+	}
+}

@@ -1,0 +1,258 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/schema/validate"
+	"github.com/mcpgen/mcpgen/runner/mcpserver"
+)
+
+// passing returns a fixture that passes the tools of a server named desk through. raw is the result of each call.
+func passing(t *testing.T, raw *string, tools ...string) *fixture {
+	t.Helper()
+	w := newFixture(t)
+	w.opt.Mode = mcpserver.ModePassthrough
+	w.opt.Project = mcpserver.Project{Catalog: catalogOf(t, tools...)}
+	w.opt.Call = func(_ context.Context, job *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
+		if _, _, ok := w.opt.Catalog.Lookup(job.Tool); !ok {
+			return &mcpserver.CallAnswer{Failed: true, Message: "unknown tool " + job.Tool}, nil
+		}
+		return &mcpserver.CallAnswer{Raw: json.RawMessage(*raw), Warnings: []string{"it is old"}}, nil
+	}
+	return w
+}
+
+func catalogOf(t *testing.T, tools ...string) *catalog.Catalog {
+	t.Helper()
+	var raw []json.RawMessage
+	for _, tool := range tools {
+		raw = append(raw, json.RawMessage(tool))
+	}
+	server, _ := catalog.NewServer("desk", "", "It has notes.", raw)
+	cat, err := catalog.New([]catalog.Server{server})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cat
+}
+
+// TestPassthroughList checks what of the tree's tools is listed, in each revision: nothing of the text that nobody sees, ids as names,
+// and schemas that clients take.
+func TestPassthroughList(t *testing.T) {
+	long := strings.Repeat("very_", 20) + "long"
+	tools := []string{
+		`{"name":"getNote","title":"Get\u202e a note","description":"Gets \u200ba\nnote.","inputSchema":{"type":"object","properties":{"z":{"type":"string","description":"first\u2060"},"a":{"type":"integer"}},"required":["z"]},
+			"outputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]},"annotations":{"readOnlyHint":true,"destructiveHint":false}}`,
+		`{"name":"odd","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":7},"b":{"maximum":1e999}},"required":"a"},"outputSchema":{"$ref":"https://example.com/s"}}`,
+		`{"name":"list","inputSchema":{"type":"object"}}`,
+		`{"name":"` + long + `one","inputSchema":{"type":"object"}}`,
+		`{"name":"` + long + `two","inputSchema":{"type":"object"}}`,
+	}
+	for _, revision := range revisions {
+		raw := `{"content":[{"type":"text","text":"fine"}]}`
+		w := passing(t, &raw, tools...)
+		w.opt.Learned = map[string]catalog.Learned{
+			"desk__list":     {Replies: 4, JSON: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+			"desk__get_note": {Replies: 4, Schema: json.RawMessage(`{"type":"object","properties":{"other":{}}}`)}, // gives way to what is declared
+		}
+		cs := w.stdio(w.server(), revision, nil)
+		res, err := cs.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		byName := map[string]*mcp.Tool{}
+		for _, tool := range res.Tools {
+			names = append(names, tool.Name)
+			byName[tool.Name] = tool
+			if len(tool.Name) > 64 || !toolName.MatchString(tool.Name) {
+				t.Errorf("the name %q has %d characters", tool.Name, len(tool.Name))
+			}
+			if id, _ := tool.Meta["com.github.mcpgen/id"].(string); (id != "") != strings.Contains(tool.Name, "very") {
+				t.Errorf("%s: id %q", tool.Name, id)
+			}
+		}
+		if want := []string{"desk__get_note", "desk__list", "desk__odd"}; len(names) != 5 || !slices.Equal(names[:3], want) || names[3] == names[4] {
+			t.Fatalf("%s: the tools are %q; want %q and two more", revision, names, want)
+		}
+		got, err := json.Marshal(byName["desk__get_note"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = `{"annotations":{"destructiveHint":false,"idempotentHint":false,"readOnlyHint":true},"description":"Gets a\nnote.","inputSchema":{"properties":{"a":{"type":"integer"},"z":{"description":"first","type":"string"}},"required":["z"],"type":"object"},"name":"desk__get_note",` +
+			`"outputSchema":{"anyOf":[{"properties":{"text":{"type":"string"}},"required":["text"],"type":"object"},{"type":"object"}],"type":"object"},"title":"Get a note"}`
+		if diff := cmp.Diff(decoded(t, want), decoded(t, string(got))); diff != "" {
+			t.Error(diff)
+		}
+		if byName["desk__odd"].OutputSchema != nil {
+			t.Errorf("an output schema that leads elsewhere is listed: %v", byName["desk__odd"].OutputSchema)
+		}
+		learned, err := json.Marshal(byName["desk__list"].OutputSchema)
+		if err != nil || !strings.Contains(string(learned), "learned from 4 replies") || !strings.Contains(string(learned), `"result":{"items":{"type":"string"},"type":"array"}`) {
+			t.Errorf("the learned shape is listed as %s, %v", learned, err)
+		}
+		if said := cs.InitializeResult().Instructions; !strings.Contains(said, "It has notes.") || strings.Contains(said, "search_tools") {
+			t.Errorf("instructions %q", said)
+		}
+		for _, name := range []string{names[3], byName[names[3]].Meta["com.github.mcpgen/id"].(string)} {
+			if res := call(t, cs, name, nil); res.IsError || !strings.HasPrefix(textOf(res), "fine") {
+				t.Errorf("%s: %s", name, textOf(res))
+			}
+		}
+	}
+}
+
+func decoded(t *testing.T, text string) (value any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return value
+}
+
+// TestPassthroughResult checks that a result comes as the server sent it, and that a tool with an output schema always gives structured
+// content that fits the schema.
+func TestPassthroughResult(t *testing.T) {
+	const shape = `{"type":"object","properties":{"rows":{"type":"array"}},"required":["rows"],"additionalProperties":false}`
+	block := func(text string) string { return fmt.Sprintf(`{"type":"text","text":%q}`, text) }
+	for _, c := range []struct{ name, raw, content, described, plain string }{
+		{"as declared", `{"content":[` + block(`{"rows":[9007199254740993]}`) + `],"structuredContent":{"rows":[9007199254740993]}}`, block(`{"rows":[9007199254740993]}`), `{"rows":[9007199254740993]}`, `{"rows":[9007199254740993]}`},
+		{"another shape", `{"content":[],"structuredContent":{"cols":1}}`, block(`{"cols":1}`), `{"cols":1}`, `{"cols":1}`},
+		{"JSON in a text", `{"content":[` + block(` {"rows":[]}`) + `]}`, block(` {"rows":[]}`), `{"rows":[]}`, ``},
+		{"a list in a text", `{"content":[` + block(`[1]`) + `]}`, block(`[1]`), `{"result":[1]}`, ``},
+		{"a text", `{"content":[` + block(`none`) + `]}`, block(`none`), `{"result":"none"}`, ``},
+		{"two texts", `{"content":[` + block(`{"a":1}`) + `,` + block(`{"b":2}`) + `]}`, block(`{"a":1}`) + "," + block(`{"b":2}`), `{"result":"{\"a\":1}\n{\"b\":2}"}`, ``},
+		{"an image", `{"content":[{"type":"image","mimeType":"image/png","data":"AAAA"}]}`, `{"type":"image","mimeType":"image/png","data":"AAAA"}`, `{"result":""}`, ``},
+		{"an unknown block", `{"content":[{"type":"hologram"}],"structuredContent":null}`, block("[a block of 19 bytes, of an unknown type, is left out]"), `{"result":"[a block of 19 bytes, of an unknown type, is left out]"}`, ``},
+		{"a failure", `{"content":[` + block(`no`) + `],"isError":true}`, block(`no`), `{"success":false,"error":"no"}`, `{"success":false,"error":"no"}`},
+	} {
+		raw := c.raw
+		w := passing(t, &raw, `{"name":"described","inputSchema":{"type":"object"},"outputSchema":`+shape+`}`, `{"name":"plain","inputSchema":{"type":"object"}}`)
+		cs := w.stdio(w.server(), revisions[0], nil)
+		list, err := cs.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []string{c.described, c.plain} {
+			tool := list.Tools[i]
+			wire, err := json.Marshal(call(t, cs, tool.Name, nil))
+			var got struct {
+				Content    []json.RawMessage
+				Structured json.RawMessage `json:"structuredContent"`
+				IsError    bool
+			}
+			if err == nil {
+				err = json.Unmarshal(wire, &got)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantContent := "[" + c.content + "," + block("warning: it is old") + "]"
+			content, _ := json.Marshal(got.Content)
+			if diff := cmp.Diff(decoded(t, wantContent), decoded(t, string(content))); diff != "" {
+				t.Errorf("%s: %s: content:\n%s", c.name, tool.Name, diff)
+			}
+			if want == "" && got.Structured != nil || want != "" && cmp.Diff(decoded(t, want), decoded(t, string(got.Structured))) != "" {
+				t.Errorf("%s: %s: structured content %s, want %s", c.name, tool.Name, got.Structured, want)
+			}
+			if tool.OutputSchema == nil || got.IsError {
+				continue
+			}
+			schema, err := json.Marshal(tool.OutputSchema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := validate.Compile(schema)
+			if err == nil {
+				err = v.Validate(got.Structured)
+			}
+			if err != nil {
+				t.Errorf("%s: %s: a client refuses the result: %v", c.name, tool.Name, err)
+			}
+		}
+		if len(w.logs) != 2 || w.logs[0].Run.Calls[0].Tool != "desk__described" {
+			t.Errorf("%s: log %+v", c.name, w.logs)
+		}
+	}
+}
+
+// TestPassthroughLarge checks that code gets more than a model does, and that what no client reads as one message is kept in a file.
+func TestPassthroughLarge(t *testing.T) {
+	for size, whole := range map[int]bool{1 << 20: true, 11 << 20: false} {
+		raw := `{"content":[{"type":"text","text":"` + strings.Repeat("x", size) + `"}]}`
+		w := passing(t, &raw, `{"name":"big","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{}}}}`)
+		w.opt.Customer = func(_ context.Context, id string) (*mcpserver.Customer, error) {
+			return &mcpserver.Customer{ID: id, Files: t.TempDir()}, nil
+		}
+		res := call(t, w.stdio(w.server(), revisions[0], nil), "desk__big", nil)
+		text := textOf(res)
+		if got := strings.Count(text, "x") >= size; got != whole || whole == strings.Contains(text, "all of it is in .mcprun/results/") || strings.Contains(text, "execute_code") {
+			t.Errorf("%d bytes: got all of it: %v; the end is %q", size, got, text[max(0, len(text)-200):])
+		}
+		if structured(t, res, map[bool]string{true: "result", false: "preview"}[whole]) == nil {
+			t.Errorf("%d bytes: no structured content", size)
+		}
+	}
+}
+
+// TestPassthroughFollowsTree checks that tools come, change and go with the tree, and that clients hear of it; and that there is nothing
+// else to call.
+func TestPassthroughFollowsTree(t *testing.T) {
+	raw := `{"content":[{"type":"text","text":"fine"}]}`
+	w := passing(t, &raw, `{"name":"a","inputSchema":{"type":"object"}}`, `{"name":"b","inputSchema":{"type":"object"}}`)
+	var now atomic.Pointer[mcpserver.Project]
+	now.Store(&w.opt.Project)
+	w.opt.Reload = func(context.Context) (*mcpserver.Project, error) { return now.Load(), nil }
+	changed := make(chan struct{}, 10)
+	s := w.server()
+	cs := w.stdio(s, revisions[0], &mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} }})
+	list := func() (got []string) {
+		t.Helper()
+		res, err := cs.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range res.Tools {
+			got = append(got, tool.Name+tool.Description)
+		}
+		return got
+	}
+	if got := list(); !slices.Equal(got, []string{"desk__a", "desk__b"}) {
+		t.Fatalf("the tools are %q", got)
+	}
+	next := &mcpserver.Project{Catalog: catalogOf(t, `{"name":"b","description":" is new","inputSchema":{"type":"object"}}`, `{"name":"c","inputSchema":{"type":"object"}}`)}
+	now.Store(next)
+	if err := s.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-changed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the client was not told that the tools changed")
+	}
+	if got := list(); !slices.Equal(got, []string{"desk__b is new", "desk__c"}) {
+		t.Errorf("after the change the tools are %q", got)
+	}
+	for _, name := range []string{"execute_code", "call_tool", "desk__x", "mcprun.other"} {
+		if res := call(t, cs, name, map[string]any{"code": "1", "tool": "desk__b"}); !res.IsError || !strings.HasPrefix(textOf(res), "unknown tool ") {
+			t.Errorf("%s: %s", name, textOf(res))
+		}
+	}
+	if len(w.jobs) > 0 {
+		t.Errorf("%d scripts were run", len(w.jobs))
+	}
+	if resources, err := cs.ListResources(t.Context(), nil); err == nil && len(resources.Resources) > 0 {
+		t.Errorf("skills are offered: %+v", resources.Resources)
+	}
+}
