@@ -1,6 +1,22 @@
 package runner
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Run runs a script in its backend, without what Launch does before.
 func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) { return r.run(ctx, s) }
+
+// SetCheckTime sets the time for the check of types after a run, and returns the one before.
+func SetCheckTime(d time.Duration) time.Duration {
+	before := checkTime
+	checkTime = d
+	return before
+}
+
+// LikelyCauses and ShowsMissing are parts of what decides about Result.TypeErrors.
+var (
+	LikelyCauses = likelyCauses
+	ShowsMissing = showsMissing
+)

@@ -177,6 +177,7 @@ func (x *run) warnOfNotes() {
 		case "member":
 			if problem := missingMember(tool.Output, path); problem != "" {
 				x.calls.Warn("%s: %s", id, problem)
+				x.toldMember = true
 			}
 		}
 	}

@@ -77,6 +77,8 @@ type Result struct {
 	CallCount int                `json:"callCount"`
 	// Warnings are about calls that were made all the same, at most 100. They may contain text of servers.
 	Warnings []string `json:"warnings,omitempty"`
+	// TypeErrors are what a type checker says of the script where the run went wrong, at most five lines; see Script.Checkers.
+	TypeErrors []string `json:"typeErrors,omitempty"`
 	// Files lists the files that the script wrote in the workspace. If other runs used it at the same time, these are the ones that
 	// the guest saw being written: not by programs that the script started.
 	Files  []string `json:"files"`

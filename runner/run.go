@@ -22,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/script/check"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 	"github.com/mcpgen/mcpgen/templates"
 )
@@ -75,6 +76,10 @@ type Script struct {
 	Elicit upstream.ElicitFunc
 	// Watch is called with the events of the run and its calls, one at a time. It must return soon. May be nil.
 	Watch func(chain.Event)
+	// Checkers is where a type checker is looked for when the run went wrong: the script failed, printed what a missing value
+	// becomes (undefined, None), or left no trace. Its type errors are then in the Result. It runs after the script, on the host,
+	// within five seconds. Nil: types are not checked.
+	Checkers *check.Places
 	// MaxOutput bounds, in characters, what is passed on of standard output and standard error together, to the writers and
 	// in the Result. A stream that has more goes to a file of the workspace, and a last line says how much was cut and where
 	// it is; the last 2,000 characters of standard error follow. Zero: no limit but that of Capture.
@@ -133,7 +138,8 @@ func (r *Runner) run(ctx context.Context, s Script) (*Result, error) {
 		res.changed = run.changed(before)
 		res.Files = run.own(res.changed)
 	}
-	if res.Message == "" && run.showedNothing(res) {
+	nothing := run.showedNothing(res)
+	if res.Message == "" && nothing {
 		res.Message = "the script printed nothing and has no result: write console.log(…), or export const result = …"
 		if s.Language == sandbox.LangPython {
 			res.Message = "the script printed nothing and has no result: write print(…), or result = …"
@@ -142,6 +148,7 @@ func (r *Runner) run(ctx context.Context, s Script) (*Result, error) {
 			res.Message = "the script did nothing: it called no tool, printed nothing and has no result; a function that it defines must also be called"
 		}
 	}
+	res.TypeErrors = run.typeErrors(ctx, res, prepared, nothing)
 	return res, nil
 }
 
@@ -227,8 +234,10 @@ type run struct {
 	outcome *bridge.Outcome // what the script reported; never nil after do
 	broken  error           // why the bridge ended early
 	closed  bool            // the guest closed the bridge without reporting how its script ended
-	summary *chain.Summary  // set when the guest has ended
-	lost    error           // the sandbox failed after the script had started; its calls until then are known
+	// toldMember reports that a warning names a member of a result that is not there.
+	toldMember bool
+	summary    *chain.Summary // set when the guest has ended
+	lost       error          // the sandbox failed after the script had started; its calls until then are known
 }
 
 // prepare makes everything on the host's side of the bridge.

@@ -47,6 +47,8 @@ type Runner struct {
 	lock    *catalog.Lock // nil: there is no tree
 	chain   *chain.Chain
 
+	checking chan struct{} // holds a value while types are checked: one script at a time
+
 	definitions definitionCount // tokens of the catalog's definitions
 	sharing     sharing
 }
@@ -56,7 +58,7 @@ func New(opt *Options) (*Runner, error) {
 	if opt == nil {
 		opt = &Options{}
 	}
-	r := &Runner{opt: *opt, log: opt.Logger, catalog: &catalog.Catalog{}}
+	r := &Runner{opt: *opt, log: opt.Logger, catalog: &catalog.Catalog{}, checking: make(chan struct{}, 1)}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}

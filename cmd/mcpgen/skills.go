@@ -5,11 +5,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/cmd/internal/checkers"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/syncview"
 	"github.com/mcpgen/mcpgen/gen"
@@ -133,14 +133,13 @@ func (o *syncOptions) skillsFolder(r *gen.Report) (string, config.Settings) {
 	return dir, settings
 }
 
-// typeChecks returns how types are checked: by the project's own programs, else those on PATH.
+// typeChecks returns how types are checked: by the programs that the settings name, else by those that are found.
 func typeChecks(app *cli.App, r *gen.Report, settings config.Settings, skills string) check.Options {
-	base := filepath.Dir(skills)
-	return check.Options{
-		Tree: r.Out, Skills: skills, LookPath: exec.LookPath, Dir: base, Project: base,
-		TSC:     cmp.Or(app.Env("MCPRUN_TSC"), settings.Run["tsc"].Value),
-		Pyright: cmp.Or(app.Env("MCPRUN_PYRIGHT"), settings.Run["pyright"].Value),
-	}
+	places := checkers.Places(app, filepath.Dir(skills))
+	places.Dir = places.Project
+	places.TSC = cmp.Or(app.Env("MCPRUN_TSC"), settings.Run["tsc"].Value)
+	places.Pyright = cmp.Or(app.Env("MCPRUN_PYRIGHT"), settings.Run["pyright"].Value)
+	return check.Options{Tree: r.Out, Skills: skills, Places: places}
 }
 
 // print writes it to standard error, as other warnings.

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/serve"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/tools"
 	"github.com/mcpgen/mcpgen/runner"
 )
 
@@ -70,6 +71,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		policies.NewCommand(app, at),
 		doctor.NewCommand(app),
 		image.NewCommand(app),
+		tools.NewCommand(app),
 		daemon.NewCommand(app, newRoot),
 		serve.NewCommand(app),
 		newVersionCmd(app),

@@ -53,7 +53,9 @@ type execution struct {
 	MoreFiles int      `json:"moreFiles,omitempty"`
 	Calls     int      `json:"calls,omitempty"`
 	Warnings  []string `json:"warnings,omitempty"`
-	Images    int      `json:"images,omitempty"`
+	// TypeErrors are in the script, and may be why its run went wrong.
+	TypeErrors []string `json:"typeErrors,omitempty"`
+	Images     int      `json:"images,omitempty"`
 }
 
 func callExecuteCode(ctx context.Context, c *toolCall, args *executeArgs) (*reply, error) {
@@ -151,7 +153,7 @@ func (c *toolCall) execution(ctx context.Context, res *runner.Result, shown *ima
 	warnings := append(slices.Clone(res.Warnings), refused...)
 	e := execution{
 		ExitCode: res.ExitCode, Output: joinOutput(res.Stdout, res.Stderr), MS: math.Round(res.DurationMS), Message: res.Message,
-		Result: res.Value, Calls: res.CallCount, Warnings: cleanLines(firstOf(warnings, 5)), Images: len(blocks),
+		Result: res.Value, Calls: res.CallCount, Warnings: cleanLines(firstOf(warnings, 5)), TypeErrors: cleanLines(res.TypeErrors), Images: len(blocks),
 		MoreFiles: max(0, len(res.Files)-maxListed),
 	}
 	for _, f := range firstOf(res.Files, maxListed) {
@@ -264,6 +266,9 @@ func (e *execution) text() string {
 	}
 	for _, w := range e.Warnings {
 		parts = append(parts, "warning: "+w)
+	}
+	for _, t := range e.TypeErrors {
+		parts = append(parts, "type error: "+t)
 	}
 	if !e.Success {
 		end := fmt.Sprintf("exit code %d", e.ExitCode)

@@ -160,7 +160,7 @@ func TestRealCheckers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := check.Options{Tree: tree, Skills: w.skills, TSC: program(t, "tsc"), Pyright: program(t, "pyright")}
+	opt := check.Options{Tree: tree, Skills: w.skills, Places: check.Places{TSC: program(t, "tsc"), Pyright: program(t, "pyright")}}
 	s, err := Open([]Dir{{Path: w.skills, Writable: true}}, &Options{Tree: tree, Check: func(ctx context.Context, src script.Source) ([]check.Problem, error) { return check.Run(ctx, src, opt) }})
 	if err != nil {
 		t.Fatal(err)

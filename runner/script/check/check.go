@@ -15,11 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -43,13 +39,9 @@ type Options struct {
 	Tree, Skills string
 	// Vars are the variables that the script gets; values are JSON.
 	Vars map[string]json.RawMessage
-	// TSC and Pyright name the checkers: a path, relative to Dir, or a name for LookPath. Empty: "tsc" and "pyright", those of
-	// Project if it has them.
-	TSC, Pyright string
-	Dir          string // empty: the working directory
-	Project      string // a folder whose node_modules may hold the checkers; empty: none
-	// LookPath finds a program by name, like exec.LookPath. Nil: only paths work, names are not found.
-	LookPath func(name string) (string, error)
+	// Prepared is what the script was made into for a run. Nil: Run prepares it itself, in this process and without limits.
+	Prepared *script.Prepared
+	Places
 	// Timeout bounds the check. Zero: DefaultTimeout.
 	Timeout time.Duration
 }
@@ -73,38 +65,17 @@ func (p Problem) String() string {
 	return script.Problem{File: p.File, Line: p.Line, Column: p.Column, Text: text, Source: p.Source}.String()
 }
 
-// MissingError reports that a checker is not installed.
-type MissingError struct {
-	Program string // tsc or pyright, or the name in the options
-	Err     error
-	python  bool
-}
-
-func (e *MissingError) Error() string {
-	if errors.Is(e.Err, exec.ErrNotFound) {
-		return fmt.Sprintf("the type checker %q is not installed", e.Program)
-	}
-	return fmt.Sprintf("find the type checker %q: %v", e.Program, e.Err)
-}
-
-func (e *MissingError) Unwrap() error { return e.Err }
-
-// Hint says how to get the checker.
-func (e *MissingError) Hint() string {
-	if e.python {
-		return "install it with `npm install -g pyright` or `pip install pyright`, or give its path with --pyright"
-	}
-	return "install it with `npm install -g typescript`, or give its path with --tsc"
-}
-
 // Run checks a script, without running any of it, and returns its problems. An error means that it could not be checked.
 func Run(ctx context.Context, src script.Source, opt Options) ([]Problem, error) {
 	python := src.Language == sandbox.LangPython
-	program, err := opt.find(python)
+	program, err := opt.Find(src.Language)
 	if err != nil {
 		return nil, err
 	}
-	prepared, err := script.Prepare(ctx, src, script.Options{Tree: opt.Tree, Skills: opt.Skills})
+	prepared := opt.Prepared
+	if prepared == nil {
+		prepared, err = script.Prepare(ctx, src, script.Options{Tree: opt.Tree, Skills: opt.Skills})
+	}
 	var known []Problem // why it cannot be bundled
 	var bad *script.Error
 	if errors.As(err, &bad) {
@@ -136,7 +107,7 @@ func Run(ctx context.Context, src script.Source, opt Options) ([]Problem, error)
 		return known, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("check the types of %s with %s: %w", src.Name, filepath.Base(program), err)
+		return nil, fmt.Errorf("check the types of %s with %s: %w", src.Name, program.Name, err)
 	}
 	problems = slices.Concat(known, further(known, problems))
 	return problems[:min(len(problems), maxProblems)], nil
@@ -172,47 +143,8 @@ func further(known, found []Problem) []Problem {
 type checker struct {
 	src     script.Source
 	opt     Options
-	program string
+	program *Checker
 	mirror  *mirror
-}
-
-// find returns the path of the program that checks a language.
-func (o *Options) find(python bool) (string, error) {
-	name := o.TSC
-	if python {
-		name = o.Pyright
-	}
-	if name == "" {
-		name = map[bool]string{false: "tsc", true: "pyright"}[python]
-		own := filepath.Join(o.Project, "node_modules", ".bin", name)
-		if runtime.GOOS == "windows" {
-			own += ".cmd"
-		}
-		if info, err := os.Stat(own); o.Project != "" && err == nil && !info.IsDir() {
-			return own, nil
-		}
-	}
-	if strings.ContainsAny(name, `/\`) {
-		if o.Dir != "" && !filepath.IsAbs(name) {
-			name = filepath.Join(o.Dir, name)
-		}
-		path, err := filepath.Abs(name)
-		if err == nil {
-			_, err = os.Stat(path)
-		}
-		if err != nil {
-			return "", &MissingError{Program: name, Err: err, python: python}
-		}
-		return path, nil
-	}
-	if o.LookPath == nil {
-		return "", &MissingError{Program: name, Err: errors.New("it is not a path"), python: python}
-	}
-	path, err := o.LookPath(name)
-	if err != nil {
-		return "", &MissingError{Program: name, Err: err, python: python}
-	}
-	return filepath.Abs(path)
 }
 
 func fromScript(e *script.Error) []Problem {

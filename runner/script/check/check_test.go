@@ -45,7 +45,7 @@ func options(t *testing.T) Options {
 	top := t.TempDir()
 	write(t, filepath.Join(top, "skills/save-sheet/scripts/save.ts"), "import { getDocument } from '../../../servers/drive';\nexport async function save(id: string): Promise<number> { await getDocument({ document_id: id }); return 1; }\n")
 	write(t, filepath.Join(top, "skills/py_skill/__init__.py"), "def twice(n: int) -> int:\n    return n * 2\n")
-	return Options{Tree: tree, Skills: filepath.Join(top, "skills"), TSC: program(t, "tsc"), Pyright: program(t, "pyright"),
+	return Options{Tree: tree, Skills: filepath.Join(top, "skills"), Places: Places{TSC: program(t, "tsc"), Pyright: program(t, "pyright")},
 		Vars: map[string]json.RawMessage{"limit": []byte("3"), "customer": []byte(`"x"`), "not-a-name": []byte("1"), "class": []byte("1"), "rows": []byte("[1]")}}
 }
 
@@ -393,7 +393,7 @@ func TestReadsNothingElse(t *testing.T) {
 
 func TestMissingChecker(t *testing.T) {
 	for name, opt := range map[string]Options{
-		"no name works": {}, "not on the path": {LookPath: func(string) (string, error) { return "", exec.ErrNotFound }}, "no file": {TSC: "/nowhere/tsc", Pyright: "/nowhere/pyright"},
+		"no name works": {}, "not on the path": {Places: Places{LookPath: func(string) (string, error) { return "", exec.ErrNotFound }}}, "no file": {Places: Places{TSC: "/nowhere/tsc", Pyright: "/nowhere/pyright"}},
 	} {
 		for lang, want := range map[sandbox.Language]string{sandbox.LangTypeScript: "npm install -g typescript", sandbox.LangPython: "pyright"} {
 			_, err := Run(t.Context(), script.Source{Name: "s", Code: "1", Language: lang}, opt)
@@ -435,7 +435,7 @@ func TestBadCheckers(t *testing.T) {
 			timeout = 200 * time.Millisecond
 		}
 		began := time.Now()
-		_, err := Run(t.Context(), src, Options{TSC: fake(t, text), Timeout: timeout})
+		_, err := Run(t.Context(), src, Options{Places: Places{TSC: fake(t, text)}, Timeout: timeout})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "check the types of script.ts with tsc") {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
@@ -445,7 +445,7 @@ func TestBadCheckers(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Run(ctx, src, Options{TSC: fake(t, "exit 0")}); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, src, Options{Places: Places{TSC: fake(t, "exit 0")}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end: %v", err)
 	}
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -16,15 +17,22 @@ const (
 	maxErrors = 16 << 10
 )
 
+// maxMemory bounds the data of each of a checker's processes, in bytes, where the system can: types can be written that need any amount.
+// For a usual script tsc takes some 50 MB, and pyright 130 MB.
+const maxMemory = 2 << 30
+
 // run starts the checker and returns its output. A checker that finds problems exits with 1 or 2, which run reports as failed.
 func (c *checker) run(ctx context.Context, args ...string) (out string, failed bool, err error) {
-	cmd := exec.CommandContext(ctx, c.program, args...)
+	cmd := exec.CommandContext(ctx, c.program.Command[0], slices.Concat(c.program.Command[1:], args)...)
 	cmd.Dir = c.mirror.dir
 	stdout, stderr := &bounded{most: maxOutput}, &bounded{most: maxErrors}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	group(cmd)
 	cmd.WaitDelay = 2 * time.Second
-	err = cmd.Run()
+	if err = cmd.Start(); err == nil {
+		limitMemory(cmd.Process.Pid)
+		err = cmd.Wait()
+	}
 	if ctx.Err() != nil {
 		return "", false, context.Cause(ctx)
 	}

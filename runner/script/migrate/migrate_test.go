@@ -48,7 +48,7 @@ func checkers(t *testing.T, dir string) check.Options {
 		}
 		t.Skip("no tsc: make test installs it")
 	}
-	return check.Options{Tree: filepath.Join(dir, "servers"), TSC: filepath.Join(bin, "tsc"), Pyright: filepath.Join(bin, "pyright"), LookPath: exec.LookPath}
+	return check.Options{Tree: filepath.Join(dir, "servers"), Places: check.Places{TSC: filepath.Join(bin, "tsc"), Pyright: filepath.Join(bin, "pyright"), LookPath: exec.LookPath}}
 }
 
 func python() string {
@@ -308,7 +308,7 @@ func TestUnsafe(t *testing.T) {
 // TestMembersThatAreGone checks that each name of an output's member that is gone is listed, unless the type check reports its line.
 func TestMembersThatAreGone(t *testing.T) {
 	dir := t.TempDir()
-	opt := check.Options{Tree: filepath.Join(dir, "servers"), LookPath: exec.LookPath}
+	opt := check.Options{Tree: filepath.Join(dir, "servers"), Places: check.Places{LookPath: exec.LookPath}}
 	for name, script := range map[string]string{
 		"tsc":     "grep -q typed script/a.ts 2>/dev/null || exit 0\necho \"script/a.ts(4,13): error TS2339: Property 'total' does not exist on type 'R'.\"\nexit 2\n",
 		"pyright": "echo '{\"generalDiagnostics\": []}'\n",

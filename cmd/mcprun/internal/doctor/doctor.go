@@ -3,6 +3,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -29,6 +30,9 @@ type command struct {
 	backends.SandboxFlags
 	json    bool
 	noSpeed bool
+
+	base         string // the project's folder; empty: no project could be read
+	tsc, pyright string // the checkers that environment or mcpgen.yaml name
 }
 
 const doctorHelp = `doctor checks what each sandbox needs, runs a one-line script in each usable one, and reports
@@ -80,7 +84,9 @@ func (o *command) applyDefaults(set *pflag.FlagSet) error {
 		return flags.ApplyDefaults(o.app, set, &settings)
 	}
 	defer p.Close()
-	settings = p.Settings
+	settings, o.base = p.Settings, p.Base
+	o.tsc = cmp.Or(o.app.Env(flags.EnvPrefix+"TSC"), settings.Run["tsc"].Value)
+	o.pyright = cmp.Or(o.app.Env(flags.EnvPrefix+"PYRIGHT"), settings.Run["pyright"].Value)
 	if p.Cfg != nil {
 		for _, n := range consent.Reach(p.Cfg, o.app.LookupEnv) {
 			fmt.Fprintln(o.app.Stderr, "mcprun: "+cli.EscapeLine(n.String()))

@@ -2,13 +2,16 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/cmd/internal/checkers"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script/check"
 )
 
 const (
@@ -29,6 +32,7 @@ func (o *command) print(ctx context.Context, findings []Finding) {
 		o.heading(f, text)
 	}
 	o.auto("selects " + choices(ctx, backends, risk.None))
+	o.line("types", o.checkers())
 	fmt.Fprintln(o.app.Stdout)
 	for i := range findings {
 		o.detail(&findings[i])
@@ -47,8 +51,34 @@ func (o *command) heading(f *Finding, text string) {
 }
 
 // auto prints a line about the choice of a sandbox.
-func (o *command) auto(text string) {
-	fmt.Fprintf(o.app.Stdout, "%s%s\n", o.app.OutStyle().Bold(fmt.Sprintf("%-*s", nameWidth, runner.Auto)), text)
+func (o *command) auto(text string) { o.line(runner.Auto, text) }
+
+// line prints a line with a name before it.
+func (o *command) line(name, text string) {
+	fmt.Fprintf(o.app.Stdout, "%s%s\n", o.app.OutStyle().Bold(fmt.Sprintf("%-*s", nameWidth, name)), cli.EscapeLine(text))
+}
+
+// checkers says which programs check the types of scripts.
+func (o *command) checkers() string {
+	places := checkers.Places(o.app, o.base)
+	places.TSC, places.Pyright = o.tsc, o.pyright
+	var words []string
+	lacks := false
+	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
+		c, err := places.Find(lang)
+		switch missing, ok := errors.AsType[*check.MissingError](err); {
+		case ok:
+			words, lacks = append(words, missing.Error()), true
+		case err != nil:
+			words = append(words, err.Error())
+		default:
+			words = append(words, fmt.Sprintf("%s (%s)", c.Name, c.From))
+		}
+	}
+	if lacks {
+		words = append(words, "to install: mcprun tools install")
+	}
+	return strings.Join(words, "; ")
 }
 
 func (o *command) detail(f *Finding) {

@@ -8,13 +8,15 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/tools"
 	"github.com/mcpgen/mcpgen/runner/sandbox/docker"
 )
 
 const imageHelp = `The docker sandbox runs scripts in one image: node, python3 and their libraries, without a
 shell. Its digest is compiled into mcprun. image installs it in the engine that DOCKER_HOST
 names. A release pulls the image by its digest. Other builds build it from Debian packages,
-which needs mmdebstrap, npm and python3; every build is identical, bit for bit.`
+which needs mmdebstrap, npm and python3; every build is identical, bit for bit.
+Where no type checker is found, image also does what mcprun tools install does.`
 
 // NewCommand returns `mcprun image`.
 func NewCommand(app *cli.App) *cobra.Command {
@@ -38,8 +40,13 @@ func NewCommand(app *cli.App) *cobra.Command {
 			case installed:
 				text = fmt.Sprintf("Installed the image %s. Check it with: mcprun doctor", name)
 			}
-			_, err = fmt.Fprintln(app.Stdout, text)
-			return err
+			if _, err = fmt.Fprintln(app.Stdout, text); err != nil {
+				return err
+			}
+			if err := tools.InstallMissing(cmd.Context(), app); err != nil { // scripts run without
+				fmt.Fprintf(app.Stderr, "mcprun: no type checker was installed; try again with mcprun tools install: %s\n", cli.EscapeLine(err.Error()))
+			}
+			return nil
 		},
 	}
 	f := cmd.Flags()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os/exec"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
@@ -37,8 +36,7 @@ func (o *Options) typeCheck(ctx context.Context, p *project.Project, s *runner.S
 // typeErrors runs the checker.
 func (o *Options) typeErrors(ctx context.Context, p *project.Project, s *runner.Script) ([]check.Problem, error) {
 	return check.Run(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir}, check.Options{
-		Tree: p.Tree, Skills: p.Skills, Vars: s.Vars, LookPath: exec.LookPath,
-		TSC: o.TSC, Pyright: o.Pyright, Dir: o.App.Dir, Project: p.Base,
+		Tree: p.Tree, Skills: p.Skills, Vars: s.Vars, Places: o.CheckFlags.Places(o.App, p),
 	})
 }
 

@@ -78,6 +78,9 @@ func (o *Options) report(res *runner.Result, script string) error {
 			fmt.Fprintf(o.App.Stderr, "mcprun: %s\n", cli.Escape(res.Message))
 		}
 		if !o.Quiet {
+			for _, line := range res.TypeErrors {
+				fmt.Fprintf(o.App.Stderr, "mcprun: type error: %s\n", cli.EscapeLine(line))
+			}
 			o.printSkipped(res)
 		}
 		if o.verbose && !o.Quiet {

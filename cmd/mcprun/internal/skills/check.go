@@ -6,9 +6,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpgen/mcpgen/cmd/internal/checkers"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/runner/script/check"
 	"github.com/mcpgen/mcpgen/runner/skill"
 )
 
@@ -19,11 +22,18 @@ type CheckFlags struct {
 	Pyright string
 }
 
+// Places returns where checkers are looked for in a project.
+func (o *CheckFlags) Places(app *cli.App, p *project.Project) check.Places {
+	places := checkers.Places(app, p.Base)
+	places.TSC, places.Pyright = o.TSC, o.Pyright
+	return places
+}
+
 // Bind adds the flags to a command.
 func (o *CheckFlags) Bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.Check, "check", false, "report type errors against the tree, and run nothing")
-	f.Var(flags.Text(&o.TSC, "program"), "tsc", "the TypeScript compiler for --check (default: the project's, else tsc on PATH)")
-	f.Var(flags.Text(&o.Pyright, "program"), "pyright", "the Python checker for --check (default: the project's, else pyright on PATH)")
+	f.Var(flags.Text(&o.TSC, "program"), "tsc", "the TypeScript compiler that checks types (default: the project's, tsc on PATH, or the installed one)")
+	f.Var(flags.Text(&o.Pyright, "program"), "pyright", "the Python checker that checks types (default: the project's, pyright on PATH, or the installed one)")
 }
 
 func newSkillCheckCmd(app *cli.App, at resources.Provider) *cobra.Command {

@@ -87,8 +87,8 @@ func (o *skillOptions) names(most int) cobra.CompletionFunc {
 
 // bindCheckers registers the flags that name type checkers.
 func (o *skillOptions) bindCheckers(f *pflag.FlagSet) {
-	f.Var(flags.Text(&o.TSC, "program"), "tsc", "the TypeScript compiler (default: the project's, else tsc on PATH)")
-	f.Var(flags.Text(&o.Pyright, "program"), "pyright", "the Python checker (default: the project's, else pyright on PATH)")
+	f.Var(flags.Text(&o.TSC, "program"), "tsc", "the TypeScript compiler (default: the project's, tsc on PATH, or the installed one)")
+	f.Var(flags.Text(&o.Pyright, "program"), "pyright", "the Python checker (default: the project's, pyright on PATH, or the installed one)")
 }
 
 // store opens the skills. The caller calls o.project.Close.

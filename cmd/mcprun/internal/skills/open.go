@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -37,10 +36,7 @@ func Open(app *cli.App, o *project.LocationFlags, p *project.Project, customer s
 	bundler := script.NewBundler(&script.BundlerOptions{Idle: 10 * time.Second})
 	store, err := skill.Open(dirs, &skill.Options{
 		Tree: p.Tree, Logger: p.Log, Scripts: bundler,
-		Check: skill.Checker(check.Options{
-			Tree: p.Tree, Skills: dirs[0].Path, LookPath: exec.LookPath,
-			TSC: checkers.TSC, Pyright: checkers.Pyright, Dir: app.Dir, Project: p.Base,
-		}),
+		Check: skill.Checker(check.Options{Tree: p.Tree, Skills: dirs[0].Path, Places: checkers.Places(app, p)}),
 	})
 	if tree, ok := errors.AsType[*catalog.TreeError](err); ok {
 		return nil, &cli.UsageError{Err: tree}

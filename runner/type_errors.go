@@ -1,0 +1,165 @@
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/script/check"
+)
+
+// checkTime bounds the check of types after a run, with the wait for another run's. Tests raise it.
+var checkTime = 5 * time.Second
+
+const (
+	// maxChecked is the size, in bytes, of the largest script that is checked after its run.
+	maxChecked = 256 << 10
+	// maxTypeErrors bounds Result.TypeErrors, and maxTypeError a line of it, in bytes.
+	maxTypeErrors = 5
+	maxTypeError  = 500
+	// maxType bounds a type that a message quotes, in bytes. What was probably meant stands behind it.
+	maxType = 160
+)
+
+// typeErrors returns the type errors that may be why a run went wrong, in lines for the script's author. A run that went well is not
+// checked, so that it does not take longer. Without a checker there are none.
+func (x *run) typeErrors(ctx context.Context, res *Result, prepared *script.Prepared, nothing bool) []string {
+	s := x.script
+	if s.Checkers == nil || len(s.Code) > maxChecked || !x.wentWrong(res, nothing) {
+		return nil
+	}
+	checker, err := s.Checkers.Find(s.Language)
+	if err != nil {
+		return nil
+	}
+	for _, file := range checker.Command {
+		if s.Workspace != "" && within(s.Workspace, resolved(file)) {
+			return nil // a script may have written it
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	select {
+	case x.runner.checking <- struct{}{}:
+		defer func() { <-x.runner.checking }()
+	case <-ctx.Done():
+		return nil
+	}
+	found, err := check.Run(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir}, check.Options{
+		Tree: x.runner.opt.Tree, Skills: x.runner.opt.Skills, Vars: s.Vars, Prepared: prepared, Places: *s.Checkers,
+	})
+	if err != nil {
+		x.runner.log.Debug("the types of the script were not checked", "error", err)
+		return nil
+	}
+	stack := ""
+	if x.outcome.Error != nil {
+		stack = x.outcome.Error.Stack
+	}
+	return likelyCauses(found, s.Name, stack)
+}
+
+// wentWrong reports whether there is something that types may explain. nothing reports that the run left no trace.
+func (x *run) wentWrong(res *Result, nothing bool) bool {
+	switch {
+	case res.Cause == CauseError:
+		return !unexplained().MatchString(x.outcome.Error.Name)
+	case res.Cause != CauseExit || crashes[res.ExitCode] != "":
+		return false
+	case res.ExitCode != 0 || nothing:
+		return true
+	case x.toldMember: // the script was told what it misspelt
+		return false
+	}
+	shown, _ := x.output.First()
+	return showsMissing(shown, x.script.Language) || showsMissing(res.Value, x.script.Language)
+}
+
+var (
+	// unexplained matches the names of errors that have nothing to do with types.
+	unexplained = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:SyntaxError|IndentationError|TabError|LoadError|MemoryError|MCP(?:Denied|Timeout|Connection|Protocol)Error)$`)
+	})
+	// missing matches what a value that is not there becomes in a text.
+	missing = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(?:undefined|NaN)\b|\[object Object\]`) })
+	// missingPython matches None, and what precedes it where it is a member of printed data: that came from a tool.
+	missingPython = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(['"]: )?\bNone\b`) })
+	// empty matches values without any content, as JSON.
+	empty = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:null|""|[\[\]{},\s]+)$`) })
+	// likely matches the codes of errors that have an effect while a script runs: names, members, arguments, calls, loops, operators.
+	likely = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:TS(?:2304|2305|2322|2339|2345|2349|2351|2353|2365|2367|2461|2488|2495|2538|2548|2549|2550|2551|2552|2554|2555|2559|2561|2693|2724|2739|2740|2741|2769|2801|2820)|` +
+			`report(?:ArgumentType|AttributeAccessIssue|CallIssue|GeneralTypeIssues|IndexIssue|OperatorIssue|TypedDictNotRequiredAccess|UndefinedVariable))$`)
+	})
+	quotedType = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`'[^'\n]{160,}'|"[^"\n]{160,}"`) })
+)
+
+// showsMissing reports whether a text shows that a value was not there, or nothing else.
+func showsMissing(text []byte, language sandbox.Language) bool {
+	if empty().Match(bytes.TrimSpace(text)) {
+		return true
+	}
+	if language != sandbox.LangPython {
+		return missing().Match(text)
+	}
+	for _, found := range missingPython().FindAllSubmatchIndex(text, -1) {
+		if found[2] < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// likelyCauses returns those of the problems that lie in the script itself and may be why its run went wrong, the lines of the
+// stack first.
+func likelyCauses(problems []check.Problem, name, stack string) []string {
+	failed := map[int]bool{}
+	for _, at := range regexp.MustCompile(regexp.QuoteMeta(name)+`(?::|", line )(\d+)`).FindAllStringSubmatch(stack, -1) {
+		line, _ := strconv.Atoi(at[1])
+		failed[line] = true
+	}
+	problems = slices.DeleteFunc(problems, func(p check.Problem) bool {
+		return p.File != name || p.Line == 0 || !failed[p.Line] && !likely().MatchString(p.Code)
+	})
+	rank := func(p check.Problem) int {
+		if failed[p.Line] {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(problems, func(a, b check.Problem) int { return cmp.Compare(rank(a), rank(b)) })
+	var lines []string
+	for i, p := range problems {
+		if len(problems) > maxTypeErrors && i == maxTypeErrors-1 {
+			return append(lines, fmt.Sprintf("and %d more type errors", len(problems)-i))
+		}
+		lines = append(lines, fmt.Sprintf("%s:%d:%d: %s", ident.CleanLine(p.File), p.Line, p.Column, oneLine(p.Text)))
+	}
+	return lines
+}
+
+// oneLine shortens a message: of the lines that explain each other, the first and the last say what a person needs.
+func oneLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	text = lines[0]
+	if last := strings.TrimSpace(lines[len(lines)-1]); len(lines) > 1 {
+		if !strings.HasSuffix(text, ".") {
+			text += ":"
+		}
+		text += " " + last
+	}
+	text = quotedType().ReplaceAllStringFunc(text, func(quoted string) string {
+		return ident.Clip(quoted, maxType) + quoted[:1]
+	})
+	return ident.Clip(ident.CleanLine(text), maxTypeError)
+}

@@ -1,0 +1,190 @@
+package runner_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script/check"
+)
+
+// fakePyright writes a program that reports an attribute in line 2, and marks that it was started.
+func fakePyright(t *testing.T, dir string) (program, started string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("a shell script stands for the checker")
+	}
+	program, started = filepath.Join(dir, "pyright"), filepath.Join(t.TempDir(), "started")
+	text := fmt.Sprintf(`#!/bin/sh
+touch %s
+echo '{"generalDiagnostics": [{"file": "'$PWD'/script/script.py", "severity": "error", "message": "Attribute \"titel\" is unknown", "rule": "reportAttributeAccessIssue", "range": {"start": {"line": 1, "character": 6}}}]}'
+exit 1
+`, started)
+	if err := os.WriteFile(program, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return program, started
+}
+
+// TestTypeErrors: a run is checked if it went wrong, and else the checker is not even started.
+func TestTypeErrors(t *testing.T) {
+	const code = "d = {}\nprint(d.titel)\n"
+	for name, tt := range map[string]struct {
+		output string
+		done   object
+		exit   int
+		want   bool
+	}{
+		"went well":            {"the title\n", object{}, 0, false},
+		"a null of a tool":     {"{'owner': None}\n", object{}, 0, false},
+		"printed None":         {"title: None\n", object{}, 0, true},
+		"printed nothing":      {"", object{}, 0, true},
+		"the result is empty":  {"done\n", object{"result": object{}}, 0, true},
+		"a result":             {"", object{"result": object{"n": 1}}, 0, false},
+		"failed":               {"x\n", object{"error": object{"name": "AttributeError", "message": "m", "stack": "s"}}, 1, true},
+		"failed by its syntax": {"x\n", object{"error": object{"name": "SyntaxError", "message": "m", "stack": "s"}}, 1, false},
+		"was denied":           {"x\n", object{"error": object{"name": "MCPDeniedError", "message": "m", "stack": "s"}}, 1, false},
+		"exited with a code":   {"x\n", object{}, 3, true},
+	} {
+		program, started := fakePyright(t, t.TempDir())
+		s := runner.Script{Code: code, Checkers: &check.Places{Pyright: program}}
+		res, err := run(t, nil, s, func(g *guest) sandbox.Exit {
+			g.begin()
+			g.spec.Stdout.Write([]byte(tt.output))
+			g.done(tt.done)
+			return sandbox.Exit{Code: tt.exit}
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want := ""
+		if tt.want {
+			want = `script.py:2:7: Attribute "titel" is unknown`
+		}
+		if got := strings.Join(res.TypeErrors, "\n"); got != want {
+			t.Errorf("%s: TypeErrors = %q, want %q", name, got, want)
+		}
+		if _, err := os.Stat(started); (err == nil) != tt.want {
+			t.Errorf("%s: the checker was started: %t, want %t", name, err == nil, tt.want)
+		}
+	}
+}
+
+// TestCheckerInWorkspace: what a script may have written is not started. Without a checker nothing is said.
+func TestCheckerInWorkspace(t *testing.T) {
+	dir := t.TempDir()
+	program, started := fakePyright(t, dir)
+	for _, places := range []check.Places{{Pyright: program}, {Project: filepath.Join(dir, "no")}} {
+		res, err := run(t, nil, runner.Script{Code: "d = {}\nprint(d.titel)\n", Workspace: dir, Checkers: &places}, func(g *guest) sandbox.Exit {
+			g.begin()
+			g.done(nil)
+			return sandbox.Exit{Code: 1}
+		})
+		if _, ran := os.Stat(started); err != nil || len(res.TypeErrors) > 0 || ran == nil {
+			t.Errorf("%v, type errors %q, the checker ran: %t", err, res.TypeErrors, ran == nil)
+		}
+	}
+}
+
+// TestDeclaredMember asks a declared result for a member that it does not have. Nothing fails, and the compiler says what was meant.
+func TestDeclaredMember(t *testing.T) {
+	tsc, err := filepath.Abs("../testdata/npm/node_modules/.bin/tsc")
+	if err == nil {
+		_, err = os.Stat(tsc)
+	}
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip("tsc is not installed; run `npm ci` in testdata/npm")
+	}
+	tree, err := filepath.Abs("../servers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := runner.New(&runner.Options{Tree: tree})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := runner.SetCheckTime(5 * time.Minute)
+	defer runner.SetCheckTime(before)
+	s := runner.Script{
+		Name: "eval.ts", Language: sandbox.LangTypeScript, Checkers: &check.Places{TSC: tsc},
+		Code: "import { listDocuments } from './servers/drive';\nfor (const d of (await listDocuments({})).documents) console.log(d.titel, d.title.lenght);\n",
+		Backend: &fakeBackend{name: "embedded", guest: func(g *guest) sandbox.Exit {
+			g.begin()
+			g.spec.Stdout.Write([]byte("undefined undefined\n"))
+			g.done(nil)
+			return sandbox.Exit{}
+		}},
+	}
+	res, err := r.Run(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(res.TypeErrors, "\n")
+	for _, want := range []string{"eval.ts:2:68: Property 'titel' does not exist on type ", "Did you mean 'title'?\n", "Property 'lenght' does not exist on type 'string'. Did you mean 'length'?"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("TypeErrors lack %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestLikelyCauses(t *testing.T) {
+	problem := func(line int, code, text string) check.Problem {
+		return check.Problem{File: "script.ts", Line: line, Column: 3, Code: code, Text: text}
+	}
+	elsewhere := problem(1, "TS2339", "in a skill")
+	elsewhere.File = "skills/x/x.ts"
+	got := runner.LikelyCauses([]check.Problem{
+		elsewhere, problem(1, "TS7006", "no effect"), problem(2, "TS2339", "Property 'a' is wrong"), problem(4, "TS9999", "where it failed"),
+		problem(5, "TS2345", "Argument of type '{ x: string; "+strings.Repeat("y: number; ", 100)+"}' is not assignable.\n  In between.\n    Type 'a' is not\x1b assignable to type 'b'."),
+	}, "script.ts", "TypeError: x\n    at script.ts:4:10\n    at other.ts:2:1")
+	want := []string{
+		"script.ts:4:3: where it failed",
+		"script.ts:2:3: Property 'a' is wrong",
+		"script.ts:5:3: Argument of type '{ x: string; " + strings.Repeat("y: number; ", 100)[:160-len("'{ x: string; ")] + "…' is not assignable. Type 'a' is not assignable to type 'b'.",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("LikelyCauses() =\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	var many []check.Problem
+	for i := range 9 {
+		many = append(many, problem(i+1, "TS2339", "x"))
+	}
+	if got := runner.LikelyCauses(many, "script.ts", ""); len(got) != 5 || got[4] != "and 5 more type errors" {
+		t.Errorf("LikelyCauses() of nine = %q", got)
+	}
+}
+
+func TestShowsMissing(t *testing.T) {
+	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
+		for text, want := range map[string][2]bool{ // for TypeScript, for Python
+			"":                         {false, false},
+			"all is well":              {false, false},
+			"undefined":                {true, false},
+			"title: undefined, x":      {true, false},
+			"undefinedness":            {false, false},
+			"sum NaN":                  {true, false},
+			"[object Object]":          {true, false},
+			"None":                     {false, true},
+			"a None b":                 {false, true},
+			"{'a': None, \"b\": None}": {false, false},
+			"{'a': None} None":         {false, true},
+			"{}\n":                     {true, true},
+			"[{}, {}]":                 {true, true},
+			"null":                     {true, true},
+			`{"a":1}`:                  {false, false},
+		} {
+			if got := runner.ShowsMissing([]byte(text), lang); got != (lang == sandbox.LangPython && want[1] || lang != sandbox.LangPython && want[0]) {
+				t.Errorf("ShowsMissing(%q, %s) = %t", text, lang, got)
+			}
+		}
+	}
+}
