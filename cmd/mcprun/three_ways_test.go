@@ -121,6 +121,19 @@ policy:
 		if err != nil {
 			t.Fatal(err)
 		}
+		if way.name == "passthrough" {
+			list, err := cs.ListTools(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names := map[string]bool{}
+			for _, tool := range list.Tools {
+				names[tool.Name] = true
+			}
+			if names["desk__pay"] || !names["desk__note"] || len(names) != 15 {
+				t.Errorf("the tools are %v; want all but desk__pay, which the policy always denies", names)
+			}
+		}
 		for _, c := range threeWaysCases {
 			question, answer = "", c.answer
 			name, args := way.call(c.tool, c.args)

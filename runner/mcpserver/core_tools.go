@@ -14,9 +14,6 @@ var coreTools = []string{"execute_code", "search_tools", "call_tool"}
 
 // lists reports whether tools/list shows the tool.
 func (s *Server) lists(tool string) bool {
-	if s.opt.Mode == ModePassthrough {
-		return tool != otherToolName
-	}
 	return s.opt.Mode != ModeCore || slices.Contains(coreTools, tool)
 }
 

@@ -42,7 +42,7 @@ func passthroughTools(p *Project) []*tool {
 			}
 			output, described := listing.Output(shape, about)
 			out = append(out, &tool{
-				title: ident.Clip(ident.CleanLine(t.Title), listing.MaxText), description: ident.Clip(ident.CleanText(t.Description), listing.MaxText),
+				id: t.ID, title: ident.Clip(ident.CleanLine(t.Title), listing.MaxText), description: ident.Clip(ident.CleanText(t.Description), listing.MaxText),
 				input: string(listing.Input(t.Input)), output: string(output), hints: annotations(t.Hints),
 				run: callPassed(t.ID, described), long: true, stage: t.ID + " running",
 			})

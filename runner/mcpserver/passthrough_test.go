@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -233,6 +234,7 @@ func TestPassthroughFollowsTree(t *testing.T) {
 	}
 	next := &mcpserver.Project{Catalog: catalogOf(t, `{"name":"b","description":" is new","inputSchema":{"type":"object"}}`, `{"name":"c","inputSchema":{"type":"object"}}`)}
 	now.Store(next)
+	w.opt.Catalog = next.Catalog
 	if err := s.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -243,6 +245,26 @@ func TestPassthroughFollowsTree(t *testing.T) {
 	}
 	if got := list(); !slices.Equal(got, []string{"desk__b is new", "desk__c"}) {
 		t.Errorf("after the change the tools are %q", got)
+	}
+	denying := *next
+	denying.Denied = func(customer string) map[string]bool { return map[string]bool{"desk__c": customer == "acme"} }
+	now.Store(&denying)
+	for len(changed) > 0 {
+		<-changed
+	}
+	if err := s.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-changed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the client was not told that the policy denies a tool")
+	}
+	if got := list(); !slices.Equal(got, []string{"desk__b is new"}) {
+		t.Errorf("with a tool that the policy denies, the tools are %q", got)
+	}
+	if res := call(t, cs, "desk__c", nil); !strings.HasPrefix(textOf(res), "fine") {
+		t.Errorf("a tool that is not listed cannot be called: %s", textOf(res))
 	}
 	for _, name := range []string{"execute_code", "call_tool", "desk__x", "mcprun.other"} {
 		if res := call(t, cs, name, map[string]any{"code": "1", "tool": "desk__b"}); !res.IsError || !strings.HasPrefix(textOf(res), "unknown tool ") {
@@ -255,4 +277,25 @@ func TestPassthroughFollowsTree(t *testing.T) {
 	if resources, err := cs.ListResources(t.Context(), nil); err == nil && len(resources.Resources) > 0 {
 		t.Errorf("skills are offered: %+v", resources.Resources)
 	}
+}
+
+// TestPassthroughManyCalls checks that code may start many calls at once, as a script may.
+func TestPassthroughManyCalls(t *testing.T) {
+	raw := `{"content":[{"type":"text","text":"fine"}]}`
+	w := passing(t, &raw, `{"name":"a","inputSchema":{"type":"object"}}`)
+	answer := w.opt.Call
+	w.opt.Call = func(ctx context.Context, job *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
+		time.Sleep(time.Millisecond)
+		return answer(ctx, job)
+	}
+	cs := w.stdio(w.server(), revisions[0], nil)
+	var work sync.WaitGroup
+	for range 500 {
+		work.Go(func() {
+			if res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "desk__a"}); err != nil || res.IsError {
+				t.Errorf("a call among many: %v, %v", res, err)
+			}
+		})
+	}
+	work.Wait()
 }

@@ -24,6 +24,9 @@ type Project struct {
 	Lock    *catalog.Lock
 	// Learned are the shapes of results of tools that declare none, by the tool's id. They are listed in ModePassthrough only.
 	Learned map[string]catalog.Learned
+	// Denied returns the ids of the tools of which every call of a customer is refused. They are not listed in ModePassthrough, and
+	// can still be called. Nil: there are none.
+	Denied func(customer string) map[string]bool
 	// Finder finds tools. Nil: the tools that need it answer that there is no generated tree.
 	Finder Finder
 	// Languages are those allowed for scripts; wrappers are shown in the first. Empty: TypeScript, Python.
@@ -101,11 +104,22 @@ func (s *Server) refresh(ctx context.Context) (*view, error) {
 	changed, gone := changes(before.tools, v.tools)
 	for _, cs := range s.customers {
 		cs.mcp.RemoveTools(gone...) // as AddTool, it notifies the clients
-		for _, t := range changed {
-			cs.mcp.AddTool(t.definition(), cs.handler(t)) // replaces the tool
+		was, is := before.denied(cs.customer.ID), v.denied(cs.customer.ID)
+		for _, t := range v.tools {
+			if slices.Contains(changed, t) || was[t.id] != is[t.id] {
+				cs.mcp.AddTool(t.definition(), cs.handler(t)) // replaces the tool
+			}
 		}
 	}
 	return v, nil
+}
+
+// denied is Denied in the mode that asks for it.
+func (v *view) denied(customer string) map[string]bool {
+	if v.Denied == nil {
+		return nil
+	}
+	return v.Denied(customer)
 }
 
 // changes returns the tools of after that differ from those of before or are new, and the names of those that are gone.

@@ -22,6 +22,7 @@ type tool struct {
 	input, output string
 	hints         *mcp.ToolAnnotations
 	meta          mcp.Meta
+	id            string // of a tool of the tree
 	// always asks hosts that load definitions on demand to load this one at once: without it, a model would not know what there is.
 	always bool
 	run    func(ctx context.Context, c *toolCall) (*reply, error)
@@ -125,12 +126,17 @@ func inputSchema(properties string, required ...string) string {
 }
 
 // listed has tools/list show the tools of the mode in the order of tools; the SDK shows all, sorted by name.
-func (s *Server) listed(next mcp.MethodHandler) mcp.MethodHandler {
+func (cs *customerServer) listed(next mcp.MethodHandler) mcp.MethodHandler {
+	s := cs.s
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
 		if list, ok := res.(*mcp.ListToolsResult); ok && err == nil {
-			place := s.now.Load().place
-			list.Tools = slices.DeleteFunc(list.Tools, func(t *mcp.Tool) bool { return !s.lists(t.Name) })
+			v := s.now.Load()
+			place, denied := v.place, v.denied(cs.customer.ID)
+			list.Tools = slices.DeleteFunc(list.Tools, func(t *mcp.Tool) bool {
+				at, known := place[t.Name]
+				return !known || !s.lists(t.Name) || denied[v.tools[at].id]
+			})
 			slices.SortFunc(list.Tools, func(a, b *mcp.Tool) int { return place[a.Name] - place[b.Name] })
 		}
 		return res, err

@@ -111,6 +111,17 @@ func (p *Policy) Show(tool *Tool, customer string, script risk.Risk) Outlook {
 	return out
 }
 
+// Never returns the ids of the tools of which the policy denies every call without a script for a customer, whatever its arguments.
+func (p *Policy) Never(tools []Tool, customer string) map[string]bool {
+	never := map[string]bool{}
+	for i := range tools {
+		if o := p.Show(&tools[i], customer, risk.None); o.Decision.Effect == Deny && !slices.ContainsFunc(o.Unless, func(x Exception) bool { return x.Risk == risk.None }) {
+			never[tools[i].ID] = true
+		}
+	}
+	return never
+}
+
 // looksAtRisk reports whether it may matter to a rule what the risk of a call is.
 func (r *rule) looksAtRisk() bool {
 	return r.risk != risk.None || r.when != nil && r.when.risk

@@ -48,6 +48,26 @@ rules:
 	}
 }
 
+// TestNever finds the tools of which no call of a customer is made.
+func TestNever(t *testing.T) {
+	p := parse(t, `
+rules:
+  - {name: large, deny: bank__pay, when: args.amount > 100}
+  - {name: many, deny: bank__list, over: {run: 5}}
+  - {name: risky, deny: bank__list, risk: high}
+  - {name: ann pays nothing, deny: bank__pay, when: customer == 'ann'}
+  - {name: no files, deny: "files__*"}
+`, nil)
+	for _, c := range []struct {
+		customer, tool string
+		want           bool
+	}{{"", "bank__pay", false}, {"ann", "bank__pay", true}, {"", "bank__list", false}, {"", "files__write", true}, {"ann", "files__write", true}} {
+		if got := p.Never(tools(), c.customer)[c.tool]; got != c.want {
+			t.Errorf("Never(%q)[%s] = %v, want %v", c.customer, c.tool, got, c.want)
+		}
+	}
+}
+
 // TestShowRisk shows what only scripts of a higher risk meet, and conditions that no call of a tool can fulfil.
 func TestShowRisk(t *testing.T) {
 	tool := Tool{Server: "bank", Dir: "bank", Name: "pay", ID: "bank__pay",

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -71,6 +72,8 @@ func (o *command) newState(ctx context.Context, p *project.Project, l *live) (*s
 		if b.tree != nil {
 			b.offer.Catalog, b.offer.Lock = b.tree.Catalog, b.tree.Lock
 			b.offer.Learned, err = b.tree.Learned(p.Cfg)
+			tools := chain.New(chain.Options{Catalog: b.tree.Catalog, Servers: p.Servers}).Tools()
+			b.offer.Denied = func(customer string) map[string]bool { return p.Policy.Never(tools, customer) }
 		}
 		return b, err
 	}
