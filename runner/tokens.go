@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"math"
 	"os"
 	"slices"
 	"sync"
@@ -14,7 +13,8 @@ import (
 )
 
 // Tokens compares what a model reads and writes for this run with what direct tool calls would have cost: every definition in
-// advance, and every argument and result through its context. It covers this run alone: several runs of one conversation would
+// advance, and every argument and result through its context; and with search-then-call, which needs the definitions of the tools
+// that it finds. It covers this run alone: several runs of one conversation would
 // share the definitions, see customer.Tokens.Share. It does not count what a model reads to find the wrappers (folders, an index,
 // a search), which serves many runs. The encoding is o200k_base; texts of more than 1 MiB are estimated from their two ends.
 type Tokens struct {
@@ -31,6 +31,12 @@ type Tokens struct {
 	// Saved = Direct − Used; 0 when direct calls would have been cheaper.
 	Saved        int     `json:"saved"`
 	SavedPercent float64 `json:"savedPercent"`
+	// Search = Called + Arguments + Results: what a host would have cost that searches for tools and then offers them to the model.
+	Search int `json:"search"`
+	Called int `json:"called"` // name, description and input schema of the tools that were called
+	// SavedSearch = Search − Used; 0 when search-then-call would have been cheaper.
+	SavedSearch        int     `json:"savedSearch"`
+	SavedSearchPercent float64 `json:"savedSearchPercent"`
 }
 
 // definitionCount counts the tokens of a catalog's definitions once: a thousand tools take a fifth of a second.
@@ -60,13 +66,25 @@ func (r *Runner) countTokens(s *Script, calls *chain.Summary, output ...string) 
 	if r.called(calls.Calls) {
 		t.Definitions = r.definitions.count(r.catalog)
 	}
-	t.Used = t.Script + t.Wrappers + t.Output
-	t.Direct = t.Definitions + t.Arguments + t.Results
-	t.Saved = max(0, t.Direct-t.Used)
-	if t.Direct > 0 {
-		t.SavedPercent = math.Round(1000*float64(t.Saved)/float64(t.Direct)) / 10
+	for id := range calledTools(calls.Calls) {
+		if _, tool, known := r.catalog.Lookup(id); known {
+			t.Called += tokens.Count(tool.Definition())
+		}
 	}
+	sum := t.logged().Sum()
+	t.Used, t.Direct, t.Search = int(sum.Used), int(sum.Direct), int(sum.Search)
+	t.Saved, t.SavedPercent = int(sum.Saved), sum.SavedPercent()
+	t.SavedSearch, t.SavedSearchPercent = int(sum.SavedSearch), sum.SavedSearchPercent()
 	return t
+}
+
+// calledTools returns the ids of the tools that were called.
+func calledTools(calls []chain.CallRecord) map[string]bool {
+	ids := map[string]bool{}
+	for _, c := range calls {
+		ids[c.Tool] = true
+	}
+	return ids
 }
 
 // called reports whether one of the calls was for a tool of the catalog.
@@ -87,14 +105,9 @@ func (r *Runner) wrapperTokens(lang sandbox.Language, calls []chain.CallRecord) 
 		return 0
 	}
 	defer root.Close()
-	seen := map[string]bool{}
 	sum := 0
-	for _, c := range calls {
-		if seen[c.Tool] {
-			continue
-		}
-		seen[c.Tool] = true
-		text, err := root.ReadFile(r.wrapperFile(c.Tool, lang))
+	for id := range calledTools(calls) {
+		text, err := root.ReadFile(r.wrapperFile(id, lang))
 		if err == nil {
 			sum += tokens.Count(string(text))
 		}
@@ -118,5 +131,6 @@ func (t *Tokens) logged() *customer.Tokens {
 	return &customer.Tokens{
 		Used: int64(t.Used), Script: int64(t.Script), Wrappers: int64(t.Wrappers), Output: int64(t.Output),
 		Direct: int64(t.Direct), Definitions: int64(t.Definitions), Arguments: int64(t.Arguments), Results: int64(t.Results), Saved: int64(t.Saved),
+		Search: int64(t.Search), Called: int64(t.Called), SavedSearch: int64(t.SavedSearch),
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/eventstream"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/runqueue"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
 // Mode selects the tools that clients see in tools/list.
@@ -89,6 +90,8 @@ type Options struct {
 	MaxText int
 	// AnswerTime is how long a run waits until a client returns with the answer to a question. Zero: 5 min.
 	AnswerTime time.Duration
+	// Prices are what get_execution_stats counts with. Zero: customer.DefaultPrices.
+	Prices customer.Prices
 	// ShowPaths tells clients the path of the workspace on this machine. It is for clients that run on it.
 	ShowPaths bool
 	// Quiet is how long a call may be silent until its client is told what the call waits for. Zero: 10 s.
@@ -156,6 +159,7 @@ func (o Options) WithDefaults() Options {
 	o.MaxMemory = cmp.Or(o.MaxMemory, 4e9)
 	o.MaxText = cmp.Or(o.MaxText, 30_000)
 	o.AnswerTime = cmp.Or(o.AnswerTime, 5*time.Minute)
+	o.Prices = cmp.Or(o.Prices, customer.DefaultPrices())
 	o.Quiet = cmp.Or(o.Quiet, 10*time.Second)
 	o.KeepAlive = cmp.Or(o.KeepAlive, 15*time.Second)
 	o.MaxSessions = cmp.Or(o.MaxSessions, 1000)

@@ -179,9 +179,11 @@ func callGetExecutionStats(_ context.Context, c *toolCall, args *statsArgs) (*re
 		Calls  int                  `json:"calls"`
 		Used   int64                `json:"tokensUsed"`
 		Saved  int64                `json:"tokensSaved"`
+		Search int64                `json:"tokensSavedBesideSearch"`
+		Costs  customer.Costs       `json:"costs"`
 		MS     float64              `json:"durationMs"`
 		Tools  []customer.ToolStats `json:"tools"`
-	}{env, all.Runs, all.Failed, all.Calls, all.Tokens.Used, all.Tokens.Saved, all.DurationMS, append([]customer.ToolStats{}, firstOf(all.Tools, top)...)}
+	}{env, all.Runs, all.Failed, all.Calls, all.Tokens.Used, all.Tokens.Saved, all.Tokens.SavedSearch, c.cs.s.opt.Prices.Costs(&all.Tokens), all.DurationMS, append([]customer.ToolStats{}, firstOf(all.Tools, top)...)}
 	totals, err := compactJSON(data)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ func TestSavedOncePerSession(t *testing.T) {
 			return &runner.Result{Cause: runner.CauseExit, Tokens: &runner.Tokens{Used: 5, Saved: -5}}, nil
 		}
 		return &runner.Result{Cause: runner.CauseExit, CallCount: 1, Files: []string{"a", "b"}, Calls: []chain.CallRecord{{Tool: "a__b", Outcome: chain.OutcomeOK}}, Tokens: &runner.Tokens{
-			Used: 10, Definitions: 1000, Arguments: 3, Results: 17, Direct: 1020, Saved: 1010,
+			Used: 10, Script: 4, Output: 6, Definitions: 1000, Arguments: 3, Results: 17, Direct: 1020, Saved: 1010, Called: 40, Search: 60, SavedSearch: 50,
 		}}, nil
 	}
 	srv := w.web(w.server(), &mcpserver.HTTPOptions{Tokens: tokensOf(t)})
@@ -48,6 +48,14 @@ func TestSavedOncePerSession(t *testing.T) {
 	res := call(t, connect(t, srv.URL, tokenOfAda, revisions[1], nil), "get_execution_stats", nil)
 	if used, saved := structured(t, res, "tokensUsed"), structured(t, res, "tokensSaved"); used != 120.0 || saved != 3000.0+8*10-8*5 {
 		t.Errorf("used %v, saved %v", used, saved)
+	}
+	if beside := structured(t, res, "tokensSavedBesideSearch"); beside != 8*60.0-120 {
+		t.Errorf("saved %v beside search-then-call", beside)
+	}
+	// Eight calls: 8 × 57 tokens read and 8 × 3 written, at 3 and 15 for a million.
+	costs, _ := structured(t, res, "costs").(map[string]any)
+	if search, _ := costs["search"].(map[string]any); search["tokens"] != 480.0 || search["money"] != 0.001728 {
+		t.Errorf("costs %v", costs)
 	}
 	names := map[string]int{}
 	for _, e := range w.logs {

@@ -153,44 +153,6 @@ func most(calls []Call, n int) []Call {
 	return out
 }
 
-// Tokens compares the tokens that one or several runs cost the model with those of direct tool calls.
-type Tokens struct {
-	Used        int64 `json:"used"` // script, wrappers and output
-	Script      int64 `json:"script"`
-	Wrappers    int64 `json:"wrappers"`
-	Output      int64 `json:"output"`
-	Direct      int64 `json:"direct"` // definitions, arguments and results
-	Arguments   int64 `json:"arguments"`
-	Definitions int64 `json:"definitions"` // of tools, which were not sent; 0 for a run without calls
-	Results     int64 `json:"results"`     // of calls, which the script kept to itself
-	Saved       int64 `json:"saved"`       // Direct − Used; 0 if direct calls cost less
-}
-
-// Share returns what a run with a number of calls adds to a conversation in which direct calls would already have paid for
-// definitions of paid tokens: direct calls need them once, however many runs there are. A run without calls needs none.
-func (t Tokens) Share(paid int64, calls int) Tokens {
-	if calls == 0 {
-		t.Definitions = 0
-	}
-	t.Definitions = max(0, t.Definitions-paid)
-	t.Direct = t.Definitions + t.Arguments + t.Results
-	t.Saved = max(0, t.Direct-t.Used)
-	return t
-}
-
-// add adds o to t. What all runs saved together is less than the sum of what each saved if some cost more than direct calls.
-func (t *Tokens) add(o *Tokens) {
-	t.Used += o.Used
-	t.Script += o.Script
-	t.Wrappers += o.Wrappers
-	t.Output += o.Output
-	t.Direct += o.Direct
-	t.Arguments += o.Arguments
-	t.Definitions += o.Definitions
-	t.Results += o.Results
-	t.Saved = max(0, t.Direct-t.Used)
-}
-
 // cut returns a copy in which no text is longer than a number of times its limit.
 func (r Record) cut(times int) Record {
 	r.Task = clip(r.Task, times*maxTask)

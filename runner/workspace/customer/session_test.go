@@ -298,11 +298,11 @@ func TestStats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Runs != 4 || got.Failed != 2 || got.Calls != 28 || got.FailedCalls != 4 || got.DurationMS != 0.4 || got.SavedPercent() != 98.2 {
+	if got.Runs != 4 || got.Failed != 2 || got.Calls != 28 || got.FailedCalls != 4 || got.DurationMS != 0.4 || got.Tokens.SavedPercent() != 98.2 {
 		t.Errorf("%+v", got.Stats)
 	}
 	// Two sessions are two conversations: direct calls need the definitions once in each, not once a run.
-	if want := (Tokens{Used: 40, Direct: 2200, Definitions: 1800, Results: 400, Output: 20, Saved: 2160}); got.Tokens != want {
+	if want := (Tokens{Used: 40, Direct: 2200, Definitions: 1800, Results: 400, Output: 20, Saved: 2160, Search: 400, SavedSearch: 360}); got.Tokens != want {
 		t.Errorf("%+v", got.Tokens)
 	}
 	if want := []ToolStats{{"a__a", 4, 4, 0.8}, {"z__z", 8, 0, 0.8}}; !slices.Equal(got.Tools, want) {
@@ -349,7 +349,7 @@ func TestDefinitionsCountOnce(t *testing.T) {
 	}
 	var none Stats
 	none.Add(time.Time{}, silent)
-	if none.Tokens.Saved != 0 || none.SavedPercent() != 0 {
+	if none.Tokens.Saved != 0 || none.Tokens.SavedPercent() != 0 {
 		t.Errorf("a session without calls has %+v, want no definitions", none.Tokens)
 	}
 }

@@ -19,7 +19,8 @@ type Stats struct {
 	FailedCalls int         `json:"failedCalls"` // of the calls in Run.Calls
 	DurationMS  float64     `json:"durationMs"`
 	Tokens      Tokens      `json:"tokens"`
-	First       time.Time   `json:"first,omitzero"` // of the runs
+	Costs       *Costs      `json:"costs,omitempty"` // set by Price
+	First       time.Time   `json:"first,omitzero"`  // of the runs
 	Last        time.Time   `json:"last,omitzero"`
 	Tools       []ToolStats `json:"tools"` // sorted by tool
 }
@@ -77,12 +78,10 @@ func (s *Stats) Merge(o *Stats) {
 	}
 }
 
-// SavedPercent returns the share of the cost of direct calls that was saved, in percent, rounded to a tenth.
-func (s *Stats) SavedPercent() float64 {
-	if s.Tokens.Direct <= 0 {
-		return 0
-	}
-	return math.Round(1000*float64(s.Tokens.Saved)/float64(s.Tokens.Direct)) / 10
+// Price sets Costs.
+func (s *Stats) Price(p Prices) {
+	costs := p.Costs(&s.Tokens)
+	s.Costs = &costs
 }
 
 func (s *Stats) span(first, last time.Time) {

@@ -115,7 +115,7 @@ func (c *coder) run(scripts []string) (string, error) {
 				c.wrote = append(c.wrote, call.Tool)
 			}
 		}
-		answer = strings.TrimSpace(stdout.String())
+		answer = strings.TrimSuffix(stdout.String(), "\n")
 	}
 	c.led.write(c.count(answer))
 	return answer, nil

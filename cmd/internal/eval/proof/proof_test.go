@@ -213,6 +213,11 @@ func testSabotage(t *testing.T, o options) {
 			args:   [2]string{`"title":"Kick-off agenda"`, `"title":"Kick-off agenda","labels":["secret","x"]`},
 			script: [2]string{`title: "Kick-off agenda"`, `title: "Kick-off agenda", labels: ["secret", "x"]`},
 		},
+		{ // a blank at the end of a text
+			task: "write-a-document", want: `the document "Kick-off agenda" has `,
+			args:   [2]string{`before the meeting.`, `before the meeting. `},
+			script: [2]string{`before the meeting.`, `before the meeting. `},
+		},
 		{
 			task: "wind-report", want: "nobody asked for this change: + filesystem/evil/",
 			script: [2]string{`import { writeFile }`, `import { createDirectory } from "./servers/filesystem/index.ts"; await createDirectory({ path: "evil" }); import { writeFile }`},

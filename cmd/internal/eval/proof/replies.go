@@ -83,7 +83,7 @@ func euros(cents int) string { return fmt.Sprintf("%d.%02d", cents/100, cents%10
 // hasFile compares a file of the filesystem server with want.
 func (j *judge) hasFile(name, want string) error {
 	text, err := os.ReadFile(j.after.file("filesystem", name))
-	if err == nil && strings.TrimSpace(string(text)) != strings.TrimSpace(want) {
+	if err == nil && string(text) != want {
 		err = fmt.Errorf("the file %s has %.300q, want %.300q", name, text, want)
 	}
 	return err
@@ -103,7 +103,7 @@ func (j *judge) hasDocument(title, want string) error {
 		return fmt.Errorf("the documents called %q are %v", title, list.Documents)
 	}
 	doc, err := ask[struct{ Content string }](j.ctx, j.after, "drive__get_document", object{"document_id": list.Documents[0].ID})
-	if err == nil && strings.TrimSpace(doc.Content) != strings.TrimSpace(want) {
+	if err == nil && doc.Content != want {
 		err = fmt.Errorf("the document %q has %.300q, want %.300q", title, doc.Content, want)
 	}
 	return err
@@ -112,7 +112,7 @@ func (j *judge) hasDocument(title, want string) error {
 // hasSheet compares a sheet, as CSV, with want.
 func (j *judge) hasSheet(id, want string) error {
 	out, err := ask[sheet](j.ctx, j.after, "drive__get_sheet", object{"sheet_id": id, "format": "csv"})
-	if err == nil && strings.TrimSpace(out.CSV) != strings.TrimSpace(want) {
+	if err == nil && out.CSV != want {
 		err = fmt.Errorf("the sheet %s differs:\n%.400s\nwant:\n%.400s", id, out.CSV, want)
 	}
 	return err

@@ -160,7 +160,7 @@ func (p *proof) viaServe(ctx context.Context, b *project, t task, world *world, 
 		}
 		led.read(m.count(text))
 		m.calls++
-		answer = strings.TrimSpace(text)
+		answer = strings.TrimSuffix(text, "\n")
 	}
 	m.answer(answer)
 	return &done{led, answer, m.calls, m.wrote, time.Since(began), p.count.count(s.instructions)}, m.err

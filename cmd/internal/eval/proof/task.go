@@ -97,7 +97,7 @@ type judge struct {
 
 // answered compares the answer with the right one.
 func (j *judge) answered(want string) error {
-	if strings.TrimSpace(j.answer) != want {
+	if j.answer != want {
 		return fmt.Errorf("the answer is %.200q, want %.200q", j.answer, want)
 	}
 	return nil

@@ -66,6 +66,18 @@ func logMask(upstreams chain.Upstreams) func(json.RawMessage) json.RawMessage {
 	}
 }
 
+// Prices returns the value of the flag --prices.
+func Prices(p *customer.Prices) pflag.Value {
+	*p = customer.DefaultPrices()
+	return flags.New("input,output", p.String, func(text string) (err error) {
+		*p, err = customer.ParsePrices(text)
+		return err
+	})
+}
+
+// PricesUsage is the help of the flag --prices.
+const PricesUsage = "what a million tokens cost that a model reads, and that it writes"
+
 // customersCommand holds what the commands about customers share.
 type customersCommand struct {
 	app *cli.App

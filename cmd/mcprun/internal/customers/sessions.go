@@ -98,7 +98,7 @@ func printSessions(app *cli.App, infos []customer.SessionInfo, customers bool) e
 	for i := range infos {
 		s := &infos[i]
 		rows = append(rows, []string{
-			s.ID, s.Customer, fmt.Sprint(s.Stats.Runs), fmt.Sprint(s.Stats.Calls), saved(&s.Stats), ago(time.Now(), s.LastUsed), cli.EscapeLine(s.Title),
+			s.ID, s.Customer, fmt.Sprint(s.Stats.Runs), fmt.Sprint(s.Stats.Calls), saved(s.Stats.Tokens.Used, s.Stats.Tokens.Search), ago(time.Now(), s.LastUsed), cli.EscapeLine(s.Title),
 		})
 	}
 	if !customers {
@@ -155,7 +155,7 @@ func (o *sessionCommand) show(cmd *cobra.Command, id string) error {
 	style, w := o.app.OutStyle(), o.app.Stdout
 	fmt.Fprintf(w, "%s of %s, %s, last used %s\n", style.Bold(info.ID), info.Customer, flags.Bytes(int(info.Bytes)), ago(time.Now(), info.LastUsed))
 	if info.Stats.Runs > 0 {
-		fmt.Fprintf(w, "%s, %s, %s\n", cli.Count(info.Stats.Runs, "run"), cli.Count(info.Stats.Calls, "call"), tokenWords(&info.Stats))
+		fmt.Fprintf(w, "%s, %s, %s\n", cli.Count(info.Stats.Runs, "run"), cli.Count(info.Stats.Calls, "call"), tokenWords(&info.Stats.Tokens))
 	}
 	var sums customer.Stats
 	for i := range records {
@@ -230,7 +230,7 @@ func (o *sessionCommand) ran(at string, run *customer.Run, share customer.Tokens
 		o.item(rest, text)
 	}
 	if run.Tokens != nil {
-		o.item(rest, tokenWords(&customer.Stats{Tokens: share}))
+		o.item(rest, tokenWords(&share))
 	}
 	if !o.code {
 		return

@@ -15,6 +15,7 @@ import (
 type statsCommand struct {
 	customersCommand
 	customer string
+	prices   customer.Prices
 }
 
 // NewStatsCommand returns the command stats.
@@ -22,22 +23,29 @@ func NewStatsCommand(app *cli.App) *cobra.Command {
 	o := &statsCommand{customersCommand: customersCommand{app: app}}
 	cmd := &cobra.Command{
 		Use: "stats", Short: "Show the tokens that runs used and saved",
-		Long: `Lists the tokens of each session: what the model read and wrote (USED), and what direct tool calls
-would have cost (DIRECT): all definitions, once for each session with a call, and every argument and
-result. Runs without --customer are not counted. The encoding is o200k_base. mcprun session show lists
-the runs of a session; --json has the calls of each tool.`,
-		Example: "  mcprun stats\n  mcprun stats --customer acme\n  mcprun stats --json",
+		Long: `Lists what each session cost in tokens (USED), and what the same calls would have cost in two other
+ways: with search-then-call (SEARCH), where a host searches for tools and the model reads the
+definitions of those it calls, every argument and every result; and with direct calls (DIRECT), where
+it reads the definitions of all tools, once for each session with a call. MONEY and TIME are saved
+beside search-then-call. Time is what a model takes to read and to write, at 5000 and 60 tokens a
+second, however many turns it takes. What a model reads to find tools is left out everywhere.
+
+Runs without --customer are not counted. The encoding is o200k_base. mcprun session show lists the runs
+of a session; --json has the calls of each tool.`,
+		Example: "  mcprun stats\n  mcprun stats --customer acme\n  mcprun stats --prices 1.25,10\n  mcprun stats --json",
 		Args:    cli.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	o.bind(cmd)
 	cmd.Flags().Var(flags.ID(&o.customer, "customer", "id"), "customer", "show this customer only")
+	cmd.Flags().Var(Prices(&o.prices), "prices", PricesUsage)
 	cli.CompleteFlag(cmd, "customer", o.customers(cmd))
 	return cmd
 }
 
 // statsReport is the total, and what it is the sum of.
 type statsReport struct {
+	Prices    customer.Prices           `json:"prices"` // for a million tokens
 	Total     customer.Stats            `json:"total"`
 	Customers []*customer.CustomerStats `json:"customers"`
 }
@@ -56,15 +64,20 @@ func (o *statsCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	report := &statsReport{Total: customer.Stats{Tools: []customer.ToolStats{}}, Customers: []*customer.CustomerStats{}}
+	report := &statsReport{Prices: o.prices, Total: customer.Stats{Tools: []customer.ToolStats{}}, Customers: []*customer.CustomerStats{}}
 	for _, c := range list {
 		one, err := c.Stats(cmd.Context())
 		if err != nil {
 			return err
 		}
 		report.Total.Merge(&one.Stats)
+		one.Price(o.prices)
+		for i := range one.Sessions {
+			one.Sessions[i].Price(o.prices)
+		}
 		report.Customers = append(report.Customers, one)
 	}
+	report.Total.Price(o.prices)
 	if o.json {
 		return o.app.JSON(report)
 	}
@@ -80,33 +93,76 @@ func (o *statsCommand) print(r *statsReport) error {
 	for i := range r.Customers {
 		for j := range r.Customers[i].Sessions {
 			if s := &r.Customers[i].Sessions[j]; s.Runs > 0 {
-				rows = append(rows, []string{fmt.Sprint(s.Calls), fmt.Sprint(s.Tokens.Used), fmt.Sprint(s.Tokens.Direct), saved(&s.Stats), r.Customers[i].Customer, s.Session})
+				rows = append(rows, sessionRow(s, r.Customers[i].Customer))
 			}
 		}
 	}
-	if err := o.app.Table([]string{"CALLS", "USED", "DIRECT", "SAVED", "CUSTOMER", "SESSION"}, rows); err != nil {
+	if err := o.app.Table([]string{"CALLS", "USED", "SEARCH", "SAVED", "DIRECT", "SAVED", "MONEY", "TIME", "CUSTOMER", "SESSION"}, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(o.app.Stdout, "\n%s, %s, %s\n", cli.Count(r.Total.Runs, "run"), cli.Count(r.Total.Calls, "call"), tokenWords(&r.Total))
+	t, costs := &r.Total.Tokens, r.Total.Costs
+	fmt.Fprintln(o.app.Stdout)
+	if err := o.app.Table([]string{"WAY", "TOKENS", "MONEY", "TIME", "SAVED"}, [][]string{
+		wayRow("code", costs.Used, ""), wayRow("search-then-call", costs.Search, saved(t.Used, t.Search)), wayRow("direct calls", costs.Direct, saved(t.Used, t.Direct)),
+	}); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(o.app.Stdout, "\n%s, %s; a million tokens at %g read and %g written\n", cli.Count(r.Total.Runs, "run"), cli.Count(r.Total.Calls, "call"),
+		r.Prices.Input, r.Prices.Output)
 	return err
 }
 
-// saved returns the saved part in percent, or - if no tokens were counted.
-func saved(s *customer.Stats) string {
-	if s.Tokens.Direct == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.1f %%", s.SavedPercent())
+func wayRow(way string, c customer.Cost, saved string) []string {
+	return []string{way, fmt.Sprint(c.Tokens), money(c.Money), seconds(c.Seconds), saved}
 }
 
-// tokenWords describes how many tokens were used and saved.
-func tokenWords(s *customer.Stats) string {
-	t := s.Tokens
-	switch {
-	case t.Direct == 0:
-		return cli.Count(int(t.Used), "token") + " used"
-	case t.Used > t.Direct:
-		return fmt.Sprintf("%d tokens used, %d more than direct calls", t.Used, t.Used-t.Direct)
+func sessionRow(s *customer.SessionStats, id string) []string {
+	t, less := &s.Tokens, s.Costs.Used.Less(s.Costs.Search)
+	row := []string{fmt.Sprint(s.Calls), fmt.Sprint(t.Used), fmt.Sprint(t.Search), saved(t.Used, t.Search), fmt.Sprint(t.Direct), saved(t.Used, t.Direct)}
+	if t.Search == 0 {
+		return append(row, "-", "-", id, s.Session)
 	}
-	return fmt.Sprintf("%d tokens used, %d saved (%.1f %%)", t.Used, t.Saved, s.SavedPercent())
+	return append(row, money(less.Money), seconds(less.Seconds), id, s.Session)
+}
+
+// saved formats which part of what another way costs was saved, or how much more was used.
+func saved(used, other int64) string {
+	switch {
+	case other == 0:
+		return "-"
+	case used > other:
+		return fmt.Sprintf("%d more", used-other)
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(other-used)/float64(other))
+}
+
+// money formats an amount, with more digits if it is small.
+func money(amount float64) string {
+	if amount != 0 && amount > -1 && amount < 1 {
+		return fmt.Sprintf("%.4f", amount)
+	}
+	return fmt.Sprintf("%.2f", amount)
+}
+
+func seconds(s float64) string { return fmt.Sprintf("%.1f s", s) }
+
+// tokenWords describes how many tokens were used, and how many the other ways would have used.
+func tokenWords(t *customer.Tokens) string {
+	text := cli.Count(int(t.Used), "token") + " used"
+	for _, other := range []struct {
+		way    string
+		tokens int64
+	}{{"search-then-call", t.Search}, {"direct calls", t.Direct}} {
+		if other.tokens > 0 {
+			text += fmt.Sprintf(", %d with %s (%s)", other.tokens, other.way, savedWord(t.Used, other.tokens))
+		}
+	}
+	return text
+}
+
+func savedWord(used, other int64) string {
+	if used > other {
+		return saved(used, other)
+	}
+	return saved(used, other) + " saved"
 }

@@ -134,18 +134,18 @@ func printSummary(w io.Writer, style cli.Style, res *runner.Result) {
 		fmt.Fprintf(w, "  wrote %s\n", cli.EscapeLine(f))
 	}
 	if t := res.Tokens; t != nil {
-		fmt.Fprintf(w, "%s the model reads %d tokens (script %d, wrappers %d, output %d); with direct tool calls it would read %d (definitions %d, arguments %d, results %d): %s\n",
+		fmt.Fprintf(w, "%s the model reads %d tokens (script %d, wrappers %d, output %d); with direct tool calls it would read %d (definitions %d, arguments %d, results %d): %s; with search-then-call %d: %s\n",
 			style.Bold("tokens:"), t.Used, t.Script, t.Wrappers, t.Output, t.Direct, t.Definitions, t.Arguments, t.Results,
-			savedWords(style, t))
+			savedWords(style, t.Used, t.Direct, t.SavedPercent), t.Search, savedWords(style, t.Used, t.Search, t.SavedSearchPercent))
 	}
 }
 
 // savedWords describes the tokens that a run saved. A single short call may cost more than a direct one.
-func savedWords(style cli.Style, t *runner.Tokens) string {
-	if t.Used > t.Direct {
-		return fmt.Sprintf("%d more", t.Used-t.Direct)
+func savedWords(style cli.Style, used, other int, percent float64) string {
+	if used > other {
+		return fmt.Sprintf("%d more", used-other)
 	}
-	return style.Green(fmt.Sprintf("%.1f %% saved", t.SavedPercent))
+	return style.Green(fmt.Sprintf("%.1f %% saved", percent))
 }
 
 // traceColumns is the width of a waterfall that is not printed to a terminal.

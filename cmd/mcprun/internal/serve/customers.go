@@ -56,6 +56,7 @@ func (b *state) skillsOf(id string) (store *skill.Store, err error) {
 // A session begins with its first run.
 type sessionLog struct {
 	customer *customer.Customer
+	prices   customer.Prices
 
 	mu       sync.Mutex
 	sessions map[string]*customer.Session // by the client's session
@@ -123,7 +124,8 @@ func (l *sessionLog) Stats() (json.RawMessage, error) {
 		Failed   int             `json:"failedRuns"`
 		Calls    int             `json:"calls"`
 		Tokens   customer.Tokens `json:"tokens"`
-	}{len(all.Sessions), all.Runs, all.Failed, all.Calls, all.Tokens})
+		Costs    customer.Costs  `json:"costs"`
+	}{len(all.Sessions), all.Runs, all.Failed, all.Calls, all.Tokens, l.prices.Costs(&all.Tokens)})
 }
 
 // answers returns what a script may ask the host for. known is what a policy about the data of runs learns of the run; nil: there is none.

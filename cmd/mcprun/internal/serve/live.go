@@ -159,7 +159,7 @@ func (l *live) options(b *state) *mcpserver.Options {
 	opt := &mcpserver.Options{
 		Version: cli.Version(), Mode: mcpserver.Mode(l.o.tools), IndexTokens: l.o.index, Project: *b.offer, Reload: l.reload,
 		Run: l.runJob, Call: l.callTool, Customer: l.openCustomer,
-		Parallel: l.o.parallel, MaxWait: l.o.queueTime, MaxTime: l.o.maxTime, MaxMemory: l.o.maxMemory,
+		Parallel: l.o.parallel, MaxWait: l.o.queueTime, MaxTime: l.o.maxTime, MaxMemory: l.o.maxMemory, Prices: l.o.prices,
 		AnswerTime: max(b.o.run.ApproveTime(), approve.DefaultTimeout),
 		MaxText:    b.o.run.OutputBound(), ShowPaths: l.o.http == "", Logger: l.log,
 	}

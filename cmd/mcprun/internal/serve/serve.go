@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
@@ -64,6 +65,7 @@ type command struct {
 	maxTime   time.Duration
 	maxMemory int64
 	index     int
+	prices    customer.Prices
 }
 
 // NewCommand returns the command serve.
@@ -110,6 +112,7 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 	groups.Add("Clients", func(f *pflag.FlagSet) {
 		f.Var(flags.ID(&o.run.Customer, "customer", "id"), "customer", "use this customer's files, skills and personal data (default: those of the project)")
 		f.AddFlagSet(shared.Customers)
+		f.Var(customers.Prices(&o.prices), "prices", customers.PricesUsage+", for get_execution_stats")
 		f.Var(flags.Text(&o.http, "address"), "http", "serve HTTP at this address, such as 127.0.0.1:8700, instead of standard input and output")
 		f.Var(flags.Text(&o.tokenFile, "file"), "token-file", "bearer tokens, one a line, each with its customer (default "+TokenVariable+")")
 		f.BoolVar(&o.noToken, "no-token", false, "with --http on a loopback address: accept anyone on this machine")

@@ -116,7 +116,7 @@ func (b *state) customer(ctx context.Context, id string) (*mcpserver.Customer, e
 	if err != nil {
 		return nil, err
 	}
-	out := &mcpserver.Customer{ID: id, Files: c.Files(), Quota: c.Quota(), Room: c.Room, Log: &sessionLog{customer: c}}
+	out := &mcpserver.Customer{ID: id, Files: c.Files(), Quota: c.Quota(), Room: c.Room, Log: &sessionLog{customer: c, prices: b.o.prices}}
 	b.equip(out, c)
 	return out, nil
 }

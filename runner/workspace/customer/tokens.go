@@ -1,0 +1,147 @@
+package customer
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Tokens compares the tokens that one or several runs cost the model with those of direct tool calls, and with those of
+// search-then-call: a host that offers a model the tools it searches for. What a model reads to find tools is left out of all three.
+type Tokens struct {
+	Used        int64 `json:"used"` // script, wrappers and output
+	Script      int64 `json:"script"`
+	Wrappers    int64 `json:"wrappers"`
+	Output      int64 `json:"output"`
+	Direct      int64 `json:"direct"` // definitions, arguments and results
+	Arguments   int64 `json:"arguments"`
+	Definitions int64 `json:"definitions"` // of tools, which were not sent; 0 for a run without calls
+	Results     int64 `json:"results"`     // of calls, which the script kept to itself
+	Saved       int64 `json:"saved"`       // Direct − Used; 0 if direct calls cost less
+	Search      int64 `json:"search"`      // called, arguments and results
+	Called      int64 `json:"called"`      // definitions of the tools that were called; 0 in logs of before it was counted
+	SavedSearch int64 `json:"savedSearch"` // Search − Used; 0 if search-then-call costs less
+}
+
+// Sum returns t with Used, Direct, Search and what is saved made of the other fields.
+func (t Tokens) Sum() Tokens {
+	t.Used = t.Script + t.Wrappers + t.Output
+	t.Direct = t.Definitions + t.Arguments + t.Results
+	t.Search = t.Called + t.Arguments + t.Results
+	return t.less()
+}
+
+func (t Tokens) less() Tokens {
+	t.Saved, t.SavedSearch = max(0, t.Direct-t.Used), max(0, t.Search-t.Used)
+	return t
+}
+
+// Share returns what a run with a number of calls adds to a conversation in which direct calls would already have paid for
+// definitions of paid tokens: direct calls need them once, however many runs there are. A run without calls needs none. Searching
+// finds the tools of each run again, as scripts do.
+func (t Tokens) Share(paid int64, calls int) Tokens {
+	if calls == 0 {
+		t.Definitions = 0
+	}
+	t.Definitions = max(0, t.Definitions-paid)
+	t.Direct = t.Definitions + t.Arguments + t.Results
+	t.Search = t.Called + t.Arguments + t.Results
+	return t.less()
+}
+
+// add adds o to t. What all runs saved together is less than the sum of what each saved if some cost more than the other ways.
+func (t *Tokens) add(o *Tokens) {
+	t.Used += o.Used
+	t.Script += o.Script
+	t.Wrappers += o.Wrappers
+	t.Output += o.Output
+	t.Direct += o.Direct
+	t.Arguments += o.Arguments
+	t.Definitions += o.Definitions
+	t.Results += o.Results
+	t.Search += o.Search
+	t.Called += o.Called
+	*t = t.less()
+}
+
+// SavedPercent returns the share of the cost of direct calls that was saved, in percent, rounded to a tenth.
+func (t *Tokens) SavedPercent() float64 { return percent(t.Saved, t.Direct) }
+
+// SavedSearchPercent is the same for search-then-call.
+func (t *Tokens) SavedSearchPercent() float64 { return percent(t.SavedSearch, t.Search) }
+
+func percent(part, of int64) float64 {
+	if of <= 0 {
+		return 0
+	}
+	return math.Round(1000*float64(part)/float64(of)) / 10
+}
+
+// Prices are what a model costs, in US dollars or any other currency, for a million tokens.
+type Prices struct {
+	Input  float64 `json:"input"`  // that it reads
+	Output float64 `json:"output"` // that it writes
+}
+
+// DefaultPrices returns the prices of a model of the middle range.
+func DefaultPrices() Prices { return Prices{Input: 3, Output: 15} }
+
+// ParsePrices parses "INPUT,OUTPUT", such as "3,15".
+func ParsePrices(text string) (Prices, error) {
+	var p Prices
+	input, output, ok := strings.Cut(text, ",")
+	for _, each := range []struct {
+		text string
+		into *float64
+	}{{input, &p.Input}, {output, &p.Output}} {
+		n, err := strconv.ParseFloat(strings.TrimSpace(each.text), 64)
+		if !ok || err != nil || !(n >= 0 && n < 1e6) {
+			return p, fmt.Errorf("%q is not two prices of a million tokens, read and written, such as 3,15", text)
+		}
+		*each.into = n
+	}
+	return p, nil
+}
+
+// String returns the prices as ParsePrices reads them.
+func (p Prices) String() string {
+	return strconv.FormatFloat(p.Input, 'f', -1, 64) + "," + strconv.FormatFloat(p.Output, 'f', -1, 64)
+}
+
+// ReadSpeed and WriteSpeed are assumed of a model, in tokens a second.
+const (
+	ReadSpeed  = 5000
+	WriteSpeed = 60
+)
+
+// Cost is what a model's tokens cost.
+type Cost struct {
+	Tokens  int64   `json:"tokens"`
+	Money   float64 `json:"money"`   // in the currency of the prices
+	Seconds float64 `json:"seconds"` // of reading and writing; how many turns a model takes is not counted
+}
+
+func (p Prices) cost(read, wrote int64) Cost {
+	in, out := float64(read), float64(wrote)
+	return Cost{read + wrote, math.Round(in*p.Input+out*p.Output) / 1e6, math.Round(1000*(in/ReadSpeed+out/WriteSpeed)) / 1000}
+}
+
+// Less returns what c costs less than o. It is negative if c costs more.
+func (c Cost) Less(o Cost) Cost {
+	return Cost{o.Tokens - c.Tokens, math.Round(1e6*(o.Money-c.Money)) / 1e6, math.Round(1000*(o.Seconds-c.Seconds)) / 1000}
+}
+
+// Costs are what runs cost, and what the same work would have cost in other ways.
+type Costs struct {
+	Used   Cost `json:"used"`
+	Search Cost `json:"search"` // search-then-call
+	Direct Cost `json:"direct"`
+}
+
+// Costs returns what tokens cost. A model writes scripts and arguments, and reads everything else.
+func (p Prices) Costs(t *Tokens) Costs {
+	return Costs{
+		Used: p.cost(t.Wrappers+t.Output, t.Script), Search: p.cost(t.Called+t.Results, t.Arguments), Direct: p.cost(t.Definitions+t.Results, t.Arguments),
+	}
+}

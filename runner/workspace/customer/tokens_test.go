@@ -1,0 +1,45 @@
+package customer
+
+import "testing"
+
+// TestCosts prices two runs of a conversation: each searches again for the tools that it calls, direct calls read all definitions once.
+func TestCosts(t *testing.T) {
+	run := func() *Run {
+		tokens := Tokens{Script: 100, Wrappers: 50, Output: 50, Definitions: 10_000, Called: 400, Arguments: 60, Results: 2000}.Sum()
+		return &Run{Cause: "exit", CallCount: 2, Tokens: &tokens}
+	}
+	var s Stats
+	s.Add(s.First, run())
+	if s.Tokens.Used != 200 || s.Tokens.Search != 2460 || s.Tokens.SavedSearch != 2260 || s.Tokens.SavedSearchPercent() != 91.9 || s.Tokens.Direct != 12_060 {
+		t.Errorf("one run: %+v", s.Tokens)
+	}
+	s.Add(s.First, run())
+	s.Price(Prices{Input: 2, Output: 10})
+	want := Costs{
+		Used:   Cost{Tokens: 400, Money: 0.0024, Seconds: 3.373},  // 200 read, 200 written
+		Search: Cost{Tokens: 4920, Money: 0.0108, Seconds: 2.96},  // 4,800 read, 120 written
+		Direct: Cost{Tokens: 14_120, Money: 0.0292, Seconds: 4.8}, // 14,000 read, 120 written
+	}
+	if *s.Costs != want {
+		t.Errorf("%+v", *s.Costs)
+	}
+	if less := s.Costs.Used.Less(s.Costs.Search); less != (Cost{Tokens: 4520, Money: 0.0084, Seconds: -0.413}) {
+		t.Errorf("saved %+v", less)
+	}
+}
+
+func TestParsePrices(t *testing.T) {
+	for text, want := range map[string]Prices{"3,15": DefaultPrices(), "0.25, 2": {0.25, 2}, "0,0": {}} {
+		if got, err := ParsePrices(text); err != nil || got != want {
+			t.Errorf("%q: %v, error %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "3", "3,", "3,15,75", "-1,2", "NaN,1", "Inf,1", "a,b"} {
+		if got, err := ParsePrices(text); err == nil {
+			t.Errorf("%q: %v, no error", text, got)
+		}
+	}
+	if text := DefaultPrices().String(); text != "3,15" {
+		t.Error(text)
+	}
+}
