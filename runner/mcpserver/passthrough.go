@@ -39,6 +39,9 @@ func passthroughTools(p *Project) []*tool {
 			shape, about := t.Output, ""
 			if learned, ok := p.Learned[t.ID]; ok && t.Output == nil {
 				shape, about = learned.Schema, fmt.Sprintf("learned from %d replies; not declared by the server", learned.Replies)
+				if learned.Replies == 1 {
+					about = "learned from 1 reply; not declared by the server"
+				}
 			}
 			output, described := listing.Output(shape, about)
 			out = append(out, &tool{

@@ -153,6 +153,9 @@ func (o *command) serve(ctx context.Context) error {
 	if b.project.AtHome && !o.run.Quiet {
 		stderr.Say(cli.EscapeLine(fmt.Sprintf("mcprun: there is no project in %s; the files and skills of scripts are in %s, for all folders without a project", o.app.Dir, b.project.Base)))
 	}
+	if opt.Mode == mcpserver.ModePassthrough && b.tree == nil {
+		log.Warn("there is no generated tree, so there are no tools to list; make one with: mcpgen sync")
+	}
 	leave()
 	var tokens *bearer.Tokens
 	if o.http != "" {
