@@ -28,13 +28,18 @@ function pack(name, manifest) {
 
 rmSync(out, { recursive: true, force: true });
 
-// A package for each platform: npm installs the one whose os and cpu are the machine's.
+// A package for each platform: npm installs the one whose os and cpu are the machine's, and with it TypeScript's native compiler. An
+// installation without that one works too.
+const { typescript } = readJSON(root, "testdata/npm/package.json").dependencies; // tested, and pinned by mcprun tools install too
 const platforms = new Map();
 for (const binary of readJSON(dist, "artifacts.json").filter((a) => a.type === "Binary")) {
   const os = binary.goos === "windows" ? "win32" : binary.goos;
   const cpu = binary.goarch === "amd64" ? "x64" : binary.goarch;
   const name = `@mcpgen/${os}-${cpu}`;
-  platforms.set(name, { name, description: `mcpgen and mcprun for ${os} on ${cpu}`, os: [os], cpu: [cpu], preferUnplugged: true });
+  platforms.set(name, {
+    name, description: `mcpgen and mcprun for ${os} on ${cpu}`, os: [os], cpu: [cpu], preferUnplugged: true,
+    optionalDependencies: { [`@typescript/typescript-${os}-${cpu}`]: typescript },
+  });
   mkdirSync(join(out, name, "bin"), { recursive: true });
   cpSync(join(root, binary.path), join(out, name, "bin", basename(binary.path)));
 }
