@@ -15,8 +15,9 @@ func SetCheckTime(d time.Duration) time.Duration {
 	return before
 }
 
-// LikelyCauses and ShowsMissing are parts of what decides about Result.TypeErrors.
+// LikelyCauses, ShowsMissing and IsEmpty are parts of what decides about Result.TypeErrors.
 var (
 	LikelyCauses = likelyCauses
 	ShowsMissing = showsMissing
+	IsEmpty      = isEmpty
 )

@@ -82,7 +82,20 @@ func (x *run) wentWrong(res *Result, nothing bool) bool {
 		return false
 	}
 	shown, _ := x.output.First()
-	return showsMissing(shown, x.script.Language) || showsMissing(res.Value, x.script.Language)
+	for _, text := range [][]byte{shown, res.Value} {
+		if isEmpty(text) || x.mayBeMissing() && showsMissing(text, x.script.Language) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBeMissing reports whether what looks like a missing value cannot have come from a tool.
+func (x *run) mayBeMissing() bool {
+	if x.script.Language == sandbox.LangPython {
+		return !x.summary.Nulls
+	}
+	return !x.summary.Undefined
 }
 
 var (
@@ -104,11 +117,11 @@ var (
 	quotedType = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`'[^'\n]{160,}'|"[^"\n]{160,}"`) })
 )
 
-// showsMissing reports whether a text shows that a value was not there, or nothing else.
+// isEmpty reports whether a text is a value without any content, as JSON.
+func isEmpty(text []byte) bool { return empty().Match(bytes.TrimSpace(text)) }
+
+// showsMissing reports whether a text shows that a value was not there.
 func showsMissing(text []byte, language sandbox.Language) bool {
-	if empty().Match(bytes.TrimSpace(text)) {
-		return true
-	}
 	if language != sandbox.LangPython {
 		return missing().Match(text)
 	}

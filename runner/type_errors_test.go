@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script/check"
@@ -72,6 +73,28 @@ func TestTypeErrors(t *testing.T) {
 		}
 		if _, err := os.Stat(started); (err == nil) != tt.want {
 			t.Errorf("%s: the checker was started: %t, want %t", name, err == nil, tt.want)
+		}
+	}
+}
+
+// TestMissingInData: what a tool itself returned explains what a script printed, so the script is not checked.
+func TestMissingInData(t *testing.T) {
+	for answer, want := range map[string]bool{`{"title": "x"}`: true, `{"title": null}`: false, `{"title": "None"}`: false, `{"title": "undefined"}`: true} {
+		program, started := fakePyright(t, t.TempDir())
+		up := &fakeUpstreams{answers: map[string]*upstream.CallResult{"drive/get_document": {Structured: []byte(answer)}}}
+		s := runner.Script{Code: "d = {}\nprint(d.titel)\n", Checkers: &check.Places{Pyright: program}}
+		_, err := run(t, up, s, func(g *guest) sandbox.Exit {
+			g.begin()
+			g.call(1, "drive__get_document", object{"document_id": "1"})
+			g.spec.Stdout.Write([]byte("title: None\n"))
+			g.done(nil)
+			return sandbox.Exit{}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(started); (err == nil) != want {
+			t.Errorf("after the answer %s the checker was started: %t, want %t", answer, err == nil, want)
 		}
 	}
 }
@@ -177,14 +200,16 @@ func TestShowsMissing(t *testing.T) {
 			"a None b":                 {false, true},
 			"{'a': None, \"b\": None}": {false, false},
 			"{'a': None} None":         {false, true},
-			"{}\n":                     {true, true},
-			"[{}, {}]":                 {true, true},
-			"null":                     {true, true},
 			`{"a":1}`:                  {false, false},
 		} {
 			if got := runner.ShowsMissing([]byte(text), lang); got != (lang == sandbox.LangPython && want[1] || lang != sandbox.LangPython && want[0]) {
 				t.Errorf("ShowsMissing(%q, %s) = %t", text, lang, got)
 			}
+		}
+	}
+	for text, want := range map[string]bool{"": false, "{}\n": true, "[{}, {}]": true, "null": true, `""`: true, `{"a":1}`: false, "[1]": false, "done": false} {
+		if got := runner.IsEmpty([]byte(text)); got != want {
+			t.Errorf("IsEmpty(%q) = %t", text, got)
 		}
 	}
 }

@@ -77,6 +77,8 @@ type Calls struct {
 
 	kept      atomic.Bool // a result, or a part of one, was replaced by a handle
 	askedHost atomic.Bool // the script called one of Run.Answers
+	nulls     atomic.Bool // see Summary
+	undefined atomic.Bool
 
 	watching sync.Mutex // held while Run.Watch runs
 

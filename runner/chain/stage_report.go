@@ -1,9 +1,11 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
@@ -41,6 +43,7 @@ func (c *Calls) report(next handler) handler {
 				answer = req.whole
 			}
 			rec.ResultBytes = len(answer)
+			c.noteAbsent(answer)
 			if res.As == call.AsDry {
 				rec.Outcome = OutcomeDry
 			}
@@ -58,6 +61,21 @@ func (c *Calls) report(next handler) handler {
 		c.usage.add(rec, args, answer)
 		c.tell(Event{Kind: EventEnded, Call: rec.Call, Tool: rec.Tool, Outcome: rec.Outcome, Message: rec.Error})
 		return res, err
+	}
+}
+
+// maxAbsent is the size, in bytes, of the largest result that is searched for words of missing values.
+const maxAbsent = 1 << 20
+
+// noteAbsent notes that a result itself has what scripts print for a value that is missing.
+func (c *Calls) noteAbsent(answer json.RawMessage) {
+	for _, w := range [...]struct {
+		text string
+		has  *atomic.Bool
+	}{{"null", &c.nulls}, {"None", &c.nulls}, {"undefined", &c.undefined}, {"NaN", &c.undefined}, {"[object Object]", &c.undefined}} {
+		if !w.has.Load() && (len(answer) > maxAbsent || bytes.Contains(answer, []byte(w.text))) {
+			w.has.Store(true)
+		}
 	}
 }
 

@@ -22,6 +22,9 @@ type Summary struct {
 	ParsedTools, TextTools []string
 	Handles                bool // a result, or a part of one, was replaced by a handle
 	AskedHost              bool // the script called one of Run.Answers
+	// Nulls and Undefined report that a result itself has what scripts print for a missing value: null, which Python prints as None, or
+	// the words undefined, NaN and [object Object]. Results of more than 1 MiB count as having them.
+	Nulls, Undefined bool
 }
 
 // Finish waits for what still runs and returns the summary. The bridge must have ended.
@@ -39,6 +42,7 @@ func (c *Calls) Finish() *Summary {
 	return &Summary{
 		Calls: calls, Count: u.total, InFlight: describeInFlight(slices.SortedFunc(slices.Values(u.inFlight), inOrder)), Warnings: slices.Clone(c.warnings),
 		ArgumentTokens: u.arguments, ResultTokens: u.results, ParsedTools: slices.Sorted(maps.Keys(c.parsed)), TextTools: slices.Sorted(maps.Keys(c.texts)), Handles: c.kept.Load(), AskedHost: c.askedHost.Load(),
+		Nulls: c.nulls.Load(), Undefined: c.undefined.Load(),
 	}
 }
 

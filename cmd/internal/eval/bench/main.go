@@ -43,6 +43,7 @@ func (b *bench) groups() []group {
 		{"many", []func(context.Context) error{b.parallel}},
 		{"calls", []func(context.Context) error{b.sequentialCalls, b.concurrentCalls}},
 		{"commands", []func(context.Context) error{b.commands}},
+		{"checks", []func(context.Context) error{b.checks}},
 		{"masks", []func(context.Context) error{b.masking}},
 		{"sync", []func(context.Context) error{b.syncs}},
 		{"generate", []func(context.Context) error{b.generate, b.offlineSyncs}},
