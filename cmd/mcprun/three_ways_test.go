@@ -79,31 +79,8 @@ func TestThreeWays(t *testing.T) {
 	}
 	outcomes, records := map[string][]outcome{}, map[string][]customer.Call{}
 	for _, way := range threeWays {
-		dir := t.TempDir()
+		dir, env := threeWaysProject(t)
 		notes := filepath.Join(dir, "notes.txt")
-		project := func(name string, text string) {
-			t.Helper()
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		project(".mcp.json", `{"mcpServers": {"desk": {"command": "deskmcp", "args": ["notes.txt"]}, "web": {"command": "deskmcp", "args": ["web.txt"]}}}`)
-		project("mcpgen.yaml", `version: 1
-servers: {desk: {protocol: legacy, trusted: true}, web: {protocol: legacy, trusted: true}}
-policy:
-  rules:
-    - {name: closed, deny: desk__pay}
-    - {name: short texts, deny: desk__note, when: args.text.size() > 40}
-    - {name: ask first, ask: desk__note, when: args.text.startsWith('ask')}
-    - {name: few sums, deny: desk__sum, over: {session: 2}}
-    - {name: no mixing, deny: desk__big, when: "'web' in taint"}
-`)
-		env := append(os.Environ(), "HOME="+t.TempDir(), "XDG_STATE_HOME=", "XDG_CACHE_HOME=", "CI=1")
-		sync := exec.Command(filepath.Join(programs, "mcpgen"), "sync")
-		sync.Dir, sync.Env = dir, env
-		if out, err := sync.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
 		serve := exec.Command("mcprun", "serve", "--sandbox", "embedded", "--customer", "acme", "--tools", way.tools, "--http", "127.0.0.1:0", "--no-token")
 		serve.Dir, serve.Env = dir, env
 		url := serveURL(t, serve)
@@ -197,6 +174,68 @@ policy:
 
 // ofScripts matches what questions say of scripts only: which it is, the line that makes the call, and what else it may be allowed.
 var ofScripts = regexp.MustCompile(`(?m)^(Script: .*|Line \d+ makes the call:|[ >]+\d+  .*|This run: .*)\n?`)
+
+// threeWaysProject makes a project, and returns its folder and the environment of its programs.
+func threeWaysProject(t *testing.T) (dir string, env []string) {
+	t.Helper()
+	dir = t.TempDir()
+	project := func(name string, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	project(".mcp.json", `{"mcpServers": {"desk": {"command": "deskmcp", "args": ["notes.txt"]}, "web": {"command": "deskmcp", "args": ["web.txt"]}}}`)
+	project("mcpgen.yaml", `version: 1
+servers: {desk: {protocol: legacy, trusted: true}, web: {protocol: legacy, trusted: true}}
+policy:
+  rules:
+    - {name: closed, deny: desk__pay}
+    - {name: short texts, deny: desk__note, when: args.text.size() > 40}
+    - {name: ask first, ask: desk__note, when: args.text.startsWith('ask')}
+    - {name: few sums, deny: desk__sum, over: {session: 2}}
+    - {name: no mixing, deny: desk__big, when: "'web' in taint"}
+`)
+	env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_STATE_HOME=", "XDG_CACHE_HOME=", "CI=1")
+	sync := exec.Command(filepath.Join(programs, "mcpgen"), "sync")
+	sync.Dir, sync.Env = dir, env
+	if out, err := sync.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return dir, env
+}
+
+// TestThreeWaysDry makes a call in a dry run: it is skipped, said to be, and logged so.
+func TestThreeWaysDry(t *testing.T) {
+	if err := buildMcpgen(); err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range threeWays {
+		dir, env := threeWaysProject(t)
+		serve := exec.Command("mcprun", "serve", "--sandbox", "embedded", "--customer", "acme", "--tools", way.tools, "--dry-run")
+		serve.Dir, serve.Env, serve.Stderr = dir, env, t.Output()
+		cs, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: serve}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, args := way.call("desk__note", map[string]any{"text": "short"})
+		res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
+		if err != nil || res.IsError {
+			t.Errorf("%s: %v, %v", way.name, res, err)
+		} else if text := res.Content[0].(*mcp.TextContent).Text; name != "execute_code" && text != `dry run: skipped desk__note {"text":"short"}` {
+			t.Errorf("%s: %s", way.name, text)
+		}
+		if err := cs.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "notes.txt")); err == nil {
+			t.Errorf("%s: the call was made", way.name)
+		}
+		if calls := loggedCalls(t, filepath.Join(dir, "workspaces", "acme")); len(calls) != 1 || calls[0].Tool != "desk__note" || calls[0].Outcome != "dry" {
+			t.Errorf("%s: log %+v", way.name, calls)
+		}
+	}
+}
 
 // serveURL starts a server until the end of the test, and returns its URL.
 func serveURL(t *testing.T, serve *exec.Cmd) string {

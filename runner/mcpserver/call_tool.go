@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
@@ -66,11 +67,23 @@ func (c *toolCall) send(ctx context.Context, args *callToolArgs, reply func(cont
 	if err != nil {
 		return nil, chain.CallRecord{}, c.errorf("%v", err)
 	}
-	if answer.Failed && len(answer.Raw) == 0 {
+	switch {
+	case answer.Failed && len(answer.Raw) == 0:
 		return nil, answer.Record, modelErrorf("%s", answer.Message)
+	case answer.Record.Outcome == chain.OutcomeDry: // there is no result
+		return skipped(&answer.Record), answer.Record, nil
 	}
 	r, err := reply(ctx, answer)
 	return r, answer.Record, err
+}
+
+// skipped returns what a client gets of a call that a dry run lists instead of making it.
+func skipped(record *chain.CallRecord) *reply {
+	text := fmt.Sprintf("dry run: skipped %s %s", record.Tool, ident.CleanLine(string(record.Arguments)))
+	if record.Skipped != "" {
+		text += "; " + ident.CleanLine(record.Skipped)
+	}
+	return &reply{text: text, data: map[string]any{"skipped": text}}
 }
 
 // noteCall logs a call as a run that makes this call only, without its result, which may be confidential.
