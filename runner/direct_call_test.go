@@ -46,6 +46,27 @@ func TestDirectCallIsChecked(t *testing.T) {
 	}
 }
 
+// TestDirectResultIsChecked: a result that breaks the tool's output schema is noticed as in scripts.
+func TestDirectResultIsChecked(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"content":[],"structuredContent":{"result":3}}`:                   "",
+		`{"content":[],"structuredContent":{"result":"three"}}`:             "does not match the tool's output schema",
+		`{"content":[{"type":"text","text":"3"}],"structuredContent":null}`: "has no structured content",
+		`{"content":[{"type":"text","text":"no"}],"isError":true}`:          "",
+	} {
+		r := newRunner(t, &fakeUpstreams{answers: map[string]*upstream.CallResult{"calculator/add": {Raw: json.RawMessage(raw)}}})
+		d := runner.DirectCall{Tool: "calculator__add", Args: json.RawMessage(`{"numbers":[1,2]}`), Calls: chain.Settings{AllowDrift: true}}
+		res, _, warnings, err := r.Call(t.Context(), d)
+		if said := strings.Join(warnings, "\n"); err != nil || string(res.Raw) != raw || (said == "") != (want == "") || !strings.Contains(said, want) {
+			t.Errorf("%s: warnings %q, %v; want %q", raw, said, err, want)
+		}
+		d.Calls.StrictOutput = true
+		if _, _, _, err = r.Call(t.Context(), d); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s, strict: %v, want %q", raw, err, want)
+		}
+	}
+}
+
 // TestCallsOfAConversation: limits of a run and taint hold for the calls that a client makes without a script, one after another.
 func TestCallsOfAConversation(t *testing.T) {
 	raw := json.RawMessage(`{"content":[],"structuredContent":{"result":3}}`)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
+	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
@@ -86,23 +87,32 @@ const maxChecks = 4
 func (c *Calls) validateResult(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		res, err := next(ctx, req)
-		if err != nil || req.Raw {
+		if err != nil || req.Raw && !c.run.Direct {
 			return res, err
 		}
 		v := c.chain.validators(req.Tool).output
 		if v == nil {
 			return res, nil
 		}
+		value, structured := res.Value, res.Structured
+		if req.Raw { // without a script, as with one
+			fields, err := upstream.Members(res.Raw)
+			if err != nil || string(fields["isError"]) == "true" {
+				return res, nil
+			}
+			value = fields["structuredContent"]
+			structured = len(value) > 0 && string(value) != "null"
+		}
 		check := func() string {
-			if !res.Structured {
+			if !structured {
 				return "the tool declares an output schema, but its result has no structured content"
 			}
-			if err := v.ValidateAs("the result", res.Value); err != nil {
+			if err := v.ValidateAs("the result", value); err != nil {
 				return "the result does not match the tool's output schema: " + err.Error()
 			}
 			return ""
 		}
-		if !c.set.StrictOutput && len(res.Value) > checkedAtOnce {
+		if !c.set.StrictOutput && len(value) > checkedAtOnce {
 			select {
 			case c.checks <- struct{}{}:
 				c.work.Go(func() {
