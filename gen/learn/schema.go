@@ -52,7 +52,7 @@ func (s *shape) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return err
 	}
-	*s = shape{any: in.Type == nil, items: in.Items, values: in.Values, asMap: in.Values != nil, properties: in.Properties}
+	*s = shape{any: in.Type == nil, items: in.Items, values: in.Values, asMap: in.Values != nil && len(in.Properties) == 0, properties: in.Properties}
 	types, isList := in.Type.([]any)
 	if !isList && in.Type != nil {
 		types = []any{in.Type}

@@ -33,7 +33,8 @@ type shape struct {
 	// list and object are true if such a value was seen; items is nil if all lists were empty.
 	list, object bool
 	items        *shape
-	// asMap is true if the names of properties are data; values then describes all properties. It is nil for empty objects.
+	// asMap is true if the names of properties are data; values then describes all properties. It is nil for empty objects. With
+	// properties, values describes all others.
 	asMap  bool
 	values *shape
 	// properties are in the order in which they first appeared.
@@ -188,6 +189,7 @@ func join(a, b *shape) *shape {
 		out.properties = a.properties
 	default:
 		out.properties = joinProperties(a.properties, b.properties)
+		out.joinOthers(a, b)
 	}
 	out.mapIfData()
 	return out
@@ -215,6 +217,24 @@ func joinProperties(a, b properties) properties {
 		out[at] = property{name: p.name, required: a[at].required && p.required, shape: join(a[at].shape, p.shape)}
 	}
 	return append(out, added...)
+}
+
+// joinOthers adds to the properties that only a or b has what the other one says of all others.
+func (s *shape) joinOthers(a, b *shape) {
+	if a.values == nil && b.values == nil {
+		return
+	}
+	has := func(of properties, name string) bool {
+		return slices.ContainsFunc(of, func(p property) bool { return p.name == name })
+	}
+	for i, p := range s.properties {
+		if !has(a.properties, p.name) && a.values != nil {
+			s.properties[i].shape = join(p.shape, a.values)
+		}
+		if !has(b.properties, p.name) && b.values != nil {
+			s.properties[i].shape = join(p.shape, b.values)
+		}
+	}
 }
 
 // mapIfData turns an object into a map if the names of its properties are data.

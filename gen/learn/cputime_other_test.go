@@ -1,0 +1,7 @@
+//go:build !unix
+
+package learn
+
+import "time"
+
+func processTime() time.Duration { return 0 }

@@ -1,0 +1,376 @@
+package learn
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+)
+
+// types is a set of types of values.
+type types uint8
+
+const (
+	isNull types = 1 << iota
+	isBool
+	isInt
+	isFloat
+	isText
+	isList
+	isObject
+	isAny
+)
+
+func typeOf(kind byte) types {
+	switch kind {
+	case 'n':
+		return isNull
+	case 't':
+		return isBool
+	case '0':
+		return isInt
+	case 'f':
+		return isFloat
+	case '"':
+		return isText
+	case '[':
+		return isList
+	case '{':
+		return isObject
+	}
+	return isAny
+}
+
+const (
+	// maxPending is how many names of one object may wait for a second sight. More are the keys of a map.
+	maxPending = 64
+	// pendingReplies is for how many replies a name waits.
+	pendingReplies = 32
+	// maxLost is how many names of one object may have waited in vain before it is a map.
+	maxLost = 64
+	// repliesOfName is in how many replies a name must have been whose words are not known.
+	repliesOfName = 3
+	// objectsOfWord is in how many objects a name must have been whose words are known.
+	objectsOfWord = 2
+)
+
+// place is what is known of the values at one place of a tool's replies. Unlike a shape it is written to disk while it is not yet known
+// which names are data, so it has a name only once that name was seen often enough; until then it has a digest of it.
+type place struct {
+	Types types  `json:"t,omitempty"`
+	Items *place `json:"i,omitempty"`
+	// Objects is the number of objects that were seen completely.
+	Objects int      `json:"n,omitempty"`
+	Members []member `json:"m,omitempty"`
+	// Pending are names that wait for a further sight, by their digests.
+	Pending map[string]*pending `json:"p,omitempty"`
+	// Rest are the values of members whose names are not kept, and RestReplies the replies that had one; RestLast is the last of them.
+	Rest        *place `json:"r,omitempty"`
+	RestReplies int    `json:"rn,omitempty"`
+	RestLast    int    `json:"rl,omitempty"`
+	// Lost is the number of names that waited in vain.
+	Lost int `json:"l,omitempty"`
+	// Map is true if all names are data.
+	Map bool `json:"map,omitempty"`
+}
+
+type member struct {
+	Name     string `json:"k"`
+	Optional bool   `json:"o,omitempty"`
+	Place    *place `json:"v"`
+
+	seen uint64 // the object that had it last
+}
+
+type pending struct {
+	Objects  int    `json:"n"`
+	Replies  int    `json:"rn"`
+	Last     int    `json:"rl"` // the reply that had it last
+	Optional bool   `json:"o,omitempty"`
+	Place    *place `json:"v"`
+
+	seen uint64
+}
+
+// merging adds a sample to a place.
+type merging struct {
+	*sample
+	key      []byte
+	classify func(name string) class
+	isData   func(name string) bool
+	reply    int // its number
+	object   uint64
+	room     *int // for further places
+}
+
+func (m *merging) newPlace() *place {
+	*m.room--
+	return &place{}
+}
+
+func (m *merging) add(p *place, at int32) {
+	n := &m.nodes[at]
+	p.Types |= typeOf(n.kind)
+	if *m.room <= 0 {
+		p.Types |= isAny
+	}
+	if p.Types&isAny != 0 {
+		return
+	}
+	switch n.kind {
+	case '[':
+		for c := n.first; c != 0; c = m.nodes[c].next {
+			if p.Items == nil {
+				p.Items = m.newPlace()
+			}
+			m.add(p.Items, c)
+		}
+	case '{':
+		m.addObject(p, n)
+	}
+}
+
+func (m *merging) addObject(p *place, n *node) {
+	m.object++
+	object := m.object
+	admits := m.judge(n)
+	for c := n.first; c != 0; c = m.nodes[c].next {
+		m.addMember(p, c, admits, object)
+	}
+	if n.cut {
+		return
+	}
+	for i := range p.Members {
+		p.Members[i].Optional = p.Members[i].Optional || p.Members[i].seen != object
+	}
+	for _, w := range p.Pending {
+		w.Optional = w.Optional || w.seen != object
+	}
+	p.Objects++
+	m.tidy(p)
+}
+
+// judge returns the least class of names that an object has as names of members. An object whose values are all of one kind may be
+// a map with names of people or things as keys; so may one with names of which few are known words.
+func (m *merging) judge(n *node) class {
+	all, known, data := 0, 0, 0
+	var kinds [128]uint16
+	most := uint16(0)
+	for c := n.first; c != 0; c = m.nodes[c].next {
+		child := &m.nodes[c]
+		all++
+		switch m.classify(child.name) {
+		case classKnown:
+			known++
+		case classData:
+			data++
+		}
+		kind := child.kind
+		if kind == 'f' {
+			kind = '0'
+		}
+		if kind != 'n' {
+			kinds[kind&127]++
+			most = max(most, kinds[kind&127])
+		}
+	}
+	uniform := int(most) == all-int(kinds['n'])
+	mixed := all >= 4 && int(most)*3 <= all*2
+	switch {
+	case known*2 < all && !(mixed && known*4 >= all):
+		return classKnown + 1 // none
+	case data > 0, uniform && known*4 < all*3, known*3 < all*2 && !(mixed && known*2 >= all):
+		return classKnown
+	}
+	return className
+}
+
+func (m *merging) addMember(p *place, at int32, admits class, object uint64) {
+	name := m.nodes[at].name
+	if i := p.member(name); i >= 0 {
+		p.Members[i].seen = object
+		m.add(p.Members[i].Place, at)
+		return
+	}
+	if c := m.classify(name); p.Map || c == classData || c < admits {
+		m.addRest(p, at)
+		return
+	} else {
+		m.addPending(p, name, c, at, object)
+	}
+}
+
+func (m *merging) addRest(p *place, at int32) {
+	if p.Rest == nil {
+		p.Rest = m.newPlace()
+	}
+	if p.RestLast != m.reply {
+		p.RestLast = m.reply
+		p.RestReplies++
+	}
+	m.add(p.Rest, at)
+}
+
+func (m *merging) addPending(p *place, name string, c class, at int32, object uint64) {
+	digest := digestOf(m.key, name)
+	w := p.Pending[digest]
+	if w == nil {
+		w = &pending{Optional: p.Objects > 0, Place: m.newPlace()}
+		if p.Pending == nil {
+			p.Pending = map[string]*pending{}
+		}
+		p.Pending[digest] = w
+	}
+	if w.seen == object { // the name is there twice
+		return
+	}
+	w.seen = object
+	w.Objects++
+	if w.Last != m.reply {
+		w.Last = m.reply
+		w.Replies++
+	}
+	m.add(w.Place, at)
+	if (c == classKnown && w.Objects >= objectsOfWord || w.Replies >= repliesOfName) && !m.isData(name) {
+		delete(p.Pending, digest)
+		p.Members = append(p.Members, member{Name: name, Optional: w.Optional, Place: w.Place, seen: object})
+	}
+}
+
+// tidy gives up on names that have waited in vain.
+func (m *merging) tidy(p *place) {
+	for digest, w := range p.Pending {
+		if m.reply-w.Last > pendingReplies || len(p.Pending) > maxPending && w.Last != m.reply {
+			p.lose(digest)
+		}
+	}
+	if len(p.Pending) > maxPending || p.Lost > maxLost || len(p.Members) > maxProperties {
+		p.becomeMap(m.reply)
+	}
+}
+
+// lose makes a name that waits one that is not kept.
+func (p *place) lose(digest string) {
+	w := p.Pending[digest]
+	delete(p.Pending, digest)
+	p.Rest = joinPlaces(p.Rest, w.Place, nil)
+	p.RestReplies, p.RestLast = p.RestReplies+w.Replies, max(p.RestLast, w.Last)
+	p.Lost++
+}
+
+func (p *place) becomeMap(reply int) {
+	p.Map = true
+	for digest := range p.Pending {
+		p.lose(digest)
+	}
+	for _, one := range p.Members {
+		p.Rest = joinPlaces(p.Rest, one.Place, nil)
+	}
+	p.Members, p.RestReplies, p.RestLast = nil, max(p.RestReplies, 2), reply
+}
+
+func (p *place) member(name string) int {
+	for i := range p.Members {
+		if p.Members[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// digestOf returns what is kept of a name as long as it may be data. With the key in the same file it is no secret from the file's
+// owner; it is not the name, and goes after some replies.
+func digestOf(key []byte, name string) string {
+	sum := sha256.Sum256(append(slices.Clip(key), name...))
+	return hex.EncodeToString(sum[:5])
+}
+
+// joinPlaces returns what two processes know of a place. It may reuse both. Names that only one knows are optional if the other has
+// seen an object. key is that of the digests; nil: names of one are not compared with digests of the other.
+func joinPlaces(a, b *place, key []byte) *place {
+	if a == nil {
+		return b
+	}
+	if b == nil {
+		return a
+	}
+	objectsA, objectsB := a.Objects, b.Objects
+	a.Types |= b.Types
+	a.Items = joinPlaces(a.Items, b.Items, key)
+	if key != nil {
+		a.reveal(b, key)
+		b.reveal(a, key)
+	}
+	for i := range a.Members {
+		mine := &a.Members[i]
+		if at := b.member(mine.Name); at >= 0 {
+			mine.Optional = mine.Optional || b.Members[at].Optional
+			mine.Place = joinPlaces(mine.Place, b.Members[at].Place, key)
+		} else {
+			mine.Optional = mine.Optional || objectsB > 0
+		}
+	}
+	for _, theirs := range b.Members {
+		if a.member(theirs.Name) < 0 {
+			theirs.Optional = theirs.Optional || objectsA > 0
+			a.Members = append(a.Members, theirs)
+		}
+	}
+	for digest, w := range a.Pending {
+		w.Optional = w.Optional || objectsB > 0 && b.Pending[digest] == nil
+	}
+	for digest, theirs := range b.Pending {
+		mine := a.Pending[digest]
+		if mine == nil {
+			theirs.Optional = theirs.Optional || objectsA > 0
+			if a.Pending == nil {
+				a.Pending = map[string]*pending{}
+			}
+			a.Pending[digest] = theirs
+			continue
+		}
+		mine.Objects, mine.Replies, mine.Last = max(mine.Objects, theirs.Objects), max(mine.Replies, theirs.Replies), max(mine.Last, theirs.Last)
+		mine.Optional = mine.Optional || theirs.Optional
+		mine.Place = joinPlaces(mine.Place, theirs.Place, key)
+	}
+	a.Rest = joinPlaces(a.Rest, b.Rest, key)
+	a.RestReplies, a.RestLast = max(a.RestReplies, b.RestReplies), max(a.RestLast, b.RestLast)
+	a.Objects, a.Lost = max(a.Objects, b.Objects), max(a.Lost, b.Lost)
+	if a.Map = a.Map || b.Map; a.Map {
+		a.becomeMap(a.RestLast)
+	}
+	return a
+}
+
+// reveal makes members of those names that wait in p and are known in other.
+func (p *place) reveal(other *place, key []byte) {
+	for i := range other.Members {
+		p.accept(other.Members[i].Name, key)
+	}
+}
+
+// accept makes a member of a name if it waits.
+func (p *place) accept(name string, key []byte) {
+	if len(p.Pending) == 0 {
+		return
+	}
+	digest := digestOf(key, name)
+	if w := p.Pending[digest]; w != nil {
+		delete(p.Pending, digest)
+		p.Members = append(p.Members, member{Name: name, Optional: w.Optional, Place: w.Place})
+	}
+}
+
+// count returns the number of places from p on.
+func (p *place) count() int {
+	if p == nil {
+		return 0
+	}
+	n := 1 + p.Items.count() + p.Rest.count()
+	for _, one := range p.Members {
+		n += one.Place.count()
+	}
+	for _, one := range p.Pending {
+		n += one.Place.count()
+	}
+	return n
+}

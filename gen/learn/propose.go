@@ -1,0 +1,115 @@
+package learn
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Proposal is what the replies of one tool say of its output.
+type Proposal struct {
+	Tool Tool
+	// Digest is that of the tool's definition.
+	Digest string
+	// Replies is the number of replies.
+	Replies int
+	// Text is true if some were JSON in a text.
+	Text bool
+
+	place *place
+	key   []byte
+}
+
+// sorted returns the tools in a stable order. The lock is held.
+func (t *Traffic) sorted() []Tool {
+	keys := make([]Tool, 0, len(t.tools))
+	for key := range t.tools {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b Tool) int { return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Name, b.Name)) })
+	return keys
+}
+
+// Proposals returns what is known, sorted by tool. The Traffic must not be used any more.
+func (t *Traffic) Proposals() []Proposal {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []Proposal
+	for _, key := range t.sorted() {
+		k := t.tools[key]
+		out = append(out, Proposal{Tool: key, Digest: k.Digest, Replies: k.Replies, Text: k.Text > 0, place: k.Place, key: t.key})
+	}
+	return out
+}
+
+// Schema returns the JSON Schema of the replies, joined with one that was learned before, which may be nil. A name in that one is no
+// secret, so one that traffic has not seen often enough counts as well; and one that traffic keeps nothing of stays as it is.
+func (p *Proposal) Schema(before json.RawMessage) (json.RawMessage, error) {
+	if before == nil {
+		return json.Marshal(p.place.shape(nil, p.key))
+	}
+	var known shape
+	if err := json.Unmarshal(before, &known); err != nil {
+		return nil, fmt.Errorf("read a learned shape: %w", err)
+	}
+	return json.Marshal(p.place.shape(&known, p.key))
+}
+
+// shape returns the shape of a place, joined with a known one, which may be nil.
+func (p *place) shape(known *shape, key []byte) *shape {
+	if p == nil {
+		return known
+	}
+	if known == nil {
+		known = &shape{}
+	}
+	if p.Types&isAny != 0 || known.any {
+		return &shape{any: true}
+	}
+	has := func(t types, known bool) bool { return known || p.Types&t != 0 }
+	out := &shape{
+		null: has(isNull, known.null), boolean: has(isBool, known.boolean), integer: has(isInt, known.integer), float: has(isFloat, known.float),
+		text: has(isText, known.text), list: has(isList, known.list), object: has(isObject, known.object),
+		items: p.Items.shape(known.items, key), asMap: known.asMap, values: known.values,
+	}
+	if out.object {
+		p.members(out, known, key)
+	}
+	return out
+}
+
+func (p *place) members(out, known *shape, key []byte) {
+	if p.Types&isObject == 0 {
+		out.properties = known.properties
+		return
+	}
+	for _, one := range known.properties {
+		p.accept(one.name, key)
+	}
+	for _, one := range known.properties {
+		if at := p.member(one.name); at >= 0 {
+			one.required = one.required && !p.Members[at].Optional && p.Objects > 0
+			one.shape = p.Members[at].Place.shape(one.shape, key)
+		} else if p.Rest == nil && p.Objects > 0 {
+			one.required = false
+		}
+		out.properties = append(out.properties, one)
+	}
+	for _, one := range p.Members {
+		if !slices.ContainsFunc(known.properties, func(of property) bool { return of.name == one.Name }) {
+			required := !one.Optional && p.Objects > 0 && !known.object
+			out.properties = append(out.properties, property{name: one.Name, required: required, shape: one.Place.shape(nil, key)})
+		}
+	}
+	named := len(out.properties) > 0
+	switch {
+	case p.Rest != nil && (known.asMap || known.values != nil || !named || len(known.properties) == 0 && p.RestReplies > 1):
+		out.values = join(out.values, p.Rest.shape(nil, key))
+	case p.Objects == 0 && len(known.properties) == 0: // what comes after the part that was read is not known
+		out.values = &shape{any: true}
+	}
+	if out.asMap = out.asMap || out.values != nil && !named; out.asMap {
+		out.mapIfData()
+	}
+}

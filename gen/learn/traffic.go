@@ -1,0 +1,213 @@
+package learn
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+const (
+	// maxTools is of how many tools shapes are kept.
+	maxTools = 2000
+	// maxPlaces is how many places the replies of one tool may have. Any value is accepted at further ones.
+	maxPlaces = 1500
+	// maxClassified is of how many names of a tool's replies the class is remembered, in memory.
+	maxClassified = 2000
+)
+
+// Tool is the key of a tool: the server's name in the configuration, and the server's own name of the tool.
+type Tool struct{ Server, Name string }
+
+// Observation is one reply of a call that succeeded.
+type Observation struct {
+	Tool Tool
+	// Digest is that of the tool's definition. What was seen with another one is dropped.
+	Digest string
+	// Reply is what the script got; see [Reply]. Of a large value only a part is read.
+	Reply Reply
+	// Words returns the words of the tool's definition; see [Words]. It is called once for each tool.
+	Words func() map[string]bool
+	// IsData reports names that are data, such as secrets and personal data, whatever they look like. It is called for a name that is
+	// about to be kept. Nil: none is.
+	IsData func(name string) bool
+}
+
+// Traffic keeps the shapes of replies of many tools, as the calls of runs bring them. It keeps no value, and no name of a member but
+// those that look like names given by a program and were seen again and again: see docs/reference/mcpgen.md. It is safe for concurrent
+// use, and encoded as JSON.
+type Traffic struct {
+	mu    sync.Mutex
+	key   []byte // of digests
+	tools map[Tool]*seen
+}
+
+// seen is what is known of the replies of one tool.
+type seen struct {
+	Server  string `json:"server"`
+	Name    string `json:"tool"`
+	Digest  string `json:"digest"`
+	Replies int    `json:"replies"`
+	// Text counts the replies that were JSON in a text.
+	Text  int    `json:"text,omitempty"`
+	Place *place `json:"shape"`
+
+	saved   float64 // work that earlier replies have left over, in replies
+	object  uint64
+	room    int
+	counted bool
+	words   map[string]bool
+	classes map[string]class
+}
+
+type trafficFile struct {
+	Version int     `json:"version"`
+	Key     []byte  `json:"key"`
+	Tools   []*seen `json:"tools"`
+}
+
+// TrafficVersion is the version of the form that Traffic is encoded in.
+const TrafficVersion = 1
+
+// NewTraffic returns an empty Traffic.
+func NewTraffic() *Traffic {
+	key := make([]byte, 16)
+	_, _ = rand.Read(key) // it never fails
+	return &Traffic{key: key, tools: map[Tool]*seen{}}
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (t *Traffic) MarshalJSON() ([]byte, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := trafficFile{Version: TrafficVersion, Key: t.key, Tools: []*seen{}}
+	for _, key := range t.sorted() {
+		out.Tools = append(out.Tools, t.tools[key])
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. What another version wrote is dropped: it is seen again.
+func (t *Traffic) UnmarshalJSON(raw []byte) error {
+	var in trafficFile
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return err
+	}
+	fresh := NewTraffic()
+	if in.Version == TrafficVersion && len(in.Key) > 0 {
+		fresh.key = in.Key
+		for _, one := range in.Tools {
+			if one != nil && one.Place != nil {
+				fresh.tools[Tool{one.Server, one.Name}] = one
+			}
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.key, t.tools = fresh.key, fresh.tools
+	return nil
+}
+
+// Observe adds a reply. It reports an error for a reply that is not valid JSON, of which nothing is kept.
+func (t *Traffic) Observe(o *Observation) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known := t.tools[o.Tool]
+	switch {
+	case known != nil && known.Digest == o.Digest:
+	case known == nil && len(t.tools) >= maxTools:
+		return nil
+	default:
+		known = &seen{Server: o.Tool.Server, Name: o.Tool.Name, Digest: o.Digest, Place: &place{}}
+	}
+	if known.Replies >= knownReplies && known.Replies%knownEvery != knownEvery-1 {
+		known.Replies++
+		return nil
+	}
+	spend := 0.75
+	if known.Replies%sampleEvery == sampleEvery-1 {
+		spend += known.saved
+	}
+	s, ok := take(o.Reply.Value, int(sampleValues*spend), int(sampleBytes*spend))
+	defer s.free()
+	if !ok {
+		return fmt.Errorf("learn from a reply of %q: %w", o.Tool.Name, errors.New("not valid JSON"))
+	}
+	used := max(float64(len(s.nodes))/sampleValues, float64(s.dec.InputOffset())/sampleBytes)
+	known.saved = min(max(known.saved+1-used, 0), sampleSaved)
+	t.tools[o.Tool] = known
+	known.add(t.key, s, o)
+	return nil
+}
+
+func (k *seen) add(key []byte, s *sample, o *Observation) {
+	k.Replies++
+	if o.Reply.Text {
+		k.Text++
+	}
+	if k.words == nil {
+		k.words, k.classes = map[string]bool{}, map[string]class{}
+		if o.Words != nil {
+			k.words = o.Words()
+		}
+	}
+	if !k.counted {
+		k.counted, k.room = true, maxPlaces-k.Place.count()
+	}
+	m := &merging{sample: s, key: key, reply: k.Replies, object: k.object, room: &k.room, classify: k.classify, isData: func(name string) bool { return o.IsData != nil && o.IsData(name) }}
+	m.add(k.Place, 0)
+	k.object = m.object
+}
+
+func (k *seen) classify(name string) class {
+	c, ok := k.classes[name]
+	if !ok {
+		c = classify(name, func(word string) bool { return k.words[word] })
+		if len(k.classes) < maxClassified {
+			k.classes[name] = c
+		}
+	}
+	return c
+}
+
+// Merge adds what another process has kept, which is used up. Where both have counted the same replies, they count once: the larger
+// number counts.
+func (t *Traffic) Merge(other *Traffic) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	other.mu.Lock()
+	defer other.mu.Unlock()
+	same := string(t.key) == string(other.key)
+	for key, theirs := range other.tools {
+		mine := t.tools[key]
+		switch {
+		case mine == nil && len(t.tools) < maxTools, mine != nil && mine.Digest != theirs.Digest && theirs.Replies > mine.Replies:
+			if !same {
+				theirs.Place.forget()
+			}
+			t.tools[key] = theirs
+		case mine != nil && mine.Digest == theirs.Digest:
+			digests := t.key
+			if !same {
+				digests = nil
+				theirs.Place.forget()
+			}
+			mine.Place = joinPlaces(mine.Place, theirs.Place, digests)
+			mine.Replies, mine.Text, mine.counted = max(mine.Replies, theirs.Replies), max(mine.Text, theirs.Text), false
+		}
+	}
+}
+
+// forget drops the names that wait.
+func (p *place) forget() {
+	if p == nil {
+		return
+	}
+	p.Pending = nil
+	p.Items.forget()
+	p.Rest.forget()
+	for i := range p.Members {
+		p.Members[i].Place.forget()
+	}
+}

@@ -1,0 +1,144 @@
+package learn
+
+import (
+	_ "embed"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+//go:embed words.txt
+var wordsText string
+
+// commonWords are the words of words.txt.
+var commonWords = sync.OnceValue(func() map[string]bool {
+	_, text, _ := strings.Cut(wordsText, "\n") // the first line is a comment
+	out := map[string]bool{}
+	for _, word := range strings.Fields(text) {
+		out[word] = true
+	}
+	return out
+})
+
+// class is how much a name of a member looks like one that a program gave.
+type class uint8
+
+const (
+	classData    class = iota // it looks like data, or cannot be read as words
+	className                 // it looks like an identifier
+	classKnown                // all its words are known to be of names, or of the tool's definition
+	maxWordParts = 6          // words of one name
+	maxNameBytes = 48
+)
+
+// identifier matches names of members as programs give them. Only ASCII: names of people in other scripts must not pass.
+var identifier = regexp.MustCompile(`^[@$_]{0,2}[A-Za-z0-9]+(?:[_.:-][A-Za-z0-9]+)*_?$`)
+
+// part matches a word of a name, with a digit or two around it: temperature_2m, line1. A bare number is no word.
+var part = regexp.MustCompile(`^[0-9]{0,2}[A-Za-z]+[0-9]{0,2}$`)
+
+// classify judges a name. known reports the words of the tool's definition.
+func classify(name string, known func(word string) bool) class {
+	if len(name) > maxNameBytes || !identifier.MatchString(name) || dataName().MatchString(name) {
+		return classData
+	}
+	words := wordsOf(name)
+	if len(words) == 0 || len(words) > maxWordParts {
+		return classData
+	}
+	out, short := classKnown, 0
+	for _, word := range words {
+		if !part.MatchString(word) || len(word) > 20 {
+			return classData
+		}
+		bare := strings.ToLower(strings.Trim(word, "0123456789"))
+		if len(bare) == 1 {
+			short++
+		}
+		switch {
+		case known(bare) || commonWords()[bare]:
+		case len(bare) > 5 && !strings.ContainsAny(bare, "aeiouy"):
+			return classData // a token, not a word
+		case len(bare) > 1 || len(words) == 1:
+			out = className
+		}
+	}
+	if short*2 > len(words) && len(words) > 1 {
+		return classData // aGVsbG8gd29y
+	}
+	return out
+}
+
+// wordsOf splits a name: user_id, userId, UserID and user-id into user and id.
+func wordsOf(name string) []string {
+	var out []string
+	for _, piece := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("_.:-@$", r) }) {
+		start := 0
+		for i := 1; i < len(piece); i++ {
+			lower, upper := isLower(piece[i-1]), unicode.IsUpper(rune(piece[i]))
+			last := unicode.IsUpper(rune(piece[i-1])) && upper && i+1 < len(piece) && isLower(piece[i+1]) // HTMLText
+			if lower && upper || last {
+				out, start = append(out, piece[start:i]), i
+			}
+		}
+		out = append(out, piece[start:])
+	}
+	return out
+}
+
+// parameters calls add for the names of all properties in a schema, but for those that are very deep.
+func parameters(schema any, depth int, add func(name string)) {
+	const deepest = 12
+	if depth > deepest {
+		return
+	}
+	switch v := schema.(type) {
+	case map[string]any:
+		if properties, ok := v["properties"].(map[string]any); ok {
+			for name := range properties {
+				add(name)
+			}
+		}
+		for _, value := range v {
+			parameters(value, depth+1, add)
+		}
+	case []any:
+		for _, value := range v {
+			parameters(value, depth+1, add)
+		}
+	}
+}
+
+func isLower(b byte) bool { return b >= 'a' && b <= 'z' }
+
+var (
+	quoted    = regexp.MustCompile(`"[^"\n]*"|'[^'\n]*'|“[^”\n]*”`)
+	lowerWord = regexp.MustCompile(`\b[a-z][a-z0-9]*(?:_[a-z0-9]+)*\b|\b[a-z]+(?:[A-Z][a-z0-9]*)+\b`)
+)
+
+// Words returns the words of a tool's definition that may be part of names of members in its replies: those of its name and parameters,
+// and of its description those in lower case, except for what is quoted, which may be an example of data.
+func Words(description string, input json.RawMessage, names ...string) map[string]bool {
+	out := map[string]bool{}
+	add := func(name string) {
+		for _, word := range wordsOf(name) {
+			out[strings.ToLower(strings.Trim(word, "0123456789"))] = true
+		}
+	}
+	for _, name := range names {
+		add(name)
+	}
+	var schema any
+	if json.Unmarshal(input, &schema) == nil {
+		parameters(schema, 0, add)
+	}
+	const most = 4000 // bytes of a description
+	text := description[:min(len(description), most)]
+	for _, name := range lowerWord.FindAllString(quoted.ReplaceAllString(text, " "), -1) {
+		add(name)
+	}
+	delete(out, "")
+	return out
+}
