@@ -45,6 +45,7 @@ func (x *run) result(ctx context.Context) *Result {
 	if name := hint.MissingCredential(x.script.Code); name != "" && x.outcome.Error == nil {
 		x.calls.Warn("%s", hint.NotSet(name))
 	}
+	x.runner.keepShapes(x.calls)
 	x.summary, res.mask = x.calls.Finish(), x.calls.Mask
 	res.Warnings, res.Calls, res.CallCount = x.summary.Warnings, x.summary.Calls, x.summary.Count
 	made := ""

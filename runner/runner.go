@@ -10,6 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/traffic"
 )
 
 // Options configure a Runner. The zero value runs scripts that call no tools.
@@ -30,6 +31,9 @@ type Options struct {
 	// Taint is the absolute path of a folder, created if missing, that keeps whose data workspaces hold beyond the runs, for policies with
 	// conditions on taint. No workspace may hold it. Empty: such a condition knows only what the run itself receives.
 	Taint string
+	// Traffic is the absolute path of a file, created if missing, that keeps the shapes of results of tools that declare none. No
+	// workspace may hold it. Empty: none are kept.
+	Traffic string
 	// Bundler makes the bundles of scripts in processes with limits. Nil: they are made in this process, without limits. The
 	// caller closes it after the last run.
 	Bundler *script.Bundler
@@ -46,6 +50,7 @@ type Runner struct {
 	catalog *catalog.Catalog
 	lock    *catalog.Lock // nil: there is no tree
 	chain   *chain.Chain
+	traffic *traffic.Store // nil: no shapes are kept
 
 	checking chan struct{} // holds a value while types are checked: one script at a time
 
@@ -71,8 +76,23 @@ func New(opt *Options) (*Runner, error) {
 			return nil, err
 		}
 	}
-	r.chain = chain.New(chain.Options{Catalog: r.catalog, Upstreams: opt.Upstreams, Servers: opt.Servers, Memory: opt.Memory, Logger: r.log})
+	of := chain.Options{Catalog: r.catalog, Upstreams: opt.Upstreams, Servers: opt.Servers, Memory: opt.Memory, Logger: r.log}
+	if opt.Traffic != "" {
+		r.traffic = traffic.New(opt.Traffic)
+		of.Observer = r.traffic
+	}
+	r.chain = chain.New(of)
 	return r, nil
+}
+
+// keepShapes writes the shapes that the calls of a run have shown.
+func (r *Runner) keepShapes(calls *chain.Calls) {
+	if r.traffic == nil {
+		return
+	}
+	if err := r.traffic.Flush(); err != nil {
+		calls.Warn("the shapes of results are not kept (learn: traffic): %v", err)
+	}
 }
 
 // Misspelt describes the names in a policy that the tree does not have.

@@ -47,11 +47,16 @@ type Settings struct {
 	Run RunSettings
 	// Search are the settings of the search for tools.
 	Search SearchSettings
+	// Learn is [LearnTraffic] or empty: whether runs keep the shapes of results that no schema declares.
+	Learn string
 	// Policy says which calls scripts may make.
 	Policy Policy
 
 	document map[string]any
 }
+
+// LearnTraffic is the value of the key learn: runs keep shapes of results, of which mcpgen learn makes types.
+const LearnTraffic = "traffic"
 
 // Document returns the content of the file as it is written: mappings, lists, strings, numbers and booleans. It must not be
 // changed. Nil: there is no file.

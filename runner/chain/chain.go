@@ -28,6 +28,7 @@ func (c *Calls) Handler() call.Handler {
 		c.report,         // sees every call, also those that are refused, so that the run's record is complete
 		c.reserve,        // holds memory for a large result until the result is delivered
 		c.large,          // replaces large results by handles; the recording below keeps them whole
+		c.learn,          // above mark, which has read the text by then; below large, so that it sees the whole result
 		c.mark,           // below large, so that a handle knows what is in its file; above the recording, which keeps results as they came
 		c.respell,        // above the recording, which keeps the arguments as they are sent
 		c.record,         // also calls that are refused: in a replay each call then has the number it had
@@ -73,6 +74,8 @@ type Options struct {
 	Upstreams Upstreams
 	// Servers are the settings of calls to a server, by its key. A server without an entry has the zero value.
 	Servers map[string]ServerSettings
+	// Observer keeps shapes of the results of tools that declare none. Nil: none are kept.
+	Observer Observer
 	// Memory bounds the large results in memory. Nil: the Chain makes its own.
 	Memory *MemoryBudget
 	// Logger receives diagnostics.
@@ -82,6 +85,7 @@ type Options struct {
 // Chain passes calls to the servers. It is safe for concurrent use.
 type Chain struct {
 	upstreams Upstreams // nil: none
+	observer  Observer  // nil: none
 	settings  map[string]ServerSettings
 	catalog   *catalog.Catalog
 	memory    *MemoryBudget
@@ -101,7 +105,7 @@ func New(opt Options) *Chain {
 		opt.Memory = NewMemoryBudget(0)
 	}
 	return &Chain{
-		upstreams: opt.Upstreams, settings: opt.Servers, catalog: opt.Catalog, memory: opt.Memory, log: opt.Logger,
+		upstreams: opt.Upstreams, observer: opt.Observer, settings: opt.Servers, catalog: opt.Catalog, memory: opt.Memory, log: opt.Logger,
 		compiled: map[string]*validators{}, named: map[string]map[string]string{}, servers: map[string]chan struct{}{}, compared: map[string]*drifted{},
 		texts: sync.OnceValue(func() *poison.Checker { return poison.NewChecker(opt.Catalog.Servers, nil) }),
 	}

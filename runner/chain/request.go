@@ -26,6 +26,7 @@ type request struct {
 	skipped   string                // why, where that is not obvious
 	drift     string                // how the tool has changed since the tree was made
 	whole     json.RawMessage       // the result that a handle stands for
+	parsed    json.RawMessage       // the JSON in a result that is a text, of which the guest makes the value
 	memory    *reservation          // for its result; nil outside a run
 	clock     *clock.Clock          // of the timeout that the script gave; nil: none
 	options   *upstream.CallOptions // of the current try

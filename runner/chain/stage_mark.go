@@ -26,12 +26,18 @@ func (c *Calls) mark(next handler) handler {
 		case res.Value[0] == '{' && len(tool.Output) > 0:
 			marked.As = call.AsMembers
 		case res.Structured || res.Value[0] != '"':
-		case !c.chain.settings[req.Server].TextResults && holdsJSON(res.Value):
-			marked.As = call.AsJSON
-			c.noteText(c.parsed, req)
-		case len(tool.Output) == 0:
-			marked.As = call.AsText
-			c.noteText(c.texts, req)
+		default:
+			if req.parsed = nil; !c.chain.settings[req.Server].TextResults {
+				req.parsed = jsonIn(res.Value)
+			}
+			switch {
+			case req.parsed != nil:
+				marked.As = call.AsJSON
+				c.noteText(c.parsed, req)
+			case len(tool.Output) == 0:
+				marked.As = call.AsText
+				c.noteText(c.texts, req)
+			}
 		}
 		return &marked, nil
 	}
@@ -44,14 +50,17 @@ func (c *Calls) noteText(tools map[string]bool, req *request) {
 	c.mu.Unlock()
 }
 
-// holdsJSON reports whether a JSON string holds a JSON object or array.
-func holdsJSON(quoted json.RawMessage) bool {
+// jsonIn returns the JSON object or array that a JSON string holds, or nil.
+func jsonIn(quoted json.RawMessage) json.RawMessage {
 	if first := bytes.TrimLeft(quoted[1:], " "); len(first) == 0 || !bytes.ContainsRune([]byte(`{[\`), rune(first[0])) {
-		return false // without the cost of decoding: \ may be an escaped line break, or an escaped bracket
+		return nil // without the cost of decoding: \ may be an escaped line break, or an escaped bracket
 	}
 	var text string
 	if json.Unmarshal(quoted, &text) != nil {
-		return false
+		return nil
 	}
-	return call.HoldsJSON(text)
+	if !call.HoldsJSON(text) {
+		return nil
+	}
+	return bytes.TrimSpace([]byte(text))
 }

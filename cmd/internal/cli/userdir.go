@@ -38,6 +38,15 @@ func (a *App) ProjectState(what, base string) (string, error) {
 	return filepath.Join(state, what, ProjectName(base)), nil
 }
 
+// ProjectTraffic is the file for the shapes of results of the project in the folder base. It need not be there.
+func (a *App) ProjectTraffic(base string) (string, error) {
+	dir, err := a.ProjectState("traffic", base)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "shapes.json"), nil
+}
+
 // ProjectName returns a name for the project in a folder, the same for every path to the folder.
 func ProjectName(base string) string {
 	sum := sha256.Sum256([]byte(RealPath(base)))

@@ -63,6 +63,7 @@ func rules() []rule {
 		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/pii", "runner/policy", "runner/risk"}},
 		{"runner/internal/safeopen", nil},
 		{"runner/internal/kept", []string{"gen/config/adopt", "runner/internal/safeopen"}},
+		{"runner/traffic", []string{"gen/learn", "runner/internal/kept"}},
 		{"runner/taint", []string{"gen/ident", "runner/internal/kept", "runner/internal/safeopen", "runner/workspace"}},
 		{"runner/internal/clock", nil},
 		{"runner/internal/hint", []string{"gen/catalog", "gen/ident", "runner/bridge", "runner/internal/safeopen", "runner/sandbox", "runner/script", "templates"}},
@@ -100,12 +101,12 @@ func rules() []rule {
 		{"runner/mcpserver/bearer", nil},
 		{"runner/mcpserver", []string{"runner/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/sandbox", "runner/script", "runner/skill", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/schema/listing", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen"}},
 		{"runner/chain", []string{
-			"gen/catalog", "gen/catalog/diff", "gen/catalog/drift", "gen/config", "gen/ident", "gen/poison", "gen/schema/validate", "gen/tokens", "gen/upstream",
+			"gen/catalog", "gen/catalog/diff", "gen/catalog/drift", "gen/config", "gen/ident", "gen/learn", "gen/poison", "gen/schema/validate", "gen/tokens", "gen/upstream",
 			"runner/approve", "runner/call", "runner/internal/clock", "runner/pii", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/workspace",
 		}},
 		{"runner", []string{
 			"runner/approve", "runner/pii", "runner/bridge", "runner/call", "runner/chain", "runner/exit", "runner/internal/clock", "runner/internal/hint", "runner/internal/output", "runner/policy", "runner/risk",
-			"runner/sandbox", "runner/script", "runner/script/check", "runner/script/judge", "runner/skill", "runner/taint", "runner/workspace", "runner/workspace/customer",
+			"runner/sandbox", "runner/script", "runner/script/check", "runner/script/judge", "runner/skill", "runner/taint", "runner/traffic", "runner/workspace", "runner/workspace/customer",
 			"gen/catalog", "gen/config", "gen/ident", "gen/schema", "gen/schema/validate", "gen/tokens", "gen/upstream", "templates",
 		}},
 
@@ -127,7 +128,7 @@ func rules() []rule {
 		{"cmd/mcpgen/internal/syncview", []string{"cmd/internal/cli", "cmd/mcpgen/internal/permit", "gen", "gen/catalog/diff", "gen/tree", "runner/policy"}},
 		{"cmd/internal/trust", []string{"cmd/internal/cli", "gen/config", "gen/config/consent"}},
 		{"cmd/mcpgen/internal/permit", []string{"cmd/internal/cli", "gen", "gen/catalog/diff", "gen/config", "runner/approve", "runner/chain", "runner/policy", "runner/risk"}},
-		{"cmd/mcpgen", []string{"cmd/internal/checkers", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcpgen/internal/*", "gen/catalog/diff", "gen/config", "gen/config/*", "gen/exit", "gen/search", "gen", "runner/script", "runner/script/check", "runner/script/migrate", "runner/skill"}},
+		{"cmd/mcpgen", []string{"cmd/internal/checkers", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcpgen/internal/*", "gen/catalog/diff", "gen/config", "gen/config/*", "gen/exit", "gen/learn", "gen/search", "gen", "runner/script", "runner/script/check", "runner/script/migrate", "runner/skill", "runner/traffic"}},
 		{"cmd/mcprun", []string{"cmd/internal/cli", "cmd/internal/backends", "runner", "cmd/mcprun/internal/*"}},
 		{"cmd/mcprun/internal/customers", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "gen/config", "gen/upstream/oauth", "runner", "runner/chain", "runner/pii", "runner/record", "runner/sandbox", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/daemon", []string{"cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/doctor", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/upstream", "runner", "runner/daemon"}},

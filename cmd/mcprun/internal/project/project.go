@@ -92,6 +92,7 @@ type Project struct {
 	Settings  config.Settings
 	Policy    *policy.Policy
 	Taint     string         // where it is kept whose data workspaces hold; empty if no condition is about that
+	Traffic   string         // the file of shapes of results; empty if none are kept
 	Cfg       *config.Config // nil if there is none
 	// configured reports whether there is a file of servers.
 	configured bool
@@ -155,6 +156,9 @@ func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writ
 		p.OnClose(closeUpstreams)
 	}
 	if err := p.newPolicy(app, at, base); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	if err := p.keepTraffic(app, base); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.Wanted = o.treeFolder(app, base, out)
@@ -230,6 +234,19 @@ func (p *Project) newPolicy(app *cli.App, at resources.Provider, base string) (e
 		p.Taint, err = app.ProjectState("taint", base)
 	}
 	return err
+}
+
+// keepTraffic finds where the shapes of results are kept, if the configuration wants that.
+func (p *Project) keepTraffic(app *cli.App, base string) error {
+	if p.Settings.Learn != config.LearnTraffic {
+		return nil
+	}
+	file, err := app.ProjectTraffic(base)
+	if err != nil {
+		return cli.WithHint(fmt.Errorf("find where the shapes of results are kept (learn: traffic): %w", err), "set HOME or XDG_STATE_HOME, or take learn out of "+config.SettingsName)
+	}
+	p.Traffic, p.Trusted = file, append(p.Trusted, file)
+	return nil
 }
 
 // CheckOutput refuses to write what a flag asks for, such as a recording, over a file of the project.

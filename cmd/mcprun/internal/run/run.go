@@ -546,7 +546,7 @@ func (o *Options) Host(ctx context.Context, p *project.Project) (at *Host, leave
 		return nil, nil, err
 	}
 	r, err := o.Resources.Runner(&runner.Options{
-		Tree: p.Tree, Skills: p.Skills, Trusted: o.Trusted(o.App, p), Taint: p.Taint, Upstreams: p.Upstreams, Servers: p.Servers, Logger: p.Log,
+		Tree: p.Tree, Skills: p.Skills, Trusted: o.Trusted(o.App, p), Taint: p.Taint, Traffic: p.Traffic, Upstreams: p.Upstreams, Servers: p.Servers, Logger: p.Log,
 	})
 	if err != nil {
 		release()

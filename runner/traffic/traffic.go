@@ -1,0 +1,123 @@
+// Package traffic keeps the shapes of results that runs have seen, for tools that declare none, in a file of the project. What a shape
+// holds, and what it never holds, is up to [learn.Traffic]; this package shares it between processes. Start with [New].
+package traffic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/learn"
+	"github.com/mcpgen/mcpgen/runner/internal/kept"
+)
+
+const (
+	// lockTime bounds the wait for other processes that write. What could not be written is written next time.
+	lockTime = time.Second
+	// pause is the least time between two writes of one process.
+	pause = 2 * time.Second
+)
+
+// Store keeps shapes in memory and, from time to time, in a file. It is safe for concurrent use, also by several processes.
+type Store struct {
+	path string
+
+	mu      sync.Mutex
+	shapes  *learn.Traffic // nil until the first observation
+	dirty   bool
+	written time.Time
+	waiting bool // a write is due
+	broken  error
+}
+
+// New returns a store in a file, which the first write creates, with mode 0600. Scripts must not reach its folder.
+func New(path string) *Store { return &Store{path: path} }
+
+// Observe adds a reply. An error means that nothing is kept of it; the call is not affected.
+func (s *Store) Observe(o *learn.Observation) error {
+	shapes, err := s.open()
+	if err != nil {
+		return err
+	}
+	if err := shapes.Observe(o); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.dirty = true
+	s.mu.Unlock()
+	return nil
+}
+
+func (s *Store) open() (*learn.Traffic, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shapes == nil && s.broken == nil {
+		s.shapes, s.broken = read(s.path)
+	}
+	return s.shapes, s.broken
+}
+
+// Flush writes what is new. If this process has written a moment ago, it is written a moment later, in the background.
+func (s *Store) Flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.dirty || s.waiting {
+		return nil
+	}
+	if since := time.Since(s.written); since < pause {
+		s.waiting = true
+		time.AfterFunc(pause-since, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.waiting = false
+			_ = s.write() // the next run reports what is wrong
+		})
+		return nil
+	}
+	return s.write()
+}
+
+// write merges the file into what is kept, and replaces it. The mutex is held.
+func (s *Store) write() error {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return fmt.Errorf("keep the shapes of results: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
+	defer cancel()
+	unlock, err := kept.Lock(ctx, s.path+".lock")
+	if err != nil {
+		return fmt.Errorf("keep the shapes of results: %w", err)
+	}
+	defer unlock()
+	others, err := read(s.path)
+	if err != nil {
+		return err
+	}
+	s.shapes.Merge(others)
+	if err := kept.Write(s.path, s.shapes); err != nil {
+		return fmt.Errorf("keep the shapes of results: %w", err)
+	}
+	s.dirty, s.written = false, time.Now()
+	return nil
+}
+
+// Read returns what is kept in a file; fs.ErrNotExist if there is none.
+func Read(path string) (*learn.Traffic, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the shapes of results: %w", err)
+	}
+	return read(path)
+}
+
+func read(path string) (*learn.Traffic, error) {
+	shapes := learn.NewTraffic()
+	if err := kept.Read(path, shapes); err != nil {
+		return nil, fmt.Errorf("read the shapes of results: %w", err)
+	}
+	return shapes, nil
+}

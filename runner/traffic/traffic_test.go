@@ -1,0 +1,104 @@
+package traffic
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/learn"
+)
+
+func observation(tool, reply string) *learn.Observation {
+	return &learn.Observation{Tool: learn.Tool{Server: "s", Name: tool}, Digest: "d", Reply: learn.Reply{Value: json.RawMessage(reply)}}
+}
+
+func schemas(t *testing.T, path string) map[string]string {
+	t.Helper()
+	kept, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, p := range kept.Proposals() {
+		schema, err := p.Schema(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[p.Tool.Name] = string(schema)
+	}
+	return out
+}
+
+// What several processes have seen is in the file, and a name that each has seen once is known.
+func TestStoresShareAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "project", "shapes.json")
+	if _, err := Read(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Read of no file: %v", err)
+	}
+	for i := range 3 {
+		s := New(path)
+		if err := errors.Join(s.Observe(observation("get", `{"id":1,"name":"x","zorp":1}`)), s.Observe(observation(fmt.Sprintf("own%d", i), `"x"`)), s.Flush()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := schemas(t, path)
+	if len(got) != 4 || !strings.Contains(got["get"], "zorp") {
+		t.Errorf("got %v", got)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("%v %v", info, err)
+	}
+}
+
+func TestStoresWriteAtTheSameTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shapes.json")
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			s := New(path)
+			if err := errors.Join(s.Observe(observation(fmt.Sprintf("t%d", i), `"x"`)), s.Flush()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got := schemas(t, path); len(got) != 8 {
+		t.Errorf("%d tools are kept, want 8", len(got))
+	}
+}
+
+// A second write soon after the first comes later, by itself.
+func TestFlushIsNotTooOften(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shapes.json")
+	s := New(path)
+	if err := errors.Join(s.Observe(observation("a", `"x"`)), s.Flush(), s.Observe(observation("b", `"x"`)), s.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); len(schemas(t, path)) < 2; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the second write never came")
+		}
+	}
+}
+
+func TestAStoreThatCannotBeUsed(t *testing.T) {
+	dir := t.TempDir()
+	damaged := filepath.Join(dir, "damaged.json")
+	if err := os.WriteFile(damaged, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := New(damaged).Observe(observation("a", `"x"`)); err == nil || !strings.Contains(err.Error(), "remove it") {
+		t.Errorf("of a damaged file: %v", err)
+	}
+	s := New(filepath.Join(damaged, "below", "shapes.json"))
+	if err := errors.Join(s.Observe(observation("a", `"x"`)), s.Flush()); err == nil {
+		t.Error("no error of a folder that cannot be made")
+	}
+}
