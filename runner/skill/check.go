@@ -145,6 +145,7 @@ func (s *Store) check(ctx context.Context, k *Skill, types TypeCheck, r *Report)
 	}
 	r.unchecked(k, found)
 	if types != nil && found.unchecked == nil && k.dir.FS == nil && len(k.Languages) > 0 {
+		k.Marked = nil
 		result = &checked{Version: k.Version, Against: s.against(k.Tools), Types: found.types, More: found.moreTypes}
 		if len(found.types) > 0 {
 			k.Reasons = append(k.Reasons, typesReason(*result))
@@ -167,11 +168,14 @@ type checked struct {
 func (s *Store) against(all []Tool) string {
 	h := sha256.New()
 	for _, t := range all {
-		digest := ""
+		digest, learned := "", ""
 		if s.tools != nil {
-			digest = s.tools.digests[t.ID]
+			digest, learned = s.tools.digests[t.ID], s.tools.learned[t.ID]
 		}
 		fmt.Fprintf(h, "%q %q\n", t.ID, digest)
+		if learned != "" {
+			fmt.Fprintf(h, "learned %q\n", learned)
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }

@@ -141,7 +141,7 @@ func readBounded(fsys fs.FS, name string, max int64) ([]byte, error) {
 }
 
 // recordLines matches lines of front matter that hold what we record. The version does not depend on them.
-var recordLines = regexp.MustCompile(`^(?:metadata:|\s+["']?(?:` + keyVersion + `|` + keyGiven + `|` + keySkills + `|` + keyTaint + `|` + keyAuthor + `|` + keyTool + `[^:]*)["']?:.*)$`)
+var recordLines = regexp.MustCompile(`^(?:metadata:|\s+["']?(?:` + keyVersion + `|` + keyGiven + `|` + keySkills + `|` + keyTaint + `|` + keyAuthor + `|(?:` + keyTool + `|` + keyLearned + `)[^:]*)["']?:.*)$`)
 
 // version returns the digest of all files, except what we record in SKILL.md.
 func (c *content) version() string {

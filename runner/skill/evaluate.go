@@ -1,6 +1,9 @@
 package skill
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,6 +47,7 @@ func (e *evaluation) evaluate(k *Skill) {
 		e.checks[k.dir.Path] = kept
 	}
 	e.store.addTypeErrors(k, kept)
+	e.store.mark(k, kept)
 	e.used(k)
 	sortReasons(k)
 }
@@ -104,6 +108,29 @@ func (s *Store) compareTools(k *Skill) {
 	}
 }
 
+// mark notes the tools whose results have another learned type than when the skill was saved, unless its types were checked since.
+func (s *Store) mark(k *Skill, kept map[string]checked) {
+	if s.tools == nil || len(k.Languages) == 0 {
+		return
+	}
+	if c, ok := kept[k.Name]; ok && c.Version == k.Version && c.Against == s.against(k.Tools) {
+		return
+	}
+	for _, tool := range k.Tools {
+		now := s.tools.learned[tool.ID]
+		text := "was learned since the skill was saved"
+		switch {
+		case now == tool.Learned:
+			continue
+		case now == "":
+			text = "is no longer learned"
+		case tool.Learned != "":
+			text = "was learned again since the skill was saved"
+		}
+		k.Marked = append(k.Marked, Reason{Kind: KindLearned, Tool: tool.ID, Text: fmt.Sprintf("the type of what %s returns %s; run mcprun skill check", oneLine(tool.ID, 200), text)})
+	}
+}
+
 // removed returns the reason that a tool does not exist, with similar tools.
 func (s *Store) removed(id string) Reason {
 	r := Reason{Kind: KindRemoved, Tool: oneLine(id, 200), Fatal: true}
@@ -147,6 +174,7 @@ func (s *Store) changed(tool Tool) (Reason, diff.Verdict) {
 type tools struct {
 	catalog  *catalog.Catalog // may be nil
 	digests  map[string]string
+	learned  map[string]string // digests of learned types of results, by id
 	wrappers map[string]string // ids by file names of wrappers
 	ids      []string
 	texts    func() *poison.Checker // finds suspicious texts in what changed
@@ -170,6 +198,28 @@ func newTools(lock *catalog.Lock, cat *catalog.Catalog) *tools {
 		}
 	}
 	return t
+}
+
+// readLearned reads which types of results of tools were learned.
+func (t *tools) readLearned(tree string) error {
+	t.learned = map[string]string{}
+	if tree == "" || t.catalog == nil {
+		return nil
+	}
+	known, err := catalog.ReadLearned(tree)
+	if err != nil {
+		return err
+	}
+	for _, server := range t.catalog.Servers {
+		for _, tool := range server.Tools {
+			if one, ok := known[server.Key][tool.Name]; ok && tool.Output == nil {
+				var schema bytes.Buffer
+				_ = json.Compact(&schema, one.Schema) // it was just read as JSON
+				t.learned[tool.ID] = fmt.Sprintf("%x", sha256.Sum256(schema.Bytes()))[:16]
+			}
+		}
+	}
+	return nil
 }
 
 // definition returns the current definition of a tool. It is nil if it is unknown.

@@ -151,7 +151,7 @@ func (i *inspector) used(src script.Source, used *script.Used) {
 // tools adds the tools that were found, with their digests.
 func (i *inspector) tools() {
 	for _, id := range slices.Sorted(maps.Keys(i.ids)) {
-		i.found.tools = append(i.found.tools, Tool{ID: id, Digest: i.store.tools.digests[id]})
+		i.found.tools = append(i.found.tools, Tool{ID: id, Digest: i.store.tools.digests[id], Learned: i.store.tools.learned[id]})
 	}
 }
 

@@ -155,7 +155,7 @@ func toolsIn(metadata map[string]string) []Tool {
 	var all []Tool
 	for key, digest := range metadata {
 		if id, ok := strings.CutPrefix(key, keyTool); ok && id != "" {
-			all = append(all, Tool{ID: id, Digest: digest})
+			all = append(all, Tool{ID: id, Digest: digest, Learned: metadata[keyLearned+id]})
 		}
 	}
 	slices.SortFunc(all, func(a, b Tool) int { return strings.Compare(a.ID, b.ID) })

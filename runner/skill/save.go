@@ -274,6 +274,9 @@ func (w *writer) record(draft *Draft, files map[string][]byte, f *frontmatter.Fr
 		}
 		for _, t := range found.tools {
 			texts = append(texts, [2]string{keyTool + t.ID, t.Digest})
+			if t.Learned != "" {
+				texts = append(texts, [2]string{keyLearned + t.ID, t.Learned})
+			}
 		}
 		f.SetMetadata(isRecord, texts)
 		text, err := f.Text()
@@ -290,7 +293,7 @@ func (w *writer) record(draft *Draft, files map[string][]byte, f *frontmatter.Fr
 
 // isRecord reports whether a key of metadata is one that every save rewrites.
 func isRecord(key string) bool {
-	return strings.HasPrefix(key, keyTool) || key == keyVersion || key == keyGiven || key == keySkills || key == keyTaint
+	return strings.HasPrefix(key, keyTool) || strings.HasPrefix(key, keyLearned) || key == keyVersion || key == keyGiven || key == keySkills || key == keyTaint
 }
 
 // keep saves the version, the previous version unless it was saved before, and the definitions of the tools.

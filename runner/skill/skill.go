@@ -48,6 +48,7 @@ const (
 	keyAuthor  = "author"
 	keyTaint   = "mcprun-taint" // a JSON list
 	keyTool    = "tool/"        // followed by the id; the value is the digest
+	keyLearned = "learned/"     // followed by the id; the value is Tool.Learned
 )
 
 // Skill is one saved skill.
@@ -68,6 +69,10 @@ type Skill struct {
 
 	// Drifted are the changes of its tools that are harmless. They do not make it broken.
 	Drifted []Reason `json:"drifted,omitempty"`
+
+	// Marked are the tools whose results have another learned type than when the skill was saved. That does not make it broken: learning
+	// changes types and no result. A type check that has passed since takes the marks away.
+	Marked []Reason `json:"marked,omitempty"`
 
 	// Suspicious describes passages that try to instruct a model, one line each. A person must review them.
 	Suspicious []string `json:"suspicious,omitempty"`
@@ -100,6 +105,8 @@ func Origin(name string, taint []string) map[string]string {
 type Tool struct {
 	ID     string `json:"id"`
 	Digest string `json:"digest"` // as in the lock file
+	// Learned is a digest of the type of its result that mcpgen learn had found; empty if there was none.
+	Learned string `json:"learned,omitempty"`
 }
 
 // Kind is the kind of a reason.
@@ -110,6 +117,7 @@ const (
 	KindFormat  Kind = "format"       // SKILL.md or the name does not follow the format
 	KindRemoved Kind = "tool-removed" // a tool that it uses was removed
 	KindChanged Kind = "tool-changed" // a tool that it uses has changed since it was saved
+	KindLearned Kind = "tool-learned" // the type of a tool's result was learned since it was saved; never why it is broken
 	KindScript  Kind = "script"       // one of its scripts cannot be bundled
 	KindTypes   Kind = "types"        // it has type errors
 	KindSkill   Kind = "skill"        // a skill that it uses was removed or is broken

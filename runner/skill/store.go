@@ -95,6 +95,9 @@ func Open(dirs []Dir, opt *Options) (*Store, error) {
 	}
 	if s.opt.Lock != nil {
 		s.tools = newTools(s.opt.Lock, s.opt.Catalog)
+		if err := s.tools.readLearned(s.opt.Tree); err != nil {
+			s.log.Warn("read the learned types", "error", err) // a sync refuses them, and says what to do
+		}
 	}
 	return s, nil
 }

@@ -204,6 +204,9 @@ func (o *skillOptions) printProblems(all []*skill.Skill) error {
 				return err
 			}
 		}
+		for _, r := range k.Marked {
+			fmt.Fprintf(w, "%s %s\n", style.Bold(cli.EscapeLine(k.Name)+":"), style.Yellow("marked: "+cli.EscapeLine(r.Text)))
+		}
 		if !k.Broken {
 			continue
 		}
