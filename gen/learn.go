@@ -55,6 +55,10 @@ func unlearned(tool, problem, remedy string) error {
 	return &Error{Message: fmt.Sprintf("learn %q: %s", tool, problem), Remedy: remedy, Code: exit.Usage}
 }
 
+func declares(tool string) error {
+	return unlearned(tool, "its server declares what it returns", "there is nothing to learn: the wrapper has the declared type")
+}
+
 // learnTimeout bounds a call if the configuration has no time-out.
 const learnTimeout = 2 * time.Minute
 
@@ -75,7 +79,7 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 	}
 	server, tool := found.Server, found.Tool
 	if tool.Output != nil && !how.Forget {
-		return nil, unlearned(tool.ID, "its server declares what it returns", "there is nothing to learn: the wrapper has the declared type")
+		return nil, declares(tool.ID)
 	}
 	recording := learn.Recorded(how.Replies, tool.ID)
 	answers := recording.Answers
@@ -111,18 +115,31 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 	if err := report.learn(tool, answers, conceal); err != nil {
 		return nil, err
 	}
-	opts.Offline, opts.Check, opts.Lister = true, how.Check, nil
+	report.Sync, err = relearned(ctx, opts, how.Check, []relearn{{server.Key, tool.Name, report.After}})
+	return report, err
+}
+
+// relearn is what is known of a tool from now on; nil: nothing.
+type relearn struct {
+	server, tool string
+	now          *catalog.Learned
+}
+
+// relearned makes the tree again with what is known of some tools, without asking any server.
+func relearned(ctx context.Context, opts Options, check bool, changes []relearn) (*Report, error) {
+	opts.Offline, opts.Check, opts.Lister = true, check, nil
 	opts.relearn = func(known map[string]map[string]catalog.Learned) {
-		if known[server.Key] == nil {
-			known[server.Key] = map[string]catalog.Learned{}
-		}
-		delete(known[server.Key], tool.Name)
-		if report.After != nil {
-			known[server.Key][tool.Name] = *report.After
+		for _, c := range changes {
+			if known[c.server] == nil {
+				known[c.server] = map[string]catalog.Learned{}
+			}
+			delete(known[c.server], c.tool)
+			if c.now != nil {
+				known[c.server][c.tool] = *c.now
+			}
 		}
 	}
-	report.Sync, err = Sync(ctx, opts)
-	return report, err
+	return Sync(ctx, opts)
 }
 
 // unanswered returns the error for a recording that has no answer of a tool.
@@ -295,6 +312,14 @@ type Learnable struct {
 	// ReadOnly is the tool's hint. NoArguments reports whether it can be called without arguments.
 	ReadOnly    bool `json:"readOnly"`
 	NoArguments bool `json:"noArguments"`
+	// Arguments are those that it can be called with as far as its schema tells: none, or for each required parameter the only value, the
+	// default or the first example. Nil: a required one is not known.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Unknown are the required parameters of which no value is known; names of the server.
+	Unknown []string `json:"unknown,omitempty"`
+
+	server *catalog.Server
+	tool   *catalog.Tool
 }
 
 // Learnable lists the tools of the tree whose servers declare no output.
@@ -304,15 +329,21 @@ func (t *Tree) Learnable() ([]Learnable, error) {
 		return nil, err
 	}
 	out := []Learnable{}
-	for _, s := range t.Catalog.Servers {
-		for _, tool := range s.Tools {
+	for i := range t.Catalog.Servers {
+		s := &t.Catalog.Servers[i]
+		for j := range s.Tools {
+			tool := &s.Tools[j]
 			if tool.Output != nil {
 				continue
 			}
-			l := Learnable{Tool: tool.ID, Replies: known[s.Key][tool.Name].Replies}
+			l := Learnable{Tool: tool.ID, Replies: known[s.Key][tool.Name].Replies, server: s, tool: tool}
 			l.ReadOnly = tool.Hints.ReadOnly != nil && *tool.Hints.ReadOnly
 			if v, err := validate.Compile(tool.Input); err == nil {
 				l.NoArguments = v.Validate(json.RawMessage(`{}`)) == nil
+				args, unknown := knownArguments(tool.Input)
+				if l.Unknown = unknown; len(unknown) == 0 && v.Validate(args) == nil {
+					l.Arguments = args
+				}
 			}
 			out = append(out, l)
 		}

@@ -29,6 +29,8 @@ type learnOptions struct {
 	writes  bool
 	dryRun  bool
 	json    bool
+	from    string
+	yes     bool
 }
 
 func newLearnCmd(app *cli.App) *cobra.Command {
@@ -38,18 +40,23 @@ func newLearnCmd(app *cli.App) *cobra.Command {
 		Short: "Infer a tool's output type from replies, if its server declares none",
 		Long: `learn infers the output types of tools whose servers do not declare them. It calls a tool with the arguments you give, or reads
 recorded replies. A property is required only if every reply had it. New replies widen a type that was learned before. The
-type is stored in .mcpgen/ in the tree and marked as learned in the wrapper; values are not stored. From then on, replies
-that are JSON in a text are parsed for the script.
+type is stored in .mcpgen/ in the tree and marked as learned in the wrapper; values are not stored.
 
 A tool is called only if its server says that it is read-only, and the policy in mcpgen.yaml decides about each call; where it
-asks, you answer at the terminal. Several tools, or one without --args, are called without arguments. Without a TOOL, learn
-lists the tools that have no output type.
+asks, you answer at the terminal. Several tools, or one without --args, are called without arguments.
+
+Without a TOOL, learn lists the tools that have no output type, and after a yes, or with --yes, calls those once that only read and
+whose arguments are known: there are none, or the schema has a default, an example, or a single value for each.
+
+With --from runs, it calls nothing: it makes types of the shapes that runs have kept (learn: traffic in mcpgen.yaml), of all tools or
+those you name, shows how the wrappers would change, and writes after a yes, or with --yes.
 
 A file of replies holds JSON values, one after the other: results as in MCP ({"content": ...}), JSON-RPC responses, what a
 script gets, or a file of mcprun --record. With --replies, no call is made unless there are --args too.
 
-Exit codes: 0 learned, 2 usage, configuration, or nothing to learn, 3 the server could not be asked, 130 interrupted.`,
-		Example: `  mcpgen learn                                             # what could be learned
+Exit codes: 0 learned, 1 --from runs would change the tree and nobody said yes, 2 usage, configuration, or nothing to learn, 3 the server could not be asked, 130 interrupted.`,
+		Example: `  mcpgen learn                                             # what could be learned; asks before it calls
+  mcpgen learn --from runs                                 # what runs have seen, as a diff
   mcpgen learn weather__get_forecast --args '{"city":"Oslo"}' --args '{"city":"Lima"}'
   mcpgen learn crm__list_contacts --replies recorded.jsonl
   mcpgen learn crm__list_contacts --forget`,
@@ -63,6 +70,8 @@ Exit codes: 0 learned, 2 usage, configuration, or nothing to learn, 3 the server
 	f.StringArrayVar(&o.replies, "replies", nil, "learn from the replies in this `file` (- is standard input); may be given several times")
 	f.BoolVar(&o.forget, "forget", false, "drop what was learned before")
 	f.BoolVar(&o.writes, "allow-writes", false, "also call tools that are not marked read-only")
+	f.StringVar(&o.from, "from", "", "learn from what runs have kept: `runs`")
+	f.BoolVarP(&o.yes, "yes", "y", false, "without a TOOL, and with --from: do not ask")
 	f.BoolVar(&o.dryRun, "dry-run", false, "write nothing; show what would be learned")
 	f.BoolVar(&o.json, "json", false, "print one JSON object a tool")
 	return cmd
@@ -80,10 +89,20 @@ type learnJSON struct {
 
 func (o *learnOptions) run(cmd *cobra.Command, names []string) error {
 	switch {
+	case o.from != "" && o.from != fromRuns:
+		return cli.Usage(cmd, "--from takes runs")
+	case o.from != "" && (len(o.args) > 0 || len(o.replies) > 0 || o.forget || o.writes):
+		return cli.Usage(cmd, "--from calls nothing and reads what runs have kept; leave out --args, --replies, --forget and --allow-writes")
+	case o.from != "":
+		return o.learnFromRuns(cmd.Context(), names)
 	case len(names) == 0 && (len(o.args) > 0 || len(o.replies) > 0 || o.forget):
 		return cli.Usage(cmd, "name the tool")
+	case len(names) == 0 && o.writes:
+		return cli.Usage(cmd, "name the tools that --allow-writes may call")
 	case len(names) == 0:
-		return o.list()
+		return o.learnAll(cmd.Context())
+	case o.yes:
+		return cli.Usage(cmd, "--yes is for learn without a TOOL, and for --from")
 	case len(names) > 1 && (len(o.args) > 0 || len(o.replies) > 0):
 		return cli.Usage(cmd, "--args and --replies are for one tool")
 	}
@@ -167,8 +186,10 @@ func (o *learnOptions) print(report *gen.LearnReport, out learnJSON) error {
 			fmt.Fprintf(&b, "  %s\n", cli.EscapeLine(filepath.Join(filepath.Base(report.Sync.Out), step.Path)))
 		}
 	}
-	_, err := o.app.Stdout.Write(b.Bytes())
-	return err
+	if _, err := o.app.Stdout.Write(b.Bytes()); err != nil || !out.Written {
+		return err
+	}
+	return o.mark(report.Sync, []string{report.Tool})
 }
 
 func replyCount(n int) string {
@@ -179,11 +200,7 @@ func replyCount(n int) string {
 }
 
 // list shows the tools that have no declared output, and what is known of theirs.
-func (o *learnOptions) list() error {
-	tree, err := gen.Open(o.place.options(o.app))
-	if err != nil {
-		return err
-	}
+func (o *learnOptions) list(tree *gen.Tree) error {
 	found, err := tree.Learnable()
 	if err != nil {
 		return err
@@ -203,6 +220,8 @@ func (o *learnOptions) list() error {
 			call = "give --replies: it doesn't say that it only reads"
 		case l.NoArguments:
 			call = "needs no arguments"
+		case l.Arguments != nil:
+			call = "arguments are known: " + cli.EscapeLine(string(l.Arguments))
 		}
 		rows = append(rows, []string{l.Tool, known, call})
 	}

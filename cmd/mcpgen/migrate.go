@@ -95,7 +95,7 @@ func (m *migration) run(ctx context.Context, opts gen.Options, r *gen.Report) er
 			return err
 		}
 	}
-	skills, settings := m.o.skillsFolder(r)
+	skills, settings := skillsFolder(m.o.app, m.o.place, r)
 	base := skills
 	if base == "" {
 		base = filepath.Join(filepath.Dir(r.Config), "skills")

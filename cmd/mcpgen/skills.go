@@ -37,7 +37,7 @@ type skillReport struct {
 // written, tools that a server has changed count too: what would be broken is reported as well. Problems here
 // change no exit code: a tree can be in sync while a skill is not.
 func (o *syncOptions) checkSkills(ctx context.Context, r *gen.Report) *skillReport {
-	dir, settings := o.skillsFolder(r)
+	dir, settings := skillsFolder(o.app, o.place, r)
 	if dir == "" {
 		return nil
 	}
@@ -117,13 +117,13 @@ func (s *skillReport) add(k *skill.Skill, r *gen.Report) {
 }
 
 // skillsFolder returns the project's folder of skills, or empty if there is none.
-func (o *syncOptions) skillsFolder(r *gen.Report) (string, config.Settings) {
+func skillsFolder(app *cli.App, place placeFlags, r *gen.Report) (string, config.Settings) {
 	var settings config.Settings
 	base := filepath.Dir(r.Config)
-	if cfg, err := gen.LoadConfig(o.place.options(o.app)); err == nil { // it could be read a moment ago
+	if cfg, err := gen.LoadConfig(place.options(app)); err == nil { // it could be read a moment ago
 		base, settings = cfg.Dir, cfg.Settings
 	}
-	dir := cmp.Or(o.app.Env("MCPRUN_SKILLS"), settings.Run["skills"].Value, "skills")
+	dir := cmp.Or(app.Env("MCPRUN_SKILLS"), settings.Run["skills"].Value, "skills")
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(base, dir)
 	}

@@ -92,9 +92,12 @@ func (e *ForeignError) Hint() string {
 func (p *Plan) Empty() bool { return len(p.Steps) == 0 }
 
 // Diff returns a unified diff of all steps, in the format of git. It contains text of servers, which is not to be trusted.
-func (p *Plan) Diff() []byte {
+func (p *Plan) Diff() []byte { return Diff(p.Steps) }
+
+// Diff is Plan.Diff of some steps.
+func Diff(steps []Step) []byte {
 	var out bytes.Buffer
-	for _, s := range p.Steps {
+	for _, s := range steps {
 		from, to := "a/"+s.Path, "b/"+s.Path
 		switch s.Action {
 		case Create:

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/permit"
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/exit"
+	"github.com/mcpgen/mcpgen/gen/learn"
+	"github.com/mcpgen/mcpgen/runner/skill"
+	"github.com/mcpgen/mcpgen/runner/traffic"
+)
+
+// fromRuns is the value of --from.
+const fromRuns = "runs"
+
+// learnAll lists what could be learned and, after a yes, calls the tools that can be called.
+func (o *learnOptions) learnAll(ctx context.Context) error {
+	tree, err := gen.Open(o.place.options(o.app))
+	if err != nil {
+		return err
+	}
+	if !o.yes || !o.json {
+		if err := o.list(tree); err != nil {
+			return err
+		}
+	}
+	ask, skipped, err := tree.AskPlan()
+	if err != nil || len(ask) == 0 || o.dryRun || o.json && !o.yes {
+		return err
+	}
+	if !o.json {
+		var calls []string
+		for _, l := range ask {
+			calls = append(calls, cli.EscapeLine(l.Tool+" "+string(l.Arguments)))
+		}
+		fmt.Fprintf(o.app.Stderr, "to be called once, with these arguments:\n  %s\n", strings.Join(calls, "\n  "))
+	}
+	switch may, err := o.confirmed(ctx, fmt.Sprintf("Call %s?", cli.Count(len(ask), "tool"))); {
+	case err != nil:
+		return err
+	case !may && !o.app.Interactive():
+		fmt.Fprintln(o.app.Stderr, "nothing was called, because there is no terminal to ask at; to call them: mcpgen learn --yes")
+		return nil
+	case !may:
+		return nil
+	}
+	may, err := permit.New(o.app, o.place.options(o.app))
+	if err != nil {
+		return err
+	}
+	defer sweep(ctx)()
+	report, err := gen.LearnAll(ctx, o.place.options(o.app), upstreamOptions(o.app), ask, may)
+	if err != nil {
+		return err
+	}
+	report.Tools = append(report.Tools, skipped...)
+	return o.printAll(report)
+}
+
+// confirmed asks, unless --yes; without a terminal the answer is no.
+func (o *learnOptions) confirmed(ctx context.Context, question string) (bool, error) {
+	if o.yes || !o.app.Interactive() {
+		return o.yes, nil
+	}
+	return o.app.Confirm(ctx, question)
+}
+
+// learnFromRuns makes types of what runs have kept.
+func (o *learnOptions) learnFromRuns(ctx context.Context, names []string) error {
+	opts := o.place.options(o.app)
+	cfg, err := gen.LoadConfig(opts)
+	if err != nil {
+		return err
+	}
+	shapes, err := o.shapes(cfg)
+	if err != nil {
+		return err
+	}
+	report, err := gen.LearnFromRuns(ctx, opts, shapes, names, true)
+	if err != nil {
+		return err
+	}
+	if len(report.Changed()) == 0 || o.dryRun {
+		return o.printAll(report)
+	}
+	if !o.json {
+		if _, err := o.app.Stdout.Write([]byte(cli.Escape(string(report.Diff())))); err != nil {
+			return err
+		}
+	}
+	switch may, err := o.confirmed(ctx, fmt.Sprintf("Write the types of %s?", cli.Count(len(report.Changed()), "tool"))); {
+	case err != nil:
+		return err
+	case !may:
+		if err := o.printAll(report); err != nil {
+			return err
+		}
+		if !o.app.Interactive() {
+			fmt.Fprintln(o.app.Stderr, "nothing was written, because there is no terminal to ask at; to write it: mcpgen learn --from runs --yes")
+		}
+		return cli.Quiet(exit.OutOfDate)
+	}
+	if shapes, err = o.shapes(cfg); err != nil { // a proposal is used up
+		return err
+	}
+	if report, err = gen.LearnFromRuns(ctx, opts, shapes, names, false); err != nil {
+		return err
+	}
+	return o.printAll(report)
+}
+
+// shapes returns what runs have kept.
+func (o *learnOptions) shapes(cfg *config.Config) ([]learn.Proposal, error) {
+	file, err := o.app.ProjectTraffic(cfg.Dir)
+	if err != nil {
+		return nil, cli.WithHint(fmt.Errorf("find what runs have kept: %w", err), "set HOME or XDG_STATE_HOME")
+	}
+	kept, err := traffic.Read(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		hint := "write learn: traffic into " + config.SettingsName + ", and run scripts that call the tools"
+		if cfg.Settings.Learn == config.LearnTraffic {
+			hint = "run scripts that call tools without a declared output: the shapes of their results are kept then"
+		}
+		return nil, &gen.Error{Message: "no run of this project has kept shapes of results", Remedy: hint, Code: exit.Usage}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return kept.Proposals(), nil
+}
+
+// learnedJSON is the output of learn --json of several tools, one object a tool.
+type learnedJSON struct {
+	learnJSON
+	Changed bool   `json:"changed"`
+	Skipped string `json:"skipped,omitempty"`
+	Detail  string `json:"detail,omitempty"`
+}
+
+// printAll prints what was learned of several tools: those with a new type, and the others grouped by the reason.
+func (o *learnOptions) printAll(r *gen.LearnedTools) error {
+	written := r.Sync != nil && r.Sync.Written
+	if o.json {
+		for _, l := range r.Tools {
+			out := learnedJSON{learnJSON: learnJSON{Tool: l.Tool, Written: written && l.Changed()}, Changed: l.Changed(), Skipped: l.Skipped, Detail: l.Detail}
+			if l.After != nil {
+				out.Replies, out.Text, out.Schema = l.After.Replies, l.After.JSON, l.After.Schema
+			}
+			if err := o.app.JSON(out); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var b bytes.Buffer
+	var changed, same []string
+	var reasons []string // in the order in which they come
+	skipped := map[string][]string{}
+	for _, l := range r.Tools {
+		name := cli.EscapeLine(l.Tool)
+		switch {
+		case l.Changed():
+			changed = append(changed, name)
+		case l.After != nil:
+			same = append(same, name)
+		default:
+			if !slices.Contains(reasons, l.Skipped) {
+				reasons = append(reasons, l.Skipped)
+			}
+			if l.Detail != "" {
+				name += " (" + clipped(cli.EscapeLine(l.Detail)) + ")"
+			}
+			skipped[l.Skipped] = append(skipped[l.Skipped], name)
+		}
+	}
+	verb := "typed"
+	if !written {
+		verb = "would type"
+	}
+	fmt.Fprintf(&b, "%s %s", verb, cli.Count(len(changed), "tool"))
+	if len(changed) > 0 {
+		fmt.Fprintf(&b, ": %s", strings.Join(changed, ", "))
+	}
+	fmt.Fprintln(&b)
+	if len(same) > 0 {
+		fmt.Fprintf(&b, "  %s as before: %s\n", cli.Count(len(same), "tool"), strings.Join(same, ", "))
+	}
+	for _, why := range reasons {
+		fmt.Fprintf(&b, "  skipped %s, because %s: %s\n", cli.Count(len(skipped[why]), "tool"), why, strings.Join(skipped[why], ", "))
+	}
+	if o.dryRun {
+		fmt.Fprintln(&b, "nothing was written (--dry-run)")
+	}
+	if _, err := o.app.Stdout.Write(b.Bytes()); err != nil || !written {
+		return err
+	}
+	var ids []string
+	for _, l := range r.Changed() {
+		ids = append(ids, l.Tool)
+	}
+	return o.mark(r.Sync, ids)
+}
+
+// clipped shortens a detail to one that fits into a list.
+func clipped(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// mark names the saved skills that use tools whose types were learned now.
+func (o *learnOptions) mark(r *gen.Report, ids []string) error {
+	dir, _ := skillsFolder(o.app, o.place, r)
+	if dir == "" {
+		return nil
+	}
+	store, err := skill.Open([]skill.Dir{{Path: dir}}, &skill.Options{Tree: r.Out})
+	if err != nil {
+		return nil // the tree is there, and the skills are not what was asked for
+	}
+	all, err := store.List()
+	if err != nil {
+		return nil
+	}
+	for _, k := range all {
+		var uses []string
+		for _, t := range k.Tools {
+			if slices.Contains(ids, t.ID) {
+				uses = append(uses, t.ID)
+			}
+		}
+		if len(uses) > 0 {
+			fmt.Fprintf(o.app.Stderr, "skill %s uses %s: to check its types, run `mcprun skill check %s`\n", cli.EscapeLine(k.Name), cli.EscapeLine(strings.Join(uses, ", ")), cli.EscapeLine(k.Name))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,359 @@
+package gen
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/learn"
+	"github.com/mcpgen/mcpgen/gen/tree"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+)
+
+// LearnedTool is what was learned of one tool among several, or why nothing was.
+type LearnedTool struct {
+	Tool string
+	// Before is what was known of its replies, After what is known now.
+	Before, After *catalog.Learned
+	// Skipped is why nothing was learned of it; empty if something was, or if nothing is new. Detail is more about that, of this tool
+	// alone; it may be foreign text.
+	Skipped, Detail string
+}
+
+// Changed reports whether its type is another one now.
+func (l *LearnedTool) Changed() bool {
+	return l.After != nil && (l.Before == nil || !bytes.Equal(l.Before.Schema, l.After.Schema) || l.Before.JSON != l.After.JSON)
+}
+
+// LearnedTools is what was learned of several tools.
+type LearnedTools struct {
+	Tools []LearnedTool
+	// Sync is the report of writing the tree; nil if nothing has changed.
+	Sync *Report
+}
+
+// Changed returns those whose types have changed.
+func (r *LearnedTools) Changed() []LearnedTool {
+	return slices.DeleteFunc(slices.Clone(r.Tools), func(l LearnedTool) bool { return !l.Changed() })
+}
+
+// Diff returns a unified diff of the wrappers in one of the tree's languages. It contains foreign text.
+func (r *LearnedTools) Diff() []byte {
+	if r.Sync == nil {
+		return nil
+	}
+	for _, l := range Languages() {
+		var steps []tree.Step
+		for _, step := range r.Sync.Files {
+			if path.Ext(step.Path) == l.Ext && !strings.HasPrefix(path.Base(step.Path), "index.") && path.Base(step.Path) != "__init__.py" {
+				steps = append(steps, step)
+			}
+		}
+		if len(steps) > 0 {
+			return tree.Diff(steps)
+		}
+	}
+	return nil
+}
+
+// minReplies is how many replies of a tool runs must have seen before a type is made of them: what is in all of fewer may be chance.
+const minReplies = 3
+
+// LearnFromRuns makes types of the shapes that runs have kept, for the tools of the tree with these ids, or for all if there are none. A type
+// that was learned before is widened. With check nothing is written.
+func LearnFromRuns(ctx context.Context, opts Options, shapes []learn.Proposal, ids []string, check bool) (*LearnedTools, error) {
+	t, err := Open(opts)
+	if err != nil {
+		return nil, err
+	}
+	known, err := catalog.ReadLearned(t.Dir)
+	if err != nil {
+		return nil, err
+	}
+	all, err := t.Learnable()
+	if err != nil {
+		return nil, err
+	}
+	if all, err = t.chosen(all, ids); err != nil {
+		return nil, err
+	}
+	report := &LearnedTools{}
+	for _, l := range all {
+		one := LearnedTool{Tool: l.Tool, Before: before(known, l)}
+		at := slices.IndexFunc(shapes, func(p learn.Proposal) bool { return p.Tool == learn.Tool{Server: l.server.Key, Name: l.tool.Name} })
+		switch {
+		case at < 0:
+			one.Skipped = "no run has called it"
+		case shapes[at].Digest != l.tool.Digest:
+			one.Skipped = "it has changed since runs called it"
+		case shapes[at].Replies < minReplies:
+			one.Skipped, one.Detail = fmt.Sprintf("runs have seen fewer than %d replies", minReplies), fmt.Sprint(shapes[at].Replies)
+		default:
+			one.propose(&shapes[at])
+		}
+		report.Tools = append(report.Tools, one)
+	}
+	return report, report.write(ctx, opts, all, check)
+}
+
+// before returns what is known of a tool.
+func before(known map[string]map[string]catalog.Learned, l Learnable) *catalog.Learned {
+	out, ok := known[l.server.Key][l.tool.Name]
+	if !ok {
+		return nil
+	}
+	var schema bytes.Buffer // the file is indented
+	if json.Compact(&schema, out.Schema) == nil {
+		out.Schema = schema.Bytes()
+	}
+	return &out
+}
+
+// chosen returns those tools that some names mean, in the order of the names; all without a name.
+func (t *Tree) chosen(all []Learnable, names []string) ([]Learnable, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var out []Learnable
+	for _, name := range names {
+		found, err := t.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		at := slices.IndexFunc(all, func(l Learnable) bool { return l.Tool == found.Tool.ID })
+		if at < 0 {
+			return nil, declares(found.Tool.ID)
+		}
+		out = append(out, all[at])
+	}
+	return out, nil
+}
+
+// propose joins what runs have seen with what is known.
+func (l *LearnedTool) propose(p *learn.Proposal) {
+	out := catalog.Learned{Digest: p.Digest, Replies: p.Replies, JSON: p.Text}
+	var known json.RawMessage
+	if l.Before != nil {
+		known, out.Replies, out.JSON = l.Before.Schema, max(out.Replies, l.Before.Replies), out.JSON || l.Before.JSON
+	}
+	schema, err := p.Schema(known)
+	switch {
+	case err != nil:
+		l.Skipped, l.Detail = "what the tree has of it is damaged; drop it with --forget", err.Error()
+		return
+	case string(schema) == "{}":
+		l.Skipped = "its replies have nothing in common"
+		return
+	}
+	if out.Schema = schema; l.Before != nil && l.Before.Digest == out.Digest && bytes.Equal(l.Before.Schema, schema) && l.Before.JSON == out.JSON {
+		out = *l.Before // so that a higher number alone changes no file
+	}
+	l.After = &out
+}
+
+// write makes the tree again with what has changed.
+func (r *LearnedTools) write(ctx context.Context, opts Options, of []Learnable, check bool) error {
+	var changes []relearn
+	for i, l := range r.Tools {
+		if l.After != nil && l.After != l.Before && (l.Before == nil || l.Changed() || l.Before.Digest != l.After.Digest) {
+			changes = append(changes, relearn{of[i].server.Key, of[i].tool.Name, l.After})
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	var err error
+	r.Sync, err = relearned(ctx, opts, check, changes)
+	return err
+}
+
+const (
+	// learnAllTime bounds one call of [LearnAll], if the configuration has no shorter time-out.
+	learnAllTime = 30 * time.Second
+	// learnAllServers is how many servers LearnAll asks at once. Each gets one call after the other.
+	learnAllServers = 4
+	// learnAllTotal bounds LearnAll.
+	learnAllTotal = 10 * time.Minute
+)
+
+// Why [LearnAll] does not call a tool.
+const (
+	skipWrites    = "it doesn't say that it only reads"
+	skipArguments = "a required argument is not known; give --args"
+	skipKnown     = "it was learned before; name it to learn more"
+	skipPolicy    = "the policy refuses the call"
+	skipFailed    = "the tool reported an error"
+	skipServer    = "the server could not be asked"
+	skipTime      = "the time was up"
+)
+
+// AskPlan splits the tools without a declared output into those that [LearnAll] would call and the others, with the reasons.
+func (t *Tree) AskPlan() (ask []Learnable, skipped []LearnedTool, err error) {
+	all, err := t.Learnable()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, l := range all {
+		switch {
+		case l.Replies > 0:
+			skipped = append(skipped, LearnedTool{Tool: l.Tool, Skipped: skipKnown})
+		case !l.ReadOnly:
+			skipped = append(skipped, LearnedTool{Tool: l.Tool, Skipped: skipWrites})
+		case l.Arguments == nil:
+			skipped = append(skipped, LearnedTool{Tool: l.Tool, Skipped: skipArguments, Detail: strings.Join(l.Unknown, ", ")})
+		default:
+			ask = append(ask, l)
+		}
+	}
+	return ask, skipped, nil
+}
+
+// LearnAll calls each of these tools, which are of [Tree.AskPlan], once with the arguments that are known, and makes types of the answers. Several servers
+// are asked at once, for at most 10 minutes. A tool that cannot be learned of is in the report with the reason, and does not keep the
+// others from it. permit is [LearnOptions.Permit].
+func LearnAll(ctx context.Context, opts Options, up UpstreamOptions, ask []Learnable, permit func(ctx context.Context, tool string, args json.RawMessage) error) (*LearnedTools, error) {
+	cfg, err := LoadConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := opts.consent(ctx, cfg); err != nil {
+		return nil, err
+	}
+	report := &LearnedTools{Tools: make([]LearnedTool, len(ask))}
+	byServer := map[string][]int{}
+	for i, l := range ask {
+		report.Tools[i].Tool = l.Tool
+		if permit != nil {
+			if err := permit(ctx, l.Tool, l.Arguments); err != nil {
+				report.Tools[i].Skipped, report.Tools[i].Detail = skipPolicy, err.Error()
+				continue
+			}
+		}
+		byServer[l.server.Key] = append(byServer[l.server.Key], i)
+	}
+	timed, cancel := context.WithTimeout(ctx, learnAllTotal)
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(learnAllServers)
+	var mu sync.Mutex
+	for key, tools := range byServer {
+		group.Go(func() error {
+			a := &asking{opts: opts, up: up, key: key}
+			defer a.close()
+			for _, i := range tools {
+				one := a.ask(timed, ask[i])
+				mu.Lock()
+				report.Tools[i] = one
+				mu.Unlock()
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // what failed is in the report
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return report, report.write(ctx, opts, ask, false)
+}
+
+// asking is a session at a server for one call after the other. After a call that ends it, it is opened again once.
+type asking struct {
+	opts    Options
+	up      UpstreamOptions
+	key     string
+	server  config.Server
+	session *upstream.Session
+	failed  error // of connecting
+}
+
+func (a *asking) close() {
+	if a.session != nil {
+		_ = a.session.Close()
+	}
+	a.session = nil
+}
+
+// ask calls a tool and learns of its answer.
+func (a *asking) ask(ctx context.Context, l Learnable) LearnedTool {
+	out := LearnedTool{Tool: l.Tool}
+	skip := func(why string, err error) LearnedTool {
+		out.Skipped, out.Detail = why, err.Error()
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			out.Skipped = skipTime
+		}
+		return out
+	}
+	if a.session == nil && a.failed == nil {
+		var options *upstream.Options
+		if a.server, options, a.failed = configured(ctx, a.opts, a.up, a.key); a.failed == nil {
+			a.session, a.failed = upstream.Connect(ctx, a.server, options)
+		}
+	}
+	if a.failed != nil {
+		return skip(skipServer, a.failed)
+	}
+	server := a.server
+	if server.Timeout == 0 || server.Timeout > learnAllTime {
+		server.Timeout = learnAllTime
+	}
+	answer, err := callOnce(ctx, a.session, server, l.tool.Name, l.Arguments)
+	if err != nil {
+		a.close()
+		return skip(skipServer, err)
+	}
+	report := LearnReport{Tool: l.Tool}
+	if err := report.learn(l.tool, []learn.Answer{{Raw: answer}}, a.session.Conceal); err != nil {
+		return skip(skipFailed, err)
+	}
+	out.After = report.After
+	return out
+}
+
+// knownArguments returns a value for each required parameter of a tool as its schema gives it: the only one that is allowed, the default,
+// or the first example. unknown are those of which there is none.
+func knownArguments(input json.RawMessage) (args json.RawMessage, unknown []string) {
+	var schema struct {
+		Required   []string `json:"required"`
+		Properties map[string]struct {
+			Const    json.RawMessage   `json:"const"`
+			Default  json.RawMessage   `json:"default"`
+			Enum     []json.RawMessage `json:"enum"`
+			Examples []json.RawMessage `json:"examples"`
+		} `json:"properties"`
+	}
+	if json.Unmarshal(input, &schema) != nil {
+		return json.RawMessage(`{}`), nil // the validator decides
+	}
+	out := map[string]json.RawMessage{}
+	for _, name := range schema.Required {
+		p := schema.Properties[name]
+		switch {
+		case p.Const != nil:
+			out[name] = p.Const
+		case len(p.Enum) == 1:
+			out[name] = p.Enum[0]
+		case p.Default != nil:
+			out[name] = p.Default
+		case len(p.Examples) > 0:
+			out[name] = p.Examples[0]
+		default:
+			unknown = append(unknown, name)
+		}
+	}
+	args, err := json.Marshal(out)
+	if err != nil {
+		return nil, schema.Required
+	}
+	return args, unknown
+}
