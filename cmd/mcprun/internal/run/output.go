@@ -34,6 +34,8 @@ type outputFlags struct {
 	Quiet     bool
 	maxOutput int // characters; 0: no bound, flags.Unset: the default
 	trace     string
+
+	checkRuns bool // that went wrong
 }
 
 const traceTerminal = "terminal" // the value of --trace without one
@@ -42,6 +44,8 @@ const traceTerminal = "terminal" // the value of --trace without one
 func (o *outputFlags) bindShared(f *pflag.FlagSet, debug *bool) {
 	o.maxOutput = flags.Unset
 	f.Var(flags.Characters(&o.maxOutput, minOutput), "max-output", "print at most this many characters of output; the rest goes to a file (default 30000 with --json, else none)")
+	o.checkRuns = true
+	flags.BindSwitch(f, &o.checkRuns, "type-errors", "check the types of a script whose run went wrong (=false: do not)")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "print nothing but errors to stderr")
 	f.BoolVar(debug, "debug", false, "print to stderr what servers print and what connections do")
 	f.BoolP("help", "h", false, "show this help")

@@ -371,11 +371,13 @@ func (o *Options) Complete(s *runner.Script, p *project.Project) error {
 	if s.Workspace = o.App.Path(o.Base.Workspace); s.Workspace == "" {
 		s.Workspace = p.Workspace
 	}
-	places := o.CheckFlags.Places(o.App, p)
-	if p.Cfg == nil {
-		places.Project = "" // nobody was asked whether this folder may start programs
+	if o.checkRuns {
+		places := o.CheckFlags.Places(o.App, p)
+		if p.Cfg == nil {
+			places.Project = "" // nobody was asked whether this folder may start programs
+		}
+		s.Checkers = &places
 	}
-	s.Checkers = &places
 	s.MaxOutput, s.Capture = o.OutputBound(), o.JSON || o.verbose
 	return nil
 }
