@@ -106,7 +106,7 @@ func TestHiddenText(t *testing.T) {
 			stack := "Error: " + hostile + "\n    at <anonymous> (main.ts:1:1)"
 			return &runner.Result{Cause: runner.CauseExit, ExitCode: 1, Stderr: stack + "\n", Error: &bridge.ScriptError{Name: "Error", Message: hostile, Stack: stack}}, nil
 		}
-		return &runner.Result{Cause: runner.CauseExit, Message: "m\x1b[2J\u202e", Warnings: []string{hostile}, Files: []string{"a\u202eb\n.txt"}}, nil
+		return &runner.Result{Cause: runner.CauseExit, Message: "m\x1b[2J\u202e", Warnings: []string{hostile}, TypeErrors: []string{"script.ts:1:2: " + hostile}, Files: []string{"a\u202eb\n.txt"}}, nil
 	}
 	cs := w.stdio(w.server(), revisions[0], nil)
 	list, err := cs.ListTools(t.Context(), nil)
@@ -134,6 +134,9 @@ func TestHiddenText(t *testing.T) {
 		answers[name] = res
 		if name == "file" && (res.IsError || textOf(res) != "content") {
 			t.Errorf("a file under its quoted name: %s", textOf(res))
+		}
+		if structured, _ := json.Marshal(res.StructuredContent); name == "run" && (!strings.Contains(textOf(res), "\ntype error: script.ts:1:2: ") || !strings.Contains(string(structured), `"typeErrors":["script.ts:1:2: `)) {
+			t.Errorf("the type errors of a run are missing in %s and %s", textOf(res), structured)
 		}
 	}
 	for name, answer := range answers {
