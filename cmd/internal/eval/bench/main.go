@@ -45,6 +45,7 @@ func (b *bench) groups() []group {
 		{"commands", []func(context.Context) error{b.commands}},
 		{"checks", []func(context.Context) error{b.checks}},
 		{"masks", []func(context.Context) error{b.masking}},
+		{"learn", []func(context.Context) error{b.learning}},
 		{"sync", []func(context.Context) error{b.syncs}},
 		{"generate", []func(context.Context) error{b.generate, b.offlineSyncs}},
 		{"search", []func(context.Context) error{b.searches}},
