@@ -112,7 +112,7 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 	if how.Forget {
 		report.After = nil
 	}
-	if err := report.learn(tool, answers, conceal); err != nil {
+	if err := report.learn(tool, answers, conceal, learn.Infer); err != nil {
 		return nil, err
 	}
 	report.Sync, err = relearned(ctx, opts, how.Check, []relearn{{server.Key, tool.Name, report.After}})
@@ -155,7 +155,7 @@ func unanswered(tool string, calls int) error {
 }
 
 // learn merges the type of the answers into what is known. It drops names that conceal changes, because they are secret.
-func (r *LearnReport) learn(tool *catalog.Tool, answers []learn.Answer, conceal func(text string) string) error {
+func (r *LearnReport) learn(tool *catalog.Tool, answers []learn.Answer, conceal func(text string) string, infer func([]learn.Reply, func(string) bool) (json.RawMessage, error)) error {
 	var known []learn.Reply
 	out := catalog.Learned{Digest: tool.Digest}
 	for i, answer := range answers {
@@ -179,7 +179,7 @@ func (r *LearnReport) learn(tool *catalog.Tool, answers []learn.Answer, conceal 
 		}
 		return nil
 	}
-	shape, err := learn.Infer(known, func(name string) bool { return conceal(name) != name })
+	shape, err := infer(known, func(name string) bool { return conceal(name) != name })
 	if err != nil {
 		return unlearned(tool.ID, err.Error(), "give each reply as one JSON value")
 	}

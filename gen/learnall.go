@@ -313,7 +313,10 @@ func (a *asking) ask(ctx context.Context, l Learnable) LearnedTool {
 		return skip(skipServer, err)
 	}
 	report := LearnReport{Tool: l.Tool}
-	if err := report.learn(l.tool, []learn.Answer{{Raw: answer}}, a.session.Conceal); err != nil {
+	infer := func(replies []learn.Reply, isData func(string) bool) (json.RawMessage, error) {
+		return learn.InferUnseen(replies, isData, learn.Words(l.tool.Description, l.tool.Input, l.tool.Name, l.tool.Title))
+	}
+	if err := report.learn(l.tool, []learn.Answer{{Raw: answer}}, a.session.Conceal, infer); err != nil {
 		return skip(skipFailed, err)
 	}
 	out.After = report.After

@@ -149,36 +149,51 @@ func (m *merging) addObject(p *place, n *node) {
 	m.tidy(p)
 }
 
-// judge returns the least class of names that an object has as names of members. An object whose values are all of one kind may be
-// a map with names of people or things as keys; so may one with names of which few are known words.
+// judge returns the least class of names that an object admits as names of members.
 func (m *merging) judge(n *node) class {
-	all, known, data := 0, 0, 0
-	var kinds [128]uint16
-	most := uint16(0)
+	var t tally
 	for c := n.first; c != 0; c = m.nodes[c].next {
 		child := &m.nodes[c]
-		all++
-		switch m.classify(child.name) {
-		case classKnown:
-			known++
-		case classData:
-			data++
-		}
-		kind := child.kind
-		if kind == 'f' {
-			kind = '0'
-		}
+		t.add(m.classify(child.name), child.kind)
+	}
+	return t.admits()
+}
+
+// tally counts the members of an object.
+type tally struct {
+	all, known, data int
+	kinds            [128]uint16 // of values
+}
+
+func (t *tally) add(c class, kind byte) {
+	t.all++
+	switch c {
+	case classKnown:
+		t.known++
+	case classData:
+		t.data++
+	}
+	if kind == 'f' {
+		kind = '0'
+	}
+	t.kinds[kind&127]++
+}
+
+// admits returns the least class of names that are names of members. An object whose values are all of one kind may be a map with names
+// of people or things as keys; so may one with names of which few are known words.
+func (t *tally) admits() class {
+	nulls, most := int(t.kinds['n']), 0
+	for kind, n := range t.kinds {
 		if kind != 'n' {
-			kinds[kind&127]++
-			most = max(most, kinds[kind&127])
+			most = max(most, int(n))
 		}
 	}
-	uniform := int(most) == all-int(kinds['n'])
-	mixed := all >= 4 && int(most)*3 <= all*2
+	uniform := most == t.all-nulls
+	mixed := t.all >= 4 && most*3 <= t.all*2
 	switch {
-	case known*2 < all && !(mixed && known*4 >= all):
+	case t.known*2 < t.all && !(mixed && t.known*4 >= t.all):
 		return classKnown + 1 // none
-	case data > 0, uniform && known*4 < all*3, known*3 < all*2 && !(mixed && known*2 >= all):
+	case t.data > 0, uniform && t.known*4 < t.all*3, t.known*3 < t.all*2 && !(mixed && t.known*2 >= t.all):
 		return classKnown
 	}
 	return className

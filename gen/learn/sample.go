@@ -12,7 +12,7 @@ const (
 	// sampleValues is how many values of one reply are looked at, sampleBytes how many bytes of it are read: about 10 µs of work, of which
 	// a quarter is saved, and what a small reply leaves over. Of every sampleEvery-th reply all that was saved is looked at further,
 	// up to sampleSaved times as much.
-	sampleValues = 64
+	sampleValues = 56
 	sampleBytes  = 3 << 10
 	sampleEvery  = 16
 	sampleSaved  = 16

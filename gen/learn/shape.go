@@ -50,6 +50,16 @@ type property struct {
 // Infer returns the JSON Schema of replies, of which there must be at least one. isData reports names of properties that must
 // not be in it, besides those that look like data; nil reports none.
 func Infer(replies []Reply, isData func(name string) bool) (json.RawMessage, error) {
+	return inferFrom(replies, isData, nil)
+}
+
+// InferUnseen is Infer for replies that nobody has looked at: an object is also a map if most of its names are no common words of data,
+// nor words of the tool's definition, and its values are alike, as in a [Traffic].
+func InferUnseen(replies []Reply, isData func(name string) bool, words map[string]bool) (json.RawMessage, error) {
+	return inferFrom(replies, isData, func(word string) bool { return words[word] })
+}
+
+func inferFrom(replies []Reply, isData func(name string) bool, known func(word string) bool) (json.RawMessage, error) {
 	if len(replies) == 0 {
 		return nil, errors.New("no reply to learn from")
 	}
@@ -58,7 +68,7 @@ func Infer(replies []Reply, isData func(name string) bool) (json.RawMessage, err
 		if len(reply.Value) > MaxReply {
 			return nil, fmt.Errorf("reply %d has %d bytes; the limit is %d", i+1, len(reply.Value), MaxReply)
 		}
-		r := &reader{dec: json.NewDecoder(bytes.NewReader(reply.Value)), isData: isData, masked: reply.Masked}
+		r := &reader{dec: json.NewDecoder(bytes.NewReader(reply.Value)), isData: isData, known: known, masked: reply.Masked}
 		r.dec.UseNumber()
 		one, err := r.read(0)
 		if err == nil {
@@ -92,6 +102,7 @@ func Merge(a, b json.RawMessage) (json.RawMessage, error) {
 type reader struct {
 	dec    *json.Decoder
 	isData func(name string) bool
+	known  func(word string) bool // nil: names alone tell no record from a map
 	masked bool
 }
 
@@ -161,9 +172,32 @@ func (r *reader) object(s *shape, depth int) error {
 		seen[name] = len(s.properties)
 		s.properties = append(s.properties, property{name: name, required: true, shape: value})
 	}
+	s.asMap = s.asMap || r.known != nil && len(s.properties) > 0 && r.judge(s.properties) > classKnown
 	s.mapIfData()
 	_, err := r.dec.Token()
 	return err
+}
+
+// judge returns the least class of names that an object admits.
+func (r *reader) judge(of properties) class {
+	var t tally
+	for _, p := range of {
+		kind := byte('[')
+		switch s := p.shape; {
+		case s.null:
+			kind = 'n'
+		case s.boolean:
+			kind = 't'
+		case s.integer, s.float:
+			kind = '0'
+		case s.text:
+			kind = '"'
+		case s.object:
+			kind = '{'
+		}
+		t.add(classify(p.name, r.known), kind)
+	}
+	return t.admits()
 }
 
 // join returns a shape that accepts every value that a or b accepts. It may reuse both. Nil accepts nothing.
