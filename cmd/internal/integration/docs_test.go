@@ -31,6 +31,7 @@ var notRun = map[string]string{
 	"mcprun image --newest":               "pulls an image",
 	"mcprun --sandbox gvisor script.py":   "needs gVisor",
 	"mcprun --runsc /opt/runsc script.py": "needs gVisor at that place",
+	"mcpgen learn --from runs":            "the demo servers declare what all their tools return",
 	`mcpgen learn weather__get_forecast --args '{"city":"Oslo"}' --args '{"city":"Lima"}'`: "the demo servers declare what all their tools return",
 	"mcpgen learn crm__list_contacts --replies recorded.jsonl":                             "the demo servers declare what all their tools return",
 	"mcpgen learn crm__list_contacts --forget":                                             "needs the line before it",
