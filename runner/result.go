@@ -95,6 +95,9 @@ func (r *Result) Logged(s *Script) *customer.Run {
 		Name: s.Name, Language: string(s.Language), Code: s.Code, Sandbox: r.Sandbox, ExitCode: r.ExitCode, Cause: string(r.Cause), Message: r.Message, Risk: r.Risk.String(), RiskReason: r.RiskReason,
 		Start: loggedDecision(r.Start), Mask: r.mask, DurationMS: r.DurationMS, Result: r.Value, Output: r.Stdout, CallCount: r.CallCount, Files: r.Files, Tokens: r.Tokens.logged(),
 	}
+	if r.Tokens != nil {
+		run.ToolTokens = r.Tokens.tools
+	}
 	if r.Error != nil {
 		run.Message = r.Error.Name + ": " + r.Error.Message
 	}

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"os"
-	"slices"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
@@ -37,6 +36,8 @@ type Tokens struct {
 	// SavedSearch = Search − Used; 0 when search-then-call would have been cheaper.
 	SavedSearch        int     `json:"savedSearch"`
 	SavedSearchPercent float64 `json:"savedSearchPercent"`
+
+	tools map[string]customer.ToolTokens
 }
 
 // definitionCount counts the tokens of a catalog's definitions once: a thousand tools take a fifth of a second.
@@ -59,17 +60,16 @@ func (d *definitionCount) count(c *catalog.Catalog) int {
 // countTokens returns what the run cost and what direct calls would have cost. The output is what the script printed, and its
 // result. Definitions count only for a run that called a tool of the catalog.
 func (r *Runner) countTokens(s *Script, calls *chain.Summary, output ...string) *Tokens {
-	t := &Tokens{Script: tokens.Count(s.Code), Wrappers: r.wrapperTokens(s.Language, calls.Calls), Arguments: calls.ArgumentTokens, Results: calls.ResultTokens}
+	t := &Tokens{Script: tokens.Count(s.Code), Arguments: calls.ArgumentTokens, Results: calls.ResultTokens, tools: r.toolTokens(s.Language, calls.Calls)}
 	for _, text := range output {
 		t.Output += tokens.Estimate(text)
 	}
-	if r.called(calls.Calls) {
-		t.Definitions = r.definitions.count(r.catalog)
+	for _, one := range t.tools {
+		t.Called += int(one.Called)
+		t.Wrappers += int(one.Wrapper)
 	}
-	for id := range calledTools(calls.Calls) {
-		if _, tool, known := r.catalog.Lookup(id); known {
-			t.Called += tokens.Count(tool.Definition())
-		}
+	if len(t.tools) > 0 {
+		t.Definitions = r.definitions.count(r.catalog)
 	}
 	sum := t.logged().Sum()
 	t.Used, t.Direct, t.Search = int(sum.Used), int(sum.Direct), int(sum.Search)
@@ -78,50 +78,27 @@ func (r *Runner) countTokens(s *Script, calls *chain.Summary, output ...string) 
 	return t
 }
 
-// calledTools returns the ids of the tools that were called.
-func calledTools(calls []chain.CallRecord) map[string]bool {
-	ids := map[string]bool{}
-	for _, c := range calls {
-		ids[c.Tool] = true
-	}
-	return ids
-}
-
-// called reports whether one of the calls was for a tool of the catalog.
-func (r *Runner) called(calls []chain.CallRecord) bool {
-	return slices.ContainsFunc(calls, func(c chain.CallRecord) bool {
-		_, _, known := r.catalog.Lookup(c.Tool)
-		return known
-	})
-}
-
-// wrapperTokens counts the tokens of the wrapper files of the tools that were called, each once.
-func (r *Runner) wrapperTokens(lang sandbox.Language, calls []chain.CallRecord) int {
-	if r.lock == nil {
-		return 0
-	}
+// toolTokens counts the tokens of the definitions, and of the wrapper files, of the tools of the catalog that were called.
+func (r *Runner) toolTokens(lang sandbox.Language, calls []chain.CallRecord) map[string]customer.ToolTokens {
+	out := map[string]customer.ToolTokens{}
 	root, err := os.OpenRoot(r.opt.Tree)
-	if err != nil {
-		return 0
+	if err == nil {
+		defer root.Close()
 	}
-	defer root.Close()
-	sum := 0
-	for id := range calledTools(calls) {
-		text, err := root.ReadFile(r.wrapperFile(id, lang))
-		if err == nil {
-			sum += tokens.Count(string(text))
+	for _, c := range calls {
+		server, tool, known := r.catalog.Lookup(c.Tool)
+		if _, counted := out[c.Tool]; counted || !known {
+			continue
 		}
+		one := customer.ToolTokens{Called: int64(tokens.Count(tool.Definition()))}
+		if err == nil && r.lock != nil {
+			if text, err := root.ReadFile(r.lock.Servers[server.Key].Tools[tool.Name].Names[string(lang)].File); err == nil {
+				one.Wrapper = int64(tokens.Count(string(text)))
+			}
+		}
+		out[c.Tool] = one
 	}
-	return sum
-}
-
-// wrapperFile returns the path, below the tree, of a tool's wrapper in a language; empty when there is none.
-func (r *Runner) wrapperFile(id string, lang sandbox.Language) string {
-	server, tool, ok := r.catalog.Lookup(id)
-	if !ok {
-		return ""
-	}
-	return r.lock.Servers[server.Key].Tools[tool.Name].Names[string(lang)].File
+	return out
 }
 
 func (t *Tokens) logged() *customer.Tokens {

@@ -39,6 +39,8 @@ const (
 	maxText   = 2 << 10
 	maxName   = 300
 	maxCalls  = 1000 // number of calls
+	// maxToolTokens limits the number of tools whose tokens are told apart.
+	maxToolTokens = 300
 	// maxArguments limits the arguments of all calls of a run together.
 	maxArguments = 128 << 10
 	maxFiles     = 500 // number of files
@@ -77,6 +79,8 @@ type Run struct {
 	Files     []string `json:"files,omitempty"`
 	FileCount int      `json:"fileCount,omitempty"`
 	Tokens    *Tokens  `json:"tokens,omitempty"`
+	// ToolTokens are the parts of Tokens that are about one tool, by its id. A run that calls more than 300 tools has none.
+	ToolTokens map[string]ToolTokens `json:"toolTokens,omitempty"`
 	// Cut reports whether a part of the record was cut.
 	Cut bool `json:"cut,omitempty"`
 	// Mask is what the arguments of calls were masked with. It masks the rest of the record first, so that a token stands for the same
@@ -171,6 +175,9 @@ func (r Record) cut(times int) Record {
 	run.Code, run.Message, run.Output = clip(run.Code, times*maxCode), clip(run.Message, times*maxText), clipFront(run.Output, times*maxOutput)
 	if len(run.Result) > times*maxResult {
 		run.Result = nil
+	}
+	if len(run.ToolTokens) > maxToolTokens {
+		run.ToolTokens = nil
 	}
 	run.Start = run.Start.cut(times)
 	run.Calls = most(run.Calls, maxCalls)

@@ -23,6 +23,8 @@ type Stats struct {
 	First       time.Time   `json:"first,omitzero"`  // of the runs
 	Last        time.Time   `json:"last,omitzero"`
 	Tools       []ToolStats `json:"tools"` // sorted by tool
+
+	read map[string]bool // tools that the model of the conversation has read of
 }
 
 // ToolStats are totals over the calls of one tool.
@@ -36,8 +38,8 @@ type ToolStats struct {
 // maxTools limits the number of tools in Stats: scripts may call tools that do not exist by any name.
 const maxTools = 5000
 
-// Add adds a run of one conversation, such as a session, and returns its share of the tokens: definitions count once, with the
-// first run that makes a call.
+// Add adds a run of one conversation, such as a session, and returns its share of the tokens: all definitions count once, with the
+// first run that makes a call; the definition and the wrapper of a tool count once, with the first run that calls it.
 func (s *Stats) Add(at time.Time, r *Run) Tokens {
 	var share Tokens
 	s.Runs++
@@ -47,7 +49,7 @@ func (s *Stats) Add(at time.Time, r *Run) Tokens {
 	s.Calls += max(r.CallCount, len(r.Calls))
 	s.DurationMS = micros(s.DurationMS + r.DurationMS)
 	if r.Tokens != nil {
-		share = r.Tokens.Share(s.Tokens.Definitions, max(r.CallCount, len(r.Calls)))
+		share = s.unread(r).Share(s.Tokens.Definitions, max(r.CallCount, len(r.Calls)))
 		s.Tokens.add(&share)
 	}
 	s.span(at, at)
@@ -60,6 +62,25 @@ func (s *Stats) Add(at time.Time, r *Run) Tokens {
 		s.tool(one)
 	}
 	return share
+}
+
+// unread returns the tokens of a run without those of tools that the model has read of before.
+func (s *Stats) unread(r *Run) Tokens {
+	t := *r.Tokens
+	if s.read == nil {
+		s.read = map[string]bool{}
+	}
+	for id, one := range r.ToolTokens {
+		switch {
+		case s.read[id]:
+			t.Called -= one.Called
+			t.Wrappers -= one.Wrapper
+			t.Used -= one.Wrapper
+		case len(s.read) < maxTools:
+			s.read[id] = true
+		}
+	}
+	return t
 }
 
 // Merge adds the totals of o, of other conversations.
@@ -161,6 +182,8 @@ type counted struct {
 		Calls      []Call  `json:"calls"`
 		CallCount  int     `json:"callCount"`
 		Tokens     *Tokens `json:"tokens"`
+
+		ToolTokens map[string]ToolTokens `json:"toolTokens"`
 	} `json:"run"`
 }
 
@@ -180,7 +203,7 @@ func (s *Session) Stats() (*SessionStats, error) {
 		}
 		if run := r.Run; r.Kind == KindRun && run != nil {
 			out.Add(r.Time, &Run{
-				ExitCode: run.ExitCode, Cause: run.Cause, DurationMS: run.DurationMS, Calls: run.Calls, CallCount: run.CallCount, Tokens: run.Tokens,
+				ExitCode: run.ExitCode, Cause: run.Cause, DurationMS: run.DurationMS, Calls: run.Calls, CallCount: run.CallCount, Tokens: run.Tokens, ToolTokens: run.ToolTokens,
 			})
 		}
 		return true, nil

@@ -24,6 +24,12 @@ type Tokens struct {
 	SavedSearch int64 `json:"savedSearch"` // Search − Used; 0 if search-then-call costs less
 }
 
+// ToolTokens are what a model reads of one tool: its definition, and its wrapper in the language of the script.
+type ToolTokens struct {
+	Called  int64 `json:"called"`
+	Wrapper int64 `json:"wrapper"`
+}
+
 // Sum returns t with Used, Direct, Search and what is saved made of the other fields.
 func (t Tokens) Sum() Tokens {
 	t.Used = t.Script + t.Wrappers + t.Output
@@ -38,8 +44,7 @@ func (t Tokens) less() Tokens {
 }
 
 // Share returns what a run with a number of calls adds to a conversation in which direct calls would already have paid for
-// definitions of paid tokens: direct calls need them once, however many runs there are. A run without calls needs none. Searching
-// finds the tools of each run again, as scripts do.
+// definitions of paid tokens: direct calls need them once, however many runs there are. A run without calls needs none.
 func (t Tokens) Share(paid int64, calls int) Tokens {
 	if calls == 0 {
 		t.Definitions = 0

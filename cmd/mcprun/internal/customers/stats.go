@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -26,8 +27,8 @@ func NewStatsCommand(app *cli.App) *cobra.Command {
 		Long: `Lists what each session cost in tokens (USED), and what the same calls would have cost in two other
 ways: with search-then-call (SEARCH), where a host searches for tools and the model reads the
 definitions of those it calls, every argument and every result; and with direct calls (DIRECT), where
-it reads the definitions of all tools, once for each session with a call. MONEY and TIME are saved
-beside search-then-call. Time is what a model takes to read and to write, at 5000 and 60 tokens a
+it reads the definitions of all tools. What is read of a tool counts once for each session. MONEY
+SAVED and TIME SAVED are beside search-then-call. Time is what a model takes to read and to write, at 5000 and 60 tokens a
 second, however many turns it takes. What a model reads to find tools is left out everywhere.
 
 Runs without --customer are not counted. The encoding is o200k_base. mcprun session show lists the runs
@@ -97,7 +98,7 @@ func (o *statsCommand) print(r *statsReport) error {
 			}
 		}
 	}
-	if err := o.app.Table([]string{"CALLS", "USED", "SEARCH", "SAVED", "DIRECT", "SAVED", "MONEY", "TIME", "CUSTOMER", "SESSION"}, rows); err != nil {
+	if err := o.app.Table([]string{"CALLS", "USED", "SEARCH", "SAVED", "DIRECT", "SAVED", "MONEY SAVED", "TIME SAVED", "CUSTOMER", "SESSION"}, rows); err != nil {
 		return err
 	}
 	t, costs := &r.Total.Tokens, r.Total.Costs
@@ -133,18 +134,26 @@ func saved(used, other int64) string {
 	case used > other:
 		return fmt.Sprintf("%d more", used-other)
 	}
-	return fmt.Sprintf("%.1f %%", 100*float64(other-used)/float64(other))
+	return fmt.Sprintf("%.1f %%", math.Floor(1000*float64(other-used)/float64(other))/10) // nothing is saved whole
 }
 
 // money formats an amount, with more digits if it is small.
 func money(amount float64) string {
+	if math.Abs(amount) < 0.00005 {
+		return "0.00"
+	}
 	if amount != 0 && amount > -1 && amount < 1 {
 		return fmt.Sprintf("%.4f", amount)
 	}
 	return fmt.Sprintf("%.2f", amount)
 }
 
-func seconds(s float64) string { return fmt.Sprintf("%.1f s", s) }
+func seconds(s float64) string {
+	if math.Abs(s) < 0.05 {
+		s = 0
+	}
+	return fmt.Sprintf("%.1f s", s)
+}
 
 // tokenWords describes how many tokens were used, and how many the other ways would have used.
 func tokenWords(t *customer.Tokens) string {
