@@ -352,6 +352,10 @@ func TestCallTool(t *testing.T) {
 	if res = call(t, cs, "call_tool", map[string]any{"tool": "calculator__add"}); res.StructuredContent != nil || textOf(res) != "three" {
 		t.Errorf("%+v", res)
 	}
+	raw = `{"content":[{"type":"text","text":"two"}],"structuredContent":[1,2]}`
+	if res = call(t, cs, "call_tool", map[string]any{"tool": "calculator__add"}); textOf(res) != "two" || !cmp.Equal(res.StructuredContent, map[string]any{"result": []any{1.0, 2.0}}) {
+		t.Errorf("a list, which older clients refuse: %+v", res)
+	}
 	raw = `{"content":[{"type":"text","text":"bad"}],"isError":true}`
 	if res = call(t, cs, "call_tool", map[string]any{"tool": "calculator__add"}); !res.IsError || textOf(res) != "bad" {
 		t.Errorf("%+v", res)
@@ -362,10 +366,10 @@ func TestCallTool(t *testing.T) {
 	if text := textOf(call(t, cs, "get_execution_stats", map[string]any{"top": 0})); !strings.Contains(text, `"tools":[]`) {
 		t.Errorf("stats without tools: %s", text)
 	}
-	if text := textOf(call(t, cs, "get_execution_stats", nil)); !strings.Contains(text, `"calls":4`) || !strings.Contains(text, `{"tool":"calculator__add","calls":3,"failed":1,"ms":0}`) {
+	if text := textOf(call(t, cs, "get_execution_stats", nil)); !strings.Contains(text, `"calls":5`) || !strings.Contains(text, `{"tool":"calculator__add","calls":4,"failed":1,"ms":0}`) {
 		t.Errorf("stats: %s", text)
 	}
-	if n := len(w.logs); n != 4 || w.logs[2].Run.Calls[0].Outcome != "tool" || w.logs[3].Run.Message != "unknown tool" || w.logs[3].Run.ExitCode != 1 {
+	if n := len(w.logs); n != 5 || w.logs[3].Run.Calls[0].Outcome != "tool" || w.logs[4].Run.Message != "unknown tool" || w.logs[4].Run.ExitCode != 1 {
 		t.Errorf("%d calls are logged, the last as %+v", n, w.logs[n-1].Run)
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -123,12 +125,12 @@ func (c *toolCall) upstreamReply(ctx context.Context, a *CallAnswer) (*reply, er
 	limit := c.cs.s.opt.MaxText
 	switch {
 	case len(r.text) > limit || len(res.Structured) > limit:
-		r.text = c.keepLarge(ctx, r.text, res.Structured, limit, " Use execute_code to work with such results.")
+		r.text = c.keepLarge(ctx, r.text, res.Structured)
 		if len(res.Structured) > 0 || len(r.blocks) == 0 {
 			r.data = map[string]any{"preview": r.text}
 		}
 	case len(res.Structured) > 0:
-		r.data, r.foreign = res.Structured, true
+		r.data, r.foreign = asObject(res.Structured), true
 	}
 	if r.failed && r.data == nil && len(r.blocks) == 0 {
 		r.data = map[string]any{"error": r.text}
@@ -181,13 +183,32 @@ func splitContent(content []json.RawMessage) (blocks []mcp.Content, text string)
 	return blocks, joinOutput(texts...)
 }
 
-// readBlock returns a content block, or nil if its type is unknown.
+// readBlock returns a content block, or nil if its type is unknown. Annotations that are not valid are left out: clients throw
+// away a whole result for them.
 func readBlock(raw json.RawMessage) mcp.Content {
+	var parts map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return nil
+	}
+	if given, has := parts["annotations"]; has && !validAnnotations(given) {
+		delete(parts, "annotations")
+		raw, _ = json.Marshal(parts) // it was read from JSON
+	}
 	var res mcp.CallToolResult
 	if err := json.Unmarshal([]byte(`{"content":[`+string(raw)+`]}`), &res); err != nil || len(res.Content) != 1 {
 		return nil
 	}
 	return res.Content[0]
+}
+
+func validAnnotations(raw json.RawMessage) bool {
+	var a mcp.Annotations
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return false
+	}
+	unknown := func(r mcp.Role) bool { return r != "user" && r != "assistant" }
+	return !slices.ContainsFunc(a.Audience, unknown) && a.Priority >= 0 && a.Priority <= 1 &&
+		(a.LastModified == "" || new(time.Time).UnmarshalText([]byte(a.LastModified)) == nil)
 }
 
 // parseBlock returns a content block, or its text; neither if its type is unknown.
@@ -226,8 +247,8 @@ func joinOutput(texts ...string) string {
 	return b.String()
 }
 
-// keepLarge puts a result into a file of the workspace, and returns its beginning, where the rest is, and advice.
-func (c *toolCall) keepLarge(ctx context.Context, text string, structured json.RawMessage, limit int, advice string) string {
+// keepLarge puts a result into a file of the workspace, and returns its beginning and where the rest is.
+func (c *toolCall) keepLarge(ctx context.Context, text string, structured json.RawMessage) string {
 	data, extension := []byte(text), "txt"
 	if len(structured) > 0 {
 		data, extension = structured, "json"
@@ -241,8 +262,8 @@ func (c *toolCall) keepLarge(ctx context.Context, text string, structured json.R
 		}
 	}
 	const preview = 2000
-	return fmt.Sprintf("%s\n[the result has %d bytes, more than the %d that are shown; %s.%s]",
-		strings.ToValidUTF8(string(data[:min(preview, len(data))]), ""), len(data), limit, where, advice)
+	return fmt.Sprintf("%s\n[the result has %d bytes, more than the %d that are shown; %s. Use execute_code to work with such results.]",
+		strings.ToValidUTF8(string(data[:min(preview, len(data))]), ""), len(data), c.cs.s.opt.MaxText, where)
 }
 
 // keep writes data to a new file in the host's folder of the workspace, and returns its path in the workspace.

@@ -89,16 +89,19 @@ func callPassed(id string, described bool) func(context.Context, *toolCall) (*re
 		if err := c.object(&args.Arguments); err != nil {
 			return nil, err
 		}
-		return c.forward(ctx, args, func(ctx context.Context, a *CallAnswer) (*reply, error) { return c.passedReply(ctx, a, described) })
+		return c.forward(ctx, args, func(_ context.Context, a *CallAnswer) (*reply, error) { return c.passedReply(a, described) })
 	}
 }
 
 // passedReply returns another server's result for code: its blocks as they came. What is to be said of it follows in a block of its
 // own, because code may read the text as JSON.
-func (c *toolCall) passedReply(ctx context.Context, a *CallAnswer, described bool) (*reply, error) {
+func (c *toolCall) passedReply(a *CallAnswer, described bool) (*reply, error) {
 	res, err := c.read(a)
 	if err != nil {
 		return nil, err
+	}
+	if len(a.Raw) > maxPassed {
+		return nil, c.errorf("the call was made; its result of %d bytes is not passed on, because it is more than %d. Ask for less, for example for fewer rows or fields", len(a.Raw), maxPassed)
 	}
 	r := &reply{failed: res.IsError || a.Failed, foreign: true}
 	var texts []string
@@ -114,15 +117,15 @@ func (c *toolCall) passedReply(ctx context.Context, a *CallAnswer, described boo
 	}
 	text := joinOutput(texts...)
 	switch {
-	case len(a.Raw) > maxPassed:
-		r.text = c.keepLarge(ctx, text, res.Structured, maxPassed, "")
-		r.blocks, r.data = nil, map[string]any{"preview": r.text}
 	case r.failed && res.Structured == nil:
 		r.data, r.foreign = map[string]any{"error": text}, false
-	case described:
-		r.data = asObject(res.Structured, text, len(res.Content) == 1 && len(texts) == 1)
 	case res.Structured != nil:
-		r.data = res.Structured
+		r.data = asObject(res.Structured)
+	case described && len(res.Content) == 1 && len(texts) == 1 && call.HoldsJSON(text):
+		r.data = asObject(json.RawMessage(text))
+	case described:
+		value, _ := json.Marshal(text) // a string can always be marshalled
+		r.data = asObject(value)
 	}
 	if len(r.blocks) == 0 && r.text == "" && res.Structured != nil {
 		r.text = string(res.Structured)
@@ -133,17 +136,9 @@ func (c *toolCall) passedReply(ctx context.Context, a *CallAnswer, described boo
 	return r, nil
 }
 
-// asObject returns the value of a result as an object, which structured content is: the structured content, else the value of the only
-// text, else the text. Another value than an object is its member [listing.Result], as in other servers.
-func asObject(structured json.RawMessage, text string, only bool) json.RawMessage {
-	value := structured
-	switch {
-	case value != nil:
-	case only && call.HoldsJSON(text):
-		value = json.RawMessage(text)
-	default:
-		value, _ = json.Marshal(text) // a string can always be marshalled
-	}
+// asObject returns a value as structured content, which must be an object: another value is its member [listing.Result], as in other
+// servers. Revisions before 2026-07-28 have no others, and their clients throw away a result with one, although the call was made.
+func asObject(value json.RawMessage) json.RawMessage {
 	if value = bytes.TrimSpace(value); value[0] == '{' {
 		return value
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -130,6 +131,12 @@ func TestPassthroughResult(t *testing.T) {
 	for _, c := range []struct{ name, raw, content, described, plain string }{
 		{"as declared", `{"content":[` + block(`{"rows":[9007199254740993]}`) + `],"structuredContent":{"rows":[9007199254740993]}}`, block(`{"rows":[9007199254740993]}`), `{"rows":[9007199254740993]}`, `{"rows":[9007199254740993]}`},
 		{"another shape", `{"content":[],"structuredContent":{"cols":1}}`, block(`{"cols":1}`), `{"cols":1}`, `{"cols":1}`},
+		{"a list", `{"content":[` + block(`two`) + `],"structuredContent":[1,9007199254740993]}`, block(`two`), `{"result":[1,9007199254740993]}`, `{"result":[1,9007199254740993]}`},
+		{"a number", `{"content":[],"structuredContent":7}`, block(`7`), `{"result":7}`, `{"result":7}`},
+		{"annotations that clients refuse", `{"content":[{"type":"text","text":"a","annotations":{"audience":["robot"]}},{"type":"text","text":"b","annotations":{"priority":"high"}},{"type":"text","text":"c","annotations":{"lastModified":"today"}},{"type":"text","text":"d","annotations":{"priority":2}}]}`,
+			block("a") + "," + block("b") + "," + block("c") + "," + block("d"), `{"result":"a\nb\nc\nd"}`, ``},
+		{"annotations", `{"content":[{"type":"text","text":"a","annotations":{"audience":["user"],"priority":0.5,"lastModified":"2026-01-02T03:04:05Z"}}]}`,
+			`{"type":"text","text":"a","annotations":{"audience":["user"],"priority":0.5,"lastModified":"2026-01-02T03:04:05Z"}}`, `{"result":"a"}`, ``},
 		{"JSON in a text", `{"content":[` + block(` {"rows":[]}`) + `]}`, block(` {"rows":[]}`), `{"rows":[]}`, ``},
 		{"a list in a text", `{"content":[` + block(`[1]`) + `]}`, block(`[1]`), `{"result":[1]}`, ``},
 		{"a text", `{"content":[` + block(`none`) + `]}`, block(`none`), `{"result":"none"}`, ``},
@@ -188,21 +195,31 @@ func TestPassthroughResult(t *testing.T) {
 	}
 }
 
-// TestPassthroughLarge checks that code gets more than a model does, and that what no client reads as one message is kept in a file.
+// TestPassthroughLarge checks that code gets more than a model does, and an error if the result is more than clients read as one message.
 func TestPassthroughLarge(t *testing.T) {
 	for size, whole := range map[int]bool{1 << 20: true, 11 << 20: false} {
-		raw := `{"content":[{"type":"text","text":"` + strings.Repeat("x", size) + `"}]}`
-		w := passing(t, &raw, `{"name":"big","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{}}}}`)
-		w.opt.Customer = func(_ context.Context, id string) (*mcpserver.Customer, error) {
-			return &mcpserver.Customer{ID: id, Files: t.TempDir()}, nil
+		raw := `{"content":[{"type":"text","text":"` + strings.Repeat("x", size) + `"}],"structuredContent":{"total":1}}`
+		w := passing(t, &raw, `{"name":"big","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"total":{}}}}`)
+		files := t.TempDir()
+		customer := w.opt.Customer
+		w.opt.Customer = func(ctx context.Context, id string) (*mcpserver.Customer, error) {
+			c, err := customer(ctx, id)
+			c.Files = files
+			return c, err
 		}
 		res := call(t, w.stdio(w.server(), revisions[0], nil), "desk__big", nil)
 		text := textOf(res)
-		if got := strings.Count(text, "x") >= size; got != whole || whole == strings.Contains(text, "all of it is in .mcprun/results/") || strings.Contains(text, "execute_code") {
-			t.Errorf("%d bytes: got all of it: %v; the end is %q", size, got, text[max(0, len(text)-200):])
+		if got := strings.Count(text, "x") >= size; got != whole || res.IsError == whole || (structured(t, res, "total") != nil) != whole {
+			t.Errorf("%d bytes: got all of it: %v, error: %v; the end is %q", size, got, res.IsError, text[max(0, len(text)-200):])
 		}
-		if structured(t, res, map[bool]string{true: "result", false: "preview"}[whole]) == nil {
-			t.Errorf("%d bytes: no structured content", size)
+		if want := fmt.Sprintf("desk__big: the call was made; its result of %d bytes is not passed on", len(raw)); !whole && !strings.HasPrefix(text, want) {
+			t.Errorf("%d bytes: %.200s; want %s", size, text, want)
+		}
+		if kept, err := os.ReadDir(files); err != nil || len(kept) > 0 {
+			t.Errorf("%d bytes: files of the workspace: %v, %v", size, kept, err)
+		}
+		if calls := w.logs[0].Run.Calls; (calls[0].Outcome == "ok") != whole {
+			t.Errorf("%d bytes: log %+v", size, calls)
 		}
 	}
 }

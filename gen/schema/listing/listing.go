@@ -51,7 +51,7 @@ const Result = "result"
 
 // Output returns an output schema that describes a result and accepts every object; about, which may be empty, is its description.
 // Clients throw away a result that does not fit the listed schema, although the call was made, and results do not always fit: servers
-// break their own schemas, a learned shape is that of a few replies, and a large result becomes a preview. It reports false if nothing
+// break their own schemas, and a learned shape is that of a few replies. It reports false if nothing
 // can be described.
 func Output(raw json.RawMessage, about string) (json.RawMessage, bool) {
 	root, err := document.Parse(raw, document.Limits{})
