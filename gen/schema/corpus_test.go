@@ -16,7 +16,7 @@ import (
 )
 
 // TestRealSchemas converts the schemas of a golden tool list and, where they lie beside the repository, of recorded ones:
-// values that schemas accept are values of the types.
+// values that schemas accept are values of the types, and accepted as arguments by what is listed.
 func TestRealSchemas(t *testing.T) {
 	dir := os.Getenv("MCPGEN_TEST_CORPUS")
 	if dir == "" {
@@ -81,12 +81,16 @@ func TestRealSchemas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		listed := compileListed(t, raw)
 		for range 20 {
 			value := sample(root, random, 4).AppendJSON(nil)
 			if v.Validate(value) != nil {
 				continue
 			}
 			values++
+			if err := listed.Validate(value); err != nil && value[0] == '{' {
+				t.Errorf("what is listed refuses %s: %v\n%.500s", value, err, raw)
+			}
 			if held, err := irtest.Accepts(&s, value); err != nil || !held {
 				t.Errorf("the type refuses %s (%v)\n%.500s\n%.500s", value, err, raw, ir.Key(s.Root))
 			}

@@ -1,19 +1,24 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
 	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/ir/irtest"
 	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/schema/listing"
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
 )
 
-// FuzzSound makes a schema and values by chance; each value that a validator accepts must be one of the type.
+// FuzzSound makes a schema and values by chance; each value that a validator accepts must be one of the type, and if it is an object be
+// accepted by the schema as it is listed.
 func FuzzSound(f *testing.F) {
 	for seed := range uint64(64) {
 		f.Add(seed, byte(seed))
@@ -62,6 +67,7 @@ func checkRandom(t *testing.T, seed uint64, dialect byte) int {
 		return 0 // it breaks a rule of its dialect, and was taken for one of an older
 	}
 	s, notes := Convert(raw)
+	listed := compileListed(t, raw)
 	accepted := 0
 	for range 30 {
 		value := g.value(3)
@@ -69,6 +75,10 @@ func checkRandom(t *testing.T, seed uint64, dialect byte) int {
 			continue
 		}
 		accepted++
+		if err := listed.Validate(json.RawMessage(value)); err != nil && value[0] == '{' {
+			t.Errorf("seed %d %d: what is listed refuses %s: %v\nschema %s\nlisted %s", seed, dialect, value, err, raw, listing.Input(raw))
+			return accepted
+		}
 		held, err := irtest.Accepts(&s, []byte(value))
 		if err != nil {
 			t.Fatal(err)
@@ -79,6 +89,79 @@ func checkRandom(t *testing.T, seed uint64, dialect byte) int {
 		}
 	}
 	return accepted
+}
+
+// TestListedInputsAreSound makes input schemas with alternatives at the root, and objects: those that a schema accepts are accepted by
+// what is listed.
+func TestListedInputsAreSound(t *testing.T) {
+	accepted, schemas := 0, uint64(500)
+	if testing.Short() {
+		schemas = 200
+	}
+	for seed := range schemas {
+		g := &chance{rand.New(rand.NewPCG(seed, 2))}
+		var members []string
+		for _, draft := range []document.Draft{document.Draft202012, document.Draft07, document.Draft04} {
+			if g.IntN(4) == 0 {
+				members = []string{fmt.Sprintf(`"$schema": %q`, draft.URI())}
+			}
+		}
+		members = append(members, fmt.Sprintf(`"$defs": {"A": %s, "B": %s}, "definitions": {"C": %s}`, g.schema(2), g.schema(2), g.schema(1)))
+		for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
+			if g.IntN(2) == 0 {
+				members = append(members, fmt.Sprintf(`%q: %s`, keyword, g.list(3, 3)))
+			}
+		}
+		members = append(members, g.pick(`"type": "object"`, `"properties": {"a": {"type": "integer"}}`, `"properties": {"a": {}}, "additionalProperties": false`, `"required": ["a"]`))
+		raw := json.RawMessage("{" + strings.Join(members, ", ") + "}")
+		v, err := validate.Compile(raw)
+		if err != nil {
+			continue
+		}
+		listed := compileListed(t, raw)
+		for range 30 {
+			value := json.RawMessage(g.value(3))
+			if value[0] != '{' || v.Validate(value) != nil {
+				continue
+			}
+			accepted++
+			if err := listed.Validate(value); err != nil {
+				t.Fatalf("seed %d: what is listed refuses %s: %v\nschema %s\nlisted %s", seed, value, err, raw, listing.Input(raw))
+			}
+		}
+	}
+	if accepted < int(schemas) {
+		t.Errorf("only %d objects were accepted by %d schemas: the test says little", accepted, schemas)
+	}
+}
+
+// compileListed returns what is listed for an input schema, which clients must take: as a schema of the newest draft, without
+// alternatives at the root.
+func compileListed(t *testing.T, raw json.RawMessage) *validate.Validator {
+	t.Helper()
+	listed := listing.Input(raw)
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	if err := c.AddResource("listed.json", bytes.NewReader(listed)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Compile("listed.json"); err != nil {
+		t.Fatalf("a client cannot read what is listed: %v\nschema %s\nlisted %s", err, raw, listed)
+	}
+	var root map[string]any
+	if err := json.Unmarshal(listed, &root); err != nil || root["type"] != "object" || root["properties"] == nil || root["$schema"] != nil {
+		t.Fatalf("%s is listed as %s, %v", raw, listed, err)
+	}
+	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "not", "enum", "const", "$ref"} {
+		if root[keyword] != nil {
+			t.Fatalf("a host refuses the %s at the root of %s", keyword, listed)
+		}
+	}
+	v, err := validate.Compile(listed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 func defsText(s ir.Schema) string {

@@ -2,7 +2,7 @@
 //
 // The schemas are hostile. Characters that nobody sees are removed from texts, and a name or value that has some is left out, as is
 // every keyword that is not one of JSON Schema or has a value of the wrong kind: one bad schema makes some clients refuse the whole list.
-// The order of keys and the digits of numbers stay. Nothing is checked against what is listed; package validate has the schema as
+// The order of properties and the digits of numbers stay. Nothing is checked against what is listed; package validate has the schema as
 // it was sent.
 package listing
 
@@ -25,26 +25,6 @@ const MaxText = 8_000
 
 // anything is an object of any content. Hosts refuse objects that do not say which properties they have.
 const anything = `{"type":"object","properties":{}}`
-
-// Input returns an input schema whose root has the type object and properties, as clients demand.
-func Input(raw json.RawMessage) json.RawMessage {
-	root, err := document.Parse(raw, document.Limits{})
-	if err != nil || root.Kind != document.KindObject {
-		return json.RawMessage(anything)
-	}
-	l := lister{}
-	clean := l.schema(root)
-	out := &document.Value{Kind: document.KindObject, Members: []document.Member{{Key: "type", Value: text("object")}}}
-	if clean.Get("properties") == nil {
-		out.Members = append(out.Members, document.Member{Key: "properties", Value: &document.Value{Kind: document.KindObject}})
-	}
-	for _, m := range clean.Members {
-		if m.Key != "type" {
-			out.Members = append(out.Members, m)
-		}
-	}
-	return out.AppendJSON(nil)
-}
 
 // Result is the name under which [Output] describes, and a result has, a value that is no object: structured content is one.
 const Result = "result"
@@ -106,6 +86,7 @@ func leads(root *document.Value, pointer string) bool {
 // lister copies a schema.
 type lister struct {
 	output bool
+	draft  document.Draft // of an input
 	// Of an output: at is where its root will be, refs are the pointers of its references, and lost reports that it uses something
 	// that has no meaning elsewhere.
 	at   string
@@ -116,6 +97,9 @@ type lister struct {
 func (l *lister) schema(v *document.Value) *document.Value {
 	if v.Kind == document.KindBool {
 		return v
+	}
+	if !l.output {
+		v = modern(v, l.draft)
 	}
 	out := &document.Value{Kind: document.KindObject}
 	for _, m := range v.Members {
@@ -144,7 +128,7 @@ func (l *lister) keyword(m document.Member) *document.Value {
 		}
 		return &document.Value{Kind: document.KindArray, Items: each(m.Value.Items, l.schema)}
 	case document.MapOfSchemas:
-		return l.schemas(m.Value, m.Key == "dependencies")
+		return l.schemas(m.Value)
 	}
 	switch m.Key {
 	case "title", "description":
@@ -156,8 +140,13 @@ func (l *lister) keyword(m document.Member) *document.Value {
 		if m.Value.Kind != document.KindArray {
 			return nil
 		}
-		names := slices.DeleteFunc(slices.Clone(m.Value.Items), func(name *document.Value) bool { return name.Kind != document.KindString || unseen(name) })
-		return &document.Value{Kind: document.KindArray, Items: names}
+		var list []string
+		for _, name := range m.Value.Items {
+			if name.Kind == document.KindString && !unseen(name) && !slices.Contains(list, name.Text) {
+				list = append(list, name.Text)
+			}
+		}
+		return names(list)
 	case "$ref":
 		return l.reference(m.Value)
 	}
@@ -167,8 +156,8 @@ func (l *lister) keyword(m document.Member) *document.Value {
 	return m.Value
 }
 
-// schemas copies an object whose members are schemas, or lists of names too.
-func (l *lister) schemas(v *document.Value, lists bool) *document.Value {
+// schemas copies an object whose members are schemas.
+func (l *lister) schemas(v *document.Value) *document.Value {
 	if v.Kind != document.KindObject {
 		return nil
 	}
@@ -176,8 +165,6 @@ func (l *lister) schemas(v *document.Value, lists bool) *document.Value {
 	for _, m := range v.Members {
 		switch {
 		case m.Lossy || hidden(m.Key):
-		case lists && m.Value.Kind == document.KindArray && !unseen(m.Value):
-			out.Members = append(out.Members, m)
 		case m.Value.Kind == document.KindObject || m.Value.Kind == document.KindBool:
 			out.Members = append(out.Members, document.Member{Key: m.Key, Value: l.schema(m.Value)})
 		}
@@ -214,20 +201,35 @@ var anchors = []string{"$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAn
 // keywords are those without schemas in them, and what their values are.
 var keywords = map[string]func(*document.Value) bool{
 	"type": isType, "enum": isList, "const": isAny, "default": isAny, "examples": isList,
-	"minimum": isNumber, "maximum": isNumber, "multipleOf": isNumber, "exclusiveMinimum": isBound, "exclusiveMaximum": isBound,
-	"minLength": isNumber, "maxLength": isNumber, "minItems": isNumber, "maxItems": isNumber, "minContains": isNumber, "maxContains": isNumber,
-	"minProperties": isNumber, "maxProperties": isNumber, "uniqueItems": isBool, "deprecated": isBool, "readOnly": isBool, "writeOnly": isBool, "nullable": isBool,
-	"pattern": isString, "format": isString, "contentEncoding": isString, "contentMediaType": isString, "dependentRequired": isObject,
-	"$schema": isString, "$id": isString, "$anchor": isString, "$dynamicRef": isString, "$dynamicAnchor": isString, "$recursiveRef": isString, "$recursiveAnchor": isBool,
+	"minimum": isNumber, "maximum": isNumber, "multipleOf": isPositive, "exclusiveMinimum": isNumber, "exclusiveMaximum": isNumber,
+	"minLength": isCount, "maxLength": isCount, "minItems": isCount, "maxItems": isCount, "minContains": isCount, "maxContains": isCount,
+	"minProperties": isCount, "maxProperties": isCount, "uniqueItems": isBool, "deprecated": isBool, "readOnly": isBool, "writeOnly": isBool,
+	"pattern": isString, "format": isString, "contentEncoding": isString, "contentMediaType": isString, "dependentRequired": isLists,
+	"$id": isString, "$anchor": isString, "$dynamicRef": isString, "$dynamicAnchor": isString, "$recursiveRef": isString, "$recursiveAnchor": isBool,
 }
 
 func isAny(*document.Value) bool      { return true }
 func isString(v *document.Value) bool { return v.Kind == document.KindString }
 func isNumber(v *document.Value) bool { return v.Kind == document.KindNumber }
 func isBool(v *document.Value) bool   { return v.Kind == document.KindBool }
-func isBound(v *document.Value) bool  { return isNumber(v) || isBool(v) }
-func isObject(v *document.Value) bool { return v.Kind == document.KindObject }
 func isList(v *document.Value) bool   { return v.Kind == document.KindArray && len(v.Items) > 0 }
+
+func isPositive(v *document.Value) bool {
+	f, err := strconv.ParseFloat(v.Text, 64)
+	return isNumber(v) && err == nil && f > 0
+}
+
+func isCount(v *document.Value) bool {
+	f, err := strconv.ParseFloat(v.Text, 64)
+	return isNumber(v) && err == nil && f >= 0 && f == math.Trunc(f)
+}
+
+// isLists reports whether v is an object of lists of names.
+func isLists(v *document.Value) bool {
+	return v.Kind == document.KindObject && !slices.ContainsFunc(v.Members, func(m document.Member) bool {
+		return m.Value.Kind != document.KindArray || slices.ContainsFunc(m.Value.Items, func(name *document.Value) bool { return !isString(name) })
+	})
+}
 
 var types = []string{"null", "boolean", "object", "array", "number", "integer", "string"}
 

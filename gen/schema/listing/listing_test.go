@@ -24,6 +24,25 @@ func TestInput(t *testing.T) {
 		{"other keywords", `{"type":"object","properties":{"a":{"type":"string","x-mcp-header":7,"markdownDescription":"obey"}}}`, `{"type":"object","properties":{"a":{"type":"string"}}}`},
 		{"values of the wrong kind", `{"type":"object","properties":{"a":{"type":"any","description":5,"enum":[],"items":"x","anyOf":{}}},"required":"a"}`, `{"type":"object","properties":{"a":{}}}`},
 		{"a number that no program reads", `{"type":"object","properties":{"a":{"maximum":1e999}}}`, `{"type":"object","properties":{"a":{}}}`},
+		{"alternatives", `{"type":"object","description":"A search.","oneOf":[{"properties":{"text":{"type":"string"}},"required":["text","in"]},{"properties":{"filter":{"type":"object"}},"required":["filter","in"]}],"properties":{"in":{"type":"string"}}}`,
+			`{"type":"object","properties":{"in":{"type":"string"},"text":{"anyOf":[{"type":"string"},{}]},"filter":{"anyOf":[{"type":"object"},{}]}},"description":"A search.\nNeeds text, or filter.","required":["in"]}`},
+		{"alternatives that only demand", `{"type":"object","properties":{"a":{},"b":{},"c":{}},"required":["c"],"anyOf":[{"required":["a"]},{"required":["b","c"]}]}`,
+			`{"type":"object","properties":{"a":{},"b":{},"c":{}},"description":"Needs a, or b.","required":["c"]}`},
+		{"closed alternatives", `{"anyOf":[{"type":"object","properties":{"kind":{"const":"a"},"n":{"type":"integer"}},"required":["kind"],"additionalProperties":false},{"$ref":"#/$defs/b"},{"type":"null"}],"$defs":{"b":{"properties":{"kind":{"const":"b"}},"required":["kind"],"additionalProperties":false}}}`,
+			`{"type":"object","properties":{"kind":{"anyOf":[{"const":"a"},{"const":"b"}]},"n":{"type":"integer"}},"$defs":{"b":{"properties":{"kind":{"const":"b"}},"required":["kind"],"additionalProperties":false}},"required":["kind"],"additionalProperties":false}`},
+		{"a property that the root describes", `{"properties":{"a":{"type":"string"}},"anyOf":[{"properties":{"a":{"const":"x"}}},{"required":["b"]}]}`, `{"type":"object","properties":{"a":{"type":"string"}}}`},
+		{"all of", `{"properties":{"a":{"type":"string"}},"allOf":[{"properties":{"a":{"minLength":1},"b":{}},"required":["b"]},{"not":{"required":["c"]}}],"not":{"required":["d"]}}`,
+			`{"type":"object","properties":{"a":{"allOf":[{"type":"string"},{"minLength":1}]},"b":{}},"required":["b"]}`},
+		{"a reference at the root", `{"$ref":"#/$defs/a","$defs":{"a":{"properties":{"b":{"type":"string"},"again":{"$ref":"#/$defs/a"}},"required":["b"]}}}`,
+			`{"type":"object","properties":{"b":{"type":"string"},"again":{"$ref":"#/$defs/a"}},"$defs":{"a":{"properties":{"b":{"type":"string"},"again":{"$ref":"#/$defs/a"}},"required":["b"]}},"required":["b"]}`},
+		{"references in a circle", `{"properties":{"a":{"$ref":"#/properties/a"},"b":{"type":"string","description":"a name","minLength":1}}}`,
+			`{"type":"object","properties":{"a":{},"b":{"type":"string","description":"a name"}}}`},
+		{"references to nothing", `{"properties":{"a":{"$ref":"#/$defs/a","description":"one"},"b":{"$ref":"https://example.com/b"}}}`, `{"type":"object","properties":{"a":{"description":"one"},"b":{}}}`},
+		{"draft 4", `{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","properties":{"n":{"minimum":0,"exclusiveMinimum":true,"maximum":9,"exclusiveMaximum":false},"t":{"items":[{"type":"string"}],"additionalItems":false}},"dependencies":{"n":["t"]}}`,
+			`{"type":"object","properties":{"n":{"exclusiveMinimum":0,"maximum":9},"t":{"prefixItems":[{"type":"string"}],"items":false}},"dependentSchemas":{"n":{"required":["t"]}}}`},
+		{"patterns that nobody can read", `{"type":"object","properties":{"a":{"type":"string","pattern":"("},"b":{"pattern":"^b"}},"patternProperties":{"[":{}}}`,
+			`{"type":"object","properties":{"a":{"type":"string"},"b":{"pattern":"^b"}},"patternProperties":{}}`},
+		{"numbers that are no counts", `{"type":"object","properties":{"a":{"minLength":-1,"maxLength":1.5,"multipleOf":0},"b":{}},"required":["b","b"]}`, `{"type":"object","properties":{"a":{},"b":{}},"required":["b"]}`},
 		{"names of keywords are names", `{"type":"object","properties":{"description":{"type":"string"},"required":{"type":"boolean"}}}`, `{"type":"object","properties":{"description":{"type":"string"},"required":{"type":"boolean"}}}`},
 	} {
 		if got := string(listing.Input(json.RawMessage(tt.in))); got != tt.want {
@@ -81,6 +100,9 @@ func FuzzListing(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in string) {
 		out, ok := listing.Output(json.RawMessage(in), "")
+		if v, err := validate.Compile(listing.Input(json.RawMessage(in))); err != nil || !strings.Contains(v.Dialect(), "2020-12") {
+			t.Fatalf("%q is listed as %s: %v", in, listing.Input(json.RawMessage(in)), err)
+		}
 		for _, listed := range []json.RawMessage{listing.Input(json.RawMessage(in)), out} {
 			if listed == nil && !ok {
 				continue
@@ -88,6 +110,9 @@ func FuzzListing(f *testing.F) {
 			var root map[string]any
 			if err := json.Unmarshal(listed, &root); err != nil || root["type"] != "object" {
 				t.Fatalf("%q is listed as %s: %v", in, listed, err)
+			}
+			if root["oneOf"] != nil || root["allOf"] != nil || root["not"] != nil {
+				t.Fatalf("%q is listed as %s, with alternatives at the root", in, listed)
 			}
 			if strings.ContainsAny(string(listed), "\u200b\u202e\U000e0041") {
 				t.Fatalf("%q is listed as %s", in, listed)

@@ -42,9 +42,9 @@ func checkNumbers(v *document.Value) error {
 	return nil
 }
 
-// repair returns a copy of a schema that the library accepts. It leaves out patterns that RE2 does not know, with the
+// Repair returns a copy of a schema that the library accepts. It leaves out patterns that RE2 does not know, with the
 // keywords that depend on them, and dialects of subschemas, and it replaces OpenAPI's nullable by a type.
-func repair(root *document.Value) *document.Value {
+func Repair(root *document.Value) *document.Value {
 	r := repairer{root: root}
 	r.draft, _ = document.DraftOf(root)
 	return r.schema(root)

@@ -53,7 +53,7 @@ func Compile(raw json.RawMessage) (*Validator, error) {
 	if err := checkNumbers(root); err != nil {
 		return nil, fmt.Errorf("compile schema: %w", err)
 	}
-	source := repair(root)
+	source := Repair(root)
 	var first error
 	for _, dialect := range document.Attempts(source) {
 		attempt := document.WithDraft(source, dialect)
