@@ -39,8 +39,11 @@ func (l *LearnedTool) Changed() bool {
 // LearnedTools is what was learned of several tools.
 type LearnedTools struct {
 	Tools []LearnedTool
-	// Sync is the report of writing the tree; nil if nothing has changed.
+	// Sync is the report of what [LearnedTools.Write] would write, and then of what it wrote; nil if nothing has changed.
 	Sync *Report
+
+	opts    Options
+	changes []relearn
 }
 
 // Changed returns those whose types have changed.
@@ -71,8 +74,8 @@ func (r *LearnedTools) Diff() []byte {
 const minReplies = 3
 
 // LearnFromRuns makes types of the shapes that runs have kept, for the tools of the tree with these ids, or for all if there are none. A type
-// that was learned before is widened. With check nothing is written.
-func LearnFromRuns(ctx context.Context, opts Options, shapes []learn.Proposal, ids []string, check bool) (*LearnedTools, error) {
+// that was learned before is widened. Nothing is written before [LearnedTools.Write].
+func LearnFromRuns(ctx context.Context, opts Options, shapes []learn.Proposal, ids []string) (*LearnedTools, error) {
 	t, err := Open(opts)
 	if err != nil {
 		return nil, err
@@ -104,7 +107,7 @@ func LearnFromRuns(ctx context.Context, opts Options, shapes []learn.Proposal, i
 		}
 		report.Tools = append(report.Tools, one)
 	}
-	return report, report.write(ctx, opts, all, check)
+	return report, report.plan(ctx, opts, all)
 }
 
 // before returns what is known of a tool.
@@ -162,19 +165,26 @@ func (l *LearnedTool) propose(p *learn.Proposal) {
 	l.After = &out
 }
 
-// write makes the tree again with what has changed.
-func (r *LearnedTools) write(ctx context.Context, opts Options, of []Learnable, check bool) error {
-	var changes []relearn
+// plan finds how the tree would change.
+func (r *LearnedTools) plan(ctx context.Context, opts Options, of []Learnable) error {
+	r.opts = opts
 	for i, l := range r.Tools {
 		if l.After != nil && l.After != l.Before && (l.Before == nil || l.Changed() || l.Before.Digest != l.After.Digest) {
-			changes = append(changes, relearn{of[i].server.Key, of[i].tool.Name, l.After})
+			r.changes = append(r.changes, relearn{of[i].server.Key, of[i].tool.Name, l.After})
 		}
 	}
-	if len(changes) == 0 {
+	return r.make(ctx, true)
+}
+
+// Write makes the tree again with what has changed.
+func (r *LearnedTools) Write(ctx context.Context) error { return r.make(ctx, false) }
+
+func (r *LearnedTools) make(ctx context.Context, check bool) error {
+	if len(r.changes) == 0 {
 		return nil
 	}
 	var err error
-	r.Sync, err = relearned(ctx, opts, check, changes)
+	r.Sync, err = relearned(ctx, r.opts, check, r.changes)
 	return err
 }
 
@@ -220,7 +230,7 @@ func (t *Tree) AskPlan() (ask []Learnable, skipped []LearnedTool, err error) {
 }
 
 // LearnAll calls each of these tools, which are of [Tree.AskPlan], once with the arguments that are known, and makes types of the answers. Several servers
-// are asked at once, for at most 10 minutes. A tool that cannot be learned of is in the report with the reason, and does not keep the
+// are asked at once, for at most 10 minutes. Nothing is written before [LearnedTools.Write]. A tool that cannot be learned of is in the report with the reason, and does not keep the
 // others from it. permit is [LearnOptions.Permit].
 func LearnAll(ctx context.Context, opts Options, up UpstreamOptions, ask []Learnable, permit func(ctx context.Context, tool string, args json.RawMessage) error) (*LearnedTools, error) {
 	cfg, err := LoadConfig(opts)
@@ -264,7 +274,7 @@ func LearnAll(ctx context.Context, opts Options, up UpstreamOptions, ask []Learn
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return report, report.write(ctx, opts, ask, false)
+	return report, report.plan(ctx, opts, ask)
 }
 
 // asking is a session at a server for one call after the other. After a call that ends it, it is opened again once.

@@ -40,17 +40,17 @@ func TestLearnFromRuns(t *testing.T) {
 		"both": thrice(`{"total":1,"count":2,"ada@example.org":3,"bob@example.org":4}`),
 	}
 	before := p.files()
-	r, err := LearnFromRuns(t.Context(), Options{Dir: p.dir}, p.seenBy(seen), nil, true)
+	r, err := LearnFromRuns(t.Context(), Options{Dir: p.dir}, p.seenBy(seen), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if after := p.files(); !equalFiles(before, after) {
-		t.Error("a check wrote something")
+		t.Error("something was written before Write")
 	}
 	if diff := string(r.Diff()); !strings.Contains(diff, "+export type GetOutput = ") || strings.Contains(diff, ".py") || strings.Contains(diff, "index") {
 		t.Errorf("diff %s", diff)
 	}
-	if r, err = LearnFromRuns(t.Context(), Options{Dir: p.dir}, p.seenBy(seen), nil, false); err != nil || len(r.Changed()) != 2 || !r.Sync.Written || len(r.Sync.Warnings) > 0 {
+	if err = r.Write(t.Context()); err != nil || len(r.Changed()) != 2 || !r.Sync.Written || len(r.Sync.Warnings) > 0 {
 		t.Fatalf("%+v %v", r, err)
 	}
 	for _, l := range r.Tools {
@@ -65,14 +65,14 @@ func TestLearnFromRuns(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	if r, err = LearnFromRuns(t.Context(), Options{Dir: p.dir}, p.seenBy(seen), nil, false); err != nil || len(r.Changed()) != 0 || r.Sync != nil {
+	if r, err = LearnFromRuns(t.Context(), Options{Dir: p.dir}, p.seenBy(seen), nil); err != nil || len(r.Changed()) != 0 || r.Sync != nil {
 		t.Errorf("a second time: %+v %v", r, err)
 	}
 	// A changed tool is not typed by what runs saw of the former one.
 	shapes := p.seenBy(seen)
 	p.tools["s"][0] = tool("get", "Gets something else.")
 	p.mustSync(nil)
-	if r, err = LearnFromRuns(t.Context(), Options{Dir: p.dir}, shapes, []string{"get"}, false); err != nil || len(r.Tools) != 1 || r.Tools[0].Skipped != "it has changed since runs called it" {
+	if r, err = LearnFromRuns(t.Context(), Options{Dir: p.dir}, shapes, []string{"get"}); err != nil || len(r.Tools) != 1 || r.Tools[0].Skipped != "it has changed since runs called it" {
 		t.Errorf("of a changed tool: %+v %v", r, err)
 	}
 }

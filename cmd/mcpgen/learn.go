@@ -46,15 +46,16 @@ A tool is called only if its server says that it is read-only, and the policy in
 asks, you answer at the terminal. Several tools, or one without --args, are called without arguments.
 
 Without a TOOL, learn lists the tools that have no output type, and after a yes, or with --yes, calls those once that only read and
-whose arguments are known: there are none, or the schema has a default, an example, or a single value for each.
+whose arguments are known: there are none, or the schema has a default, an example, or a single value for each. It shows how the
+wrappers would change, and writes after another yes, or with --yes.
 
 With --from runs, it calls nothing: it makes types of the shapes that runs have kept (learn: traffic in mcpgen.yaml), of all tools or
-those you name, shows how the wrappers would change, and writes after a yes, or with --yes.
+those you name, and shows and writes them in the same way.
 
 A file of replies holds JSON values, one after the other: results as in MCP ({"content": ...}), JSON-RPC responses, what a
 script gets, or a file of mcprun --record. With --replies, no call is made unless there are --args too.
 
-Exit codes: 0 learned, 1 --from runs would change the tree and nobody said yes, 2 usage, configuration, or nothing to learn, 3 the server could not be asked, 130 interrupted.`,
+Exit codes: 0 learned, 1 the tree would change and nobody said yes to that, 2 usage, configuration, or nothing to learn, 3 the server could not be asked, 130 interrupted.`,
 		Example: `  mcpgen learn                                             # what could be learned; asks before it calls
   mcpgen learn --from runs                                 # what runs have seen, as a diff
   mcpgen learn weather__get_forecast --args '{"city":"Oslo"}' --args '{"city":"Lima"}'

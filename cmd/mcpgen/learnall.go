@@ -63,6 +63,34 @@ func (o *learnOptions) learnAll(ctx context.Context) error {
 		return err
 	}
 	report.Tools = append(report.Tools, skipped...)
+	return o.write(ctx, report)
+}
+
+// write shows how the wrappers would change, and writes them after a yes.
+func (o *learnOptions) write(ctx context.Context, report *gen.LearnedTools) error {
+	if len(report.Changed()) == 0 || o.dryRun {
+		return o.printAll(report)
+	}
+	if !o.json {
+		if _, err := o.app.Stdout.Write([]byte(cli.Escape(string(report.Diff())))); err != nil {
+			return err
+		}
+	}
+	switch may, err := o.confirmed(ctx, fmt.Sprintf("Write the types of %s?", cli.Count(len(report.Changed()), "tool"))); {
+	case err != nil:
+		return err
+	case !may:
+		if err := o.printAll(report); err != nil {
+			return err
+		}
+		if !o.app.Interactive() {
+			fmt.Fprintln(o.app.Stderr, "nothing was written, because there is no terminal to ask at; to write it: mcpgen learn --from runs --yes")
+		}
+		return cli.Quiet(exit.OutOfDate)
+	}
+	if err := report.Write(ctx); err != nil {
+		return err
+	}
 	return o.printAll(report)
 }
 
@@ -85,37 +113,11 @@ func (o *learnOptions) learnFromRuns(ctx context.Context, names []string) error 
 	if err != nil {
 		return err
 	}
-	report, err := gen.LearnFromRuns(ctx, opts, shapes, names, true)
+	report, err := gen.LearnFromRuns(ctx, opts, shapes, names)
 	if err != nil {
 		return err
 	}
-	if len(report.Changed()) == 0 || o.dryRun {
-		return o.printAll(report)
-	}
-	if !o.json {
-		if _, err := o.app.Stdout.Write([]byte(cli.Escape(string(report.Diff())))); err != nil {
-			return err
-		}
-	}
-	switch may, err := o.confirmed(ctx, fmt.Sprintf("Write the types of %s?", cli.Count(len(report.Changed()), "tool"))); {
-	case err != nil:
-		return err
-	case !may:
-		if err := o.printAll(report); err != nil {
-			return err
-		}
-		if !o.app.Interactive() {
-			fmt.Fprintln(o.app.Stderr, "nothing was written, because there is no terminal to ask at; to write it: mcpgen learn --from runs --yes")
-		}
-		return cli.Quiet(exit.OutOfDate)
-	}
-	if shapes, err = o.shapes(cfg); err != nil { // a proposal is used up
-		return err
-	}
-	if report, err = gen.LearnFromRuns(ctx, opts, shapes, names, false); err != nil {
-		return err
-	}
-	return o.printAll(report)
+	return o.write(ctx, report)
 }
 
 // shapes returns what runs have kept.

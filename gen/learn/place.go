@@ -47,10 +47,8 @@ const (
 	pendingReplies = 32
 	// maxLost is how many names of one object may have waited in vain before it is a map.
 	maxLost = 64
-	// repliesOfName is in how many replies a name must have been whose words are not known.
-	repliesOfName = 3
-	// objectsOfWord is in how many objects a name must have been whose words are known.
-	objectsOfWord = 2
+	// objectsOfName is in how many objects a name must have been.
+	objectsOfName = 2
 )
 
 // place is what is known of the values at one place of a tool's replies. Unlike a shape it is written to disk while it is not yet known
@@ -94,12 +92,12 @@ type pending struct {
 // merging adds a sample to a place.
 type merging struct {
 	*sample
-	key      []byte
-	classify func(name string) class
-	isData   func(name string) bool
-	reply    int // its number
-	object   uint64
-	room     *int // for further places
+	key     []byte
+	isKnown func(name string) bool
+	isData  func(name string) bool
+	reply   int // its number
+	object  uint64
+	room    *int // for further places
 }
 
 func (m *merging) newPlace() *place {
@@ -132,9 +130,9 @@ func (m *merging) add(p *place, at int32) {
 func (m *merging) addObject(p *place, n *node) {
 	m.object++
 	object := m.object
-	admits := m.judge(n)
+	record := m.isRecord(n)
 	for c := n.first; c != 0; c = m.nodes[c].next {
-		m.addMember(p, c, admits, object)
+		m.addMember(p, c, record, object)
 	}
 	if n.cut {
 		return
@@ -149,29 +147,25 @@ func (m *merging) addObject(p *place, n *node) {
 	m.tidy(p)
 }
 
-// judge returns the least class of names that an object admits as names of members.
-func (m *merging) judge(n *node) class {
+func (m *merging) isRecord(n *node) bool {
 	var t tally
 	for c := n.first; c != 0; c = m.nodes[c].next {
 		child := &m.nodes[c]
-		t.add(m.classify(child.name), child.kind)
+		t.add(m.isKnown(child.name), child.kind)
 	}
-	return t.admits()
+	return t.isRecord()
 }
 
 // tally counts the members of an object.
 type tally struct {
-	all, known, data int
-	kinds            [128]uint16 // of values
+	all, known int
+	kinds      [128]uint16 // of values
 }
 
-func (t *tally) add(c class, kind byte) {
+func (t *tally) add(known bool, kind byte) {
 	t.all++
-	switch c {
-	case classKnown:
+	if known {
 		t.known++
-	case classData:
-		t.data++
 	}
 	if kind == 'f' {
 		kind = '0'
@@ -179,39 +173,31 @@ func (t *tally) add(c class, kind byte) {
 	t.kinds[kind&127]++
 }
 
-// admits returns the least class of names that are names of members. An object whose values are all of one kind may be a map with names
-// of people or things as keys; so may one with names of which few are known words.
-func (t *tally) admits() class {
-	nulls, most := int(t.kinds['n']), 0
+// isRecord reports whether known names in an object are names of members. In a map they are words that people or things are called by:
+// most of its names are not known, or nearly all if its values are of several kinds.
+func (t *tally) isRecord() bool {
+	most := 0
 	for kind, n := range t.kinds {
 		if kind != 'n' {
 			most = max(most, int(n))
 		}
 	}
-	uniform := most == t.all-nulls
 	mixed := t.all >= 4 && most*3 <= t.all*2
-	switch {
-	case t.known*2 < t.all && !(mixed && t.known*4 >= t.all):
-		return classKnown + 1 // none
-	case t.data > 0, uniform && t.known*4 < t.all*3, t.known*3 < t.all*2 && !(mixed && t.known*2 >= t.all):
-		return classKnown
-	}
-	return className
+	return t.known*2 >= t.all || mixed && t.known*4 >= t.all
 }
 
-func (m *merging) addMember(p *place, at int32, admits class, object uint64) {
+func (m *merging) addMember(p *place, at int32, record bool, object uint64) {
 	name := m.nodes[at].name
 	if i := p.member(name); i >= 0 {
 		p.Members[i].seen = object
 		m.add(p.Members[i].Place, at)
 		return
 	}
-	if c := m.classify(name); p.Map || c == classData || c < admits {
+	if p.Map || !record || !m.isKnown(name) {
 		m.addRest(p, at)
 		return
-	} else {
-		m.addPending(p, name, c, at, object)
 	}
+	m.addPending(p, name, at, object)
 }
 
 func (m *merging) addRest(p *place, at int32) {
@@ -225,7 +211,7 @@ func (m *merging) addRest(p *place, at int32) {
 	m.add(p.Rest, at)
 }
 
-func (m *merging) addPending(p *place, name string, c class, at int32, object uint64) {
+func (m *merging) addPending(p *place, name string, at int32, object uint64) {
 	digest := digestOf(m.key, name)
 	w := p.Pending[digest]
 	if w == nil {
@@ -245,7 +231,7 @@ func (m *merging) addPending(p *place, name string, c class, at int32, object ui
 		w.Replies++
 	}
 	m.add(w.Place, at)
-	if (c == classKnown && w.Objects >= objectsOfWord || w.Replies >= repliesOfName) && !m.isData(name) {
+	if w.Objects >= objectsOfName && !m.isData(name) {
 		delete(p.Pending, digest)
 		p.Members = append(p.Members, member{Name: name, Optional: w.Optional, Place: w.Place, seen: object})
 	}

@@ -53,8 +53,8 @@ func Infer(replies []Reply, isData func(name string) bool) (json.RawMessage, err
 	return inferFrom(replies, isData, nil)
 }
 
-// InferUnseen is Infer for replies that nobody has looked at: an object is also a map if most of its names are no common words of data,
-// nor words of the tool's definition, and its values are alike, as in a [Traffic].
+// InferUnseen is Infer for replies that nobody has looked at: of names it keeps only those made of common words of data, or of words of
+// the tool's definition, in objects that look like records, as a [Traffic] does. Other members are values of the rest.
 func InferUnseen(replies []Reply, isData func(name string) bool, words map[string]bool) (json.RawMessage, error) {
 	return inferFrom(replies, isData, func(word string) bool { return words[word] })
 }
@@ -172,16 +172,19 @@ func (r *reader) object(s *shape, depth int) error {
 		seen[name] = len(s.properties)
 		s.properties = append(s.properties, property{name: name, required: true, shape: value})
 	}
-	s.asMap = s.asMap || r.known != nil && len(s.properties) > 0 && r.judge(s.properties) > classKnown
+	if r.known != nil {
+		r.leaveOut(s)
+	}
 	s.mapIfData()
 	_, err := r.dec.Token()
 	return err
 }
 
-// judge returns the least class of names that an object admits.
-func (r *reader) judge(of properties) class {
+// leaveOut makes values of the rest of those members whose names are not known, and of all if the object is a map.
+func (r *reader) leaveOut(s *shape) {
 	var t tally
-	for _, p := range of {
+	var known properties
+	for _, p := range s.properties {
 		kind := byte('[')
 		switch s := p.shape; {
 		case s.null:
@@ -195,9 +198,16 @@ func (r *reader) judge(of properties) class {
 		case s.object:
 			kind = '{'
 		}
-		t.add(classify(p.name, r.known), kind)
+		ok := isKnown(p.name, r.known)
+		if ok {
+			known = append(known, p)
+		} else {
+			s.values = join(s.values, p.shape)
+		}
+		t.add(ok, kind)
 	}
-	return t.admits()
+	s.properties = known
+	s.asMap = s.asMap || s.values != nil && (len(known) == 0 || !t.isRecord())
 }
 
 // join returns a shape that accepts every value that a or b accepts. It may reuse both. Nil accepts nothing.

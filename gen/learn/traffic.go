@@ -13,8 +13,8 @@ const (
 	maxTools = 2000
 	// maxPlaces is how many places the replies of one tool may have. Any value is accepted at further ones.
 	maxPlaces = 1500
-	// maxClassified is of how many names of a tool's replies the class is remembered, in memory.
-	maxClassified = 2000
+	// maxJudged is of how many names of a tool's replies it is remembered, in memory, whether they are known.
+	maxJudged = 2000
 )
 
 // Tool is the key of a tool: the server's name in the configuration, and the server's own name of the tool.
@@ -35,7 +35,7 @@ type Observation struct {
 }
 
 // Traffic keeps the shapes of replies of many tools, as the calls of runs bring them. It keeps no value, and no name of a member but
-// those that look like names given by a program and were seen again and again: see docs/reference/mcpgen.md. It is safe for concurrent
+// those whose words are common in names or of the tool's definition, and that were seen again: see docs/reference/mcpgen.md. It is safe for concurrent
 // use, and encoded as JSON.
 type Traffic struct {
 	mu    sync.Mutex
@@ -58,7 +58,7 @@ type seen struct {
 	room    int
 	counted bool
 	words   map[string]bool
-	classes map[string]class
+	judged  map[string]bool // names
 }
 
 type trafficFile struct {
@@ -147,7 +147,7 @@ func (k *seen) add(key []byte, s *sample, o *Observation) {
 		k.Text++
 	}
 	if k.words == nil {
-		k.words, k.classes = map[string]bool{}, map[string]class{}
+		k.words, k.judged = map[string]bool{}, map[string]bool{}
 		if o.Words != nil {
 			k.words = o.Words()
 		}
@@ -155,20 +155,20 @@ func (k *seen) add(key []byte, s *sample, o *Observation) {
 	if !k.counted {
 		k.counted, k.room = true, maxPlaces-k.Place.count()
 	}
-	m := &merging{sample: s, key: key, reply: k.Replies, object: k.object, room: &k.room, classify: k.classify, isData: func(name string) bool { return o.IsData != nil && o.IsData(name) }}
+	m := &merging{sample: s, key: key, reply: k.Replies, object: k.object, room: &k.room, isKnown: k.isKnown, isData: func(name string) bool { return o.IsData != nil && o.IsData(name) }}
 	m.add(k.Place, 0)
 	k.object = m.object
 }
 
-func (k *seen) classify(name string) class {
-	c, ok := k.classes[name]
+func (k *seen) isKnown(name string) bool {
+	known, ok := k.judged[name]
 	if !ok {
-		c = classify(name, func(word string) bool { return k.words[word] })
-		if len(k.classes) < maxClassified {
-			k.classes[name] = c
+		known = isKnown(name, func(word string) bool { return k.words[word] })
+		if len(k.judged) < maxJudged {
+			k.judged[name] = known
 		}
 	}
-	return c
+	return known
 }
 
 // Merge adds what another process has kept, which is used up. Where both have counted the same replies, they count once: the larger

@@ -22,53 +22,39 @@ var commonWords = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// class is how much a name of a member looks like one that a program gave.
-type class uint8
-
 const (
-	classData    class = iota // it looks like data, or cannot be read as words
-	className                 // it looks like an identifier
-	classKnown                // all its words are known to be of names, or of the tool's definition
-	maxWordParts = 6          // words of one name
+	maxWordParts = 6 // words of one name
 	maxNameBytes = 48
 )
 
 // identifier matches names of members as programs give them. Only ASCII: names of people in other scripts must not pass.
 var identifier = regexp.MustCompile(`^[@$_]{0,2}[A-Za-z0-9]+(?:[_.:-][A-Za-z0-9]+)*_?$`)
 
-// part matches a word of a name, with a digit or two around it: temperature_2m, line1. A bare number is no word.
-var part = regexp.MustCompile(`^[0-9]{0,2}[A-Za-z]+[0-9]{0,2}$`)
+// part matches a word of a name, with digits around it as they number or measure something: temperature_10m, line1. A bare number is no
+// word, and a word with more digits behind it may be a password.
+var part = regexp.MustCompile(`^[0-9]{0,2}[A-Za-z]+[0-9]?$`)
 
-// classify judges a name. known reports the words of the tool's definition.
-func classify(name string, known func(word string) bool) class {
+// isKnown reports whether a name consists of words that names of members are made of: common ones, and those for which known reports
+// true. Whatever else a name looks like, it may be a person's, or a secret.
+func isKnown(name string, known func(word string) bool) bool {
 	if len(name) > maxNameBytes || !identifier.MatchString(name) || dataName().MatchString(name) {
-		return classData
+		return false
 	}
 	words := wordsOf(name)
 	if len(words) == 0 || len(words) > maxWordParts {
-		return classData
+		return false
 	}
-	out, short := classKnown, 0
+	short := 0
 	for _, word := range words {
-		if !part.MatchString(word) || len(word) > 20 {
-			return classData
-		}
 		bare := strings.ToLower(strings.Trim(word, "0123456789"))
+		if !part.MatchString(word) || len(bare) > 1 && !known(bare) && !commonWords()[bare] {
+			return false
+		}
 		if len(bare) == 1 {
 			short++
 		}
-		switch {
-		case known(bare) || commonWords()[bare]:
-		case len(bare) > 5 && !strings.ContainsAny(bare, "aeiouy"):
-			return classData // a token, not a word
-		case len(bare) > 1 || len(words) == 1:
-			out = className
-		}
 	}
-	if short*2 > len(words) && len(words) > 1 {
-		return classData // aGVsbG8gd29y
-	}
-	return out
+	return short*2 <= len(words) || len(words) == 1 // and not aGVsbG8gd29y
 }
 
 // wordsOf splits a name: user_id, userId, UserID and user-id into user and id.
