@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
 func TestIdleNeedsItsUnit(t *testing.T) {
@@ -50,5 +52,18 @@ func TestRefuseCustomers(t *testing.T) {
 	}
 	if err := RefuseCustomers(filepath.Join(base, "none"), base); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTokenWords checks that calls without a script are not said to have cost nothing.
+func TestTokenWords(t *testing.T) {
+	for want, tokens := range map[string]customer.Tokens{
+		"tokens not counted": {},
+		"1 token used":       {Used: 1},
+		"10 tokens used, 40 with search-then-call (75.0 % saved)": {Used: 10, Search: 40},
+	} {
+		if got := tokenWords(&tokens); got != want {
+			t.Errorf("%+v: %q, want %q", tokens, got, want)
+		}
 	}
 }

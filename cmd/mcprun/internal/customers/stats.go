@@ -155,8 +155,12 @@ func seconds(s float64) string {
 	return fmt.Sprintf("%.1f s", s)
 }
 
-// tokenWords describes how many tokens were used, and how many the other ways would have used.
+// tokenWords describes how many tokens were used, and how many the other ways would have used. Those of calls without a script are
+// not counted.
 func tokenWords(t *customer.Tokens) string {
+	if t.Used == 0 {
+		return "tokens not counted"
+	}
 	text := cli.Count(int(t.Used), "token") + " used"
 	for _, other := range []struct {
 		way    string
