@@ -23,6 +23,8 @@ type Places struct {
 	LookPath func(name string) (string, error)
 	// Tools is the folder of installed checkers, as [tools.Tool.Install] fills it. Empty: none.
 	Tools string
+	// Workspace is the folder that scripts write to: a checker that lies in it is not found, since a script may have written it. Empty: none.
+	Workspace string
 	// Program is the folder of the running program, which npm may have installed together with a checker. Empty: not looked at.
 	Program string
 }
@@ -44,6 +46,32 @@ type Checker struct {
 //
 // Without any, the error is a *MissingError.
 func (p *Places) Find(language sandbox.Language) (*Checker, error) {
+	found, err := p.find(language)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range found.Command {
+		if p.inWorkspace(file) {
+			return nil, &MissingError{Program: found.Name, Err: fmt.Errorf("%q lies in the workspace, where scripts write", file), python: language == sandbox.LangPython}
+		}
+	}
+	return found, nil
+}
+
+// inWorkspace reports whether a file lies in the workspace.
+func (p *Places) inWorkspace(file string) bool {
+	workspace, err := filepath.EvalSymlinks(p.Workspace)
+	if err != nil || p.Workspace == "" { // where nothing is, nothing was written
+		return false
+	}
+	if file, err = filepath.EvalSymlinks(file); err != nil {
+		return true
+	}
+	rel, err := filepath.Rel(workspace, file)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func (p *Places) find(language sandbox.Language) (*Checker, error) {
 	python := language == sandbox.LangPython
 	name, named := "tsc", p.TSC
 	if python {
@@ -157,6 +185,9 @@ func (e *MissingError) Error() string {
 }
 
 func (e *MissingError) Unwrap() error { return e.Err }
+
+// NeedsNode reports that the checker is installed, and node is not.
+func (e *MissingError) NeedsNode() bool { return e.node }
 
 // Hint says how to get the checker.
 func (e *MissingError) Hint() string {

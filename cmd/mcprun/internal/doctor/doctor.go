@@ -14,15 +14,18 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
+	"github.com/mcpgen/mcpgen/cmd/internal/checkers"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/consent"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script/check"
 )
 
 type command struct {
@@ -31,8 +34,7 @@ type command struct {
 	json    bool
 	noSpeed bool
 
-	base         string // the project's folder; empty: no project could be read
-	tsc, pyright string // the checkers that environment or mcpgen.yaml name
+	places check.Places // where type checkers are looked for
 }
 
 const doctorHelp = `doctor checks what each sandbox needs, runs a one-line script in each usable one, and reports
@@ -78,15 +80,19 @@ type Finding struct {
 // applyDefaults sets flags that were not given on the command line, and says which names in the policy are likely misspelt. A project that cannot be read is not a reason to report nothing.
 func (o *command) applyDefaults(set *pflag.FlagSet) error {
 	settings, at := config.Settings{}, resources.Cold{}
+	o.places = checkers.Places(o.app, "")
 	p, err := (&project.LocationFlags{}).OpenToRead(o.app, at, o.app.Stderr)
 	if err != nil {
 		fmt.Fprintf(o.app.Stderr, "mcprun: the project's settings are ignored: %s\n", cli.Escape(err.Error()))
 		return flags.ApplyDefaults(o.app, set, &settings)
 	}
 	defer p.Close()
-	settings, o.base = p.Settings, p.Base
-	o.tsc = cmp.Or(o.app.Env(flags.EnvPrefix+"TSC"), settings.Run["tsc"].Value)
-	o.pyright = cmp.Or(o.app.Env(flags.EnvPrefix+"PYRIGHT"), settings.Run["pyright"].Value)
+	settings = p.Settings
+	named := skills.CheckFlags{
+		TSC:     cmp.Or(o.app.Env(flags.EnvPrefix+"TSC"), settings.Run["tsc"].Value),
+		Pyright: cmp.Or(o.app.Env(flags.EnvPrefix+"PYRIGHT"), settings.Run["pyright"].Value),
+	}
+	o.places = named.Places(o.app, p)
 	if p.Cfg != nil {
 		for _, n := range consent.Reach(p.Cfg, o.app.LookupEnv) {
 			fmt.Fprintln(o.app.Stderr, "mcprun: "+cli.EscapeLine(n.String()))

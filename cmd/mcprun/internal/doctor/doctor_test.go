@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +19,8 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script/check"
+	"github.com/mcpgen/mcpgen/runner/script/check/tools"
 )
 
 // told is a sandbox that says what it is told to, and starts nothing.
@@ -75,6 +80,29 @@ func TestDoctorKnowsTheProject(t *testing.T) {
 	}
 	if image, err := settle(); err != nil || image != "" || !strings.Contains(stderr.String(), "mcpgen.yaml:2") {
 		t.Errorf("image = %q, %v, want none; stderr %q", image, err, &stderr)
+	}
+}
+
+// TestPyrightWithoutNode: what is installed already is not said to be missing.
+func TestPyrightWithoutNode(t *testing.T) {
+	all := tools.All(runtime.GOOS, runtime.GOARCH)
+	i := slices.IndexFunc(all, func(tool tools.Tool) bool { return tool.Node })
+	if i < 0 {
+		t.Skip("pyright is not made for this platform")
+	}
+	dir := t.TempDir()
+	file, _ := all[i].Installed(dir)
+	for _, name := range []string{file, filepath.Join(dir, "tsc")} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := &command{places: check.Places{TSC: filepath.Join(dir, "tsc"), Tools: dir, LookPath: func(string) (string, error) { return "", exec.ErrNotFound }}}
+	if got := o.checkers(); !strings.Contains(got, "install node") || strings.Contains(got, "tools install") {
+		t.Errorf("checkers() = %q", got)
 	}
 }
 

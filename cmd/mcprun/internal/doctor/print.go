@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/cmd/internal/checkers"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/risk"
@@ -60,15 +59,18 @@ func (o *command) line(name, text string) {
 
 // checkers says which programs check the types of scripts.
 func (o *command) checkers() string {
-	places := checkers.Places(o.app, o.base)
-	places.TSC, places.Pyright = o.tsc, o.pyright
 	var words []string
 	lacks := false
 	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
-		c, err := places.Find(lang)
+		c, err := o.places.Find(lang)
 		switch missing, ok := errors.AsType[*check.MissingError](err); {
 		case ok:
-			words, lacks = append(words, missing.Error()), true
+			words = append(words, missing.Error())
+			if missing.NeedsNode() {
+				words = append(words, missing.Hint())
+			} else {
+				lacks = true
+			}
 		case err != nil:
 			words = append(words, err.Error())
 		default:

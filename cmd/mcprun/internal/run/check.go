@@ -35,8 +35,12 @@ func (o *Options) typeCheck(ctx context.Context, p *project.Project, s *runner.S
 
 // typeErrors runs the checker.
 func (o *Options) typeErrors(ctx context.Context, p *project.Project, s *runner.Script) ([]check.Problem, error) {
+	places := o.CheckFlags.Places(o.App, p)
+	if dir := o.App.Path(o.Base.Workspace); dir != "" {
+		places.Workspace = dir
+	}
 	return check.Run(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir}, check.Options{
-		Tree: p.Tree, Skills: p.Skills, Vars: s.Vars, Places: o.CheckFlags.Places(o.App, p),
+		Tree: p.Tree, Skills: p.Skills, Vars: s.Vars, Places: places,
 	})
 }
 

@@ -235,6 +235,9 @@ func (o *Options) execute(ctx context.Context) error {
 	if err := o.Complete(&s, p); err != nil {
 		return err
 	}
+	if o.Quiet && !o.JSON {
+		s.Checkers = nil // nobody would be told
+	}
 	s.Calls.DryRun = s.Calls.DryRun || o.planned != nil
 	if err := o.showSkillsOf(ctx, p, &s, o.printer(con)); err != nil {
 		return err
@@ -373,9 +376,6 @@ func (o *Options) Complete(s *runner.Script, p *project.Project) error {
 	}
 	if o.checkRuns {
 		places := o.CheckFlags.Places(o.App, p)
-		if p.Cfg == nil {
-			places.Project = "" // nobody was asked whether this folder may start programs
-		}
 		s.Checkers = &places
 	}
 	s.MaxOutput, s.Capture = o.OutputBound(), o.JSON || o.verbose

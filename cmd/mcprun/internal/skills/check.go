@@ -22,10 +22,15 @@ type CheckFlags struct {
 	Pyright string
 }
 
-// Places returns where checkers are looked for in a project.
+// Places returns where checkers are looked for in a project. Those in its own folder count only beside a configuration: without
+// one, nobody was asked whether the folder may start programs.
 func (o *CheckFlags) Places(app *cli.App, p *project.Project) check.Places {
-	places := checkers.Places(app, p.Base)
-	places.TSC, places.Pyright = o.TSC, o.Pyright
+	own := ""
+	if p.Cfg != nil {
+		own = p.Base
+	}
+	places := checkers.Places(app, own)
+	places.TSC, places.Pyright, places.Workspace = o.TSC, o.Pyright, p.Workspace
 	return places
 }
 
