@@ -60,7 +60,6 @@ func (x *run) result(ctx context.Context) *Result {
 	if x.script.Capture {
 		res.Stdout, res.StdoutCut = string(x.stdout.Data), x.stdout.Cut+x.output.Stdout.CutBytes()
 		res.Stderr, res.StderrCut = string(x.stderr.Data), x.stderr.Cut+x.output.Stderr.CutBytes()
-		res.Tokens = x.runner.countTokens(x.script, x.summary, res.Stdout, res.Stderr, string(res.Value))
 	}
 	return res
 }

@@ -149,6 +149,9 @@ func (r *Runner) run(ctx context.Context, s Script) (*Result, error) {
 		}
 	}
 	res.TypeErrors = run.typeErrors(ctx, res, prepared, nothing)
+	if s.Capture {
+		res.Tokens = r.countTokens(&s, run.summary, append(slices.Clone(res.TypeErrors), res.Stdout, res.Stderr, string(res.Value))...)
+	}
 	return res, nil
 }
 

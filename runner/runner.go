@@ -5,10 +5,12 @@ package runner
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/traffic"
 )
@@ -52,7 +54,8 @@ type Runner struct {
 	chain   *chain.Chain
 	traffic *traffic.Store // nil: no shapes are kept
 
-	checking chan struct{} // holds a value while types are checked: one script at a time
+	checking chan struct{}                  // holds a value while types are checked: one script at a time
+	slow     map[sandbox.Language]time.Time // until when types are not checked, after a check that took too long; belongs to whom checking lets in
 
 	definitions definitionCount // tokens of the catalog's definitions
 	sharing     sharing
@@ -63,7 +66,7 @@ func New(opt *Options) (*Runner, error) {
 	if opt == nil {
 		opt = &Options{}
 	}
-	r := &Runner{opt: *opt, log: opt.Logger, catalog: &catalog.Catalog{}, checking: make(chan struct{}, 1)}
+	r := &Runner{opt: *opt, log: opt.Logger, catalog: &catalog.Catalog{}, checking: make(chan struct{}, 1), slow: map[sandbox.Language]time.Time{}}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}

@@ -57,8 +57,8 @@ func (d *definitionCount) count(c *catalog.Catalog) int {
 	return d.tokens
 }
 
-// countTokens returns what the run cost and what direct calls would have cost. The output is what the script printed, and its
-// result. Definitions count only for a run that called a tool of the catalog.
+// countTokens returns what the run cost and what direct calls would have cost. The output is what the script printed, its
+// result, and its type errors. Definitions count only for a run that called a tool of the catalog.
 func (r *Runner) countTokens(s *Script, calls *chain.Summary, output ...string) *Tokens {
 	t := &Tokens{Script: tokens.Count(s.Code), Arguments: calls.ArgumentTokens, Results: calls.ResultTokens, tools: r.toolTokens(s.Language, calls.Calls)}
 	for _, text := range output {

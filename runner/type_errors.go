@@ -13,15 +13,20 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/check"
 )
 
-// checkTime bounds the check of types after a run, with the wait for another run's. Tests raise it.
+// checkTime bounds the check of types after a run. Tests change it.
 var checkTime = 5 * time.Second
 
 const (
+	// checkWait bounds the wait for the check of another run, which may be of a script that delays the compiler.
+	checkWait = 300 * time.Millisecond
+	// checkPause is how long nothing of a language is checked after a check that took longer than checkTime.
+	checkPause = time.Minute
 	// maxChecked is the size, in bytes, of the largest script that is checked after its run.
 	maxChecked = 256 << 10
 	// maxTypeErrors bounds Result.TypeErrors, and maxTypeError a line of it, in bytes.
@@ -38,35 +43,37 @@ func (x *run) typeErrors(ctx context.Context, res *Result, prepared *script.Prep
 	if s.Checkers == nil || len(s.Code) > maxChecked || !x.wentWrong(res, nothing) {
 		return nil
 	}
-	checker, err := s.Checkers.Find(s.Language)
-	if err != nil {
+	places := *s.Checkers
+	places.Workspace = s.Workspace
+	if _, err := places.Find(s.Language); err != nil {
 		return nil
 	}
-	for _, file := range checker.Command {
-		if s.Workspace != "" && within(s.Workspace, resolved(file)) {
-			return nil // a script may have written it
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
-	defer cancel()
+	wait := time.NewTimer(checkWait)
+	defer wait.Stop()
 	select {
 	case x.runner.checking <- struct{}{}:
 		defer func() { <-x.runner.checking }()
+	case <-wait.C:
+		return nil
 	case <-ctx.Done():
 		return nil
 	}
-	found, err := check.Run(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir}, check.Options{
-		Tree: x.runner.opt.Tree, Skills: x.runner.opt.Skills, Vars: s.Vars, Prepared: prepared, Places: *s.Checkers,
+	if time.Now().Before(x.runner.slow[s.Language]) {
+		return nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	found, err := check.Run(bounded, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir}, check.Options{
+		Tree: x.runner.opt.Tree, Skills: x.runner.opt.Skills, Vars: s.Vars, Prepared: prepared, Places: places,
 	})
 	if err != nil {
 		x.runner.log.Debug("the types of the script were not checked", "error", err)
+		if bounded.Err() != nil && ctx.Err() == nil {
+			x.runner.slow[s.Language] = time.Now().Add(checkPause)
+		}
 		return nil
 	}
-	stack := ""
-	if x.outcome.Error != nil {
-		stack = x.outcome.Error.Stack
-	}
-	return likelyCauses(found, s.Name, stack)
+	return likelyCauses(found, s.Name, s.Code, x.outcome.Error)
 }
 
 // wentWrong reports whether there is something that types may explain. nothing reports that the run left no trace.
@@ -99,26 +106,48 @@ func (x *run) mayBeMissing() bool {
 }
 
 var (
-	// unexplained matches the names of errors that have nothing to do with types.
+	// unexplained matches the names of errors that have nothing to do with types, or that say themselves what is wrong.
 	unexplained = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:SyntaxError|IndentationError|TabError|LoadError|MemoryError|MCP(?:Denied|Timeout|Connection|Protocol)Error)$`)
+		return regexp.MustCompile(`^(?:SyntaxError|IndentationError|TabError|LoadError|MemoryError|MCP(?:Denied|Timeout|Connection|Protocol|Tool)Error)$`)
 	})
-	// missing matches what a value that is not there becomes in a text.
-	missing = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(?:undefined|NaN)\b|\[object Object\]`) })
+	// mistyped matches the names of errors that the language raises where a value has not the type that is needed.
+	mistyped = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:TypeError|ReferenceError|AttributeError|KeyError|IndexError|NameError|UnboundLocalError)$`)
+	})
+	// missing matches what a value that is not there becomes in a text, where it is a whole value and not a word of a sentence.
+	missing = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\[object Object\]|` + fmt.Sprintf(whole, `undefined|NaN`))
+	})
 	// missingPython matches None, and what precedes it where it is a member of printed data: that came from a tool.
-	missingPython = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(['"]: )?\bNone\b`) })
-	// empty matches values without any content, as JSON.
-	empty = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:null|""|[\[\]{},\s]+)$`) })
+	missingPython = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(fmt.Sprintf(whole, `None`)) })
 	// likely matches the codes of errors that have an effect while a script runs: names, members, arguments, calls, loops, operators.
 	likely = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:TS(?:2304|2305|2322|2339|2345|2349|2351|2353|2365|2367|2461|2488|2495|2538|2548|2549|2550|2551|2552|2554|2555|2559|2561|2693|2724|2739|2740|2741|2769|2801|2820)|` +
 			`report(?:ArgumentType|AttributeAccessIssue|CallIssue|GeneralTypeIssues|IndexIssue|OperatorIssue|TypedDictNotRequiredAccess|UndefinedVariable))$`)
 	})
 	quotedType = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`'[^'\n]{160,}'|"[^"\n]{160,}"`) })
+	// untold matches messages that are often wrong: of objects that a script fills later, of values of which the compiler knows no
+	// type, and of members that only some types of a union have.
+	untold = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\btype '(?:\{\}|unknown|object|never)'|"__(?:set|del)item__"|Cannot assign to attribute|\n\s*Property '.*' does not exist on type`)
+	})
+	// member matches messages about a member that is not there.
+	member = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`does not exist on type|^Cannot access attribute|is not a defined key`)
+	})
+	// assigned matches the text from a member on where a value is assigned to it.
+	assigned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w$."'\[\]]+\s*(?:\?\?|\|\|)?=(?:[^=>]|$)`) })
 )
 
-// isEmpty reports whether a text is a value without any content, as JSON.
-func isEmpty(text []byte) bool { return empty().Match(bytes.TrimSpace(text)) }
+// whole is the pattern of a value that is a line, ends one, or has its place after a colon or between signs. The first group is the end
+// of a member's name.
+const whole = `(?m)(?:(['"]: )|^|[:=,|(\[{])[ \t]*(?:%[1]s)[ \t]*(?:$|[,;|)\]}])|[ \t](?:%[1]s)$`
+
+// isEmpty reports whether a text is a value that is not there, as JSON. Empty lists and objects are often right.
+func isEmpty(text []byte) bool {
+	text = bytes.TrimSpace(text)
+	return string(text) == "null" || string(text) == `""`
+}
 
 // showsMissing reports whether a text shows that a value was not there.
 func showsMissing(text []byte, language sandbox.Language) bool {
@@ -133,16 +162,27 @@ func showsMissing(text []byte, language sandbox.Language) bool {
 	return false
 }
 
-// likelyCauses returns those of the problems that lie in the script itself and may be why its run went wrong, the lines of the
-// stack first.
-func likelyCauses(problems []check.Problem, name, stack string) []string {
+// likelyCauses returns those of the problems that lie in the script itself and may be why its run went wrong, those of the failing lines
+// first. A wrong line misleads more than none. So of types that the script made up itself, only what lies on a failing line counts,
+// and only if the error is one that a wrong type causes.
+func likelyCauses(problems []check.Problem, name, code string, failure *bridge.ScriptError) []string {
 	failed := map[int]bool{}
-	for _, at := range regexp.MustCompile(regexp.QuoteMeta(name)+`(?::|", line )(\d+)`).FindAllStringSubmatch(stack, -1) {
-		line, _ := strconv.Atoi(at[1])
-		failed[line] = true
+	if failure != nil && mistyped().MatchString(failure.Name) {
+		for _, at := range regexp.MustCompile(regexp.QuoteMeta(name)+`(?::|", line )(\d+)`).FindAllStringSubmatch(failure.Stack, -1) {
+			line, _ := strconv.Atoi(at[1])
+			failed[line] = true
+		}
+	}
+	source := strings.Split(code, "\n")
+	given := map[string]bool{} // what is said of members that the script assigns
+	for _, p := range problems {
+		if p.Line > 0 && p.Line <= len(source) && member().MatchString(p.Text) {
+			line := source[p.Line-1]
+			given[p.Text] = given[p.Text] || assigned().MatchString(line[min(max(p.Column-1, 0), len(line)):])
+		}
 	}
 	problems = slices.DeleteFunc(problems, func(p check.Problem) bool {
-		return p.File != name || p.Line == 0 || !failed[p.Line] && !likely().MatchString(p.Code)
+		return p.File != name || p.Line == 0 || !likely().MatchString(p.Code) || untold().MatchString(p.Text) || given[p.Text] || !p.Tree && !failed[p.Line]
 	})
 	rank := func(p check.Problem) int {
 		if failed[p.Line] {

@@ -54,6 +54,7 @@ type Problem struct {
 	Code   string `json:"code"`   // the checker's name for it: TS2345, reportCallIssue; may be empty
 	Text   string `json:"text"`   // may have several lines
 	Source string `json:"source"` // the line, when it is known
+	Tree   bool   `json:"-"`      // it is about a type that the tree declares
 }
 
 // String returns the problem as compilers print it, with the line and a caret below it.
@@ -109,6 +110,9 @@ func Run(ctx context.Context, src script.Source, opt Options) ([]Problem, error)
 	if err != nil {
 		return nil, fmt.Errorf("check the types of %s with %s: %w", src.Name, program.Name, err)
 	}
+	for i := range problems {
+		problems[i].Tree = c.types.about(problems[i].Text)
+	}
 	problems = slices.Concat(known, further(known, problems))
 	return problems[:min(len(problems), maxProblems)], nil
 }
@@ -145,6 +149,7 @@ type checker struct {
 	opt     Options
 	program *Checker
 	mirror  *mirror
+	types   treeTypes
 }
 
 func fromScript(e *script.Error) []Problem {

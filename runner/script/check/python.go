@@ -89,7 +89,10 @@ func (c *checker) pythonWorld() error {
 		"venv/lib/python3.11/site-packages/.keep": "", "venv/Lib/site-packages/.keep": "",
 	}
 	if c.opt.Tree != "" {
-		if err := c.mirror.copyTree(c.opt.Tree, "lib/servers", ".py", loosePython); err != nil {
+		if err := c.mirror.copyTree(c.opt.Tree, "lib/servers", ".py", func(text string) string {
+			c.types.add(text)
+			return loosePython(text)
+		}); err != nil {
 			return err
 		}
 	}

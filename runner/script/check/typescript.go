@@ -32,6 +32,9 @@ func (c *checker) typescript(ctx context.Context) ([]Problem, error) {
 		m := mirrorOf(modules, i)
 		files[m.name] = m
 		names = append(names, m.name)
+		if m.module.Namespace == "servers" {
+			c.types.add(m.text)
+		}
 		if err := c.mirror.write(m.name, m.text); err != nil {
 			return nil, err
 		}
@@ -43,10 +46,10 @@ func (c *checker) typescript(ctx context.Context) ([]Problem, error) {
 		}
 	}
 	slices.Sort(names)
-	if err := c.mirror.write("tsconfig.json", c.tsconfig(names)); err != nil {
+	if err := c.mirror.write(configName, c.tsconfig(names)); err != nil {
 		return nil, err
 	}
-	out, failed, err := c.run(ctx, "-p", "tsconfig.json", "--pretty", "false")
+	out, failed, err := c.run(ctx, "-p", configName, "--pretty", "false")
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +58,8 @@ func (c *checker) typescript(ctx context.Context) ([]Problem, error) {
 	}
 	return c.parse(out, files)
 }
+
+const configName = "tsconfig.json"
 
 // tsconfig is a configuration that has nothing from outside: no types, no libraries but the language's own.
 func (c *checker) tsconfig(names []string) string {
@@ -225,6 +230,9 @@ func (c *checker) parse(out string, files map[string]*mirrored) ([]Problem, erro
 		}
 		if found[1] == "" {
 			return nil, errors.New(cut(found[4] + ": " + found[5])) // of the configuration: another compiler than expected
+		}
+		if found[1] == configName { // it does not know the options, and ignores them
+			return nil, fmt.Errorf("this TypeScript is older than 5.4, which is needed (%s): update it, or name another one with --tsc; `mcprun tools install` installs one", cut(found[4]+": "+found[5]))
 		}
 		m := files[filepath.ToSlash(found[1])]
 		if m == nil || m.module.Namespace == "servers" || m.module.Namespace == "mcprun" || implicitAny.MatchString(found[4]) {
