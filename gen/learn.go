@@ -38,8 +38,9 @@ type LearnOptions struct {
 
 // LearnReport is what [Learn] found and did.
 type LearnReport struct {
-	// Tool is the tool's id.
+	// Tool is the tool's id, and Key what else is kept of it goes by.
 	Tool string
+	Key  learn.Tool
 	// Before is what was known of its replies, After what is known now. Nil means nothing.
 	Before, After *catalog.Learned
 	// Failed counts the answers in which the tool reported an error. They are not learned from.
@@ -101,7 +102,7 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 		}
 		answers, conceal = append(answers, called...), hide
 	}
-	report := &LearnReport{Tool: tool.ID}
+	report := &LearnReport{Tool: tool.ID, Key: learn.Tool{Server: server.Key, Name: tool.Name}}
 	known, err := catalog.ReadLearned(tree.Dir)
 	if err != nil {
 		return nil, err

@@ -88,6 +88,14 @@ func New(opt *Options) (*Runner, error) {
 	return r, nil
 }
 
+// Close writes what is not written yet of the shapes of results. The Runner may be used further.
+func (r *Runner) Close() error {
+	if r.traffic == nil {
+		return nil
+	}
+	return r.traffic.Close()
+}
+
 // keepShapes writes the shapes that the calls of a run have shown.
 func (r *Runner) keepShapes(calls *chain.Calls) {
 	if r.traffic == nil {

@@ -69,7 +69,7 @@ Exit codes: 0 learned, 1 the tree would change and nobody said yes to that, 2 us
 	f := cmd.Flags()
 	f.StringArrayVar(&o.args, "args", nil, "call the tool with this `JSON` object; may be given several times")
 	f.StringArrayVar(&o.replies, "replies", nil, "learn from the replies in this `file` (- is standard input); may be given several times")
-	f.BoolVar(&o.forget, "forget", false, "drop what was learned before")
+	f.BoolVar(&o.forget, "forget", false, "drop what was learned before, and what runs have kept of the tool")
 	f.BoolVar(&o.writes, "allow-writes", false, "also call tools that are not marked read-only")
 	f.StringVar(&o.from, "from", "", "learn from what runs have kept: `runs`")
 	f.BoolVarP(&o.yes, "yes", "y", false, "without a TOOL, and with --from: do not ask")
@@ -146,6 +146,11 @@ func (o *learnOptions) learn(ctx context.Context, name string, how gen.LearnOpti
 	report, err := gen.Learn(ctx, o.place.options(o.app), upstreamOptions(o.app), how)
 	if err != nil {
 		return err
+	}
+	if o.forget && !o.dryRun {
+		if err := o.forgetRuns(report.Key); err != nil {
+			return err
+		}
 	}
 	out := learnJSON{Tool: report.Tool, Failed: report.Failed, Written: report.Sync.Written}
 	if after := report.After; after != nil {

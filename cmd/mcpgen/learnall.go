@@ -120,11 +120,33 @@ func (o *learnOptions) learnFromRuns(ctx context.Context, names []string) error 
 	return o.write(ctx, report)
 }
 
-// shapes returns what runs have kept.
-func (o *learnOptions) shapes(cfg *config.Config) ([]learn.Proposal, error) {
+// kept is the file with what runs have kept.
+func (o *learnOptions) kept(cfg *config.Config) (string, error) {
 	file, err := o.app.ProjectTraffic(cfg.Dir)
 	if err != nil {
-		return nil, cli.WithHint(fmt.Errorf("find what runs have kept: %w", err), "set HOME or XDG_STATE_HOME")
+		return "", cli.WithHint(fmt.Errorf("find what runs have kept: %w", err), "set HOME or XDG_STATE_HOME")
+	}
+	return file, nil
+}
+
+// forgetRuns drops what runs have kept of a tool.
+func (o *learnOptions) forgetRuns(tool learn.Tool) error {
+	cfg, err := gen.LoadConfig(o.place.options(o.app))
+	if err != nil {
+		return err
+	}
+	file, err := o.kept(cfg)
+	if err != nil {
+		return err
+	}
+	return traffic.Forget(file, tool)
+}
+
+// shapes returns what runs have kept.
+func (o *learnOptions) shapes(cfg *config.Config) ([]learn.Proposal, error) {
+	file, err := o.kept(cfg)
+	if err != nil {
+		return nil, err
 	}
 	kept, err := traffic.Read(file)
 	if errors.Is(err, fs.ErrNotExist) {

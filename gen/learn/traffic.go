@@ -68,7 +68,7 @@ type trafficFile struct {
 }
 
 // TrafficVersion is the version of the form that Traffic is encoded in.
-const TrafficVersion = 1
+const TrafficVersion = 2
 
 // NewTraffic returns an empty Traffic.
 func NewTraffic() *Traffic {
@@ -98,9 +98,10 @@ func (t *Traffic) UnmarshalJSON(raw []byte) error {
 	if in.Version == TrafficVersion && len(in.Key) > 0 {
 		fresh.key = in.Key
 		for _, one := range in.Tools {
-			if one != nil && one.Place != nil {
-				fresh.tools[Tool{one.Server, one.Name}] = one
+			if one == nil || !one.Place.isWhole() {
+				return errors.New("a shape is missing")
 			}
+			fresh.tools[Tool{one.Server, one.Name}] = one
 		}
 	}
 	t.mu.Lock()
@@ -197,6 +198,38 @@ func (t *Traffic) Merge(other *Traffic) {
 			mine.Replies, mine.Text, mine.counted = max(mine.Replies, theirs.Replies), max(mine.Text, theirs.Text), false
 		}
 	}
+}
+
+// Tools returns the tools of which something is kept.
+func (t *Traffic) Tools() []Tool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sorted()
+}
+
+// Forget drops what is kept of a tool.
+func (t *Traffic) Forget(tool Tool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.tools, tool)
+}
+
+// isWhole reports whether all that must be there was read.
+func (p *place) isWhole() bool {
+	if p == nil || p.Items != nil && !p.Items.isWhole() || p.Rest != nil && !p.Rest.isWhole() {
+		return false
+	}
+	for _, one := range p.Members {
+		if !one.Place.isWhole() {
+			return false
+		}
+	}
+	for _, w := range p.Pending {
+		if w == nil || !w.Place.isWhole() {
+			return false
+		}
+	}
+	return true
 }
 
 // forget drops the names that wait.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	shapes  *learn.Traffic // nil until the first observation
+	saved   []learn.Tool   // those that were in the file when it was last read or written
 	dirty   bool
 	written time.Time
 	waiting bool // a write is due
@@ -39,7 +41,12 @@ type Store struct {
 func New(path string) *Store { return &Store{path: path} }
 
 // Observe adds a reply. An error means that nothing is kept of it; the call is not affected.
-func (s *Store) Observe(o *learn.Observation) error {
+func (s *Store) Observe(o *learn.Observation) (err error) {
+	defer func() { // the call has succeeded, whatever is in the file
+		if r := recover(); r != nil {
+			err = fmt.Errorf("keep the shapes of results: %s may be damaged: %v; remove it", s.path, r)
+		}
+	}()
 	shapes, err := s.open()
 	if err != nil {
 		return err
@@ -57,7 +64,9 @@ func (s *Store) open() (*learn.Traffic, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.shapes == nil && s.broken == nil {
-		s.shapes, s.broken = read(s.path)
+		if s.shapes, s.broken = read(s.path); s.broken == nil {
+			s.saved = s.shapes.Tools()
+		}
 	}
 	return s.shapes, s.broken
 }
@@ -71,38 +80,72 @@ func (s *Store) Flush() error {
 	}
 	if since := time.Since(s.written); since < pause {
 		s.waiting = true
-		time.AfterFunc(pause-since, func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.waiting = false
-			_ = s.write() // the next run reports what is wrong
-		})
+		time.AfterFunc(pause-since, func() { _ = s.Close() }) // the next run reports what is wrong
 		return nil
 	}
 	return s.write()
 }
 
-// write merges the file into what is kept, and replaces it. The mutex is held.
+// Close writes what is new, without a pause. The store may be used further.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = false
+	if !s.dirty {
+		return nil
+	}
+	return s.write()
+}
+
+// write merges the file into what is kept, and replaces it. What was in the file and is gone is forgotten. The mutex is held.
 func (s *Store) write() error {
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+	err := change(s.path, func(others *learn.Traffic) *learn.Traffic {
+		there := others.Tools()
+		for _, tool := range s.saved {
+			if !slices.Contains(there, tool) {
+				s.shapes.Forget(tool)
+			}
+		}
+		s.shapes.Merge(others)
+		return s.shapes
+	})
+	if err != nil {
+		return err
+	}
+	s.dirty, s.written, s.saved = false, time.Now(), s.shapes.Tools()
+	return nil
+}
+
+// Forget drops what is kept of a tool in a file, and in stores of the file when they next write. There need be no file.
+func Forget(path string, tool learn.Tool) error {
+	if kept, err := Read(path); errors.Is(err, fs.ErrNotExist) || err == nil && !slices.Contains(kept.Tools(), tool) {
+		return nil
+	}
+	return change(path, func(shapes *learn.Traffic) *learn.Traffic {
+		shapes.Forget(tool)
+		return shapes
+	})
+}
+
+// change replaces a file, which other processes cannot do meanwhile.
+func change(path string, of func(*learn.Traffic) *learn.Traffic) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("keep the shapes of results: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
 	defer cancel()
-	unlock, err := kept.Lock(ctx, s.path+".lock")
+	unlock, err := kept.Lock(ctx, path+".lock")
 	if err != nil {
 		return fmt.Errorf("keep the shapes of results: %w", err)
 	}
 	defer unlock()
-	others, err := read(s.path)
+	shapes, err := read(path)
 	if err != nil {
 		return err
 	}
-	s.shapes.Merge(others)
-	if err := kept.Write(s.path, s.shapes); err != nil {
+	if err := kept.Write(path, of(shapes)); err != nil {
 		return fmt.Errorf("keep the shapes of results: %w", err)
 	}
-	s.dirty, s.written = false, time.Now()
 	return nil
 }
 

@@ -44,12 +44,12 @@ func TestStoresShareAFile(t *testing.T) {
 	}
 	for i := range 3 {
 		s := New(path)
-		if err := errors.Join(s.Observe(observation("get", `{"id":1,"name":"x","zorp":1}`)), s.Observe(observation(fmt.Sprintf("own%d", i), `"x"`)), s.Flush()); err != nil {
+		if err := errors.Join(s.Observe(observation("get", `{"id":1,"name":"x","owner":1}`)), s.Observe(observation(fmt.Sprintf("own%d", i), `"x"`)), s.Flush()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got := schemas(t, path)
-	if len(got) != 4 || !strings.Contains(got["get"], "zorp") {
+	if len(got) != 4 || !strings.Contains(got["get"], "owner") {
 		t.Errorf("got %v", got)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
@@ -97,8 +97,72 @@ func TestAStoreThatCannotBeUsed(t *testing.T) {
 	if err := New(damaged).Observe(observation("a", `"x"`)); err == nil || !strings.Contains(err.Error(), "remove it") {
 		t.Errorf("of a damaged file: %v", err)
 	}
+	for _, shape := range []string{`null`, `{"m":[{"k":"a","v":null}]}`, `{"p":{"x":null}}`, `{"i":{"r":{"p":{"x":{"v":null}}}}}`} {
+		text := fmt.Sprintf(`{"version":%d,"key":"AAAA","tools":[{"server":"s","tool":"a","digest":"d","shape":%s}]}`, learn.TrafficVersion, shape)
+		if err := os.WriteFile(damaged, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := New(damaged).Observe(observation("a", `{"a":1}`)); err == nil || !strings.Contains(err.Error(), "remove it") {
+			t.Errorf("of the shape %s: %v", shape, err)
+		}
+	}
+	panics := observation("a", `{"id":1}`)
+	panics.Words = func() map[string]bool { panic("no words") }
+	if err := New(filepath.Join(dir, "other.json")).Observe(panics); err == nil || !strings.Contains(err.Error(), "no words") {
+		t.Errorf("of a panic: %v", err)
+	}
 	s := New(filepath.Join(damaged, "below", "shapes.json"))
 	if err := errors.Join(s.Observe(observation("a", `"x"`)), s.Flush()); err == nil {
 		t.Error("no error of a folder that cannot be made")
+	}
+}
+
+// What a person has removed, a process that goes on does not write again.
+func TestWhatIsForgotten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "project", "shapes.json")
+	if err := Forget(path, learn.Tool{Server: "s", Name: "a"}); err != nil {
+		t.Errorf("Forget without a file: %v", err)
+	}
+	s := New(path)
+	keep := func(tools ...string) {
+		t.Helper()
+		for _, tool := range tools {
+			if err := s.Observe(observation(tool, `"x"`)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep("a", "b")
+	if err := Forget(path, learn.Tool{Server: "s", Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := schemas(t, path); len(got) != 1 || got["b"] == "" {
+		t.Errorf("after Forget: %v", got)
+	}
+	keep("c")
+	if got := schemas(t, path); len(got) != 2 || got["a"] != "" {
+		t.Errorf("after Forget and a further result: %v", got)
+	}
+	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+		t.Fatal(err)
+	}
+	keep("d")
+	if got := schemas(t, path); len(got) != 1 || got["d"] == "" {
+		t.Errorf("after the folder was removed: %v", got)
+	}
+}
+
+// Close writes what Flush has put off.
+func TestClose(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shapes.json")
+	s := New(path)
+	if err := errors.Join(s.Observe(observation("a", `"x"`)), s.Flush(), s.Observe(observation("b", `"x"`)), s.Flush(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := schemas(t, path); len(got) != 2 {
+		t.Errorf("%v", got)
 	}
 }

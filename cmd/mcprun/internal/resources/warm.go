@@ -62,7 +62,7 @@ func NewWarm(log *slog.Logger) *Warm {
 		log:     log,
 		sets:    newKeeper(maxUnused, unusedTime, CloseAll),
 		servers: newKeeper(maxUnused, unusedTime, func(p *upstream.Pool) { _ = p.Close() }),
-		runners: newKeeper[*runner.Runner](maxUnused, unusedTime, nil),
+		runners: newKeeper(maxUnused, unusedTime, func(r *runner.Runner) { _ = r.Close() }), // a later run says what is wrong
 		indexes: newKeeper[*TreeIndex](maxIndexes, unusedTime, nil),
 		memory:  chain.NewMemoryBudget(0),
 		rates:   policy.NewRates(),
@@ -161,7 +161,7 @@ func (h *Warm) Runner(opt *runner.Options) (*runner.Runner, error) {
 		return Cold{}.Runner(&own)
 	}
 	r, release, err := h.runners.get(key, func() (*runner.Runner, error) { return runner.New(&own) })
-	release() // a runner needs no closing, so it may leave the keeper while it is used
+	release() // a closed runner may be used further, so it may leave the keeper while it is used
 	return r, err
 }
 
