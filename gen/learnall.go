@@ -200,6 +200,7 @@ const (
 // Why [LearnAll] does not call a tool.
 const (
 	skipWrites    = "it doesn't say that it only reads"
+	skipUntrusted = "its server says that it only reads, and is not trusted; name it, or set trusted or read_only in mcpgen.yaml"
 	skipArguments = "a required argument is not known; give --args"
 	skipKnown     = "it was learned before; name it to learn more"
 	skipPolicy    = "the policy refuses the call"
@@ -209,17 +210,25 @@ const (
 )
 
 // AskPlan splits the tools without a declared output into those that [LearnAll] would call and the others, with the reasons.
-func (t *Tree) AskPlan() (ask []Learnable, skipped []LearnedTool, err error) {
+// As for a policy, a tool only reads if the configuration says so, or if its server says so and is trusted.
+func (t *Tree) AskPlan(cfg *config.Config) (ask []Learnable, skipped []LearnedTool, err error) {
 	all, err := t.Learnable()
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, l := range all {
+		var server config.Server
+		if at := slices.IndexFunc(cfg.Servers, func(s config.Server) bool { return s.Key == l.server.Key }); at >= 0 {
+			server = cfg.Servers[at]
+		}
+		vouched := slices.ContainsFunc(server.ReadOnly, func(glob string) bool { return config.MatchGlob(glob, l.tool.Name) })
 		switch {
 		case l.Replies > 0:
 			skipped = append(skipped, LearnedTool{Tool: l.Tool, Skipped: skipKnown})
-		case !l.ReadOnly:
+		case !l.ReadOnly && !vouched:
 			skipped = append(skipped, LearnedTool{Tool: l.Tool, Skipped: skipWrites})
+		case !server.Trusted && !vouched:
+			skipped = append(skipped, LearnedTool{Tool: l.Tool, Skipped: skipUntrusted})
 		case l.Arguments == nil:
 			skipped = append(skipped, LearnedTool{Tool: l.Tool, Skipped: skipArguments, Detail: strings.Join(l.Unknown, ", ")})
 		default:

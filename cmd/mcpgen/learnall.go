@@ -33,8 +33,15 @@ func (o *learnOptions) learnAll(ctx context.Context) error {
 			return err
 		}
 	}
-	ask, skipped, err := tree.AskPlan()
-	if err != nil || len(ask) == 0 || o.dryRun || o.json && !o.yes {
+	if o.dryRun || o.json && !o.yes {
+		return nil
+	}
+	cfg, err := gen.LoadConfig(o.place.options(o.app))
+	if err != nil {
+		return err
+	}
+	ask, skipped, err := tree.AskPlan(cfg)
+	if err != nil || len(ask) == 0 {
 		return err
 	}
 	if !o.json {
