@@ -2,14 +2,18 @@ package search
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 )
 
 // Wordings are the texts of a query as models and scripts give them in JSON: a string, or a list of strings.
 type Wordings []string
 
-// UnmarshalJSON takes a string, a list of at most [MaxWordings] strings, or null for no wording.
+// WordingsError says why a value is not [Wordings], for whoever wrote it.
+type WordingsError struct{ text string }
+
+func (e *WordingsError) Error() string { return e.text }
+
+// UnmarshalJSON takes a string, a list of at most [MaxWordings] strings, or null for no wording. Errors are of the type *WordingsError.
 func (w *Wordings) UnmarshalJSON(b []byte) error {
 	var one *string
 	if json.Unmarshal(b, &one) == nil {
@@ -20,10 +24,10 @@ func (w *Wordings) UnmarshalJSON(b []byte) error {
 	}
 	var list []string
 	if json.Unmarshal(b, &list) != nil {
-		return errors.New("query is a string or a list of strings")
+		return &WordingsError{"query is a string or a list of strings"}
 	}
 	if len(list) > MaxWordings {
-		return fmt.Errorf("query has %d wordings; it can have %d", len(list), MaxWordings)
+		return &WordingsError{fmt.Sprintf("query has %d wordings; it can have %d", len(list), MaxWordings)}
 	}
 	*w = list
 	return nil

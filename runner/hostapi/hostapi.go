@@ -93,6 +93,9 @@ func read(method string, params json.RawMessage, into any) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		return badParams(method, "%s is a JSON %s", wrong.Field, wrong.Value)
 	}
+	if wrong, ok := errors.AsType[*search.WordingsError](err); ok {
+		return badParams(method, "%v", wrong)
+	}
 	if err != nil {
 		return badParams(method, "invalid parameters")
 	}

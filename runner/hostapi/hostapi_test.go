@@ -42,7 +42,8 @@ func TestHostAnswers(t *testing.T) {
 	methods := h.All()
 	for _, c := range []struct{ method, params, want string }{
 		{"tools/search", `{}`, `{"hits":[]}`},
-		{"tools/search", `{"query":5}`, "argument tools/search: query is a JSON number"},
+		{"tools/search", `{"query":5}`, "argument tools/search: query is a string or a list of strings"},
+		{"tools/search", `{"query":["a","b","c","d","e","f","g","h","i"]}`, "argument tools/search: query has 9 wordings; it can have 8"},
 		{"tools/search", `[]`, "argument tools/search: invalid parameters"},
 		{"tools/search", `{"limit":0}`, "argument tools/search: limit is 0; it can be 1 to 100"},
 		{"tools/search", `{"detail":"all"}`, `argument tools/search: unknown detail "all"; use name, signature, description or full`},
