@@ -35,23 +35,30 @@ tsc is a program of its own. pyright needs node.
 A project's own checkers, and those on PATH, go before them.`
 
 func newInstallCmd(app *cli.App) *cobra.Command {
-	registry := registryOf(app)
+	registry := ""
 	names := names()
 	cmd := &cobra.Command{
 		Use: "install [" + strings.Join(names, "|") + "]...", Short: "Install tsc and pyright, or one of them",
 		Long: installHelp, Example: "  mcprun tools install\n  mcprun tools install tsc",
 		Args: cli.Args(cobra.OnlyValidArgs), ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return install(cmd.Context(), app, registry, func(t *tools.Tool) bool { return len(args) == 0 || slices.Contains(args, t.Name) })
+			return install(cmd.Context(), app, cmp.Or(registry, registryOf(cmd.Context(), app)), func(t *tools.Tool) bool { return len(args) == 0 || slices.Contains(args, t.Name) })
 		},
 	}
-	cmd.Flags().Var(flags.Text(&registry, "url"), "registry", "an npm registry (default: that of npm_config_registry, else "+tools.DefaultRegistry+")")
+	cmd.Flags().Var(flags.Text(&registry, "url"), "registry", "an npm registry (default: that of npm_config_registry, else the one that npm is set to)")
 	return cmd
 }
 
-// registryOf returns the registry that npm's settings in the environment name; empty: none.
-func registryOf(app *cli.App) string {
-	return cmp.Or(app.Env("npm_config_registry"), app.Env("NPM_CONFIG_REGISTRY"))
+// registryOf returns the registry that npm's settings in the environment name, else the one that npm is set to; empty: none.
+func registryOf(ctx context.Context, app *cli.App) string {
+	if named := cmp.Or(app.Env("npm_config_registry"), app.Env("NPM_CONFIG_REGISTRY")); named != "" {
+		return named
+	}
+	out, err := exec.CommandContext(ctx, "npm", "config", "get", "registry").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // names returns the names of the tools for this machine.
@@ -66,7 +73,7 @@ func names() []string {
 // InstallMissing installs the checkers of the languages for which none is found.
 func InstallMissing(ctx context.Context, app *cli.App) error {
 	places := checkers.Places(app, app.Dir)
-	return install(ctx, app, registryOf(app), func(t *tools.Tool) bool {
+	return install(ctx, app, registryOf(ctx, app), func(t *tools.Tool) bool {
 		language := sandbox.LangTypeScript
 		if t.Node {
 			language = sandbox.LangPython

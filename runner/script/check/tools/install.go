@@ -3,7 +3,6 @@ package tools
 import (
 	"archive/tar"
 	"bufio"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha512"
@@ -19,9 +18,6 @@ import (
 	"strings"
 	"time"
 )
-
-// DefaultRegistry is npm's public registry.
-const DefaultRegistry = "https://registry.npmjs.org"
 
 // Bounds of a package. Its hash says that it is the right one; they are against a server that sends without end.
 const (
@@ -57,7 +53,7 @@ func (downloadError) Hint() string {
 }
 
 // Install installs the tool in dir, the folder of all tools, which is created if missing. It reports whether it had to: a tool that is
-// there is left alone. Registry is the address of an npm registry; empty: DefaultRegistry. A file with another hash than the pinned
+// there is left alone. Registry is the address of an npm registry; empty: an error. A file with another hash than the pinned
 // one is an *IntegrityError. Several processes may install the same tool at once.
 func (t *Tool) Install(ctx context.Context, dir, registry string) (bool, error) {
 	if _, ok := t.Installed(dir); ok {
@@ -99,7 +95,10 @@ func (t *Tool) Install(ctx context.Context, dir, registry string) (bool, error) 
 
 // address returns the address of the package's file in a registry.
 func (t *Tool) address(registry string) (*url.URL, error) {
-	base, err := url.Parse(cmp.Or(registry, DefaultRegistry))
+	if registry == "" {
+		return nil, errors.New("no npm registry is known; name one: mcprun tools install --registry URL, or install npm, whose registry is taken")
+	}
+	base, err := url.Parse(registry)
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
 		return nil, fmt.Errorf("the address of the npm registry is not an http or https URL: %s", redacted(registry))
 	}

@@ -237,3 +237,10 @@ func TestBeside(t *testing.T) {
 		}
 	}
 }
+
+// TestNoRegistry: no registry is compiled in.
+func TestNoRegistry(t *testing.T) {
+	if at, err := (&Tool{Package: "pyright"}).address(""); err == nil || !strings.Contains(err.Error(), "--registry URL") {
+		t.Errorf("%v, error %v", at, err)
+	}
+}
