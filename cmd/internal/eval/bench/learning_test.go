@@ -26,6 +26,6 @@ func TestLearning(t *testing.T) {
 	}
 	t.Logf("%d of %d tools are typed, with %d of %d members", got.typed, got.tools, got.kept, got.members)
 	if got.typed*10 < got.tools*9 || got.kept*100 < got.members*85 {
-		t.Errorf("%d of %d tools and %d of %d members, want 90 % and 85 %; without a type are %q", got.typed, got.tools, got.kept, got.members, got.untyped)
+		t.Errorf("%d of %d tools and %d of %d members, want 90 %% and 85 %%; without a type are %q", got.typed, got.tools, got.kept, got.members, got.untyped)
 	}
 }
