@@ -11,6 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/exit"
+	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/learn"
 	"github.com/mcpgen/mcpgen/gen/render"
 	"github.com/mcpgen/mcpgen/gen/schema"
@@ -283,7 +284,35 @@ func (s *job) useLearned(place, server string, t *catalog.Tool, out *render.Tool
 	}
 	output, notes := schema.Convert(known.Schema)
 	s.warn(place+" as learned", notes)
-	out.Output, out.Learned = &output, known.Replies
+	widen(&output)
+	if output.Root != (ir.Unknown{}) {
+		out.Output, out.Learned = &output, known.Replies
+	}
+}
+
+// widen makes a learned type say no more than the replies told: where each of them had null, the next may have any value.
+func widen(learned *ir.Schema) {
+	var algebra ir.Algebra
+	var wider func(t ir.Type) ir.Type
+	wider = func(t ir.Type) ir.Type {
+		if t == (ir.Null{}) {
+			return ir.Unknown{}
+		}
+		union, ok := t.(ir.Union)
+		if !ok {
+			return algebra.Replace(t, wider)
+		}
+		return algebra.Replace(union, func(member ir.Type) ir.Type {
+			if member == (ir.Null{}) {
+				return member
+			}
+			return wider(member)
+		})
+	}
+	learned.Root = wider(learned.Root)
+	for i := range learned.Defs {
+		learned.Defs[i].Type = wider(learned.Defs[i].Type)
+	}
 }
 
 // Learned returns the learned types of tools that declare no output, by their ids, as the wrappers have them: not those of JSON in

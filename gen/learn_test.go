@@ -176,3 +176,33 @@ func TestCostInTheLanguagesOfTheTree(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// What no reply has shown can be used by scripts and their checkers as anything, like the result of a tool without a type.
+func TestLearnedTypesSayNoMoreThanTheReplies(t *testing.T) {
+	p := newProject(t, map[string][]string{"s": {tool("get", "Gets."), tool("none", "None.")}})
+	p.mustSync(nil)
+	for name, reply := range map[string][]string{
+		"get":  {`{"next":null,"rows":[],"more":{},"at":null,"deep":[{"next":null}]}`, `{"next":null,"rows":[],"more":{},"at":"x","deep":[{"next":null}]}`},
+		"none": {`null`, `null`},
+	} {
+		if r, err := p.learn(LearnOptions{Tool: name, Replies: replies(reply...)}); err != nil || len(r.Sync.Warnings) > 0 {
+			t.Error(r.Sync.Warnings)
+			t.Fatal(err)
+		}
+	}
+	files := contents(p.files())
+	for name, want := range map[string][]string{
+		"servers/s/get.ts":  {"next: any", "rows: any[]", "more: Record<string, any>", "at: string | null", "deep: { next: any }[]"},
+		"servers/s/get.py":  {"next: Any", "rows: list[Any]", "more: dict[str, Any]", "at: str | None"},
+		"servers/s/none.ts": {"<AnyUndeclared>"},
+	} {
+		for _, text := range want {
+			if !strings.Contains(files[name], text) {
+				t.Errorf("%s lacks %q:\n%s", name, text, files[name])
+			}
+		}
+	}
+	if r := p.mustSync(func(o *Options) { o.Check, o.Offline = true, true }); len(r.Files) > 0 || len(r.Warnings) > 0 {
+		t.Errorf("%v %v", r.Files, r.Warnings)
+	}
+}

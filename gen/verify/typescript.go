@@ -13,11 +13,11 @@ type tsParser struct {
 }
 
 // tsTypes are the types of the language that generated files use.
-const tsTypes = "string number boolean bigint null undefined unknown never object void true false " +
+const tsTypes = "string number boolean bigint null undefined any unknown never object void true false " +
 	"Record Array ReadonlyArray Readonly Promise Partial Required Omit Exclude Function"
 
 // tsReserved are words that mean something else in a type than a type's name.
-const tsReserved = "any infer keyof typeof asserts is import new unique extends symbol this readonly"
+const tsReserved = "infer keyof typeof asserts is import new unique extends symbol this readonly"
 
 func readTypeScript(src []byte) (*module, *Error) {
 	if err := checkBytes(src, "//"); err != nil {

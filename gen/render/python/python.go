@@ -132,7 +132,7 @@ func newWrapper(t render.Tool, function string) *wrapper {
 	out := &printer{}
 	if t.Output != nil {
 		out = newPrinter(t.Output, base+"Output", base+"Item", scope, false)
-		out.around, out.stored = base, t.Stored()
+		out.around, out.stored, out.learned = base, t.Stored(), t.Learned > 0
 		w.Result = out.rootExpr()
 		out.finishRoot()
 	}

@@ -46,6 +46,7 @@ type printer struct {
 	depth   int             // of intersections being printed
 	nesting int             // of brackets around what is being printed
 
+	learned  bool   // the types are those of replies, nobody declared them
 	around   string // the class whose members are being printed
 	rootUsed bool
 	// rootNamed is set where the root is a class, and so the first one printed under the root's name.
@@ -145,9 +146,10 @@ func (p *printer) finishRoot() {
 }
 
 // anything is the type of any value. A value that is an argument, or a part of one, is checked with less fuss against
-// Any: pyright, in its strict mode, complains of an empty list in an object.
+// Any: pyright, in its strict mode, complains of an empty list in an object. What a learned type says nothing about is Any, as
+// results without a type are.
 func (p *printer) anything() string {
-	if p.input {
+	if p.input || p.learned {
 		return p.word("Any")
 	}
 	return "object"

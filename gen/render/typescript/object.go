@@ -74,14 +74,14 @@ func (p *printer) index(t ir.Object, indent string) string {
 		if p.mode == result {
 			return ""
 		}
-		return "unknown"
+		return p.anything()
 	case ir.Never:
 		return ""
 	case ir.Unknown:
-		return "unknown"
+		return p.anything()
 	}
 	if p.bare || !small(t, maxIndexTypes) {
-		return "unknown" // repeating what repeats in turn has no end
+		return p.anything() // repeating what repeats in turn has no end
 	}
 	var fields []ir.Type
 	optional, function := false, false
@@ -94,17 +94,17 @@ func (p *printer) index(t ir.Object, indent string) string {
 	q.bare = true
 	text := q.typ(ir.NewPlainUnion(append([]ir.Type{t.Extra}, fields...)...), "")
 	p.refersToRoot = q.refersToRoot
-	long := text == "unknown" || len(text) > maxIndex
+	long := text == p.anything() || len(text) > maxIndex
 	if own := p.typ(t.Extra, indent); ir.Described(t.Extra) && !strings.Contains(text, own) {
 		switch {
-		case long && strings.HasSuffix(own, "| unknown"):
+		case long && strings.HasSuffix(own, "| "+p.anything()):
 			return own
 		case long || len(fields) == 0:
-			return own + " | unknown"
+			return own + " | " + p.anything()
 		}
 		text = own + " | " + q.typ(ir.NewPlainUnion(fields...), "")
 	} else if long {
-		return "unknown"
+		return p.anything()
 	}
 	if function {
 		text = orInherited(text)
@@ -142,8 +142,8 @@ func (p *printer) field(f ir.Field, indent string) string {
 // orInherited widens the type of an optional property that every object inherits as a function. Without that the type
 // would refuse objects without the property.
 func orInherited(text string) string {
-	if text == "unknown" {
-		return "unknown"
+	if text == "unknown" || text == "any" {
+		return text
 	}
 	return text + " | Function"
 }

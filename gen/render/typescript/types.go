@@ -32,6 +32,8 @@ type printer struct {
 	// them, where editors show it and where it costs a model more, and lists of limited length are tuples, which a script
 	// that computes a list can't give.
 	standalone bool
+	// learned is set for types that nobody declared. What they say nothing about has the type any, as results without a type have.
+	learned bool
 	// bare leaves out documentation, and puts objects on one line whatever their length.
 	bare bool
 	// refersToRoot is set once the root was referred to by name.
@@ -136,6 +138,14 @@ func (p *printer) typ(t ir.Type, indent string) string {
 	case ir.Ref:
 		return p.ref(t)
 	}
+	return p.anything()
+}
+
+// anything is the type of any value.
+func (p *printer) anything() string {
+	if p.learned {
+		return "any"
+	}
 	return "unknown"
 }
 
@@ -146,7 +156,7 @@ func (p *printer) ref(t ir.Ref) string {
 	}
 	name, ok := p.names[t.Name]
 	if !ok {
-		return "unknown"
+		return p.anything()
 	}
 	p.refersToRoot = p.refersToRoot || name == p.root
 	return name
@@ -230,7 +240,7 @@ func (p *printer) intersection(members []ir.Type, indent string) string {
 	}
 	switch len(kept) {
 	case 0:
-		return "unknown"
+		return p.anything()
 	case 1:
 		return p.typ(kept[0], indent)
 	}

@@ -130,7 +130,7 @@ func newWrapper(t render.Tool, function string) *wrapper {
 		return w
 	}
 	out := newPrinter(t.Output, result, outputName, "Output", scope)
-	out.stored = t.Stored()
+	out.stored, out.learned = t.Stored(), t.Learned > 0
 	if root = out.rootType(); root == "unknown" {
 		w.Result = ""
 		return w
