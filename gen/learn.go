@@ -342,8 +342,8 @@ type Learnable struct {
 	// ReadOnly is the tool's hint. NoArguments reports whether it can be called without arguments.
 	ReadOnly    bool `json:"readOnly"`
 	NoArguments bool `json:"noArguments"`
-	// Arguments are those that it can be called with as far as its schema tells: none, or for each required parameter the only value, the
-	// default or the first example. Nil: a required one is not known.
+	// Arguments are taken from its schema: for each required parameter the only value, the default or the first example. Nil: the schema
+	// has none of these for a required parameter.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Unknown are the required parameters of which no value is known; names of the server.
 	Unknown []string `json:"unknown,omitempty"`

@@ -70,7 +70,7 @@ func (r *LearnedTools) Diff() []byte {
 	return nil
 }
 
-// minReplies is how many replies of a tool runs must have seen before a type is made of them: what is in all of fewer may be chance.
+// minReplies is the least number of replies that a type is made of: what fewer have in common may be chance.
 const minReplies = 3
 
 // LearnFromRuns makes types of the shapes that runs have kept, for the tools of the tree with these ids, or for all if there are none. A type

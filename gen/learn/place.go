@@ -41,13 +41,13 @@ func typeOf(kind byte) types {
 }
 
 const (
-	// maxPending is how many names of one object may wait for a second sight. More are the keys of a map.
+	// maxPending bounds the names of one object that wait to be seen again. With more, the object is a map.
 	maxPending = 64
-	// pendingReplies is for how many replies a name waits.
+	// A name waits for pendingReplies replies.
 	pendingReplies = 32
-	// maxLost is how many names of one object may have waited in vain before it is a map.
+	// maxLost bounds the names of one object that waited in vain. With more, the object is a map.
 	maxLost = 64
-	// objectsOfName is in how many objects a name must have been.
+	// A name is kept once it was in objectsOfName objects.
 	objectsOfName = 2
 )
 

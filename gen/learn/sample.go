@@ -9,17 +9,16 @@ import (
 )
 
 const (
-	// sampleValues is how many values of one reply are looked at, sampleBytes how many bytes of it are read: about 10 µs of work, of which
-	// a quarter is saved, and what a small reply leaves over. Of every sampleEvery-th reply all that was saved is looked at further,
-	// up to sampleSaved times as much.
+	// sampleValues and sampleBytes bound the work on one reply, in values and in bytes read: about 10 µs. A quarter of it is saved, and so
+	// is what a small reply leaves over. Every sampleEvery-th reply may use what was saved, up to sampleSaved times as much as others.
 	sampleValues = 56
 	sampleBytes  = 3 << 10
 	sampleEvery  = 16
 	sampleSaved  = 16
-	// knownReplies is after how many replies of a tool only every knownEvery-th is looked at.
+	// After knownReplies replies of a tool, only every knownEvery-th is looked at.
 	knownReplies = 100
 	knownEvery   = 4
-	// firstItems is how many items of a list are looked at; after them, those whose index is a power of two.
+	// The first firstItems items of a list are looked at, and of the others those whose index is a power of two.
 	firstItems = 4
 )
 
@@ -47,8 +46,8 @@ var samples = sync.Pool{New: func() any {
 	return s
 }}
 
-// take reads at most so many values and bytes of a reply. It reports false if it could not read anything. The caller returns s to
-// samples.
+// take reads at most the given number of values, and at most size bytes, of a reply. It reports false if it could not read anything.
+// The caller returns s to samples.
 func take(raw json.RawMessage, values, size int) (s *sample, ok bool) {
 	s = samples.Get().(*sample)
 	s.nodes, s.most, s.size = s.nodes[:0], values, -1

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// maxTools is of how many tools shapes are kept.
+	// maxTools bounds the tools whose shapes are kept.
 	maxTools = 2000
-	// maxPlaces is how many places the replies of one tool may have. Any value is accepted at further ones.
+	// maxPlaces bounds the places in the replies of one tool. Further ones take any value.
 	maxPlaces = 1500
-	// maxJudged is of how many names of a tool's replies it is remembered, in memory, whether they are known.
+	// maxJudged bounds the names, for each tool, of which memory holds whether their words are known.
 	maxJudged = 2000
 )
 
@@ -36,7 +36,7 @@ type Observation struct {
 
 // Traffic keeps the shapes of replies of many tools, as the calls of runs bring them. It keeps no value, and no name of a member but
 // those whose words are common in names or of the tool's definition, and that were seen again: see docs/reference/mcpgen.md. It is safe for concurrent
-// use, and encoded as JSON.
+// use. JSON encodes it.
 type Traffic struct {
 	mu    sync.Mutex
 	key   []byte // of digests

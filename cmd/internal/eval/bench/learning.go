@@ -18,7 +18,7 @@ import (
 const (
 	// learnCalls is how often each tool is called.
 	learnCalls = 20
-	// shapeRuns is how many times of keeping a shape are taken of each reply, each of them of the first replies of a tool, which cost most.
+	// shapeRuns is the number of measurements for each reply. Each is of a tool's first replies, which cost most.
 	shapeRuns = 2000
 )
 
