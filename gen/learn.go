@@ -39,7 +39,7 @@ type LearnOptions struct {
 
 // LearnReport is what [Learn] found and did.
 type LearnReport struct {
-	// Tool is the tool's id, and Key what else is kept of it goes by.
+	// Tool is the tool's id. Key finds the shapes that runs have kept of it.
 	Tool string
 	Key  learn.Tool
 	// Before is what was known of its replies, After what is known now. Nil means nothing.

@@ -238,9 +238,9 @@ func (t *Tree) AskPlan(cfg *config.Config) (ask []Learnable, skipped []LearnedTo
 	return ask, skipped, nil
 }
 
-// LearnAll calls each of these tools, which are of [Tree.AskPlan], once with the arguments that are known, and makes types of the answers. Several servers
-// are asked at once, for at most 10 minutes. Nothing is written before [LearnedTools.Write]. A tool that cannot be learned of is in the report with the reason, and does not keep the
-// others from it. permit is [LearnOptions.Permit].
+// LearnAll calls each of these tools, which are of [Tree.AskPlan], once with the arguments that are known, and makes types of the
+// answers. It asks several servers at once, for at most 10 minutes, and writes nothing before [LearnedTools.Write]. If one tool fails,
+// the report gives the reason, and the others go on. permit is [LearnOptions.Permit].
 func LearnAll(ctx context.Context, opts Options, up UpstreamOptions, ask []Learnable, permit func(ctx context.Context, tool string, args json.RawMessage) error) (*LearnedTools, error) {
 	cfg, err := LoadConfig(opts)
 	if err != nil {

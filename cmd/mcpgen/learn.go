@@ -45,9 +45,9 @@ type is stored in .mcpgen/ in the tree and marked as learned in the wrapper; val
 A tool is called only if its server says that it is read-only, and the policy in mcpgen.yaml decides about each call; where it
 asks, you answer at the terminal. Several tools, or one without --args, are called without arguments.
 
-Without a TOOL, learn lists the tools that have no output type, and after a yes, or with --yes, calls those once that only read and
-whose arguments are known: there are none, or the schema has a default, an example, or a single value for each. It shows how the
-wrappers would change, and writes after another yes, or with --yes.
+Without a TOOL, learn lists the tools that have no output type. After a yes, or with --yes, it calls once each tool that only reads
+and needs no argument but those for which its schema gives a default, an example or a single value. It shows how the wrappers would
+change, and writes after another yes, or with --yes.
 
 With --from runs, it calls nothing: it makes types of the shapes that runs have kept (learn: traffic in mcpgen.yaml), of all tools or
 those you name, and shows and writes them in the same way.
