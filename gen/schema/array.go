@@ -5,14 +5,14 @@ import (
 	"strconv"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // maxCounted bounds the minItems and maxItems that a type expresses.
 const maxCounted = 6
 
 // array converts the keywords of v about arrays.
-func (c *converter) array(v *document.Value, p place) ir.Type {
+func (c *converter) array(v *jsonschema.Value, p place) ir.Type {
 	items, rest := c.items(v, p)
 	least, _ := count(v, "minItems")
 	if n := c.contained(v, p, rest, items); n < 0 {
@@ -53,11 +53,11 @@ func (c *converter) array(v *document.Value, p place) ir.Type {
 }
 
 // items returns the types of the first elements and of those after them.
-func (c *converter) items(v *document.Value, p place) (items []ir.Type, rest ir.Type) {
-	prefix, keyword := c.keyword(v, p, "prefixItems", document.Draft202012), "prefixItems"
+func (c *converter) items(v *jsonschema.Value, p place) (items []ir.Type, rest ir.Type) {
+	prefix, keyword := c.keyword(v, p, "prefixItems", jsonschema.Draft202012), "prefixItems"
 	after, afterKeyword := v.Get("items"), "items"
-	if after != nil && after.Kind == document.KindArray {
-		if p.res.Draft >= document.Draft202012 {
+	if after != nil && after.Kind == jsonschema.KindArray {
+		if p.res.Draft >= jsonschema.Draft202012 {
 			c.ignored("items", "is a list, which is prefixItems in this dialect", p)
 			after = nil
 		} else {
@@ -72,7 +72,7 @@ func (c *converter) items(v *document.Value, p place) (items []ir.Type, rest ir.
 	if prefix == nil {
 		return nil, rest
 	}
-	if prefix.Kind != document.KindArray {
+	if prefix.Kind != jsonschema.KindArray {
 		c.ignored(keyword, "is not a list of schemas", p)
 		return nil, rest
 	}
@@ -83,13 +83,13 @@ func (c *converter) items(v *document.Value, p place) (items []ir.Type, rest ir.
 }
 
 // contained returns how many elements an array needs so that contains can match, or -1 if it never does.
-func (c *converter) contained(v *document.Value, p place, rest ir.Type, items []ir.Type) int {
-	contains := c.keyword(v, p, "contains", document.Draft06)
+func (c *converter) contained(v *jsonschema.Value, p place, rest ir.Type, items []ir.Type) int {
+	contains := c.keyword(v, p, "contains", jsonschema.Draft06)
 	if contains == nil {
 		return 0
 	}
 	least, given := count(v, "minContains")
-	if !given || p.res.Draft < document.Draft201909 {
+	if !given || p.res.Draft < jsonschema.Draft201909 {
 		least = 1
 	}
 	t := c.schema(contains, p.at("contains"))

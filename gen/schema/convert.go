@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpgen/mcpgen/gen/ir"
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 const (
@@ -36,7 +36,7 @@ const (
 
 // Convert converts a schema to types. It never fails, and the types accept every value that the schema accepts.
 func Convert(raw json.RawMessage) (ir.Schema, []Note) {
-	root, err := document.Parse(raw, document.Limits{Depth: maxDepth, Nodes: maxNodes})
+	root, err := jsonschema.Parse(raw, jsonschema.Limits{Depth: maxDepth, Nodes: maxNodes})
 	if err != nil {
 		return ir.Schema{Root: ir.Unknown{}}, []Note{noteOf(err)}
 	}
@@ -46,7 +46,7 @@ func Convert(raw json.RawMessage) (ir.Schema, []Note) {
 	if home.Res == nil {
 		home.Res = c.source.Starts[root]
 	}
-	if home.Res.Draft == document.DraftUnknown && root.Kind == document.KindObject {
+	if home.Res.Draft == jsonschema.DraftUnknown && root.Kind == jsonschema.KindObject {
 		c.note(CodeUnknownDialect, "/$schema", "the dialect is not one of JSON Schema; only the names of properties are used")
 		out.Root = c.loose(root)
 		return out, c.notes
@@ -59,14 +59,14 @@ func Convert(raw json.RawMessage) (ir.Schema, []Note) {
 	c.root.typ = c.schema(root, c.root.place)
 	c.root.state = defDone
 	c.finish(&out)
-	if never(out.Root) && root.Kind != document.KindBool {
+	if never(out.Root) && root.Kind != jsonschema.KindBool {
 		c.note(CodeNoValue, "", "no value matches the schema")
 	}
 	return out, c.notes
 }
 
 type converter struct {
-	source *document.Document
+	source *jsonschema.Document
 	alg    ir.Algebra
 	steps  int
 	depth  int
@@ -81,8 +81,8 @@ type converter struct {
 	followed, following int
 }
 
-func newConverter(root *document.Value) *converter {
-	c := &converter{source: document.NewDocument(root), defs: map[defKey]*definition{}, byName: map[string]*definition{}, scopes: map[string]*scope{}}
+func newConverter(root *jsonschema.Value) *converter {
+	c := &converter{source: jsonschema.NewDocument(root), defs: map[defKey]*definition{}, byName: map[string]*definition{}, scopes: map[string]*scope{}}
 	c.root = &definition{target: root, state: defOpen}
 	c.defs[defKey{root, nil}] = c.root
 	c.byName[""] = c.root
@@ -93,7 +93,7 @@ func newConverter(root *document.Value) *converter {
 // place is the place of a schema in the document, with the dynamic scope in which it was reached.
 type place struct {
 	pointer string
-	res     *document.Resource
+	res     *jsonschema.Resource
 	scope   *scope
 }
 
@@ -106,7 +106,7 @@ func (p place) at(tokens ...string) place {
 
 // keyword returns the value of a keyword that exists since a draft, or nil if the schema is of an older one. Some
 // validators apply it there too, so that the type may be wider than what they accept.
-func (c *converter) keyword(v *document.Value, p place, name string, since document.Draft) *document.Value {
+func (c *converter) keyword(v *jsonschema.Value, p place, name string, since jsonschema.Draft) *jsonschema.Value {
 	if p.res.Draft >= since {
 		return v.Get(name)
 	}
@@ -117,17 +117,17 @@ func (c *converter) keyword(v *document.Value, p place, name string, since docum
 }
 
 // schema converts the schema v.
-func (c *converter) schema(v *document.Value, p place) ir.Type {
+func (c *converter) schema(v *jsonschema.Value, p place) ir.Type {
 	if !c.begin(p) {
 		return ir.Unknown{}
 	}
 	defer func() { c.depth-- }()
 	switch {
-	case v.Kind == document.KindBool && v.Bool:
+	case v.Kind == jsonschema.KindBool && v.Bool:
 		return ir.Unknown{}
-	case v.Kind == document.KindBool:
+	case v.Kind == jsonschema.KindBool:
 		return ir.Never{}
-	case v.Kind != document.KindObject:
+	case v.Kind != jsonschema.KindObject:
 		c.note(CodeBadSchema, p.pointer, "a schema is an object or a boolean, and this is "+v.Kind.String()+"; any value is accepted")
 		c.wide()
 		return ir.Unknown{}
@@ -135,7 +135,7 @@ func (c *converter) schema(v *document.Value, p place) ir.Type {
 	if res := c.source.Starts[v]; res != nil {
 		p.res = res
 	}
-	if p.res.Draft == document.DraftUnknown {
+	if p.res.Draft == jsonschema.DraftUnknown {
 		c.note(CodeUnknownDialect, p.pointer, "the dialect is not one of JSON Schema; any value is accepted")
 		c.wide()
 		return ir.Unknown{}
@@ -143,7 +143,7 @@ func (c *converter) schema(v *document.Value, p place) ir.Type {
 	p.scope = c.enter(p.scope, p.res)
 
 	var t ir.Type
-	if ref := v.Get("$ref"); ref != nil && p.res.Draft < document.Draft201909 {
+	if ref := v.Get("$ref"); ref != nil && p.res.Draft < jsonschema.Draft201909 {
 		t = c.reference(ref, p.at("$ref")) // the keywords beside it have no effect
 	} else {
 		t = c.conjunction(v, p)
@@ -174,22 +174,22 @@ func (c *converter) begin(p place) bool {
 }
 
 // exactly converts v and reports whether the type accepts nothing but what v accepts.
-func (c *converter) exactly(v *document.Value, p place) (ir.Type, bool) {
+func (c *converter) exactly(v *jsonschema.Value, p place) (ir.Type, bool) {
 	before := c.alg.Widened
 	t := c.schema(v, p)
 	return t, c.alg.Widened == before && c.refsExact(t, map[string]bool{})
 }
 
 // conjunction meets the types of all keywords of v.
-func (c *converter) conjunction(v *document.Value, p place) ir.Type {
+func (c *converter) conjunction(v *jsonschema.Value, p place) ir.Type {
 	t := c.own(v, p)
 	if ref := v.Get("$ref"); ref != nil {
 		t = c.alg.Meet(t, c.reference(ref, p.at("$ref")))
 	}
-	if ref := c.keyword(v, p, "$dynamicRef", document.Draft202012); ref != nil {
+	if ref := c.keyword(v, p, "$dynamicRef", jsonschema.Draft202012); ref != nil {
 		t = c.alg.Meet(t, c.reference(ref, p.at("$dynamicRef")))
 	}
-	if ref := v.Get("$recursiveRef"); ref != nil && p.res.Draft != document.Draft201909 {
+	if ref := v.Get("$recursiveRef"); ref != nil && p.res.Draft != jsonschema.Draft201909 {
 		c.wide()
 	} else if ref != nil {
 		t = c.alg.Meet(t, c.reference(ref, p.at("$recursiveRef")))
@@ -206,12 +206,12 @@ func (c *converter) conjunction(v *document.Value, p place) ir.Type {
 }
 
 // list returns the schemas in the value of allOf, anyOf or oneOf.
-func (c *converter) list(v *document.Value, keyword string, p place) []*document.Value {
+func (c *converter) list(v *jsonschema.Value, keyword string, p place) []*jsonschema.Value {
 	l := v.Get(keyword)
 	if l == nil {
 		return nil
 	}
-	if l.Kind != document.KindArray || len(l.Items) == 0 {
+	if l.Kind != jsonschema.KindArray || len(l.Items) == 0 {
 		c.ignored(keyword, "is not a list of schemas", p)
 		return nil
 	}
@@ -225,7 +225,7 @@ func (c *converter) ignored(keyword, why string, p place) {
 }
 
 // loose returns the type of a schema in an unknown dialect: its properties by name.
-func (c *converter) loose(root *document.Value) ir.Type {
+func (c *converter) loose(root *jsonschema.Value) ir.Type {
 	if root.Str("type") != "object" {
 		return ir.Unknown{}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/ir/irtest"
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
 )
 
@@ -77,7 +77,7 @@ func TestRealSchemas(t *testing.T) {
 			t.Errorf("%s\n%.300s", err, raw)
 			continue
 		}
-		root, err := document.Parse(raw, document.Limits{})
+		root, err := jsonschema.Parse(raw, jsonschema.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestRealSchemas(t *testing.T) {
 }
 
 // sample makes a value that a schema may accept.
-func sample(s *document.Value, r *rand.Rand, depth int) *document.Value {
+func sample(s *jsonschema.Value, r *rand.Rand, depth int) *jsonschema.Value {
 	if c := s.Get("const"); c != nil {
 		return c
 	}
@@ -121,17 +121,17 @@ func sample(s *document.Value, r *rand.Rand, depth int) *document.Value {
 	}
 	switch typ {
 	case "object":
-		out := &document.Value{Kind: document.KindObject}
+		out := &jsonschema.Value{Kind: jsonschema.KindObject}
 		if depth > 0 && s.Get("properties") != nil {
 			for _, m := range s.Get("properties").Members {
 				if r.IntN(3) > 0 {
-					out.Members = append(out.Members, document.Member{Key: m.Key, Value: sample(m.Value, r, depth-1)})
+					out.Members = append(out.Members, jsonschema.Member{Key: m.Key, Value: sample(m.Value, r, depth-1)})
 				}
 			}
 		}
 		return out
 	case "array":
-		out := &document.Value{Kind: document.KindArray}
+		out := &jsonschema.Value{Kind: jsonschema.KindArray}
 		for range r.IntN(3) {
 			if items := s.Get("items"); items != nil && depth > 0 {
 				out.Items = append(out.Items, sample(items, r, depth-1))
@@ -139,11 +139,11 @@ func sample(s *document.Value, r *rand.Rand, depth int) *document.Value {
 		}
 		return out
 	case "integer", "number":
-		return &document.Value{Kind: document.KindNumber, Text: strconv.Itoa(r.IntN(20))}
+		return &jsonschema.Value{Kind: jsonschema.KindNumber, Text: strconv.Itoa(r.IntN(20))}
 	case "boolean":
-		return &document.Value{Kind: document.KindBool, Bool: r.IntN(2) == 0}
+		return &jsonschema.Value{Kind: jsonschema.KindBool, Bool: r.IntN(2) == 0}
 	case "null":
-		return &document.Value{Kind: document.KindNull}
+		return &jsonschema.Value{Kind: jsonschema.KindNull}
 	}
-	return &document.Value{Kind: document.KindString, Text: "some text"}
+	return &jsonschema.Value{Kind: jsonschema.KindString, Text: "some text"}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 const (
@@ -20,11 +20,11 @@ const (
 
 // doc returns what a schema documents beside its type: about itself, and about parts that have no name in a type, which are
 // elements, values of a map, and the alternatives of a union.
-func (c *converter) doc(v *document.Value) ir.Doc { return c.docOf(v, false) }
+func (c *converter) doc(v *jsonschema.Value) ir.Doc { return c.docOf(v, false) }
 
 // docOf is like doc. If merged is set, the type of v is a part of another one, and no definition is left that could say
 // what v refers to.
-func (c *converter) docOf(v *document.Value, merged bool) ir.Doc {
+func (c *converter) docOf(v *jsonschema.Value, merged bool) ir.Doc {
 	d := ir.Doc{Title: v.Str("title"), Description: v.Str("description"), Deprecated: v.Is("deprecated", true)}
 	d.Limits = limitsOf(v)
 	all, ref := v.Get("allOf").Elements(), v.Get("$ref")
@@ -48,9 +48,9 @@ func (c *converter) docOf(v *document.Value, merged bool) ir.Doc {
 }
 
 // referred returns the documentation of what v refers to.
-func (c *converter) referred(v, ref *document.Value) ir.Doc {
+func (c *converter) referred(v, ref *jsonschema.Value) ir.Doc {
 	home, known := c.source.Homes[v]
-	if c.followed++; c.followed > maxFollowed || c.following >= maxFollowing || !known || ref.Kind != document.KindString {
+	if c.followed++; c.followed > maxFollowed || c.following >= maxFollowing || !known || ref.Kind != jsonschema.KindString {
 		return ir.Doc{}
 	}
 	to, err := c.source.Resolve(ref.Text, home.Res)
@@ -63,8 +63,8 @@ func (c *converter) referred(v, ref *document.Value) ir.Doc {
 }
 
 // addAlternatives adds what the members of an anyOf or oneOf document. Only one beside null is what d itself is about.
-func (c *converter) addAlternatives(d *ir.Doc, branches []*document.Value) {
-	var others []*document.Value
+func (c *converter) addAlternatives(d *ir.Doc, branches []*jsonschema.Value) {
+	var others []*jsonschema.Value
 	for _, b := range branches {
 		if b.Str("type") != "null" {
 			others = append(others, b)
@@ -86,20 +86,20 @@ func (c *converter) addAlternatives(d *ir.Doc, branches []*document.Value) {
 }
 
 // addParts adds what is said of elements, and of the names and values of properties that are not declared.
-func (c *converter) addParts(d *ir.Doc, v *document.Value) {
-	add := func(name string, part *document.Value) {
-		if part != nil && part.Kind == document.KindObject {
+func (c *converter) addParts(d *ir.Doc, v *jsonschema.Value) {
+	add := func(name string, part *jsonschema.Value) {
+		if part != nil && part.Kind == jsonschema.KindObject {
 			if text := c.summary(part); text != "" {
 				d.Limits = append(d.Limits, name+text)
 			}
 		}
 	}
 	first, each := v.Get("prefixItems"), v.Get("items")
-	if each != nil && each.Kind == document.KindArray {
+	if each != nil && each.Kind == jsonschema.KindArray {
 		first, each = each, v.Get("additionalItems")
 	}
 	name := "each: "
-	if first != nil && first.Kind == document.KindArray {
+	if first != nil && first.Kind == jsonschema.KindArray {
 		name = "others: "
 		for i, item := range first.Items {
 			add(position(i), item)
@@ -109,7 +109,7 @@ func (c *converter) addParts(d *ir.Doc, v *document.Value) {
 	add("values: ", v.Get("additionalProperties"))
 	if patterns := v.Get("patternProperties"); patterns != nil {
 		for _, m := range patterns.Members {
-			d.Limits = append(d.Limits, strings.TrimSuffix("keys match "+document.Clip(m.Key)+": "+c.summary(m.Value), ": "))
+			d.Limits = append(d.Limits, strings.TrimSuffix("keys match "+jsonschema.Clip(m.Key)+": "+c.summary(m.Value), ": "))
 		}
 	}
 	add("keys: ", v.Get("propertyNames"))
@@ -119,7 +119,7 @@ func (c *converter) addParts(d *ir.Doc, v *document.Value) {
 func position(i int) string { return "[" + strconv.Itoa(i) + "]: " }
 
 // summary returns the documentation of a schema as one phrase.
-func (c *converter) summary(v *document.Value) string { return phrase(c.doc(v)) }
+func (c *converter) summary(v *jsonschema.Value) string { return phrase(c.doc(v)) }
 
 func phrase(d ir.Doc) string {
 	parts := d.Limits
@@ -130,7 +130,7 @@ func phrase(d ir.Doc) string {
 }
 
 // alternative returns the documentation of one of several members of a union, after what distinguishes it.
-func (c *converter) alternative(v *document.Value) string {
+func (c *converter) alternative(v *jsonschema.Value) string {
 	text := c.summary(v)
 	values := constants(v)
 	if title := v.Str("title"); len(values) == 1 && text == "" && title != "" && !strings.EqualFold(title, values[0].Text) {
@@ -141,7 +141,7 @@ func (c *converter) alternative(v *document.Value) string {
 
 // labelled puts before a text, unless that is empty, what distinguishes the values of v: its constants, the constant of a
 // property, else its properties or its kind.
-func labelled(v *document.Value, text string) string {
+func labelled(v *jsonschema.Value, text string) string {
 	if text == "" {
 		return ""
 	}
@@ -154,7 +154,7 @@ func labelled(v *document.Value, text string) string {
 			if values := constants(m.Value); len(values) == 1 {
 				return m.Key + " " + listed(values) + ": " + text
 			}
-			names = append(names, document.Clip(m.Key))
+			names = append(names, jsonschema.Clip(m.Key))
 		}
 	}
 	if len(names) > maxLabel {
@@ -171,9 +171,9 @@ func labelled(v *document.Value, text string) string {
 }
 
 // constants returns the values of a const or an enum.
-func constants(v *document.Value) []*document.Value {
+func constants(v *jsonschema.Value) []*jsonschema.Value {
 	if constant := v.Get("const"); constant != nil {
-		return []*document.Value{constant}
+		return []*jsonschema.Value{constant}
 	}
 	if list := v.Get("enum"); list != nil {
 		return list.Elements()
@@ -182,54 +182,54 @@ func constants(v *document.Value) []*document.Value {
 }
 
 // listed writes constants as the type does.
-func listed(values []*document.Value) string {
+func listed(values []*jsonschema.Value) string {
 	var out []string
 	for _, v := range values {
-		out = append(out, document.Short(v))
+		out = append(out, jsonschema.Short(v))
 	}
-	return document.Clip(strings.Join(out, "|"))
+	return jsonschema.Clip(strings.Join(out, "|"))
 }
 
 // limitsOf returns a schema's own bounds as short phrases.
-func limitsOf(v *document.Value) []string {
+func limitsOf(v *jsonschema.Value) []string {
 	var out []string
 	add := func(s string) {
 		if s != "" {
 			out = append(out, s)
 		}
 	}
-	add(document.NumberBounds(v))
+	add(jsonschema.NumberBounds(v))
 	if pastSafe(v) {
 		add("may exceed 2^53")
 	}
-	add(document.Prefixed("multiple of ", document.Short(v.Get("multipleOf"))))
-	add(document.LengthBounds(v, "minLength", "maxLength", " characters"))
+	add(jsonschema.Prefixed("multiple of ", jsonschema.Short(v.Get("multipleOf"))))
+	add(jsonschema.LengthBounds(v, "minLength", "maxLength", " characters"))
 	for _, limit := range textLimits(v) {
 		add(limit)
 	}
 	if encoding := v.Str("contentEncoding"); encoding != v.Str("format") {
-		add(document.Prefixed("encoding ", document.Clip(encoding)))
+		add(jsonschema.Prefixed("encoding ", jsonschema.Clip(encoding)))
 	}
-	add(document.Prefixed("media type ", document.Clip(v.Str("contentMediaType"))))
-	add(document.LengthBounds(v, "minItems", "maxItems", " items"))
+	add(jsonschema.Prefixed("media type ", jsonschema.Clip(v.Str("contentMediaType"))))
+	add(jsonschema.LengthBounds(v, "minItems", "maxItems", " items"))
 	if v.Is("uniqueItems", true) {
 		add("no repeats")
 	}
-	add(document.LengthBounds(v, "minProperties", "maxProperties", " properties"))
-	var wide []*document.Value // constants that no type is
+	add(jsonschema.LengthBounds(v, "minProperties", "maxProperties", " properties"))
+	var wide []*jsonschema.Value // constants that no type is
 	for _, value := range constants(v) {
-		if value.Kind == document.KindNumber && !exactInBoth(value.Text) {
+		if value.Kind == jsonschema.KindNumber && !exactInBoth(value.Text) {
 			wide = append(wide, value)
 		}
 	}
-	add(document.Prefixed("one of ", listed(wide)))
-	if value := v.Get("default"); value != nil && value.Kind != document.KindNull { // null means the same as an absent property
-		add("default " + document.Short(value))
+	add(jsonschema.Prefixed("one of ", listed(wide)))
+	if value := v.Get("default"); value != nil && value.Kind != jsonschema.KindNull { // null means the same as an absent property
+		add("default " + jsonschema.Short(value))
 	}
-	if examples := v.Get("examples"); examples != nil && examples.Kind == document.KindArray && len(examples.Items) > 0 {
+	if examples := v.Get("examples"); examples != nil && examples.Kind == jsonschema.KindArray && len(examples.Items) > 0 {
 		var all []string
 		for _, e := range examples.Items[:min(len(examples.Items), maxExamples)] {
-			all = append(all, document.Short(e))
+			all = append(all, jsonschema.Short(e))
 		}
 		add("e.g. " + strings.Join(all, ", "))
 	}
@@ -237,7 +237,7 @@ func limitsOf(v *document.Value) []string {
 }
 
 // pastSafe reports whether a schema allows integers beyond those that a float64 holds exactly.
-func pastSafe(v *document.Value) bool {
+func pastSafe(v *jsonschema.Value) bool {
 	integer := v.Str("type") == "integer"
 	if list := v.Get("type"); list != nil {
 		for _, t := range list.Items {
@@ -259,7 +259,7 @@ func pastSafe(v *document.Value) bool {
 			if err != nil || f > 1<<53 {
 				return true
 			}
-		} else if len(digits) > len(document.SafeMax) || (len(digits) == len(document.SafeMax) && digits > "9007199254740992") {
+		} else if len(digits) > len(jsonschema.SafeMax) || (len(digits) == len(jsonschema.SafeMax) && digits > "9007199254740992") {
 			return true
 		}
 	}
@@ -267,8 +267,8 @@ func pastSafe(v *document.Value) bool {
 }
 
 // requiredGroups returns a phrase for branches of which each only requires properties, or "" for others.
-func requiredGroups(branches *document.Value) string {
-	if branches == nil || branches.Kind != document.KindArray {
+func requiredGroups(branches *jsonschema.Value) string {
+	if branches == nil || branches.Kind != jsonschema.KindArray {
 		return ""
 	}
 	var groups []string
@@ -279,9 +279,9 @@ func requiredGroups(branches *document.Value) string {
 		}
 		var names []string
 		for _, item := range list.Items {
-			names = append(names, document.Clip(item.Text))
+			names = append(names, jsonschema.Clip(item.Text))
 		}
 		groups = append(groups, strings.Join(names, " and "))
 	}
-	return document.Prefixed("needs ", strings.Join(groups, ", or "))
+	return jsonschema.Prefixed("needs ", strings.Join(groups, ", or "))
 }

@@ -2,7 +2,7 @@ package schema
 
 import (
 	"github.com/mcpgen/mcpgen/gen/ir"
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // maxExtends bounds how many schemas are visited to find out whether one extends another.
@@ -19,8 +19,8 @@ func (c *converter) extends(a, b ir.Ref) bool {
 	return c.applies(from.target, to.target, from.place, &left)
 }
 
-func (c *converter) applies(v, wanted *document.Value, p place, left *int) bool {
-	if *left--; *left < 0 || v.Kind != document.KindObject {
+func (c *converter) applies(v, wanted *jsonschema.Value, p place, left *int) bool {
+	if *left--; *left < 0 || v.Kind != jsonschema.KindObject {
 		return false
 	}
 	if own := c.source.Starts[v]; own != nil {
@@ -30,17 +30,17 @@ func (c *converter) applies(v, wanted *document.Value, p place, left *int) bool 
 		return false // the target of a $dynamicRef depends on the way that was taken
 	}
 	if ref := v.Get("$ref"); ref != nil {
-		if ref.Kind == document.KindString {
+		if ref.Kind == jsonschema.KindString {
 			to, err := c.source.Resolve(ref.Text, p.res)
 			if err == nil && (to.Target == wanted || c.applies(to.Target, wanted, place{res: to.Res, scope: p.scope}, left)) {
 				return true
 			}
 		}
-		if p.res.Draft < document.Draft201909 {
+		if p.res.Draft < jsonschema.Draft201909 {
 			return false // the keywords beside it have no effect
 		}
 	}
-	if all := v.Get("allOf"); all != nil && all.Kind == document.KindArray {
+	if all := v.Get("allOf"); all != nil && all.Kind == jsonschema.KindArray {
 		for _, sub := range all.Items {
 			if c.applies(sub, wanted, p, left) {
 				return true

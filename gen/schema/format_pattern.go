@@ -3,7 +3,7 @@ package schema
 import (
 	"strings"
 
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // formatPattern is a format for which zod or zod-to-json-schema writes a pattern.
@@ -63,14 +63,14 @@ var generatedPatterns = func() map[string]formatPattern {
 
 // textLimits returns the format and the pattern of a string, or one phrase for both if a library writes the pattern for the
 // format.
-func textLimits(v *document.Value) []string {
+func textLimits(v *jsonschema.Value) []string {
 	format, pattern := v.Str("format"), v.Str("pattern")
 	if known, ok := generatedPatterns[pattern]; ok && (format == "" || format == known.format) {
 		return []string{known.text}
 	}
 	switch format {
 	case "date-time", "date", "time", "duration", "email", "uuid", "uri", "url", "hostname", "ipv4", "ipv6", "base64":
-		return []string{format, document.Prefixed("pattern ", document.Clip(pattern))}
+		return []string{format, jsonschema.Prefixed("pattern ", jsonschema.Clip(pattern))}
 	}
-	return []string{document.Prefixed("pattern ", document.Clip(pattern)), document.Prefixed("format ", document.Clip(format))}
+	return []string{jsonschema.Prefixed("pattern ", jsonschema.Clip(pattern)), jsonschema.Prefixed("format ", jsonschema.Clip(format))}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // kinds is a set of JSON kinds, integers apart from numbers.
@@ -32,13 +32,13 @@ var (
 )
 
 // typesOf returns the kinds that v's type keyword allows.
-func (c *converter) typesOf(v *document.Value, p place) kinds {
+func (c *converter) typesOf(v *jsonschema.Value, p place) kinds {
 	t := v.Get("type")
 	if t == nil {
 		return kAll
 	}
-	names := []*document.Value{t}
-	if t.Kind == document.KindArray {
+	names := []*jsonschema.Value{t}
+	if t.Kind == jsonschema.KindArray {
 		names = t.Items
 	}
 	var out kinds
@@ -58,8 +58,8 @@ func (c *converter) typesOf(v *document.Value, p place) kinds {
 	return out
 }
 
-func kindNamed(v *document.Value) (kinds, bool) {
-	if v.Kind != document.KindString {
+func kindNamed(v *jsonschema.Value) (kinds, bool) {
+	if v.Kind != jsonschema.KindString {
 		return 0, false
 	}
 	switch v.Text {
@@ -82,13 +82,13 @@ func kindNamed(v *document.Value) (kinds, bool) {
 }
 
 // own converts the keywords of v that do not apply other schemas to the same value.
-func (c *converter) own(v *document.Value, p place) ir.Type {
+func (c *converter) own(v *jsonschema.Value, p place) ir.Type {
 	t := c.byKind(v, p, c.typesOf(v, p))
-	if constant := c.keyword(v, p, "const", document.Draft06); constant != nil {
+	if constant := c.keyword(v, p, "const", jsonschema.Draft06); constant != nil {
 		t = c.alg.Meet(c.literal(constant, 0), t)
 	}
 	if enum := v.Get("enum"); enum != nil {
-		if enum.Kind != document.KindArray || len(enum.Items) == 0 {
+		if enum.Kind != jsonschema.KindArray || len(enum.Items) == 0 {
 			c.ignored("enum", "is empty or not a list", p)
 			return t
 		}
@@ -107,9 +107,9 @@ func (c *converter) own(v *document.Value, p place) ir.Type {
 }
 
 // membersOf returns the union of the kinds of values.
-func membersOf(values []*document.Value) ir.Type {
+func membersOf(values []*jsonschema.Value) ir.Type {
 	var types []ir.Type
-	seen := [document.KindObject + 1]bool{}
+	seen := [jsonschema.KindObject + 1]bool{}
 	for _, v := range values {
 		if !seen[v.Kind] {
 			seen[v.Kind] = true
@@ -119,24 +119,24 @@ func membersOf(values []*document.Value) ir.Type {
 	return ir.NewUnion(types...)
 }
 
-func kindType(k document.Kind) ir.Type {
+func kindType(k jsonschema.Kind) ir.Type {
 	switch k {
-	case document.KindNull:
+	case jsonschema.KindNull:
 		return ir.Null{}
-	case document.KindBool:
+	case jsonschema.KindBool:
 		return ir.Bool{}
-	case document.KindNumber:
+	case jsonschema.KindNumber:
 		return ir.Number{}
-	case document.KindString:
+	case jsonschema.KindString:
 		return ir.String{}
-	case document.KindArray:
+	case jsonschema.KindArray:
 		return ir.Array{Elem: ir.Unknown{}}
 	}
 	return ir.Map{Value: ir.Unknown{}}
 }
 
 // byKind returns the union of the types that v has for each kind of value.
-func (c *converter) byKind(v *document.Value, p place, allowed kinds) ir.Type {
+func (c *converter) byKind(v *jsonschema.Value, p place, allowed kinds) ir.Type {
 	if allowed == kAll && !v.Has(objectKeywords...) && !v.Has(arrayKeywords...) {
 		if v.Has(stringKeywords...) || v.Has(numberKeywords...) {
 			c.wide()
@@ -162,29 +162,29 @@ func (c *converter) byKind(v *document.Value, p place, allowed kinds) ir.Type {
 }
 
 // literal returns the type of the value v, or a wider one if no type is that narrow.
-func (c *converter) literal(v *document.Value, depth int) ir.Type {
+func (c *converter) literal(v *jsonschema.Value, depth int) ir.Type {
 	if c.steps++; c.steps > maxSteps || depth > maxNesting {
 		c.wide()
 		return kindType(v.Kind)
 	}
 	switch v.Kind {
-	case document.KindNull:
+	case jsonschema.KindNull:
 		return ir.Null{}
-	case document.KindBool:
+	case jsonschema.KindBool:
 		return ir.Literal{Kind: ir.LiteralBool, Bool: v.Bool}
-	case document.KindString:
+	case jsonschema.KindString:
 		if v.Lossy {
 			c.wide()
 			return ir.String{}
 		}
 		return ir.Literal{Kind: ir.LiteralString, Text: v.Text}
-	case document.KindNumber:
+	case jsonschema.KindNumber:
 		if !exactInBoth(v.Text) {
 			c.wide()
 			return ir.Number{}
 		}
 		return ir.Literal{Kind: ir.LiteralNumber, Text: v.Text}
-	case document.KindArray:
+	case jsonschema.KindArray:
 		items := make([]ir.Type, len(v.Items))
 		for i, item := range v.Items {
 			items[i] = c.literal(item, depth+1)
@@ -229,9 +229,9 @@ func exactInBoth(digits string) bool {
 }
 
 // count returns the non-negative integer at key.
-func count(v *document.Value, key string) (int, bool) {
+func count(v *jsonschema.Value, key string) (int, bool) {
 	n := v.Get(key)
-	if n == nil || n.Kind != document.KindNumber || len(n.Text) > 20 {
+	if n == nil || n.Kind != jsonschema.KindNumber || len(n.Text) > 20 {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(n.Text, 64)

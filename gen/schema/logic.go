@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 )
 
 // anyOf meets t with the union of v's anyOf.
-func (c *converter) anyOf(t ir.Type, v *document.Value, p place) ir.Type {
+func (c *converter) anyOf(t ir.Type, v *jsonschema.Value, p place) ir.Type {
 	branches := c.list(v, "anyOf", p)
 	if len(branches) == 0 {
 		return t
@@ -29,7 +29,7 @@ func (c *converter) anyOf(t ir.Type, v *document.Value, p place) ir.Type {
 }
 
 // oneOf is like anyOf, but subtracts from each branch the values of the others, unless that makes a type longer.
-func (c *converter) oneOf(t ir.Type, v *document.Value, p place) ir.Type {
+func (c *converter) oneOf(t ir.Type, v *jsonschema.Value, p place) ir.Type {
 	branches := c.list(v, "oneOf", p)
 	if len(branches) == 0 {
 		return t
@@ -72,12 +72,12 @@ func allDescribed(types []ir.Type) bool {
 }
 
 // not subtracts the values of v's not from t.
-func (c *converter) not(t ir.Type, v *document.Value, p place) ir.Type {
+func (c *converter) not(t ir.Type, v *jsonschema.Value, p place) ir.Type {
 	sub := v.Get("not")
 	if sub == nil {
 		return t
 	}
-	if sub.Kind != document.KindObject && sub.Kind != document.KindBool {
+	if sub.Kind != jsonschema.KindObject && sub.Kind != jsonschema.KindBool {
 		c.ignored("not", "is not a schema", p)
 		return t
 	}
@@ -91,8 +91,8 @@ func (c *converter) not(t ir.Type, v *document.Value, p place) ir.Type {
 
 // withoutKinds subtracts from t the kinds of which sub accepts every value: a schema with keywords about strings accepts all
 // numbers.
-func (c *converter) withoutKinds(t ir.Type, sub *document.Value, p place) ir.Type {
-	if sub.Kind != document.KindObject {
+func (c *converter) withoutKinds(t ir.Type, sub *jsonschema.Value, p place) ir.Type {
+	if sub.Kind != jsonschema.KindObject {
 		return t
 	}
 	for _, m := range sub.Members {
@@ -119,8 +119,8 @@ func (c *converter) withoutKinds(t ir.Type, sub *document.Value, p place) ir.Typ
 }
 
 // conditional meets t with the values that match "if" and "then", or match "else" and not "if".
-func (c *converter) conditional(t ir.Type, v *document.Value, p place) ir.Type {
-	condition := c.keyword(v, p, "if", document.Draft07)
+func (c *converter) conditional(t ir.Type, v *jsonschema.Value, p place) ir.Type {
+	condition := c.keyword(v, p, "if", jsonschema.Draft07)
 	then, otherwise := v.Get("then"), v.Get("else")
 	if condition == nil || (then == nil && otherwise == nil) {
 		return t
@@ -181,18 +181,18 @@ func (c *converter) around(t, condition ir.Type) ir.Type {
 }
 
 // dependent meets t with dependentRequired, dependentSchemas and the older dependencies.
-func (c *converter) dependent(t ir.Type, v *document.Value, p place) ir.Type {
+func (c *converter) dependent(t ir.Type, v *jsonschema.Value, p place) ir.Type {
 	n := 0
 	for _, keyword := range []string{"dependentRequired", "dependentSchemas", "dependencies"} {
 		list := v.Get(keyword)
 		if list == nil {
 			continue
 		}
-		if (keyword == "dependencies") != (p.res.Draft < document.Draft201909) {
+		if (keyword == "dependencies") != (p.res.Draft < jsonschema.Draft201909) {
 			c.wide() // another dialect's, which some validators apply all the same
 			continue
 		}
-		if list.Kind != document.KindObject {
+		if list.Kind != jsonschema.KindObject {
 			c.ignored(keyword, "is not an object", p)
 			continue
 		}
@@ -208,14 +208,14 @@ func (c *converter) dependent(t ir.Type, v *document.Value, p place) ir.Type {
 }
 
 // dependency returns the type of the values that do not have the property m.Key, or have it and match m.Value.
-func (c *converter) dependency(m document.Member, p place) ir.Type {
+func (c *converter) dependency(m jsonschema.Member, p place) ir.Type {
 	absent := ir.Object{Fields: []ir.Field{{Name: m.Key, Type: ir.Never{}}}}
 	present := ir.Type(ir.Object{Fields: []ir.Field{{Name: m.Key, Type: ir.Unknown{}, Required: true}}})
 	switch m.Value.Kind {
-	case document.KindArray:
+	case jsonschema.KindArray:
 		needs := ir.Object{}
 		for _, item := range m.Value.Items {
-			if item.Kind == document.KindString && !item.Lossy && item.Text != m.Key {
+			if item.Kind == jsonschema.KindString && !item.Lossy && item.Text != m.Key {
 				needs.Fields = append(needs.Fields, ir.Field{Name: item.Text, Type: ir.Unknown{}, Required: true})
 			}
 		}
@@ -223,7 +223,7 @@ func (c *converter) dependency(m document.Member, p place) ir.Type {
 			return ir.Unknown{}
 		}
 		present = c.alg.Meet(present, needs)
-	case document.KindString: // draft 3
+	case jsonschema.KindString: // draft 3
 		present = c.alg.Meet(present, ir.Object{Fields: []ir.Field{{Name: m.Value.Text, Type: ir.Unknown{}, Required: true}}})
 	default:
 		needs := c.schema(m.Value, p)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // numbered matches the keys of definitions that a program made up.
@@ -17,7 +17,7 @@ var numbered = regexp.MustCompile(`^(?i:_*(?:anonymous|def|definition|model|ref|
 // defName returns the name of a definition, made of the words in its path that the schema's author chose. It depends on
 // nothing but the path, unless another definition has the name, or its key is a number: then it is named after the place
 // of the first reference to it.
-func (c *converter) defName(v *document.Value, from place) string {
+func (c *converter) defName(v *jsonschema.Value, from place) string {
 	path := c.source.PathOf(v)
 	if len(path) > 1 && numbered.MatchString(path[len(path)-1]) && slices.Contains([]string{"$defs", "definitions"}, path[len(path)-2]) {
 		user := slices.Collect(jsontext.Pointer(from.pointer).Tokens())

@@ -3,7 +3,7 @@ package schema
 import (
 	"errors"
 
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // Note reports a part of a schema that was not understood or left out, so that the type accepts more values than the
@@ -49,7 +49,7 @@ func (c *converter) wide() { c.alg.Widened++ }
 // noteOf returns the note about a schema that could not be read.
 func noteOf(err error) Note {
 	kind := CodeNotJSON
-	var limited *document.LimitError
+	var limited *jsonschema.LimitError
 	if errors.As(err, &limited) {
 		kind = CodeTooLarge
 		if limited.TooDeep {

@@ -5,14 +5,14 @@ import (
 	"slices"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // object converts the keywords of v about objects.
-func (c *converter) object(v *document.Value, p place) ir.Type {
+func (c *converter) object(v *jsonschema.Value, p place) ir.Type {
 	o := objectReader{c: c, v: v, p: p, required: c.required(v, p), patterns: c.patterns(v, p)}
 	if additional := v.Get("additionalProperties"); additional != nil {
-		if additional.Kind == document.KindObject || additional.Kind == document.KindBool {
+		if additional.Kind == jsonschema.KindObject || additional.Kind == jsonschema.KindBool {
 			o.additional = c.schema(additional, p.at("additionalProperties"))
 		} else {
 			c.ignored("additionalProperties", "is not a schema", p)
@@ -23,7 +23,7 @@ func (c *converter) object(v *document.Value, p place) ir.Type {
 
 type objectReader struct {
 	c          *converter
-	v          *document.Value
+	v          *jsonschema.Value
 	p          place
 	required   map[string]bool
 	patterns   []pattern
@@ -37,7 +37,7 @@ func (o *objectReader) read() ir.Type {
 	o.declared = map[string]bool{}
 	props := o.v.Get("properties")
 	switch {
-	case props != nil && props.Kind == document.KindObject:
+	case props != nil && props.Kind == jsonschema.KindObject:
 		for _, m := range props.Members {
 			f, ok := o.field(m)
 			switch {
@@ -77,7 +77,7 @@ func (o *objectReader) read() ir.Type {
 	return ir.Map{Value: out.Extra}
 }
 
-func (o *objectReader) field(m document.Member) (ir.Field, bool) {
+func (o *objectReader) field(m jsonschema.Member) (ir.Field, bool) {
 	if m.Lossy {
 		o.c.note(CodeBadName, o.p.at("properties").pointer, "the name of a property is not valid Unicode; it is left out")
 		o.hidden = true
@@ -141,15 +141,15 @@ func (o *objectReader) undeclared(name string) ir.Type {
 }
 
 // requiredNames returns the names in v's required keyword, without repetition.
-func (c *converter) requiredNames(v *document.Value, p place) []string {
+func (c *converter) requiredNames(v *jsonschema.Value, p place) []string {
 	list := v.Get("required")
-	if list == nil || list.Kind != document.KindArray { // draft 3 has a boolean, and many authors still write one
+	if list == nil || list.Kind != jsonschema.KindArray { // draft 3 has a boolean, and many authors still write one
 		return nil
 	}
 	var out []string
 	seen := map[string]bool{}
 	for _, item := range list.Items {
-		if item.Kind != document.KindString || item.Lossy {
+		if item.Kind != jsonschema.KindString || item.Lossy {
 			c.ignored("required", "has a name that is not a string", p)
 			continue
 		}
@@ -161,11 +161,11 @@ func (c *converter) requiredNames(v *document.Value, p place) []string {
 	return out
 }
 
-func (c *converter) required(v *document.Value, p place) map[string]bool {
+func (c *converter) required(v *jsonschema.Value, p place) map[string]bool {
 	out := map[string]bool{}
-	if list := v.Get("required"); list != nil && list.Kind == document.KindArray {
+	if list := v.Get("required"); list != nil && list.Kind == jsonschema.KindArray {
 		for _, item := range list.Items {
-			if item.Kind == document.KindString && !item.Lossy {
+			if item.Kind == jsonschema.KindString && !item.Lossy {
 				out[item.Text] = true
 			}
 		}
@@ -189,12 +189,12 @@ func (p pattern) matches(name string) bool {
 // maxPattern bounds the length in bytes of the regular expressions that are compiled.
 const maxPattern = 1_000
 
-func (c *converter) patterns(v *document.Value, p place) []pattern {
+func (c *converter) patterns(v *jsonschema.Value, p place) []pattern {
 	list := v.Get("patternProperties")
 	if list == nil {
 		return nil
 	}
-	if list.Kind != document.KindObject {
+	if list.Kind != jsonschema.KindObject {
 		c.ignored("patternProperties", "is not an object", p)
 		return nil
 	}
@@ -219,8 +219,8 @@ func (c *converter) patterns(v *document.Value, p place) []pattern {
 }
 
 // propertyNames limits the names of t's properties.
-func (c *converter) propertyNames(t ir.Type, v *document.Value, p place) ir.Type {
-	names := c.keyword(v, p, "propertyNames", document.Draft06)
+func (c *converter) propertyNames(t ir.Type, v *jsonschema.Value, p place) ir.Type {
+	names := c.keyword(v, p, "propertyNames", jsonschema.Draft06)
 	if names == nil {
 		return t
 	}
@@ -263,7 +263,7 @@ func (c *converter) resolved(t ir.Type) ir.Type {
 }
 
 // propertyCount applies minProperties and maxProperties to the extent that a type can express them.
-func (c *converter) propertyCount(t ir.Type, v *document.Value, p place) ir.Type {
+func (c *converter) propertyCount(t ir.Type, v *jsonschema.Value, p place) ir.Type {
 	least, _ := count(v, "minProperties")
 	most, limited := count(v, "maxProperties")
 	if limited && most == 0 {

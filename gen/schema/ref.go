@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // maxScopes bounds the number of different dynamic scopes.
@@ -15,13 +15,13 @@ const maxScopes = 32
 // scope holds the targets of $dynamicRef and $recursiveRef: the outermost resource on the way that has the anchor.
 type scope struct {
 	key     string
-	anchors map[string]*document.Value // "" is $recursiveAnchor
-	homes   map[string]*document.Resource
+	anchors map[string]*jsonschema.Value // "" is $recursiveAnchor
+	homes   map[string]*jsonschema.Resource
 }
 
 // enter adds a resource to a scope. Scopes with the same targets are the same pointer. Anchors that a document has only
 // once make no difference.
-func (c *converter) enter(s *scope, res *document.Resource) *scope {
+func (c *converter) enter(s *scope, res *jsonschema.Resource) *scope {
 	var added []string
 	for name := range res.DynamicAnchors {
 		if c.source.Dynamic[name] > 1 && (s == nil || s.anchors[name] == nil) {
@@ -35,7 +35,7 @@ func (c *converter) enter(s *scope, res *document.Resource) *scope {
 		return s
 	}
 	slices.Sort(added)
-	next := &scope{anchors: map[string]*document.Value{}, homes: map[string]*document.Resource{}}
+	next := &scope{anchors: map[string]*jsonschema.Value{}, homes: map[string]*jsonschema.Resource{}}
 	if s != nil {
 		next.key = s.key
 		for name, v := range s.anchors {
@@ -62,20 +62,20 @@ func (c *converter) enter(s *scope, res *document.Resource) *scope {
 	if overflow := c.scopes["overflow"]; overflow != nil {
 		return overflow
 	}
-	c.scopes["overflow"] = &scope{key: "overflow", anchors: map[string]*document.Value{}, homes: map[string]*document.Resource{}}
+	c.scopes["overflow"] = &scope{key: "overflow", anchors: map[string]*jsonschema.Value{}, homes: map[string]*jsonschema.Resource{}}
 	return c.scopes["overflow"]
 }
 
 // target returns the target of a reference in the document. Nothing outside of it is ever read.
-func (c *converter) target(ref *document.Value, p place) (*document.Value, place, bool) {
-	if ref.Kind != document.KindString {
+func (c *converter) target(ref *jsonschema.Value, p place) (*jsonschema.Value, place, bool) {
+	if ref.Kind != jsonschema.KindString {
 		c.note(CodeBadKeyword, p.pointer, "the reference is not a string; any value is accepted")
 		return nil, p, false
 	}
 	to, err := c.source.Resolve(ref.Text, p.res)
 	if err != nil {
 		kind := CodeUnresolvedRef
-		if errors.Is(err, document.ErrExternal) {
+		if errors.Is(err, jsonschema.ErrExternal) {
 			kind = CodeExternalRef
 		}
 		c.note(kind, p.pointer, err.Error()+"; any value is accepted")
@@ -97,7 +97,7 @@ func (c *converter) target(ref *document.Value, p place) (*document.Value, place
 			return nil, p, false
 		}
 		if outer := p.scope.anchors[name]; dynamic && outer != nil {
-			to = document.Found{Target: outer, Res: p.scope.homes[name]}
+			to = jsonschema.Found{Target: outer, Res: p.scope.homes[name]}
 		}
 	}
 	at := place{res: to.Res, scope: c.enter(p.scope, to.Res)}.at(c.source.PathOf(to.Target)...)
@@ -105,13 +105,13 @@ func (c *converter) target(ref *document.Value, p place) (*document.Value, place
 }
 
 // reference converts the value of a $ref, $dynamicRef or $recursiveRef at p.
-func (c *converter) reference(ref *document.Value, p place) ir.Type {
+func (c *converter) reference(ref *jsonschema.Value, p place) ir.Type {
 	target, at, ok := c.target(ref, p)
 	if !ok {
 		c.wide()
 		return ir.Unknown{}
 	}
-	if target.Kind == document.KindBool || (target.Kind == document.KindObject && len(target.Members) == 0) {
+	if target.Kind == jsonschema.KindBool || (target.Kind == jsonschema.KindObject && len(target.Members) == 0) {
 		return c.schema(target, at)
 	}
 	return ir.Ref{Name: c.define(target, at, p).name}
@@ -120,7 +120,7 @@ func (c *converter) reference(ref *document.Value, p place) ir.Type {
 // definition is a schema with references to it. It becomes a named type, unless it is short or used only once.
 type definition struct {
 	name   string
-	target *document.Value
+	target *jsonschema.Value
 	place  place
 	state  defState
 	typ    ir.Type
@@ -137,12 +137,12 @@ const (
 
 // defKey identifies a definition: a schema can have different meanings in different dynamic scopes.
 type defKey struct {
-	target *document.Value
+	target *jsonschema.Value
 	scope  *scope
 }
 
 // define returns the definition of target at the place at, to which the reference at the place from leads.
-func (c *converter) define(target *document.Value, at, from place) *definition {
+func (c *converter) define(target *jsonschema.Value, at, from place) *definition {
 	key := defKey{target, at.scope}
 	if target == c.source.Root && at.scope == c.enter(nil, at.res) {
 		return c.root

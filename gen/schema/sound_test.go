@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v5"
+	santhosh "github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/ir/irtest"
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 	"github.com/mcpgen/mcpgen/gen/schema/listing"
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
 )
@@ -49,7 +49,7 @@ func TestRandomSchemasAreSound(t *testing.T) {
 func checkRandom(t *testing.T, seed uint64, dialect byte) int {
 	t.Helper()
 	g := &chance{rand.New(rand.NewPCG(seed, 1))}
-	uri := []document.Draft{document.Draft202012, document.Draft201909, document.Draft07, document.Draft06, document.Draft04, document.DraftUnknown}[int(dialect)%6].URI()
+	uri := []jsonschema.Draft{jsonschema.Draft202012, jsonschema.Draft201909, jsonschema.Draft07, jsonschema.Draft06, jsonschema.Draft04, jsonschema.DraftUnknown}[int(dialect)%6].URI()
 	head := ""
 	if uri != "" {
 		head = fmt.Sprintf(`"$schema": %q, `, uri)
@@ -59,11 +59,11 @@ func checkRandom(t *testing.T, seed uint64, dialect byte) int {
 	if err != nil {
 		return 0 // a reference that is nothing but itself
 	}
-	root, err := document.Parse(raw, document.Limits{})
+	root, err := jsonschema.Parse(raw, jsonschema.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if read, _ := document.DraftOf(root); document.DraftByURI(v.Dialect()) != read {
+	if read, _ := jsonschema.DraftOf(root); jsonschema.DraftByURI(v.Dialect()) != read {
 		return 0 // it breaks a rule of its dialect, and was taken for one of an older
 	}
 	s, notes := Convert(raw)
@@ -101,7 +101,7 @@ func TestListedInputsAreSound(t *testing.T) {
 	for seed := range schemas {
 		g := &chance{rand.New(rand.NewPCG(seed, 2))}
 		var members []string
-		for _, draft := range []document.Draft{document.Draft202012, document.Draft07, document.Draft04} {
+		for _, draft := range []jsonschema.Draft{jsonschema.Draft202012, jsonschema.Draft07, jsonschema.Draft04} {
 			if g.IntN(4) == 0 {
 				members = []string{fmt.Sprintf(`"$schema": %q`, draft.URI())}
 			}
@@ -140,8 +140,8 @@ func TestListedInputsAreSound(t *testing.T) {
 func compileListed(t *testing.T, raw json.RawMessage) *validate.Validator {
 	t.Helper()
 	listed := listing.Input(raw)
-	c := jsonschema.NewCompiler()
-	c.Draft = jsonschema.Draft2020
+	c := santhosh.NewCompiler()
+	c.Draft = santhosh.Draft2020
 	if err := c.AddResource("listed.json", bytes.NewReader(listed)); err != nil {
 		t.Fatal(err)
 	}

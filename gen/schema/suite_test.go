@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/ir/irtest"
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // TestOfficialSuite holds the types of every schema of the official JSON Schema test suite against its values. Each
@@ -19,15 +19,15 @@ import (
 func TestOfficialSuite(t *testing.T) {
 	for _, suite := range []struct {
 		draft          string
-		dialect        document.Draft
+		dialect        jsonschema.Draft
 		module, folder string
 		exact          int
 	}{
-		{"draft2020-12", document.Draft202012, "github.com/google/jsonschema-go", "jsonschema/testdata/draft2020-12", 239},
-		{"draft2019-09", document.Draft201909, "github.com/qri-io/jsonschema", "testdata/draft2019-09", 0},
-		{"draft7", document.Draft07, "github.com/google/jsonschema-go", "jsonschema/testdata/draft7", 190},
-		{"draft6", document.Draft06, "github.com/xeipuuv/gojsonschema", "testdata/draft6", 0},
-		{"draft4", document.Draft04, "github.com/xeipuuv/gojsonschema", "testdata/draft4", 0},
+		{"draft2020-12", jsonschema.Draft202012, "github.com/google/jsonschema-go", "jsonschema/testdata/draft2020-12", 239},
+		{"draft2019-09", jsonschema.Draft201909, "github.com/qri-io/jsonschema", "testdata/draft2019-09", 0},
+		{"draft7", jsonschema.Draft07, "github.com/google/jsonschema-go", "jsonschema/testdata/draft7", 190},
+		{"draft6", jsonschema.Draft06, "github.com/xeipuuv/gojsonschema", "testdata/draft6", 0},
+		{"draft4", jsonschema.Draft04, "github.com/xeipuuv/gojsonschema", "testdata/draft4", 0},
 	} {
 		t.Run(suite.draft, func(t *testing.T) {
 			out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", suite.module).Output()
@@ -53,7 +53,7 @@ func TestOfficialSuite(t *testing.T) {
 	}
 }
 
-func checkGroups(t *testing.T, path string, dialect document.Draft) (groups, exact int) {
+func checkGroups(t *testing.T, path string, dialect jsonschema.Draft) (groups, exact int) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -98,14 +98,14 @@ func checkGroups(t *testing.T, path string, dialect document.Draft) (groups, exa
 }
 
 // inDialect says which dialect a schema is of, where it does not.
-func inDialect(t *testing.T, raw json.RawMessage, dialect document.Draft) json.RawMessage {
+func inDialect(t *testing.T, raw json.RawMessage, dialect jsonschema.Draft) json.RawMessage {
 	t.Helper()
-	v, err := document.Parse(raw, document.Limits{})
+	v, err := jsonschema.Parse(raw, jsonschema.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if v.Get("$schema") != nil {
 		return raw
 	}
-	return document.WithDraft(v, dialect).AppendJSON(nil)
+	return jsonschema.WithDraft(v, dialect).AppendJSON(nil)
 }

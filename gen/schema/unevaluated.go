@@ -4,17 +4,17 @@ import (
 	"strconv"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // unevaluated meets t with unevaluatedProperties and unevaluatedItems. A property or item counts as evaluated if any
 // keyword of v may evaluate it, which is wider.
-func (c *converter) unevaluated(t ir.Type, v *document.Value, p place) ir.Type {
-	props, items := c.keyword(v, p, "unevaluatedProperties", document.Draft201909), c.keyword(v, p, "unevaluatedItems", document.Draft201909)
+func (c *converter) unevaluated(t ir.Type, v *jsonschema.Value, p place) ir.Type {
+	props, items := c.keyword(v, p, "unevaluatedProperties", jsonschema.Draft201909), c.keyword(v, p, "unevaluatedItems", jsonschema.Draft201909)
 	if props == nil && items == nil {
 		return t
 	}
-	e := evaluation{c: c, seen: map[*document.Value]bool{}, names: map[string]bool{}}
+	e := evaluation{c: c, seen: map[*jsonschema.Value]bool{}, names: map[string]bool{}}
 	e.visit(v, p, true)
 	if e.choices || e.allProperties || e.allItems {
 		c.wide()
@@ -45,7 +45,7 @@ func (c *converter) unevaluated(t ir.Type, v *document.Value, p place) ir.Type {
 // evaluation collects the properties and items that a schema may evaluate, with the schemas it applies to the same value.
 type evaluation struct {
 	c        *converter
-	seen     map[*document.Value]bool
+	seen     map[*jsonschema.Value]bool
 	names    map[string]bool
 	order    []string
 	patterns []ir.Type // types of properties that are evaluated by a pattern
@@ -55,8 +55,8 @@ type evaluation struct {
 	choices                 bool // whether some of it depends on a branch
 }
 
-func (e *evaluation) visit(v *document.Value, p place, outermost bool) {
-	if v == nil || v.Kind != document.KindObject || e.seen[v] || len(e.seen) > maxSteps {
+func (e *evaluation) visit(v *jsonschema.Value, p place, outermost bool) {
+	if v == nil || v.Kind != jsonschema.KindObject || e.seen[v] || len(e.seen) > maxSteps {
 		return
 	}
 	e.seen[v] = true
@@ -64,13 +64,13 @@ func (e *evaluation) visit(v *document.Value, p place, outermost bool) {
 		p.res = res
 	}
 	p.scope = e.c.enter(p.scope, p.res)
-	if p.res.Draft == document.DraftUnknown {
+	if p.res.Draft == jsonschema.DraftUnknown {
 		e.allProperties, e.allItems = true, true
 		return
 	}
 	if ref := v.Get("$ref"); ref != nil {
 		e.reference(ref, p.at("$ref"))
-		if p.res.Draft < document.Draft201909 {
+		if p.res.Draft < jsonschema.Draft201909 {
 			return
 		}
 	}
@@ -99,7 +99,7 @@ func (e *evaluation) visit(v *document.Value, p place, outermost bool) {
 	}
 }
 
-func (e *evaluation) reference(ref *document.Value, p place) {
+func (e *evaluation) reference(ref *jsonschema.Value, p place) {
 	target, at, ok := e.c.target(ref, p)
 	if !ok {
 		e.allProperties, e.allItems = true, true
@@ -109,7 +109,7 @@ func (e *evaluation) reference(ref *document.Value, p place) {
 }
 
 // own adds the keywords of v itself. The unevaluated keywords of the outermost schema evaluate nothing here.
-func (e *evaluation) own(v *document.Value, p place, outermost bool) {
+func (e *evaluation) own(v *jsonschema.Value, p place, outermost bool) {
 	if props := v.Get("properties"); props != nil {
 		for _, m := range props.Members {
 			if !e.names[m.Key] {
@@ -128,7 +128,7 @@ func (e *evaluation) own(v *document.Value, p place, outermost bool) {
 	}
 	items := v.Get("items")
 	switch {
-	case items != nil && (items.Kind != document.KindArray || p.res.Draft >= document.Draft202012):
+	case items != nil && (items.Kind != jsonschema.KindArray || p.res.Draft >= jsonschema.Draft202012):
 		e.allItems = true
 	case items != nil:
 		e.items = max(e.items, len(items.Items))

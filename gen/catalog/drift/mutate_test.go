@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v5"
+	santhosh "github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
@@ -406,8 +406,8 @@ func (m *mutator) fits(t *testing.T, name string, narrow, wide json.RawMessage) 
 	return n
 }
 
-func compile(schema json.RawMessage) (*jsonschema.Schema, error) {
-	c := jsonschema.NewCompiler()
+func compile(schema json.RawMessage) (*santhosh.Schema, error) {
+	c := santhosh.NewCompiler()
 	c.AssertFormat = true
 	c.LoadURL = nil
 	if err := c.AddResource("mem:///s.json", bytes.NewReader(schema)); err != nil {

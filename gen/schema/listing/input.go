@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
 )
 
@@ -15,60 +15,60 @@ import (
 // alternatives describe is optional, and a property that some of them leave open may be anything. The bridge checks arguments against
 // the schema as it was sent.
 func Input(raw json.RawMessage) json.RawMessage {
-	root, err := document.Parse(raw, document.Limits{})
-	if err != nil || root.Kind != document.KindObject {
+	root, err := jsonschema.Parse(raw, jsonschema.Limits{})
+	if err != nil || root.Kind != jsonschema.KindObject {
 		return json.RawMessage(anything)
 	}
 	root = validate.Repair(root)
 	l := lister{}
-	if l.draft, _ = document.DraftOf(root); l.draft == document.DraftUnknown {
-		l.draft = document.Draft202012
+	if l.draft, _ = jsonschema.DraftOf(root); l.draft == jsonschema.DraftUnknown {
+		l.draft = jsonschema.Draft202012
 	}
 	clean := l.schema(root)
 	listed := folded(clean)
 	dropReferences(listed, clean)
 	out := json.RawMessage(listed.AppendJSON(nil))
-	if v, err := validate.Compile(out); err != nil || v.Dialect() != document.Draft202012.URI() {
+	if v, err := validate.Compile(out); err != nil || v.Dialect() != jsonschema.Draft202012.URI() {
 		return outline(clean)
 	}
 	return out
 }
 
 // outline returns the names, types and texts of the properties of a schema that no client could read.
-func outline(clean *document.Value) json.RawMessage {
-	properties := &document.Value{Kind: document.KindObject}
+func outline(clean *jsonschema.Value) json.RawMessage {
+	properties := &jsonschema.Value{Kind: jsonschema.KindObject}
 	if p := clean.Get("properties"); p != nil {
 		for _, m := range p.Members {
-			property := &document.Value{Kind: document.KindObject}
+			property := &jsonschema.Value{Kind: jsonschema.KindObject}
 			for _, keyword := range m.Value.Members {
-				if keyword.Key == "title" || keyword.Key == "description" || keyword.Key == "type" && keyword.Value.Kind == document.KindString {
+				if keyword.Key == "title" || keyword.Key == "description" || keyword.Key == "type" && keyword.Value.Kind == jsonschema.KindString {
 					property.Members = append(property.Members, keyword)
 				}
 			}
-			properties.Members = append(properties.Members, document.Member{Key: m.Key, Value: property})
+			properties.Members = append(properties.Members, jsonschema.Member{Key: m.Key, Value: property})
 		}
 	}
-	out := object(document.Member{Key: "type", Value: text("object")}, document.Member{Key: "properties", Value: properties})
+	out := object(jsonschema.Member{Key: "type", Value: text("object")}, jsonschema.Member{Key: "properties", Value: properties})
 	return out.AppendJSON(nil)
 }
 
 // since are the keywords that older drafts do not know, and so ignore.
-var since = map[string]document.Draft{
-	"const": document.Draft06, "contains": document.Draft06, "propertyNames": document.Draft06,
-	"if": document.Draft07, "then": document.Draft07, "else": document.Draft07,
-	"dependentRequired": document.Draft201909, "dependentSchemas": document.Draft201909, "minContains": document.Draft201909, "maxContains": document.Draft201909,
-	"unevaluatedProperties": document.Draft201909, "unevaluatedItems": document.Draft201909, "$anchor": document.Draft201909,
-	"prefixItems": document.Draft202012, "$dynamicRef": document.Draft202012, "$dynamicAnchor": document.Draft202012,
+var since = map[string]jsonschema.Draft{
+	"const": jsonschema.Draft06, "contains": jsonschema.Draft06, "propertyNames": jsonschema.Draft06,
+	"if": jsonschema.Draft07, "then": jsonschema.Draft07, "else": jsonschema.Draft07,
+	"dependentRequired": jsonschema.Draft201909, "dependentSchemas": jsonschema.Draft201909, "minContains": jsonschema.Draft201909, "maxContains": jsonschema.Draft201909,
+	"unevaluatedProperties": jsonschema.Draft201909, "unevaluatedItems": jsonschema.Draft201909, "$anchor": jsonschema.Draft201909,
+	"prefixItems": jsonschema.Draft202012, "$dynamicRef": jsonschema.Draft202012, "$dynamicAnchor": jsonschema.Draft202012,
 }
 
 // besideRef are the keywords beside a $ref that drafts before 2019-09 do not ignore, or that only tell something.
 var besideRef = []string{"$ref", "$defs", "definitions", "title", "description", "default", "examples", "deprecated"}
 
 // modern returns a schema of a draft with the keywords of the newest one. Its subschemas stay as they are.
-func modern(v *document.Value, draft document.Draft) *document.Value {
+func modern(v *jsonschema.Value, draft jsonschema.Draft) *jsonschema.Value {
 	out := object()
-	tuple := v.Get("items") != nil && v.Get("items").Kind == document.KindArray
-	alone := draft < document.Draft201909 && v.Has("$ref")
+	tuple := v.Get("items") != nil && v.Get("items").Kind == jsonschema.KindArray
+	alone := draft < jsonschema.Draft201909 && v.Has("$ref")
 	for _, m := range v.Members {
 		if alone && !slices.Contains(besideRef, m.Key) || since[m.Key] > draft {
 			continue
@@ -90,13 +90,13 @@ func modern(v *document.Value, draft document.Draft) *document.Value {
 			}
 			m.Key = "items"
 		case "dependencies":
-			if draft >= document.Draft201909 || m.Value.Kind != document.KindObject {
+			if draft >= jsonschema.Draft201909 || m.Value.Kind != jsonschema.KindObject {
 				continue
 			}
-			m = document.Member{Key: "dependentSchemas", Value: object(m.Value.Members...)}
+			m = jsonschema.Member{Key: "dependentSchemas", Value: object(m.Value.Members...)}
 			for i, one := range m.Value.Members {
-				if one.Value.Kind == document.KindArray {
-					m.Value.Members[i].Value = object(document.Member{Key: "required", Value: one.Value})
+				if one.Value.Kind == jsonschema.KindArray {
+					m.Value.Members[i].Value = object(jsonschema.Member{Key: "required", Value: one.Value})
 				}
 			}
 		case "minimum", "maximum":
@@ -104,7 +104,7 @@ func modern(v *document.Value, draft document.Draft) *document.Value {
 				m.Key = exclusive[m.Key]
 			}
 		case "exclusiveMinimum", "exclusiveMaximum":
-			if m.Value.Kind == document.KindBool {
+			if m.Value.Kind == jsonschema.KindBool {
 				continue
 			}
 		}
@@ -118,8 +118,8 @@ var exclusive = map[string]string{"minimum": "exclusiveMinimum", "maximum": "exc
 
 // dropReferences removes the references of what is listed for a root that lead to nothing in it, or to the root if that accepts more
 // than objects. Where a schema so accepts more, the keywords by which others would accept less go too.
-func dropReferences(listed, root *document.Value) {
-	doc := document.NewDocument(listed)
+func dropReferences(listed, root *jsonschema.Value) {
+	doc := jsonschema.NewDocument(listed)
 	weaker := false
 	for v := range doc.Homes {
 		if v.Get("$ref") == nil {
@@ -128,14 +128,14 @@ func dropReferences(listed, root *document.Value) {
 		target := resolve(doc, v)
 		weaker = weaker || target == nil || target == listed
 		if target == nil || target == listed && root.Str("type") != "object" {
-			v.Members = slices.DeleteFunc(v.Members, func(m document.Member) bool { return m.Key == "$ref" })
+			v.Members = slices.DeleteFunc(v.Members, func(m jsonschema.Member) bool { return m.Key == "$ref" })
 		}
 	}
 	if !weaker {
 		return
 	}
 	for v := range doc.Homes {
-		v.Members = slices.DeleteFunc(v.Members, func(m document.Member) bool {
+		v.Members = slices.DeleteFunc(v.Members, func(m jsonschema.Member) bool {
 			return slices.Contains([]string{"not", "if", "maxContains", "unevaluatedProperties", "unevaluatedItems"}, m.Key) || m.Key == "oneOf" && v.Has("anyOf")
 		})
 		for i := range v.Members {
@@ -147,7 +147,7 @@ func dropReferences(listed, root *document.Value) {
 }
 
 // resolve returns the schema to which the $ref of a schema leads, or nil.
-func resolve(doc *document.Document, v *document.Value) *document.Value {
+func resolve(doc *jsonschema.Document, v *jsonschema.Value) *jsonschema.Value {
 	found, err := doc.Resolve(v.Str("$ref"), doc.Homes[v].Res)
 	if _, known := doc.Homes[found.Target]; err != nil || !known {
 		return nil
@@ -159,13 +159,13 @@ func resolve(doc *document.Document, v *document.Value) *document.Value {
 var alternatives = []string{"oneOf", "anyOf", "allOf", "not", "enum", "const", "$ref"}
 
 // folded returns a root schema with the type object, and properties instead of alternatives.
-func folded(root *document.Value) *document.Value {
-	out := object(document.Member{Key: "type", Value: text("object")})
+func folded(root *jsonschema.Value) *jsonschema.Value {
+	out := object(jsonschema.Member{Key: "type", Value: text("object")})
 	folds := root.Has(alternatives...)
 	properties, required := root.Get("properties"), root.Get("required")
 	var closed bool
 	if folds {
-		f := &folder{doc: document.NewDocument(root)}
+		f := &folder{doc: jsonschema.NewDocument(root)}
 		all := f.fold(root, 0)
 		properties = object()
 		for _, m := range all.members {
@@ -177,13 +177,13 @@ func folded(root *document.Value) *document.Value {
 		required, closed = names(all.required), all.closed && !root.Has("additionalProperties", "patternProperties")
 		if about := needs(f.choices, all.required); about != "" {
 			said := strings.TrimSpace(root.Str("description") + "\n" + about)
-			root = object(append([]document.Member{{Key: "description", Value: text(said)}}, slices.DeleteFunc(slices.Clone(root.Members), func(m document.Member) bool { return m.Key == "description" })...)...)
+			root = object(append([]jsonschema.Member{{Key: "description", Value: text(said)}}, slices.DeleteFunc(slices.Clone(root.Members), func(m jsonschema.Member) bool { return m.Key == "description" })...)...)
 		}
 	}
 	if properties == nil {
 		properties = object()
 	}
-	out.Members = append(out.Members, document.Member{Key: "properties", Value: properties})
+	out.Members = append(out.Members, jsonschema.Member{Key: "properties", Value: properties})
 	for _, m := range root.Members {
 		switch {
 		case m.Key == "type", m.Key == "properties", m.Key == "required", folds && (slices.Contains(alternatives, m.Key) || m.Key == "unevaluatedProperties"):
@@ -192,10 +192,10 @@ func folded(root *document.Value) *document.Value {
 		}
 	}
 	if required != nil && len(required.Items) > 0 {
-		out.Members = append(out.Members, document.Member{Key: "required", Value: required})
+		out.Members = append(out.Members, jsonschema.Member{Key: "required", Value: required})
 	}
 	if closed {
-		out.Members = append(out.Members, document.Member{Key: "additionalProperties", Value: &document.Value{Kind: document.KindBool}})
+		out.Members = append(out.Members, jsonschema.Member{Key: "additionalProperties", Value: &jsonschema.Value{Kind: jsonschema.KindBool}})
 	}
 	return out
 }
@@ -209,7 +209,7 @@ type shape struct {
 
 // member is a member of a shape. partly reports that some alternatives leave it open.
 type member struct {
-	document.Member
+	jsonschema.Member
 	partly bool
 }
 
@@ -224,12 +224,12 @@ func (s *shape) get(key string) *member {
 const maxFoldDepth, maxFolds = 8, 200
 
 type folder struct {
-	doc     *document.Document
+	doc     *jsonschema.Document
 	folds   int
 	choices []shape // of the root
 }
 
-func (f *folder) fold(v *document.Value, depth int) shape {
+func (f *folder) fold(v *jsonschema.Value, depth int) shape {
 	if f.folds++; depth > maxFoldDepth || f.folds > maxFolds {
 		return shape{}
 	}
@@ -269,8 +269,8 @@ func (f *folder) fold(v *document.Value, depth int) shape {
 }
 
 // takesObjects reports whether a schema can accept objects.
-func takesObjects(v *document.Value) bool {
-	return v.Kind == document.KindBool && v.Bool || v.Kind == document.KindObject && describesObject(v)
+func takesObjects(v *jsonschema.Value) bool {
+	return v.Kind == jsonschema.KindBool && v.Bool || v.Kind == jsonschema.KindObject && describesObject(v)
 }
 
 // both returns what two schemas accept that an object must fit.
@@ -309,7 +309,7 @@ func either(some []shape) shape {
 			if out.get(m.Key) != nil {
 				continue
 			}
-			var values []*document.Value
+			var values []*jsonschema.Value
 			for i := range some {
 				if other := some[i].get(m.Key); other != nil {
 					values = append(values, other.Value)
@@ -331,17 +331,17 @@ func either(some []shape) shape {
 }
 
 // combined returns a schema of several, each once.
-func combined(keyword string, values ...*document.Value) *document.Value {
-	var distinct []*document.Value
+func combined(keyword string, values ...*jsonschema.Value) *jsonschema.Value {
+	var distinct []*jsonschema.Value
 	for _, v := range values {
-		if !slices.ContainsFunc(distinct, func(other *document.Value) bool { return bytes.Equal(other.AppendJSON(nil), v.AppendJSON(nil)) }) {
+		if !slices.ContainsFunc(distinct, func(other *jsonschema.Value) bool { return bytes.Equal(other.AppendJSON(nil), v.AppendJSON(nil)) }) {
 			distinct = append(distinct, v)
 		}
 	}
 	if len(distinct) == 1 {
 		return distinct[0]
 	}
-	return object(document.Member{Key: keyword, Value: &document.Value{Kind: document.KindArray, Items: distinct}})
+	return object(jsonschema.Member{Key: keyword, Value: &jsonschema.Value{Kind: jsonschema.KindArray, Items: distinct}})
 }
 
 // needs says which members alternatives demand beside those that are required, or nothing if one of them demands none.
@@ -365,12 +365,12 @@ func needs(choices []shape, required []string) string {
 // maxNeeds bounds what is said of alternatives, in bytes.
 const maxNeeds = 500
 
-func object(members ...document.Member) *document.Value {
-	return &document.Value{Kind: document.KindObject, Members: slices.Clone(members)}
+func object(members ...jsonschema.Member) *jsonschema.Value {
+	return &jsonschema.Value{Kind: jsonschema.KindObject, Members: slices.Clone(members)}
 }
 
-func names(list []string) *document.Value {
-	out := &document.Value{Kind: document.KindArray}
+func names(list []string) *jsonschema.Value {
+	out := &jsonschema.Value{Kind: jsonschema.KindArray}
 	for _, name := range list {
 		out.Items = append(out.Items, text(name))
 	}

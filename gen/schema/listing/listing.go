@@ -16,7 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
 )
 
@@ -34,8 +34,8 @@ const Result = "result"
 // break their own schemas, and a learned shape is that of a few replies. It reports false if nothing
 // can be described.
 func Output(raw json.RawMessage, about string) (json.RawMessage, bool) {
-	root, err := document.Parse(raw, document.Limits{})
-	if err != nil || root.Kind != document.KindObject {
+	root, err := jsonschema.Parse(raw, jsonschema.Limits{})
+	if err != nil || root.Kind != jsonschema.KindObject {
 		return nil, false
 	}
 	at, wrapped := "#/anyOf/0", !describesObject(root)
@@ -62,31 +62,31 @@ func Output(raw json.RawMessage, about string) (json.RawMessage, bool) {
 }
 
 // describesObject reports whether values of a schema may be objects.
-func describesObject(root *document.Value) bool {
+func describesObject(root *jsonschema.Value) bool {
 	switch t := root.Get("type"); {
 	case t == nil:
 		return true
-	case t.Kind == document.KindString:
+	case t.Kind == jsonschema.KindString:
 		return t.Text == "object"
 	default:
-		return slices.ContainsFunc(t.Items, func(one *document.Value) bool { return one.Text == "object" })
+		return slices.ContainsFunc(t.Items, func(one *jsonschema.Value) bool { return one.Text == "object" })
 	}
 }
 
 // leads reports whether a JSON pointer leads to a schema.
-func leads(root *document.Value, pointer string) bool {
+func leads(root *jsonschema.Value, pointer string) bool {
 	for token := range jsontext.Pointer(pointer).Tokens() {
 		if root = root.Child(token); root == nil {
 			return false
 		}
 	}
-	return root.Kind == document.KindObject || root.Kind == document.KindBool
+	return root.Kind == jsonschema.KindObject || root.Kind == jsonschema.KindBool
 }
 
 // lister copies a schema.
 type lister struct {
 	output bool
-	draft  document.Draft // of an input
+	draft  jsonschema.Draft // of an input
 	// Of an output: at is where its root will be, refs are the pointers of its references, and lost reports that it uses something
 	// that has no meaning elsewhere.
 	at   string
@@ -94,55 +94,55 @@ type lister struct {
 	lost bool
 }
 
-func (l *lister) schema(v *document.Value) *document.Value {
-	if v.Kind == document.KindBool {
+func (l *lister) schema(v *jsonschema.Value) *jsonschema.Value {
+	if v.Kind == jsonschema.KindBool {
 		return v
 	}
 	if !l.output {
 		v = modern(v, l.draft)
 	}
-	out := &document.Value{Kind: document.KindObject}
+	out := &jsonschema.Value{Kind: jsonschema.KindObject}
 	for _, m := range v.Members {
 		if kept := l.keyword(m); kept != nil {
-			out.Members = append(out.Members, document.Member{Key: m.Key, Value: kept})
+			out.Members = append(out.Members, jsonschema.Member{Key: m.Key, Value: kept})
 		}
 	}
 	return out
 }
 
 // keyword returns the value of a keyword as it is listed, or nil.
-func (l *lister) keyword(m document.Member) *document.Value {
+func (l *lister) keyword(m jsonschema.Member) *jsonschema.Value {
 	if l.output && !slices.Contains(described, m.Key) {
 		l.lost = l.lost || slices.Contains(anchors, m.Key)
 		return nil
 	}
-	switch document.Subschemas(m) {
-	case document.OneSchema:
-		if m.Value.Kind != document.KindObject && m.Value.Kind != document.KindBool {
+	switch jsonschema.Subschemas(m) {
+	case jsonschema.OneSchema:
+		if m.Value.Kind != jsonschema.KindObject && m.Value.Kind != jsonschema.KindBool {
 			return nil
 		}
 		return l.schema(m.Value)
-	case document.ListOfSchemas:
-		if m.Value.Kind != document.KindArray || len(m.Value.Items) == 0 || l.output && m.Key == "items" {
+	case jsonschema.ListOfSchemas:
+		if m.Value.Kind != jsonschema.KindArray || len(m.Value.Items) == 0 || l.output && m.Key == "items" {
 			return nil // a tuple of the older drafts, which the newest refuses
 		}
-		return &document.Value{Kind: document.KindArray, Items: each(m.Value.Items, l.schema)}
-	case document.MapOfSchemas:
+		return &jsonschema.Value{Kind: jsonschema.KindArray, Items: each(m.Value.Items, l.schema)}
+	case jsonschema.MapOfSchemas:
 		return l.schemas(m.Value)
 	}
 	switch m.Key {
 	case "title", "description":
-		if m.Value.Kind != document.KindString {
+		if m.Value.Kind != jsonschema.KindString {
 			return nil
 		}
 		return text(ident.Clip(ident.CleanText(m.Value.Text), MaxText))
 	case "required":
-		if m.Value.Kind != document.KindArray {
+		if m.Value.Kind != jsonschema.KindArray {
 			return nil
 		}
 		var list []string
 		for _, name := range m.Value.Items {
-			if name.Kind == document.KindString && !unseen(name) && !slices.Contains(list, name.Text) {
+			if name.Kind == jsonschema.KindString && !unseen(name) && !slices.Contains(list, name.Text) {
 				list = append(list, name.Text)
 			}
 		}
@@ -157,24 +157,24 @@ func (l *lister) keyword(m document.Member) *document.Value {
 }
 
 // schemas copies an object whose members are schemas.
-func (l *lister) schemas(v *document.Value) *document.Value {
-	if v.Kind != document.KindObject {
+func (l *lister) schemas(v *jsonschema.Value) *jsonschema.Value {
+	if v.Kind != jsonschema.KindObject {
 		return nil
 	}
-	out := &document.Value{Kind: document.KindObject}
+	out := &jsonschema.Value{Kind: jsonschema.KindObject}
 	for _, m := range v.Members {
 		switch {
 		case m.Lossy || hidden(m.Key):
-		case m.Value.Kind == document.KindObject || m.Value.Kind == document.KindBool:
-			out.Members = append(out.Members, document.Member{Key: m.Key, Value: l.schema(m.Value)})
+		case m.Value.Kind == jsonschema.KindObject || m.Value.Kind == jsonschema.KindBool:
+			out.Members = append(out.Members, jsonschema.Member{Key: m.Key, Value: l.schema(m.Value)})
 		}
 	}
 	return out
 }
 
 // reference returns a $ref. That of an output leads to where its target will be.
-func (l *lister) reference(v *document.Value) *document.Value {
-	if v.Kind != document.KindString || unseen(v) {
+func (l *lister) reference(v *jsonschema.Value) *jsonschema.Value {
+	if v.Kind != jsonschema.KindString || unseen(v) {
 		return nil
 	}
 	if !l.output {
@@ -199,7 +199,7 @@ var described = []string{
 var anchors = []string{"$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"}
 
 // keywords are those without schemas in them, and what their values are.
-var keywords = map[string]func(*document.Value) bool{
+var keywords = map[string]func(*jsonschema.Value) bool{
 	"type": isType, "enum": isList, "const": isAny, "default": isAny, "examples": isList,
 	"minimum": isNumber, "maximum": isNumber, "multipleOf": isPositive, "exclusiveMinimum": isNumber, "exclusiveMaximum": isNumber,
 	"minLength": isCount, "maxLength": isCount, "minItems": isCount, "maxItems": isCount, "minContains": isCount, "maxContains": isCount,
@@ -208,49 +208,49 @@ var keywords = map[string]func(*document.Value) bool{
 	"$id": isString, "$anchor": isString, "$dynamicRef": isString, "$dynamicAnchor": isString, "$recursiveRef": isString, "$recursiveAnchor": isBool,
 }
 
-func isAny(*document.Value) bool      { return true }
-func isString(v *document.Value) bool { return v.Kind == document.KindString }
-func isNumber(v *document.Value) bool { return v.Kind == document.KindNumber }
-func isBool(v *document.Value) bool   { return v.Kind == document.KindBool }
-func isList(v *document.Value) bool   { return v.Kind == document.KindArray && len(v.Items) > 0 }
+func isAny(*jsonschema.Value) bool      { return true }
+func isString(v *jsonschema.Value) bool { return v.Kind == jsonschema.KindString }
+func isNumber(v *jsonschema.Value) bool { return v.Kind == jsonschema.KindNumber }
+func isBool(v *jsonschema.Value) bool   { return v.Kind == jsonschema.KindBool }
+func isList(v *jsonschema.Value) bool   { return v.Kind == jsonschema.KindArray && len(v.Items) > 0 }
 
-func isPositive(v *document.Value) bool {
+func isPositive(v *jsonschema.Value) bool {
 	f, err := strconv.ParseFloat(v.Text, 64)
 	return isNumber(v) && err == nil && f > 0
 }
 
-func isCount(v *document.Value) bool {
+func isCount(v *jsonschema.Value) bool {
 	f, err := strconv.ParseFloat(v.Text, 64)
 	return isNumber(v) && err == nil && f >= 0 && f == math.Trunc(f)
 }
 
 // isLists reports whether v is an object of lists of names.
-func isLists(v *document.Value) bool {
-	return v.Kind == document.KindObject && !slices.ContainsFunc(v.Members, func(m document.Member) bool {
-		return m.Value.Kind != document.KindArray || slices.ContainsFunc(m.Value.Items, func(name *document.Value) bool { return !isString(name) })
+func isLists(v *jsonschema.Value) bool {
+	return v.Kind == jsonschema.KindObject && !slices.ContainsFunc(v.Members, func(m jsonschema.Member) bool {
+		return m.Value.Kind != jsonschema.KindArray || slices.ContainsFunc(m.Value.Items, func(name *jsonschema.Value) bool { return !isString(name) })
 	})
 }
 
 var types = []string{"null", "boolean", "object", "array", "number", "integer", "string"}
 
-func isType(v *document.Value) bool {
+func isType(v *jsonschema.Value) bool {
 	if isString(v) {
 		return slices.Contains(types, v.Text)
 	}
-	return isList(v) && !slices.ContainsFunc(v.Items, func(t *document.Value) bool { return !isString(t) || !slices.Contains(types, t.Text) })
+	return isList(v) && !slices.ContainsFunc(v.Items, func(t *jsonschema.Value) bool { return !isString(t) || !slices.Contains(types, t.Text) })
 }
 
 // unseen reports whether a value has a character that nobody sees, or a number that programs do not read.
-func unseen(v *document.Value) bool {
+func unseen(v *jsonschema.Value) bool {
 	switch v.Kind {
-	case document.KindString:
+	case jsonschema.KindString:
 		return v.Lossy || hidden(v.Text)
-	case document.KindNumber:
+	case jsonschema.KindNumber:
 		f, err := strconv.ParseFloat(v.Text, 64)
 		return err != nil || math.IsInf(f, 0)
 	}
 	return slices.ContainsFunc(v.Items, unseen) ||
-		slices.ContainsFunc(v.Members, func(m document.Member) bool { return m.Lossy || hidden(m.Key) || unseen(m.Value) })
+		slices.ContainsFunc(v.Members, func(m jsonschema.Member) bool { return m.Lossy || hidden(m.Key) || unseen(m.Value) })
 }
 
 // hidden reports whether a text that must stay as it is has characters that nobody sees. White space is seen well enough.
@@ -258,10 +258,10 @@ func hidden(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return !ident.Visible(r) && !strings.ContainsRune("\t\n\r\u00a0\u3000\ufe0f", r) })
 }
 
-func text(s string) *document.Value { return &document.Value{Kind: document.KindString, Text: s} }
+func text(s string) *jsonschema.Value { return &jsonschema.Value{Kind: jsonschema.KindString, Text: s} }
 
-func each(items []*document.Value, f func(*document.Value) *document.Value) []*document.Value {
-	out := make([]*document.Value, len(items))
+func each(items []*jsonschema.Value, f func(*jsonschema.Value) *jsonschema.Value) []*jsonschema.Value {
+	out := make([]*jsonschema.Value, len(items))
 	for i, item := range items {
 		out[i] = f(item)
 	}

@@ -3,7 +3,7 @@ package validate
 import (
 	"fmt"
 
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 const (
@@ -15,7 +15,7 @@ const (
 
 // checkCost computes the cost of a check in steps, and refuses one that could take exponential time: references let a
 // schema of a few lines repeat the same check. Each pair of schema and value is computed once.
-func checkCost(schema *document.Document, instance *document.Value) (int, error) {
+func checkCost(schema *jsonschema.Document, instance *jsonschema.Value) (int, error) {
 	m := &meter{schema: schema, memo: map[pair]int{}}
 	cost := m.cost(schema.Root, instance, schema.Starts[schema.Root])
 	if cost > maxCost || m.over {
@@ -24,17 +24,17 @@ func checkCost(schema *document.Document, instance *document.Value) (int, error)
 	return cost, nil
 }
 
-type pair struct{ schema, instance *document.Value }
+type pair struct{ schema, instance *jsonschema.Value }
 
 type meter struct {
-	schema *document.Document
+	schema *jsonschema.Document
 	memo   map[pair]int
 	over   bool
 }
 
 // cost returns the cost of checking v against s, whose references are relative to the resource base.
-func (m *meter) cost(s, v *document.Value, base *document.Resource) int {
-	if s == nil || s.Kind != document.KindObject || m.over {
+func (m *meter) cost(s, v *jsonschema.Value, base *jsonschema.Resource) int {
+	if s == nil || s.Kind != jsonschema.KindObject || m.over {
 		return 1
 	}
 	if res := m.schema.Starts[s]; res != nil {
@@ -83,7 +83,7 @@ func (m *meter) cost(s, v *document.Value, base *document.Resource) int {
 }
 
 // children returns the cost of a keyword that applies schemas to parts of v.
-func (m *meter) children(k document.Member, v *document.Value, base *document.Resource) int {
+func (m *meter) children(k jsonschema.Member, v *jsonschema.Value, base *jsonschema.Resource) int {
 	total := 0
 	switch k.Key {
 	case "properties":
@@ -103,7 +103,7 @@ func (m *meter) children(k document.Member, v *document.Value, base *document.Re
 			total += m.cost(k.Value, child.Value, base)
 		}
 	case "items", "prefixItems":
-		if k.Value.Kind == document.KindArray {
+		if k.Value.Kind == jsonschema.KindArray {
 			for i := 0; i < len(k.Value.Items) && i < len(v.Items); i++ {
 				total += m.cost(k.Value.Items[i], v.Items[i], base)
 			}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpgen/mcpgen/gen/ident"
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
-	"github.com/santhosh-tekuri/jsonschema/v5"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
+	santhosh "github.com/santhosh-tekuri/jsonschema/v5"
 )
 
 // maxProblems bounds how many problems one error lists.
@@ -43,12 +43,12 @@ func (e *ValidationError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-func (v *Validator) explain(err *jsonschema.ValidationError, instance *document.Value, subject string) *ValidationError {
+func (v *Validator) explain(err *santhosh.ValidationError, instance *jsonschema.Value, subject string) *ValidationError {
 	out := &ValidationError{}
 	seen := map[string]bool{}
 	causes := leaves(err)
 	if len(causes) > maxCauses { // the library reports members in any order; sorting keeps the choice stable
-		slices.SortStableFunc(causes, func(a, b *jsonschema.ValidationError) int {
+		slices.SortStableFunc(causes, func(a, b *santhosh.ValidationError) int {
 			return cmp.Or(strings.Compare(a.InstanceLocation, b.InstanceLocation), strings.Compare(a.KeywordLocation, b.KeywordLocation))
 		})
 		causes = causes[:maxCauses]
@@ -72,11 +72,11 @@ func (v *Validator) explain(err *jsonschema.ValidationError, instance *document.
 
 // leaves returns the errors without causes. Of an anyOf or oneOf it returns those deepest in the value: their branch is
 // the one that was meant.
-func leaves(err *jsonschema.ValidationError) []*jsonschema.ValidationError {
+func leaves(err *santhosh.ValidationError) []*santhosh.ValidationError {
 	if len(err.Causes) == 0 {
-		return []*jsonschema.ValidationError{err}
+		return []*santhosh.ValidationError{err}
 	}
-	var out []*jsonschema.ValidationError
+	var out []*santhosh.ValidationError
 	for _, cause := range err.Causes {
 		out = append(out, leaves(cause)...)
 	}
@@ -89,14 +89,14 @@ func leaves(err *jsonschema.ValidationError) []*jsonschema.ValidationError {
 		if deepest == strings.Count(err.InstanceLocation, "/") {
 			return append(out[:0:0], err)
 		}
-		out = slices.DeleteFunc(out, func(l *jsonschema.ValidationError) bool {
+		out = slices.DeleteFunc(out, func(l *santhosh.ValidationError) bool {
 			return strings.Count(l.InstanceLocation, "/") < deepest
 		})
 	}
 	return out
 }
 
-func (v *Validator) problem(err *jsonschema.ValidationError, instance *document.Value, subject string) Problem {
+func (v *Validator) problem(err *santhosh.ValidationError, instance *jsonschema.Value, subject string) Problem {
 	tokens := pointerTokens(err.InstanceLocation)
 	got := follow(instance, tokens)
 	p := Problem{Path: pathText(tokens), Got: describe(got)}
@@ -114,7 +114,7 @@ func (v *Validator) problem(err *jsonschema.ValidationError, instance *document.
 	case "additionalProperties", "unevaluatedProperties":
 		p.Expected = "only " + knownProperties(parent)
 		unknown := withSuggestions(quotedAll(undeclaredIn(parent, got)), propertyNames(parent), "did you mean %s?")
-		p.Message = fmt.Sprintf("%s: unknown property %s; known are %s", subject, document.Clip(strings.Join(unknown, ", ")), knownProperties(parent))
+		p.Message = fmt.Sprintf("%s: unknown property %s; known are %s", subject, jsonschema.Clip(strings.Join(unknown, ", ")), knownProperties(parent))
 		return p
 	}
 	p.Expected = expectation(keyword, rule, parent, err.Message)
@@ -122,14 +122,14 @@ func (v *Validator) problem(err *jsonschema.ValidationError, instance *document.
 	return p
 }
 
-func expectation(keyword string, rule, parent *document.Value, message string) string {
+func expectation(keyword string, rule, parent *jsonschema.Value, message string) string {
 	text := ""
 	if rule != nil {
-		text = document.Clip(string(rule.AppendJSON(nil)))
+		text = jsonschema.Clip(string(rule.AppendJSON(nil)))
 	}
 	switch keyword {
 	case "type":
-		if rule != nil && rule.Kind == document.KindArray {
+		if rule != nil && rule.Kind == jsonschema.KindArray {
 			return "one of the types " + text
 		}
 		return strings.Trim(text, `"`)
@@ -138,13 +138,13 @@ func expectation(keyword string, rule, parent *document.Value, message string) s
 	case "const":
 		return text
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
-		if s := document.NumberBounds(parent); s != "" {
+		if s := jsonschema.NumberBounds(parent); s != "" {
 			return "a number " + s
 		}
 	case "minLength", "maxLength":
-		return document.LengthBounds(parent, "minLength", "maxLength", " characters")
+		return jsonschema.LengthBounds(parent, "minLength", "maxLength", " characters")
 	case "minItems", "maxItems":
-		return document.LengthBounds(parent, "minItems", "maxItems", " items")
+		return jsonschema.LengthBounds(parent, "minItems", "maxItems", " items")
 	case "pattern":
 		return "a text that matches " + text
 	case "anyOf", "oneOf":
@@ -159,21 +159,21 @@ func expectation(keyword string, rule, parent *document.Value, message string) s
 		}
 		return "one of the alternatives in the schema"
 	}
-	return document.Clip(message)
+	return jsonschema.Clip(message)
 }
 
-func missingNames(rule, got *document.Value) []string {
+func missingNames(rule, got *jsonschema.Value) []string {
 	var out []string
 	for _, item := range rule.Elements() {
 		if got.Get(item.Text) == nil {
-			out = append(out, fmt.Sprintf("%q", document.Clip(item.Text)))
+			out = append(out, fmt.Sprintf("%q", jsonschema.Clip(item.Text)))
 		}
 	}
 	return out
 }
 
 // undeclaredIn returns the names in an object for which the schema declares no property.
-func undeclaredIn(schema, got *document.Value) []string {
+func undeclaredIn(schema, got *jsonschema.Value) []string {
 	var out []string
 	if got != nil {
 		for _, m := range got.Members {
@@ -185,7 +185,7 @@ func undeclaredIn(schema, got *document.Value) []string {
 	return out
 }
 
-func propertyNames(schema *document.Value) []string {
+func propertyNames(schema *jsonschema.Value) []string {
 	var out []string
 	if props := schema.Get("properties"); props != nil {
 		for _, m := range props.Members {
@@ -198,7 +198,7 @@ func propertyNames(schema *document.Value) []string {
 func quotedAll(names []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {
-		out[i] = fmt.Sprintf("%q", document.Clip(name))
+		out[i] = fmt.Sprintf("%q", jsonschema.Clip(name))
 	}
 	return out
 }
@@ -216,14 +216,14 @@ func withSuggestions(quoted, candidates []string, words string) []string {
 	for i, name := range quoted {
 		out[i] = name
 		if near := ident.Nearest(strings.Trim(name, `"`), candidates, 1); len(near) > 0 {
-			out[i] += " (" + fmt.Sprintf(words, fmt.Sprintf("%q", document.Clip(near[0]))) + ")"
+			out[i] += " (" + fmt.Sprintf(words, fmt.Sprintf("%q", jsonschema.Clip(near[0]))) + ")"
 		}
 	}
 	return out
 }
 
 // knownProperties lists the properties of a schema, or counts them if the list would be long.
-func knownProperties(schema *document.Value) string {
+func knownProperties(schema *jsonschema.Value) string {
 	out := propertyNames(schema)
 	if len(out) == 0 {
 		return "none"
@@ -236,22 +236,22 @@ func knownProperties(schema *document.Value) string {
 }
 
 // describe returns the kind of a value and, of a scalar, its shortened text.
-func describe(v *document.Value) string {
+func describe(v *jsonschema.Value) string {
 	if v == nil {
 		return "nothing"
 	}
 	switch v.Kind {
-	case document.KindNull:
+	case jsonschema.KindNull:
 		return "null"
-	case document.KindArray:
+	case jsonschema.KindArray:
 		return fmt.Sprintf("an array of %d items", len(v.Items))
-	case document.KindObject:
+	case jsonschema.KindObject:
 		return "an object"
 	}
-	return v.Kind.String() + " " + document.Clip(string(v.AppendJSON(nil)))
+	return v.Kind.String() + " " + jsonschema.Clip(string(v.AppendJSON(nil)))
 }
 
-func follow(v *document.Value, tokens []string) *document.Value {
+func follow(v *jsonschema.Value, tokens []string) *jsonschema.Value {
 	for _, token := range tokens {
 		if v == nil {
 			return nil
@@ -287,9 +287,9 @@ func pathText(tokens []string) string {
 		case token != "" && strings.Trim(token, "0123456789") == "":
 			b.WriteString("[" + token + "]")
 		case b.Len() > 0:
-			b.WriteString("." + document.Clip(token))
+			b.WriteString("." + jsonschema.Clip(token))
 		default:
-			b.WriteString(document.Clip(token))
+			b.WriteString(jsonschema.Clip(token))
 		}
 	}
 	return b.String()

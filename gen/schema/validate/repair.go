@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 const (
@@ -18,8 +18,8 @@ const (
 )
 
 // checkNumbers refuses numbers for which the library would need unbounded memory.
-func checkNumbers(v *document.Value) error {
-	if v.Kind == document.KindNumber {
+func checkNumbers(v *jsonschema.Value) error {
+	if v.Kind == jsonschema.KindNumber {
 		if len(v.Text) > maxDigits {
 			return fmt.Errorf("a number has %d digits", len(v.Text))
 		}
@@ -44,33 +44,33 @@ func checkNumbers(v *document.Value) error {
 
 // Repair returns a copy of a schema that the library accepts. It leaves out patterns that RE2 does not know, with the
 // keywords that depend on them, and dialects of subschemas, and it replaces OpenAPI's nullable by a type.
-func Repair(root *document.Value) *document.Value {
+func Repair(root *jsonschema.Value) *jsonschema.Value {
 	r := repairer{root: root}
-	r.draft, _ = document.DraftOf(root)
+	r.draft, _ = jsonschema.DraftOf(root)
 	return r.schema(root)
 }
 
 type repairer struct {
-	root  *document.Value
-	draft document.Draft
+	root  *jsonschema.Value
+	draft jsonschema.Draft
 }
 
-func (r *repairer) schema(v *document.Value) *document.Value {
-	if v.Kind != document.KindObject {
+func (r *repairer) schema(v *jsonschema.Value) *jsonschema.Value {
+	if v.Kind != jsonschema.KindObject {
 		return v
 	}
-	out := &document.Value{Kind: document.KindObject}
+	out := &jsonschema.Value{Kind: jsonschema.KindObject}
 	dropped := false // a pattern, so that it is unknown which properties the patterns match
 	for _, m := range v.Members {
 		if !r.keeps(m, v) {
 			continue
 		}
-		if m.Key == "patternProperties" && m.Value.Kind == document.KindObject {
+		if m.Key == "patternProperties" && m.Value.Kind == jsonschema.KindObject {
 			known := knownPatterns(m.Value)
 			dropped = len(known.Members) < len(m.Value.Members)
 			m.Value = known
 		}
-		out.Members = append(out.Members, document.Member{Key: m.Key, Value: r.keyword(m)})
+		out.Members = append(out.Members, jsonschema.Member{Key: m.Key, Value: r.keyword(m)})
 	}
 	if dropped {
 		out = without(out, "additionalProperties", "unevaluatedProperties")
@@ -82,14 +82,14 @@ func (r *repairer) schema(v *document.Value) *document.Value {
 }
 
 // keeps reports whether the keyword m of the schema v stays.
-func (r *repairer) keeps(m document.Member, v *document.Value) bool {
+func (r *repairer) keeps(m jsonschema.Member, v *jsonschema.Value) bool {
 	switch m.Key {
 	case "pattern":
-		return m.Value.Kind != document.KindString || compiles(m.Value.Text)
+		return m.Value.Kind != jsonschema.KindString || compiles(m.Value.Text)
 	case "$schema":
 		return v == r.root
 	case "id": // an identifier in draft 4 only; in other drafts the library may trip over it
-		return r.draft == document.Draft04 && m.Value.Kind == document.KindString
+		return r.draft == jsonschema.Draft04 && m.Value.Kind == jsonschema.KindString
 	case "$vocabulary":
 		return false
 	}
@@ -97,28 +97,28 @@ func (r *repairer) keeps(m document.Member, v *document.Value) bool {
 }
 
 // keyword repairs the schemas in the value of one keyword.
-func (r *repairer) keyword(m document.Member) *document.Value {
-	switch document.Subschemas(m) {
-	case document.OneSchema:
+func (r *repairer) keyword(m jsonschema.Member) *jsonschema.Value {
+	switch jsonschema.Subschemas(m) {
+	case jsonschema.OneSchema:
 		return r.schema(m.Value)
-	case document.ListOfSchemas:
-		out := &document.Value{Kind: m.Value.Kind, Members: m.Value.Members}
+	case jsonschema.ListOfSchemas:
+		out := &jsonschema.Value{Kind: m.Value.Kind, Members: m.Value.Members}
 		for _, sub := range m.Value.Items {
 			out.Items = append(out.Items, r.schema(sub))
 		}
 		return out
-	case document.MapOfSchemas:
-		out := &document.Value{Kind: m.Value.Kind, Items: m.Value.Items}
+	case jsonschema.MapOfSchemas:
+		out := &jsonschema.Value{Kind: m.Value.Kind, Items: m.Value.Items}
 		for _, sub := range m.Value.Members {
-			out.Members = append(out.Members, document.Member{Key: sub.Key, Value: r.schema(sub.Value)})
+			out.Members = append(out.Members, jsonschema.Member{Key: sub.Key, Value: r.schema(sub.Value)})
 		}
 		return out
 	}
 	return m.Value
 }
 
-func knownPatterns(v *document.Value) *document.Value {
-	out := &document.Value{Kind: document.KindObject}
+func knownPatterns(v *jsonschema.Value) *jsonschema.Value {
+	out := &jsonschema.Value{Kind: jsonschema.KindObject}
 	for _, m := range v.Members {
 		if compiles(m.Key) {
 			out.Members = append(out.Members, m)
@@ -133,8 +133,8 @@ func compiles(pattern string) bool {
 }
 
 // without returns the object v without some keys.
-func without(v *document.Value, keys ...string) *document.Value {
-	out := &document.Value{Kind: document.KindObject}
+func without(v *jsonschema.Value, keys ...string) *jsonschema.Value {
+	out := &jsonschema.Value{Kind: jsonschema.KindObject}
 	for _, m := range v.Members {
 		if !slices.Contains(keys, m.Key) {
 			out.Members = append(out.Members, m)
@@ -144,15 +144,15 @@ func without(v *document.Value, keys ...string) *document.Value {
 }
 
 // withNull returns a schema that accepts null and what v accepts.
-func withNull(v *document.Value) *document.Value {
-	out := &document.Value{Kind: document.KindObject}
-	if t := v.Get("type"); t != nil && t.Kind == document.KindString && !v.Has("$ref", "allOf", "anyOf", "oneOf", "const") {
+func withNull(v *jsonschema.Value) *jsonschema.Value {
+	out := &jsonschema.Value{Kind: jsonschema.KindObject}
+	if t := v.Get("type"); t != nil && t.Kind == jsonschema.KindString && !v.Has("$ref", "allOf", "anyOf", "oneOf", "const") {
 		for _, m := range v.Members {
 			switch {
 			case m.Key == "type":
-				m.Value = array(t, &document.Value{Kind: document.KindString, Text: "null"})
-			case m.Key == "enum" && m.Value.Kind == document.KindArray && t.Text != "null":
-				m.Value = array(append(slices.Clone(m.Value.Items), &document.Value{Kind: document.KindNull})...)
+				m.Value = array(t, &jsonschema.Value{Kind: jsonschema.KindString, Text: "null"})
+			case m.Key == "enum" && m.Value.Kind == jsonschema.KindArray && t.Text != "null":
+				m.Value = array(append(slices.Clone(m.Value.Items), &jsonschema.Value{Kind: jsonschema.KindNull})...)
 			}
 			out.Members = append(out.Members, m)
 		}
@@ -162,14 +162,14 @@ func withNull(v *document.Value) *document.Value {
 	outer := []string{"$schema", "$id", "$defs", "definitions"}
 	for _, keyword := range outer {
 		if kept := v.Get(keyword); kept != nil {
-			out.Members = append(out.Members, document.Member{Key: keyword, Value: kept})
+			out.Members = append(out.Members, jsonschema.Member{Key: keyword, Value: kept})
 		}
 	}
-	null := &document.Value{Kind: document.KindObject, Members: []document.Member{{Key: "type", Value: &document.Value{Kind: document.KindString, Text: "null"}}}}
-	out.Members = append(out.Members, document.Member{Key: "anyOf", Value: array(without(v, outer...), null)})
+	null := &jsonschema.Value{Kind: jsonschema.KindObject, Members: []jsonschema.Member{{Key: "type", Value: &jsonschema.Value{Kind: jsonschema.KindString, Text: "null"}}}}
+	out.Members = append(out.Members, jsonschema.Member{Key: "anyOf", Value: array(without(v, outer...), null)})
 	return out
 }
 
-func array(items ...*document.Value) *document.Value {
-	return &document.Value{Kind: document.KindArray, Items: items}
+func array(items ...*jsonschema.Value) *jsonschema.Value {
+	return &jsonschema.Value{Kind: jsonschema.KindArray, Items: items}
 }

@@ -13,8 +13,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
-	"github.com/santhosh-tekuri/jsonschema/v5"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
+	santhosh "github.com/santhosh-tekuri/jsonschema/v5"
 )
 
 const (
@@ -35,9 +35,9 @@ var ErrTooCostly = errors.New("the schema takes too much work to check")
 
 // Validator checks values against one schema. It is safe for concurrent use.
 type Validator struct {
-	compiled *jsonschema.Schema
-	source   *document.Value // what was compiled, after repair
-	document *document.Document
+	compiled *santhosh.Schema
+	source   *jsonschema.Value // what was compiled, after repair
+	document *jsonschema.Document
 }
 
 // Dialect returns the $schema that the validator checks by.
@@ -46,7 +46,7 @@ func (v *Validator) Dialect() string { return v.source.Str("$schema") }
 // Compile returns a validator of a schema, and reads nothing but raw. A schema without a $schema is compiled as draft
 // 2020-12 and, if it is not valid there, as draft 7 and draft 4.
 func Compile(raw json.RawMessage) (*Validator, error) {
-	root, err := document.Parse(raw, document.Limits{})
+	root, err := jsonschema.Parse(raw, jsonschema.Limits{})
 	if err != nil {
 		return nil, fmt.Errorf("compile schema: it %w", err)
 	}
@@ -55,16 +55,16 @@ func Compile(raw json.RawMessage) (*Validator, error) {
 	}
 	source := Repair(root)
 	var first error
-	for _, dialect := range document.Attempts(source) {
-		attempt := document.WithDraft(source, dialect)
-		compiled, err := guard(func() (*jsonschema.Schema, error) { return compile(attempt) })
+	for _, dialect := range jsonschema.Attempts(source) {
+		attempt := jsonschema.WithDraft(source, dialect)
+		compiled, err := guard(func() (*santhosh.Schema, error) { return compile(attempt) })
 		if err == nil {
-			return &Validator{compiled: compiled, source: attempt, document: document.NewDocument(attempt)}, nil
+			return &Validator{compiled: compiled, source: attempt, document: jsonschema.NewDocument(attempt)}, nil
 		}
 		if first == nil {
 			first = err
 		}
-		var loop jsonschema.InfiniteLoopError
+		var loop santhosh.InfiniteLoopError
 		if errors.As(err, &loop) { // an older dialect may not know the keyword, and so not see the loop
 			break
 		}
@@ -72,13 +72,13 @@ func Compile(raw json.RawMessage) (*Validator, error) {
 	return nil, fmt.Errorf("compile schema: %w", first)
 }
 
-func compile(source *document.Value) (*jsonschema.Schema, error) {
-	c := jsonschema.NewCompiler()
+func compile(source *jsonschema.Value) (*santhosh.Schema, error) {
+	c := santhosh.NewCompiler()
 	c.LoadURL = func(url string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("reference to %q leaves the schema", url)
 	}
-	if source.Kind != document.KindObject { // true or false: the compiler wants a resource either way
-		source = &document.Value{Kind: document.KindObject, Members: []document.Member{{Key: "allOf", Value: &document.Value{Kind: document.KindArray, Items: []*document.Value{source}}}}}
+	if source.Kind != jsonschema.KindObject { // true or false: the compiler wants a resource either way
+		source = &jsonschema.Value{Kind: jsonschema.KindObject, Members: []jsonschema.Member{{Key: "allOf", Value: &jsonschema.Value{Kind: jsonschema.KindArray, Items: []*jsonschema.Value{source}}}}}
 	}
 	if err := c.AddResource(schemaURL, bytes.NewReader(source.AppendJSON(nil))); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (v *Validator) Validate(instance json.RawMessage) error {
 
 // ValidateAs is [Validator.Validate] with a name for the value, such as "the arguments", for the text of errors.
 func (v *Validator) ValidateAs(subject string, instance json.RawMessage) error {
-	parsed, err := document.Parse(instance, document.Limits{Bytes: maxInstanceBytes, Depth: maxInstanceDepth, Nodes: maxInstanceNodes})
+	parsed, err := jsonschema.Parse(instance, jsonschema.Limits{Bytes: maxInstanceBytes, Depth: maxInstanceDepth, Nodes: maxInstanceNodes})
 	if err != nil {
 		return fmt.Errorf("%s: it %w", subject, err)
 	}
@@ -111,7 +111,7 @@ func (v *Validator) ValidateAs(subject string, instance json.RawMessage) error {
 	} else {
 		_, err = guard(run)
 	}
-	var invalid *jsonschema.ValidationError
+	var invalid *santhosh.ValidationError
 	if errors.As(err, &invalid) {
 		return v.explain(invalid, parsed, subject)
 	}
@@ -130,7 +130,7 @@ func (v *Validator) Undeclared(instance json.RawMessage) (undeclared, declared [
 	if declared = propertyNames(v.source); len(declared) == 0 {
 		return nil, nil
 	}
-	got, err := document.Parse(instance, document.Limits{Bytes: maxInstanceBytes, Depth: maxInstanceDepth, Nodes: maxInstanceNodes})
+	got, err := jsonschema.Parse(instance, jsonschema.Limits{Bytes: maxInstanceBytes, Depth: maxInstanceDepth, Nodes: maxInstanceNodes})
 	if err != nil {
 		return nil, nil
 	}

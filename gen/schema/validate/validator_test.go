@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 func TestValidate(t *testing.T) {
@@ -67,7 +67,7 @@ func TestHostileSchemas(t *testing.T) {
 		{"loop", `{"$ref":"#"}`, "infinite loop"},
 		{"exponent", `{"maximum":1e20000000}`, "out of range"},
 		{"deep", deep, "nested deeper"},
-		{"wide", `{"enum":[` + strings.Repeat("1,", document.DefaultNodes) + `1]}`, "more than"},
+		{"wide", `{"enum":[` + strings.Repeat("1,", jsonschema.DefaultNodes) + `1]}`, "more than"},
 		{"not JSON", `{`, "not valid JSON"},
 		{"null", `null`, ""},
 	}

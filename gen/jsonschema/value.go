@@ -1,7 +1,9 @@
-// Package document holds JSON values in the order and with the digits of their text, and finds the parts of a JSON
-// Schema: the drafts of the standard, where a keyword holds schemas, identifiers, and the targets of references.
-// Everything in it may be hostile: [Parse] bounds size and depth, and no reference is followed out of the document.
-package document
+// Package jsonschema reads JSON Schemas. Start with [Parse], which keeps the order and the digits of a text, and with
+// [NewDocument], which finds the parts of a schema: its draft, where a keyword holds schemas, identifiers, and the targets of references.
+//
+// Everything in it may be hostile: [Parse] bounds size and depth, and no reference is followed out of the document. A reference may
+// lead back to where it stands, so whoever follows references bounds how many.
+package jsonschema
 
 import (
 	"bytes"
@@ -206,7 +208,7 @@ func tooLarge(format string, args ...any) error {
 }
 
 // Parse reads one JSON document and keeps its order and digits. Of a repeated key the last value counts, in the place
-// of the first. Invalid Unicode is replaced. The error is a *limitError if the document exceeds a limit; its text
+// of the first. Invalid Unicode is replaced. The error is a *LimitError if the document exceeds a limit; its text
 // continues a sentence that begins with the name of the document.
 func Parse(raw []byte, limit Limits) (*Value, error) {
 	if limit.Bytes == 0 {
