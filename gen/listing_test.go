@@ -41,7 +41,7 @@ func TestServersMayTakeTheirTimeToLeave(t *testing.T) {
 			}
 		})
 		if took := time.Since(start); took != time.Second {
-			t.Errorf("the sync took %s, not the second that the servers took at the same time", took)
+			t.Errorf("the sync took %s, not the second that the servers took at the same time, want %s", took, time.Second)
 		}
 	})
 }

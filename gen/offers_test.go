@@ -88,7 +88,7 @@ func TestOffersAreGenerated(t *testing.T) {
 		t.Error(different, r.Impact())
 	}
 	if _, err := os.Stat(filepath.Join(p.dir, "servers/docs/prompts.ts")); err == nil || strings.Contains(p.read(".mcpgen/docs.json"), "prompts") {
-		t.Error("something is left")
+		t.Error(`something is left, want an error and no "prompts" in it`)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestPromptsThatCannotBeListed(t *testing.T) {
 	p.offer(func(l *Listing) { l.Prompts, l.PromptsErr = nil, errors.New("it did not answer") })
 	r := p.mustSync(nil)
 	if len(r.Changes) > 0 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "it did not answer") {
-		t.Errorf("%v\n%+v", changeLines(r), r.Warnings)
+		t.Errorf("%v, want len(r.Changes) at most 0, len(r.Warnings) 1 and \"it did not answer\" in it\n%+v", changeLines(r), r.Warnings)
 	}
 	if diff := cmp.Diff(before, p.files()); diff != "" {
 		t.Error(diff)

@@ -139,7 +139,7 @@ func TestAlteredStoredList(t *testing.T) {
 			}
 			if tt.refused {
 				if _, err := p.sync(offline); err == nil {
-					t.Error("an altered list was used")
+					t.Error("an altered list was used: got no error, want an error")
 				}
 				if diff := cmp.Diff(before, p.files()); diff != "" {
 					t.Errorf("something was written:\n%s", diff)
@@ -171,6 +171,6 @@ func TestAlteredListOfADeadServer(t *testing.T) {
 	p.tools["b"] = []string{tool("one", "Other.")}
 	r := p.mustSync(nil)
 	if len(r.Warnings) != 1 || r.Warnings[0].Code != "altered" || r.Warnings[0].Place != ".mcpgen/b.json" {
-		t.Errorf("%+v", r.Warnings)
+		t.Errorf(`%+v, want len(r.Warnings) 1, r.Warnings[0].Code "altered" and r.Warnings[0].Place ".mcpgen/b.json"`, r.Warnings)
 	}
 }

@@ -56,15 +56,15 @@ func TestResults(t *testing.T) {
 	} {
 		hits, err := x.Search(t.Context(), search.Query{Text: "get document", Limit: tt.limit, Server: "drive"})
 		if err != nil || len(hits) != tt.limit {
-			t.Fatalf("%d hits, %v", len(hits), err)
+			t.Fatalf("%d hits, %v, want %d and no error", len(hits), err, tt.limit)
 		}
 		results, err := tree.Results(hits, tt.detail, tt.lang)
 		if err != nil || len(results) != tt.limit {
-			t.Fatalf("%d results, %v", len(results), err)
+			t.Fatalf("%d results, %v, want %d and no error", len(results), err, tt.limit)
 		}
 		r := results[0]
 		if r.Tool != "drive__get_document" || r.Server != "drive" || r.Category != "office" {
-			t.Errorf("%+v: %+v", tt, r)
+			t.Errorf(`%+v: %+v, want Tool "drive__get_document", Server "drive" and Category "office"`, tt, r)
 		}
 		for _, p := range []struct{ what, got, want string }{
 			{"description", r.Description, tt.description}, {"import", r.Import, tt.imported}, {"signature", r.Signature, tt.signature}, {"source", r.Source, tt.source},
@@ -92,7 +92,7 @@ func TestListing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := search.Listing(results); strings.Count(got, " Create a record") != 1 || !strings.Contains(got, want) {
-			t.Errorf("%s:\n%s", lang, got)
+			t.Errorf("%s, want 1 and %q in it:\n%s", lang, want, got)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestResultsTrouble(t *testing.T) {
 		t.Errorf("a missing wrapper: %v", err)
 	}
 	if _, err := tree.Results(hits, search.DetailFull, "perl"); err == nil || !strings.Contains(err.Error(), "perl") {
-		t.Errorf("a language that is not there: %v", err)
+		t.Errorf(`a language that is not there: %v, want an error and "perl" in it`, err)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestSearchByMeaning(t *testing.T) {
 	var texts atomic.Int64
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if got := r.Header.Get("Authorization"); got != "Bearer "+key || r.URL.Path != "/v1/embeddings" {
-			t.Errorf("%s with %q", r.URL.Path, got)
+			t.Errorf(`%s with %q, want %q and "/v1/embeddings"`, r.URL.Path, got, "Bearer "+key)
 		}
 		var body struct{ Input []string }
 		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {

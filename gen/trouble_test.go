@@ -37,7 +37,7 @@ func TestDeadServerKeepsItsOutput(t *testing.T) {
 		t.Error("the other server's new tool is missing")
 	}
 	if _, lock, err := catalog.LoadTree(filepath.Join(p.dir, "servers")); err != nil || len(lock.Servers) != 2 {
-		t.Errorf("the tree is not whole: %v", err)
+		t.Errorf("the tree is not whole: %v, want len(lock.Servers) 2 and no error", err)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestLostLockIsRepaired(t *testing.T) {
 		p.mustSync(nil)
 		for name := range p.files() {
 			if strings.Contains(name, "one") {
-				t.Errorf("%s stays", name)
+				t.Errorf(`%s stays, want no "one" in it`, name)
 			}
 		}
 		if r := p.mustSync(check); r.Drift() {

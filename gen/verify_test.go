@@ -96,6 +96,6 @@ func TestIndexThatDoesNotPass(t *testing.T) {
 func TestNothingPasses(t *testing.T) {
 	_, c, files, err := verifiedWith(t, func(*Language, verify.Wrapper, []string) error { return errors.New("no") })
 	if err == nil {
-		t.Errorf("%d tools, %q", c.Tools(), files)
+		t.Errorf("%d tools, %q: got no error, want an error", c.Tools(), files)
 	}
 }

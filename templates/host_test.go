@@ -119,7 +119,7 @@ func TestHostLibrary(t *testing.T) {
 			t.Parallel()
 			var vectors []hostVector
 			if err := json.Unmarshal(raw, &vectors); err != nil || len(vectors) < 25 {
-				t.Fatalf("%d calls: %v", len(vectors), err)
+				t.Fatalf("%d calls: %v, want at least 25 and no error", len(vectors), err)
 			}
 			workspace := t.TempDir()
 			for name, text := range map[string]string{"a.png": "\x89PNG\r\n\x1a\n\x00", "b.jpg": "\xff\xd8\xff\xe0", "c.webp": "RIFF\x00\x00\x00\x00WEBP", "d.svg": "<svg/>"} {

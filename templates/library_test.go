@@ -68,7 +68,7 @@ func TestLibrary(t *testing.T) {
 	}
 	var vectors []vector
 	if err := json.Unmarshal(raw, &vectors); err != nil || len(vectors) < 100 {
-		t.Fatalf("%d calls: %v", len(vectors), err)
+		t.Fatalf("%d calls: %v, want at least 100 and no error", len(vectors), err)
 	}
 	for name, run := range map[string]func(t *testing.T, workspace string) *exec.Cmd{"typescript": nodeLibrary, "python": pythonLibrary} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestLibrary(t *testing.T) {
 					t.Errorf("%.300s\ngives %+v, %s", call, got[i].Value, deref(got[i].Error))
 				case v.Error != nil:
 					if !strings.Contains(*got[i].Error, *v.Error) {
-						t.Errorf("%.300s\nfails with %s", call, *got[i].Error)
+						t.Errorf("%.300s, want %q in it\nfails with %s", call, *v.Error, *got[i].Error)
 					}
 				default:
 					if diff := cmp.Diff(v.Want, got[i].Value); diff != "" {
@@ -280,7 +280,7 @@ print("done")
 			head := "LIBRARY, CLIENT = " + quoted(library) + ", " + quoted(client) + "\n"
 			cmd := driver(t, workspace, "python3", "-B", "-c", head+script)
 			if out, err := cmd.Output(); err != nil || strings.TrimSpace(string(out)) != "done" {
-				t.Errorf("%v\n%s\n%s", err, out, cmd.Stderr)
+				t.Errorf("%v, want strings.TrimSpace(string(out)) \"done\" and no error\n%s\n%s", err, out, cmd.Stderr)
 			}
 		})
 	}

@@ -85,7 +85,7 @@ func TestStdio(t *testing.T) {
 		answers = append(answers, scanner.Text())
 	}
 	if len(answers) != 2 || !strings.Contains(answers[0], `"protocolVersion":"2025-06-18"`) || !strings.Contains(answers[1], `"result":42`) {
-		t.Fatalf("got %q", answers)
+		t.Fatalf("got %q, want len(answers) 2, %q in it and %q in it", answers, `"protocolVersion":"2025-06-18"`, `"result":42`)
 	}
 	_ = stdin.Close()
 	for scanner.Scan() {
@@ -118,17 +118,17 @@ func TestStdioSDK(t *testing.T) {
 				}
 				defer session.Close()
 				if list, err := session.ListTools(ctx, nil); err != nil || len(list.Tools) < 4 {
-					t.Errorf("%s: %v", name, err)
+					t.Errorf("%s: %v, want len(list.Tools) at least 4 and no error", name, err)
 				}
 				if v := session.InitializeResult().ProtocolVersion; v != "2026-07-28" {
-					t.Errorf("%s speaks %s", name, v)
+					t.Errorf(`%s speaks %s, want "2026-07-28"`, name, v)
 				}
 			})
 		}
 	}
 	wg.Wait()
 	if entries, err := os.ReadDir(data); err != nil || len(entries) != 4 {
-		t.Errorf("the data folder holds %v, %v", entries, err)
+		t.Errorf("the data folder holds %v, %v, want len(entries) 4 and no error", entries, err)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestCommandErrors(t *testing.T) {
 			t.Errorf("%v: got %v, want %q", args, err, want)
 		}
 		if stdout.Len() > 0 {
-			t.Errorf("%v wrote to stdout: %s", args, &stdout)
+			t.Errorf("%v wrote to stdout: %s, want stdout.Len() at most 0", args, &stdout)
 		}
 	}
 }

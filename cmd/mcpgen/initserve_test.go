@@ -52,7 +52,7 @@ func TestServeAsksTwiceForASharedFile(t *testing.T) {
 			t.Errorf("answers %q: changed = %v, want %v\n%s%s", answers, got, moved, &out, &asked)
 		}
 		if !strings.Contains(out.String(), "is for all your projects: in each of them, windsurf will start mcprun") {
-			t.Errorf("answers %q: it is not said for whom the file is:\n%s", answers, &out)
+			t.Errorf("answers %q: it is not said for whom the file is, want \"is for all your projects: in each of them, windsurf will start mcprun\" in it:\n%s", answers, &out)
 		}
 		if _, err := os.Stat(filepath.Join(project, "mcpgen.json")); (err == nil) != moved {
 			t.Errorf("answers %q: mcpgen.json: %v", answers, err)

@@ -71,10 +71,10 @@ func TestLoginWithoutAPlaceForIt(t *testing.T) {
 	run := loginApp(t, map[string]string{"XDG_STATE_HOME": "relative", "HOME": "", "LOCALAPPDATA": ""})
 	for _, args := range [][]string{{"login", "web"}, {"login", "--list"}, {"logout", "web"}} {
 		if code, out := run(args...); code != 2 || !strings.Contains(out, "no place to keep logins") {
-			t.Errorf("%q: %d\n%s", args, code, out)
+			t.Errorf("%q: %d, want 2 and \"no place to keep logins\" in it\n%s", args, code, out)
 		}
 	}
 	if code, out := run("sync", "--server", "web"); code != 3 || !strings.Contains(out, "401 Unauthorized") {
-		t.Errorf("sync: %d\n%s", code, out)
+		t.Errorf("sync: %d, want 3 and \"401 Unauthorized\" in it\n%s", code, out)
 	}
 }

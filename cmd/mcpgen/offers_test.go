@@ -52,7 +52,7 @@ func TestOffersAreShown(t *testing.T) {
 	} {
 		out, code := run(strings.Fields(c.args)...)
 		if code != c.code || strings.Contains(out, "\x1b") {
-			t.Errorf("%s: code %d\n%q", c.args, code, out)
+			t.Errorf("%s: code %d, want %d and no %q in it\n%q", c.args, code, c.code, "\x1b", out)
 		}
 		for _, want := range c.wants {
 			if !strings.Contains(out, want) {
@@ -61,9 +61,9 @@ func TestOffersAreShown(t *testing.T) {
 		}
 	}
 	if out, _ := run("list", "plain"); strings.Contains(out, "resources") || strings.Contains(out, "prompt") {
-		t.Errorf("a server with tools alone:\n%s", out)
+		t.Errorf("a server with tools alone, want no \"resources\" in it and no \"prompt\" in it:\n%s", out)
 	}
 	if out, _ := run("show", "my_docs/resources", "--language", "python"); strings.Contains(out, ".ts") {
-		t.Errorf("in one language:\n%s", out)
+		t.Errorf("in one language, want no \".ts\" in it:\n%s", out)
 	}
 }

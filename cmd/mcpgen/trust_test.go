@@ -34,16 +34,16 @@ func TestTrustAtTerminal(t *testing.T) {
 	const asked = "Do you trust it?"
 	write(`{"mcpServers": {"one": {"command": "no-such-program-1"}, "two": {"command": "no-such-program-2"}}}`)
 	if code, out := run("n\n", "sync"); code != 126 || !strings.Contains(out, "no-such-program-2\n") || !strings.Contains(out, asked) || !strings.Contains(out, "was not trusted") {
-		t.Errorf("no: exit code %d, %s", code, out)
+		t.Errorf(`no: exit code %d, %s, want 126, %q in it, %q in it and "was not trusted" in it`, code, out, "no-such-program-2\n", asked)
 	}
 	if code, out := run("\n", "trust"); code != 126 || !strings.Contains(out, asked) {
-		t.Errorf("nothing: exit code %d, %s", code, out)
+		t.Errorf("nothing: exit code %d, %s, want 126 and %q in it", code, out, asked)
 	}
 	if code, out := run("y\n", "sync"); code != 3 || !strings.Contains(out, asked) { // the servers do not start
-		t.Errorf("yes: exit code %d, %s", code, out)
+		t.Errorf("yes: exit code %d, %s, want 3 and %q in it", code, out, asked)
 	}
 	if code, out := run("", "sync"); code != 3 || strings.Contains(out, asked) {
-		t.Errorf("again: exit code %d, %s", code, out)
+		t.Errorf("again: exit code %d, %s, want 3 and no %q in it", code, out, asked)
 	}
 	write(`{"mcpServers": {"two": {"command": "no-such-program-2"}, "three": {"command": "no-such-program-3"}}}`)
 	code, out := run("y\n", "trust")
@@ -58,7 +58,7 @@ func TestTrustAtTerminal(t *testing.T) {
 	}
 	settings("{deny: two__drop}, {ask: '*', when: args.size > 5}")
 	if code, out := run("y\n", "trust"); code != 0 || !strings.Contains(out, `+ policy.rules  {"deny":"two__drop"}`) {
-		t.Errorf("new rules: exit code %d, %s", code, out)
+		t.Errorf("new rules: exit code %d, %s, want 0 and %q in it", code, out, `+ policy.rules  {"deny":"two__drop"}`)
 	}
 	settings("{ask: '*', when: args.size > 500}")
 	code, out = run("y\n", "trust")
@@ -78,9 +78,9 @@ func TestTrustAtTerminal(t *testing.T) {
 		t.Errorf("many servers: exit code %d, %s", code, out)
 	}
 	if code, out := run("", "trust", "--forget"); code != 0 {
-		t.Errorf("forget: exit code %d, %s", code, out)
+		t.Errorf("forget: exit code %d, %s, want 0", code, out)
 	}
 	if code, out := run("", "sync"); code != 126 || !strings.Contains(out, "no-such-program-2") {
-		t.Errorf("forgotten: exit code %d, %s", code, out)
+		t.Errorf(`forgotten: exit code %d, %s, want 126 and "no-such-program-2" in it`, code, out)
 	}
 }

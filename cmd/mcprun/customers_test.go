@@ -29,7 +29,7 @@ for (let i = 0; i < 2000; i++) {
 		wg.Go(func() {
 			code, stdout, stderr := mcprun(t, "--sandbox", "embedded", "--timeout", "60s", "--workspaces", filepath.Join(dir, "all"), "--quota", "32MiB", "--customer", "acme", script, fmt.Sprint("f", i, "-"))
 			if code != 137 || !strings.Contains(stderr, "quota of customer acme") {
-				t.Errorf("run %d: exit code %d\n%s%s", i, code, stdout, stderr)
+				t.Errorf("run %d: exit code %d, want 137 and \"quota of customer acme\" in it\n%s%s", i, code, stdout, stderr)
 			}
 		})
 	}
@@ -52,7 +52,7 @@ for (let i = 0; i < 2000; i++) {
 	}
 	for _, s := range info.Sessions {
 		if s.Stats.Runs != 1 || s.Stats.Failed != 1 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want Stats.Runs 1 and Stats.Failed 1", s)
 		}
 	}
 }
@@ -64,10 +64,10 @@ func TestHelpOfCustomers(t *testing.T) {
 	} {
 		code, stdout, stderr := mcprun(t, append(args, "--help")...)
 		if code != 0 || stderr != "" || !strings.Contains(stdout, "Examples:\n  ") {
-			t.Errorf("%v: exit code %d\n%s%s", args, code, stdout, stderr)
+			t.Errorf("%v: exit code %d, want 0, \"\" and %q in it\n%s%s", args, code, "Examples:\n  ", stdout, stderr)
 		}
 	}
 	if _, stdout, _ := mcprun(t, "session", "resume", "--help"); !strings.Contains(stdout, "--restore") {
-		t.Errorf("--restore is missing in the help of session resume:\n%s", stdout)
+		t.Errorf("--restore is missing in the help of session resume, want \"--restore\" in it:\n%s", stdout)
 	}
 }

@@ -15,7 +15,7 @@ func TestDoctor(t *testing.T) {
 	code, stdout, stderr := mcprun(t, "doctor", "--json", "--no-speed")
 	var found []doctor.Finding
 	if err := json.Unmarshal([]byte(stdout), &found); err != nil || code != 0 || stderr != "" {
-		t.Fatalf("exit code %d, %v, stdout %q, stderr %q", code, err, stdout, stderr)
+		t.Fatalf(`exit code %d, %v, stdout %q, stderr %q, want 0, "" and no error`, code, err, stdout, stderr)
 	}
 	i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Name == "embedded" })
 	if i < 0 || !found[i].Usable || found[i].GoodFor != risk.Low {
@@ -44,6 +44,6 @@ func TestDoctorForPeople(t *testing.T) {
 		}
 	}
 	if code != 0 || strings.Contains(stdout, "takes:") {
-		t.Errorf("exit code %d:\n%s", code, stdout)
+		t.Errorf("exit code %d, want 0 and no \"takes:\" in it:\n%s", code, stdout)
 	}
 }

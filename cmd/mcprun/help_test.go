@@ -20,18 +20,18 @@ func TestHelpShowsEveryFlag(t *testing.T) {
 	for _, args := range [][]string{{"--help", "--all"}, {"run", "--all", "-h"}, {"--all"}} {
 		code, stdout, stderr := mcprun(t, args...)
 		if code != 0 || stderr != "" {
-			t.Errorf("%v: exit code %d, stderr %q", args, code, stderr)
+			t.Errorf(`%v: exit code %d, stderr %q, want 0 and ""`, args, code, stderr)
 		}
 		newRoot(&cli.App{}, resources.Cold{}).Flags().VisitAll(func(f *pflag.Flag) {
 			if !shows(stdout, f.Name) && f.Name != "all" && f.Name != "version" {
 				t.Errorf("%v: --%s is missing", args, f.Name)
 			}
 			if !strings.Contains(string(docs), "--"+f.Name) {
-				t.Errorf("docs/reference/mcprun.md does not have --%s", f.Name)
+				t.Errorf("docs/reference/mcprun.md does not have --%s, want %q in it", f.Name, "--"+f.Name)
 			}
 		})
 		if !strings.Contains(stdout, "(default 500MB)") || !strings.Contains(stdout, "\nLimits:\n") {
-			t.Errorf("%v:\n%s", args, stdout)
+			t.Errorf("%v, want \"(default 500MB)\" in it and %q in it:\n%s", args, "\nLimits:\n", stdout)
 		}
 	}
 }

@@ -137,7 +137,7 @@ func TestRegistryEntry(t *testing.T) {
 			}
 		case "oci":
 			if p.Identifier != "ghcr.io/mcpgen/mcprun:"+unreleased {
-				t.Errorf("image %s", p.Identifier)
+				t.Errorf("image %s, want %q", p.Identifier, "ghcr.io/mcpgen/mcprun:"+unreleased)
 			}
 			dockerfile, err := os.ReadFile("../../deploy/image/Dockerfile")
 			if label := `io.modelcontextprotocol.server.name="` + entry.Name + `"`; err != nil || !strings.Contains(string(dockerfile), label) {
@@ -181,7 +181,7 @@ func TestClaudePlugin(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(filepath.Join("../..", source, skill)); err != nil || string(got) != string(want) {
-		t.Errorf("the plugin's skill is another one than %s: cp %s %s", skill, skill, filepath.Join(source, skill))
+		t.Errorf("the plugin's skill is another one than %s: cp %s %s, want string(got) %v and no error", skill, skill, filepath.Join(source, skill), string(want))
 	}
 }
 
@@ -208,7 +208,7 @@ func TestBundle(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/serve.md")
 	for _, tool := range manifest.Tools {
 		if err != nil || !strings.Contains(string(page), "| `"+tool.Name+"`") {
-			t.Errorf("the docs have no tool %s: %v", tool.Name, err)
+			t.Errorf("the docs have no tool %s: %v, want %q in it and no error", tool.Name, err, "| `"+tool.Name+"`")
 		}
 	}
 }

@@ -33,10 +33,10 @@ func TestScriptsThatRunIntoLimits(t *testing.T) {
 				t.Fatalf("%v; stdout %.200q, stderr %q", err, stdout, stderr)
 			}
 			if code != c.exitCode || res.Cause != c.cause || !slices.Contains(res.LimitsHit, string(c.cause)) || !strings.Contains(res.Message, c.flag) {
-				t.Errorf("exit code %d, cause %q, limits %q, message %q", code, res.Cause, res.LimitsHit, res.Message)
+				t.Errorf("exit code %d, cause %q, limits %q, message %q, want %d, %q, %v in it and %q in it", code, res.Cause, res.LimitsHit, res.Message, c.exitCode, c.cause, string(c.cause), c.flag)
 			}
 			if !strings.HasPrefix(res.Stdout, "begun\n") {
-				t.Errorf("what it had printed is not there: %.100q", res.Stdout)
+				t.Errorf("what it had printed is not there: %.100q, want %q at its start", res.Stdout, "begun\n")
 			}
 		})
 	}
@@ -46,7 +46,7 @@ func TestScriptsThatRunIntoLimits(t *testing.T) {
 func TestAMessageBeginsItsOwnLine(t *testing.T) {
 	code, _, stderr := mcprun(t, "--sandbox", "embedded", "--timeout", "1", "-e", `process.stderr.write("no end"); for (;;);`)
 	if code != runner.ExitTimeout || !strings.Contains(stderr, "no end\nmcprun: the script was stopped after 1s (--timeout)\n") {
-		t.Errorf("exit code %d, %q", code, stderr)
+		t.Errorf("exit code %d, %q, want %d and %q in it", code, stderr, runner.ExitTimeout, "no end\nmcprun: the script was stopped after 1s (--timeout)\n")
 	}
 }
 
@@ -57,7 +57,7 @@ func TestTooWeakASandbox(t *testing.T) {
 	} {
 		code, stdout, stderr := mcprun(t, append(args, "-e", "console.log(1)")...)
 		if code != runner.ExitRefused || stdout != "" || !strings.Contains(stderr, "too weak") || !strings.Contains(stderr, "gvisor") {
-			t.Errorf("%v: exit code %d, %q, %q", args, code, stdout, stderr)
+			t.Errorf(`%v: exit code %d, %q, %q, want %d, "", "too weak" in it and "gvisor" in it`, args, code, stdout, stderr, runner.ExitRefused)
 		}
 	}
 }

@@ -96,7 +96,7 @@ policy:
 		}
 	}
 	if made, err := os.ReadFile(filepath.Join(dir, "notes.txt")); err == nil {
-		t.Errorf("notes were made: %s", made)
+		t.Errorf("notes were made: %s: got no error, want an error", made)
 	}
 	// What was decided is kept, with the exit code that mcprun call gives.
 	for glob, want := range map[string]string{

@@ -30,7 +30,7 @@ func TestFlagsThatExcludeEachOther(t *testing.T) {
 	} {
 		code, stdout, stderr := mcprun(t, append(c.args, "--sandbox", "embedded", "-e", "console.log(1)")...)
 		if code != runner.ExitRunner || stdout != "" || !strings.Contains(stderr, c.want) {
-			t.Errorf("%v: exit code %d, %q, %q", c.args, code, stdout, stderr)
+			t.Errorf(`%v: exit code %d, %q, %q, want %d, "" and %q in it`, c.args, code, stdout, stderr, runner.ExitRunner, c.want)
 		}
 	}
 }
@@ -50,18 +50,18 @@ func mcprun(t *testing.T, args ...string) (code int, stdout, stderr string) {
 func TestScriptThatDoesNotLoad(t *testing.T) {
 	code, stdout, stderr := mcprun(t, "--sandbox", "embedded", "-e", "let x = ;")
 	if code != 1 || stdout != "" || !strings.Contains(stderr, "eval.ts:1:9") {
-		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+		t.Errorf(`exit code %d, stdout %q, stderr %q, want 1, "" and "eval.ts:1:9" in it`, code, stdout, stderr)
 	}
 	code, stdout, stderr = mcprun(t, "--sandbox", "embedded", "--json", "-e", "let x = ;")
 	var res runner.Result
 	if err := json.Unmarshal([]byte(stdout), &res); err != nil || stderr != "" {
-		t.Fatalf("%v; stdout %q, stderr %q", err, stdout, stderr)
+		t.Fatalf(`%v; stdout %q, stderr %q, want "" and no error`, err, stdout, stderr)
 	}
 	if code != 1 || res.ExitCode != 1 || res.Cause != runner.CauseError || res.Error == nil || !strings.Contains(res.Stderr, "eval.ts:1:9") {
 		t.Errorf("exit code %d, result %+v", code, res)
 	}
 	if strings.Contains(stdout, "null") {
-		t.Errorf("a list is null: %s", stdout)
+		t.Errorf(`a list is null: %s, want no "null" in it`, stdout)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestTimeThatIsNone(t *testing.T) {
 	for _, value := range []string{"0", "-1s", "soon"} {
 		code, _, stderr := mcprun(t, "--timeout", value, "-e", "1")
 		if code != runner.ExitRunner || !strings.Contains(stderr, "timeout") {
-			t.Errorf("--timeout %s: exit code %d, %q", value, code, stderr)
+			t.Errorf(`--timeout %s: exit code %d, %q, want %d and "timeout" in it`, value, code, stderr, runner.ExitRunner)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestRunThatCannotBeMade(t *testing.T) {
 		t.Errorf("exit code %d, result %+v", code, res)
 	}
 	if !strings.Contains(stderr, "choose one of") {
-		t.Errorf("stderr %q", stderr)
+		t.Errorf(`stderr %q, want "choose one of" in it`, stderr)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestWorkspaceWithTheConfiguration(t *testing.T) {
 	}
 	code, _, stderr := mcprun(t, "--sandbox", "embedded", "--config", file, "--workspace", dir, "-e", "1")
 	if code != runner.ExitRunner || !strings.Contains(stderr, "could change") || !strings.Contains(stderr, "hint: ") {
-		t.Errorf("exit code %d, %q", code, stderr)
+		t.Errorf(`exit code %d, %q, want %d, "could change" in it and "hint: " in it`, code, stderr, runner.ExitRunner)
 	}
 }
 

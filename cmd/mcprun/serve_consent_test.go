@@ -103,7 +103,7 @@ func TestServeConsent(t *testing.T) {
 	private(call("execute_code", map[string]any{"code": "console.log(1)"}), needed)
 	logged("mcpgen trust")
 	if _, err := os.Stat(filepath.Join(dir, "started")); err == nil {
-		t.Error("a command was started that nobody has agreed to")
+		t.Error("a command was started that nobody has agreed to: got no error, want an error")
 	}
 	agree()
 	if got := tool("desk__sum", map[string]any{"a": 1, "b": 2}); !strings.Contains(got, `"sum":3`) {

@@ -86,7 +86,7 @@ func TestServeRefuses(t *testing.T) {
 			t.Errorf("%q: code %d: %s; want %q", c.args, code, said, c.want)
 		}
 		if strings.Contains(said, token) {
-			t.Errorf("%q: the token is shown: %s", c.args, said)
+			t.Errorf("%q: the token is shown: %s, want no %q in it", c.args, said, token)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func TestServeWithoutProject(t *testing.T) {
 		t.Cleanup(func() {
 			_ = cs.Close()
 			if !strings.Contains(log.String(), "there is no project in "+dir) || !strings.Contains(log.String(), data) {
-				t.Errorf("the log does not say where files are:\n%s", log.String())
+				t.Errorf("the log does not say where files are, want %q in it and %q in it:\n%s", "there is no project in "+dir, data, log.String())
 			}
 		})
 		return cs
@@ -127,14 +127,14 @@ func TestServeWithoutProject(t *testing.T) {
 	call(cs, "execute_code", map[string]any{"code": `import { writeFileSync } from "fs"; writeFileSync("a.txt", "kept");`})
 	call(cs, "save_skill", map[string]any{"name": "greet", "code": "export const hello = () => 'hello';", "description": "Greets."})
 	if text, err := os.ReadFile(filepath.Join(data, "workspace", "a.txt")); string(text) != "kept" {
-		t.Errorf("a.txt in %s = %q, %v", data, text, err)
+		t.Errorf(`a.txt in %s = %q, %v, want "kept"`, data, text, err)
 	}
 	if got := call(start(second), "execute_code", map[string]any{"code": `import { hello } from "./skills/greet"; console.log(hello());`}); !strings.Contains(got, "hello") {
-		t.Errorf("the skill in another folder says %q", got)
+		t.Errorf(`the skill in another folder says %q, want "hello" in it`, got)
 	}
 	for _, dir := range []string{first, second} {
 		if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
-			t.Errorf("serve wrote %v in the folder that it was started in, %v", list, err)
+			t.Errorf("serve wrote %v in the folder that it was started in, %v, want len(list) at most 0 and no error", list, err)
 		}
 	}
 
@@ -169,7 +169,7 @@ func TestServeLanguages(t *testing.T) {
 	}
 	code := app.Run(t.Context(), newRoot(app, resources.Cold{}), []string{"serve", "--sandbox", "embedded"})
 	if out := stdout.String(); code != 0 || !strings.Contains(out, `"enum":["typescript"]`) || strings.Contains(strings.ToLower(out), "python") {
-		t.Errorf("code %d: %s%s", code, out, stderr.String())
+		t.Errorf(`code %d: %s%s, want 0, %q in it and no "python" in it`, code, out, stderr.String(), `"enum":["typescript"]`)
 	}
 }
 

@@ -204,7 +204,7 @@ console.log("read", JSON.stringify(fs.readFileSync(0, "utf8")));
 		at = s.wait(t, at, `{"action":"accept","content":{"city":"Oslo","count":1,"speed":"f"}}`+"\n")
 		s.wait(t, at, `read ""`)
 		if code := s.ends(t); code != 0 {
-			t.Errorf("exit code %d\n%s", code, s)
+			t.Errorf("exit code %d, want 0\n%s", code, s)
 		}
 	})
 	t.Run("elsewhere is the input", func(t *testing.T) {
@@ -215,7 +215,7 @@ console.log("read", JSON.stringify(fs.readFileSync(0, "utf8")));
 		at = s.wait(t, at, `"action":"decline"`)
 		s.wait(t, at, `read "piped"`)
 		if code := s.ends(t); code != 0 {
-			t.Errorf("exit code %d\n%s", code, s)
+			t.Errorf("exit code %d, want 0\n%s", code, s)
 		}
 	})
 	t.Run("page", func(t *testing.T) {
@@ -228,7 +228,7 @@ console.log("read", JSON.stringify(fs.readFileSync(0, "utf8")));
 		s.typed(t, "\n")
 		s.wait(t, at, `"action":"accept"`)
 		if code := s.ends(t); code != 0 {
-			t.Errorf("exit code %d\n%s", code, s)
+			t.Errorf("exit code %d, want 0\n%s", code, s)
 		}
 	})
 	t.Run("interrupted", func(t *testing.T) {
@@ -238,7 +238,7 @@ console.log("read", JSON.stringify(fs.readFileSync(0, "utf8")));
 		s.typed(t, "\x03")
 		s.wait(t, at, "interrupted")
 		if code := s.ends(t); code != 130 {
-			t.Errorf("exit code %d\n%s", code, s)
+			t.Errorf("exit code %d, want 130\n%s", code, s)
 		}
 	})
 	t.Run("progress", func(t *testing.T) {
@@ -249,7 +249,7 @@ console.log("read", JSON.stringify(fs.readFileSync(0, "utf8")));
 		at = s.wait(t, at, " % thinking") // which step is seen, and after how many seconds, depends on the machine
 		s.wait(t, at, "done\n")
 		if code := s.ends(t); code != 0 {
-			t.Errorf("exit code %d\n%s", code, s)
+			t.Errorf("exit code %d, want 0\n%s", code, s)
 		}
 		for text := s.String(); ; text = s.String() {
 			if strings.HasSuffix(screen(text), "begun\ndone\n") {

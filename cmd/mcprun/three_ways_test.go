@@ -136,7 +136,7 @@ func TestThreeWays(t *testing.T) {
 				t.Errorf("%s: %s: failed %v, asked %q: %s; want %v, %q", way.name, c.name, got.Failed, question, got.Text, c.failed, c.want)
 			}
 			if strings.Contains(question, "@example.com") {
-				t.Errorf("%s: %s: the question has personal data: %s", way.name, c.name, question)
+				t.Errorf(`%s: %s: the question has personal data: %s, want no "@example.com" in it`, way.name, c.name, question)
 			}
 			got.Text = strings.TrimPrefix(strings.TrimSpace(got.Text), c.tool+": ")
 			outcomes[way.name] = append(outcomes[way.name], got)
@@ -145,7 +145,7 @@ func TestThreeWays(t *testing.T) {
 			t.Error(err)
 		}
 		if got, err := os.ReadFile(notes); string(got) != "ask ann@example.com\n" {
-			t.Errorf("%s: the server got %q, %v", way.name, got, err)
+			t.Errorf("%s: the server got %q, %v, want %q", way.name, got, err, "ask ann@example.com\n")
 		}
 		records[way.name] = loggedCalls(t, filepath.Join(dir, "workspaces", "acme"))
 		for i, c := range threeWaysCases {
@@ -229,10 +229,10 @@ func TestThreeWaysDry(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "notes.txt")); err == nil {
-			t.Errorf("%s: the call was made", way.name)
+			t.Errorf("%s: the call was made: got no error, want an error", way.name)
 		}
 		if calls := loggedCalls(t, filepath.Join(dir, "workspaces", "acme")); len(calls) != 1 || calls[0].Tool != "desk__note" || calls[0].Outcome != "dry" {
-			t.Errorf("%s: log %+v", way.name, calls)
+			t.Errorf(`%s: log %+v, want len(calls) 1, Tool "desk__note" and Outcome "dry"`, way.name, calls)
 		}
 	}
 }

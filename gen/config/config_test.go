@@ -137,7 +137,7 @@ func TestConfigKey(t *testing.T) {
 	}
 	addFile(t, dir, "mcpgen.yaml", "version: 1\nconfig: [a\n")
 	if _, err := Locate(dir, nil); err == nil || !strings.Contains(err.Error(), "mcpgen.yaml:") {
-		t.Errorf("Locate() with a broken mcpgen.yaml = %v", err)
+		t.Errorf(`Locate() with a broken mcpgen.yaml = %v, want an error and "mcpgen.yaml:" in it`, err)
 	}
 }
 
@@ -233,7 +233,7 @@ func TestLoadErrors(t *testing.T) {
 				t.Errorf("error %q, want %q", err, c.want)
 			}
 			if strings.Contains(err.Error(), "s3cret") {
-				t.Errorf("error %q holds a value", err)
+				t.Errorf(`error %q holds a value, want no "s3cret" in it`, err)
 			}
 			var e *FileError
 			if !errors.As(err, &e) || e.Remedy == "" {
@@ -247,17 +247,17 @@ func TestLoadCollectsTheErrorsOfAllServers(t *testing.T) {
 	dir := write(t, map[string]string{".mcp.json": `{"mcpServers": {"a": {}, "b": {"command": "c"}, "d": {"url": 1}}}`})
 	_, err := Load(filepath.Join(dir, ".mcp.json"))
 	if err == nil || !strings.Contains(err.Error(), "mcpServers.a") || !strings.Contains(err.Error(), "mcpServers.d") {
-		t.Errorf("error %v", err)
+		t.Errorf(`error %v, want an error, "mcpServers.a" in it and "mcpServers.d" in it`, err)
 	}
 }
 
 func TestLoadBoundsTheFile(t *testing.T) {
 	dir := write(t, map[string]string{".mcp.json": strings.Repeat(" ", maxFileSize+1)})
 	if _, err := Load(filepath.Join(dir, ".mcp.json")); err == nil || !strings.Contains(err.Error(), "larger than") {
-		t.Errorf("error %v", err)
+		t.Errorf(`error %v, want an error and "larger than" in it`, err)
 	}
 	if _, err := Load(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, fs.ErrNotExist)
 	}
 }
 
@@ -298,6 +298,6 @@ func TestLoadLeavesOutOurOwnServer(t *testing.T) {
 		}
 	}
 	if told != 4 {
-		t.Errorf("%d of 4 are told: %v", told, c.Notes)
+		t.Errorf("%d of 4 are told: %v, want 4", told, c.Notes)
 	}
 }

@@ -56,11 +56,11 @@ func TestExpandEveryField(t *testing.T) {
 		t.Errorf("stdio (-want +got):\n%s", diff)
 	}
 	if in.Args[0] != "${V}" || in.Env["${V}"] != "${V}" {
-		t.Error("the server that was expanded has changed")
+		t.Error(`the server that was expanded has changed, want in.Args[0] "${V}" and "${V}"`)
 	}
 	web, err := Server{Key: "w", Transport: TransportHTTP, URL: "${URL}/x", Headers: map[string]string{"H": "Bearer ${V}"}}.Expand(lookup)
 	if err != nil || web.URL != "http://h/x" || web.Headers["H"] != "Bearer val" {
-		t.Errorf("http: %q %q, %v", web.URL, web.Headers, err)
+		t.Errorf(`http: %q %q, %v, want "http://h/x", "Bearer val" and no error`, web.URL, web.Headers, err)
 	}
 }
 
@@ -95,11 +95,11 @@ func TestExpandErrors(t *testing.T) {
 			continue
 		}
 		if strings.Contains(err.Error(), secret) {
-			t.Errorf("%s: the error %q holds a value", name, err)
+			t.Errorf("%s: the error %q holds a value, want no %q in it", name, err, secret)
 		}
 	}
 	if _, err := with(func(s *Server) { s.Command = "${NO}" }).Expand(nil); err == nil {
-		t.Error("a nil lookup found a variable")
+		t.Error("a nil lookup found a variable: got no error, want an error")
 	}
 }
 
@@ -115,7 +115,7 @@ func TestExpandPaths(t *testing.T) {
 	for _, c := range cases {
 		got, err := Server{Key: "s", Transport: TransportStdio, Command: c.command, Cwd: c.cwd, Dir: "/proj"}.Expand(lookupIn(map[string]string{"HOME": "/home/me"}))
 		if err != nil || got.Command != c.wantCommand || got.Cwd != c.wantCwd {
-			t.Errorf("%q in %q gives %q in %q, %v", c.command, c.cwd, got.Command, got.Cwd, err)
+			t.Errorf("%q in %q gives %q in %q, %v, want %q, %q and no error", c.command, c.cwd, got.Command, got.Cwd, err, c.wantCommand, c.wantCwd)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func TestServerDoesNotLeak(t *testing.T) {
 		fmt.Sprintf("%+v %#v", Config{Servers: []Server{s}}, []Server{s}), log.String(), string(text),
 	} {
 		if strings.Contains(out, secret) || !strings.Contains(out, "k") {
-			t.Errorf("it shows %s", out)
+			t.Errorf(`it shows %s, want no %q in it and "k" in it`, out, secret)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func TestDotEnv(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	if got, err := DotEnv(t.TempDir()); err != nil || len(got) != 0 {
-		t.Errorf("without a file: %v, %v", got, err)
+		t.Errorf("without a file: %v, %v, want len(got) 0 and no error", got, err)
 	}
 	for text, want := range map[string]string{
 		"A=1\nnonsense s3cret": ":2: the line is not NAME=value",
@@ -160,7 +160,7 @@ func TestDotEnv(t *testing.T) {
 	} {
 		_, err := DotEnv(write(t, map[string]string{".env": text}))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%q: error %v", text, err)
+			t.Errorf(`%q: error %v, want an error, %v in it and no "s3cret" in it`, text, err, want)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func TestHosts(t *testing.T) {
 					t.Fatal(err)
 				}
 				if f.Host != c.host {
-					t.Errorf("it is taken for a file of %q", f.Host)
+					t.Errorf("it is taken for a file of %q, want %q", f.Host, c.host)
 				}
 				for i := range c.servers {
 					s := &c.servers[i]
@@ -185,7 +185,7 @@ func TestMistakesInHostsFiles(t *testing.T) {
 				t.Fatalf("error %v, want %q", err, c.want)
 			}
 			if strings.Contains(err.Error(), "s3cret") {
-				t.Errorf("the error %q holds a value", err)
+				t.Errorf(`the error %q holds a value, want no "s3cret" in it`, err)
 			}
 		})
 	}
@@ -252,7 +252,7 @@ func TestSeveralFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if cfg.Dir != filepath.Join(dir, "a") || cfg.Settings.Out != "tree" || cfg.Path != paths[0] {
-		t.Errorf("dir %q, out %q, path %q", cfg.Dir, cfg.Settings.Out, cfg.Path)
+		t.Errorf(`dir %q, out %q, path %q, want %q, "tree" and %q`, cfg.Dir, cfg.Settings.Out, cfg.Path, filepath.Join(dir, "a"), paths[0])
 	}
 	var got []string
 	for _, s := range cfg.Servers {
@@ -263,7 +263,7 @@ func TestSeveralFiles(t *testing.T) {
 		t.Errorf("servers (-want +got):\n%s", diff)
 	}
 	if len(cfg.Disabled) != 1 || cfg.Disabled[0].Key != "three" {
-		t.Errorf("disabled: %v", cfg.Disabled)
+		t.Errorf(`disabled: %v, want len(cfg.Disabled) 1 and cfg.Disabled[0].Key "three"`, cfg.Disabled)
 	}
 	two, _ := cfg.Server("two")
 	if !two.Trusted || two.Protocol != ProtocolLegacy || two.StartupTimeout != 9*time.Second || two.OAuth.ClientID != "i" || two.PassEnv[0] != "A" || two.EnvFile != filepath.Join(dir, "a", "x.env") || two.VarsDir != cfg.Dir {
@@ -329,10 +329,10 @@ func TestExpandFilesAndPassedVariables(t *testing.T) {
 		t.Errorf("env (-want +got):\n%s", diff)
 	}
 	if got.OAuth.ClientSecret != "yes" || s.OAuth.ClientSecret != "${SET}" {
-		t.Error("the client's secret")
+		t.Error(`the client's secret, want OAuth.ClientSecret "yes" and OAuth.ClientSecret "${SET}"`)
 	}
 	if noted["token"] != "from-a-file" || noted["C"] != "file" || noted["MCPGEN_INPUT_MY_ID"] != "input" {
-		t.Errorf("noted %v", noted)
+		t.Errorf(`noted %v, want "from-a-file", "file" and "input"`, noted)
 	}
 }
 

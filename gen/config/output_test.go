@@ -49,6 +49,6 @@ func TestCheckOutput(t *testing.T) {
 		t.Errorf("CheckOutput() without a project = %v", err)
 	}
 	if err := CheckOutput(filepath.Join(dir, "later", "x.json"), nil, filepath.Join(dir, "later")); err == nil {
-		t.Error("CheckOutput() in a tree that is still to be written = nil")
+		t.Error("CheckOutput() in a tree that is still to be written = nil: got no error, want an error")
 	}
 }

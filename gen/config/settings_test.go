@@ -111,7 +111,7 @@ func TestAllows(t *testing.T) {
 		"get_secret": false, "get_/secret/x": false, "other": false, "": false,
 	} {
 		if got := s.Allows(tool); got != want {
-			t.Errorf("Allows(%q) = %t", tool, got)
+			t.Errorf("Allows(%q) = %t, want %t", tool, got, want)
 		}
 	}
 	if !(ServerSettings{}).Allows("anything") || (ServerSettings{Exclude: []string{"*"}}).Allows("a") {

@@ -138,7 +138,7 @@ func TestNullable(t *testing.T) {
 		want bool
 	}{{str, false}, {Null{}, true}, {Unknown{}, true}, {Ref{Name: "n"}, true}, {Ref{}, false}, {Ref{Name: "loop"}, true}} {
 		if got := s.Nullable(tt.typ); got != tt.want {
-			t.Errorf("Nullable(%s) = %t", Key(tt.typ), got)
+			t.Errorf("Nullable(%s) = %t, want %t", Key(tt.typ), got, tt.want)
 		}
 	}
 }

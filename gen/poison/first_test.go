@@ -57,7 +57,7 @@ func atFirst(t *testing.T, attacks []string, percent int) {
 		}
 		for _, n := range notes {
 			if n.Rule != instruction || !strings.HasPrefix(n.Place, "s/a#/") || !strings.HasPrefix(n.Message, `may order more than the call: "`) {
-				t.Errorf("%q: got note %+v", text, n)
+				t.Errorf(`%q: got note %+v, want Rule %v, "s/a#/" at its start and %q at its start`, text, n, instruction, `may order more than the call: "`)
 			}
 			for _, w := range warnings {
 				if w.Place == n.Place {
@@ -118,7 +118,7 @@ func TestNotesAreShort(t *testing.T) {
 	}
 	list := c.First(b)
 	if len(list) != maxNotes+1 || list[maxNotes].Message != "25 more of its texts may order more than the call" {
-		t.Errorf("got %d notes, the last %+v", len(list), list[len(list)-1])
+		t.Errorf(`got %d notes, the last %+v, want %d and Message "25 more of its texts may order more than the call"`, len(list), list[len(list)-1], maxNotes+1)
 	}
 	for _, f := range list {
 		if len(f.Message) > 150 || strings.ContainsFunc(f.Message, unicode.IsControl) {

@@ -135,7 +135,7 @@ print("done")
 	cmd := exec.CommandContext(t.Context(), "python3", "-c", program)
 	cmd.Dir = filepath.Dir(dir)
 	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "done" {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("%v, want strings.TrimSpace(string(out)) \"done\" and no error\n%s", err, out)
 	}
 }
 
@@ -247,6 +247,6 @@ console.log("done");
 	cmd := exec.CommandContext(t.Context(), "node", "js/main.js")
 	cmd.Dir = filepath.Dir(dir)
 	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "done" {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("%v, want strings.TrimSpace(string(out)) \"done\" and no error\n%s", err, out)
 	}
 }

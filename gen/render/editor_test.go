@@ -44,11 +44,11 @@ func TestEditor(t *testing.T) {
 	// What is wrong must show, or the above says nothing.
 	put("example.ts", "import { readFile } from \"mcprun\";\nexport const n: number = await readFile(\"x\");\n")
 	if out := wrong(t, dir, "tsc"); !strings.Contains(out, "example.ts(2,14)") {
-		t.Errorf("tsc finds nothing wrong:\n%s", out)
+		t.Errorf("tsc finds nothing wrong, want \"example.ts(2,14)\" in it:\n%s", out)
 	}
 	put("example.py", "n: int = read_file(\"x\")\n")
 	if out := wrong(t, dir, "pyright"); !strings.Contains(out, "example.py:1:10") {
-		t.Errorf("pyright finds nothing wrong:\n%s", out)
+		t.Errorf("pyright finds nothing wrong, want \"example.py:1:10\" in it:\n%s", out)
 	}
 }
 
@@ -59,7 +59,7 @@ func wrong(t *testing.T, dir, program string) string {
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err == nil {
-		t.Errorf("%s finds nothing wrong", program)
+		t.Errorf("%s finds nothing wrong: got no error, want an error", program)
 	}
 	return string(out)
 }

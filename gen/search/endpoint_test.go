@@ -72,7 +72,7 @@ func TestEndpoint(t *testing.T) {
 			continue
 		}
 		if out[0][0] != 1 || out[1][0] != 3 {
-			t.Errorf("vectors %v", out)
+			t.Errorf("vectors %v, want out[0][0] 1 and out[1][0] 3", out)
 		}
 		wantAuth, wantKey := "Bearer "+secret, ""
 		if tt.opts.API == search.Azure {
@@ -154,7 +154,7 @@ func TestEndpointErrors(t *testing.T) {
 			defer s.Close()
 			_, err := endpoint(t, search.EndpointOptions{URL: s.URL, Model: "m", Key: secret}).Embed(t.Context(), []string{"a", "b"})
 			if err == nil || strings.Contains(err.Error(), secret) || len(err.Error()) > 600 || !strings.Contains(err.Error(), "127.0.0.1") {
-				t.Errorf("error %.700v", err)
+				t.Errorf(`error %.700v, want an error, no %q in it, len(err.Error()) at most 600 and "127.0.0.1" in it`, err, secret)
 			}
 		})
 	}
@@ -172,10 +172,10 @@ func TestEndpointName(t *testing.T) {
 	}
 	for name := range names {
 		if strings.Contains(name, secret) {
-			t.Errorf("the name %q holds the key", name)
+			t.Errorf("the name %q holds the key, want no %q in it", name, secret)
 		}
 	}
 	if len(names) != 5 {
-		t.Errorf("names %v", names)
+		t.Errorf("names %v, want len(names) 5", names)
 	}
 }

@@ -42,14 +42,14 @@ func TestLatency(t *testing.T) {
 			start := time.Now()
 			hits, err := x.Search(t.Context(), search.Query{Text: text})
 			if err != nil || len(hits) != search.DefaultLimit {
-				t.Fatalf("%q: %v, %v", text, ids(hits), err)
+				t.Fatalf("%q: %v, %v, want len(hits) %v and no error", text, ids(hits), err, search.DefaultLimit)
 			}
 			times = append(times, time.Since(start))
 		}
 		slices.Sort(times)
 		t.Logf("%q: p50 %s", text, times[len(times)/2])
 		if p50 := times[len(times)/2]; p50 > 250*time.Millisecond { // on a slow and busy machine
-			t.Errorf("%q takes %s", text, p50)
+			t.Errorf("%q takes %s, want at most %s", text, p50, 250*time.Millisecond)
 		}
 	}
 }

@@ -170,7 +170,7 @@ func TestOwnNames(t *testing.T) {
 			id := s.Tools[j].ID
 			hits, err := x.Search(t.Context(), search.Query{Text: s.Key + " " + s.Tools[j].Name, Limit: 3})
 			if err != nil || !slices.Contains(ids(hits), id) {
-				t.Errorf("%s %s finds %v, %v", s.Key, s.Tools[j].Name, ids(hits), err)
+				t.Errorf("%s %s finds %v, %v, want %v in it and no error", s.Key, s.Tools[j].Name, ids(hits), err, id)
 			}
 		}
 	}

@@ -174,7 +174,7 @@ func TestLimits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := x.Search(ctx, search.Query{Text: "things"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("with an ended context: %v", err)
+		t.Errorf("with an ended context: %v, want %v", err, context.Canceled)
 	}
 }
 
@@ -183,11 +183,11 @@ func TestEmpty(t *testing.T) {
 	x := index(t, catalogOf(t), nil)
 	for _, text := range []string{"", "anything"} {
 		if hits, err := x.Search(t.Context(), search.Query{Text: text}); err != nil || len(hits) != 0 {
-			t.Errorf("%q: %v, %v", text, hits, err)
+			t.Errorf("%q: %v, %v, want len(hits) 0 and no error", text, hits, err)
 		}
 	}
 	if got := x.Categories(); len(got) != 0 {
-		t.Errorf("categories %v", got)
+		t.Errorf("categories %v, want len(got) 0", got)
 	}
 }
 
@@ -244,7 +244,7 @@ func TestEndedSearches(t *testing.T) {
 	}
 	group.Wait()
 	if got := first(t, x, "merge pull request"); got != "git_hub__merge_pull_request" {
-		t.Errorf("afterwards it finds %q", got)
+		t.Errorf(`afterwards it finds %q, want "git_hub__merge_pull_request"`, got)
 	}
 }
 

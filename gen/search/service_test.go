@@ -126,7 +126,7 @@ func TestRefusingService(t *testing.T) {
 			t.Errorf("%d: hits %v, degraded %v (%v)", status, ids(a.Hits), a.Degraded, err)
 		}
 		if s.calls != 1 {
-			t.Errorf("%d: it was asked %d times", status, s.calls)
+			t.Errorf("%d: it was asked %d times, want 1", status, s.calls)
 		}
 	}
 }

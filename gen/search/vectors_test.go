@@ -156,11 +156,11 @@ func TestPause(t *testing.T) {
 		}
 		for range 3 {
 			if err := ask(); err == nil || !strings.Contains(err.Error(), "down") {
-				t.Fatalf("degraded: %v", err)
+				t.Fatalf(`degraded: %v, want an error and "down" in it`, err)
 			}
 		}
 		if m.calls != 1 {
-			t.Errorf("a dead endpoint was asked %d times at once", m.calls)
+			t.Errorf("a dead endpoint was asked %d times at once, want 1", m.calls)
 		}
 		down = false
 		time.Sleep(time.Minute)
@@ -185,20 +185,20 @@ func TestSlow(t *testing.T) {
 			t.Errorf("hits %v, degraded %v, %v", ids(a.Hits), a.Degraded, err)
 		}
 		if took := time.Since(start); took != 10*time.Second {
-			t.Errorf("it took %s", took)
+			t.Errorf("it took %s, want %s", took, 10*time.Second)
 		}
 		time.Sleep(time.Minute)
 		if a, err = x.Answer(t.Context(), search.Query{Text: "photograph"}); err != nil || a.Degraded != nil {
-			t.Errorf("later: %v, %v", a.Degraded, err)
+			t.Errorf("later: %v, %v, want nil and no error", a.Degraded, err)
 		}
 		// A canceled search is not a failure of the endpoint.
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		if _, err = x.Answer(ctx, search.Query{Text: "photograph"}); !errors.Is(err, context.Canceled) {
-			t.Errorf("when the caller is gone: %v", err)
+			t.Errorf("when the caller is gone: %v, want %v", err, context.Canceled)
 		}
 		if a, err = x.Answer(t.Context(), search.Query{Text: "photograph"}); err != nil || a.Degraded != nil {
-			t.Errorf("after that: %v, %v", a.Degraded, err)
+			t.Errorf("after that: %v, %v, want nil and no error", a.Degraded, err)
 		}
 	})
 }
@@ -247,7 +247,7 @@ func TestDamagedCache(t *testing.T) {
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.bin"))
 	if err != nil || len(files) != 1 {
-		t.Fatalf("files %q, %v", files, err)
+		t.Fatalf("files %q, %v, want len(files) 1 and no error", files, err)
 	}
 	if err := os.Truncate(files[0], 100); err != nil {
 		t.Fatal(err)

@@ -131,7 +131,7 @@ func TestWeightIsKept(t *testing.T) {
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil || len(files) != 1 {
-		t.Fatalf("files %q, %v", files, err)
+		t.Fatalf("files %q, %v, want len(files) 1 and no error", files, err)
 	}
 	raw, err := os.ReadFile(files[0])
 	if err != nil {

@@ -74,7 +74,7 @@ func TestPhrases(t *testing.T) {
 		"none__of_these_tools": {"umbrella"},
 	}})
 	if got := first(t, x, "my umbrella"); got != "mail__who_am_i" {
-		t.Errorf("my umbrella finds %q", got)
+		t.Errorf(`my umbrella finds %q, want "mail__who_am_i"`, got)
 	}
 	for _, text := range []string{"zebra", "giraffe"} {
 		if got := first(t, x, text); got != "" {
@@ -82,7 +82,7 @@ func TestPhrases(t *testing.T) {
 		}
 	}
 	if got := first(t, x, "send a message"); got != "mail__send_message" {
-		t.Errorf("send a message finds %q", got)
+		t.Errorf(`send a message finds %q, want "mail__send_message"`, got)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestBlanks(t *testing.T) {
 		}
 	}
 	if one, many := Count("a"+strings.Repeat(" ", 3*maxBlank)+"b"), 10; one > many {
-		t.Errorf("%d tokens for a row of blanks", one)
+		t.Errorf("%d tokens for a row of blanks, want at most %d", one, many)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestCutKeepsCharactersWhole(t *testing.T) {
 	for len(text) > 0 {
 		n := cut(text)
 		if n%3 != 0 {
-			t.Fatalf("a piece of %d bytes cuts a character", n)
+			t.Fatalf("a piece of %d bytes cuts a character, want 0", n)
 		}
 		text = text[n:]
 	}

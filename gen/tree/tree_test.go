@@ -137,7 +137,7 @@ func TestApply(t *testing.T) {
 	}
 	apply(t, dir, first, options(second))
 	if _, err := os.Stat(filepath.Join(dir, "c")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("an empty folder of ours stays: %v", err)
+		t.Errorf("an empty folder of ours stays: %v, want %v", err, fs.ErrNotExist)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestOwnership(t *testing.T) {
 	}
 	files := read(t, dir)
 	if files["b/three.ts"] != "rewritten by hand\n" || files["nested/x.ts"] != header || files["node_modules/x.ts"] != header {
-		t.Errorf("files %v", files)
+		t.Errorf("files %v, want %q, %v and %v", files, "rewritten by hand\n", header, header)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestStaleLinksStay(t *testing.T) {
 	o := options(Tree{"gone/old.ts": []byte(header), "old.ts": []byte(header), "../x": nil})
 	apply(t, dir, first, o)
 	if got := read(t, outside); got["old.ts"] != header {
-		t.Errorf("outside: %v", got)
+		t.Errorf("outside: %v, want %v", got, header)
 	}
 }
 
@@ -291,7 +291,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 		}
 		if completed {
 			if n < 5 {
-				t.Fatalf("only %d steps", n)
+				t.Fatalf("only %d steps, want at least 5", n)
 			}
 			return
 		}
@@ -354,7 +354,7 @@ func TestTwoAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := p.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "another sync") {
-		t.Errorf("the second one: %v", err)
+		t.Errorf(`the second one: %v, want an error and "another sync" in it`, err)
 	}
 	unlock()
 	if err := p.Apply(t.Context()); err != nil {

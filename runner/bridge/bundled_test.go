@@ -54,7 +54,7 @@ export async function getRecord(input: { id: number }): Promise<unknown> {
 				return nil, &call.Error{Kind: call.KindTool, Message: "no such record", Server: "crm", Tool: "crm__get_record"}
 			}}.run(t)
 			if e.exit != test.exit || e.stdout != test.stdout {
-				t.Errorf("exit %d, stdout %q, stderr %s", e.exit, e.stdout, e.stderr)
+				t.Errorf("exit %d, stdout %q, stderr %s, want %d and %q", e.exit, e.stdout, e.stderr, test.exit, test.stdout)
 			}
 			if test.exit != 0 {
 				golden(t, "bundled-"+name, inClient.ReplaceAllString(e.stderr, "servers/client.ts"))

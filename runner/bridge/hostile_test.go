@@ -127,7 +127,7 @@ func TestOversizedLength(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "a frame of 4294967295 bytes") {
-			t.Errorf("error = %v", r.err)
+			t.Errorf(`error = %v, want an error and "a frame of 4294967295 bytes" in it`, r.err)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func TestLengthIsNotMemory(t *testing.T) {
 	<-result
 	runtime.ReadMemStats(&after)
 	if got := after.TotalAlloc - before.TotalAlloc; got > 4<<20 {
-		t.Errorf("%d bytes allocated for one byte", got)
+		t.Errorf("%d bytes allocated for one byte, want at most %d", got, 4<<20)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestFlood(t *testing.T) {
 			}
 		}
 		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "more than 8 calls at once") || r.out.Calls != 8 {
-			t.Errorf("%+v, %v", r.out, r.err)
+			t.Errorf(`%+v, %v, want an error, "more than 8 calls at once" in it and out.Calls 8`, r.out, r.err)
 		}
 	})
 	t.Run("bytes", func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestFlood(t *testing.T) {
 			}
 		}
 		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "more than 1000 bytes of calls") {
-			t.Errorf("%+v, %v", r.out, r.err)
+			t.Errorf(`%+v, %v, want an error and "more than 1000 bytes of calls" in it`, r.out, r.err)
 		}
 	})
 	t.Run("padding", func(t *testing.T) { // what is between the members stays in memory, too
@@ -185,7 +185,7 @@ func TestFlood(t *testing.T) {
 				}
 			}
 			if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "more than 1000 bytes of calls") {
-				t.Errorf("%+v, %v", r.out, r.err)
+				t.Errorf(`%+v, %v, want an error and "more than 1000 bytes of calls" in it`, r.out, r.err)
 			}
 		}
 	})
@@ -203,7 +203,7 @@ func TestFlood(t *testing.T) {
 			}
 		}
 		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "more than 8 calls at once") || r.out.Calls != 4 {
-			t.Errorf("%+v, %v", r.out, r.err)
+			t.Errorf(`%+v, %v, want an error, "more than 8 calls at once" in it and out.Calls 4`, r.out, r.err)
 		}
 	})
 	t.Run("total", func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestFlood(t *testing.T) {
 			}
 		}
 		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "exceed 10000 bytes in total") || r.out.Calls > 25 {
-			t.Errorf("%+v, %v", r.out, r.err)
+			t.Errorf(`%+v, %v, want an error, "exceed 10000 bytes in total" in it and out.Calls at most 25`, r.out, r.err)
 		}
 	})
 	t.Run("total of answers", func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestFlood(t *testing.T) {
 		}
 		p.send(`{"type":"call","id":4,"tool":"t","args":{}}`)
 		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "exceed 10000 bytes in total") {
-			t.Errorf("%+v, %v", r.out, r.err)
+			t.Errorf(`%+v, %v, want an error and "exceed 10000 bytes in total" in it`, r.out, r.err)
 		}
 	})
 	t.Run("rate", func(t *testing.T) {
@@ -244,7 +244,7 @@ func TestFlood(t *testing.T) {
 				p.read()
 			}
 			if took := time.Since(begin).Round(100 * time.Millisecond); took != 3*time.Second {
-				t.Errorf("40 calls in %v", took)
+				t.Errorf("40 calls in %v, want %v", took, 3*time.Second)
 			}
 			p.finish()
 			<-result
@@ -262,7 +262,7 @@ func TestFlood(t *testing.T) {
 			t.Error(err)
 		}
 		if took := time.Since(begin); took > time.Minute { // many minutes if it grew with the square
-			t.Errorf("%v for many members", took)
+			t.Errorf("%v for many members, want at most %v", took, time.Minute)
 		}
 	})
 }
@@ -294,7 +294,7 @@ func testUnread(t *testing.T) {
 		}
 		p.send(`{"type":"call","id":%d,"tool":"t","args":{}}`, calls+1)
 		if reply := p.read(); !strings.Contains(reply, string(value)) {
-			t.Errorf("after all were read: %s", reply)
+			t.Errorf("after all were read: %s, want %q in it", reply, string(value))
 		}
 		p.finish()
 		<-result

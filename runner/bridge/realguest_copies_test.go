@@ -72,7 +72,7 @@ print(len(contents[1].bytes), contents[2].text)`, func(t *testing.T, r guestRun)
 		}
 		r.answers = func(context.Context, *call.Ask) (json.RawMessage, error) { return answer, nil }
 		if e := r.run(t); e.err != nil || e.stdout != "8 one|two 3 8\n4 plain\n" || e.stderr != "" {
-			t.Errorf("stdout %s\n%s %v", e.stdout, e.stderr, e.err)
+			t.Errorf("stdout %s, want %q, \"\" and no error\n%s %v", e.stdout, "8 one|two 3 8\n4 plain\n", e.stderr, e.err)
 		}
 	})
 }

@@ -47,7 +47,7 @@ func TestGuestWaitsForNobody(t *testing.T) {
 				host.Close()
 			}}.run(t)
 			if e.err == nil || e.exit != 125 || time.Since(began) > time.Minute {
-				t.Errorf("exit code %d, error %v after %v: %s", e.exit, e.err, time.Since(began), e.stderr)
+				t.Errorf("exit code %d, error %v after %v: %s, want an error, 125 and at most %v", e.exit, e.err, time.Since(began), e.stderr, time.Minute)
 			}
 		})
 	}

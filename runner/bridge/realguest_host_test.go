@@ -49,7 +49,7 @@ with ThreadPoolExecutor(8) as pool:
 			switch ask.Method {
 			case "tools/search":
 				if !strings.Contains(string(ask.Params), `"limit":2`) {
-					t.Errorf("asked with %s", ask.Params)
+					t.Errorf("asked with %s, want %q in it", ask.Params, `"limit":2`)
 				}
 				return json.RawMessage(`{"hits":[{"tool":"a__b"},{"tool":"a__c"}]}`), nil
 			case "pii/tokenize":
@@ -62,7 +62,7 @@ with ThreadPoolExecutor(8) as pool:
 		e := r.run(t)
 		want := "2 a__b\ntrue null [EMAIL_1]\ntrue the text is too long\ntrue f(): this run has no skills\ntrue\n"
 		if e.err != nil || e.stdout != want || e.stderr != "" || asked["pii/tokenize"] != 51 {
-			t.Errorf("%+v\nasked %v", e, asked)
+			t.Errorf("%+v, want stdout %v, stderr \"\", 51 and no error\nasked %v", e, want, asked)
 		}
 	})
 }
@@ -81,7 +81,7 @@ func TestGuestFailsAskingHost(t *testing.T) {
 			e := r.run(t)
 			if e.err != nil || e.exit != 1 || !strings.Contains(e.stderr, line) || !strings.Contains(e.stderr, "MCPDeniedError: not this one") ||
 				strings.Contains(e.stderr, "_mcprun_host") {
-				t.Errorf("exit %d\n%s", e.exit, e.stderr)
+				t.Errorf("exit %d, want 1, %q in it, \"MCPDeniedError: not this one\" in it, no \"_mcprun_host\" in it and no error\n%s", e.exit, line, e.stderr)
 			}
 		})
 }

@@ -58,7 +58,7 @@ result = "together"`, func(t *testing.T, r guestRun) {
 			return &call.Result{Value: req.Args}, nil
 		}
 		if e := r.run(t); e.err != nil || string(e.out.Result) != `"together"` {
-			t.Errorf("%+v %+v", e, e.out)
+			t.Errorf("%+v %+v, want string(e.out.Result) %q and no error", e, e.out, `"together"`)
 		}
 	})
 }
@@ -80,7 +80,7 @@ result = "held"`, func(t *testing.T, r guestRun) {
 			return nil, nil
 		}
 		if e := r.run(t); e.err != nil || string(e.out.Result) != `"held"` || e.out.Calls != 1020 {
-			t.Errorf("%+v %+v", e, e.out)
+			t.Errorf("%+v %+v, want string(e.out.Result) %q, out.Calls 1020 and no error", e, e.out, `"held"`)
 		}
 	})
 }
@@ -90,7 +90,7 @@ func TestGuestLargeValues(t *testing.T) {
 		value := json.RawMessage(`[` + strings.Repeat(`{"name":"sömebody","n":12345},`, 170_000) + `0]`)
 		r.handler = func(context.Context, *call.Request) (*call.Result, error) { return &call.Result{Value: value}, nil }
 		if e := r.run(t); e.err != nil || string(e.out.Result) != string(value) {
-			t.Errorf("%v, exit %d, %d bytes, stderr %s", e.err, e.exit, len(e.out.Result), e.stderr)
+			t.Errorf("%v, exit %d, %d bytes, stderr %s, want string(e.out.Result) %v and no error", e.err, e.exit, len(e.out.Result), e.stderr, string(value))
 		}
 	})
 }
@@ -131,7 +131,7 @@ func TestGuestEndsWithoutHost(t *testing.T) {
 			}
 			r.during = func(cut func()) { <-called; cut() }
 			if e := r.run(t); e.exit != 125 || !errors.Is(e.err, bridge.ErrClosed) || e.stdout != "" {
-				t.Errorf("%+v %+v", e, e.out)
+				t.Errorf(`%+v %+v, want exit 125, %v and stdout ""`, e, e.out, bridge.ErrClosed)
 			}
 		})
 }
@@ -159,7 +159,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 4
 _mcprun.call("t", {})
 result = "parent"`}
 	if e := r.run(t); e.err != nil || e.stdout != "internal\n" || string(e.out.Result) != `"parent"` || e.out.Calls != 1 {
-		t.Errorf("%+v %+v", e, e.out)
+		t.Errorf("%+v %+v, want stdout %q, string(e.out.Result) %q, out.Calls 1 and no error", e, e.out, "internal\n", `"parent"`)
 	}
 }
 

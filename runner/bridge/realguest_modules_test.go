@@ -69,7 +69,7 @@ func TestPythonShowsLines(t *testing.T) {
 			t.Parallel()
 			e := guestRun{lang: "python", code: code, modules: map[string]string{"failing.py": "raise ValueError('it was here')\n"}}.run(t)
 			if !strings.Contains(e.stderr, "    raise ValueError('it was here')\n") {
-				t.Errorf("its line is missing:\n%s", e.stderr)
+				t.Errorf("its line is missing, want %q in it:\n%s", "    raise ValueError('it was here')\n", e.stderr)
 			}
 		})
 	}
@@ -140,7 +140,7 @@ except ImportError as e: assert e.name == "servers.nowhere"
 from mcprun import filter_by_field
 result = filter_by_field.__name__`}
 	if e := r.run(t); e.err != nil || e.stderr != "" || string(e.out.Result) != `"filter_by_field"` {
-		t.Errorf("%+v %s", e, e.out.Result)
+		t.Errorf(`%+v %s, want stderr "", %q and no error`, e, e.out.Result, `"filter_by_field"`)
 	}
 }
 
@@ -196,7 +196,7 @@ result = "whole"`}
 		return &call.Result{Value: req.Args}, nil
 	}
 	if e := r.run(t); e.err != nil || string(e.out.Result) != `"whole"` {
-		t.Errorf("%+v %+v", e, e.out)
+		t.Errorf("%+v %+v, want string(e.out.Result) %q and no error", e, e.out, `"whole"`)
 	}
 }
 
@@ -266,7 +266,7 @@ await call("u", {}).catch(() => {});
 	r.code = strings.Replace(r.code, `await call("u", {}).catch(() => {});`, `setTimeout(() => stop.abort(), 50);
 export const result = new Set(await Promise.all(all)).size;`, 1)
 	if e := r.run(t); e.err != nil || string(e.out.Result) != "1" || e.out.Calls != 128 {
-		t.Errorf("%+v %+v", e, e.out)
+		t.Errorf(`%+v %+v, want string(e.out.Result) "1", out.Calls 128 and no error`, e, e.out)
 	}
 }
 
@@ -280,6 +280,6 @@ func TestFailedImportNeverHangs(t *testing.T) {
 			return nil, ctx.Err()
 		}, during: func(cut func()) { <-asked; time.Sleep(10 * time.Millisecond); cut() }}
 	if e := r.run(t); e.exit != 125 || !errors.Is(e.err, bridge.ErrClosed) {
-		t.Errorf("%+v", e)
+		t.Errorf("%+v, want exit 125 and %v", e, bridge.ErrClosed)
 	}
 }

@@ -50,7 +50,7 @@ outer()`, func(t *testing.T, r guestRun) {
 					}
 				}
 				if e.exit != 1 || len(e.stderr) > most || len(e.stderr) < most/4 || strings.Contains(e.stderr, "\ufffd") {
-					t.Errorf("exit code %d, %d bytes of stderr", e.exit, len(e.stderr))
+					t.Errorf("exit code %d, %d bytes of stderr, want 1, at most %d, at least %d and no %q in it", e.exit, len(e.stderr), most, most/4, "\ufffd")
 				}
 				if t.Failed() {
 					t.Logf("%.300s\n[…]\n%s", e.stderr, e.stderr[max(0, len(e.stderr)-700):])

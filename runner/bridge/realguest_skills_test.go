@@ -39,6 +39,6 @@ for name in ("skills.save_shet_as_csv", "skills.words", "skills.save_sheet_as_cs
 assert "did you mean 'save_sheet_as_csv'?" in said[0], said
 result = [s for s in said if s.startswith("imported")]`}
 	if e := r.run(t); e.err != nil || e.stderr != "" || string(e.out.Result) != `["imported skills.words"]` {
-		t.Errorf("%+v %s", e, e.out.Result)
+		t.Errorf(`%+v %s, want stderr "", %q and no error`, e, e.out.Result, `["imported skills.words"]`)
 	}
 }

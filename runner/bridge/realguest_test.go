@@ -254,7 +254,7 @@ result = call("a__b", {"n": 12345678901234567890, "f": 1.5, "s": "é\u2028", "l"
 					name, no, want = "script.py", "False", `{"n":12345678901234567890,"f":1.5,"s":"é`+"\u2028"+`","l":[null,true,["x"]]}`
 				}
 				if e.err != nil || e.exit != 0 || e.stderr != "" || string(e.out.Result) != result || e.out.Error != nil {
-					t.Fatalf("%+v %+v", e, e.out)
+					t.Fatalf(`%+v %+v, want exit 0, stderr "", string(e.out.Result) %v, out.Error nil and no error`, e, e.out, result)
 				}
 				if got != "a__b"+want {
 					t.Errorf("call = %s, want %s", got, want)
@@ -341,7 +341,7 @@ for tool, args in tries:
 			}
 			e := r.run(t)
 			if e.exit != 0 || e.stderr != "" || calls != 1 {
-				t.Errorf("%+v, %d calls were sent", e, calls)
+				t.Errorf(`%+v, %d calls were sent, want exit 0, stderr "" and 1`, e, calls)
 			}
 			golden(t, "errors."+r.lang, e.stdout)
 		})
@@ -389,7 +389,7 @@ sys.excepthook = lambda t, e, tb: print("mine", e)
 import atexit; atexit.register(print, "goes on")
 raise ValueError("x")`, func(t *testing.T, r guestRun) {
 		if e := r.run(t); e.stdout != "mine x\ngoes on\n" || e.stderr != "" || e.err != nil {
-			t.Errorf("%+v %+v", e, e.out)
+			t.Errorf(`%+v %+v, want stdout %q, stderr "" and no error`, e, e.out, "mine x\ngoes on\n")
 		}
 	})
 }

@@ -224,7 +224,7 @@ except _mcprun.CallError as e: print(e.fields["kind"], e.fields["message"], str(
 			return nil, &call.Error{Kind: call.KindArgument, Message: "there is no " + ask.Method, Retryable: true}
 		}
 		if e := r.run(t); e.err != nil || e.stdout != "4\nuser 8\nargument there is no no/such true\n" || e.stderr != "" || e.out.Calls != 0 {
-			t.Errorf("%+v %+v", e, e.out)
+			t.Errorf(`%+v %+v, want stdout %q, stderr "", out.Calls 0 and no error`, e, e.out, "4\nuser 8\nargument there is no no/such true\n")
 		}
 	})
 }
@@ -239,7 +239,7 @@ print(who, n, __import__("json").dumps(list_, separators=(",", ":")) if "list_" 
 			r.vars = map[string]json.RawMessage{"who": json.RawMessage(`"é"`), "n": json.RawMessage("3"), "list": json.RawMessage("[1,2]"),
 				"not-a-name": json.RawMessage("4"), "console": json.RawMessage("5"), "print": json.RawMessage("6"), "big": json.RawMessage("12345678901234567890")}
 			if e := r.run(t); e.err != nil || e.stdout != "é 3 [1,2] 4 function true bigint\n" || e.stderr != "" {
-				t.Errorf("%+v", e)
+				t.Errorf(`%+v, want stdout %q, stderr "" and no error`, e, "é 3 [1,2] 4 function true bigint\n")
 			}
 		})
 }

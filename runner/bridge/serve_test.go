@@ -30,7 +30,7 @@ func TestRun(t *testing.T) {
 	}
 	p.send(`{"type":"done","result":[1e2]}`)
 	if got := p.read(); got != `{"type":"bye"}` {
-		t.Errorf("bye = %s", got)
+		t.Errorf("bye = %s, want %q", got, `{"type":"bye"}`)
 	}
 	r := <-result
 	if r.err != nil || !r.out.Started || !r.out.Done || string(r.out.Result) != "[1e2]" || r.out.Calls != 1 || r.out.Runtime != "test 1" || r.out.Error != nil {
@@ -168,7 +168,7 @@ func TestParallelCalls(t *testing.T) {
 		}()
 		for range 20 {
 			if r := p.reply(); string(r.Value) != "null" {
-				t.Errorf("value = %s", r.Value)
+				t.Errorf(`value = %s, want "null"`, r.Value)
 			}
 		}
 		if took := time.Since(begin); took != 200*time.Millisecond || most.Load() != 10 {
@@ -242,7 +242,7 @@ func TestCancelOneCall(t *testing.T) {
 		p.send(`{"type":"call","id":2,"tool":"t","args":{}}`)
 		p.send(`{"type":"done"}`)
 		if got := p.read(); got != `{"type":"bye"}` {
-			t.Errorf("frame = %s", got)
+			t.Errorf("frame = %s, want %q", got, `{"type":"bye"}`)
 		}
 		if r := <-result; r.err != nil {
 			t.Error(r.err)
@@ -312,7 +312,7 @@ func TestRefusesBadOptions(t *testing.T) {
 			t.Error("no error")
 		}
 		if _, err := guest.Read(make([]byte, 1)); err == nil {
-			t.Error("the connection is still open")
+			t.Error("the connection is still open: got no error, want an error")
 		}
 	}
 }

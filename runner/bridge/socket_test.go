@@ -119,7 +119,7 @@ func TestHalfOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := <-result; !errors.Is(r.err, ErrClosed) || r.out.Calls != 1 {
-			t.Errorf("%+v, %v", r.out, r.err)
+			t.Errorf("%+v, %v, want %v and out.Calls 1", r.out, r.err, ErrClosed)
 		}
 		if during {
 			<-ended
@@ -184,7 +184,7 @@ func TestEndedRunSaysNothing(t *testing.T) {
 		<-asked
 		cut(ErrClosed)
 		if frame, err := readFrame(p.in, 1<<20); err == nil {
-			t.Fatalf("the guest hears %s", frame)
+			t.Fatalf("the guest hears %s: got no error, want an error", frame)
 		}
 		<-result
 		cut(nil)

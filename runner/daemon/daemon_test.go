@@ -79,7 +79,7 @@ func TestRun(t *testing.T) {
 		Terminal: Terminal{Stdout: true}, Columns: 97,
 	}, Streams{Stdin: strings.NewReader(big), Stdout: &out, Stderr: &errOut})
 	if code != -7 || err != nil {
-		t.Fatalf("code %d, %v", code, err)
+		t.Fatalf("code %d, %v, want -7 and no error", code, err)
 	}
 	want := `["a" "b\nc"] /some/where {false true false false} 97
 SENT 1 true
@@ -88,7 +88,7 @@ NOT_SET  false
 400000 true <nil>
 ` + big
 	if got := out.String(); got != want {
-		t.Errorf("stdout %.600q", got)
+		t.Errorf("stdout %.600q, want %v", got, want)
 	}
 	if errOut.String() != "to the other" {
 		t.Errorf("stderr %q", &errOut)
@@ -109,7 +109,7 @@ func TestStdinIsReadOnDemand(t *testing.T) {
 			n, err := w.Stdin.Read(make([]byte, 5))
 			n2, err2 := w.Stdin.Read(make([]byte, 5))
 			if n+n2 != 0 || err != io.EOF || err2 != io.EOF {
-				t.Errorf("%d %v, %d %v", n, err, n2, err2)
+				t.Errorf("%d %v, %d %v, want n+n2 0, %v and %v", n, err, n2, err2, io.EOF, io.EOF)
 			}
 		}
 		return 0
@@ -143,7 +143,7 @@ func TestReadEndsWithJob(t *testing.T) {
 	defer w.Close()
 	code, err := NewClient(opt, nil).Run(t.Context(), &Job{}, Streams{Stdin: never})
 	if code != 3 || err != nil {
-		t.Errorf("code %d, %v", code, err)
+		t.Errorf("code %d, %v, want 3 and no error", code, err)
 	}
 	if err := <-ended; err == nil || err == io.EOF {
 		t.Errorf("the read ends with %v", err)
@@ -173,7 +173,7 @@ func TestSignal(t *testing.T) {
 		var out bytes.Buffer
 		code, err := NewClient(opt, nil).Run(ctx, &Job{}, Streams{Stdout: &out, Signal: c.signal})
 		if code != c.code || err != nil || out.String() != "last words" {
-			t.Errorf("code %d, %v, %q", code, err, &out)
+			t.Errorf(`code %d, %v, %q, want %d, out.String() "last words" and no error`, code, err, &out, c.code)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func TestClientGone(t *testing.T) {
 			}})
 			conn, r := connected(t, opt, hello{Op: opRun, Job: &Job{}})
 			if kind, _, err := r.next(); kind != kindWelcome || err != nil {
-				t.Fatalf("kind %q, %v", kind, err)
+				t.Fatalf("kind %q, %v, want %q and no error", kind, err, kindWelcome)
 			}
 			leave(conn)
 			if err := <-causes; err == nil || errors.Is(err, context.Canceled) {
@@ -238,7 +238,7 @@ func TestPanic(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if code, err := c.Run(t.Context(), &Job{}, Streams{}); code != 5 || err != nil {
-		t.Errorf("the next job: code %d, %v", code, err)
+		t.Errorf("the next job: code %d, %v, want 5 and no error", code, err)
 	}
 }
 
@@ -255,10 +255,10 @@ func TestOutputError(t *testing.T) {
 	r, w := io.Pipe()
 	r.CloseWithError(errOver)
 	if _, err := NewClient(opt, nil).Run(t.Context(), &Job{}, Streams{Stdout: w}); !errors.Is(err, errOver) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, errOver)
 	}
 	if err := <-ended; !errors.Is(err, ErrGone) {
-		t.Errorf("the job's cause %v", err)
+		t.Errorf("the job's cause %v, want %v", err, ErrGone)
 	}
 }
 

@@ -36,7 +36,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	for name, value := range p {
 		if strings.Contains(name+value, "secret") {
-			t.Errorf("%s %s shows a value", name, value)
+			t.Errorf(`%s %s shows a value, want no "secret" in it`, name, value)
 		}
 	}
 	env["HTTP_PROXY"] = ""
@@ -72,7 +72,7 @@ func TestBuildID(t *testing.T) {
 		ids[id] = true
 	}
 	if len(ids) != 2 {
-		t.Errorf("BuildID() of two builds = %v", ids)
+		t.Errorf("BuildID() of two builds = %v, want len(ids) 2", ids)
 	}
 	if _, err := BuildID(program + "no"); err == nil {
 		t.Error("BuildID() of a missing file = nil error, want one")

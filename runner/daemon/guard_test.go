@@ -28,7 +28,7 @@ func TestFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := Serve(t.Context(), ServeOptions{Options: opt, Handler: pid}); err == nil {
-				t.Error("a daemon serves there")
+				t.Error("a daemon serves there: got no error, want an error")
 			}
 			l := &launching{t: t, opt: ServeOptions{Options: opt, Handler: pid}}
 			_, err = NewClient(opt, l.launch).Run(t.Context(), &Job{}, Streams{})
@@ -59,7 +59,7 @@ func TestLog(t *testing.T) {
 		t.Errorf("%v, %v", st.Mode(), err)
 	}
 	if text, err := os.ReadFile(elsewhere); string(text) != "mine" {
-		t.Errorf("the file behind a link holds %q, %v", text, err)
+		t.Errorf(`the file behind a link holds %q, %v, want "mine"`, text, err)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestHostileHello(t *testing.T) {
 		conn.Close()
 	}
 	if code, err := NewClient(opt, nil).Run(t.Context(), &Job{}, Streams{}); code != 11 || err != nil {
-		t.Errorf("afterwards: code %d, %v", code, err)
+		t.Errorf("afterwards: code %d, %v, want 11 and no error", code, err)
 	}
 }
 

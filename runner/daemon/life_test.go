@@ -56,13 +56,13 @@ func TestStartOnDemand(t *testing.T) {
 	for range 16 {
 		all.Go(func() {
 			if code, err := NewClient(opt, l.launch).Run(t.Context(), &Job{}, Streams{}); code != 11 || err != nil {
-				t.Errorf("code %d, %v", code, err)
+				t.Errorf("code %d, %v, want 11 and no error", code, err)
 			}
 		})
 	}
 	all.Wait()
 	if n := l.n.Load(); n != 1 {
-		t.Errorf("%d daemons were started", n)
+		t.Errorf("%d daemons were started, want 1", n)
 	}
 }
 
@@ -97,14 +97,14 @@ func TestNoDaemon(t *testing.T) {
 		var no *UnavailableError
 		if name == "never ready" {
 			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: %v, want %v", name, err, context.DeadlineExceeded)
 			}
 		} else if !errors.As(err, &no) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if code, err := NewClient(opt, ends.launch).Run(t.Context(), &Job{}, Streams{}); code != 11 || err != nil {
-		t.Errorf("after all that: code %d, %v", code, err)
+		t.Errorf("after all that: code %d, %v, want 11 and no error", code, err)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestOtherBuild(t *testing.T) {
 	var first sync.WaitGroup
 	first.Go(func() {
 		if code, err := NewClient(opt, nil).Run(t.Context(), &Job{}, Streams{}); code != 1 || err != nil {
-			t.Errorf("the old job: code %d, %v", code, err)
+			t.Errorf("the old job: code %d, %v, want 1 and no error", code, err)
 		}
 	})
 	<-began
@@ -183,13 +183,13 @@ func TestStop(t *testing.T) {
 		var job sync.WaitGroup
 		job.Go(func() {
 			if code, err := c.Run(t.Context(), &Job{}, Streams{}); code != 2 || err != nil {
-				t.Errorf("code %d, %v", code, err)
+				t.Errorf("code %d, %v, want 2 and no error", code, err)
 			}
 		})
 		<-began
 		s, ok, err := c.Stop(t.Context(), now, func(s *Status) {
 			if s.Running != 1 {
-				t.Errorf("%d jobs are under way", s.Running)
+				t.Errorf("%d jobs are under way, want 1", s.Running)
 			}
 			if _, err := c.Run(t.Context(), &Job{}, Streams{}); !isUnavailable(err) {
 				t.Errorf("Run() while it ends = %v, want an UnavailableError", err)
@@ -263,7 +263,7 @@ func TestStopWithoutReader(t *testing.T) {
 	_, r := connected(t, opt, hello{Op: opRun, Job: &Job{}})
 	for _, want := range []byte{kindWelcome, kindStdout} {
 		if kind, _, err := r.next(); kind != want || err != nil {
-			t.Fatalf("kind %q, %v", kind, err)
+			t.Fatalf("kind %q, %v, want %q and no error", kind, err, want)
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), unreadTime+20*time.Second)
@@ -339,7 +339,7 @@ func TestStaleSocket(t *testing.T) {
 	l.Close()
 	launch := &launching{t: t, opt: ServeOptions{Options: opt, Handler: pid}}
 	if code, err := NewClient(opt, launch.launch).Run(t.Context(), &Job{}, Streams{}); code != 11 || err != nil {
-		t.Errorf("code %d, %v", code, err)
+		t.Errorf("code %d, %v, want 11 and no error", code, err)
 	}
 }
 
@@ -347,10 +347,10 @@ func TestOneDaemon(t *testing.T) {
 	opt := testOptions(t)
 	serving(t, ServeOptions{Options: opt, Handler: pid})
 	if err := Serve(t.Context(), ServeOptions{Options: opt, Handler: pid}); !errors.Is(err, ErrRunning) {
-		t.Errorf("a second one: %v", err)
+		t.Errorf("a second one: %v, want %v", err, ErrRunning)
 	}
 	if code, err := NewClient(opt, nil).Run(t.Context(), &Job{}, Streams{}); code != 11 || err != nil {
-		t.Errorf("the first one: code %d, %v", code, err)
+		t.Errorf("the first one: code %d, %v, want 11 and no error", code, err)
 	}
 }
 
@@ -383,13 +383,13 @@ func TestIdle(t *testing.T) {
 			t.Fatal(r.Reason)
 		}
 		if st := s.status(job); st.Running != 1 || st.IdleSeconds != 0 || st.EndsSeconds != 0 {
-			t.Errorf("status in a job: %+v", st)
+			t.Errorf("status in a job: %+v, want Running 1, IdleSeconds 0 and EndsSeconds 0", st)
 		}
 		time.Sleep(10 * time.Minute) // a long job keeps it
 		s.finish()
 		time.Sleep(30 * time.Second)
 		if st := s.status(job); st.Running != 0 || st.Done != 1 || st.IdleSeconds != 30 || st.EndsSeconds != 30 {
-			t.Errorf("status after it: %+v", st)
+			t.Errorf("status after it: %+v, want Running 0, Done 1, IdleSeconds 30 and EndsSeconds 30", st)
 		}
 		all.Wait()
 		if want := 50*time.Second + 10*time.Minute + time.Minute; ended != want {

@@ -77,10 +77,10 @@ func TestHostAnswers(t *testing.T) {
 		}
 	}
 	if len(told) != 2 || !strings.Contains(told[0], "/secret/place") || !strings.Contains(told[1], "/secret/place") {
-		t.Errorf("told %q", told)
+		t.Errorf(`told %q, want len(told) 2, "/secret/place" in it and "/secret/place" in it`, told)
 	}
 	if len(shown.list) != 1 {
-		t.Errorf("%d images", len(shown.list))
+		t.Errorf("%d images, want 1", len(shown.list))
 	}
 	if len((&Methods{}).All()) != 0 {
 		t.Error("what is not there is offered")
@@ -116,7 +116,7 @@ func TestSkills(t *testing.T) {
 		}
 	}
 	if k, err := store.Load("sum-up"); err != nil || k.Author != skill.AuthorScript {
-		t.Errorf("%+v, %v", k, err)
+		t.Errorf("%+v, %v, want Author %v and no error", k, err, skill.AuthorScript)
 	}
 }
 
@@ -146,16 +146,16 @@ func TestVaultLimits(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if got, err := tokenize(t.Context(), of(7, 8)); err != nil || string(got) != `{"found":{"EMAIL":1},"value":["[EMAIL_8]"]}` {
-		t.Errorf("a known value: %s %v", got, err)
+		t.Errorf("a known value: %s %v, want %q and no error", got, err, `{"found":{"EMAIL":1},"value":["[EMAIL_8]"]}`)
 	}
 	if len(told) != 0 {
-		t.Errorf("told %q", told)
+		t.Errorf("told %q, want len(told) 0", told)
 	}
 	next := h.All()[methodTokenize] // of another run
 	over, end := context.WithCancel(t.Context())
 	end()
 	if got, err := next(over, of(100_000, 100_001)); err == nil {
-		t.Errorf("after the run: %s", got)
+		t.Errorf("after the run: %s: got no error, want an error", got)
 	}
 	vault.Limit(func(int64) error {
 		return &customer.QuotaError{Customer: "acme", Quota: 5 << 20, For: "the vault of personal data"}
@@ -166,6 +166,6 @@ func TestVaultLimits(t *testing.T) {
 	}
 	vault.Limit(nil)
 	if got, err := next(t.Context(), of(100_000, 100_001)); err != nil || !strings.Contains(string(got), "[EMAIL_25000]") {
-		t.Errorf("%s %v", got, err)
+		t.Errorf(`%s %v, want "[EMAIL_25000]" in it and no error`, got, err)
 	}
 }

@@ -39,7 +39,7 @@ func TestExecute(t *testing.T) {
 				}
 			}
 			if got := structured(t, res, "output"); got != "one\nodd\n" {
-				t.Errorf("output %q", got)
+				t.Errorf("output %q, want %q", got, "one\nodd\n")
 			}
 			if got := metaOf(res, "tokensSaved"); got != 990.0 || structured(t, res, "tokensSaved") != nil || structured(t, res, "calls") != 2.0 || structured(t, res, "exitCode") != 0.0 || res.IsError {
 				t.Errorf("result %+v", res.StructuredContent)
@@ -49,7 +49,7 @@ func TestExecute(t *testing.T) {
 				t.Errorf("job %+v", job)
 			}
 			if len(w.logs) != 1 || w.logs[0].Run.Code != "x" {
-				t.Errorf("log %+v", w.logs)
+				t.Errorf(`log %+v, want len(w.logs) 1 and w.logs[0].Run.Code "x"`, w.logs)
 			}
 		})
 	}
@@ -61,7 +61,7 @@ func TestDefaults(t *testing.T) {
 	cs := w.stdio(w.server(), revisions[0], nil)
 	call(t, cs, "execute_code", map[string]any{"code": "1"})
 	if job := w.jobs[0]; job.Timeout != 30*time.Second || job.Memory != 500e6 || job.Language != "typescript" {
-		t.Errorf("job %+v", job)
+		t.Errorf(`job %+v, want Timeout %v, Memory %v and Language "typescript"`, job, 30*time.Second, 500e6)
 	}
 }
 
@@ -309,7 +309,7 @@ func TestCut(t *testing.T) {
 		t.Fatalf("result: %.300s", text)
 	}
 	if text := textOf(call(t, cs, "list_workspace_files", map[string]any{})); !strings.Contains(text, at+" (10000)") {
-		t.Errorf("%s is not in the workspace: %s", at, text)
+		t.Errorf("%s is not in the workspace: %s, want %q in it", at, text, at+" (10000)")
 	}
 }
 
@@ -364,13 +364,13 @@ func TestCallTool(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	if text := textOf(call(t, cs, "get_execution_stats", map[string]any{"top": 0})); !strings.Contains(text, `"tools":[]`) {
-		t.Errorf("stats without tools: %s", text)
+		t.Errorf("stats without tools: %s, want %q in it", text, `"tools":[]`)
 	}
 	if text := textOf(call(t, cs, "get_execution_stats", nil)); !strings.Contains(text, `"calls":5`) || !strings.Contains(text, `{"tool":"calculator__add","calls":4,"failed":1,"ms":0}`) {
-		t.Errorf("stats: %s", text)
+		t.Errorf("stats: %s, want %q in it and %q in it", text, `"calls":5`, `{"tool":"calculator__add","calls":4,"failed":1,"ms":0}`)
 	}
 	if n := len(w.logs); n != 5 || w.logs[3].Run.Calls[0].Outcome != "tool" || w.logs[4].Run.Message != "unknown tool" || w.logs[4].Run.ExitCode != 1 {
-		t.Errorf("%d calls are logged, the last as %+v", n, w.logs[n-1].Run)
+		t.Errorf(`%d calls are logged, the last as %+v, want 5, w.logs[3].Run.Calls[0].Outcome "tool", w.logs[4].Run.Message "unknown tool" and w.logs[4].Run.ExitCode 1`, n, w.logs[n-1].Run)
 	}
 }
 
@@ -400,7 +400,7 @@ func TestImages(t *testing.T) {
 		}
 	}
 	if n != 8 || res.StructuredContent != nil || !strings.Contains(textOf(res), "warning: an image was not shown") {
-		t.Errorf("%d images; %s", n, textOf(res))
+		t.Errorf(`%d images; %s, want 8, StructuredContent nil and "warning: an image was not shown" in it`, n, textOf(res))
 	}
 	if errs[0] != nil || errs[1] == nil || errs[2] == nil || errs[3] == nil || errs[13] == nil {
 		t.Errorf("errors %v", errs)
@@ -419,11 +419,11 @@ func TestInstructions(t *testing.T) {
 		}
 		text := textOf(call(t, cs, "get_tool_definition", map[string]any{"tool_name": "drive__get_sheet"}))
 		if !strings.Contains(text, "drive says of itself: Documents (Markdown) and sheets") {
-			t.Errorf("the definition is %s", text)
+			t.Errorf(`the definition is %s, want "drive says of itself: Documents (Markdown) and sheets" in it`, text)
 		}
 		text = textOf(call(t, cs, "search_tools", map[string]any{"query": "drive__get_sheet", "detail_level": "full"}))
 		if !strings.Contains(text, "drive says of itself: Documents (Markdown) and sheets") {
-			t.Errorf("search_tools in full: %s", text)
+			t.Errorf(`search_tools in full: %s, want "drive says of itself: Documents (Markdown) and sheets" in it`, text)
 		}
 	}
 }
@@ -440,7 +440,7 @@ func TestHiddenToolsAreNotAdvised(t *testing.T) {
 		} {
 			text := textOf(call(t, cs, tool, args))
 			if named := strings.Contains(text, "list_tool_categories") || strings.Contains(text, "write_workspace_file"); named != want {
-				t.Errorf("%s, %s: %s", mode, tool, text)
+				t.Errorf("%s, %s: %s: got %v, want %v", mode, tool, text, named, want)
 			}
 		}
 	}

@@ -38,17 +38,17 @@ func TestCheckpoint(t *testing.T) {
 	later := inFolder(t, dir).stdio(inFolder(t, dir).server(), revisions[0], nil)
 	res := call(t, later, "checkpoint", map[string]any{"name": "imported"})
 	if data, _ := structured(t, res, "data").(map[string]any); data["row"] != 17.0 || !strings.Contains(textOf(res), `"data":{"row":17}`) {
-		t.Errorf("the step left %v: %s", data, textOf(res))
+		t.Errorf("the step left %v: %s, want 17.0 and %q in it", data, textOf(res), `"data":{"row":17}`)
 	}
 	if res := call(t, later, "checkpoint", map[string]any{"name": "of_script"}); res.IsError || structured(t, res, "name") != "of_script" {
 		t.Errorf("a script's: %s", textOf(res))
 	}
 	res = call(t, later, "checkpoint", map[string]any{})
 	if list, _ := structured(t, res, "checkpoints").([]any); len(list) != 2 {
-		t.Errorf("list: %s", textOf(res))
+		t.Errorf("list: %s: got %v, want 2", textOf(res), len(list))
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, "checkpoints", "imported.json")); err != nil || !strings.Contains(string(data), `"data":{"row":17}`) {
-		t.Errorf("the file is %s, %v", data, err)
+		t.Errorf("the file is %s, %v, want %q in it and no error", data, err, `"data":{"row":17}`)
 	}
 	for want, args := range map[string]map[string]any{
 		"there is no checkpoint": {"name": "gone"}, "a name has up to": {"name": "a/b"}, "needs a name": {"data": map[string]any{}},
@@ -73,7 +73,7 @@ func TestStatsOfEnvironment(t *testing.T) {
 		t.Errorf("workspace: %v", at)
 	}
 	if limits, _ := structured(t, res, "limits").(map[string]any); limits["timeoutSeconds"] != 30.0 || limits["maxTimeoutSeconds"] != 600.0 || limits["workspaceBytes"] != 1048576.0 {
-		t.Errorf("limits: %v", limits)
+		t.Errorf("limits: %v, want 30.0, 600.0 and 1048576.0", limits)
 	}
 	if can, _ := structured(t, res, "capabilities").(map[string]any); can["skills"] != true || can["pii"] != true || can["servers"] == 0.0 || can["callTool"] != false {
 		t.Errorf("capabilities: %v", can)
@@ -81,7 +81,7 @@ func TestStatsOfEnvironment(t *testing.T) {
 	call(t, cs, "write_workspace_file", map[string]any{"filename": "a/b.txt", "content": "12345"})
 	call(t, cs, "save_skill", map[string]any{"name": "flag_orders", "code": "1"})
 	if n := structured(t, call(t, cs, "get_execution_stats", nil), "skills"); n != 1.0 {
-		t.Errorf("%v skills", n)
+		t.Errorf("%v skills, want 1.0", n)
 	}
 
 	w = inFolder(t, dir)

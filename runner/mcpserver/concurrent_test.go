@@ -28,7 +28,7 @@ func TestManyBlocks(t *testing.T) {
 	res := call(t, w.stdio(w.server(), revisions[1], nil), "call_tool", map[string]any{"tool": "a__b"})
 	text := textOf(res)
 	if !strings.HasPrefix(text, "item 0\nitem 1\n") || !strings.Contains(text, "\nitem 149\n") || len(res.Content) != 101 {
-		t.Errorf("%d blocks: %s", len(res.Content), text)
+		t.Errorf("%d blocks: %s, want %q at its start, %q in it and 101", len(res.Content), text, "item 0\nitem 1\n", "\nitem 149\n")
 	}
 	if strings.Count(text, "left out") != 2 || !strings.Contains(text, "50 more blocks") || !strings.Contains(text, "a block of 19 bytes") {
 		t.Error(text)

@@ -53,10 +53,10 @@ func TestElicit(t *testing.T) {
 				t.Errorf("%q", got)
 			}
 			if len(asked) != 2 || asked[0] != "[crm] Really?" || !strings.HasSuffix(asked[1], "https://example.com/login") {
-				t.Errorf("asked %q", asked)
+				t.Errorf(`asked %q, want len(asked) 2, asked[0] "[crm] Really?" and "https://example.com/login" at its end`, asked)
 			}
 			if len(w.jobs) != 1 {
-				t.Errorf("got %d runs", len(w.jobs))
+				t.Errorf("got %d runs, want 1", len(w.jobs))
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestNoElicitation(t *testing.T) {
 			return &runner.Result{Cause: runner.CauseExit, Stdout: a.Action}, nil
 		}
 		if got := textOf(call(t, w.stdio(w.server(), revision, nil), "execute_code", map[string]any{"code": "1"})); got != "decline" {
-			t.Errorf("%s: %q", revision, got)
+			t.Errorf(`%s: %q, want "decline"`, revision, got)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestNoAnswer(t *testing.T) {
 	select {
 	case err := <-ended:
 		if err == nil {
-			t.Error("it was answered")
+			t.Error("it was answered: got no error, want an error")
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("the run still waits, want it ended")
@@ -114,11 +114,11 @@ func TestNoAnswer(t *testing.T) {
 			InputResponses: mcp.InputResponseMap{"answer": &mcp.ElicitResult{Action: "accept"}},
 		})
 		if err == nil || !strings.Contains(err.Error(), "no run waits") {
-			t.Errorf("%v %+v", err, again)
+			t.Errorf(`%v %+v, want an error and "no run waits" in it`, err, again)
 		}
 	}
 	if len(w.jobs) != 1 {
-		t.Errorf("got %d runs", len(w.jobs))
+		t.Errorf("got %d runs, want 1", len(w.jobs))
 	}
 }
 
@@ -179,7 +179,7 @@ func TestApproveByForm(t *testing.T) {
 			Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}},
 			ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				if !strings.HasPrefix(req.Params.Message, "[mcprun] crm__delete needs your approval\n") {
-					t.Errorf("%s: the client shows %q", revision, req.Params.Message)
+					t.Errorf("%s: the client shows %q, want %q at its start", revision, req.Params.Message, "[mcprun] crm__delete needs your approval\n")
 				}
 				answer := answers[0]
 				answers = answers[1:]

@@ -50,7 +50,7 @@ func TestHostileFiles(t *testing.T) {
 		}
 	}
 	if text := textOf(call(t, cs, "write_workspace_file", map[string]any{"filename": "big", "content": strings.Repeat("x", 5000)})); !strings.Contains(text, "may hold 4096") {
-		t.Errorf("quota: %s", text)
+		t.Errorf(`quota: %s, want "may hold 4096" in it`, text)
 	}
 	// A link is replaced, not written through.
 	if res := call(t, cs, "write_workspace_file", map[string]any{"filename": "link", "content": "mine"}); res.IsError {

@@ -148,7 +148,7 @@ func TestHiddenText(t *testing.T) {
 				}
 			}
 			if strings.Contains(text, "\nforged__") {
-				t.Errorf("%s: %q has a forged line", name, text)
+				t.Errorf("%s: %q has a forged line, want no %q in it", name, text, "\nforged__")
 			}
 		}
 	}

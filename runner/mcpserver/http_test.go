@@ -156,7 +156,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%v: the refusal names no scheme", c.headers)
 		}
 		if strings.Contains(body, tokenOfAda) {
-			t.Errorf("%v: the token is in the answer", c.headers)
+			t.Errorf("%v: the token is in the answer: got %q, want no %q in it", c.headers, body, tokenOfAda)
 		}
 	}
 }
@@ -185,17 +185,17 @@ func TestForeignSession(t *testing.T) {
 	}
 	for range 3 { // what begins no session does not take the place of one either
 		if status, _, body := post(t, srv.URL, list, ada); status != 400 || !strings.Contains(body, "initialize") {
-			t.Errorf("without a session: %d %s", status, body)
+			t.Errorf(`without a session: %d %s, want 400 and "initialize" in it`, status, body)
 		}
 	}
 	if status, _, _ := post(t, srv.URL, initialize, ada); status != 200 {
-		t.Errorf("second session: %d", status)
+		t.Errorf("second session: %d, want 200", status)
 	}
 	if status, _, body := post(t, srv.URL, initialize, ada); status != 503 {
-		t.Errorf("third session: %d %s", status, body)
+		t.Errorf("third session: %d %s, want 503", status, body)
 	}
 	if status, _, _ := post(t, srv.URL, initialize, bob); status != 200 {
-		t.Errorf("another customer's session: %d", status)
+		t.Errorf("another customer's session: %d, want 200", status)
 	}
 }
 
@@ -250,7 +250,7 @@ func TestEndedSession(t *testing.T) {
 	select {
 	case err := <-ended:
 		if err == nil || !strings.Contains(err.Error(), "ended its session") {
-			t.Errorf("%v", err)
+			t.Errorf(`%v, want an error and "ended its session" in it`, err)
 		}
 	default:
 		t.Error("the session has ended and its run has not")
@@ -265,7 +265,7 @@ func TestLargeBody(t *testing.T) {
 	srv := w.web(w.server(), &mcpserver.HTTPOptions{Customer: "acme"})
 	body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"x":"` + strings.Repeat("x", 9<<20) + `"}}`
 	if status, _, _ := post(t, srv.URL, body, nil); status != http.StatusRequestEntityTooLarge {
-		t.Errorf("status %d", status)
+		t.Errorf("status %d, want %d", status, http.StatusRequestEntityTooLarge)
 	}
 }
 
@@ -285,7 +285,7 @@ func TestClosedStream(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-begun; cancel() }()
 		if _, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"code": "1"}}); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", revision, err)
+			t.Errorf("%s: %v, want %v", revision, err, context.Canceled)
 		}
 		select {
 		case <-ended:
@@ -312,7 +312,7 @@ func TestElicitByHTTP(t *testing.T) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"n": 7}}, nil
 		}})
 		if got := textOf(call(t, cs, "execute_code", map[string]any{"code": "1"})); got != `accept{"n":7}` {
-			t.Errorf("%s: %q", revision, got)
+			t.Errorf("%s: %q, want %q", revision, got, `accept{"n":7}`)
 		}
 	}
 }
@@ -342,7 +342,7 @@ func TestForeignAnswer(t *testing.T) {
 	}
 	stolen, err := bob.CallTool(t.Context(), answer)
 	if err == nil || !strings.Contains(err.Error(), "no run waits") {
-		t.Errorf("%v %+v", err, stolen)
+		t.Errorf(`%v %+v, want an error and "no run waits" in it`, err, stolen)
 	}
 	if res, err := ada.CallTool(t.Context(), answer); err != nil || res.IsError || <-answered != "accept" {
 		t.Errorf("%v %+v", err, res)
@@ -354,7 +354,7 @@ func TestTokens(t *testing.T) {
 	for _, text := range []string{"", "# nothing\n", "short ada\n", tokenOfAda + " ada bob\n", tokenOfAda + " ada\n" + tokenOfAda + " bob\n", "töken-that-is-long-enough ada", "\xff"} {
 		_, err := bearer.Read([]byte(text), "")
 		if err == nil || strings.Contains(err.Error(), tokenOfAda) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: %v, want an error and no %q in it", text, err, tokenOfAda)
 		}
 	}
 	tokens, err := bearer.Read([]byte(tokenOfAda), "one")

@@ -98,14 +98,14 @@ func TestPassthroughList(t *testing.T) {
 			t.Error(diff)
 		}
 		if byName["desk__odd"].OutputSchema != nil {
-			t.Errorf("an output schema that leads elsewhere is listed: %v", byName["desk__odd"].OutputSchema)
+			t.Errorf("an output schema that leads elsewhere is listed: %v, want nil", byName["desk__odd"].OutputSchema)
 		}
 		learned, err := json.Marshal(byName["desk__list"].OutputSchema)
 		if err != nil || !strings.Contains(string(learned), "learned from 1 reply;") || !strings.Contains(string(learned), `"result":{"items":{"type":"string"},"type":"array"}`) {
-			t.Errorf("the learned shape is listed as %s, %v", learned, err)
+			t.Errorf(`the learned shape is listed as %s, %v, want "learned from 1 reply;" in it, %q in it and no error`, learned, err, `"result":{"items":{"type":"string"},"type":"array"}`)
 		}
 		if said := cs.InitializeResult().Instructions; !strings.Contains(said, "It has notes.") || strings.Contains(said, "search_tools") {
-			t.Errorf("instructions %q", said)
+			t.Errorf(`instructions %q, want "It has notes." in it and no "search_tools" in it`, said)
 		}
 		for _, name := range []string{names[3], byName[names[3]].Meta["com.github.mcpgen/id"].(string)} {
 			if res := call(t, cs, name, nil); res.IsError || !strings.HasPrefix(textOf(res), "fine") {
@@ -190,7 +190,7 @@ func TestPassthroughResult(t *testing.T) {
 			}
 		}
 		if len(w.logs) != 2 || w.logs[0].Run.Calls[0].Tool != "desk__described" {
-			t.Errorf("%s: log %+v", c.name, w.logs)
+			t.Errorf(`%s: log %+v, want len(w.logs) 2 and w.logs[0].Run.Calls[0].Tool "desk__described"`, c.name, w.logs)
 		}
 	}
 }
@@ -216,7 +216,7 @@ func TestPassthroughLarge(t *testing.T) {
 			t.Errorf("%d bytes: %.200s; want %s", size, text, want)
 		}
 		if kept, err := os.ReadDir(files); err != nil || len(kept) > 0 {
-			t.Errorf("%d bytes: files of the workspace: %v, %v", size, kept, err)
+			t.Errorf("%d bytes: files of the workspace: %v, %v, want len(kept) at most 0 and no error", size, kept, err)
 		}
 		if calls := w.logs[0].Run.Calls; (calls[0].Outcome == "ok") != whole {
 			t.Errorf("%d bytes: log %+v", size, calls)
@@ -281,7 +281,7 @@ func TestPassthroughFollowsTree(t *testing.T) {
 		t.Errorf("with a tool that the policy denies, the tools are %q", got)
 	}
 	if res := call(t, cs, "desk__c", nil); !strings.HasPrefix(textOf(res), "fine") {
-		t.Errorf("a tool that is not listed cannot be called: %s", textOf(res))
+		t.Errorf(`a tool that is not listed cannot be called: %s, want "fine" at its start`, textOf(res))
 	}
 	for _, name := range []string{"execute_code", "call_tool", "desk__x", "mcprun.other"} {
 		if res := call(t, cs, name, map[string]any{"code": "1", "tool": "desk__b"}); !res.IsError || !strings.HasPrefix(textOf(res), "unknown tool ") {
@@ -289,7 +289,7 @@ func TestPassthroughFollowsTree(t *testing.T) {
 		}
 	}
 	if len(w.jobs) > 0 {
-		t.Errorf("%d scripts were run", len(w.jobs))
+		t.Errorf("%d scripts were run, want at most 0", len(w.jobs))
 	}
 	if resources, err := cs.ListResources(t.Context(), nil); err == nil && len(resources.Resources) > 0 {
 		t.Errorf("skills are offered: %+v", resources.Resources)

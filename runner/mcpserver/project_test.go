@@ -42,7 +42,7 @@ func TestProjectChanges(t *testing.T) {
 					cs = w.stdio(s, revision, client)
 				}
 				if got := textOf(call(t, cs, "search_tools", map[string]any{"query": "record"})); !strings.Contains(got, "no generated tree") {
-					t.Errorf("without a tree: %s", got)
+					t.Errorf(`without a tree: %s, want "no generated tree" in it`, got)
 				}
 
 				now.Store(&full)
@@ -59,7 +59,7 @@ func TestProjectChanges(t *testing.T) {
 					t.Errorf("the tools are not those of the new tree: %v, %+v", err, list)
 				}
 				if got := textOf(call(t, cs, "search_tools", map[string]any{"query": "record"})); strings.Contains(got, "no generated tree") {
-					t.Errorf("with a tree: %s", got)
+					t.Errorf(`with a tree: %s, want no "no generated tree" in it`, got)
 				}
 
 				for _, c := range []struct {
@@ -75,14 +75,14 @@ func TestProjectChanges(t *testing.T) {
 					}
 				}
 				if len(w.jobs) != 0 {
-					t.Errorf("%d runs with a broken project", len(w.jobs))
+					t.Errorf("%d runs with a broken project, want 0", len(w.jobs))
 				}
 				broken.Store(nil)
 				if got := textOf(call(t, cs, "execute_code", map[string]any{"code": "1"})); got != "hello" {
-					t.Errorf("once it is mended: %s", got)
+					t.Errorf(`once it is mended: %s, want "hello"`, got)
 				}
 				if len(changed) > 0 {
-					t.Error("the client was told of a change of the tools that there was not")
+					t.Errorf("the client was told of a change of the tools that there was not: got %v, want at most 0", len(changed))
 				}
 			})
 		}

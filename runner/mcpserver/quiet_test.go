@@ -148,7 +148,7 @@ func TestQuietTools(t *testing.T) {
 	}
 	cs := w.stdio(w.server(), revisions[0], &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 		if !strings.Contains(req.Params.Message, " running, ") {
-			t.Errorf("message %q", req.Params.Message)
+			t.Errorf(`message %q, want " running, " in it`, req.Params.Message)
 		}
 		select {
 		case heard <- req.Params.Message:
@@ -228,7 +228,7 @@ func TestEarlyHeaders(t *testing.T) {
 			}
 			defer res.Body.Close()
 			if kind := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || kind != "text/event-stream" {
-				t.Fatalf("status %d, Content-Type %q", res.StatusCode, kind)
+				t.Fatalf(`status %d, Content-Type %q, want %d and "text/event-stream"`, res.StatusCode, kind, http.StatusOK)
 			}
 			in := bufio.NewReader(res.Body)
 			for range 6 { // three comments, and the blank lines after them
@@ -240,7 +240,7 @@ func TestEarlyHeaders(t *testing.T) {
 			close(goOn)
 			rest, err := io.ReadAll(in)
 			if err != nil || !strings.Contains(string(rest), `"text":"done"`) || !strings.HasSuffix(string(rest), "\n\n") {
-				t.Errorf("the rest is %q, %v", rest, err)
+				t.Errorf("the rest is %q, %v, want %q in it, %q at its end and no error", rest, err, `"text":"done"`, "\n\n")
 			}
 			if revision == revisions[1] {
 				body, headers := rawCall(revision, "", "no_such_tool", "")
@@ -279,7 +279,7 @@ func TestCommentsBetweenEvents(t *testing.T) {
 		events++
 	}
 	if events < 5 || comments < 10 {
-		t.Errorf("%d events and %d comments", events, comments)
+		t.Errorf("%d events and %d comments, want at least 5 and at least 10", events, comments)
 	}
 }
 

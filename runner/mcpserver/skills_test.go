@@ -23,11 +23,11 @@ func TestSkillsExtension(t *testing.T) {
 		}
 		list, err := cs.ListResources(t.Context(), nil)
 		if err != nil || len(list.Resources) != 1 || list.Resources[0].URI != "skill://greet/SKILL.md" || list.Resources[0].Description != "Greets." {
-			t.Errorf("%s: %v %+v", revision, err, list)
+			t.Errorf(`%s: %v %+v, want len(list.Resources) 1, list.Resources[0].URI "skill://greet/SKILL.md", list.Resources[0].Description "Greets." and no error`, revision, err, list)
 		}
 		res, err := cs.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "skill://greet/SKILL.md"})
 		if err != nil || len(res.Contents) != 1 || res.Contents[0].Text != greeting["greet/SKILL.md"] || res.Contents[0].MIMEType != "text/markdown" {
-			t.Errorf("%s: %v %+v", revision, err, res)
+			t.Errorf(`%s: %v %+v, want len(res.Contents) 1, res.Contents[0].Text %v, res.Contents[0].MIMEType "text/markdown" and no error`, revision, err, res, greeting["greet/SKILL.md"])
 		}
 		for _, uri := range []string{"skill://greet/none", "skill://none/SKILL.md", "file:///etc/passwd", "skill://greet/../../x", "skill://\x01\\x", "", "skill://greet"} {
 			if _, err := cs.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err == nil {
@@ -57,7 +57,7 @@ func TestSkillsMethods(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":5,"method":"skills/list","params":{"cursor":"x"}}`, `"code":-32602`},
 	} {
 		if _, _, body := post(t, srv.URL, c.body, session); !strings.Contains(body, c.want) {
-			t.Errorf("%s: %s", c.body, body)
+			t.Errorf("%s: %s, want %q in it", c.body, body, c.want)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func TestWithoutSkills(t *testing.T) {
 	}
 	cs := w.stdio(w.server(), revisions[1], nil)
 	if caps := cs.InitializeResult().Capabilities; len(caps.Extensions) != 0 || caps.Resources != nil {
-		t.Errorf("%+v", caps)
+		t.Errorf("%+v, want len(caps.Extensions) 0 and Resources nil", caps)
 	}
 	for _, tool := range []string{"list_skills", "list_workspace_files"} {
 		if res := call(t, cs, tool, nil); !res.IsError {
@@ -83,7 +83,7 @@ func TestWithoutSkills(t *testing.T) {
 		}
 	}
 	if _, err := cs.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "\x01"}); err == nil {
-		t.Error("it was read")
+		t.Error("it was read: got no error, want an error")
 	}
 	if res := call(t, cs, "execute_code", map[string]any{"code": "1"}); res.IsError {
 		t.Error(textOf(res))

@@ -47,22 +47,22 @@ func TestSavedOncePerSession(t *testing.T) {
 	}
 	res := call(t, connect(t, srv.URL, tokenOfAda, revisions[1], nil), "get_execution_stats", nil)
 	if used, saved := structured(t, res, "tokensUsed"), structured(t, res, "tokensSaved"); used != 120.0 || saved != 3000.0+8*10-8*5 {
-		t.Errorf("used %v, saved %v", used, saved)
+		t.Errorf("used %v, saved %v, want 120.0 and %v", used, saved, 3000.0+8*10-8*5)
 	}
 	if beside := structured(t, res, "tokensSavedBesideSearch"); beside != 8*60.0-120 {
-		t.Errorf("saved %v beside search-then-call", beside)
+		t.Errorf("saved %v beside search-then-call, want %v", beside, 8*60.0-120)
 	}
 	// Eight calls: 8 × 57 tokens read and 8 × 3 written, at 3 and 15 for a million.
 	costs, _ := structured(t, res, "costs").(map[string]any)
 	if search, _ := costs["search"].(map[string]any); search["tokens"] != 480.0 || search["money"] != 0.001728 {
-		t.Errorf("costs %v", costs)
+		t.Errorf("costs %v, want 480.0 and 0.001728", costs)
 	}
 	names := map[string]int{}
 	for _, e := range w.logs {
 		names[e.Session]++
 	}
 	if len(names) != 3 || names[""] != 8 {
-		t.Errorf("logged for the sessions %v", names)
+		t.Errorf("logged for the sessions %v, want len(names) 3 and 8", names)
 	}
 }
 
@@ -83,6 +83,6 @@ func TestMistypedTools(t *testing.T) {
 		calls[one["tool"]] = one["calls"]
 	}
 	if len(calls) != 2 || calls["calculator__add"] != 1.0 || calls["others"] != 2.0 {
-		t.Errorf("rows %v", rows)
+		t.Errorf("rows %v, want len(calls) 2, 1.0 and 2.0", rows)
 	}
 }

@@ -166,13 +166,13 @@ func TestCoreTools(t *testing.T) {
 		}
 	}
 	if got := call("search_tools", map[string]any{"category": "mcprun", "query": "workspace_file"}); strings.Count(got, "mcprun__") != 3 {
-		t.Errorf("search_tools, workspace_file: %s", got)
+		t.Errorf("search_tools, workspace_file: %s, want 3", got)
 	}
 	if got := call("search_tools", map[string]any{"category": "mcprun", "query": []string{"personal data", "pii"}}); strings.Count(got, "mcprun__") != 2 {
-		t.Errorf("search_tools, two wordings: %s", got)
+		t.Errorf("search_tools, two wordings: %s, want 2", got)
 	}
 	if got := call("get_tool_definition", map[string]any{"tool_name": "mcprun__write_workspace_file"}); !strings.Contains(got, `"required":["filename","content"]`) {
-		t.Errorf("get_tool_definition: %s", got)
+		t.Errorf("get_tool_definition: %s, want %q in it", got, `"required":["filename","content"]`)
 	}
 	call("call_tool", map[string]any{"tool": "mcprun__write_workspace_file", "arguments": map[string]any{"filename": "a.txt", "content": "kept"}})
 	if got := call("read_workspace_file", map[string]any{"filename": "a.txt"}); got != "kept" {
@@ -203,7 +203,7 @@ func TestIndex(t *testing.T) {
 	}
 	w.opt.Languages = []string{mcpserver.Python}
 	if d := description(t, w.server()); !strings.Contains(d, "get_document") {
-		t.Errorf("Python: %s", d)
+		t.Errorf(`Python: %s, want "get_document" in it`, d)
 	}
 	w.opt.Languages = nil
 	bare := 0
@@ -215,7 +215,7 @@ func TestIndex(t *testing.T) {
 			continue
 		}
 		if n := tokens.Count(d) - bare; n > budget+2 {
-			t.Errorf("budget %d: %d tokens", budget, n)
+			t.Errorf("budget %d: %d tokens, want at most %d", budget, n, budget+2)
 		}
 	}
 }
@@ -241,7 +241,7 @@ func TestIndexOfMany(t *testing.T) {
 			t.Errorf("%d servers, %d tokens: tools of %d, want %d and %q:\n%s", c.servers, c.budget, got, c.tools, c.want, d)
 		}
 		if !strings.Contains(d, "await getRecord(") || !strings.Contains(d, "; get_record(") {
-			t.Errorf("the example is not the tool that only reads:\n%s", d)
+			t.Errorf("the example is not the tool that only reads, want \"await getRecord(\" in it and \"; get_record(\" in it:\n%s", d)
 		}
 	}
 }

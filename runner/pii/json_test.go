@@ -42,7 +42,7 @@ func TestMaskJSON(t *testing.T) {
 	}
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
 	if got := New().MaskJSON([]byte(deep)); string(got) != deep {
-		t.Error("deep nesting is changed")
+		t.Errorf("deep nesting is changed, want string(got) %v", deep)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestTokensAreStableAcrossGoroutines(t *testing.T) {
 		}
 	}
 	if len(tok.tokens) != 7 {
-		t.Errorf("%d values are remembered", len(tok.tokens))
+		t.Errorf("%d values are remembered, want 7", len(tok.tokens))
 	}
 }
 

@@ -35,7 +35,7 @@ func readLabels(t *testing.T, name string) []labelled {
 		}
 		parts := strings.SplitN(line, "\t", 3)
 		if len(parts) != 3 {
-			t.Fatalf("%s:%d: %q", name, n, line)
+			t.Fatalf("%s:%d: %q, want len(parts) 3", name, n, line)
 		}
 		l := labelled{typ: Type(parts[0]), hard: parts[1] == "-", place: fmt.Sprintf("%s:%d", name, n)}
 		text := strings.NewReplacer("¦", "", `\n`, "\n").Replace(parts[2])
@@ -205,6 +205,6 @@ func TestLabelled(t *testing.T) {
 	}
 	t.Logf("%-10s %-8s %s", "all", "all", &all)
 	if all.right+all.missing < 1300 || all.hard < 1200 {
-		t.Errorf("%d values and %d hard lines are too few", all.right+all.missing, all.hard)
+		t.Errorf("%d values and %d hard lines are too few, want at least 1300 and at least 1200", all.right+all.missing, all.hard)
 	}
 }

@@ -30,11 +30,11 @@ func TestShare(t *testing.T) {
 		}
 	}
 	if got := mustTokenize(t, v, "fred@example.com"); got != "[EMAIL_6]" {
-		t.Errorf("another caller gets %s", got)
+		t.Errorf(`another caller gets %s, want "[EMAIL_6]"`, got)
 	}
 	small := v.Share(100, 20)
 	if _, _, err := small.TokenizeJSON(t.Context(), json.RawMessage(`["gert@example.com","hans@example.com"]`)); err == nil {
-		t.Error("bytes are added without bound")
+		t.Error("bytes are added without bound: got no error, want an error")
 	}
 	if _, _, err := small.TokenizeJSON(t.Context(), json.RawMessage(`["gert@example.com"]`)); err != nil {
 		t.Errorf("what was refused counts: %v", err)
@@ -56,18 +56,18 @@ func TestShareEnds(t *testing.T) {
 	v.Limit(func(int64) error { end(over); return nil }) // asked after the text was masked
 	for name, ctx := range map[string]context.Context{"before": early, "meanwhile": late} {
 		if out, _, err := v.Share(10, 1000).Tokenize(ctx, "bob@example.com"); !errors.Is(err, over) {
-			t.Errorf("%s: %q, %v", name, out, err)
+			t.Errorf("%s: %q, %v, want %v", name, out, err, over)
 		}
 	}
 	if after, err := os.ReadFile(v.path); err != nil || !bytes.Equal(before, after) {
-		t.Errorf("the file was changed: %v", err)
+		t.Errorf("the file was changed: %v, want %v and no error", err, after)
 	}
 	if left, _ := filepath.Glob(v.path + "*.tmp"); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("left behind: %v, want len(left) at most 0", left)
 	}
 	v.Limit(nil)
 	if got := mustTokenize(t, v, "carl@example.com"); got != "[EMAIL_2]" {
-		t.Errorf("got %s", got)
+		t.Errorf(`got %s, want "[EMAIL_2]"`, got)
 	}
 }
 

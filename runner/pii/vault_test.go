@@ -86,14 +86,14 @@ func TestVaultJSON(t *testing.T) {
 		}
 	}
 	if _, _, err := v.TokenizeJSON(json.RawMessage(`{`)); err == nil {
-		t.Error("TokenizeJSON accepts invalid JSON")
+		t.Error("TokenizeJSON accepts invalid JSON: got no error, want an error")
 	}
 	text := mustTokenize(t, v, ` {"card":4111111111111111}`)
 	if text != ` {"card":"[CARD_1]"}` {
-		t.Errorf("JSON as a text: %s", text)
+		t.Errorf("JSON as a text: %s, want %q", text, ` {"card":"[CARD_1]"}`)
 	}
 	if back, err := v.Restore(text); err != nil || back != ` {"card":4111111111111111}` {
-		t.Errorf("%s, %v", back, err)
+		t.Errorf("%s, %v, want %q and no error", back, err, ` {"card":4111111111111111}`)
 	}
 }
 
@@ -128,14 +128,14 @@ func TestVaultTypes(t *testing.T) {
 	const text = "ann@example.com 4111111111111111 [CARD_1] password=s3cret[EMAIL_1]x"
 	got, found, err := v.Tokenize(text, detect.Email)
 	if err != nil || got != "[EMAIL_1] 4111111111111111 [CARD_1] password=s3cret[LITERAL_1]x" || found[detect.Email] != 1 || len(found) != 1 {
-		t.Errorf("%s %v %v", got, found, err)
+		t.Errorf(`%s %v %v, want "[EMAIL_1] 4111111111111111 [CARD_1] password=s3cret[LITERAL_1]x", found[detect.Email] 1, len(found) 1 and no error`, got, found, err)
 	}
 	if back, err := v.Restore(got); err != nil || back != text {
-		t.Errorf("%s, %v", back, err)
+		t.Errorf("%s, %v, want %s and no error", back, err, text)
 	}
 	got, found, err = v.Tokenize("4111111111111111 ann@example.com ann@example.com")
 	if err != nil || got != "[CARD_2] [EMAIL_1] [EMAIL_1]" || found[detect.Email] != 2 || found[detect.Card] != 1 {
-		t.Errorf("%s %v %v", got, found, err)
+		t.Errorf(`%s %v %v, want "[CARD_2] [EMAIL_1] [EMAIL_1]", found[detect.Email] 2, found[detect.Card] 1 and no error`, got, found, err)
 	}
 }
 
@@ -173,17 +173,17 @@ func TestVaultLasts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if back, err := again.Restore(out); err != nil || back != text {
-			t.Errorf("%s, %v", back, err)
+			t.Errorf("%s, %v, want %s and no error", back, err, text)
 		}
 		if got := mustTokenize(t, again, text); got != out {
 			t.Errorf("%s becomes %s, and was %s", text, got, out)
 		}
 		if got := mustTokenize(t, again, "bob@example.com"); got != "[EMAIL_3]" {
-			t.Errorf("got %s", got)
+			t.Errorf(`got %s, want "[EMAIL_3]"`, got)
 		}
 	}
 	if back, err := v.Restore("[EMAIL_3]"); err != nil || back != "bob@example.com" {
-		t.Errorf("what another one gave out: %q, %v", back, err)
+		t.Errorf(`what another one gave out: %q, %v, want "bob@example.com" and no error`, back, err)
 	}
 	file, err := os.ReadFile(v.path)
 	if err != nil || bytes.Contains(file, []byte("ann")) || bytes.Contains(file, []byte("EMAIL")) {
@@ -244,19 +244,19 @@ func TestDamagedVaults(t *testing.T) {
 				t.Errorf("%v", opened)
 			}
 			if left, err := os.ReadFile(path); err != nil || !bytes.Equal(left, c.file) {
-				t.Errorf("the file was changed: %v", err)
+				t.Errorf("the file was changed: %v, want %v and no error", err, c.file)
 			}
 		})
 	}
 	if _, err := OpenVault(filepath.Join(t.TempDir(), "x"), []byte("short"), testOwner); err == nil {
-		t.Error("a short key is taken")
+		t.Error("a short key is taken: got no error, want an error")
 	}
 	dir := t.TempDir()
 	if err := os.Symlink(v.path, filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := OpenVault(filepath.Join(dir, "link"), testKey, testOwner); err == nil || !strings.Contains(err.Error(), "not a regular file") {
-		t.Errorf("a link: %v", err)
+		t.Errorf(`a link: %v, want an error and "not a regular file" in it`, err)
 	}
 	odd, err := OpenVault(filepath.Join(dir, "odd"), testKey, testOwner)
 	if err != nil {
@@ -266,7 +266,7 @@ func TestDamagedVaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := odd.Tokenize("ann@example.com"); err == nil || !strings.Contains(err.Error(), "lock file") {
-		t.Errorf("a lock that is no file: %v", err)
+		t.Errorf(`a lock that is no file: %v, want an error and "lock file" in it`, err)
 	}
 }
 
@@ -280,21 +280,21 @@ func TestVaultBounds(t *testing.T) {
 		t.Errorf("%q, %v", out, err)
 	}
 	if got := mustTokenize(t, v, "dora@example.com"); got != "[EMAIL_3]" { // nothing of what failed is kept
-		t.Errorf("got %q", got)
+		t.Errorf(`got %q, want "[EMAIL_3]"`, got)
 	}
 	if _, _, err := v.Tokenize("[IP_1]"); err == nil {
-		t.Error("a text that looks like a token is kept without bound")
+		t.Error("a text that looks like a token is kept without bound: got no error, want an error")
 	}
 	if got := mustTokenize(t, v, "ann@example.com"); got != "[EMAIL_1]" {
-		t.Errorf("a full vault gives %q", got)
+		t.Errorf(`a full vault gives %q, want "[EMAIL_1]"`, got)
 	}
 	if _, err := v.Restore(strings.Repeat("[EMAIL_1]", 7)); err == nil || !strings.Contains(err.Error(), "more than 100 bytes") {
-		t.Errorf("%v", err)
+		t.Errorf(`%v, want an error and "more than 100 bytes" in it`, err)
 	}
 	v = newVault(t)
 	v.maxBytes = 20
 	if _, _, err := v.Tokenize("ann@example.com x@example.com"); err == nil {
-		t.Error("values are kept without bound")
+		t.Error("values are kept without bound: got no error, want an error")
 	}
 }
 
@@ -311,10 +311,10 @@ func TestVaultRoom(t *testing.T) {
 	})
 	mustTokenize(t, v, "ann@example.com")
 	if _, _, err := v.Tokenize(strings.Repeat("x", 200) + " " + strings.Repeat("bob", 20) + "@example.com password=" + strings.Repeat("a1b2", 60)); !errors.Is(err, tight) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want %v", err, tight)
 	}
 	if got := mustTokenize(t, v, "ann@example.com bob@example.com"); got != "[EMAIL_1] [EMAIL_2]" {
-		t.Errorf("got %s", got)
+		t.Errorf(`got %s, want "[EMAIL_1] [EMAIL_2]"`, got)
 	}
 	if info, err := os.Stat(v.path); err != nil || info.Size() != 400-left {
 		t.Errorf("%v, %d left", info, left)
@@ -329,10 +329,10 @@ func TestVaultLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := v.Restore("[EMAIL_1]"); err != nil || got != "[EMAIL_1]" {
-		t.Errorf("a token of a vault that is gone is turned back: %s, %v", got, err)
+		t.Errorf(`a token of a vault that is gone is turned back: %s, %v, want "[EMAIL_1]" and no error`, got, err)
 	}
 	if got := mustTokenize(t, v, "bob@example.com"); got != "[EMAIL_1]" {
-		t.Errorf("got %s", got)
+		t.Errorf(`got %s, want "[EMAIL_1]"`, got)
 	}
 	if _, err := os.Stat(v.path); err != nil {
 		t.Error(err)

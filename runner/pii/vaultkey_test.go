@@ -39,10 +39,10 @@ func TestKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in", "key")
 	first, err := LoadKey(path, ring)
 	if err != nil || len(first) != keySize || len(ring.secrets) != 1 {
-		t.Fatalf("%d bytes, %v", len(first), err)
+		t.Fatalf("%d bytes, %v, want %d, len(ring.secrets) 1 and no error", len(first), err, keySize)
 	}
 	if again, err := LoadKey(path, ring); err != nil || !bytes.Equal(again, first) {
-		t.Errorf("another key: %v", err)
+		t.Errorf("another key: %v, want %v and no error", err, first)
 	}
 	// The key is in the keyring: nothing else will do.
 	ring.err = errors.New("locked")
@@ -60,13 +60,13 @@ func TestKey(t *testing.T) {
 	}
 	ring.err = nil
 	if again, err := LoadKey(path, ring); err != nil || !bytes.Equal(again, first) {
-		t.Errorf("another key: %v", err)
+		t.Errorf("another key: %v, want %v and no error", err, first)
 	}
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := LoadKey(path, nil); err == nil || !strings.Contains(err.Error(), "other users can read it") {
-		t.Errorf("%v", err)
+		t.Errorf(`%v, want an error and "other users can read it" in it`, err)
 	}
 	for text, want := range map[string]string{"": "damaged", `{"version":1}`: "damaged", `{"version":2}`: "version is 2", `{"version":1,"key":"AAAA"}`: "damaged"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -74,7 +74,7 @@ func TestKey(t *testing.T) {
 		}
 		_ = os.Chmod(path, 0o600)
 		if _, err := LoadKey(path, nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("%s: %v, want an error and %v in it", text, err, want)
 		}
 		if left, _ := os.ReadFile(path); string(left) != text {
 			t.Errorf("%s was replaced", text)

@@ -45,7 +45,7 @@ func TestVaultOfManyProcesses(t *testing.T) {
 	}
 	v, err := OpenVault(path, testKey, testOwner)
 	if err != nil || len(v.ledger.entries) != helperValues {
-		t.Fatalf("%d values, %v", len(v.ledger.entries), err)
+		t.Fatalf("%d values, %v, want %d and no error", len(v.ledger.entries), err, helperValues)
 	}
 }
 

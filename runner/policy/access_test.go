@@ -77,14 +77,14 @@ customers:
 	unread := Program{Risk: risk.Low, Unread: "a.ts:1:1: dynamic-code: calls eval"}
 	for customer, want := range map[string]string{"": "deny", "ann": "deny", "bob": "deny"} {
 		if d := p.DecideRun(Subject{Customer: customer}, &unread); string(d.Effect) != want || !strings.Contains(d.Reason, "calls eval") {
-			t.Errorf("%q: %+v", customer, d)
+			t.Errorf(`%q: %+v, want string(d.Effect) %v and "calls eval" in it`, customer, d, want)
 		}
 	}
 	if d := p.DecideRun(Subject{Customer: "ann"}, &Program{}); d.Effect != Ask || d.Rule != "level narrow" {
 		t.Errorf("what extends execute_full: %+v, want that it asks", d)
 	}
 	if d := p.DecideRun(Subject{}, &Program{Risk: risk.Critical}); d.Effect != Deny || d.Rule != "level reports" {
-		t.Errorf("the ceiling of write_restricted: %+v", d)
+		t.Errorf(`the ceiling of write_restricted: %+v, want Effect %v and Rule "level reports"`, d, Deny)
 	}
 	if c := p.Commands("ann"); c == nil || len(c.Deny) != 2 || (*Policy)(nil).Commands("") != nil || parse(t, "level: execute_full", nil).Commands("") != nil {
 		t.Errorf("Commands() = %+v", c)

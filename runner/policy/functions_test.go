@@ -115,7 +115,7 @@ func TestDeclaredArguments(t *testing.T) {
 		}
 	}
 	if _, err := parseFile(t, "rules: [{deny: '*', arguments: declared}]", nil); err == nil || !strings.Contains(err.Error(), "arguments: does not go with deny") {
-		t.Errorf("arguments: with deny: %v", err)
+		t.Errorf(`arguments: with deny: %v, want an error and "arguments: does not go with deny" in it`, err)
 	}
 }
 

@@ -122,6 +122,6 @@ func TestWithLevel(t *testing.T) {
 		}
 	}
 	if _, err := p.WithLevel("readonly"); err == nil {
-		t.Error("an unknown level was accepted")
+		t.Error("an unknown level was accepted: got no error, want an error")
 	}
 }

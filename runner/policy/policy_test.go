@@ -134,7 +134,7 @@ func TestNames(t *testing.T) {
 	read := &Request{Server: "crm", Dir: "crm", Name: "resources/read", Tool: "crm__resources/read", Args: json.RawMessage(`{"uri":"x"}`), Run: &Run{}}
 	for _, glob := range []string{"crm__*", "*", "crm__resources/*", "crm__resources/read"} {
 		if got := decided(parse(t, `rules: [{name: n, deny: "`+glob+`"}]`, nil), read); got != "deny n" {
-			t.Errorf("a resource and deny %q: %s", glob, got)
+			t.Errorf(`a resource and deny %q: %s, want "deny n"`, glob, got)
 		}
 	}
 }
@@ -194,11 +194,11 @@ func TestOver(t *testing.T) {
 			}
 		}
 		if got := call(run, "mail__get", Hints{ReadOnly: true}); got != "ask three a minute" {
-			t.Errorf("the fifth read of a minute: %q", got)
+			t.Errorf(`the fifth read of a minute: %q, want "ask three a minute"`, got)
 		}
 		time.Sleep(time.Minute)
 		if got := call(run, "mail__get", Hints{ReadOnly: true}); got != "allow" {
-			t.Errorf("a minute later: %q", got)
+			t.Errorf(`a minute later: %q, want "allow"`, got)
 		}
 		var wait sync.WaitGroup
 		var mu sync.Mutex
@@ -216,16 +216,16 @@ func TestOver(t *testing.T) {
 			t.Errorf("40 writes at once: %v, want 5 of them allowed", count)
 		}
 		if got := call(&Run{}, "crm__put", Hints{}); got != "allow" {
-			t.Errorf("another run: %q", got)
+			t.Errorf(`another run: %q, want "allow"`, got)
 		}
 		for range 4 {
 			call(&Run{}, "mail__get", Hints{ReadOnly: true})
 		}
 		if got := call(&Run{}, "mail__get", Hints{ReadOnly: true}); got != "ask three a minute" {
-			t.Errorf("a minute's number is that of all runs: %q", got)
+			t.Errorf(`a minute's number is that of all runs: %q, want "ask three a minute"`, got)
 		}
 		if got := call(&Run{Subject: Subject{Customer: "ann"}}, "mail__get", Hints{ReadOnly: true}); got != "allow" {
-			t.Errorf("another customer: %q", got)
+			t.Errorf(`another customer: %q, want "allow"`, got)
 		}
 	})
 }
@@ -260,10 +260,10 @@ customers:
 		}
 	}
 	if got := p.Ceilings("ann"); got.Timeout != 10*time.Minute || got.Memory != "1GB" {
-		t.Errorf("ann's ceilings = %+v", got)
+		t.Errorf(`ann's ceilings = %+v, want Timeout %v and Memory "1GB"`, got, 10*time.Minute)
 	}
 	if got := p.Ceilings("bob"); got.Timeout != 0 || got.Memory != "1GB" {
-		t.Errorf("bob's ceilings = %+v", got)
+		t.Errorf(`bob's ceilings = %+v, want Timeout 0 and Memory "1GB"`, got)
 	}
 }
 
@@ -301,7 +301,7 @@ func TestScriptsAreAskedAbout(t *testing.T) {
 		}
 	}
 	if d := (*Policy)(nil).DecideRun(Subject{}, &critical); d.Effect != Ask || d.Rule != CriticalRule {
-		t.Errorf("without a policy: %+v", d)
+		t.Errorf("without a policy: %+v, want Effect %v and Rule %v", d, Ask, CriticalRule)
 	}
 }
 
@@ -344,7 +344,7 @@ func TestConditionsCostLittle(t *testing.T) {
 		start := time.Now()
 		d := p.Decide(t.Context(), of(&Run{}, "a__b", args, Hints{}))
 		if took := time.Since(start); d.Effect != Deny || d.Rule != "n" || !strings.Contains(d.Reason, "cost") || took > 20*time.Second {
-			t.Errorf("%s: %+v after %v", when, d, took)
+			t.Errorf(`%s: %+v after %v, want Effect %v, Rule "n", "cost" in it and at most %v`, when, d, took, Deny, 20*time.Second)
 		}
 	}
 }
@@ -447,7 +447,7 @@ func TestLastingCounts(t *testing.T) {
 		calls(own, ann, "bank__pay", "allow", "allow", "ask of all", "ask of all", "deny of all")
 		entries, err := os.ReadDir(filepath.Dir(dir))
 		if err != nil || len(entries) != 1 {
-			t.Errorf("beside the folder of counts are %v, %v", entries, err)
+			t.Errorf("beside the folder of counts are %v, %v, want len(entries) 1 and no error", entries, err)
 		}
 	})
 }
@@ -480,7 +480,7 @@ func TestCountsOfSeveralProcesses(t *testing.T) {
 			cmd.Env = append(os.Environ(), variable+"="+dir)
 			out, err := cmd.CombinedOutput()
 			if err != nil || strings.Count(string(out), "decided:") != 20 {
-				t.Errorf("%v\n%s", err, out)
+				t.Errorf("%v, want 20 and no error\n%s", err, out)
 			}
 			allowed.Add(int32(strings.Count(string(out), "decided: allow")))
 		})
@@ -508,7 +508,7 @@ func TestCountsThatCannotBeKept(t *testing.T) {
 	}
 	counted, err := os.ReadFile(files[0])
 	if err != nil || !strings.Contains(string(counted), `"calls":1}`) {
-		t.Fatalf("%s %v", counted, err)
+		t.Fatalf("%s %v, want %q in it and no error", counted, err, `"calls":1}`)
 	}
 	for _, bad := range []string{"", "x", `{"calls": -3}`, `{"calls": "1"}`} {
 		if err := os.WriteFile(files[0], []byte(bad), 0o600); err != nil {
@@ -523,7 +523,7 @@ func TestCountsThatCannotBeKept(t *testing.T) {
 	}
 	for range 3 { // each of a run of its own
 		if d := decide(true); d.Effect != Allow {
-			t.Errorf("a call of a dry run: %+v", d)
+			t.Errorf("a call of a dry run: %+v, want Effect %v", d, Allow)
 		}
 	}
 	if now, err := os.ReadFile(files[0]); err != nil || string(now) != string(counted) {
@@ -536,13 +536,13 @@ func TestCountsThatCannotBeKept(t *testing.T) {
 		got += string(p.Decide(t.Context(), req).Effect) + " "
 	}
 	if got != "allow allow allow allow ask " {
-		t.Errorf("a dry run after one call: %s", got)
+		t.Errorf(`a dry run after one call: %s, want "allow allow allow allow ask "`, got)
 	}
 	if err := errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if d := decide(false); d.Effect != Deny || !strings.Contains(d.Reason, dir) {
-		t.Errorf("with a file in the place of the folder: %+v", d)
+		t.Errorf("with a file in the place of the folder: %+v, want Effect %v and %v in it", d, Deny, dir)
 	}
 }
 

@@ -60,10 +60,10 @@ func TestNothingInTheClear(t *testing.T) {
 		}
 	}
 	if !strings.Contains(file, "9007199254740993") || !strings.Contains(file, "[EMAIL_1]") || !strings.Contains(file, "[TOKEN]") {
-		t.Errorf("the file:\n%s", file)
+		t.Errorf("the file, want \"9007199254740993\" in it, \"[EMAIL_1]\" in it and \"[TOKEN]\" in it:\n%s", file)
 	}
 	if failed.Error.Message != `no s3"cret for ann@example.com` {
-		t.Error("the script's own error was changed")
+		t.Errorf("the script's own error was changed: got %v, want %q", failed.Error.Message, `no s3"cret for ann@example.com`)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestListsAreNoTokens(t *testing.T) {
 	for args, want := range map[string]string{`{"flags":[true]}`: "1", `{"flags":[false]}`: "flags was [true] and is [false]"} {
 		got, err := p.Answer(&call.Request{Tool: "a__x", Args: json.RawMessage(args)}, 0)
 		if text := textOf(got, err); !strings.Contains(text, want) {
-			t.Errorf("%s: %s", args, text)
+			t.Errorf("%s: %s, want %q in it", args, text, want)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func TestLoose(t *testing.T) {
 	} {
 		got, err := p.Answer(&call.Request{Tool: c.tool, Args: json.RawMessage(c.args)}, 0)
 		if text := textOf(got, err); !strings.Contains(text, c.want) {
-			t.Errorf("%+v: %s", c, text)
+			t.Errorf("%+v: %s, want %q in it", c, text, c.want)
 		}
 	}
 }
@@ -188,11 +188,11 @@ func TestWriterStopsAtAnError(t *testing.T) {
 	e := entry(1, "a__x", `{}`, `1`)
 	for i, want := range []error{nil, full, full} {
 		if err := w.Write(e); !errors.Is(err, want) {
-			t.Errorf("write %d: %v", i, err)
+			t.Errorf("write %d: %v, want %v", i, err, want)
 		}
 	}
 	if lines != 3 {
-		t.Errorf("%d lines were tried", lines)
+		t.Errorf("%d lines were tried, want 3", lines)
 	}
 }
 

@@ -34,11 +34,11 @@ func TestJSON(t *testing.T) {
 	}
 	data, err := json.Marshal(report{Critical})
 	if err != nil || string(data) != `{"risk":"critical"}` {
-		t.Errorf("Marshal = %s, %v", data, err)
+		t.Errorf("Marshal = %s, %v, want %q and no error", data, err, `{"risk":"critical"}`)
 	}
 	var r report
 	if err := json.Unmarshal([]byte(`{"risk":"high"}`), &r); err != nil || r.Risk != High {
-		t.Errorf("Unmarshal = %v, %v", r.Risk, err)
+		t.Errorf("Unmarshal = %v, %v, want %v and no error", r.Risk, err, High)
 	}
 	if err := json.Unmarshal([]byte(`{"risk":"some"}`), &r); err == nil {
 		t.Error("Unmarshal of an unknown risk is no error")

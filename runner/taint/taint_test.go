@@ -91,7 +91,7 @@ func TestLabels(t *testing.T) {
 			}
 			r, got := begin(t, s, folder, "crm")
 			if got != "" {
-				t.Fatalf("the first run begins with %q", got)
+				t.Fatalf(`the first run begins with %q, want ""`, got)
 			}
 			if err := r.Receive([]string{"web"}); err != nil {
 				t.Fatal(err)
@@ -109,7 +109,7 @@ func TestLabels(t *testing.T) {
 				}
 			}
 			if got := with(t, s, t.TempDir()); got != "" {
-				t.Errorf("a run in another workspace begins with %q", got)
+				t.Errorf(`a run in another workspace begins with %q, want ""`, got)
 			}
 		})
 	}
@@ -137,7 +137,7 @@ func TestKilled(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestKilled$")
 	cmd.Env = append(os.Environ(), variable+"="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "written") {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("%v, want \"written\" in it and no error\n%s", err, out)
 	}
 	if got := with(t, Open(dir), folder); got != "web" {
 		t.Errorf("the next run begins with %q, want web", got)
@@ -148,10 +148,10 @@ func TestKilled(t *testing.T) {
 	time.Sleep(30 * time.Millisecond)
 	write(t, folder, "new.txt")
 	if got := with(t, Open(dir), folder); got != "" {
-		t.Errorf("a file written after the killed run was found makes the next run begin with %q", got)
+		t.Errorf(`a file written after the killed run was found makes the next run begin with %q, want ""`, got)
 	}
 	if left, _ := filepath.Glob(dir + "/*.run"); left != nil {
-		t.Errorf("left: %v", left)
+		t.Errorf("left: %v, want nil", left)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestSideBySide(t *testing.T) {
 	}
 	third, got := begin(t, Open(dir), folder)
 	if got != "" {
-		t.Errorf("without files, a run begins with %q", got)
+		t.Errorf(`without files, a run begins with %q, want ""`, got)
 	}
 	if err := Open(dir).Wrote(t.Context(), folder, "mail.txt", []string{"crm"}); err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestOf(t *testing.T) {
 		}
 	}
 	if got, err := s.Of(folder, "mine.txt", "web.txt"); err != nil || got["web"] != `the file "web.txt" of the workspace` {
-		t.Errorf("two files: %v, %v", got, err)
+		t.Errorf("two files: %v, %v, want %q and no error", got, err, `the file "web.txt" of the workspace`)
 	}
 }
 
@@ -265,14 +265,14 @@ func TestNested(t *testing.T) {
 		t.Errorf("the outer workspace begins with %q, want web", got)
 	}
 	if got := with(t, s, filepath.Join(outer, "b")); got != "" {
-		t.Errorf("a workspace beside begins with %q", got)
+		t.Errorf(`a workspace beside begins with %q, want ""`, got)
 	}
 	time.Sleep(3 * tick)
 	if err := os.Remove(filepath.Join(inner, "leads")); err != nil {
 		t.Fatal(err)
 	}
 	if got := with(t, s, outer) + with(t, s, inner); got != "" {
-		t.Errorf("without the file the workspaces begin with %q", got)
+		t.Errorf(`without the file the workspaces begin with %q, want ""`, got)
 	}
 	time.Sleep(3 * tick)
 	r, _ = begin(t, s, outer, "crm")
@@ -280,7 +280,7 @@ func TestNested(t *testing.T) {
 	end(t, r, "beside")
 	time.Sleep(3 * tick)
 	if got := with(t, s, inner); got != "" {
-		t.Errorf("the inner workspace begins with %q, of a file that lies outside", got)
+		t.Errorf(`the inner workspace begins with %q, of a file that lies outside, want ""`, got)
 	}
 	r, _ = begin(t, s, outer, "mail")
 	write(t, inner, "from outside")

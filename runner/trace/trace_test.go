@@ -55,7 +55,7 @@ func TestTextFits(t *testing.T) {
 			}
 		}
 		if last := lines[len(lines)-1]; len(lines) != 202 || last != "and 19800 more" {
-			t.Errorf("%d lines, the last %q", len(lines), last)
+			t.Errorf(`%d lines, the last %q, want 202 and "and 19800 more"`, len(lines), last)
 		}
 	}
 }
@@ -108,10 +108,10 @@ func TestHTML(t *testing.T) {
 	}
 	b.Reset()
 	if err := trace.HTML(&b, "s.py", &runner.Result{}); err != nil || !strings.Contains(b.String(), "made no call") {
-		t.Errorf("%v %s", err, &b)
+		t.Errorf(`%v %s, want "made no call" in it and no error`, err, &b)
 	}
 	b.Reset()
 	if err := trace.Text(&b, "s.py", &runner.Result{DurationMS: 3}, 80); err != nil || b.String() != "s.py: 0 calls, run 3.0 ms\n" {
-		t.Errorf("%v %q", err, &b)
+		t.Errorf("%v %q, want b.String() %q and no error", err, &b, "s.py: 0 calls, run 3.0 ms\n")
 	}
 }

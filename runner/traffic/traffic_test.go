@@ -40,7 +40,7 @@ func schemas(t *testing.T, path string) map[string]string {
 func TestStoresShareAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "project", "shapes.json")
 	if _, err := Read(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Read of no file: %v", err)
+		t.Errorf("Read of no file: %v, want %v", err, fs.ErrNotExist)
 	}
 	for i := range 3 {
 		s := New(path)
@@ -50,7 +50,7 @@ func TestStoresShareAFile(t *testing.T) {
 	}
 	got := schemas(t, path)
 	if len(got) != 4 || !strings.Contains(got["get"], "owner") {
-		t.Errorf("got %v", got)
+		t.Errorf(`got %v, want len(got) 4 and "owner" in it`, got)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("%v %v", info, err)
@@ -95,7 +95,7 @@ func TestAStoreThatCannotBeUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := New(damaged).Observe(observation("a", `"x"`)); err == nil || !strings.Contains(err.Error(), "remove it") {
-		t.Errorf("of a damaged file: %v", err)
+		t.Errorf(`of a damaged file: %v, want an error and "remove it" in it`, err)
 	}
 	for _, shape := range []string{`null`, `{"m":[{"k":"a","v":null}]}`, `{"p":{"x":null}}`, `{"i":{"r":{"p":{"x":{"v":null}}}}}`} {
 		text := fmt.Sprintf(`{"version":%d,"key":"AAAA","tools":[{"server":"s","tool":"a","digest":"d","shape":%s}]}`, learn.TrafficVersion, shape)
@@ -103,17 +103,17 @@ func TestAStoreThatCannotBeUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := New(damaged).Observe(observation("a", `{"a":1}`)); err == nil || !strings.Contains(err.Error(), "remove it") {
-			t.Errorf("of the shape %s: %v", shape, err)
+			t.Errorf(`of the shape %s: %v, want an error and "remove it" in it`, shape, err)
 		}
 	}
 	panics := observation("a", `{"id":1}`)
 	panics.Words = func() map[string]bool { panic("no words") }
 	if err := New(filepath.Join(dir, "other.json")).Observe(panics); err == nil || !strings.Contains(err.Error(), "no words") {
-		t.Errorf("of a panic: %v", err)
+		t.Errorf(`of a panic: %v, want an error and "no words" in it`, err)
 	}
 	s := New(filepath.Join(damaged, "below", "shapes.json"))
 	if err := errors.Join(s.Observe(observation("a", `"x"`)), s.Flush()); err == nil {
-		t.Error("no error of a folder that cannot be made")
+		t.Error("no error of a folder that cannot be made: got no error, want an error")
 	}
 }
 
@@ -144,7 +144,7 @@ func TestWhatIsForgotten(t *testing.T) {
 	}
 	keep("c")
 	if got := schemas(t, path); len(got) != 2 || got["a"] != "" {
-		t.Errorf("after Forget and a further result: %v", got)
+		t.Errorf(`after Forget and a further result: %v, want len(got) 2 and ""`, got)
 	}
 	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
 		t.Fatal(err)
@@ -163,6 +163,6 @@ func TestClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := schemas(t, path); len(got) != 2 {
-		t.Errorf("%v", got)
+		t.Errorf("%v, want len(got) 2", got)
 	}
 }

@@ -17,22 +17,22 @@ func TestStore(t *testing.T) {
 	s := NewStore(dir, 100)
 	at, err := s.Put("results", "a.json", []byte(`{"a":1}`))
 	if err != nil || at != ".mcprun/results/a.json" {
-		t.Fatalf("Put() = %q, %v", at, err)
+		t.Fatalf(`Put() = %q, %v, want ".mcprun/results/a.json" and no error`, at, err)
 	}
 	if got, err := os.ReadFile(filepath.Join(dir, at)); err != nil || string(got) != `{"a":1}` {
-		t.Errorf("%s %v", got, err)
+		t.Errorf("%s %v, want %q and no error", got, err, `{"a":1}`)
 	}
 	if _, err := s.Put("results", "a.json", nil); err == nil {
-		t.Error("Put() overwrote a file")
+		t.Error("Put() overwrote a file: got no error, want an error")
 	}
 	if _, err := s.Put("results", "b.json", make([]byte, 94)); !errors.Is(err, ErrNoRoom) {
 		t.Errorf("Put() of 94 bytes with room for 93 = %v, want ErrNoRoom", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, ".mcprun/results/b.json")); err == nil {
-		t.Error("a failed Put() left a part of a file")
+		t.Error("a failed Put() left a part of a file: got no error, want an error")
 	}
 	if got := s.Made(); len(got) != 1 || got[0] != at {
-		t.Errorf("Made() = %q", got)
+		t.Errorf("Made() = %q, want len(got) 1 and got[0] %v", got, at)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -58,7 +58,7 @@ func TestStoreFollowsNoLink(t *testing.T) {
 			t.Errorf("Put() through %s = %s, want an error", link, at)
 		}
 		if entries, _ := os.ReadDir(outside); len(entries) > 0 {
-			t.Errorf("Put() through %s wrote outside the workspace", link)
+			t.Errorf("Put() through %s wrote outside the workspace: got %v, want at most 0", link, len(entries))
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -26,7 +26,7 @@ func TestLockedWorkspace(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := Take(dir); err != nil || len(got) != 1 {
-			t.Errorf("Take() of a folder with mode %v = %v, %v", mode, got, err)
+			t.Errorf("Take() of a folder with mode %v = %v, %v, want len(got) 1 and no error", mode, got, err)
 		}
 		if err := os.Chmod(dir, 0o700); err != nil {
 			t.Error(err)
@@ -36,6 +36,6 @@ func TestLockedWorkspace(t *testing.T) {
 
 func TestOpenRefusesANameThatCannotBeTold(t *testing.T) {
 	if dir, err := Open(filepath.Join(t.TempDir(), "bad\xff")); err == nil {
-		t.Errorf("Open returned %q", dir)
+		t.Errorf("Open returned %q: got no error, want an error", dir)
 	}
 }

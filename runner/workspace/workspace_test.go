@@ -49,7 +49,7 @@ func TestOpenRefusesAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	write(t, path, "")
 	if _, err := Open(path); err == nil {
-		t.Error("Open accepted a file as a workspace")
+		t.Error("Open accepted a file as a workspace: got no error, want an error")
 	}
 }
 

@@ -29,11 +29,11 @@ func TestEngineIsFound(t *testing.T) {
 		return engineHost(func(name string) (string, bool) { v, ok := set[name]; return v, ok })
 	}
 	if got := host(map[string]string{"HOME": home, "DOCKER_HOST": "tcp://x:1"}); got != "tcp://x:1" {
-		t.Errorf("DOCKER_HOST is not what counts: %q", got)
+		t.Errorf(`DOCKER_HOST is not what counts: %q, want "tcp://x:1"`, got)
 	}
 	if _, err := os.Stat("/var/run/docker.sock"); err == nil {
 		if got := host(map[string]string{"HOME": home}); got != "unix:///var/run/docker.sock" {
-			t.Errorf("the machine's engine is not found: %q", got)
+			t.Errorf(`the machine's engine is not found: %q, want "unix:///var/run/docker.sock"`, got)
 		}
 		return
 	}
@@ -47,6 +47,6 @@ func TestEngineIsFound(t *testing.T) {
 	}
 	defer l.Close()
 	if got := host(map[string]string{"HOME": home}); got != "unix://"+name {
-		t.Errorf("Docker Desktop's engine is not found: %q", got)
+		t.Errorf("Docker Desktop's engine is not found: %q, want %q", got, "unix://"+name)
 	}
 }

@@ -31,7 +31,7 @@ func TestOpenBrowser(t *testing.T) {
 		text, _ = os.ReadFile(said)
 	}
 	if string(text) != "https://example.test/?a=$(b)&c='d'" {
-		t.Errorf("opened %q", text)
+		t.Errorf(`opened %q, want "https://example.test/?a=$(b)&c='d'"`, text)
 	}
 	t.Setenv("PATH", filepath.Join(bin, "nothing"))
 	if app.OpenBrowser(t.Context(), "https://example.test/") {

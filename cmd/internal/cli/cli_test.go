@@ -75,10 +75,10 @@ func TestRunReportsTheSignal(t *testing.T) {
 	var out bytes.Buffer
 	a := &App{Name: "prog", Stdout: &out, Stderr: &out}
 	if code := a.Run(ctx, cmd, nil); code != 143 || !strings.Contains(out.String(), "terminated") {
-		t.Errorf("code %d, %q", code, out.String())
+		t.Errorf(`code %d, %q, want 143 and "terminated" in it`, code, out.String())
 	}
 	if code := a.Run(context.Background(), &cobra.Command{Use: "x", RunE: cmd.RunE}, []string{"--nope"}); code != 2 {
-		t.Errorf("an unknown flag: code %d", code)
+		t.Errorf("an unknown flag: code %d, want 2", code)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestClean(t *testing.T) {
 		}
 	}
 	if got := EscapeLine("a\nb\tc"); got != `a\nb\tc` {
-		t.Errorf("EscapeLine: %q", got)
+		t.Errorf("EscapeLine: %q, want %q", got, `a\nb\tc`)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestColour(t *testing.T) {
 		a := &App{LookupEnv: func(name string) (string, bool) { v, ok := tt.env[name]; return v, ok }}
 		a.Terminal.Stdout = tt.terminal
 		if got := a.OutStyle().Red("x") != "x"; got != tt.want {
-			t.Errorf("%v, terminal %v: colour %v", tt.env, tt.terminal, got)
+			t.Errorf("%v, terminal %v: colour %v, want %v", tt.env, tt.terminal, got, tt.want)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func TestProgress(t *testing.T) {
 	p.Done("a", "done")
 	p.Close()
 	if out.Len() > 0 {
-		t.Errorf("off a terminal: %q", out.String())
+		t.Errorf("off a terminal: %q, want out.Len() at most 0", out.String())
 	}
 	a.Terminal.Stderr = true
 	p = a.Progress("asking")
@@ -176,13 +176,13 @@ func TestProgress(t *testing.T) {
 	p.Done("a", "a is done")
 	p.Close()
 	if s := out.String(); !strings.Contains(s, "asking a") || !strings.Contains(s, "a is done\n") || strings.Contains(s, "\x1b[2J") || !strings.HasSuffix(s, "\x1b[K") {
-		t.Errorf("%q", s)
+		t.Errorf(`%q, want "asking a" in it, %q in it, no %q in it and %q at its end`, s, "a is done\n", "\x1b[2J", "\x1b[K")
 	}
 	a.LookupEnv = func(name string) (string, bool) { return "true", name == "CI" }
 	out.Reset()
 	a.Progress("asking").Start("a")
 	if out.Len() > 0 {
-		t.Errorf("in CI: %q", out.String())
+		t.Errorf("in CI: %q, want out.Len() at most 0", out.String())
 	}
 }
 
@@ -203,7 +203,7 @@ func TestPrefixed(t *testing.T) {
 	w := Prefixed(&out)
 	_, _ = w("a\x1b").Write([]byte("one\ntwo\x1b\n"))
 	if want := "a\\x1b: one\na\\x1b: two\\x1b\n"; out.String() != want {
-		t.Errorf("%q", out.String())
+		t.Errorf("%q, want %q", out.String(), want)
 	}
 }
 

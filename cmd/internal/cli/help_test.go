@@ -46,6 +46,6 @@ Flags:
 		t.Errorf("fit() =\n%s\nwant\n%s", got, want)
 	}
 	if got := fit(text, 50); got != text {
-		t.Errorf("fit() changed what fits:\n%s", got)
+		t.Errorf("fit() changed what fits, want %s:\n%s", text, got)
 	}
 }

@@ -21,7 +21,7 @@ func TestNeutral(t *testing.T) {
 			w := Neutral(&out)
 			for at := 0; at < len(in); at += step {
 				if n, err := w.Write([]byte(in[at : at+step])); n != step || err != nil {
-					t.Fatalf("Write = %d, %v", n, err)
+					t.Fatalf("Write = %d, %v, want %d and no error", n, err, step)
 				}
 			}
 			if got := out.String(); got != want {

@@ -40,7 +40,7 @@ func TestCacheDir(t *testing.T) {
 		vars := map[string]string{"XDG_CACHE_HOME": c.cache, "HOME": c.home}
 		app := &App{LookupEnv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok }}
 		if got := app.CacheDir(); got != c.want {
-			t.Errorf("%+v: %q", c, got)
+			t.Errorf("%+v: %q, want %q", c, got, c.want)
 		}
 	}
 }

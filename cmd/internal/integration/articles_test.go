@@ -131,7 +131,7 @@ func TestArticles(t *testing.T) {
 				t.Run(c.script, func(t *testing.T) {
 					res := p.runJSON(t, where, 0, c.script)
 					if res.Cause != "exit" || res.Stderr != "" {
-						t.Errorf("cause %q, %s, stderr %q", res.Cause, res.Message, clip(res.Stderr))
+						t.Errorf(`cause %q, %s, stderr %q, want "exit" and Stderr ""`, res.Cause, res.Message, clip(res.Stderr))
 					}
 					if got := strings.TrimSpace(res.Stdout); !strings.HasPrefix(got, c.stdout) || len(got) > 1500 {
 						t.Errorf("stdout %q, want %q", clip(got), c.stdout)
@@ -148,7 +148,7 @@ func TestArticles(t *testing.T) {
 			}
 			updates, err := os.ReadFile(p.path("updates.jsonl"))
 			if err != nil || !strings.Contains(string(updates), "We talked about prices") {
-				t.Errorf("the transcript is not where it should be: %v", err)
+				t.Errorf(`the transcript is not where it should be: %v, want "We talked about prices" in it and no error`, err)
 			}
 		})
 	}

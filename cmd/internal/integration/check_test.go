@@ -127,7 +127,7 @@ func TestCheckSeesFiles(t *testing.T) {
 		// The repair may refuse a file that a person has changed, but says so and touches nothing of theirs.
 		if out := p.run("mcpgen", "sync"); out.code != 0 {
 			if !strings.Contains(out.stderr, tt.says) {
-				t.Errorf("%s: sync refused and did not say why:\n%s%s", tt.name, out.stdout, out.stderr)
+				t.Errorf("%s: sync refused and did not say why, want %q in it:\n%s%s", tt.name, tt.says, out.stdout, out.stderr)
 			}
 			if err := os.Remove(p.path("servers/" + tt.says)); err != nil {
 				t.Fatal(err)
@@ -136,7 +136,7 @@ func TestCheckSeesFiles(t *testing.T) {
 		}
 	}
 	if text, err := os.ReadFile(p.path("servers/tracker/mine.txt")); err != nil || string(text) != "mine\n" {
-		t.Errorf("a person's file is now %q: %v", text, err)
+		t.Errorf("a person's file is now %q: %v, want %q and no error", text, err, "mine\n")
 	}
 }
 
@@ -166,7 +166,7 @@ func TestDeadServer(t *testing.T) {
 			configure(tt.dead)
 			out := p.run("mcpgen", "sync").want(t, 3)
 			if !strings.Contains(out.stderr, "gone") || !strings.Contains(out.stderr, tt.says) {
-				t.Errorf("it does not say what is wrong:\n%s", out.stderr)
+				t.Errorf("it does not say what is wrong, want \"gone\" in it and %q in it:\n%s", tt.says, out.stderr)
 			}
 			if files := takeSnapshot(t, p.path("servers")); files["tracker/createTicket.ts"] == "" || files["tracker/create_ticket.py"] == "" {
 				t.Error("the living server's wrappers are not there")
@@ -180,7 +180,7 @@ func TestDeadServer(t *testing.T) {
 			p.writeJSON("tools.json", []tool{ticket(), ticket().with(tool{"name": "close_ticket"})})
 			out = p.run("mcpgen", "sync", "--check").want(t, 3)
 			if !strings.Contains(out.stdout, "close_ticket") {
-				t.Errorf("the living server's change is not told:\n%s", out.stdout)
+				t.Errorf("the living server's change is not told, want \"close_ticket\" in it:\n%s", out.stdout)
 			}
 			p.run("mcpgen", "sync").want(t, 3)
 			files := takeSnapshot(t, p.path("servers"))

@@ -28,10 +28,10 @@ func TestServerInContainer(t *testing.T) {
 	nowhere := func(t *testing.T, out outcome) {
 		t.Helper()
 		if strings.Contains(out.stdout+out.stderr, token) {
-			t.Errorf("the token was printed:\n%s%s", clip(out.stdout), clip(out.stderr))
+			t.Errorf("the token was printed, want no %q in it:\n%s%s", token, clip(out.stdout), clip(out.stderr))
 		}
 		if found := takeSnapshot(t, p.dir).holds(token); len(found) > 0 {
-			t.Errorf("the token is in %q", found)
+			t.Errorf("the token is in %q, want len(found) at most 0", found)
 		}
 	}
 	for _, tt := range []struct {
@@ -112,7 +112,7 @@ func startContainer(t *testing.T, token string) string {
 		t.Fatal(err)
 	}
 	if ip := resource.GetBoundIP(port); ip != "127.0.0.1" {
-		t.Fatalf("the server is published on %q", ip)
+		t.Fatalf(`the server is published on %q, want "127.0.0.1"`, ip)
 	}
 	url := "http://" + resource.GetHostPort(port) + "/mcp"
 	pool.MaxWait = commandTime
@@ -156,7 +156,7 @@ func needImage(t *testing.T) (*dockertest.Pool, string) {
 	}
 	id := strings.TrimPrefix(lock.Images[runtime.GOARCH].ID, "sha256:")
 	if len(id) < 12 {
-		t.Fatalf("no image is pinned for %s", runtime.GOARCH)
+		t.Fatalf("no image is pinned for %s: got %v, want at least 12", runtime.GOARCH, len(id))
 	}
 	name := "mcpgen/sandbox:" + id[:12]
 	found, err := pool.Client.InspectImage(name)

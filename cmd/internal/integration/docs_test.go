@@ -362,7 +362,7 @@ func parses(t *testing.T, line string) {
 			return
 		}
 		if path += " " + arg; !strings.HasPrefix(usage, path) {
-			t.Errorf("%q: there is no command %s", line, arg)
+			t.Errorf("%q: there is no command %s: got %q, want %q at its start", line, arg, usage, path)
 			return
 		}
 	}

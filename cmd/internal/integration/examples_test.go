@@ -51,7 +51,7 @@ func TestExamples(t *testing.T) {
 			t.Run("streaming", func(t *testing.T) { // as a person runs it
 				out := p.runIn(t, "mcprun", "--sandbox", where.sandbox, "-v", example("filter-sheet", where)).want(t, 0)
 				if strings.Count(out.stdout, "\n") != 5 || !strings.Contains(out.stderr, "drive__get_sheet") || !strings.Contains(out.stderr, "% saved") {
-					t.Errorf("stdout:\n%s\nstderr:\n%s", clip(out.stdout), clip(out.stderr))
+					t.Errorf("stdout, want 5, \"drive__get_sheet\" in it and %q in it:\n%s\nstderr:\n%s", "% saved", clip(out.stdout), clip(out.stderr))
 				}
 			})
 		})
@@ -62,7 +62,7 @@ func TestExamples(t *testing.T) {
 		p := newDemo(t)
 		found, err := filepath.Glob(filepath.Join(root, "examples", "*.[tp][sy]"))
 		if err != nil || len(found) < 20 {
-			t.Fatalf("examples: %q, %v", found, err)
+			t.Fatalf("examples: %q, %v, want len(found) at least 20 and no error", found, err)
 		}
 		for _, path := range found {
 			text, err := os.ReadFile(path)
@@ -88,7 +88,7 @@ func copyTranscript(t *testing.T, p *project, where place) {
 	}
 	lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool { return len(line) < 20 })
 	if len(lines) < 1000 {
-		t.Fatalf("the transcript has %d lines only", len(lines))
+		t.Fatalf("the transcript has %d lines only, want at least 1000", len(lines))
 	}
 	for _, line := range lines {
 		if strings.Contains(res.Stdout+res.Stderr+string(res.Value), line) {
@@ -96,7 +96,7 @@ func copyTranscript(t *testing.T, p *project, where place) {
 		}
 	}
 	if strings.Count(res.Stdout, "\n") != 1 || res.Stderr != "" || len(res.Calls) != 3 {
-		t.Errorf("%d calls, stdout %q, stderr %q", len(res.Calls), clip(res.Stdout), clip(res.Stderr))
+		t.Errorf(`%d calls, stdout %q, stderr %q, want 1, Stderr "" and 3`, len(res.Calls), clip(res.Stdout), clip(res.Stderr))
 	}
 	checkTokens(t, res)
 
@@ -115,7 +115,7 @@ export const result = record["Notes"];
 	asked := p.runJSON(t, place{"embedded", "typescript"}, 0, "ask.ts", "--", left.Record)
 	var notes string
 	if err := json.Unmarshal(asked.Value, &notes); err != nil || notes != string(text) {
-		t.Errorf("the record's notes are not the transcript: %d bytes for %d, %v", len(notes), len(text), err)
+		t.Errorf("the record's notes are not the transcript: %d bytes for %d, %v, want %v and no error", len(notes), len(text), err, string(text))
 	}
 }
 
@@ -124,16 +124,16 @@ func checkTokens(t *testing.T, res result) {
 	t.Helper()
 	k := res.Tokens
 	if k.Used != k.Script+k.Wrappers+k.Output || k.Direct != k.Definitions+k.Arguments+k.Results || k.Saved != k.Direct-k.Used {
-		t.Errorf("the parts do not add up: %+v", k)
+		t.Errorf("the parts do not add up: %+v, want Used %v, Direct %v and Saved %v", k, k.Script+k.Wrappers+k.Output, k.Definitions+k.Arguments+k.Results, k.Direct-k.Used)
 	}
 	if percent := 100 * float64(k.Saved) / float64(k.Direct); percent-k.SavedPercent > 0.1 || k.SavedPercent-percent > 0.1 {
-		t.Errorf("%.2f %% saved, it says %.2f", percent, k.SavedPercent)
+		t.Errorf("%.2f %% saved, it says %.2f, want percent-k.SavedPercent at most 0.1 and k.SavedPercent-percent at most 0.1", percent, k.SavedPercent)
 	}
 	if k.Arguments < 45_000 || k.Results < 45_000 || k.Definitions < 3_000 || k.Script < 50 || k.Wrappers < 100 || k.Output < 5 || k.Output > 100 {
 		t.Errorf("not plausible: %+v", k)
 	}
 	if k.Saved < 90_000 || k.SavedPercent < 95 {
-		t.Errorf("saved %d tokens, %.1f %%", k.Saved, k.SavedPercent)
+		t.Errorf("saved %d tokens, %.1f %%, want at least 90_000 and at least 95", k.Saved, k.SavedPercent)
 	}
 }
 
@@ -164,7 +164,7 @@ func topOrders(t *testing.T, p *project, where place) {
 		Largest string
 	}
 	if err := json.Unmarshal(res.Value, &left); err != nil || left.Count != pending || left.Largest != first {
-		t.Errorf("the result %s: %v", res.Value, err)
+		t.Errorf("the result %s: %v, want Count %v, Largest %v and no error", res.Value, err, pending, first)
 	}
 	var kept []any
 	text, err := os.ReadFile(filepath.Join(p.workspace(where), "orders-pending.json"))
@@ -212,7 +212,7 @@ func controlFlow(t *testing.T, p *project, where place) {
 	again := p.write("again-"+where.String()+".jsonl", head+"\n"+refused+strings.Replace(refused, ":1,", ":2,", 1)+renumber.Replace(calls))
 	retried := p.runJSON(t, where, 0, "--replay", again, example("control-flow", where))
 	if retried.Stdout != res.Stdout || len(retried.Calls) != 5 {
-		t.Errorf("%d calls, stdout:\n%s", len(retried.Calls), retried.Stdout)
+		t.Errorf("%d calls, stdout, want %s and 5:\n%s", len(retried.Calls), res.Stdout, retried.Stdout)
 	}
 }
 
@@ -315,7 +315,7 @@ func TestParallelCalls(t *testing.T) {
 				res := p.runJSON(t, where, 0, example("parallel", where))
 				var left struct{ Calls, Milliseconds float64 }
 				if err := json.Unmarshal(res.Value, &left); err != nil || left.Calls != 20 || res.CallCount != 21 {
-					t.Fatalf("%d calls, the result %s: %v", res.CallCount, res.Value, err)
+					t.Fatalf("%d calls, the result %s: %v, want Calls 20, 21 and no error", res.CallCount, res.Value, err)
 				}
 				if left.Milliseconds < least {
 					t.Fatalf("20 calls of %d ms took %v ms: they cannot have been made", least, left.Milliseconds)

@@ -37,7 +37,7 @@ func TestFeatures(t *testing.T) {
 				t.Errorf("the result (- wanted, + is):\n%s", diff)
 			}
 			if res.Stderr != "" || !strings.HasSuffix(res.Stdout, " resources\n") {
-				t.Errorf("stdout %q, stderr %q", res.Stdout, res.Stderr)
+				t.Errorf(`stdout %q, stderr %q, want "" and %q at its end`, res.Stdout, res.Stderr, " resources\n")
 			}
 		})
 	}

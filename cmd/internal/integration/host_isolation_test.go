@@ -58,20 +58,20 @@ func TestHostIsOutOfSight(t *testing.T) {
 			}
 			checkSeen(t, where, got)
 			if strings.Contains(string(res.Value)+res.Stdout+res.Stderr, secret) {
-				t.Errorf("it has seen a secret of the host: %s", res.Value)
+				t.Errorf("it has seen a secret of the host: %s, want no %q in it", res.Value, secret)
 			}
 			if n := accepted.Load(); n != 0 {
-				t.Errorf("it reached the host's loopback interface %d times", n)
+				t.Errorf("it reached the host's loopback interface %d times, want 0", n)
 			}
 			if text, err := os.ReadFile(filepath.Join(p.workspace(where), "mine.txt")); err != nil || string(text) != "written inside" {
-				t.Errorf("its file in the workspace: %q, %v", text, err)
+				t.Errorf(`its file in the workspace: %q, %v, want "written inside" and no error`, text, err)
 			}
 			if len(res.Files) != 1 || res.Files[0] != "mine.txt" {
-				t.Errorf("files that it wrote: %q", res.Files)
+				t.Errorf(`files that it wrote: %q, want len(res.Files) 1 and res.Files[0] "mine.txt"`, res.Files)
 			}
 			for _, path := range []string{"/tmp/scratch.txt", "/planted", "/etc/planted"} {
 				if _, err := os.Lstat(path); err == nil {
-					t.Errorf("%s is on the host", path)
+					t.Errorf("%s is on the host: got no error, want an error", path)
 				}
 			}
 			if len(takeSnapshot(t, p.path("servers"))) != len(before) {
@@ -103,7 +103,7 @@ func checkSeen(t *testing.T, where place, got seen) {
 	for pair := range strings.SplitSeq(strings.Trim(got.Environ, "\x00"), "\x00") {
 		name, _, _ := strings.Cut(pair, "=")
 		if !slices.Contains([]string{"", "PATH", "HOME", "LANG", "HOSTNAME", "TERM"}, name) {
-			t.Errorf("its process was started with %s", pair)
+			t.Errorf("its process was started with %s, want %v in it", pair, name)
 		}
 	}
 	if where.sandbox == "embedded" {

@@ -38,7 +38,7 @@ func number(t *testing.T, variable string, fallback int) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		t.Fatalf("%s=%q is no number above 0", variable, text)
+		t.Fatalf("%s=%q is no number above 0, want at least 1 and no error", variable, text)
 	}
 	return n
 }
@@ -113,7 +113,7 @@ func newKillProject(t *testing.T) *project {
 	p.env = []string{"TMPDIR=" + p.path("tmp")}
 	t.Cleanup(func() {
 		if left, _ := os.ReadDir(p.path("tmp")); len(left) > 0 {
-			t.Errorf("left in the folder for temporary files: %v", left)
+			t.Errorf("left in the folder for temporary files: %v, want len(left) at most 0", left)
 		}
 	})
 	p.sync()

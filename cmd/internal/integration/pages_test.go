@@ -116,7 +116,7 @@ func TestRecording(t *testing.T) {
 	svg := readRoot(t, "docs/demo.svg")
 	frames := regexp.MustCompile(`%\{transform:translateY\((-?\d+)px\)\}`).FindAllStringSubmatch(svg, -1)
 	if len(frames) < 3 {
-		t.Fatalf("%d frames", len(frames))
+		t.Fatalf("%d frames, want at least 3", len(frames))
 	}
 	last := frames[len(frames)-1][1]
 	if frames[0][1] != last || !strings.Contains(svg, `<g id="screen_view" transform="translate(0 `+last+`)">`) {
@@ -126,6 +126,6 @@ func TestRecording(t *testing.T) {
 		t.Error("a colour is a variable, want colours that each viewer knows")
 	}
 	if !strings.Contains(svg, "mcprun -v --sandbox docker") || !strings.Contains(svg, " docker, ") {
-		t.Error("it does not show docker as its sandbox")
+		t.Error(`it does not show docker as its sandbox, want "mcprun -v --sandbox docker" in it and " docker, " in it`)
 	}
 }

@@ -62,7 +62,7 @@ func TestPassthroughOfficialClient(t *testing.T) {
 				Results                 []passedResult
 			}
 			if err := json.Unmarshal(stdout.Bytes(), &seen); err != nil || len(seen.Results) != 7 {
-				t.Fatalf("%v\n%s", err, stdout.String())
+				t.Fatalf("%v, want len(seen.Results) 7 and no error\n%s", err, stdout.String())
 			}
 			if want := []string{"everything__get_structured_content", "office__create_ticket", "office__get_invoice"}; !slices.Equal(seen.Described, want) {
 				t.Errorf("tools with output schemas are %q, want %q", seen.Described, want)
@@ -74,12 +74,12 @@ func TestPassthroughOfficialClient(t *testing.T) {
 			}
 			for i, r := range seen.Results {
 				if r.Thrown != "" {
-					t.Errorf("call %d: the client threw its result away: %s", i+1, r.Thrown)
+					t.Errorf(`call %d: the client threw its result away: %s, want ""`, i+1, r.Thrown)
 				}
 			}
 			r := seen.Results
 			if r[0].Structured["title"] != "x" || r[1].Structured["number"] != 7.0 {
-				t.Errorf("results that do not fit their schemas: %+v, %+v", r[0], r[1])
+				t.Errorf(`results that do not fit their schemas: %+v, %+v, want "x" and 7.0`, r[0], r[1])
 			}
 			if !r[2].IsError || !strings.Contains(r[2].Text, `missing "number"`) {
 				t.Errorf("a misspelt argument: %+v", r[2])

@@ -98,7 +98,7 @@ func syncTwice(t *testing.T, p *project, tools int) {
 	}
 	before := takeSnapshot(t, p.path("servers"))
 	if len(before) < 2*tools {
-		t.Errorf("%d tools have %d files only", tools, len(before))
+		t.Errorf("%d tools have %d files only, want at least %d", tools, len(before), 2*tools)
 	}
 	p.runIn(t, "mcpgen", "sync").want(t, 0)
 	if diff := cmp.Diff(before, takeSnapshot(t, p.path("servers"))); diff != "" {
@@ -107,7 +107,7 @@ func syncTwice(t *testing.T, p *project, tools int) {
 	p.runIn(t, "mcpgen", "sync", "--check").want(t, 0)
 	for _, text := range []string{secret, p.dir, root} {
 		if found := before.holds(text); len(found) > 0 {
-			t.Errorf("%q is in %q", text, found)
+			t.Errorf("%q is in %q, want len(found) at most 0", text, found)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func syncTwice(t *testing.T, p *project, tools int) {
 func checkRun(t *testing.T, res result, want string) {
 	t.Helper()
 	if res.Cause != "exit" || res.Error != nil || res.Stderr != "" {
-		t.Errorf("cause %q, error %v, stderr %q", res.Cause, res.Error, res.Stderr)
+		t.Errorf(`cause %q, error %v, stderr %q, want "exit", nil and ""`, res.Cause, res.Error, res.Stderr)
 	}
 	var expected, got any
 	if err := json.Unmarshal([]byte(want), &expected); err != nil {
@@ -134,10 +134,10 @@ func checkRun(t *testing.T, res result, want string) {
 		tools[c.Tool] = true
 	}
 	if outcomes["tool"] != 1 || outcomes["argument"] != 1 || outcomes["ok"] != len(res.Calls)-2 || res.CallCount != len(res.Calls) {
-		t.Errorf("%d calls with these outcomes: %v", res.CallCount, outcomes)
+		t.Errorf("%d calls with these outcomes: %v, want 1, 1, %v and %d", res.CallCount, outcomes, len(res.Calls)-2, len(res.Calls))
 	}
 	if len(tools) < 10 {
-		t.Errorf("only %d tools were called", len(tools))
+		t.Errorf("only %d tools were called, want at least 10", len(tools))
 	}
 }
 

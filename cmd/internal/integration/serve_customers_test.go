@@ -45,7 +45,7 @@ func (r remote) call(t *testing.T, tool string, args map[string]any) (string, bo
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %d %v: %s", tool, res.StatusCode, err, text)
+		t.Fatalf("%s: %d %v: %s, want %d and no error", tool, res.StatusCode, err, text, http.StatusOK)
 	}
 	for line := range strings.Lines(string(text)) {
 		data, ok := strings.CutPrefix(line, "data: ")
@@ -113,7 +113,7 @@ func TestServeCustomers(t *testing.T) {
 			}
 		}
 		if out, _ := r.call(t, "restore_pii", map[string]any{"text": "[EMAIL_1]"}); out != name+"@example.com" {
-			t.Errorf("%s: [EMAIL_1] is %q", name, out)
+			t.Errorf("%s: [EMAIL_1] is %q, want %q", name, out, name+"@example.com")
 		}
 		if out, failed := r.call(t, "execute_code", map[string]any{"code": fmt.Sprintf("from skills.%s_skill import go\nprint(go())", name), "language": "python"}); failed || !strings.HasPrefix(out, name) {
 			t.Errorf("%s: its skill: %v %s", name, failed, out)

@@ -144,25 +144,25 @@ func TestServeOfficialClient(t *testing.T) {
 func (s *seenByClient) check(t *testing.T) {
 	t.Helper()
 	if len(s.Tools) != 3 || !slices.Contains(s.Tools, "execute_code") { // get_execution_stats is called below, by name
-		t.Errorf("tools %q", s.Tools)
+		t.Errorf(`tools %q, want len(s.Tools) 3 and "execute_code" in it`, s.Tools)
 	}
 	if s.Streamed.IsError || !strings.HasPrefix(s.Streamed.Text, "begun\n42\n") || s.Streamed.Structured["output"] != "begun\n42\n" || s.Streamed.Structured["calls"] != 1.0 {
 		t.Errorf("streamed %+v", s.Streamed)
 	}
 	if !slices.Contains(s.Progress, "begun") {
-		t.Errorf("progress %q", s.Progress)
+		t.Errorf(`progress %q, want "begun" in it`, s.Progress)
 	}
 	if !s.Failed.IsError || !strings.Contains(s.Failed.Text, "no luck") {
 		t.Errorf("failed %+v", s.Failed)
 	}
 	if len(s.Asked) != 1 || !strings.HasPrefix(s.Asked[0], "[everything] ") || !strings.Contains(s.Asking, "Ada") {
-		t.Errorf("asked %q; the script was told %q", s.Asked, s.Asking)
+		t.Errorf(`asked %q; the script was told %q, want len(s.Asked) 1, "[everything] " at its start and "Ada" in it`, s.Asked, s.Asking)
 	}
 	if !s.NoImage.IsError || !s.Image.Same || !strings.Contains(s.Image.Text, "dot.png") {
 		t.Errorf("no image %+v, image %+v", s.NoImage, s.Image)
 	}
 	if s.Direct["result"] != 3.0 {
-		t.Errorf("direct %v", s.Direct)
+		t.Errorf("direct %v, want 3.0", s.Direct)
 	}
 	if s.Cancelled != "rejected" || !s.Soon || s.Runs < 5 {
 		t.Errorf("cancelled %q, soon %v, %d runs", s.Cancelled, s.Soon, s.Runs)
@@ -194,13 +194,13 @@ func TestServeInspector(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
 			if out := inspect(t, era, "--method", "tools/list", "--strict"); strings.Count(out, `"inputSchema"`) != 15 {
-				t.Errorf("tools: %s", clip(out))
+				t.Errorf("tools: %s, want 15", clip(out))
 			}
 			if out := inspect(t, era, "--method", "skills/list", "--verify", "--require-digests"); !strings.Contains(out, `"name":"greet"`) || strings.Contains(out, `"ok":false`) {
-				t.Errorf("skills: %s", clip(out))
+				t.Errorf("skills: %s, want %q in it and no %q in it", clip(out), `"name":"greet"`, `"ok":false`)
 			}
 			if out := inspect(t, era, "--method", "tools/call", "--tool-name", "execute_code", "--tool-arg", "code=console.log(6*7)"); !strings.Contains(out, `"output": "42\n"`) {
-				t.Errorf("a run: %s", clip(out))
+				t.Errorf("a run: %s, want %q in it", clip(out), `"output": "42\n"`)
 			}
 		})
 	}
@@ -300,7 +300,7 @@ print("y" * 1000)`, place, i))
 		}
 	}
 	if len(answers) != 9 {
-		t.Errorf("only %d of 8 runs were answered: %s", len(answers)-1, stderr.String())
+		t.Errorf("only %d of 8 runs were answered: %s, want len(answers) 9", len(answers)-1, stderr.String())
 	}
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	if err := cmd.Wait(); err != nil {

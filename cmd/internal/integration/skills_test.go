@@ -100,7 +100,7 @@ func TestSkills(t *testing.T) {
 		p.env = append(p.env, "MCPRUN_TSC="+filepath.Join(bin, "tsc"), "MCPRUN_PYRIGHT="+filepath.Join(bin, "pyright"), "XDG_CACHE_HOME="+p.path("cache"))
 		for _, name := range []string{"save-sheet-as-csv", "collect-pages", "compare-records", "mcp-progressive-discovery"} {
 			if out := p.runIn(t, "mcprun", "skill", "save", name, "--shipped").want(t, 0); out.stderr != "" {
-				t.Errorf("%s: %s", name, out.stderr)
+				t.Errorf(`%s: %s, want ""`, name, out.stderr)
 			}
 		}
 		p.runIn(t, "mcprun", "skill", "check").want(t, 0)
@@ -128,7 +128,7 @@ func usesSkills(t *testing.T, p *project, where place, script string) {
 		t.Fatal(err)
 	}
 	if lines := strings.Count(strings.TrimSpace(string(saved)), "\n"); lines != 10_000 || !strings.HasPrefix(string(saved), "Order ID,") {
-		t.Errorf("%d lines: %.60s", lines, saved)
+		t.Errorf(`%d lines: %.60s, want 10_000 and "Order ID," at its start`, lines, saved)
 	}
 }
 
@@ -143,10 +143,10 @@ save_skill("doubleIt", "def double(n):\n    return 2 * n\n", description="Double
 	}
 	p.runJSON(t, where, 0, p.write("first"+where.ext(), first))
 	if res := p.runJSON(t, where, 0, p.write("second"+where.ext(), second)); string(res.Value) != "42" {
-		t.Errorf("%s", res.Value)
+		t.Errorf(`%s, want "42"`, res.Value)
 	}
 	text, err := os.ReadFile(p.path("skills/double-it/SKILL.md"))
 	if err != nil || !strings.Contains(string(text), "author: script") {
-		t.Errorf("%v\n%s", err, text)
+		t.Errorf("%v, want \"author: script\" in it and no error\n%s", err, text)
 	}
 }

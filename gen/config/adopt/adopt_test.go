@@ -95,7 +95,7 @@ func TestSecretsInEveryPlace(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if text := string(plan.Settings); !strings.Contains(text, `client_secret: ${CRM_CLIENT_SECRET}`) || !strings.Contains(text, `client_id: public`) {
-		t.Errorf("settings:\n%s", text)
+		t.Errorf("settings, want %q in it and %q in it:\n%s", `client_secret: ${CRM_CLIENT_SECRET}`, `client_id: public`, text)
 	}
 	for _, secret := range []string{token, "pa55", "k1234567", "short", "hidden"} {
 		if all := string(plan.Config) + string(plan.Settings) + fmt.Sprint(plan.Variables) + fmt.Sprintf("%v %+v %#v", plan, plan, plan.Variables); strings.Contains(all, secret) {
@@ -154,10 +154,10 @@ func TestMerge(t *testing.T) {
 	}
 	plan, err = Make(files[:1], Options{Dir: "/p", Config: []byte(`{"mcpServers": {"both": 1, "fresh": 2}}`)})
 	if err != nil || plan.Config != nil || plan.Settings != nil {
-		t.Errorf("nothing to add: %v %s", err, plan.Config)
+		t.Errorf("nothing to add: %v %s, want nil, Settings nil and no error", err, plan.Config)
 	}
 	if _, err = Make(files, Options{Dir: "/p", Config: []byte(`{"mcpServers": 1}`)}); err == nil {
-		t.Error("a damaged .mcp.json was changed")
+		t.Error("a damaged .mcp.json was changed: got no error, want an error")
 	}
 }
 
@@ -185,10 +185,10 @@ func TestSettingsMerge(t *testing.T) {
 	}
 	plan, err := Make([]*config.File{{Servers: []config.Server{s}}}, Options{Dir: "/p", Settings: []byte("version: 1\nservers:\n  new: {}\n")})
 	if err != nil || plan.Settings != nil || !strings.Contains(plan.Outcomes[0].Why, "stays") {
-		t.Errorf("settings that are there: %v, %s", err, plan.Settings)
+		t.Errorf(`settings that are there: %v, %s, want nil, "stays" in it and no error`, err, plan.Settings)
 	}
 	if _, err = Make([]*config.File{{Servers: []config.Server{s}}}, Options{Dir: "/p", Settings: []byte("version: 1\nservers: {old: {}}\n")}); err == nil || !strings.Contains(err.Error(), "mcpgen.yaml:2: servers: it does not have one server to a line") {
-		t.Errorf("servers on one line: %v", err)
+		t.Errorf(`servers on one line: %v, want an error and "mcpgen.yaml:2: servers: it does not have one server to a line" in it`, err)
 	}
 }
 

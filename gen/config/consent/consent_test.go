@@ -192,11 +192,11 @@ func TestStoreHoldsNoValues(t *testing.T) {
 	}
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 1 {
-		t.Fatalf("%d files, %v", len(files), err)
+		t.Fatalf("%d files, %v, want 1 and no error", len(files), err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, files[0].Name()))
 	if err != nil || strings.Contains(string(text), "secret-value") || !strings.Contains(string(text), "policy.default") {
-		t.Errorf("the store holds %s, %v", text, err)
+		t.Errorf(`the store holds %s, %v, want no "secret-value" in it, "policy.default" in it and no error`, text, err)
 	}
 	if info, err := files[0].Info(); err != nil || info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
 		t.Errorf("mode %v, %v; want nothing for others", info.Mode(), err)

@@ -44,7 +44,7 @@ func TestReplaceServers(t *testing.T) {
 		}
 		if tt.name == "on one line" {
 			if err != nil || !strings.HasSuffix(string(after), `},"n":1.50}`) || strings.Contains(string(after), `"x"`) {
-				t.Errorf("%s: %v, %s", tt.name, err, after)
+				t.Errorf("%s: %v, %s, want %q at its end, no %q in it and no error", tt.name, err, after, `},"n":1.50}`, `"x"`)
 			}
 			continue
 		}

@@ -33,7 +33,7 @@ func TestSetServersKeepsComments(t *testing.T) {
 				t.Fatalf("%v\ngot  %s\nwant %s", err, got, tt.want)
 			}
 			if names, err := ServerNames("f", got); err != nil || len(names) != 2 {
-				t.Errorf("it is no longer what it was: %v %v", names, err)
+				t.Errorf("it is no longer what it was: %v %v, want len(names) 2 and no error", names, err)
 			}
 		})
 	}
@@ -50,7 +50,7 @@ func FuzzSetServers(f *testing.F) {
 		}
 		names, err := ServerNames("f", out)
 		if err != nil || !strings.Contains("\x00"+strings.Join(names, "\x00")+"\x00", "\x00new\x00") {
-			t.Errorf("%q became %q: %v", text, out, err)
+			t.Errorf("%q became %q: %v, want %q in it and no error", text, out, err, "\x00new\x00")
 		}
 	})
 }

@@ -80,9 +80,9 @@ func TestFind(t *testing.T) {
 	}
 	p := hosts.Person{OS: "linux", Project: dir}
 	if got := p.Find(config.Cursor); len(got) != 1 || got[0].Path != file || got[0].Scope != hosts.InProject {
-		t.Errorf("cursor: %v", got)
+		t.Errorf("cursor: %v, want len(got) 1, Path %v and Scope %v", got, file, hosts.InProject)
 	}
 	if got := p.Find(config.VSCode); len(got) != 0 {
-		t.Errorf("vscode: %v", got)
+		t.Errorf("vscode: %v, want len(got) 0", got)
 	}
 }

@@ -65,9 +65,9 @@ func TestPlanCreatesPrettierIgnore(t *testing.T) {
 	}
 	edits, err := Plan(dir, "servers")
 	if err != nil || len(edits) != 1 || edits[0].Before != nil || string(edits[0].After) != "/servers/\n" {
-		t.Errorf("Plan() = %q, %v", edits, err)
+		t.Errorf("Plan() = %q, %v, want len(edits) 1, Before nil, string(edits[0].After) %q and no error", edits, err, "/servers/\n")
 	}
 	if edits, err := Plan(dir, "../servers"); err != nil || len(edits) != 0 {
-		t.Errorf("Plan() of a tree elsewhere = %q, %v", edits, err)
+		t.Errorf("Plan() of a tree elsewhere = %q, %v, want len(edits) 0 and no error", edits, err)
 	}
 }

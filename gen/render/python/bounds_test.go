@@ -50,7 +50,7 @@ func TestPythonBounds(t *testing.T) {
 					size[m[1]] = 0 // is not written out
 				}
 				if depth[m[1]] > 100 || size[m[1]] > 10_000 {
-					t.Fatalf("%s leads down %d types, and is %d when written out", m[1], depth[m[1]], size[m[1]])
+					t.Fatalf("%s leads down %d types, and is %d when written out, want at most 100 and at most 10_000", m[1], depth[m[1]], size[m[1]])
 				}
 			}
 			if len(depth) < 100 {

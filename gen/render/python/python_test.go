@@ -150,7 +150,7 @@ func TestPythonLiterals(t *testing.T) {
 func TestPythonTypesNeedAName(t *testing.T) {
 	for _, name := range []string{"", "class", "a-b", "int", "None", "__x", "é", "TYPE_CHECKING"} {
 		if _, err := Language().Types(name, ir.Schema{Root: ir.String{}}); err == nil {
-			t.Errorf("%q is taken for a name", name)
+			t.Errorf("%q is taken for a name: got no error, want an error", name)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func checkComment(t *testing.T, text string) {
 			i++
 		} else if strings.HasPrefix(inner[i:], `"""`) {
 			if inner[i:] != "\"\"\"\n" {
-				t.Errorf("%q ends its docstring early: %q", text, got)
+				t.Errorf("%q ends its docstring early: %q, want inner[i:] %q", text, got, "\"\"\"\n")
 			}
 			return
 		}

@@ -39,10 +39,10 @@ func TestSignaturesBesideFields(t *testing.T) {
 	recursive := ir.Object{Fields: []ir.Field{{Name: "child", Type: child}}, Extra: x}
 	source, err := Language().Types("T", ir.Schema{Root: child, Defs: []ir.Def{{Name: "m", Type: recursive}}})
 	if err != nil || !strings.Contains(string(source), "export type T = { c?: unknown } & unknown;") {
-		t.Errorf("a definition that refers to itself: %v\n%s", err, source)
+		t.Errorf("a definition that refers to itself: %v, want \"export type T = { c?: unknown } & unknown;\" in it and no error\n%s", err, source)
 	}
 	alone, err := Language().Types("T", ir.Schema{Root: ir.Intersection{Members: []ir.Type{ir.Map{Value: x}, ir.Map{Value: ir.String{}}}}})
 	if err != nil || !strings.Contains(string(alone), `Record<string, "x">`) {
-		t.Errorf("without declared properties a literal stays: %v\n%s", err, alone)
+		t.Errorf("without declared properties a literal stays: %v, want %q in it and no error\n%s", err, `Record<string, "x">`, alone)
 	}
 }

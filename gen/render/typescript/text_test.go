@@ -16,7 +16,7 @@ func checkComment(t *testing.T, text string) {
 		return
 	}
 	if i := strings.Index(got, "*/"); i != len(got)-len("*/\n") {
-		t.Errorf("%q ends its comment early: %q", text, got)
+		t.Errorf("%q ends its comment early: %q: got %v, want %v", text, got, i, len(got)-len("*/\n"))
 	}
 	for _, line := range strings.Split(strings.TrimSuffix(got, "\n"), "\n")[1:] {
 		if line != "" && line[0] != ' ' {

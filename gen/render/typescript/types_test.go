@@ -94,7 +94,7 @@ func TestIntersectionsStaySmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(text), "export type T = U0 & U1;\n") {
-		t.Errorf("the intersection is %.300s", text)
+		t.Errorf("the intersection is %.300s, want %q in it", text, "export type T = U0 & U1;\n")
 	}
 }
 
@@ -119,7 +119,7 @@ func TestTypeNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		if again, err := Language().Types(name, schema); err != nil || string(again) != string(text) {
-			t.Errorf("the types called %q differ from time to time: %v", name, err)
+			t.Errorf("the types called %q differ from time to time: %v, want string(again) %v and no error", name, err, string(text))
 		}
 		files[fmt.Sprintf("m%d.ts", i)] = text
 		files[fmt.Sprintf("v%d.ts", i)] = fmt.Appendf(nil, "import type { %s as It } from \"./m%d.ts\";\nexport const v: It = %s;\n"+
@@ -128,17 +128,17 @@ func TestTypeNames(t *testing.T) {
 	// A list of limited length is exact here.
 	text, err := Language().Types("L", ir.Schema{Root: ir.Tuple{Items: []ir.Type{ir.String{}}, Required: 1, Rest: ir.String{}}})
 	if err != nil || !strings.Contains(string(text), "export type L = [string, ...string[]];\n") {
-		t.Errorf("%v\n%s", err, text)
+		t.Errorf("%v, want %q in it and no error\n%s", err, "export type L = [string, ...string[]];\n", text)
 	}
 	// As a schema of a reference alone, which takes the root's name.
 	text, err = Language().Types("Root", ir.Schema{Root: ir.Ref{Name: "T"}, Defs: schema.Defs})
 	if err != nil || !strings.Contains(string(text), "export type Root = null | { [key: string]: Root };\n") {
-		t.Errorf("%v\n%s", err, text)
+		t.Errorf("%v, want %q in it and no error\n%s", err, "export type Root = null | { [key: string]: Root };\n", text)
 	}
 	files["root.ts"] = text
 	for _, name := range []string{"", "1a", "a-b", "string", "Record", "Function", "any", "class", "a.b", "é", "__proto__", "keyof"} {
 		if _, err := Language().Types(name, schema); err == nil {
-			t.Errorf("%q was accepted as the name of a type", name)
+			t.Errorf("%q was accepted as the name of a type: got no error, want an error", name)
 		}
 	}
 	all := goldenTree(t)

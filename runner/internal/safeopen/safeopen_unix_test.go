@@ -158,7 +158,7 @@ func TestOrdinaryFiles(t *testing.T) {
 		t.Errorf("Dir() of a link = %v, want that it is one", err)
 	}
 	if text, err := fs.ReadFile(safeopen.FS(root), "link"); err != nil || string(text) != "text" {
-		t.Errorf("ReadFile() = %q, %v", text, err)
+		t.Errorf(`ReadFile() = %q, %v, want "text" and no error`, text, err)
 	}
 	var seen []string
 	err := fs.WalkDir(safeopen.FS(root), ".", func(p string, _ fs.DirEntry, err error) error { seen = append(seen, p); return err })
@@ -166,12 +166,12 @@ func TestOrdinaryFiles(t *testing.T) {
 		t.Errorf("WalkDir() visits %q, %v, want %q", got, err, want)
 	}
 	if entries, err := safeopen.ReadDir(root, "d", 1); len(entries) != 1 || err != nil {
-		t.Errorf("ReadDir() of at most 1 = %v, %v", entries, err)
+		t.Errorf("ReadDir() of at most 1 = %v, %v, want len(entries) 1 and no error", entries, err)
 	}
 	if entries, err := safeopen.ReadDir(root, ".", 100); len(entries) != 3 || err != nil {
-		t.Errorf("ReadDir() of at most 100 = %v, %v", entries, err)
+		t.Errorf("ReadDir() of at most 100 = %v, %v, want len(entries) 3 and no error", entries, err)
 	}
 	if _, err := safeopen.File(root, "gone", os.O_RDONLY, 0); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("File() of what is not there = %v", err)
+		t.Errorf("File() of what is not there = %v, want %v", err, fs.ErrNotExist)
 	}
 }

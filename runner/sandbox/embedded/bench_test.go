@@ -85,7 +85,7 @@ func inside(b *testing.B, h testhost.Host, code string) {
 	for b.Loop() {
 		got := execute(b, backend, sandbox.Spec{}, h, code)
 		if got.Code != 0 {
-			b.Fatalf("%+v\n%s", got.Exit, got.stderr)
+			b.Fatalf("%+v: got %v, want 0\n%s", got.Exit, got.Code, got.stderr)
 		}
 		n++
 		for line := range strings.Lines(got.stdout) {

@@ -173,11 +173,11 @@ func TestRun(t *testing.T) {
 			t.Errorf("got %+v\n%s", got, got.Exit.Killed)
 		}
 		if b, err := os.ReadFile(filepath.Join(ws, "out.txt")); err != nil || string(b) != `{"ok":true}` {
-			t.Errorf("the written file: %q %v", b, err)
+			t.Errorf("the written file: %q %v, want %q and no error", b, err, `{"ok":true}`)
 		}
 		left, _ := os.ReadDir(b.opts.RuntimeDir)
 		if len(left) > 0 {
-			t.Errorf("left behind: %v", left)
+			t.Errorf("left behind: %v, want len(left) at most 0", left)
 		}
 	})
 }
@@ -190,10 +190,10 @@ func TestCrashIsTheChildsAlone(t *testing.T) {
 			const keep = []; for (;;) keep.push("x".repeat(1e5) + keep.length);
 		`)
 		if got.Code != 137 || got.Killed != "memory" || got.stdout != "running\n" {
-			t.Errorf("%+v stdout %q stderr %q", got.Exit, got.stdout, got.stderr)
+			t.Errorf(`%+v stdout %q stderr %q, want Code 137, Killed "memory" and %q`, got.Exit, got.stdout, got.stderr, "running\n")
 		}
 		if again := execute(t, b, sandbox.Spec{}, testhost.Host{}, `console.log("fine")`); again.stdout != "fine\n" {
-			t.Errorf("the next run: %+v %q", again.Exit, again.stderr)
+			t.Errorf("the next run: %+v %q: got %v, want %q", again.Exit, again.stderr, again.stdout, "fine\n")
 		}
 	})
 }
@@ -216,12 +216,12 @@ func TestKillEndsWhatNeverYields(t *testing.T) {
 			running := func() { kill.Reset(200 * time.Millisecond) } // once it is in what never yields
 			got := executeCtx(t, ctx, b, sandbox.Spec{Stdout: writer(running)}, testhost.Host{}, code)
 			if got.Code != 137 || got.Killed != "" || got.stdout != "running\n" {
-				t.Errorf("%s: %+v stdout %q stderr %q", name, got.Exit, got.stdout, got.stderr)
+				t.Errorf(`%s: %+v stdout %q stderr %q, want Code 137, Killed "" and %q`, name, got.Exit, got.stdout, got.stderr, "running\n")
 			}
 			select {
 			case at := <-killed:
 				if took := time.Since(at); took > 2*time.Second {
-					t.Errorf("%s: it ended %v after the kill", name, took)
+					t.Errorf("%s: it ended %v after the kill, want at most %v", name, took, 2*time.Second)
 				}
 			default:
 				t.Errorf("%s: it ended before the kill", name)
@@ -238,15 +238,15 @@ func (w writer) Write(p []byte) (int, error) { w(); return len(p), nil }
 func TestStartErrors(t *testing.T) {
 	b := New(&Options{RuntimeDir: privateDir(t)})
 	if _, err := b.Start(t.Context(), sandbox.Spec{ID: "x", Runtime: sandbox.Python}); err == nil {
-		t.Error("python was started")
+		t.Error("python was started: got no error, want an error")
 	}
 	if _, err := b.Start(t.Context(), sandbox.Spec{ID: "x", Runtime: sandbox.QuickJS, Workspace: "/does/not/exist"}); err == nil {
-		t.Error("a workspace that does not exist was accepted")
+		t.Error("a workspace that does not exist was accepted: got no error, want an error")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := b.Start(ctx, sandbox.Spec{ID: "x", Runtime: sandbox.QuickJS}); err == nil {
-		t.Error("started with a context that had ended")
+		t.Error("started with a context that had ended: got no error, want an error")
 	}
 	bad := New(&Options{Exe: "/bin/true", RuntimeDir: privateDir(t)})
 	if p, err := bad.Start(t.Context(), sandbox.Spec{ID: "x", Runtime: sandbox.QuickJS}); err == nil {
@@ -265,11 +265,11 @@ func TestWaitWithoutBridge(t *testing.T) {
 		p.Kill()
 		p.Kill()
 		if exit, err := p.Wait(); err != nil || exit.Code != 137 || exit.Killed != "" {
-			t.Errorf("%+v %v", exit, err)
+			t.Errorf(`%+v %v, want Code 137, Killed "" and no error`, exit, err)
 		}
 		left, _ := os.ReadDir(b.opts.RuntimeDir)
 		if len(left) > 0 {
-			t.Errorf("left behind: %v", left)
+			t.Errorf("left behind: %v, want len(left) at most 0", left)
 		}
 	})
 }

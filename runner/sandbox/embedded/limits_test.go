@@ -29,7 +29,7 @@ func TestLimits(t *testing.T) {
 				ws := t.TempDir()
 				got := execute(t, b, sandbox.Spec{Limits: c.limits, Workspace: ws}, testhost.Host{}, begin+c.code)
 				if got.Killed != name || !slices.Contains(got.Hit, name) || !strings.HasPrefix(got.stdout, "before\n") {
-					t.Errorf("%+v, stdout %.100q, stderr %.300q", got.Exit, got.stdout, got.stderr)
+					t.Errorf("%+v, stdout %.100q, stderr %.300q, want Killed %v, %v in it and %q at its start", got.Exit, got.stdout, got.stderr, name, name, "before\n")
 				}
 				if n := len(got.stdout) + len(got.stderr); c.limits.Output > 0 && n != int(c.limits.Output) {
 					t.Errorf("%d bytes of output, the limit is %d", n, c.limits.Output)
@@ -44,7 +44,7 @@ func TestDiskFiles(t *testing.T) {
 		got := execute(t, b, sandbox.Spec{Limits: sandbox.Limits{DiskFiles: 100}, Workspace: t.TempDir()}, testhost.Host{},
 			`const fs = require("fs"); for (let i = 0; i < 1000; i++) { fs.mkdirSync("d" + i); await new Promise((ok) => setTimeout(ok, 20)); }`)
 		if got.Killed != sandbox.LimitDisk {
-			t.Errorf("%+v, stderr %.300q", got.Exit, got.stderr)
+			t.Errorf("%+v, stderr %.300q: got %v, want %v", got.Exit, got.stderr, got.Killed, sandbox.LimitDisk)
 		}
 	})
 }
@@ -59,7 +59,7 @@ func TestFilesAreBounded(t *testing.T) {
 			fs.writeFileSync("big", "small"); fs.appendFileSync("big", "er"); console.log(fs.readFileSync("big", "utf8"));
 		`)
 		if got.stdout != "EFBIG\n1048576\nEFBIG\nsmaller\n" {
-			t.Errorf("%+v %q %q", got.Exit, got.stdout, got.stderr)
+			t.Errorf("%+v %q %q, want %q", got.Exit, got.stdout, got.stderr, "EFBIG\n1048576\nEFBIG\nsmaller\n")
 		}
 	})
 }
@@ -69,10 +69,10 @@ func TestLimitsOfTheRun(t *testing.T) {
 	kinds(t, func(t *testing.T, b kind) {
 		const need = `const keep = []; for (let i = 0; i < 300; i++) keep.push(new Uint8Array(1 << 20).fill(1)); console.log(keep.length);`
 		if got := execute(t, b, sandbox.Spec{Limits: sandbox.Limits{Memory: 1 << 30}}, testhost.Host{}, need); got.stdout != "300\n" {
-			t.Errorf("with a gigabyte: %+v, stderr %.300q", got.Exit, got.stderr)
+			t.Errorf("with a gigabyte: %+v, stderr %.300q: got %v, want %q", got.Exit, got.stderr, got.stdout, "300\n")
 		}
 		if got := execute(t, b, sandbox.Spec{Limits: sandbox.Limits{Memory: 200 << 20}}, testhost.Host{}, need); got.Killed != sandbox.LimitMemory {
-			t.Errorf("with 200 MiB: %+v, stderr %.300q", got.Exit, got.stderr)
+			t.Errorf("with 200 MiB: %+v, stderr %.300q: got %v, want %v", got.Exit, got.stderr, got.Killed, sandbox.LimitMemory)
 		}
 	})
 }
@@ -87,7 +87,7 @@ func TestFullWorkspace(t *testing.T) {
 		got := execute(t, b, sandbox.Spec{Limits: sandbox.Limits{Disk: 1 << 20}, Workspace: ws}, testhost.Host{},
 			`const fs = require("fs"); console.log(fs.statSync("old").size); await new Promise((ok) => setTimeout(ok, 200));`)
 		if got.Code != 0 || got.Killed != "" {
-			t.Errorf("%+v, stderr %.300q", got.Exit, got.stderr)
+			t.Errorf(`%+v, stderr %.300q, want Code 0 and Killed ""`, got.Exit, got.stderr)
 		}
 	})
 }
@@ -102,7 +102,7 @@ func TestTmpIsBounded(t *testing.T) {
 			try { for (let i = 0; i < 1e5; i++) fs.writeFileSync("/tmp/f" + i, "x") } catch (e) { console.log(e.code) }
 		`)
 		if got.stdout != "ENOSPC\ntrue true\nENOSPC\n" {
-			t.Errorf("%+v %q %q", got.Exit, got.stdout, got.stderr)
+			t.Errorf("%+v %q %q, want %q", got.Exit, got.stdout, got.stderr, "ENOSPC\ntrue true\nENOSPC\n")
 		}
 	})
 }

@@ -21,7 +21,7 @@ func idles(t *testing.T, ctx context.Context, f func(t *testing.T, b *Backend, i
 		}
 		f(t, b, i)
 		if left, _ := os.ReadDir(b.opts.RuntimeDir); len(left) > 0 {
-			t.Errorf("left behind: %v", left)
+			t.Errorf("left behind: %v, want len(left) at most 0", left)
 		}
 	}
 }
@@ -58,7 +58,7 @@ func TestIdleEnds(t *testing.T) {
 		}
 	})
 	if _, err := New(&Options{RuntimeDir: privateDir(t)}).Warm(ctx, sandbox.Spec{ID: "idle", Runtime: sandbox.QuickJS}); err == nil {
-		t.Error("warmed with a context that had ended")
+		t.Error("warmed with a context that had ended: got no error, want an error")
 	}
 }
 
@@ -109,7 +109,7 @@ func TestAdoptedContexts(t *testing.T) {
 			t.Error(err)
 		}
 		if exit, err := p.Wait(); err != nil || exit.Code != 0 || out.String() != "/workspace/script.ts,a,b true number\n" {
-			t.Errorf("%+v %v %q", exit, err, out.String())
+			t.Errorf("%+v %v %q, want Code 0, %q and no error", exit, err, out.String(), "/workspace/script.ts,a,b true number\n")
 		}
 	})
 	idles(t, t.Context(), func(t *testing.T, b *Backend, i sandbox.Idle) {
@@ -120,7 +120,7 @@ func TestAdoptedContexts(t *testing.T) {
 		}
 		cancel()
 		if exit, err := p.Wait(); err != nil || exit.Code != 137 || exit.Killed != "" {
-			t.Errorf("%+v %v", exit, err)
+			t.Errorf(`%+v %v, want Code 137, Killed "" and no error`, exit, err)
 		}
 	})
 }

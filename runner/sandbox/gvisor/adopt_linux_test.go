@@ -125,7 +125,7 @@ func TestAdoptedWithTreeButWithoutWorkspace(t *testing.T) {
 		}
 		_, _ = conn.Write([]byte("x"))
 		if exit, err := p.Wait(); err != nil || exit.Code != 0 || stdout.String() != "['a.py'] ['a.py']\n" {
-			t.Errorf("%+v %v %q %s", exit, err, stdout.String(), stderr.String())
+			t.Errorf("%+v %v %q %s, want Code 0, %q and no error", exit, err, stdout.String(), stderr.String(), "['a.py'] ['a.py']\n")
 		}
 	})
 }
@@ -158,7 +158,7 @@ os.mkdir("d", 0o2777)
 			t.Fatal(err)
 		}
 		if exit, stdout, stderr := run(t, b, s); exit.Code != 0 || stdout != "True\n" {
-			t.Errorf("%+v %q %s", exit, stdout, stderr)
+			t.Errorf("%+v %q %s, want Code 0 and %q", exit, stdout, stderr, "True\n")
 		}
 		for _, name := range []string{"f", "l", "d"} {
 			st, err := os.Lstat(filepath.Join(s.Workspace, name))

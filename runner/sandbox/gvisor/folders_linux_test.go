@@ -41,7 +41,7 @@ func TestUnreadableTree(t *testing.T) {
 				t.Fatal(err)
 			}
 			if exit, out, stderr := run(t, b, s); exit.Code != 0 || out != "add\n" {
-				t.Errorf("mode %v: %+v %q %s", mode, exit, out, stderr)
+				t.Errorf("mode %v: %+v %q %s, want Code 0 and %q", mode, exit, out, stderr, "add\n")
 			}
 		}
 		s.Workspace = "" // then it is in no group

@@ -54,7 +54,7 @@ func runtimeDir(t testing.TB) string {
 	}
 	t.Cleanup(func() {
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-			t.Errorf("left in the runtime folder: %v %v", left, err)
+			t.Errorf("left in the runtime folder: %v %v, want len(left) at most 0 and no error", left, err)
 		}
 		os.RemoveAll(dir)
 	})
@@ -112,7 +112,7 @@ sys.exit(7)
 		buf := make([]byte, 100)
 		n, err := conn.Read(buf)
 		if err != nil || string(buf[:n]) != "hello" {
-			t.Errorf("%q %v", buf[:n], err)
+			t.Errorf(`%q %v, want "hello" and no error`, buf[:n], err)
 		}
 		_, _ = conn.Write([]byte("back"))
 		exit, err := p.Wait()

@@ -31,10 +31,10 @@ func TestContextEndsABusyGuest(t *testing.T) {
 		}
 		began := time.Now()
 		if exit, err := p.Wait(); err != nil || exit.Code != 137 || exit.Killed != "" {
-			t.Errorf("%+v %v", exit, err)
+			t.Errorf(`%+v %v, want Code 137, Killed "" and no error`, exit, err)
 		}
 		if time.Since(began) > 20*time.Second {
-			t.Errorf("it took %v", time.Since(began))
+			t.Errorf("it took %v, want at most %v", time.Since(began), 20*time.Second)
 		}
 		p.Kill() // has no effect, and does no harm
 	})
@@ -62,7 +62,7 @@ func TestBrokenRunscIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := p.Wait(); err == nil || !strings.Contains(err.Error(), "no such luck") {
-		t.Errorf("%v", err)
+		t.Errorf(`%v, want an error and "no such luck" in it`, err)
 	}
 }
 
@@ -161,7 +161,7 @@ func withoutRoot(t *testing.T, queue bool) {
 		t.Errorf("%v\n%s\nwant %s", err, out, want)
 	}
 	if got, err := os.ReadFile(filepath.Join(ws, "out.txt")); err != nil || string(got) != "kept" {
-		t.Errorf("%q %v", got, err)
+		t.Errorf(`%q %v, want "kept" and no error`, got, err)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 			cmd := startHost(t, runsc, dir)
 			mine := runscs(t, dir)
 			if len(mine) < 3 {
-				t.Errorf("processes %v", mine)
+				t.Errorf("processes %v, want len(mine) at least 3", mine)
 			}
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)

@@ -38,7 +38,7 @@ func TestLimitsEndARunAndAreNamed(t *testing.T) {
 					t.Errorf("%+v, want %d by %q\n%.300s", exit, c.code, c.killed, stderr)
 				}
 				if !strings.HasPrefix(stdout, "began\n") {
-					t.Errorf("its output is lost: %.100q", stdout)
+					t.Errorf("its output is lost: %.100q, want %q at its start", stdout, "began\n")
 				}
 				if c.killed == "output" && len(stdout) != 100_000 {
 					t.Errorf("%d bytes of output", len(stdout))
@@ -55,7 +55,7 @@ func TestHeapFollowsTheLimit(t *testing.T) {
 		s.Limits.Memory = 8_000_000_000
 		_, stdout, stderr := run(t, b, s)
 		if n, err := strconv.Atoi(strings.TrimSpace(stdout)); err != nil || n < 5700 || n > 7600 {
-			t.Errorf("the heap may get to %q MiB of 7629: %.300s", stdout, stderr)
+			t.Errorf("the heap may get to %q MiB of 7629: %.300s, want at least 5700, at most 7600 and no error", stdout, stderr)
 		}
 		s = spec(sandbox.Node, `const keep = []; for (;;) keep.push({ a: keep.length, b: [keep.length] });`)
 		s.Limits.Memory = 300_000_000
@@ -92,7 +92,7 @@ func TestTheLeastLimitsAreEnough(t *testing.T) {
 				}
 				s.Limits = sandbox.Limits{Processes: 16, Files: 64}
 				if exit, stdout, stderr := run(t, b, s); exit.Code != 0 || stdout != "began\n" {
-					t.Errorf("%+v %q\n%.300s", exit, stdout, stderr)
+					t.Errorf("%+v %q, want Code 0 and %q\n%.300s", exit, stdout, "began\n", stderr)
 				}
 			})
 		})
@@ -111,7 +111,7 @@ func TestFilesOfAKilledGuestAreItsOwn(t *testing.T) {
 			s := spec(sandbox.Python, "i=0\nwhile True:\n  open(f'f{i}','w').write('x'); i+=1")
 			s.Workspace, s.Limits = workspace(t), sandbox.Limits{DiskFiles: 50}
 			if exit, _, stderr := run(t, b, s); exit.Killed != sandbox.LimitDisk {
-				t.Fatalf("%+v\n%.300s", exit, stderr)
+				t.Fatalf("%+v, want Killed %v\n%.300s", exit, sandbox.LimitDisk, stderr)
 			}
 			entries, err := os.ReadDir(s.Workspace)
 			if err != nil {

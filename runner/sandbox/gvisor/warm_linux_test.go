@@ -78,7 +78,7 @@ while True: a.append(bytearray(1 << 20))
 			t.Errorf("secret %q", p.Secret())
 		}
 		if _, err := p.Bridge(t.Context()); err == nil {
-			t.Error("the bridge is given out twice")
+			t.Error("the bridge is given out twice: got no error, want an error")
 		}
 		if _, err := conn.Write([]byte("x")); err != nil {
 			t.Error(err)
@@ -88,7 +88,7 @@ while True: a.append(bytearray(1 << 20))
 			t.Errorf("%+v %v %q, want %q\n%s", exit, err, stdout.String(), want, stderr.String())
 		}
 		if got, err := os.ReadFile(filepath.Join(second.Workspace, "out.txt")); err != nil || string(got) != "kept" {
-			t.Errorf("%q %v", got, err)
+			t.Errorf(`%q %v, want "kept" and no error`, got, err)
 		}
 		if left, _ := os.ReadDir(second.Workspace); !slices.ContainsFunc(left, func(e os.DirEntry) bool { return e.Name() == "servers" }) {
 			t.Error("the place of the tree is gone")
@@ -115,7 +115,7 @@ except OSError as e: print(e.errno, sorted(os.listdir(".")))
 		}
 		_, _ = conn.Write([]byte("x"))
 		if exit, err := p.Wait(); err != nil || exit.Code != 0 || stdout.String() != "28 ['x']\n" {
-			t.Errorf("%+v %v %q %s", exit, err, stdout.String(), stderr.String())
+			t.Errorf("%+v %v %q %s, want Code 0, %q and no error", exit, err, stdout.String(), stderr.String(), "28 ['x']\n")
 		}
 	})
 }
@@ -133,7 +133,7 @@ func TestWaitingGuestIsClosed(t *testing.T) {
 		}
 		<-idle.Done()
 		if _, err := conn.Read(make([]byte, 1)); err == nil {
-			t.Error("it speaks")
+			t.Error("it speaks: got no error, want an error")
 		}
 	})
 }

@@ -57,7 +57,7 @@ func TestColdThenWarm(t *testing.T) {
 			}
 			seen[proc.Secret()] = true
 			if _, err := proc.Bridge(t.Context()); err == nil {
-				t.Error("the bridge was given twice")
+				t.Error("the bridge was given twice: got no error, want an error")
 			}
 			end(t, proc)
 			settled(time.Second)
@@ -110,7 +110,7 @@ func TestWaitForOneThatIsStarting(t *testing.T) {
 		end(t, start(t, p, sandbox.Spec{}))
 		settled(headStart + 50*time.Millisecond)
 		if d := took(func() { end(t, start(t, p, sandbox.Spec{})) }); d != 150*time.Millisecond {
-			t.Errorf("waited %v for a guest that needed 150 ms more", d)
+			t.Errorf("waited %v for a guest that needed 150 ms more, want %v", d, 150*time.Millisecond)
 		}
 		if s := p.Stats(); s.Warm != 1 || s.Cold != 1 {
 			t.Errorf("Stats() = %+v, want 1 warm, 1 cold", s)
@@ -287,13 +287,13 @@ func TestClose(t *testing.T) {
 			t.Error(err)
 		}
 		if err := <-wait; err == nil {
-			t.Error("a run that waited got a guest from a closed pool")
+			t.Error("a run that waited got a guest from a closed pool: got no error, want an error")
 		}
 		if _, err := running.Wait(); err != nil { // it was killed
 			t.Error(err)
 		}
 		if _, err := p.Start(t.Context(), sandbox.Spec{}); err == nil {
-			t.Error("a closed pool started a run")
+			t.Error("a closed pool started a run: got no error, want an error")
 		}
 	})
 	// While one guest is idle, another starts, and one is started for a run.

@@ -137,7 +137,7 @@ func TestNothingIsCarriedOver(t *testing.T) {
 				runs.Wait()
 				s := p.Stats()
 				if s.Warm < 1 || s.Warm+s.Cold != 25 || s.Failed != 0 || s.Died != 0 {
-					t.Errorf("%+v", s)
+					t.Errorf("%+v, want Warm at least 1, s.Warm+s.Cold 25, Failed 0 and Died 0", s)
 				}
 				if err := p.Close(); err != nil {
 					t.Error(err)
@@ -163,7 +163,7 @@ func TestLimitsAreTheRuns(t *testing.T) {
 				}
 			}
 			if s := p.Stats(); s.Warm != 3 {
-				t.Errorf("%+v", s)
+				t.Errorf("%+v, want Warm 3", s)
 			}
 		})
 	}
@@ -215,7 +215,7 @@ func TestNoDescriptorsLeft(t *testing.T) {
 			}
 			out, exit := one(t, b, lang, sandbox.Spec{Limits: sandbox.Limits{Files: 64}}, code[lang])
 			if exit.Code != 1 || exit.Killed != "" {
-				t.Errorf("%s: %+v, it wrote %.2000s", lang, exit, out)
+				t.Errorf(`%s: %+v, it wrote %.2000s, want Code 1 and Killed ""`, lang, exit, out)
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func TestConformanceWithoutGroups(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	for _, name := range col.Tests() {
 		if !strings.Contains(string(out), "--- PASS: TestConformance/"+name+" (") {
-			t.Errorf("without root, %s did not pass", name)
+			t.Errorf("without root, %s did not pass, want %q in it", name, "--- PASS: TestConformance/"+name+" (")
 		}
 	}
 	if err != nil || t.Failed() {

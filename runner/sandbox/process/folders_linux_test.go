@@ -23,7 +23,7 @@ func TestUnreadableTree(t *testing.T) {
 	read := func() {
 		t.Helper()
 		if exit, out, stderr := run(t, b, s); exit.Code != 0 || out != "add\n" {
-			t.Errorf("%+v %q %s", exit, out, stderr)
+			t.Errorf("%+v %q %s, want Code 0 and %q", exit, out, stderr, "add\n")
 		}
 	}
 	if jail.User() == os.Geteuid() {
@@ -54,7 +54,7 @@ func TestUnreadableTree(t *testing.T) {
 	first := spec(sandbox.Python, `print("add")`)
 	first.Workspace = s.Workspace
 	if exit, out, stderr := run(t, b, first); exit.Code != 0 {
-		t.Fatalf("%+v %q %s", exit, out, stderr)
+		t.Fatalf("%+v %q %s, want Code 0", exit, out, stderr)
 	}
 	if err := errors.Join(os.Mkdir(s.Tree, 0o755), os.WriteFile(filepath.Join(s.Tree, "add.py"), []byte("add"), 0o644)); err != nil {
 		t.Fatal(err)

@@ -77,7 +77,7 @@ print(sorted(pair.split("=")[0] for pair in open("/proc/self/environ").read().sp
 	s.Args = []string{"-I", "-B", "-u"}
 	exit, stdout, stderr := run(t, backend(t), s)
 	if exit.Code != 0 || stderr != "" {
-		t.Fatalf("%+v %s", exit, stderr)
+		t.Fatalf(`%+v %s, want Code 0 and ""`, exit, stderr)
 	}
 	want := "sandbox /tmp /workspace /usr/bin/python3 /usr\n42\n285\nb'sub\\n'\n" +
 		"['fd:3'] b's3cret' b''\n['HOME', 'LANG', 'PATH']\n"
@@ -119,7 +119,7 @@ const s = new net.Socket({ fd: 3 }); s.write("hello"); s.on("data", (d) => { con
 	exit, err := p.Wait()
 	want := "sandbox /workspace /usr/bin/node\n42\ndata\ntrue 1.234,5\nworker\ndata back\n"
 	if err != nil || exit.Code != 0 || stdout.String() != want {
-		t.Errorf("%+v %v\n%s\n%s", exit, err, stdout.String(), stderr.String())
+		t.Errorf("%+v %v, want Code 0, %s and no error\n%s\n%s", exit, err, want, stdout.String(), stderr.String())
 	}
 }
 
@@ -138,10 +138,10 @@ for f in ["servers/a.py", "servers/new", "/mcp/servers/a.py", "/mcp/guest/guest.
 	s.Workspace, s.Tree = ws, tree
 	exit, stdout, stderr := run(t, backend(t), s)
 	if exit.Code != 0 || stdout != "x = 1\n x = 1\n\n" {
-		t.Fatalf("%+v %q %s", exit, stdout, stderr)
+		t.Fatalf("%+v %q %s, want Code 0 and %q", exit, stdout, stderr, "x = 1\n x = 1\n\n")
 	}
 	if got, err := os.ReadFile(filepath.Join(ws, "out.txt")); err != nil || string(got) != "kept" {
-		t.Errorf("%q %v", got, err)
+		t.Errorf(`%q %v, want "kept" and no error`, got, err)
 	}
 }
 
@@ -164,12 +164,12 @@ func TestLimits(t *testing.T) {
 	s := spec(sandbox.Python, "a=[]\nwhile True: a.append(bytearray(1<<20))")
 	s.Limits.Memory = 100_000_000
 	if exit, _, stderr := run(t, b, s); exit.Killed != "memory" || exit.Code != 137 {
-		t.Errorf("memory: %+v %s", exit, stderr)
+		t.Errorf(`memory: %+v %s, want Killed "memory" and Code 137`, exit, stderr)
 	}
 	s = spec(sandbox.Python, "while True: pass")
 	s.Limits.CPU = time.Second
 	if exit, _, stderr := run(t, b, s); exit.Killed != "cpu" {
-		t.Errorf("cpu: %+v %s", exit, stderr)
+		t.Errorf(`cpu: %+v %s, want Killed "cpu"`, exit, stderr)
 	}
 	s = spec(sandbox.Python, `
 import os
@@ -195,7 +195,7 @@ func TestMemoryThatIsNotUsed(t *testing.T) {
 		t.Errorf("%+v %.300s", exit, stderr)
 	}
 	if exit, _, _ = run(t, backend(t), spec(sandbox.Node, `process.abort()`)); exit.Killed != "" || len(exit.Hit) > 0 {
-		t.Errorf("an abort of its own: %+v", exit)
+		t.Errorf(`an abort of its own: %+v, want Killed "" and len(exit.Hit) at most 0`, exit)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestHeapFollowsTheLimit(t *testing.T) {
 	s.Limits.Memory = 8_000_000_000
 	_, out, stderr := run(t, backend(t), s)
 	if n, err := strconv.Atoi(strings.TrimSpace(out)); err != nil || n < 5700 || n > 7600 {
-		t.Errorf("the heap may get to %q MiB of 7629: %s", out, stderr)
+		t.Errorf("the heap may get to %q MiB of 7629: %s, want at least 5700, at most 7600 and no error", out, stderr)
 	}
 	s = spec(sandbox.Node, `const keep = []; for (;;) keep.push({ a: keep.length, b: [keep.length] });`)
 	s.Limits.Memory = 150_000_000

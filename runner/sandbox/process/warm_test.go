@@ -59,7 +59,7 @@ func adopted(t testing.TB, i sandbox.Idle, conn net.Conn, s sandbox.Spec) (sandb
 		t.Fatal(err)
 	}
 	if _, err := p.Bridge(t.Context()); err == nil {
-		t.Error("the bridge was given twice")
+		t.Error("the bridge was given twice: got no error, want an error")
 	}
 	if p.Secret() != "s3cret" {
 		t.Errorf("secret %q", p.Secret())
@@ -113,10 +113,10 @@ fs.writeFileSync("out", "kept"); console.log(fs.readFileSync(0, "utf8"));
 		}
 		exit, out := adopted(t, i, conn, s)
 		if want := "mine tool skill tool skill given\n"; exit.Code != 0 || out != want {
-			t.Errorf("%s: %+v\n%s", rt, exit, out)
+			t.Errorf("%s: %+v, want Code 0 and %s\n%s", rt, exit, want, out)
 		}
 		if text, err := os.ReadFile(filepath.Join(s.Workspace, "out")); err != nil || string(text) != "kept" {
-			t.Errorf("%s: %q %v", rt, text, err)
+			t.Errorf(`%s: %q %v, want "kept" and no error`, rt, text, err)
 		}
 	}
 }
@@ -129,7 +129,7 @@ except OSError as e: print(e.errno)
 `))
 	exit, out := adopted(t, i, conn, sandbox.Spec{Runtime: sandbox.Python, Limits: sandbox.Limits{Tmp: 1 << 20}})
 	if exit.Code != 0 || out != "/workspace ['x']\n28\n" {
-		t.Errorf("%+v %q", exit, out)
+		t.Errorf("%+v %q, want Code 0 and %q", exit, out, "/workspace ['x']\n28\n")
 	}
 }
 
@@ -164,18 +164,18 @@ func TestWarmGuestsThatNobodyTakes(t *testing.T) {
 	cancel()
 	<-i.Done()
 	if _, err := i.Adopt(t.Context(), sandbox.Spec{Runtime: sandbox.Python}); err == nil {
-		t.Error("a guest that had ended was handed over")
+		t.Error("a guest that had ended was handed over: got no error, want an error")
 	}
 
 	i, _ = warmed(t, t.Context(), b, waiting(sandbox.Python, ""))
 	if _, err := i.Adopt(t.Context(), sandbox.Spec{Runtime: sandbox.Node}); err == nil {
-		t.Error("a guest was handed over that runs another language")
+		t.Error("a guest was handed over that runs another language: got no error, want an error")
 	}
 	<-i.Done()
 
 	i, _ = warmed(t, t.Context(), b, waiting(sandbox.Node, ""))
 	if _, err := i.Adopt(t.Context(), sandbox.Spec{Runtime: sandbox.Node, Limits: sandbox.Limits{Memory: 2 << 30}}); err == nil {
-		t.Error("a guest was handed over whose heap is of another size")
+		t.Error("a guest was handed over whose heap is of another size: got no error, want an error")
 	}
 	<-i.Done()
 }

@@ -26,7 +26,7 @@ func TestCheckpoint(t *testing.T) {
 	}
 	info, err := s.Checkpoint(t.Context(), "first")
 	if err != nil || info.Files != 1 || info.Bytes != 3 || info.Skipped != 0 {
-		t.Fatalf("%+v %v", info, err)
+		t.Fatalf("%+v %v, want Files 1, Bytes 3, Skipped 0 and no error", info, err)
 	}
 	if _, err := s.Checkpoint(t.Context(), "FIRST"); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("Checkpoint() with an existing name = %v, want fs.ErrExist", err)
@@ -39,7 +39,7 @@ func TestCheckpoint(t *testing.T) {
 	write(t, filepath.Join(c.Files(), "new"), "x")
 	*now = now.Add(time.Minute)
 	if info, err = s.Checkpoint(t.Context(), ""); err != nil || info.Files != 2 || info.Name != "20261003-120100.000" {
-		t.Fatalf("%+v %v", info, err)
+		t.Fatalf(`%+v %v, want Files 2, Name "20261003-120100.000" and no error`, info, err)
 	}
 	write(t, at, "three")
 	if _, err := s.Restore(t.Context(), ""); err != nil || read(t, at) != "two" {
@@ -49,7 +49,7 @@ func TestCheckpoint(t *testing.T) {
 		t.Errorf("Restore() of the first checkpoint = %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(c.Files(), "new")); err == nil {
-		t.Error("Restore() left a file that is not in the checkpoint")
+		t.Error("Restore() left a file that is not in the checkpoint: got no error, want an error")
 	}
 	if st, err := os.Stat(at); err != nil || !st.ModTime().Equal(old) || st.Mode().Perm() != 0o777 {
 		t.Errorf("%v %v", st, err)
@@ -63,10 +63,10 @@ func TestCheckpoint(t *testing.T) {
 		kinds = append(kinds, string(rec.Kind))
 	}
 	if got := strings.Join(kinds, " "); got != "session checkpoint checkpoint restore restore" {
-		t.Errorf("the log has the kinds %s", got)
+		t.Errorf(`the log has the kinds %s, want "session checkpoint checkpoint restore restore"`, got)
 	}
 	if entries, err := os.ReadDir(c.Dir()); err != nil || len(entries) != 7 { // 4 folders, runs, lock, used
-		t.Errorf("%v %v", entries, err)
+		t.Errorf("%v %v, want len(entries) 7 and no error", entries, err)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestCheckpointQuota(t *testing.T) {
 	}
 	dir := filepath.Join(c.Dir(), sessionsDir, "one", checkpointsDir)
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("%v %v", entries, err)
+		t.Errorf("%v %v, want len(entries) 1 and no error", entries, err)
 	}
 	write(t, filepath.Join(c.Files(), "b"), "new")
 	if err := os.Truncate(filepath.Join(dir, "a", checkpointFiles, "a"), 7<<20); err != nil {
@@ -136,7 +136,7 @@ func TestCheckpointEndsWithContext(t *testing.T) {
 	}
 	defer dir.Close()
 	if err := copyToState(ctx, dir, state, 1<<20); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 	if read(t, filepath.Join(c.Files(), "a")) != "y" {
 		t.Error("a canceled restore changed the state")
@@ -160,7 +160,7 @@ func TestRecover(t *testing.T) {
 	begin(t, c, 0)
 	for _, name := range []string{stateNew, stateOld} {
 		if _, err := os.Stat(filepath.Join(c.Dir(), name)); err == nil {
-			t.Errorf("%s was left", name)
+			t.Errorf("%s was left: got no error, want an error", name)
 		}
 	}
 	if read(t, filepath.Join(c.Files(), "a")) != "old" {

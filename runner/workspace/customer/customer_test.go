@@ -159,7 +159,7 @@ func TestCustomerIsNoLink(t *testing.T) {
 		t.Error("Find() of a link succeeded, want an error")
 	}
 	if entries, _ := os.ReadDir(outside); len(entries) > 0 {
-		t.Errorf("%v was created outside the folder of customers", entries)
+		t.Errorf("%v was created outside the folder of customers, want len(entries) at most 0", entries)
 	}
 }
 
@@ -182,7 +182,7 @@ func TestCustomersAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s, err := customer(t, r, "acme").Sessions(); len(s) != len(errs) {
-		t.Errorf("%d sessions, %v", len(s), err)
+		t.Errorf("%d sessions, %v, want %d", len(s), err, len(errs))
 	}
 }
 
@@ -192,7 +192,7 @@ func TestLease(t *testing.T) {
 	write(t, filepath.Join(c.Skills(), "big"), strings.Repeat("x", 3<<20))
 	u, err := c.Usage()
 	if err != nil || u.Skills < 3<<20 {
-		t.Fatalf("%+v %v", u, err)
+		t.Fatalf("%+v %v, want Skills at least %v and no error", u, err, 3<<20)
 	}
 	*now = now.Add(time.Hour)
 	a := begin(t, c, 0)
@@ -204,7 +204,7 @@ func TestLease(t *testing.T) {
 		t.Errorf("a second run may use %d bytes, want %d: together they would exceed the quota", b.Disk, a.Disk)
 	}
 	if l := begin(t, c, 2<<20); l.Disk != 2<<20 {
-		t.Errorf("Begin() ignored the run's own limit: got %d", l.Disk)
+		t.Errorf("Begin() ignored the run's own limit: got %d, want %d", l.Disk, 2<<20)
 	}
 	room, err := c.Room(t.Context())
 	if err != nil || room != 1<<20 {
@@ -218,7 +218,7 @@ func TestLease(t *testing.T) {
 		t.Error(err)
 	}
 	if info, err = c.Info(t.Context()); info.Runs != 2 {
-		t.Errorf("%d runs in progress after one has ended, %v", info.Runs, err)
+		t.Errorf("%d runs in progress after one has ended, %v, want 2", info.Runs, err)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestNoRoomForARun(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if _, err := OpenRoot(t.TempDir(), &RootOptions{Quota: 1}); err == nil {
-		t.Error("OpenRoot() accepted a quota of one byte")
+		t.Error("OpenRoot() accepted a quota of one byte: got no error, want an error")
 	}
 }
 
@@ -242,10 +242,10 @@ func TestDeadRun(t *testing.T) {
 	write(t, filepath.Join(c.Dir(), runsDir, "ABCDEF-1000000"), "")
 	write(t, filepath.Join(c.Dir(), runsDir, "other"), "")
 	if info, err := c.Info(t.Context()); err != nil || info.Runs != 0 {
-		t.Errorf("%+v %v", info, err)
+		t.Errorf("%+v %v, want Runs 0 and no error", info, err)
 	}
 	if entries, _ := os.ReadDir(filepath.Join(c.Dir(), runsDir)); len(entries) != 1 {
-		t.Errorf("%v", entries)
+		t.Errorf("%v, want len(entries) 1", entries)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestLockEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.Begin(ctx, 0); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }
 
@@ -308,17 +308,17 @@ func TestGC(t *testing.T) {
 		opt.DryRun = false
 	}
 	if entries, err := os.ReadDir(c.Files()); err != nil || len(entries) != 0 {
-		t.Errorf("GC() left the state %v, %v", entries, err)
+		t.Errorf("GC() left the state %v, %v, want len(entries) 0 and no error", entries, err)
 	}
 	if list, err := c.Sessions(); err != nil || len(list) != 1 || list[0].ID() != "young" {
 		t.Errorf("%v %v", list, err)
 	}
 	if list, _ := busy.Sessions(); len(list) != 1 {
-		t.Error("GC() removed a session during a run")
+		t.Errorf("GC() removed a session during a run: got %v, want 1", len(list))
 	}
 	read(t, filepath.Join(c.Skills(), "s"))
 	if _, err := r.GC(t.Context(), GCOptions{}); err == nil {
-		t.Error("GC() removed a session that was in use")
+		t.Error("GC() removed a session that was in use: got no error, want an error")
 	}
 }
 
@@ -346,7 +346,7 @@ func TestGCOfLockedFolders(t *testing.T) {
 		t.Fatalf("%+v %v", got, err)
 	}
 	if entries, err := os.ReadDir(c.Files()); err != nil || len(entries) != 0 {
-		t.Errorf("%v %v", entries, err)
+		t.Errorf("%v %v, want len(entries) 0 and no error", entries, err)
 	}
 	read(t, outside)
 }

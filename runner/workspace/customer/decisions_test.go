@@ -49,7 +49,7 @@ func TestDecisionsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list, _ = records(t, s); len(list[2].Run.Calls) != 2 || list[2].Run.Calls[0].Decision.Effect != "ask" {
-		t.Errorf("a line that is too long has %+v", list[2].Run.Calls)
+		t.Errorf(`a line that is too long has %+v, want len(list[2].Run.Calls) 2 and list[2].Run.Calls[0].Decision.Effect "ask"`, list[2].Run.Calls)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestDecisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err == nil {
-		t.Error("a run in which nothing was decided is logged")
+		t.Error("a run in which nothing was decided is logged: got no error, want an error")
 	}
 	for _, r := range []*Run{run, {Code: "1", Start: &Decision{Effect: "deny", Rule: "level"}}} {
 		if err := log.Append(r); err != nil {
@@ -92,7 +92,7 @@ func TestDecisions(t *testing.T) {
 	var first Record
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	if err := json.Unmarshal(lines[0], &first); err != nil || len(lines) != 3 {
-		t.Fatalf("%v: %s", err, text)
+		t.Fatalf("%v: %s, want len(lines) 3 and no error", err, text)
 	}
 	if r := first.Run; r.Code != "" || r.Output != "" || r.Result != nil || len(r.Calls) != 1 || r.Calls[0].Arguments != `{"a":"****"}` || len(r.Digest) != 64 || run.Code == "" {
 		t.Errorf("Append() wrote %s", lines[0])

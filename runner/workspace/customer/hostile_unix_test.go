@@ -36,13 +36,13 @@ func TestHostileState(t *testing.T) {
 	defer l.Close()
 	info, err := s.Checkpoint(t.Context(), "a")
 	if err != nil || info.Files != 1 || info.Skipped != 7 || info.Example != "dir: a symbolic link" {
-		t.Fatalf("%+v %v", info, err)
+		t.Fatalf(`%+v %v, want Files 1, Skipped 7, Example "dir: a symbolic link" and no error`, info, err)
 	}
 	if _, err := s.Restore(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	if entries, err := os.ReadDir(c.Files()); err != nil || len(entries) != 1 {
-		t.Errorf("%v %v", entries, err)
+		t.Errorf("%v %v, want len(entries) 1 and no error", entries, err)
 	}
 	if read(t, filepath.Join(outside, "secret")) != "secret" {
 		t.Error("a file outside the state was changed")
@@ -63,10 +63,10 @@ func TestStateThatIsALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Checkpoint(t.Context(), "a"); err == nil {
-		t.Error("Checkpoint() followed a link")
+		t.Error("Checkpoint() followed a link: got no error, want an error")
 	}
 	if _, err := c.Begin(t.Context(), 0); err == nil {
-		t.Error("Begin() followed a link")
+		t.Error("Begin() followed a link: got no error, want an error")
 	}
 }
 

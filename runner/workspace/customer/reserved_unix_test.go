@@ -27,17 +27,17 @@ func TestReservedNames(t *testing.T) {
 	}
 	l := begin(t, c, 0)
 	if len(l.Moved) != 2 || !strings.Contains(l.Moved[0].String(), "was a symbolic link") || !strings.Contains(l.Moved[1].String(), "was a file") {
-		t.Fatalf("Begin() moved %v", l.Moved)
+		t.Fatalf(`Begin() moved %v, want len(l.Moved) 2, "was a symbolic link" in it and "was a file" in it`, l.Moved)
 	}
 	for _, name := range []string{"servers", "skills"} {
 		if _, err := os.Lstat(at(name)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, fs.ErrNotExist)
 		}
 	}
 	if got := read(t, at(l.Moved[1].To)); got != "mine" || read(t, outside) != "host" {
 		t.Errorf("%q", got)
 	}
 	if l = begin(t, c, 0); len(l.Moved) != 0 {
-		t.Errorf("the second Begin() moved %v", l.Moved)
+		t.Errorf("the second Begin() moved %v, want len(l.Moved) 0", l.Moved)
 	}
 }

@@ -45,7 +45,7 @@ func TestSessionLog(t *testing.T) {
 	c := customer(t, r, "acme")
 	s := session(t, c, "")
 	if !strings.HasPrefix(s.ID(), "20261003-120000-") {
-		t.Errorf("NewSession() generated the id %q", s.ID())
+		t.Errorf(`NewSession() generated the id %q, want "20261003-120000-" at its start`, s.ID())
 	}
 	run := &Run{
 		Name: "a.ts", Language: "typescript", Code: "1 + 1\n", Cause: "exit", DurationMS: 12.5, Result: json.RawMessage(`{"a": 1}`), Output: "<2>\n",
@@ -107,7 +107,7 @@ func TestLinesOfMany(t *testing.T) {
 	}
 	list, bad := records(t, s)
 	if bad != 0 || len(list) != 1+5*20 {
-		t.Errorf("the log has %d lines, %d of them bad", len(list), bad)
+		t.Errorf("the log has %d lines, %d of them bad, want 0 and %d", len(list), bad, 1+5*20)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestTornLine(t *testing.T) {
 	tear("null\n[]\n\n" + strings.Repeat("x", maxLine+10) + "\n" + `{"kind":"task","task":"by hand"}`)
 	list, bad := records(t, s)
 	if bad != 4 || len(list) != 3 || list[1].Task != "after" || list[2].Task != "by hand" {
-		t.Errorf("%d bad, %+v", bad, list)
+		t.Errorf(`%d bad, %+v, want 4, len(list) 3, Task "after" and Task "by hand"`, bad, list)
 	}
 	if _, err := s.Stats(); err != nil {
 		t.Error(err)
@@ -204,24 +204,24 @@ func TestMask(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := read(t, logPath(s)); strings.Contains(text, who) || strings.Count(text, "[EMAIL]") != 9 {
-		t.Errorf("%s", text)
+		t.Errorf("%s, want no %q in it and 9", text, who)
 	}
 	write(t, filepath.Join(s.Customer().Files(), "a"), "x")
 	if err := os.Symlink("a", filepath.Join(s.Customer().Files(), who)); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := s.Checkpoint(t.Context(), "cp"); err != nil || info.Example != "[EMAIL]: a symbolic link" {
-		t.Errorf("%+v %v", info, err)
+		t.Errorf(`%+v %v, want Example "[EMAIL]: a symbolic link" and no error`, info, err)
 	}
 	if text := read(t, logPath(s)) + read(t, filepath.Join(filepath.Dir(logPath(s)), checkpointsDir, "cp", checkpointInfo)); strings.Contains(text, who) {
-		t.Errorf("the checkpoint has the unmasked name of a skipped file: %s", text)
+		t.Errorf("the checkpoint has the unmasked name of a skipped file: %s, want no %q in it", text, who)
 	}
 	one, _ := records(t, s)
 	if got := one[1].Run; string(got.Result) != `{"[EMAIL]":1}` || got.Calls[0].Outcome != "denied" || got.Code != "mail('[EMAIL]')" {
-		t.Errorf("%+v", got)
+		t.Errorf(`%+v, want string(got.Result) %q, got.Calls[0].Outcome "denied" and Code "mail('[EMAIL]')"`, got, `{"[EMAIL]":1}`)
 	}
 	if run.Files[0] != who+".csv" || run.Calls[0].Tool != who {
-		t.Error("Append() changed the caller's record")
+		t.Errorf("Append() changed the caller's record, want run.Files[0] %v and run.Calls[0].Tool %v", who+".csv", who)
 	}
 }
 
@@ -273,7 +273,7 @@ func TestLogIsNoLink(t *testing.T) {
 		t.Error("Session() of a link succeeded, want an error")
 	}
 	if list, err := c.Sessions(); err != nil || len(list) != 1 {
-		t.Errorf("%v %v", list, err)
+		t.Errorf("%v %v, want len(list) 1 and no error", list, err)
 	}
 }
 
@@ -303,10 +303,10 @@ func TestStats(t *testing.T) {
 	}
 	// Two sessions are two conversations: direct calls need the definitions once in each, not once a run.
 	if want := (Tokens{Used: 40, Direct: 2200, Definitions: 1800, Results: 400, Output: 20, Saved: 2160, Search: 400, SavedSearch: 360}); got.Tokens != want {
-		t.Errorf("%+v", got.Tokens)
+		t.Errorf("%+v, want %+v", got.Tokens, want)
 	}
 	if want := []ToolStats{{"a__a", 4, 4, 0.8}, {"z__z", 8, 0, 0.8}}; !slices.Equal(got.Tools, want) {
-		t.Errorf("%+v", got.Tools)
+		t.Errorf("%+v, want %+v", got.Tools, want)
 	}
 	if len(got.Sessions) != 2 || got.Sessions[0].Session != "b" || got.Sessions[0].Title != "the b" || !got.First.Equal(now.Add(-time.Hour)) || !got.Last.Equal(now.Add(2*time.Minute)) {
 		t.Errorf("%+v", got)
@@ -340,7 +340,7 @@ func TestDefinitionsCountOnce(t *testing.T) {
 	} {
 		share := s.Add(time.Time{}, c.run)
 		if share.Definitions != c.definitions || share.Direct != c.direct || share.Saved != c.saved {
-			t.Errorf("%d: %+v", i, share)
+			t.Errorf("%d: %+v, want Definitions %v, Direct %v and Saved %v", i, share, c.definitions, c.direct, c.saved)
 		}
 		sum.add(&share)
 	}
@@ -360,7 +360,7 @@ func TestToolsAreBounded(t *testing.T) {
 		s.Add(time.Time{}, &Run{Calls: []Call{{Tool: fmt.Sprintf("t%06d", i)}}})
 	}
 	if len(s.Tools) != maxTools || s.Calls != maxTools+10 {
-		t.Errorf("%d tools, %d calls", len(s.Tools), s.Calls)
+		t.Errorf("%d tools, %d calls, want %d and %d", len(s.Tools), s.Calls, maxTools, maxTools+10)
 	}
 }
 

@@ -69,20 +69,20 @@ func TestTogether(t *testing.T) {
 	checkWhole(t, c.Files())
 	list, err := s.Checkpoints()
 	if err != nil || len(list) != 9 {
-		t.Errorf("%d checkpoints, %v", len(list), err)
+		t.Errorf("%d checkpoints, %v, want 9 and no error", len(list), err)
 	}
 	for _, cp := range list {
 		checkWhole(t, filepath.Join(c.Dir(), sessionsDir, "one", checkpointsDir, cp.Name, checkpointFiles))
 	}
 	stats, err := s.Stats()
 	if err != nil || stats.Runs != 8 {
-		t.Errorf("%+v %v", stats, err)
+		t.Errorf("%+v %v, want Runs 8 and no error", stats, err)
 	}
 	if all, err := c.Stats(t.Context()); err != nil || len(all.Sessions) != 9 {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want len(all.Sessions) 9 and no error", err)
 	}
 	if info, err := c.Info(t.Context()); err != nil || info.Runs != 0 {
-		t.Errorf("%+v %v", info, err)
+		t.Errorf("%+v %v, want Runs 0 and no error", info, err)
 	}
 }
 

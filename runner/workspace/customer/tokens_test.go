@@ -21,7 +21,7 @@ func TestCosts(t *testing.T) {
 		Direct: Cost{Tokens: 14_120, Money: 0.0292, Seconds: 4.8}, // 14,000 read, 120 written
 	}
 	if *s.Costs != want {
-		t.Errorf("%+v", *s.Costs)
+		t.Errorf("%+v, want %+v", *s.Costs, want)
 	}
 	if less := s.Costs.Used.Less(s.Costs.Search); less != (Cost{Tokens: 4170, Money: 0.0077, Seconds: -0.483}) {
 		t.Errorf("saved %+v", less)
@@ -31,7 +31,7 @@ func TestCosts(t *testing.T) {
 func TestParsePrices(t *testing.T) {
 	for text, want := range map[string]Prices{"3,15": DefaultPrices(), "0.25, 2": {0.25, 2}, "0,0": {}} {
 		if got, err := ParsePrices(text); err != nil || got != want {
-			t.Errorf("%q: %v, error %v", text, got, err)
+			t.Errorf("%q: %v, error %v, want %v and no error", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "3", "3,", "3,15,75", "-1,2", "NaN,1", "Inf,1", "a,b"} {

@@ -78,6 +78,6 @@ func TestEmbeddings(t *testing.T) {
 	}
 	endpoint.Close()
 	if err := b.embeddings(t.Context(), c, set, "none"); err == nil {
-		t.Error("an endpoint that is gone was measured")
+		t.Error("an endpoint that is gone was measured: got no error, want an error")
 	}
 }

@@ -171,7 +171,7 @@ func (s *suite) run(t *testing.T, sc scenario) (bool, string) {
 		t.Fatalf("the suite itself: %v\n%s", err, out)
 	}
 	if strings.Contains(string(out), "SKIPPED: scenario") {
-		t.Fatalf("the suite skipped it:\n%s", out)
+		t.Fatalf("the suite skipped it, want no \"SKIPPED: scenario\" in it:\n%s", out)
 	}
 	checked := regexp.MustCompile(`(?m)^Passed: \d+/[1-9]`).Match(out) // else nothing was looked at, which is no success
 	return err == nil && checked, string(out)

@@ -151,7 +151,7 @@ func TestNothingIsFetched(t *testing.T) {
 	}
 	for name, src := range p.files(t) {
 		if strings.Contains(src, "fetched") {
-			t.Errorf("%s contains the target of a reference:\n%s", name, src)
+			t.Errorf("%s contains the target of a reference, want no \"fetched\" in it:\n%s", name, src)
 		}
 	}
 	for i := range 8 {
@@ -175,18 +175,18 @@ func TestDescriptionsAreCut(t *testing.T) {
 	for name, src := range files {
 		if strings.HasPrefix(name, ".mcpgen/s.json") {
 			if !strings.Contains(src, "zqxend") {
-				t.Error("the stored definition is cut")
+				t.Errorf(`the stored definition is cut: got %q, want "zqxend" in it`, src)
 			}
 			continue
 		}
 		if strings.Contains(src, "zqxend") {
-			t.Errorf("%s contains the end of a long text", name)
+			t.Errorf(`%s contains the end of a long text: got %q, want no "zqxend" in it`, name, src)
 		}
 		if len(src) > 20_000 && strings.HasPrefix(name, "s/") {
 			t.Errorf("%s has %d bytes, want at most 20,000", name, len(src))
 		}
 	}
 	if !strings.Contains(files["s/long.ts"], "Long words.") || !strings.Contains(files["s/long.py"], "Long words.") {
-		t.Error("a description is missing")
+		t.Error(`a description is missing, want "Long words." in it and "Long words." in it`)
 	}
 }

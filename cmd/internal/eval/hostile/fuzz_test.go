@@ -236,7 +236,7 @@ func number(t testing.TB, variable string, otherwise int) int {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 {
-		t.Fatalf("%s is %q, not a number above 0", variable, s)
+		t.Fatalf("%s is %q, not a number above 0, want at least 1 and no error", variable, s)
 	}
 	return n
 }

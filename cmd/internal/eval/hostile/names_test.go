@@ -92,7 +92,7 @@ func TestNames(t *testing.T) {
 		for language, n := range tree.Lock.Servers["s"].Tools[name].Names {
 			src := files[n.File]
 			if !strings.Contains(src, `"`+tree.Catalog.Servers[0].Tools[i].ID+`"`) || !strings.Contains(src, n.Function+"(") {
-				t.Errorf("%q as %s: %s does not call it", name, language, n.File)
+				t.Errorf("%q as %s: %s does not call it, want %q in it and %v in it", name, language, n.File, `"`+tree.Catalog.Servers[0].Tools[i].ID+`"`, n.Function+"(")
 			}
 			if language == "typescript" && !lossy(name) && !slices.Contains(keys(src), name) {
 				t.Errorf("%q is no property in\n%s", name, src)
@@ -216,7 +216,7 @@ func sent(t *testing.T, dir string, tree *gen.Tree) {
 			}
 		}
 		if len(got) != len(expected) {
-			t.Errorf("%q: sends %q", name, args)
+			t.Errorf("%q: sends %q: got %v, want %v", name, args, len(got), len(expected))
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestChart(t *testing.T) {
 		_, err = dec.Token()
 	}
 	if !errors.Is(err, io.EOF) {
-		t.Errorf("not XML: %v", err)
+		t.Errorf("not XML: %v, want %v", err, io.EOF)
 	}
 	for _, want := range []string{">50 tools<", ">500 tools<", ">all definitions<", ">1 tasks with much data<", ">10k<", ">100k<", ">101k<", "prefers-color-scheme: dark", "var(--ink)"} {
 		if !strings.Contains(string(drawn), want) {

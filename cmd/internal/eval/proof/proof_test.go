@@ -120,7 +120,7 @@ func testSmall(t *testing.T, o options) {
 		}
 	}
 	if list := r.pick(20, dataHeavy, byCalls); len(list) != 1 || list[0].In < 40_000 {
-		t.Errorf("two thousand rows are not in front of the model: %+v", list)
+		t.Errorf("two thousand rows are not in front of the model: %+v, want len(list) 1 and In at least 40_000", list)
 	}
 	if err := r.missed(); err != nil {
 		t.Error(err)
@@ -144,7 +144,7 @@ func checkOutput(t *testing.T, r *report) {
 	}
 	var out strings.Builder
 	if err := r.print(&out); err != nil || !strings.Contains(out.String(), "reached: at 20 tools, code never reads more") {
-		t.Errorf("printed, error %v:\n%s", err, out.String())
+		t.Errorf("printed, error %v, want \"reached: at 20 tools, code never reads more\" in it and no error:\n%s", err, out.String())
 	}
 }
 
@@ -321,7 +321,7 @@ func TestTasks(t *testing.T) {
 		t.Errorf("%d tasks: %v", len(names), per)
 	}
 	if _, err := chosen([]string{"sleep"}); err == nil {
-		t.Error("a task that is not there was chosen")
+		t.Error("a task that is not there was chosen: got no error, want an error")
 	}
 }
 
@@ -363,7 +363,7 @@ func TestCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := recorded(dir); err == nil || !strings.Contains(err.Error(), "broken.json") {
-		t.Errorf("error %v", err)
+		t.Errorf(`error %v, want an error and "broken.json" in it`, err)
 	}
 }
 

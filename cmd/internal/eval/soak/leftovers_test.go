@@ -60,10 +60,10 @@ func measure(t *testing.T) sizes {
 func (s sizes) compare(t *testing.T, when string, now sizes, files int) {
 	t.Helper()
 	if now.files > s.files+files {
-		t.Errorf("%sopen files grew from %d to %d:\n%s", when, s.files, now.files, now.names)
+		t.Errorf("%sopen files grew from %d to %d, want at most %d:\n%s", when, s.files, now.files, s.files+files, now.names)
 	}
 	if now.routines > s.routines+files {
-		t.Errorf("%sgoroutines grew from %d to %d:\n%s", when, s.routines, now.routines, stacks())
+		t.Errorf("%sgoroutines grew from %d to %d, want at most %d:\n%s", when, s.routines, now.routines, s.routines+files, stacks())
 	}
 	if now.heap > s.heap+growthMemory || now.resident > s.resident+growthMemory {
 		t.Errorf("%smemory grew: heap %d to %d MiB, resident %d to %d MiB", when, s.heap>>20, now.heap>>20, s.resident>>20, now.resident>>20)

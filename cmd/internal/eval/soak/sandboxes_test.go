@@ -115,7 +115,7 @@ func number(t *testing.T, variable string, fallback int) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		t.Fatalf("%s=%q is not a number above 0", variable, text)
+		t.Fatalf("%s=%q is not a number above 0, want at least 1 and no error", variable, text)
 	}
 	return n
 }

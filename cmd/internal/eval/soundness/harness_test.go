@@ -84,7 +84,7 @@ func TestCrashesAreCounted(t *testing.T) {
 	var s Score
 	s.Add(&Verdict{Module: &Module{Case: trial("crash"), Crash: "panic"}})
 	if s.Crashes != 1 || s.Sound != 0 || s.Exact != 0 {
-		t.Errorf("a crash counts as %+v", s)
+		t.Errorf("a crash counts as %+v, want Crashes 1, Sound 0 and Exact 0", s)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestEveryNameIsRefusedOrWorks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(c.Accept) < 5 || len(c.Refuse) < 20 {
-		t.Fatalf("only %d and %d values", len(c.Accept), len(c.Refuse))
+		t.Fatalf("only %d and %d values, want at least 5 and at least 20", len(c.Accept), len(c.Refuse))
 	}
 	c.Accept, c.Refuse = c.Accept[:5], c.Refuse[:5] // times a hundred names
 	modules := func(language string) []*Module {
@@ -60,7 +60,7 @@ func TestEveryNameIsRefusedOrWorks(t *testing.T) {
 	}
 	ts, py := modules("typescript"), modules("python")
 	if len(ts) < 40 || len(py) < 40 {
-		t.Errorf("%d names are refused in TypeScript, %d in Python", len(names())-len(ts), len(names())-len(py))
+		t.Errorf("%d names are refused in TypeScript, %d in Python, want len(ts) at least 40 and len(py) at least 40", len(names())-len(ts), len(names())-len(py))
 	}
 	byTSC, err := CheckTypeScript(t.Context(), Tools{TSC: npmTool(t, "tsc")}, t.TempDir(), ts)
 	if err != nil {

@@ -87,13 +87,13 @@ func TestDescribe(t *testing.T) {
 		t.Errorf("got %+v, %v", out, err)
 	}
 	if out.Percentiles[0].Value != 2 || out.Percentiles[1].Value != 3.6 {
-		t.Errorf("percentiles %+v", out.Percentiles)
+		t.Errorf("percentiles %+v, want out.Percentiles[0].Value 2 and out.Percentiles[1].Value 3.6", out.Percentiles)
 	}
 	if out, err := describe(statisticsInput{Values: []float64{5}, Sample: true}); err != nil || out.Variance != nil || len(out.Modes) != 0 {
-		t.Errorf("one value: %+v, %v", out, err)
+		t.Errorf("one value: %+v, %v, want Variance nil, len(out.Modes) 0 and no error", out, err)
 	}
 	if _, err := describe(statisticsInput{Values: []float64{1e308, 1e308}}); err == nil {
-		t.Error("an overflow was not reported")
+		t.Error("an overflow was not reported: got no error, want an error")
 	}
 }
 

@@ -25,7 +25,7 @@ func TestFieldCheck(t *testing.T) {
 	for _, in := range []any{describeInput{}, queryInput{}, getInput{}, createInput{}, updateInput{}, deleteInput{}} {
 		f, _ := reflect.TypeOf(in).FieldByName("ObjectType")
 		if got := f.Tag.Get("enum"); got != strings.Join(names, ",") {
-			t.Errorf("%T has the enum %s for %v", in, got, names)
+			t.Errorf("%T has the enum %s for %v, want %s", in, got, names, strings.Join(names, ","))
 		}
 	}
 	opportunity := model[3]

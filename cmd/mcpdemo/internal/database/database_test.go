@@ -77,9 +77,9 @@ func TestConfinement(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(other); err == nil {
-		t.Error("a file was created outside the database's folder")
+		t.Error("a file was created outside the database's folder: got no error, want an error")
 	}
 	if text, _ := tooltest.Do(t, client, "query", map[string]any{"sql": "SELECT COUNT(*) AS n FROM orders"}); !strings.Contains(text, `"n":4000`) {
-		t.Errorf("orders were changed: %s", text)
+		t.Errorf("orders were changed: %s, want %q in it", text, `"n":4000`)
 	}
 }

@@ -69,7 +69,7 @@ func TestOrders(t *testing.T) {
 		} `json:"records"`
 	}](t, client, "get_sheet", obj{"sheet_id": "orders-2026"})
 	if sheet.RowCount != 10_000 || len(sheet.Records) != 10_000 {
-		t.Fatalf("%d rows", sheet.RowCount)
+		t.Fatalf("%d rows, want 10_000 and len(sheet.Records) 10_000", sheet.RowCount)
 	}
 	pending, large := 0, 0
 	for _, r := range sheet.Records {
@@ -84,6 +84,6 @@ func TestOrders(t *testing.T) {
 		}
 	}
 	if large != 5 || pending < 500 {
-		t.Errorf("%d pending orders, %d of them above %d", pending, large, 10_000)
+		t.Errorf("%d pending orders, %d of them above %d, want 5 and at least 500", pending, large, 10_000)
 	}
 }

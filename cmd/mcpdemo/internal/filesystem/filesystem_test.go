@@ -107,9 +107,9 @@ func TestEscapes(t *testing.T) {
 	}
 	text, _ := tooltest.Do(t, client, "search_files", map[string]any{"content": "hidden"})
 	if strings.Contains(text, "secret") {
-		t.Errorf("search followed a link: %s", text)
+		t.Errorf(`search followed a link: %s, want no "secret" in it`, text)
 	}
 	if got, err := os.ReadFile(secret); err != nil || string(got) != "hidden" {
-		t.Fatalf("the file outside was changed: %q, %v", got, err)
+		t.Fatalf(`the file outside was changed: %q, %v, want "hidden" and no error`, got, err)
 	}
 }

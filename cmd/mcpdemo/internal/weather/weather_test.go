@@ -26,7 +26,7 @@ func cities(t *testing.T) []City {
 func TestClimateTable(t *testing.T) {
 	list := cities(t)
 	if len(list) != 24 {
-		t.Fatalf("%d cities", len(list))
+		t.Fatalf("%d cities, want 24", len(list))
 	}
 	for i := range list {
 		c := &list[i]
@@ -143,13 +143,13 @@ func TestLatency(t *testing.T) {
 	}
 	wg.Wait()
 	if took := time.Since(start); took < latency || took > 15*latency { // one after the other: 20*latency
-		t.Errorf("20 calls took %v", took)
+		t.Errorf("20 calls took %v, want at least %v and at most %v", took, latency, 15*latency)
 	}
 
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	if err := callList(ctx, client); err == nil {
-		t.Error("a cancelled call succeeded")
+		t.Error("a cancelled call succeeded: got no error, want an error")
 	}
 }
 

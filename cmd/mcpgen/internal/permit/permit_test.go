@@ -64,6 +64,6 @@ func TestApprove(t *testing.T) {
 	}
 	app, shown := appAt("y\n", nil)
 	if answer, err := (&terminal{app, false}).Approve(t.Context(), q); err != nil || answer.Scope != approve.Refused || shown.Len() > 0 {
-		t.Errorf("nobody to ask: %+v, %v, shown %q", answer, err, shown)
+		t.Errorf("nobody to ask: %+v, %v, shown %q, want Scope %v, shown.Len() at most 0 and no error", answer, err, shown, approve.Refused)
 	}
 }

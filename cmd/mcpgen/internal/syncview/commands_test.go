@@ -16,7 +16,7 @@ func TestNoCommandInDebug(t *testing.T) {
 	w := CommandFilter{&out}
 	said := []byte("##[error]a ##[stop-commands]b\n::error::c\n")
 	if n, err := cli.Prefixed(w)("crm").Write(said); n != len(said) || err != nil {
-		t.Errorf("%d bytes, %v", n, err)
+		t.Errorf("%d bytes, %v, want %d and no error", n, err, len(said))
 	}
 	slog.New(slog.NewTextHandler(w, nil)).Info("it said", "line", "x ##[add-mask]y")
 	failed := EscapedError{&gen.Error{Message: "last line of its standard error: ##[error]z", Remedy: "r", Code: 2}}
@@ -41,6 +41,6 @@ func TestNoCommandInJSON(t *testing.T) {
 	}
 	var back string
 	if err := json.Unmarshal([]byte(out.String()), &back); err != nil || back != said || strings.Contains(out.String(), "##[") {
-		t.Errorf("%s is read as %q: %v", out.String(), back, err)
+		t.Errorf(`%s is read as %q: %v, want %q, no "##[" in it and no error`, out.String(), back, err, said)
 	}
 }

@@ -155,7 +155,7 @@ func TestChangesForPeople(t *testing.T) {
 	p, _ := printer(t, mostTools+7)
 	text := p.text()
 	if !strings.Contains(text, "and 7 tools more; --json lists all") {
-		t.Errorf("%s", text[:2000])
+		t.Errorf(`%s, want "and 7 tools more; --json lists all" in it`, text[:2000])
 	}
 	for _, bad := range []string{"\x1b", "\u202e", "\r"} {
 		if strings.Contains(text, bad) {

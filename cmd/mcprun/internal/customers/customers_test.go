@@ -13,7 +13,7 @@ import (
 func TestIdleNeedsItsUnit(t *testing.T) {
 	var d time.Duration
 	if err := withUnit(&d).Set("30d"); err != nil || d != 30*day {
-		t.Errorf("Set(30d) = %v, %v", d, err)
+		t.Errorf("Set(30d) = %v, %v, want %v and no error", d, err, 30*day)
 	}
 	if err := withUnit(&d).Set("30"); err == nil || !strings.Contains(err.Error(), "write for example 30d") {
 		t.Errorf("Set(30) = %v, want an error that suggests 30d", err)
@@ -26,7 +26,7 @@ func TestAgo(t *testing.T) {
 		-time.Hour: "just now", 0: "just now", time.Minute: "1 minute ago", 3 * time.Hour: "3 hours ago", 40 * day: "40 days ago",
 	} {
 		if got := ago(now, now.Add(-d)); got != want {
-			t.Errorf("%v: %q", d, got)
+			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
 	if ago(now, time.Time{}) != "never" || !strings.HasPrefix(ago(now, now.Add(-90*day)), "2026-07-") {

@@ -19,7 +19,7 @@ func TestVaultPlace(t *testing.T) {
 		want       bool
 	}{{"a/b", "a", true}, {"a", "a", true}, {"a", "a/b", false}, {"ab", "a", false}, {"..a", "", true}, {"a", "b", false}} {
 		if got := project.IsBelow(filepath.Join(dir, c.dir), filepath.Join(dir, c.other)); got != c.want {
-			t.Errorf("%q below %q: %v", c.dir, c.other, got)
+			t.Errorf("%q below %q: %v, want %v", c.dir, c.other, got, c.want)
 		}
 	}
 }

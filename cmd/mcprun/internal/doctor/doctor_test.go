@@ -102,7 +102,7 @@ func TestPyrightWithoutNode(t *testing.T) {
 	}
 	o := &command{places: check.Places{TSC: filepath.Join(dir, "tsc"), Tools: dir, LookPath: func(string) (string, error) { return "", exec.ErrNotFound }}}
 	if got := o.checkers(); !strings.Contains(got, "install node") || strings.Contains(got, "tools install") {
-		t.Errorf("checkers() = %q", got)
+		t.Errorf(`checkers() = %q, want "install node" in it and no "tools install" in it`, got)
 	}
 }
 

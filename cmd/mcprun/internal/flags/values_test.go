@@ -22,7 +22,7 @@ func TestByteSize(t *testing.T) {
 	}
 	var n int64
 	if err := (Size(&n, MinSize)).Set("4kB"); err != nil || n != 4000 {
-		t.Errorf("Set = %d, %v", n, err)
+		t.Errorf("Set = %d, %v, want 4000 and no error", n, err)
 	}
 	for n, want := range map[int64]string{0: "", 500_000_000: "500MB", 1_000_000_000: "1GB", 256 << 20: "256MiB", 1 << 30: "1GiB", 5 << 10: "5KiB"} {
 		if got := (Size(&n, 0)).String(); got != want {

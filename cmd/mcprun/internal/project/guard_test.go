@@ -49,7 +49,7 @@ func TestHomeIsNoWorkspace(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(home, "new")); err == nil {
-		t.Error("a folder was made")
+		t.Error("a folder was made: got no error, want an error")
 	}
 }
 

@@ -29,7 +29,7 @@ func TestKeeper(t *testing.T) {
 				return key, nil
 			})
 			if v != key || err != nil {
-				t.Fatalf("%q, %v", v, err)
+				t.Fatalf("%q, %v, want %q and no error", v, err, key)
 			}
 			return release
 		}
@@ -39,7 +39,7 @@ func TestKeeper(t *testing.T) {
 		}
 		all.Wait()
 		if made != 1 {
-			t.Errorf("made %d times for those at the same time", made)
+			t.Errorf("made %d times for those at the same time, want 1", made)
 		}
 		keep := get("a")
 		get("b")()
@@ -57,17 +57,17 @@ func TestKeeper(t *testing.T) {
 		}
 		k.drop()
 		if len(closed) != 3 {
-			t.Errorf("closed what was in use: %q", closed)
+			t.Errorf("closed what was in use: %q, want len(closed) 3", closed)
 		}
 		get("e")()
 		k.drop()
 		if closed[len(closed)-1] != "e" {
-			t.Errorf("closed after drop: %q", closed)
+			t.Errorf(`closed after drop: %q, want closed[len(closed)-1] "e"`, closed)
 		}
 		closed = closed[:3]
 		k.shut()
 		if len(closed) != 3 {
-			t.Errorf("closed what was in use: %q", closed)
+			t.Errorf("closed what was in use: %q, want len(closed) 3", closed)
 		}
 		keep()
 		if !slices.Equal(closed, []string{"b", "c", "d", "a"}) {
@@ -191,6 +191,6 @@ func TestRunnerKey(t *testing.T) {
 		t.Error("another lock makes no difference")
 	}
 	if _, err := runnerKey(runner.Options{Tree: filepath.Join(tree, "no")}); err == nil {
-		t.Error("a tree that is not there has a key")
+		t.Error("a tree that is not there has a key: got no error, want an error")
 	}
 }

@@ -23,7 +23,7 @@ func TestCallReadsStdinOnlyIfNeeded(t *testing.T) {
 		}
 	}
 	if args, values, err := o.arguments(t.Context(), json.RawMessage(`{"required":["a"]}`), []string{"a=1"}); args != nil || len(values) != 1 || err != nil {
-		t.Errorf("arguments of a=1 = %s, %v, %v", args, values, err)
+		t.Errorf("arguments of a=1 = %s, %v, %v, want nil, len(values) 1 and no error", args, values, err)
 	}
 	signal := errors.New("a signal")
 	for _, pairs := range [][]string{nil, {"a=1", "-"}} { // both read

@@ -46,6 +46,6 @@ func TestRecordingIsMadeAnew(t *testing.T) {
 		}
 	}
 	if text, err := os.ReadFile(other); err != nil || string(text) != "before" {
-		t.Errorf("what the link led to: %q, %v", text, err)
+		t.Errorf(`what the link led to: %q, %v, want "before" and no error`, text, err)
 	}
 }

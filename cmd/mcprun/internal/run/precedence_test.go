@@ -107,7 +107,7 @@ func TestEveryLimitCanBeSet(t *testing.T) {
 	for name := range flags {
 		_, err := applied(t, &project.Project{}, map[string]string{"MCPRUN_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")): "0"})
 		if err == nil || !strings.Contains(err.Error(), "MCPRUN_") {
-			t.Errorf("%s of 0: error %v", name, err)
+			t.Errorf(`%s of 0: error %v, want an error and "MCPRUN_" in it`, name, err)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestEverySettingOfCalls(t *testing.T) {
 		}
 		_, err := applied(t, &project.Project{}, map[string]string{"MCPRUN_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")): "x"})
 		if err == nil || !strings.Contains(err.Error(), "MCPRUN_") {
-			t.Errorf("%s of x: error %v", name, err)
+			t.Errorf(`%s of x: error %v, want an error and "MCPRUN_" in it`, name, err)
 		}
 	}
 }
@@ -199,7 +199,7 @@ func TestRiskIsAFloor(t *testing.T) {
 		}
 	}
 	if _, err := applied(t, &project.Project{}, nil, "--risk", "none"); err == nil || !strings.Contains(err.Error(), "--risk: unknown risk") {
-		t.Errorf("error %v", err)
+		t.Errorf(`error %v, want an error and "--risk: unknown risk" in it`, err)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestCustomersSettings(t *testing.T) {
 		}
 		o.App.Dir = dir
 		if got := o.Folder(o.App, dir); got != c.at || o.Quota != c.quota {
-			t.Errorf("%v %v: %s, %d", c.env, c.args, got, o.Quota)
+			t.Errorf("%v %v: %s, %d, want %s and %d", c.env, c.args, got, o.Quota, c.at, c.quota)
 		}
 	}
 }

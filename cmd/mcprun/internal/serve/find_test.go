@@ -21,11 +21,11 @@ func TestDefinitionInCategory(t *testing.T) {
 	f := &finder{tree: &gen.Tree{Dir: tree, Catalog: cat, Lock: lock}, index: index, log: slog.New(slog.DiscardHandler)}
 	found, err := f.Definition(t.Context(), "crm__query_records", "customer-data", "typescript")
 	if err != nil || len(found) != 1 || found[0].Category != "Customer Data" {
-		t.Errorf("%+v, %v", found, err)
+		t.Errorf(`%+v, %v, want len(found) 1, Category "Customer Data" and no error`, found, err)
 	}
 	for _, category := range []string{"office", "nothing"} {
 		if found, err := f.Definition(t.Context(), "crm__query_records", category, "typescript"); err == nil {
-			t.Errorf("in %s there is %+v", category, found)
+			t.Errorf("in %s there is %+v: got no error, want an error", category, found)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestSkillFolderIsBounded(t *testing.T) {
 	}
 	for _, dir := range []string{holes, many} {
 		if err := readFolder(&skill.Draft{Files: map[string][]byte{}}, dir); err == nil || !strings.Contains(err.Error(), "512 files") {
-			t.Errorf("%v", err)
+			t.Errorf(`%v, want an error and "512 files" in it`, err)
 		}
 	}
 	draft := &skill.Draft{Files: map[string][]byte{}}

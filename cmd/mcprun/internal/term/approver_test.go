@@ -50,7 +50,7 @@ func TestApprover(t *testing.T) {
 				}
 			}
 			if strings.Contains(out.String(), "\n  Risk: low") || strings.Contains(out.String(), "\x1b[2J") {
-				t.Errorf("forged:\n%q", out)
+				t.Errorf("forged, want no %q in it and no %q in it:\n%q", "\n  Risk: low", "\x1b[2J", out)
 			}
 			synctest.Wait()
 			for range a.in.source.(terminal) {
@@ -68,12 +68,12 @@ func TestLongArguments(t *testing.T) {
 			return a.Approve(t.Context(), &approve.Question{Run: "1", Tool: "query", Arguments: json.RawMessage(`{"sql":"` + args + `"}`)})
 		}
 		if got, err := ask(approve.MaxTerminal / 2); err == nil || got.Scope != approve.Refused || !strings.Contains(out.String(), "too long to show here") {
-			t.Errorf("%+v, %v:\n%s", got, err, out)
+			t.Errorf("%+v, %v, want an error, Scope %v and \"too long to show here\" in it:\n%s", got, err, approve.Refused, out)
 		}
 		out.Reset()
 		got, err := ask(3000)
 		if err != nil || got.Scope != approve.Once || !strings.Contains(strings.ReplaceAll(out.String(), "\n    | ", ""), "x_OR_x") {
-			t.Errorf("%+v, %v:\n%s", got, err, out)
+			t.Errorf("%+v, %v, want Scope %v, \"x_OR_x\" in it and no error:\n%s", got, err, approve.Once, out)
 		}
 		synctest.Wait()
 		for range a.in.source.(terminal) {
@@ -88,13 +88,13 @@ func TestSeveralAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			if got, err := a.Approve(t.Context(), &approve.Question{Run: "1", Tool: "first"}); err != nil || got.Scope != approve.Once {
-				t.Errorf("first: %+v, %v", got, err)
+				t.Errorf("first: %+v, %v, want Scope %v and no error", got, err, approve.Once)
 			}
 		})
 		time.Sleep(time.Millisecond)
 		all.Go(func() {
 			if reply, err := a.Answer(t.Context(), &upstream.Question{Server: "crm", Message: "Sure?"}); err != nil || reply.Action != upstream.ActionDecline {
-				t.Errorf("the server's: %+v, %v", reply, err)
+				t.Errorf("the server's: %+v, %v, want Action %v and no error", reply, err, upstream.ActionDecline)
 			}
 		})
 		time.Sleep(time.Millisecond)
@@ -102,18 +102,18 @@ func TestSeveralAtOnce(t *testing.T) {
 		defer cancel()
 		all.Go(func() {
 			if got, err := a.Approve(gone, &approve.Question{Tool: "gone"}); err == nil {
-				t.Errorf("gone: %+v", got)
+				t.Errorf("gone: %+v: got no error, want an error", got)
 			}
 		})
 		all.Go(func() {
 			if got, err := a.Approve(t.Context(), &approve.Question{Tool: "second"}); err != nil || got.Scope != approve.Refused {
-				t.Errorf("second: %+v, %v", got, err)
+				t.Errorf("second: %+v, %v, want Scope %v and no error", got, err, approve.Refused)
 			}
 		})
 		all.Wait()
 		text := out.String()
 		if f, q, s := strings.Index(text, "first needs"), strings.Index(text, "Sure?"), strings.Index(text, "second needs"); f < 0 || q < f || s < q || strings.Contains(text, "gone") {
-			t.Errorf("shown:\n%s", text)
+			t.Errorf("shown, want at least 0, at least %v, at least %v and no \"gone\" in it:\n%s", f, q, text)
 		}
 	})
 }

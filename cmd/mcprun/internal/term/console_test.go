@@ -55,7 +55,7 @@ func TestAnOpenLineIsEnded(t *testing.T) {
 		con.Close()
 		con.Close()
 		if stdout.String() != c.wantOut || stderr.String() != c.wantErr {
-			t.Errorf("%s: stdout %q, stderr %q", c.name, stdout.String(), stderr.String())
+			t.Errorf("%s: stdout %q, stderr %q, want %q and %q", c.name, stdout.String(), stderr.String(), c.wantOut, c.wantErr)
 		}
 	}
 }
@@ -78,21 +78,21 @@ func TestStatusStaysBelowTheOutput(t *testing.T) {
 	put(t, out, "one\n")
 	con.setStatus("asking 2s")
 	if got := screen(stderr.String()); got != "one\nasking 2s" {
-		t.Errorf("%q", got)
+		t.Errorf("%q, want %q", got, "one\nasking 2s")
 	}
 	put(t, out, "an open line")
 	if got := screen(stderr.String()); got != "one\nan open line" {
-		t.Errorf("the status runs into an open line: %q", got)
+		t.Errorf("the status runs into an open line: %q, want %q", got, "one\nan open line")
 	}
 	con.setStatus("asking 3s")
 	con.Say("mcprun: a word")
 	put(t, errs, "two\n")
 	if got := screen(stderr.String()); got != "one\nan open line\nmcprun: a word\ntwo\nasking 3s" {
-		t.Errorf("%q", got)
+		t.Errorf("%q, want %q", got, "one\nan open line\nmcprun: a word\ntwo\nasking 3s")
 	}
 	con.Close()
 	if got := screen(stderr.String()); got != "one\nan open line\nmcprun: a word\ntwo\n" {
-		t.Errorf("%q", got)
+		t.Errorf("%q, want %q", got, "one\nan open line\nmcprun: a word\ntwo\n")
 	}
 }
 
@@ -109,13 +109,13 @@ func TestOutputWaitsForAnAnswer(t *testing.T) {
 		put(t, errs, "meanwhile 3\n")
 		con.setStatus("busier")
 		if got := screen(stderr.String()); got != "before\nquestion? " {
-			t.Errorf("%q", got)
+			t.Errorf("%q, want %q", got, "before\nquestion? ")
 		}
 		put(t, w, "answer\n")
 	})
 	want := "before\nquestion? answer\nmeanwhile 1\nmcprun: meanwhile 2\nmeanwhile 3\n"
 	if got := screen(stderr.String()); got != want+"busier" {
-		t.Errorf("%q", got)
+		t.Errorf("%q, want %q", got, want+"busier")
 	}
 	var more sync.WaitGroup
 	con.ask(func(io.Writer) {
@@ -137,7 +137,7 @@ func TestOutputWaitsForAnAnswer(t *testing.T) {
 	out, _ = apart.Streams()
 	apart.ask(func(io.Writer) {
 		if put(t, out, "data"); stdout.String() != "data" {
-			t.Errorf("what goes to a file waits for the person: %q", stdout)
+			t.Errorf(`what goes to a file waits for the person: %q, want stdout.String() "data"`, stdout)
 		}
 	})
 }

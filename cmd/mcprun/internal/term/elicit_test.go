@@ -57,7 +57,7 @@ func converse(t *testing.T, q *upstream.Question, browser bool, lines ...string)
 			left += len(line)
 		}
 		if left > 0 {
-			t.Errorf("it did not ask for %d bytes of what was typed", left)
+			t.Errorf("it did not ask for %d bytes of what was typed, want at most 0", left)
 		}
 	})
 	return reply, shown, opened
@@ -84,7 +84,7 @@ func TestForm(t *testing.T) {
 			reply, shown, opened := converse(t, order(), true, c.typed...)
 			if c.action == "" {
 				if reply != nil {
-					t.Errorf("reply %+v", reply)
+					t.Errorf("reply %+v, want nil", reply)
 				}
 				return
 			}
@@ -92,7 +92,7 @@ func TestForm(t *testing.T) {
 				t.Errorf("reply %+v (%s)\n%s", reply, reply.Content, shown)
 			}
 			if strings.Contains(shown, "\x1b") || !strings.Contains(shown, "The server shop asks:\n  Where to?\n") || len(opened) != 0 {
-				t.Errorf("shown:\n%s", shown)
+				t.Errorf("shown, want no %q in it, %q in it and len(opened) 0:\n%s", "\x1b", "The server shop asks:\n  Where to?\n", shown)
 			}
 		})
 	}
@@ -151,12 +151,12 @@ func TestQuestionThatNobodyWaitsFor(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if reply, err := e.Answer(ctx, order()); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%+v, %v", reply, err)
+			t.Errorf("%+v, %v, want %v", reply, err, context.DeadlineExceeded)
 		}
 		out, _ := con.Streams()
 		put(t, out, "on\n")
 		if !strings.HasSuffix(stderr.String(), "\non\n") {
-			t.Errorf("%q", stderr)
+			t.Errorf("%q, want %q at its end", stderr, "\non\n")
 		}
 	})
 }
@@ -202,7 +202,7 @@ func TestAnswersFromAFile(t *testing.T) {
 		}
 	}
 	if want := "mcprun: server crm asks: city?: declined, because the file of --elicit has no answer for it\n"; !strings.HasPrefix(stderr.String(), want) {
-		t.Errorf("%q", stderr)
+		t.Errorf("%q, want %q at its start", stderr, want)
 	}
 	e, _, err = open(`{"content": {"x": 1}}`, "a.json")
 	if err != nil || ask(e, "a", "b", "") != `accept {"x": 1}` || ask(e, "a", "b", "") != `accept {"x": 1}` {

@@ -36,13 +36,13 @@ func TestWatchOnATerminal(t *testing.T) {
 		time.Sleep(1200 * time.Millisecond)
 		synctest.Wait()
 		if got := shown(); got != "drive__copy  1s, and 1 more" {
-			t.Errorf("%q", got)
+			t.Errorf(`%q, want "drive__copy  1s, and 1 more"`, got)
 		}
 		w.Event(chain.Event{Kind: chain.EventProgress, Call: 2, Tool: "drive__copy", Progress: upstream.Progress{Progress: 2, Total: 8, Message: "half\x1b[2J\nway"}})
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got := shown(); got != `drive__copy  2s, and 1 more  25 % half\x1b[2J\nway` {
-			t.Errorf("%q", got)
+			t.Errorf("%q, want %q", got, `drive__copy  2s, and 1 more  25 % half\x1b[2J\nway`)
 		}
 		w.Event(chain.Event{Kind: chain.EventProgress, Call: 2, Tool: "drive__copy", Progress: upstream.Progress{Progress: 3, Message: strings.Repeat("日本", 99)}})
 		w.Event(chain.Event{Kind: chain.EventEnded, Call: 3})
@@ -55,7 +55,7 @@ func TestWatchOnATerminal(t *testing.T) {
 		}
 		w.Close()
 		if !strings.HasSuffix(shown(), "said\n") {
-			t.Errorf("%q", shown())
+			t.Errorf("%q, want %q at its end", shown(), "said\n")
 		}
 	})
 }

@@ -55,11 +55,11 @@ func TestLongDescriptionsAreCut(t *testing.T) {
 	const mark = "\n… (cut; the whole text is in .mcpgen/a_b.json)"
 	text := Field("a", ir.Doc{Description: strings.Repeat("é", 5_000_000)}, false, ".mcpgen/a_b.json")
 	if n := utf8.RuneCountInString(text); n > Max+100 || !strings.HasSuffix(text, mark) {
-		t.Errorf("the property's text has %d characters and ends with %q", n, text[len(text)-60:])
+		t.Errorf("the property's text has %d characters and ends with %q, want at most %d and %q at its end", n, text[len(text)-60:], Max+100, mark)
 	}
 	text = Field("a", ir.Doc{Description: strings.Repeat("word ", 500)}, false, "")
 	if !strings.HasSuffix(text, "word word\n… (cut)") {
-		t.Errorf("a text without a file ends with %q", text[len(text)-60:])
+		t.Errorf("a text without a file ends with %q, want %q at its end", text[len(text)-60:], "word word\n… (cut)")
 	}
 }
 
@@ -70,7 +70,7 @@ func TestCutKeepsTheResult(t *testing.T) {
 		result := header + "the job's id and its state"
 		got := Body(prose+"\n\n"+result, "FILE")
 		if n := utf8.RuneCountInString(got); n > Max+100 || !strings.Contains(got, "prose\n… (cut; the whole text is in FILE)\n"+result) {
-			t.Errorf("%q: %d characters, which end with %q", header, n, got[len(got)-120:])
+			t.Errorf("%q: %d characters, which end with %q, want at most %d and %q in it", header, n, got[len(got)-120:], Max+100, "prose\n… (cut; the whole text is in FILE)\n"+result)
 		}
 	}
 	got := Body(prose+"\nReturns:\n"+more, "FILE")

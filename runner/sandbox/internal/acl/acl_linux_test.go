@@ -44,7 +44,7 @@ func TestGrantLetsTheUserWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := asNobody(t, dir, "before"); err == nil {
-		t.Fatal("the user could write before it was allowed to")
+		t.Fatal("the user could write before it was allowed to: got no error, want an error")
 	}
 	for range 2 { // the second time changes nothing
 		if err := Grant(dir, nobody); err != nil {
@@ -79,7 +79,7 @@ func TestGrantOwnFolderLeavesNoList(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := unix.Getxattr(dir, accessList, nil); err == nil {
-		t.Errorf("a list of %d bytes was written for the owner", n)
+		t.Errorf("a list of %d bytes was written for the owner: got no error, want an error", n)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestWithKeepsOthersBounded(t *testing.T) {
 	}
 	back, err := parse(got.bytes())
 	if err != nil || !slices.Equal(back, want) {
-		t.Errorf("read back: %v, %v", back, err)
+		t.Errorf("read back: %v, %v, want %v and no error", back, err, want)
 	}
 	if !got.allows(nobody) || got.allows(1000) {
 		t.Error("allows disagrees with the entries")

@@ -98,18 +98,18 @@ func TestProcessesAreBornInTheirGroup(t *testing.T) {
 	}
 	mine, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil || strings.Contains(string(mine), "-test-") {
-		t.Errorf("this process is in it: %v\n%s", err, mine)
+		t.Errorf("this process is in it: %v, want no \"-test-\" in it and no error\n%s", err, mine)
 	}
 	began := time.Now()
 	if err := g.Close(); err != nil {
 		t.Error(err)
 	}
 	if time.Since(began) > removeTime {
-		t.Errorf("removed after %v", time.Since(began))
+		t.Errorf("removed after %v, want at most %v", time.Since(began), removeTime)
 	}
 	for _, dir := range g.folders() {
 		if _, err := os.Stat(dir); err == nil {
-			t.Errorf("%s is left", dir)
+			t.Errorf("%s is left: got no error, want an error", dir)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestLimitsHoldAndAreNoticed(t *testing.T) {
 		t.Error(err)
 	}
 	if u, _ := g.Use(); u.OutOfMemory+u.OutOfTasks != 0 {
-		t.Errorf("limits were reported as reached before anything ran: %+v", u)
+		t.Errorf("limits were reported as reached before anything ran: %+v, want u.OutOfMemory+u.OutOfTasks 0", u)
 	}
 	start(t, g, "tail", "/dev/zero") // looks for the end of a line, and keeps what it has read
 	start(t, g, "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 60 & done; wait")
@@ -144,7 +144,7 @@ func TestGroupOfAProcess(t *testing.T) {
 	g := group(t, "found", Limits{Memory: 64 << 20, Tasks: 8})
 	pid, ended := start(t, g, "sh", "-c", "while :; do :; done")
 	if _, err := Of(pid, "another"); err == nil {
-		t.Error("found under another name")
+		t.Error("found under another name: got no error, want an error")
 	}
 	found, err := Of(pid, "found")
 	if err != nil {
@@ -203,7 +203,7 @@ func TestGroupsDoNotNest(t *testing.T) {
 	defer inner.Close()
 	for _, dir := range inner.folders() {
 		if strings.Contains(filepath.Dir(dir), "-test-") {
-			t.Errorf("%s is below another group", dir)
+			t.Errorf(`%s is below another group, want no "-test-" in it`, dir)
 		}
 	}
 }

@@ -61,9 +61,9 @@ func TestPlace(t *testing.T) {
 		}
 	}
 	if err := folder.Check("relative"); err == nil {
-		t.Error("a relative path was taken")
+		t.Error("a relative path was taken: got no error, want an error")
 	}
 	if err := folder.Check(filepath.Join(workspace, "file")); err == nil {
-		t.Error("a file was taken for a folder")
+		t.Error("a file was taken for a folder: got no error, want an error")
 	}
 }

@@ -37,12 +37,12 @@ func TestReadableForGroups(t *testing.T) {
 		t.Error(err)
 	}
 	if err := Readable(tree, 65533, 65533); err == nil {
-		t.Error("a folder of another group is readable")
+		t.Error("a folder of another group is readable: got no error, want an error")
 	}
 	if err := os.Chmod(tree, 0o705); err != nil {
 		t.Fatal(err)
 	}
 	if err := Readable(tree, 65533, os.Getegid()); err == nil {
-		t.Error("a folder is readable whose group may not read it")
+		t.Error("a folder is readable whose group may not read it: got no error, want an error")
 	}
 }

@@ -21,7 +21,7 @@ func TestFindsAllOfAnInterpreter(t *testing.T) {
 			t.Fatal(err)
 		}
 		if again, err := f.Find(t.Context(), rt); err != nil || again != in {
-			t.Errorf("%s was searched again: %v", rt, err)
+			t.Errorf("%s was searched again: %v, want %v and no error", rt, err, in)
 		}
 		seen := make(map[string]bool)
 		for _, file := range in.Files {
@@ -55,10 +55,10 @@ func TestMissingInterpreterIsExplained(t *testing.T) {
 		}
 	}
 	if _, err := f.Find(t.Context(), sandbox.QuickJS); err == nil {
-		t.Error("an interpreter for QuickJS was found")
+		t.Error("an interpreter for QuickJS was found: got no error, want an error")
 	}
 	if _, err := New(Options{}).Find(t.Context(), sandbox.Node); err == nil {
-		t.Error("a name was found without LookPath")
+		t.Error("a name was found without LookPath: got no error, want an error")
 	}
 }
 
@@ -73,6 +73,6 @@ func TestLibrariesOfAProgram(t *testing.T) {
 		t.Errorf("%v %v", libs, err)
 	}
 	if _, err := Libraries("/etc/passwd"); err == nil {
-		t.Error("a text has libraries")
+		t.Error("a text has libraries: got no error, want an error")
 	}
 }

@@ -17,7 +17,7 @@ func TestWithoutNamespaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	if exit, err := c.Wait(); err != nil || exit.Code != 0 || out.String() != "end\n" {
-		t.Errorf("%+v %v\n%s", exit, err, out.String())
+		t.Errorf("%+v %v, want Code 0, %q and no error\n%s", exit, err, "end\n", out.String())
 	}
 }
 
@@ -28,7 +28,7 @@ func TestWithoutNamespacesNoFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Wait(); err != nil || out.String() != "no /etc\nstart: false true\nenvironment: 0\n" {
-		t.Errorf("%v\n%s", err, out.String())
+		t.Errorf("%v, want %q and no error\n%s", err, "no /etc\nstart: false true\nenvironment: 0\n", out.String())
 	}
 }
 
@@ -48,7 +48,7 @@ func TestWithoutNamespacesOnlyItsMounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Wait(); err != nil || out.String() != "false\n" {
-		t.Errorf("%v\n%s", err, out.String())
+		t.Errorf("%v, want %q and no error\n%s", err, "false\n", out.String())
 	}
 	if _, err := os.Stat(dir + "/made"); err != nil {
 		t.Error(err)

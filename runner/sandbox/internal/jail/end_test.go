@@ -69,7 +69,7 @@ func startStubborn(t *testing.T, ctx context.Context, marker string) *jail.Child
 		t.Fatal(err)
 	}
 	if line, err := bufio.NewReader(r).ReadString('\n'); line != "started\n" {
-		t.Fatalf("%q %v", line, err)
+		t.Fatalf("%q %v, want %q", line, err, "started\n")
 	}
 	if len(alive(marker)) < 2 {
 		t.Error("alive does not find the busy processes, so it cannot show that they ended")
@@ -84,10 +84,10 @@ func TestKillEndsEverything(t *testing.T) {
 	c.Kill()
 	exit, err := c.Wait()
 	if err != nil || exit.Code != 137 || exit.Killed != "" {
-		t.Errorf("%+v %v", exit, err)
+		t.Errorf(`%+v %v, want Code 137, Killed "" and no error`, exit, err)
 	}
 	if left := alive(marker); len(left) != 0 {
-		t.Errorf("alive after Wait: %q", left)
+		t.Errorf("alive after Wait: %q, want len(left) 0", left)
 	}
 }
 
@@ -97,13 +97,13 @@ func TestEndOfContextEndsEverything(t *testing.T) {
 	c := startStubborn(t, ctx, marker)
 	cancel()
 	if exit, err := c.Wait(); err != nil || exit.Code != 137 {
-		t.Errorf("%+v %v", exit, err)
+		t.Errorf("%+v %v, want Code 137 and no error", exit, err)
 	}
 	if left := alive(marker); len(left) != 0 {
-		t.Errorf("alive after Wait: %q", left)
+		t.Errorf("alive after Wait: %q, want len(left) 0", left)
 	}
 	if _, err := jail.Start(ctx, shell("true")); !errors.Is(err, context.Canceled) {
-		t.Errorf("start after the end: %v", err)
+		t.Errorf("start after the end: %v, want %v", err, context.Canceled)
 	}
 }
 
@@ -111,10 +111,10 @@ func TestProgramsEndTakesDaemonsAlong(t *testing.T) {
 	marker := fmt.Sprintf("daemon-marker-%d", os.Getpid())
 	got := run(t, shell("(setsid sh -c 'while :; do :; done' "+marker+" &); exit 4"))
 	if got.Code != 4 {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v, want Code 4", got)
 	}
 	if left := alive(marker); len(left) != 0 {
-		t.Errorf("alive after Wait: %q", left)
+		t.Errorf("alive after Wait: %q, want len(left) 0", left)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestMainThatForgotInit(t *testing.T) {
 	cfg := shell("true")
 	cfg.Exe = "/bin/true"
 	if _, err := jail.Start(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "Init") {
-		t.Errorf("got %v", err)
+		t.Errorf(`got %v, want an error and "Init" in it`, err)
 	}
 }
 
@@ -203,7 +203,7 @@ func TestInheritedDescriptorsAreClosed(t *testing.T) {
 	defer unix.Close(fd)
 	got := run(t, shell("ls -l /proc/self/fd; ls -l /proc/*/fd"))
 	if strings.Contains(got.stdout, "passwd") {
-		t.Errorf("inherited: %s", got.stdout)
+		t.Errorf(`inherited: %s, want no "passwd" in it`, got.stdout)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestKillComesSecond(t *testing.T) {
 		<-c.Done()
 		c.Kill()
 		if exit, err := c.Wait(); err != nil || exit.Code != want || exit.Killed != "" {
-			t.Errorf("%d: %+v %v", code, exit, err)
+			t.Errorf(`%d: %+v %v, want Code %v, Killed "" and no error`, code, exit, err, want)
 		}
 	}
 }

@@ -27,7 +27,7 @@ except OSError as error: print(error)
 time.sleep(40)
 `}
 	if got := run(t, cfg); got.Killed != sandbox.LimitFiles {
-		t.Errorf("%+v %q %.300s", got.Exit, got.stdout, got.stderr)
+		t.Errorf("%+v %q %.300s: got %v, want %v", got.Exit, got.stdout, got.stderr, got.Killed, sandbox.LimitFiles)
 	}
 	withoutRoot(t)
 }

@@ -68,7 +68,7 @@ func run(t *testing.T, cfg jail.Config) outcome {
 func TestExitCodesAndOutput(t *testing.T) {
 	got := run(t, shell("echo out; echo err >&2; exit 7"))
 	if got.Code != 7 || got.stdout != "out\n" || got.stderr != "err\n" || got.Killed != "" {
-		t.Errorf("got %+v", got)
+		t.Errorf(`got %+v, want Code 7, stdout %q, stderr %q and Killed ""`, got, "out\n", "err\n")
 	}
 	if got := run(t, shell("kill -TERM $$")); got.Code != 143 {
 		t.Errorf("a program ended by SIGTERM: code %d, want 143", got.Code)
@@ -79,7 +79,7 @@ func TestStdin(t *testing.T) {
 	cfg := shell("cat")
 	cfg.Stdin = strings.NewReader("hello")
 	if got := run(t, cfg); got.stdout != "hello" {
-		t.Errorf("got %+v", got)
+		t.Errorf(`got %+v, want stdout "hello"`, got)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestBridgeIsDescriptor3(t *testing.T) {
 	fmt.Fprintln(conn, "ping")
 	answer, err := io.ReadAll(conn)
 	if err != nil || string(answer) != "got ping\n" {
-		t.Errorf("got %q, %v", answer, err)
+		t.Errorf("got %q, %v, want %q and no error", answer, err, "got ping\n")
 	}
 	if _, err := c.Wait(); err != nil {
 		t.Error(err)
@@ -105,19 +105,19 @@ func TestSecret(t *testing.T) {
 	cfg := shell(`cat <&4; echo " end"; cat /proc/*/environ /proc/*/cmdline | grep -ac "4[ ]to 6"`)
 	cfg.Secret = "4 to 6"
 	if got := run(t, cfg); got.stdout != "4 to 6 end\n0\n" {
-		t.Errorf("got %+v", got)
+		t.Errorf("got %+v, want stdout %q", got, "4 to 6 end\n0\n")
 	}
 	cfg = shell(`ls /proc/self/fd >fds; echo $(cat fds)`) // the last is ls's own
 	if got := run(t, cfg); got.stdout != "0 1 2 3 4\n" {
-		t.Errorf("without a secret: %+v", got)
+		t.Errorf("without a secret: %+v, want stdout %q", got, "0 1 2 3 4\n")
 	}
 	cfg.Secret = "x"
 	if got := run(t, cfg); got.stdout != "0 1 2 3 4 5\n" {
-		t.Errorf("with a secret: %+v", got)
+		t.Errorf("with a secret: %+v, want stdout %q", got, "0 1 2 3 4 5\n")
 	}
 	cfg.Secret = strings.Repeat("x", 1<<20)
 	if _, err := jail.Start(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "secret") {
-		t.Errorf("a secret that no pipe holds: %v", err)
+		t.Errorf(`a secret that no pipe holds: %v, want an error and "secret" in it`, err)
 	}
 }
 

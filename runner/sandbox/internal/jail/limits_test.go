@@ -118,7 +118,7 @@ func TestRefusedProcessesAreNoticed(t *testing.T) {
 	cfg.Limits.Processes = 20
 	got := run(t, cfg)
 	if got.stdout != "end\n" || !slices.Contains(got.Hit, sandbox.LimitProcesses) {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v, want stdout %q and %v in it", got, "end\n", sandbox.LimitProcesses)
 	}
 	withoutRoot(t)
 }
@@ -177,7 +177,7 @@ func TestMemoryThatIsInNoProcess(t *testing.T) {
 		cfg.Program, cfg.Args = "/usr/bin/python3", []string{"-c", code}
 		cfg.Limits.Memory, cfg.Limits.Tmp = 200<<20, 1<<30
 		if got := run(t, cfg); got.Killed != sandbox.LimitMemory {
-			t.Errorf("%s: %+v %.300s", name, got.Exit, got.stderr)
+			t.Errorf("%s: %+v %.300s: got %v, want %v", name, got.Exit, got.stderr, got.Killed, sandbox.LimitMemory)
 		}
 	}
 	withoutRoot(t)
@@ -232,7 +232,7 @@ print("fine")
 `}
 	cfg.Limits.Memory, cfg.Limits.Tmp = 200<<20, 1<<30
 	if got := run(t, cfg); got.stdout != "fine\n" {
-		t.Errorf("%+v %.300s", got.Exit, got.stderr)
+		t.Errorf("%+v %.300s: got %v, want %q", got.Exit, got.stderr, got.stdout, "fine\n")
 	}
 	withoutRoot(t)
 }
@@ -242,6 +242,6 @@ func TestQueuedSignalsAreFew(t *testing.T) {
 	cfg, _ := inWorkspace(t, "grep 'Max pending signals' /proc/self/limits", sandbox.Limits{})
 	got := run(t, cfg)
 	if f := strings.Fields(got.stdout); len(f) < 5 || f[3] != "1024" || f[4] != "1024" {
-		t.Errorf("%q\n%s", got.stdout, got.stderr)
+		t.Errorf("%q, want len(f) at least 5, f[3] \"1024\" and f[4] \"1024\"\n%s", got.stdout, got.stderr)
 	}
 }

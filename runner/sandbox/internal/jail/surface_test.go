@@ -97,7 +97,7 @@ func TestKernelSurface(t *testing.T) {
 	for _, noNamespaces := range []bool{false, true} {
 		got := run(t, jail.Config{ID: "s", Entry: surfaceEntry, AllowNoNamespaces: noNamespaces})
 		if got.stdout != "end\n" || got.Code != 0 {
-			t.Errorf("not refused:\n%s\n%+v", got.stdout, got)
+			t.Errorf("not refused, want %q and Code 0:\n%s\n%+v", "end\n", got.stdout, got)
 		}
 	}
 }
@@ -105,6 +105,6 @@ func TestKernelSurface(t *testing.T) {
 func TestPanicOfAFunctionIsItsOwn(t *testing.T) {
 	got := run(t, jail.Config{ID: "p", Entry: panicEntry})
 	if got.Code != 2 || !strings.Contains(got.stderr, "panic: boom") {
-		t.Errorf("got %+v", got)
+		t.Errorf(`got %+v, want Code 2 and "panic: boom" in it`, got)
 	}
 }

@@ -49,7 +49,7 @@ func warm(t testing.TB, ctx context.Context, cfg jail.Config) (*jail.Child, func
 	conn := c.Bridge()
 	t.Cleanup(func() { conn.Close() })
 	if line, err := bufio.NewReader(conn).ReadString('\n'); line != "ready\n" {
-		t.Fatalf("%q %v", line, err)
+		t.Fatalf("%q %v, want %q", line, err, "ready\n")
 	}
 	return c, func() { fmt.Fprintln(conn, "go") }
 }
@@ -100,10 +100,10 @@ func TestWarmProgramGetsItsRun(t *testing.T) {
 		t.Errorf("/tmp held more than its limit: %q", rest)
 	}
 	if text, err := os.ReadFile(filepath.Join(ws, "out")); err != nil || string(text) != "input" {
-		t.Errorf("%q %v", text, err)
+		t.Errorf(`%q %v, want "input" and no error`, text, err)
 	}
 	if text, err := os.ReadFile(filepath.Join(tree, "tool")); err != nil || string(text) != "generated" {
-		t.Errorf("the tree was changed: %q %v", text, err)
+		t.Errorf(`the tree was changed: %q %v, want "generated" and no error`, text, err)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestWarmProgramIsInItsGroup(t *testing.T) {
 		t.Error("no program was seen")
 	}
 	if got := adopt(t, c, goOn, jail.Binding{}); got.Code != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v, want Code 0", got)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestWarmProgramHasAllItsTime(t *testing.T) {
 	cfg.Args[1] = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; " + cfg.Args[1]
 	c, goOn := warm(t, t.Context(), cfg)
 	if got := adopt(t, c, goOn, jail.Binding{Limits: sandbox.Limits{CPU: 200 * time.Millisecond}}); got.Code != 0 || got.Killed != "" {
-		t.Errorf("%+v", got)
+		t.Errorf(`%+v, want Code 0 and Killed ""`, got)
 	}
 	withoutRoot(t)
 }
@@ -201,11 +201,11 @@ func TestWarmLimitsCanRiseAndFall(t *testing.T) {
 		cfg.Limits.Memory, cfg.Limits.Files = from, 50
 		c, goOn := warm(t, t.Context(), cfg)
 		if got := adopt(t, c, goOn, jail.Binding{Limits: sandbox.Limits{Memory: 1 << 30}}); got.stdout != "150000000\n" {
-			t.Errorf("from %d up: %+v", from, got.Exit)
+			t.Errorf("from %d up: %+v: got %v, want %q", from, got.Exit, got.stdout, "150000000\n")
 		}
 		c, goOn = warm(t, t.Context(), cfg)
 		if got := adopt(t, c, goOn, jail.Binding{Limits: sandbox.Limits{Memory: 100 << 20}}); got.Killed != "memory" {
-			t.Errorf("from %d down: %+v", from, got.Exit)
+			t.Errorf(`from %d down: %+v: got %v, want "memory"`, from, got.Exit, got.Killed)
 		}
 	}
 }
@@ -213,7 +213,7 @@ func TestWarmLimitsCanRiseAndFall(t *testing.T) {
 func TestWarmTmpfs(t *testing.T) {
 	c, goOn := warm(t, t.Context(), warmShell("echo x >/ws/file; cat file; ls"))
 	if got := adopt(t, c, goOn, jail.Binding{Tmpfs: []string{"/ws"}}); got.stdout != "x\nfile\n" {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v, want stdout %q", got, "x\nfile\n")
 	}
 }
 
@@ -224,7 +224,7 @@ func TestWarmEnds(t *testing.T) {
 		cancel()
 		<-c.Done()
 		if err := c.Bind(t.Context(), jail.Binding{}); err == nil {
-			t.Error("a dead jail was bound")
+			t.Error("a dead jail was bound: got no error, want an error")
 		}
 		if _, err := c.Wait(); err != nil {
 			t.Error(err)
@@ -248,7 +248,7 @@ func TestWarmEnds(t *testing.T) {
 		}
 		cancel()
 		if exit, err := c.Wait(); err != nil || exit.Code != 137 {
-			t.Errorf("%+v %v", exit, err)
+			t.Errorf("%+v %v, want Code 137 and no error", exit, err)
 		}
 	})
 	t.Run("context over", func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestWarmEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := c.Bind(ctx, jail.Binding{}); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want %v", err, context.Canceled)
 		}
 		if _, err := c.Wait(); err != nil {
 			t.Error(err)
@@ -268,11 +268,11 @@ func TestWarmEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := c.Bind(t.Context(), jail.Binding{}); err == nil {
-			t.Error("bound twice")
+			t.Error("bound twice: got no error, want an error")
 		}
 		goOn()
 		if exit, err := c.Wait(); err != nil || exit.Code != 3 {
-			t.Errorf("%+v %v", exit, err)
+			t.Errorf("%+v %v, want Code 3 and no error", exit, err)
 		}
 	})
 }
@@ -289,7 +289,7 @@ func TestWarmRefusesWrongMounts(t *testing.T) {
 	} {
 		c, _ := warm(t, t.Context(), warmShell("true"))
 		if err := c.Bind(t.Context(), jail.Binding{Mounts: mounts}); err == nil {
-			t.Errorf("%s: bound", name)
+			t.Errorf("%s: bound: got no error, want an error", name)
 		}
 		if _, err := c.Wait(); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -82,7 +82,7 @@ func TestDiskLimits(t *testing.T) {
 		d, over := watched(dir, c.limits)
 		c.do(dir)
 		if hit := d.Stop(); hit != c.hit {
-			t.Errorf("%s: hit %v", name, hit)
+			t.Errorf("%s: hit %v, want %v", name, hit, c.hit)
 		}
 		if (len(over) == 1) != c.hit {
 			t.Errorf("%s: over was called %d times", name, len(over))
@@ -208,7 +208,7 @@ func TestOutput(t *testing.T) {
 		text string
 	}{{stdout, "1234"}, {stderr, "56"}, {none, "78"}} {
 		if n, err := w.to.Write([]byte(w.text)); n != len(w.text) || err != nil {
-			t.Errorf("%d %v", n, err)
+			t.Errorf("%d %v, want %d and no error", n, err, len(w.text))
 		}
 	}
 	if o.Hit() || calls != 0 {
@@ -216,7 +216,7 @@ func TestOutput(t *testing.T) {
 	}
 	for range 3 {
 		if n, err := stdout.Write([]byte("abcdef")); n != 6 || err != nil {
-			t.Errorf("%d %v", n, err)
+			t.Errorf("%d %v, want 6 and no error", n, err)
 		}
 	}
 	if out.String() != "1234ab" || err.String() != "56" || calls != 1 || !o.Hit() {
@@ -239,7 +239,7 @@ func TestOutputGoesOnWithoutItsReader(t *testing.T) {
 	w := NewOutput(100, func() { t.Error("hit") }).Writer(f)
 	for range 3 {
 		if n, err := w.Write([]byte("abc")); n != 3 || err != nil {
-			t.Errorf("%d %v", n, err)
+			t.Errorf("%d %v, want 3 and no error", n, err)
 		}
 	}
 	if f.got.String() != "abc" {

@@ -74,7 +74,7 @@ func TestLockedFoldersAreMeasured(t *testing.T) {
 			}
 		}
 		if got := measure(dir, unbounded); got.files != 3 || got.largest != 1<<20 {
-			t.Errorf("mode %v: %+v", mode, got)
+			t.Errorf("mode %v: %+v, want files 3 and largest %v", mode, got, 1<<20)
 		}
 		for _, d := range []string{dir, filepath.Dir(locked), locked} {
 			if err := os.Chmod(d, 0o755); err != nil {
@@ -106,13 +106,13 @@ func TestNamelessFilesAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := nameless(dir, me); got != before {
-		t.Errorf("a file with a name counts %d", got-before)
+		t.Errorf("a file with a name counts %d, want %v", got-before, before)
 	}
 	if err := os.Remove(f.Name()); err != nil {
 		t.Fatal(err)
 	}
 	if got := nameless(dir, me) - before; got < 4<<20 || got > 5<<20 {
-		t.Errorf("an open file without a name counts %d", got)
+		t.Errorf("an open file without a name counts %d, want at least %d and at most %d", got, 4<<20, 5<<20)
 	}
 	m, err := unix.Mmap(int(f.Fd()), 0, 2<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
@@ -120,11 +120,11 @@ func TestNamelessFilesAreFound(t *testing.T) {
 	}
 	defer func() { _ = unix.Munmap(m) }()
 	if got := nameless(dir, me) - before; got < 4<<20 || got > 5<<20 {
-		t.Errorf("open and mapped it counts %d", got)
+		t.Errorf("open and mapped it counts %d, want at least %d and at most %d", got, 4<<20, 5<<20)
 	}
 	f.Close()
 	if got := nameless(dir, me) - before; got != 2<<20 {
-		t.Errorf("mapped only it counts %d", got)
+		t.Errorf("mapped only it counts %d, want %d", got, 2<<20)
 	}
 	shared, err := unix.Mmap(-1, 0, 2<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
 	if err != nil {
@@ -132,6 +132,6 @@ func TestNamelessFilesAreFound(t *testing.T) {
 	}
 	defer func() { _ = unix.Munmap(shared) }()
 	if got := nameless(dir, me) - before; got != 2<<20 {
-		t.Errorf("with shared memory it counts %d", got)
+		t.Errorf("with shared memory it counts %d, want %d", got, 2<<20)
 	}
 }

@@ -83,7 +83,7 @@ func TestEverythingArrives(t *testing.T) {
 		<-h.spoke
 		hello := make([]byte, 5)
 		if _, err := io.ReadFull(h.Bridge(), hello); err != nil || string(hello) != "hello" {
-			t.Errorf("the bridge says %q, %v", hello, err)
+			t.Errorf(`the bridge says %q, %v, want "hello" and no error`, hello, err)
 		}
 		if _, err := h.Bridge().Write([]byte("job")); err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestEverythingArrives(t *testing.T) {
 		<-h.Exited()
 		<-h.complete
 		if got := <-h.limits; got != "disk" {
-			t.Errorf("limit %q", got)
+			t.Errorf(`limit %q, want "disk"`, got)
 		}
 		if want := (Exit{Code: 7, OOMs: 2, Forks: 3, CPU: 4 * time.Second, Memory: 5}); h.Exit() != want {
 			t.Errorf("%+v, want %+v", h.Exit(), want)
@@ -101,11 +101,11 @@ func TestEverythingArrives(t *testing.T) {
 		h.End()
 		h.Streams()
 		if _, err := h.Bridge().Read(hello); err != io.EOF {
-			t.Errorf("the bridge goes on: %v", err)
+			t.Errorf("the bridge goes on: %v, want %v", err, io.EOF)
 		}
 		synctest.Wait()
 		if got := stdout.String() + "|" + stderr.String(); got != "out|err" {
-			t.Errorf("got %q", got)
+			t.Errorf(`got %q, want "out|err"`, got)
 		}
 		kinds, payloads := sent.frames()
 		for kind, want := range map[byte]string{
@@ -132,19 +132,19 @@ func TestChannelsDoNotHoldEachOtherUp(t *testing.T) {
 		h.Connect(strings.NewReader(strings.Repeat("x", 3*Window)), slowEnd, nil)
 		synctest.Wait()
 		if _, payloads := sent.frames(); len(payloads[kindStdin]) != Window {
-			t.Fatalf("%d bytes of input were sent without a grant", len(payloads[kindStdin]))
+			t.Fatalf("%d bytes of input were sent without a grant, want %d", len(payloads[kindStdin]), Window)
 		}
 		if _, err := h.Bridge().Write([]byte("reply")); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		if _, payloads := sent.frames(); string(payloads[kindBridge]) != "reply" {
-			t.Error("the bridge waits for the input to be read")
+			t.Error(`the bridge waits for the input to be read, want string(payloads[kindBridge]) "reply"`)
 		}
 		feedHost(t, h, grantFrame(kindStdin, 100))
 		synctest.Wait()
 		if _, payloads := sent.frames(); len(payloads[kindStdin]) != Window+100 {
-			t.Errorf("a grant of 100 bytes led to %d", len(payloads[kindStdin])-Window)
+			t.Errorf("a grant of 100 bytes led to %d, want len(payloads[kindStdin]) %v", len(payloads[kindStdin])-Window, Window+100)
 		}
 		// Output that nobody reads fills its window, and no more is taken.
 		for range Window / maxFrame {
@@ -160,7 +160,7 @@ func TestChannelsDoNotHoldEachOtherUp(t *testing.T) {
 		synctest.Wait()
 		_, payloads := sent.frames()
 		if granted := payloads[kindGrant]; len(granted) < headBytes || granted[0] != kindStdout {
-			t.Errorf("granted %v", granted)
+			t.Errorf("granted %v, want len(granted) at least %v and granted[0] %v", granted, headBytes, kindStdout)
 		}
 		h.End()
 		h.Streams()
@@ -205,10 +205,10 @@ func TestNothingIsSmuggledIntoAStart(t *testing.T) {
 	defer h.Bridge().Close()
 	defer h.End()
 	if err := h.Start("a\x00b", []string{"python3"}); err == nil {
-		t.Error("a NUL in the secret is taken")
+		t.Error("a NUL in the secret is taken: got no error, want an error")
 	}
 	if err := h.Start("secret", []string{strings.Repeat("x", maxFrame)}); err == nil {
-		t.Error("a command that fits into no frame is taken")
+		t.Error("a command that fits into no frame is taken: got no error, want an error")
 	}
 }
 

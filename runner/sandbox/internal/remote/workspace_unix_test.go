@@ -183,7 +183,7 @@ func TestUnchangedFilesStay(t *testing.T) {
 		t.Errorf("the file holds %q, want what it was given meanwhile", got)
 	}
 	if got := read(t, filepath.Join(dir, "removed", "unknown")); got != "mine" {
-		t.Errorf("the unknown file holds %q", got)
+		t.Errorf(`the unknown file holds %q, want "mine"`, got)
 	}
 }
 
@@ -239,7 +239,7 @@ func TestNothingReachesOutside(t *testing.T) {
 		}
 	}
 	if file, hard := read(t, filepath.Join(dir, "file")), read(t, filepath.Join(dir, "hard")); file != "in place of the link" || hard != "in place of the hard link" {
-		t.Errorf("inside are %q and %q", file, hard)
+		t.Errorf(`inside are %q and %q, want "in place of the link" and "in place of the hard link"`, file, hard)
 	}
 }
 

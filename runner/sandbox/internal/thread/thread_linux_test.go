@@ -78,6 +78,6 @@ func TestGo(t *testing.T) {
 		t.Error("it was the first thread")
 	}
 	if len(used) != 100 {
-		t.Errorf("%d threads for 100 at once", len(used))
+		t.Errorf("%d threads for 100 at once, want 100", len(used))
 	}
 }

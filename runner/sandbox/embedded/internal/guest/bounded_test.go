@@ -25,7 +25,7 @@ func TestUncaughtIsBounded(t *testing.T) {
 			}
 		}
 		if r.Code != 1 || len(r.stderr) > maxReport || len(r.stderr) < maxReport/2 || strings.Contains(r.stderr, "\ufffd") {
-			t.Errorf("%s: code %d, %d bytes of stderr", name, r.Code, len(r.stderr))
+			t.Errorf("%s: code %d, %d bytes of stderr, want 1, at most %d, at least %d and no %q in it", name, r.Code, len(r.stderr), maxReport, maxReport/2, "\ufffd")
 		}
 		if t.Failed() {
 			t.Fatalf("%.300s\n[…]\n%s", r.stderr, r.stderr[max(0, len(r.stderr)-700):])
@@ -48,6 +48,6 @@ const $requ0$ = (name) => glue.require(name); $requ0$("./" + "x");`
 	sources := `{"version":3,"sources":["entry:modules","script:script.ts"],"sourcesContent":["glue","the script"],"names":[],"mappings":"AAAA;ACAA"}`
 	r := script(t, code+"\n//# sourceMappingURL=data:application/json;base64,"+base64.StdEncoding.EncodeToString([]byte(sources))+"\n")
 	if want := "script.ts:1\nthe script\n^\n\nError: Cannot find module './x'"; !strings.HasPrefix(r.stderr, want) || !strings.Contains(r.stderr, "\n    at script.ts:1:1 {\n  code: 'MODULE_NOT_FOUND'\n}\n") || strings.Count(r.stderr, "    at ") != 1 {
-		t.Errorf("stderr %s", r.stderr)
+		t.Errorf("stderr %s, want %q at its start, %q in it and 1", r.stderr, want, "\n    at script.ts:1:1 {\n  code: 'MODULE_NOT_FOUND'\n}\n")
 	}
 }

@@ -74,7 +74,7 @@ func TestCallsRunInParallel(t *testing.T) {
 	}}
 	r := runWith(t, call+`console.log(await Promise.all(Array.from({ length: 20 }, () => call("t__x", {}))).then((all) => all.every((v) => v === 1)))`, h, Options{})
 	if r.stdout != "true\n" {
-		t.Errorf("the 20 calls were not made together; stdout %q, stderr %q", r.stdout, r.stderr)
+		t.Errorf("the 20 calls were not made together; stdout %q, stderr %q, want %q", r.stdout, r.stderr, "true\n")
 	}
 }
 
@@ -129,7 +129,7 @@ func TestTransportSurvivesTampering(t *testing.T) {
 		export const result = { a: [1] };
 	`, testhost.Host{}, Options{})
 	if want := strings.Repeat("TypeError\n", 5) + "true\nargument\n"; r.stdout != want || r.Code != 0 || r.Result.Result != `{"a":[1]}` {
-		t.Errorf("stdout %q, code %d, result %s, stderr %s", r.stdout, r.Code, r.Result.Result, r.stderr)
+		t.Errorf("stdout %q, code %d, result %s, stderr %s, want %q, 0 and %q", r.stdout, r.Code, r.Result.Result, r.stderr, want, `{"a":[1]}`)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestReplyDuringBusyLoopIsKept(t *testing.T) {
 		const p = call("t__x", {}); const end = Date.now() + 50; while (Date.now() < end); console.log((await p).ok);
 	`, testhost.Host{}, Options{})
 	if r.stdout != "true\n" {
-		t.Errorf("%q %q", r.stdout, r.stderr)
+		t.Errorf("%q %q, want %q", r.stdout, r.stderr, "true\n")
 	}
 }
 

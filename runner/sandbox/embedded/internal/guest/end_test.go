@@ -144,7 +144,7 @@ func TestStdin(t *testing.T) {
 	} {
 		r := runWith(t, code, testhost.Host{}, Options{Stdin: strings.NewReader("from é stdin")})
 		if r.stdout != "from é stdin\n" || r.Code != 0 {
-			t.Errorf("%s: %q %q", code, r.stdout, r.stderr)
+			t.Errorf("%s: %q %q, want %q and Code 0", code, r.stdout, r.stderr, "from é stdin\n")
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestOutOfMemoryCanBeCaught(t *testing.T) {
 	`,
 		testhost.Host{}, Options{Memory: 64 << 20})
 	if r.stdout != "InternalError out of memory\nalive\n" || r.Code != 137 {
-		t.Errorf("%+v %q %q", r.Outcome, r.stdout, r.stderr)
+		t.Errorf("%+v %q %q, want %q and Code 137", r.Outcome, r.stdout, r.stderr, "InternalError out of memory\nalive\n")
 	}
 }
 
@@ -75,7 +75,7 @@ func TestGiants(t *testing.T) {
 		console.log("alive", [, ...new Array(3)].length);
 	`, testhost.Host{}, Options{Memory: 64 << 20})
 	if r.stdout != "alive 4\n" {
-		t.Errorf("%+v %q %q", r.Outcome, r.stdout, r.stderr)
+		t.Errorf("%+v %q %q, want %q", r.Outcome, r.stdout, r.stderr, "alive 4\n")
 	}
 }
 

@@ -25,7 +25,7 @@ func TestLikeNode(t *testing.T) {
 			}
 			r := script(t, string(code))
 			if r.Code != 0 || r.stderr != "" {
-				t.Errorf("code %d, stderr %s", r.Code, r.stderr)
+				t.Errorf(`code %d, stderr %s, want 0 and ""`, r.Code, r.stderr)
 			}
 			diff(t, strings.Split(r.stdout, "\n"), strings.Split(string(want), "\n"))
 		})

@@ -122,7 +122,7 @@ TypeError not a function
 value { ok: true }
 `
 	if r.stdout != want || r.stderr != "" || len(r.Cancelled) != 1+maxInFlight || len(r.Calls) != 1+maxInFlight+2 {
-		t.Errorf("stdout %s stderr %s; %d calls, %d cancelled", r.stdout, r.stderr, len(r.Calls), len(r.Cancelled))
+		t.Errorf(`stdout %s stderr %s; %d calls, %d cancelled, want %s, "", %d and %d`, r.stdout, r.stderr, len(r.Calls), len(r.Cancelled), want, 1+maxInFlight, 1+maxInFlight+2)
 	}
 }
 

@@ -76,11 +76,11 @@ Uint8Array(3) [ 4, 5, 6 ] /workspace/read.bin
 		t.Errorf("got  %s\nwant %s\nstderr %s", r.stdout, want, r.stderr)
 	}
 	if last := r.Calls[len(r.Calls)-1]; last != `t__echo {"image":{"type":"image","data":"iVBORw==","mimeType":"image/png","_meta":{"n":9007199254740993}}}` {
-		t.Errorf("passed on as %s", last)
+		t.Errorf("passed on as %s, want %q", last, `t__echo {"image":{"type":"image","data":"iVBORw==","mimeType":"image/png","_meta":{"n":9007199254740993}}}`)
 	}
 	for name, want := range map[string]string{"out/a.png": "\x89PNG", "t.txt": "é", "r.bin": "\x00\x01\x02", "link.bin": "\x04\x05\x06", "read.bin": "\x04\x05\x06"} {
 		if got, err := os.ReadFile(filepath.Join(workspace, name)); err != nil || string(got) != want {
-			t.Errorf("%s holds %q: %v", name, got, err)
+			t.Errorf("%s holds %q: %v, want %v and no error", name, got, err, want)
 		}
 	}
 }
@@ -99,14 +99,14 @@ func TestHandles(t *testing.T) {
 	`)
 	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 	if r.stderr != "" || len(lines) < 5 {
-		t.Fatalf("stdout %s stderr %s", r.stdout, r.stderr)
+		t.Fatalf(`stdout %s stderr %s, want "" and len(lines) at least 5`, r.stdout, r.stderr)
 	}
 	if want := `29 /workspace/stored.json {"rows":[1,90 { rows: [ 1, 9007199254740993n ] } 42 3`; lines[0] != want {
 		t.Errorf("got  %s\nwant %s", lines[0], want)
 	}
 	for i, where := range []string{"argument input.h ", "argument input.deep[0].h "} {
 		if got := lines[1+i]; !strings.HasPrefix(got, where) || !strings.Contains(got, "json()") {
-			t.Errorf("refused with %q", got)
+			t.Errorf(`refused with %q, want %q at its start and "json()" in it`, got, where)
 		}
 	}
 	if want := `{"h":{"path":"/workspace/stored.json","size":29,"type":"json","preview":"{\"rows\":[1,90"}}`; r.Result.Result != want {
@@ -120,10 +120,10 @@ func TestHandles(t *testing.T) {
 	}
 	lines = lines[:len(lines)-2]
 	if shown := strings.Join(lines[3:len(lines)-1], " "); !strings.Contains(shown, "stored.json") || !strings.Contains(shown, "29") {
-		t.Errorf("a handle is shown as %q", shown)
+		t.Errorf(`a handle is shown as %q, want "stored.json" in it and "29" in it`, shown)
 	}
 	if last := lines[len(lines)-1]; last != "[ 1, 9007199254740993n ]" {
-		t.Errorf("passed on as %s", last)
+		t.Errorf(`passed on as %s, want "[ 1, 9007199254740993n ]"`, last)
 	}
 }
 
@@ -141,12 +141,12 @@ func TestHandlesAreWrittenToFiles(t *testing.T) {
 		console.log(fs.existsSync("no"));
 	`)
 	if want := strings.Repeat("ERR_INVALID_ARG_TYPE\n", 3) + "false\n"; r.stdout != want || r.stderr != "" {
-		t.Errorf("stdout %s stderr %s", r.stdout, r.stderr)
+		t.Errorf(`stdout %s stderr %s, want %s and ""`, r.stdout, r.stderr, want)
 	}
 	stored := `{"rows":[1,9007199254740993]}` + "\nsecond\nthird"
 	for name, want := range map[string]string{"copy": stored + stored, "pieces": "abc", "list": "cd"} {
 		if got, err := os.ReadFile(filepath.Join(workspace, name)); err != nil || string(got) != want {
-			t.Errorf("%s holds %q: %v", name, got, err)
+			t.Errorf("%s holds %q: %v, want %v and no error", name, got, err, want)
 		}
 	}
 }
@@ -174,6 +174,6 @@ func TestPlaceholders(t *testing.T) {
 		await call("t__echo", { id: made, deep: [made.id, { x: made.rows[0].name }] });
 	`)
 	if last := r.Calls[len(r.Calls)-1]; last != `t__echo {"id":{"call":3},"deep":[{"call":3},{"x":{"call":3}}]}` || r.stderr != "" {
-		t.Errorf("passed on as %s; stderr %s", last, r.stderr)
+		t.Errorf(`passed on as %s; stderr %s, want %q and ""`, last, r.stderr, `t__echo {"id":{"call":3},"deep":[{"call":3},{"x":{"call":3}}]}`)
 	}
 }
