@@ -139,6 +139,18 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestPolicyWithoutFile checks the names and places of rules that a program made itself.
+func TestPolicyWithoutFile(t *testing.T) {
+	p, err := New(&config.Policy{PolicyPart: config.PolicyPart{Rules: []config.PolicyRule{{Deny: config.Globs{"crm__delete*"}}}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := p.Decide(t.Context(), &Request{Server: "crm", Dir: "crm", Name: "delete_record", Tool: "crm__delete_record", Args: json.RawMessage(`{}`), Run: &Run{}})
+	if got, want := d.Source(), `rule "deny crm__delete*"`; d.Effect != Deny || got != want {
+		t.Errorf("%s by %s, want deny by %s", d.Effect, got, want)
+	}
+}
+
 func TestTaintAndRun(t *testing.T) {
 	p := parse(t, `rules:
 - {name: no mixing, deny: "crm__*", when: "'web' in taint"}

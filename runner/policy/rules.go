@@ -88,10 +88,8 @@ func newPart(policy *config.Policy, key string, cfg *config.PolicyPart, first []
 	}
 	p.access.level = p.level
 	p.ceilings = merge(cfg.Ceilings, p.level.ceilings())
-	if file != "" {
-		p.at = position(file, cfg.LevelAt.Line)
-		p.topAt = position(file, cmp.Or(cfg.CeilingsAt, cfg.LevelAt).Line)
-	}
+	p.at = position(file, cfg.LevelAt.Line)
+	p.topAt = position(file, cmp.Or(cfg.CeilingsAt, cfg.LevelAt).Line)
 	if p.fallback != "" {
 		p.lastAt = position(file, cfg.DefaultAt.Line)
 	}
@@ -103,7 +101,7 @@ func newPart(policy *config.Policy, key string, cfg *config.PolicyPart, first []
 			return nil, err
 		}
 		effect, globs := r.Effect()
-		out := &rule{id: file + "\x00" + place, name: r.Name, at: position(file, r.At.Line), effect: Effect(effect), globs: globs, hint: r.Hint, declared: r.Arguments == config.ArgumentsDeclared, when: when}
+		out := &rule{id: file + "\x00" + place, name: cmp.Or(r.Name, config.NameOf(effect, globs)), at: position(file, r.At.Line), effect: Effect(effect), globs: globs, hint: r.Hint, declared: r.Arguments == config.ArgumentsDeclared, when: when}
 		if out.effect != Allow {
 			out.globs = strings.Split(strings.ToLower(strings.Join(globs, "\n")), "\n")
 		}
@@ -122,9 +120,12 @@ func newPart(policy *config.Policy, key string, cfg *config.PolicyPart, first []
 	return p, nil
 }
 
-// position names a line of a file, or the file if the line is 0.
+// position names a line of a file, or the file if the line is 0. A policy that is not from a file has no positions.
 func position(file string, line int) string {
-	if line == 0 {
+	switch {
+	case file == "":
+		return ""
+	case line == 0:
 		return filepath.Base(file)
 	}
 	return fmt.Sprintf("%s:%d", filepath.Base(file), line)
