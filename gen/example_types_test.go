@@ -7,6 +7,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen"
 )
 
+// The types of one schema, without a tree or a configuration.
 func ExampleTypes() {
 	schema := json.RawMessage(`{"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"], "additionalProperties": false}`)
 	types, err := gen.Types(schema, gen.TypesOptions{Language: "typescript", Name: "User"})
