@@ -57,7 +57,7 @@ func (c *toolCall) object(args *json.RawMessage) error {
 	return nil
 }
 
-// forward makes a call, logs it, and returns its result as reply makes it of the answer.
+// forward makes a call, logs it, and returns the result that reply builds from the answer.
 func (c *toolCall) forward(ctx context.Context, args *callToolArgs, reply func(context.Context, *CallAnswer) (*reply, error)) (*reply, error) {
 	r, record, err := c.send(ctx, args, reply)
 	c.noteCall(args.Tool, record, r, err)
@@ -79,7 +79,7 @@ func (c *toolCall) send(ctx context.Context, args *callToolArgs, reply func(cont
 	return r, answer.Record, err
 }
 
-// skipped returns what a client gets of a call that a dry run lists instead of making it.
+// skipped returns the reply to a call that a dry run lists instead of making it.
 func skipped(record *chain.CallRecord) *reply {
 	text := fmt.Sprintf("dry run: skipped %s %s", record.Tool, ident.CleanLine(string(record.Arguments)))
 	if record.Skipped != "" {
@@ -88,7 +88,7 @@ func skipped(record *chain.CallRecord) *reply {
 	return &reply{text: text, data: map[string]any{"skipped": text}}
 }
 
-// noteCall logs a call as a run that makes this call only, without its result, which may be confidential.
+// noteCall logs a call as a run that consists of this call, without its result, which may be confidential.
 func (c *toolCall) noteCall(tool string, record chain.CallRecord, r *reply, err error) {
 	run := &customer.Run{Name: c.tool.name, Code: tool, Cause: string(runner.CauseExit), DurationMS: record.DurationMS, CallCount: 1}
 	one := runner.LoggedCall(&record)
@@ -97,7 +97,7 @@ func (c *toolCall) noteCall(tool string, record chain.CallRecord, r *reply, err 
 	case one.Outcome != chain.OutcomeOK:
 	case err != nil: // the result could not be read
 		one.Outcome = string(runner.CauseError)
-	case r.failed: // as the tool reports in its result
+	case r.failed: // the tool reported it in its result
 		one.Outcome = string(call.KindTool)
 	}
 	if err != nil || r.failed {
@@ -110,8 +110,8 @@ func (c *toolCall) noteCall(tool string, record chain.CallRecord, r *reply, err 
 	c.cs.note(Entry{c.session, run})
 }
 
-// upstreamReply returns another server's result as it came, so that it costs no more than a direct call. A result over the
-// limit goes to a file, and its beginning is shown.
+// upstreamReply returns another server's result unchanged, so that it costs no more than a direct call. A result over the limit goes to a
+// file, and only its beginning is shown.
 func (c *toolCall) upstreamReply(ctx context.Context, a *CallAnswer) (*reply, error) {
 	res, err := c.read(a)
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *toolCall) upstreamReply(ctx context.Context, a *CallAnswer) (*reply, er
 // upstreamResult is another server's result.
 type upstreamResult struct {
 	Content    []json.RawMessage `json:"content"`
-	Structured json.RawMessage   `json:"structuredContent"` // empty: none
+	Structured json.RawMessage   `json:"structuredContent"` // empty if there is none
 	IsError    bool              `json:"isError"`
 }
 
@@ -159,7 +159,7 @@ func (c *toolCall) read(a *CallAnswer) (*upstreamResult, error) {
 	return res, nil
 }
 
-// splitContent returns the blocks of a result that are passed on, and the text of the others.
+// splitContent returns the blocks of a result that are passed on, and the text of the rest.
 func splitContent(content []json.RawMessage) (blocks []mcp.Content, text string) {
 	var texts []string
 	free, dropped := images.MaxBytes, 0
@@ -211,7 +211,7 @@ func validAnnotations(raw json.RawMessage) bool {
 		(a.LastModified == "" || new(time.Time).UnmarshalText([]byte(a.LastModified)) == nil)
 }
 
-// parseBlock returns a content block, or its text; neither if its type is unknown.
+// parseBlock returns a content block, or the text of one. It returns neither if the type is unknown.
 func parseBlock(raw json.RawMessage) (block mcp.Content, text *string) {
 	switch b := readBlock(raw).(type) {
 	case *mcp.TextContent:
@@ -247,7 +247,7 @@ func joinOutput(texts ...string) string {
 	return b.String()
 }
 
-// keepLarge puts a result into a file of the workspace, and returns its beginning and where the rest is.
+// keepLarge writes a result to a file in the workspace. It returns the beginning of the result and says where the rest is.
 func (c *toolCall) keepLarge(ctx context.Context, text string, structured json.RawMessage) string {
 	data, extension := []byte(text), "txt"
 	if len(structured) > 0 {

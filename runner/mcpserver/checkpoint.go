@@ -95,7 +95,7 @@ func (c *toolCall) readCheckpoint(ctx context.Context, name string) (*reply, err
 	return &reply{text: out, data: json.RawMessage(out)}, nil
 }
 
-// listCheckpoints lists the checkpoints, the last one saved last.
+// listCheckpoints lists the checkpoints, the most recently saved last.
 func (c *toolCall) listCheckpoints(ctx context.Context) (*reply, error) {
 	root, err := c.openWorkspace()
 	if err != nil {

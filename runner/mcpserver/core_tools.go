@@ -9,7 +9,7 @@ import (
 // ownCategory is the category, and the server's name in ids, of the tools of this server that tools/list leaves out.
 const ownCategory = "mcprun"
 
-// coreTools are the tools that tools/list shows in [ModeCore]: those with which a model finds and calls all others.
+// coreTools are the tools that tools/list shows in [ModeCore]. With them a model finds and calls all others.
 var coreTools = []string{"execute_code", "search_tools", "call_tool"}
 
 // lists reports whether tools/list shows the tool.
@@ -34,7 +34,7 @@ func (s *Server) ownTool(id string) *tool {
 	return nil
 }
 
-// ownTools shows tools of this server as call_tool takes them. If none mentions one of the wordings, all are shown.
+// ownTools shows tools of this server in the form in which call_tool takes them: those that mention one of the wordings, or else all.
 func ownTools(tools []*tool, wordings ...string) *reply {
 	type entry struct {
 		Tool        string          `json:"tool"`

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// Customer owns the files, skills and tokens that a client works with. The tools that need a nil part answer that it is
-// not available.
+// Customer owns the files, skills and tokens that a client works with. If a part is nil, the tools that need it answer that it is not
+// available.
 type Customer struct {
 	// ID names the customer in results and logs.
 	ID string
@@ -22,17 +22,17 @@ type Customer struct {
 	Files string
 	// Quota bounds the size of the folder, in bytes. Zero: only a run's own limits apply.
 	Quota int64
-	// Room returns how many bytes the customer may add anywhere; it applies besides Quota. Nil: no such bound.
+	// Room returns how many more bytes the customer may store anywhere, in addition to Quota. Nil: there is no such limit.
 	Room func(ctx context.Context) (int64, error)
-	// Skills returns the customer's saved scripts, including shipped ones, as the project's tree is now.
+	// Skills returns the customer's saved scripts, including shipped ones, for the current state of the project's tree.
 	Skills func() (*skill.Store, error)
-	// Vault returns the vault of what tokens stand for. It is called when a client needs it, and again after an error.
+	// Vault returns the vault of what tokens stand for. It is called when a client first needs it, and again after an error.
 	Vault func() (*pii.Vault, error)
-	// Labels keeps whose data the files hold. Nil: nobody wants to know.
+	// Labels records whose data the files hold. Nil: it is not recorded.
 	Labels Labels
 	// Log keeps runs. Nil: only totals are kept, until the server ends.
 	Log Log
-	// Close is called once, when the server ends. Nil: nothing is called.
+	// Close is called once, when the server ends. It may be nil.
 	Close func() error
 }
 
@@ -49,7 +49,7 @@ type Entry struct {
 	Run     *customer.Run
 }
 
-// customerServer is the MCP server of one customer. Clients reach a customer through it only.
+// customerServer is the MCP server of one customer, through which alone clients reach the customer.
 type customerServer struct {
 	s        *Server
 	customer *Customer
@@ -63,7 +63,7 @@ func newCustomerServer(s *Server, c *Customer) *customerServer {
 	cs := &customerServer{s: s, customer: c}
 	//lint:ignore SA1019 clients of older revisions ask for logging, and those of the newest may
 	caps := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{ListChanged: true}}
-	skills := c.Skills != nil && s.opt.Mode != ModePassthrough // where no script can import one
+	skills := c.Skills != nil && s.opt.Mode != ModePassthrough // in passthrough mode no script can import one
 	if skills {
 		caps.AddExtension(skillsExtension, nil)
 		caps.Resources = &mcp.ResourceCapabilities{}
@@ -85,7 +85,7 @@ func newCustomerServer(s *Server, c *Customer) *customerServer {
 	return cs
 }
 
-// toolsTTL is how long clients may cache the list of tools. Those that do not listen for changes see a new server after it.
+// toolsTTL is how long clients may cache the list of tools. Clients that do not listen for changes see a changed list after that time.
 const toolsTTL = time.Minute
 
 // cacheable lets clients cache results. The tools may name a customer's own servers.

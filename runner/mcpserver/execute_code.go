@@ -22,7 +22,7 @@ const (
 	maxCode     = script.MaxSize
 	maxVarBytes = 1 << 20 // bytes of its variables
 	maxVarName  = 100     // bytes of a variable's name
-	maxListed   = 20      // files that a result names
+	maxListed   = 20      // files named in a result
 )
 
 type executeArgs struct {
@@ -31,7 +31,7 @@ type executeArgs struct {
 	Vars     map[string]json.RawMessage `json:"context_vars"`
 	Timeout  *float64                   `json:"timeout_seconds"`
 	Memory   *float64                   `json:"memory_mb"`
-	Risk     string                     `json:"risk"` // the least that the code is taken to have
+	Risk     string                     `json:"risk"` // the least risk that the code is assumed to have
 }
 
 // execution is the structured content of execute_code. The first members are named as in other servers' execute_code; the
@@ -42,18 +42,18 @@ type execution struct {
 	Error     *string `json:"error"`
 	Traceback *string `json:"traceback"`
 	MS        float64 `json:"execution_time_ms"`
-	thrown    string  // the message of an uncaught error
+	thrown    string  // message of an uncaught error
 
 	ExitCode int             `json:"exitCode"`
-	Cause    runner.Cause    `json:"cause,omitempty"` // of the end, unless the script ended by itself
+	Cause    runner.Cause    `json:"cause,omitempty"` // why the run ended, unless the script ended by itself
 	Message  string          `json:"message,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"`
 	Files    []string        `json:"files,omitempty"`
-	// MoreFiles counts those not in Files.
+	// MoreFiles counts the files that are not in Files.
 	MoreFiles int      `json:"moreFiles,omitempty"`
 	Calls     int      `json:"calls,omitempty"`
 	Warnings  []string `json:"warnings,omitempty"`
-	// TypeErrors are in the script, and may be why its run went wrong.
+	// TypeErrors are type errors in the script, which may be why its run failed.
 	TypeErrors []string `json:"typeErrors,omitempty"`
 	Images     int      `json:"images,omitempty"`
 }
@@ -80,7 +80,7 @@ func callExecuteCode(ctx context.Context, c *toolCall, args *executeArgs) (*repl
 	return c.execution(ctx, res, shown, job.Language, saved), nil
 }
 
-// newJob returns the run that the arguments ask for, or the error in them.
+// newJob returns the run that the arguments ask for. The error describes invalid arguments.
 func (c *toolCall) newJob(args *executeArgs) (*Job, error) {
 	o := &c.cs.s.opt
 	if len(args.Code) > maxCode {
@@ -115,7 +115,7 @@ func (c *toolCall) newJob(args *executeArgs) (*Job, error) {
 // languageAliases are names that models use for the languages.
 var languageAliases = map[string]string{"ts": TypeScript, "javascript": TypeScript, "js": TypeScript, "py": Python, "python3": Python}
 
-// language returns the language of that name, or, without a name, that of the code.
+// language returns the language of that name, or detects it from the code if the name is empty.
 func (c *toolCall) language(name, code string) (string, error) {
 	languages := c.view.Languages
 	if name == "" {
@@ -146,8 +146,8 @@ func (c *toolCall) checkVars(vars map[string]json.RawMessage) error {
 	return nil
 }
 
-// execution returns the reply for a result. saved is how many tokens fewer the run cost than direct calls; the first run of a session
-// that makes a call saves the definitions of all tools.
+// execution returns the reply for a result. saved is the number of tokens that the run saved compared with direct calls. The first run of a
+// session that makes a call also saves the definitions of all tools.
 func (c *toolCall) execution(ctx context.Context, res *runner.Result, shown *images.Images, language string, saved int64) *reply {
 	blocks, refused := shown.List()
 	warnings := append(slices.Clone(res.Warnings), refused...)
@@ -286,7 +286,7 @@ func (e *execution) text() string {
 	return strings.Join(parts, "\n")
 }
 
-// metaOf returns what programs may want of a result.
+// metaOf returns the facts about a result that are meant for programs.
 func metaOf(res *runner.Result) map[string]any {
 	m := map[string]any{
 		"sandbox": res.Sandbox, "runtime": res.Runtime, "durationMs": res.DurationMS, "startMs": res.StartMS, "cause": res.Cause,
@@ -320,7 +320,7 @@ var flagsToArguments = strings.NewReplacer(" (--timeout)", " (timeout_seconds)",
 // forModel returns a message of the runner with names that a model can use.
 func forModel(message string) string { return flagsToArguments.Replace(message) }
 
-// otherLanguageHint returns a hint if the error is typical for code in another language than it was run as.
+// otherLanguageHint returns a hint if the error is typical of code written in a language other than the one it was run as.
 func otherLanguageHint(res *runner.Result, language string, allowed []string) string {
 	if res.Error == nil || len(allowed) < 2 {
 		return ""

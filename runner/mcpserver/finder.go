@@ -14,10 +14,10 @@ import (
 
 // Finder finds tools of the generated tree.
 type Finder interface {
-	// Search returns the tools that a query finds, with so much detail, and wrappers in a language.
+	// Search returns the tools that a query finds, with the given detail, and wrappers in a language.
 	Search(ctx context.Context, q search.Query, detail search.Detail, language string) ([]search.Result, error)
-	// Definition returns the tools of that name with their source. The name is a tool id or a tool's own name, in one
-	// category or, if category is empty, in all. The error for an unknown name offers the nearest one.
+	// Definition returns the tools of that name with their source. The name is a tool's id or its own name; it is looked up in one
+	// category, or in all if category is empty. The error for an unknown name suggests the nearest one.
 	Definition(ctx context.Context, name, category, language string) ([]search.Result, error)
 	Categories() []Category
 }
@@ -49,8 +49,8 @@ type searchArgs struct {
 	Detail   search.Detail   `json:"detail_level"`
 }
 
-// shortLimit is the number of hits shown if no detail is asked for. Of the questions in testdata/search 88 % have their
-// answer among so many, and 93 % among ten; of those that are asked in two wordings, 98 % have it among either.
+// shortLimit is the number of hits shown if no detail is asked for. Of the questions in testdata/search, 88 % have their answer among the
+// first five, and 93 % among the first ten; of the questions asked in two wordings, 98 % have it among the first five of either.
 const shortLimit = 5
 
 func callSearchTools(ctx context.Context, c *toolCall, args *searchArgs) (*reply, error) {
@@ -74,7 +74,7 @@ func callSearchTools(ctx context.Context, c *toolCall, args *searchArgs) (*reply
 	switch args.Detail {
 	case "":
 		args.Detail = search.DetailSignature
-	case "summary": // other servers call it so
+	case "summary": // the name in other servers
 		args.Detail = search.DetailDescription
 	}
 	if !slices.Contains(search.Details(), args.Detail) {
@@ -118,7 +118,7 @@ func callGetToolDefinition(ctx context.Context, c *toolCall, args *definitionArg
 	return c.found(found, search.DetailFull), nil
 }
 
-// addInstructions adds what the servers of the tools that were found say of themselves, each once.
+// addInstructions adds the instructions of the servers whose tools were found, each once.
 func (c *toolCall) addInstructions(r *reply, found []search.Result) {
 	said := map[string]string{}
 	for _, f := range found {
@@ -145,7 +145,7 @@ func (c *toolCall) serverOf(key string) (*catalog.Server, bool) {
 	return c.view.Catalog.Server(key)
 }
 
-// found returns the tools that fit into a result, with source if there is any: a model writes calls from it.
+// found returns the tools that fit into a result, with source if there is any, because a model writes calls from it.
 func (c *toolCall) found(found []search.Result, detail search.Detail) *reply {
 	limit := c.cs.s.opt.MaxText
 	for i := range found {
@@ -177,8 +177,8 @@ func (c *toolCall) found(found []search.Result, detail search.Detail) *reply {
 	return r
 }
 
-// cleanResult removes invisible characters, and line ends where a text is one line, so that none looks like another tool. The
-// texts are those of other servers. Source repeats description and signature, which are dropped then.
+// cleanResult removes invisible characters from another server's texts, and line ends from single-line ones, so that none looks like
+// another tool. It drops the description and signature if there is source, which repeats them.
 func cleanResult(f *search.Result) {
 	for _, line := range []*string{&f.Tool, &f.Server, &f.Category, &f.Description, &f.Import} {
 		*line = ident.CleanLine(*line)

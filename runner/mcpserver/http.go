@@ -23,22 +23,22 @@ const (
 	sessionTime = 30 * time.Minute // how long an unused session is kept
 )
 
-// HTTPOptions select the requests that are served over HTTP.
+// HTTPOptions select the requests that are accepted over HTTP.
 type HTTPOptions struct {
-	// Tokens are the bearer tokens that are accepted. Nil: no token is needed, and all requests are Customer's. That is only
-	// for loopback addresses, or if the operator asked for it.
+	// Tokens are the accepted bearer tokens. Nil: no token is needed, and all requests are Customer's. Use nil only on loopback addresses,
+	// or if the operator asked for it.
 	Tokens   *bearer.Tokens
 	Customer string
-	// Hosts are names, without port, that requests may give in Host besides loopback ones. Empty: with Tokens any name,
-	// without them loopback names only.
+	// Hosts are names, without port, that requests may give in Host besides loopback names. Empty: with Tokens any name, without them
+	// loopback names only.
 	Hosts []string
-	// Origins are those of web pages that may send requests, such as https://app.example.com, besides the server's own.
-	// Programs that are not web pages send no Origin.
+	// Origins are the origins of web pages that may send requests, such as https://app.example.com, besides the server's own. Programs
+	// other than web pages send no Origin.
 	Origins []string
 }
 
-// Handler returns a handler of streamable HTTP at Path. A request of the stateless revision stands alone; one of an older
-// revision belongs to a session, which only its customer can use.
+// Handler returns a handler of streamable HTTP at Path. A request of the stateless revision stands alone. One of an older revision belongs
+// to a session, which only its customer can use.
 func (s *Server) Handler(opt *HTTPOptions) (http.Handler, error) {
 	guard := httpguard.Guard{Customer: opt.Customer, Hosts: opt.Hosts, Origins: opt.Origins}
 	if opt.Tokens != nil {
@@ -56,7 +56,7 @@ func (s *Server) Handler(opt *HTTPOptions) (http.Handler, error) {
 		s: s,
 		stateless: mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{
 			Stateless: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true, Logger: s.log,
-			DisableLocalhostProtection: true, // the guard has it, with the operator's names
+			DisableLocalhostProtection: true, // the guard does this, and knows the operator's names
 		}),
 		sessions: mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{
 			MaxRequestBodyBytes: maxBody, SessionTimeout: sessionTime, Logger: s.log, DisableLocalhostProtection: true,
@@ -107,14 +107,14 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve has handler answer the request, and keeps the answer alive.
+// serve lets handler answer the request, and keeps the answer alive.
 func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, handler http.Handler) {
 	h.s.streams.Serve(w, r, h.s.opt.KeepAlive, handler)
 }
 
 // serveSession answers a request of a session.
 func (h *httpHandler) serveSession(w http.ResponseWriter, r *http.Request, cs *customerServer, session string) {
-	if !slices.Contains(cs.sessions(), session) { // or it is another customer's
+	if !slices.Contains(cs.sessions(), session) { // unknown, or another customer's
 		http.Error(w, "session not found", http.StatusNotFound)
 		return
 	}
@@ -124,7 +124,7 @@ func (h *httpHandler) serveSession(w http.ResponseWriter, r *http.Request, cs *c
 	h.serve(w, r, h.sessions)
 }
 
-// serveOpening answers a POST request without a session, which begins one or names its revision in its body.
+// serveOpening answers a POST request without a session. It either begins a session or names its revision in its body.
 func (h *httpHandler) serveOpening(w http.ResponseWriter, r *http.Request, cs *customerServer, body []byte) {
 	switch wire.OpeningOf(body) {
 	case wire.OpenStateless:

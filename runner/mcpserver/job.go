@@ -13,28 +13,28 @@ import (
 // Job is a run that a client asked for.
 type Job struct {
 	Customer       *Customer
-	Session        string // the client's, as in Entry
+	Session        string // the client's session, as in Entry
 	Code, Language string
 	Vars           map[string]json.RawMessage
 	Timeout        time.Duration
 	Memory         int64     // bytes
-	Risk           risk.Risk // the least that the code is taken to have
+	Risk           risk.Risk // the least risk that the code is assumed to have
 	// Stdout and Stderr receive output as it is printed.
 	Stdout, Stderr io.Writer
-	// Ask asks the client's user a server's question. It is never nil, and declines if the client cannot ask.
+	// Ask puts a server's question to the client's user. It is never nil, and declines if the client cannot ask.
 	Ask upstream.ElicitFunc
 	// CanAsk reports whether the client can show the user a form.
 	CanAsk bool
 	// Watch receives the events of calls.
 	Watch func(chain.Event)
-	// Image receives an image that the script shows. The error is the reason for refusing it.
+	// Image receives an image that the script shows. The error is the reason for refusing the image.
 	Image func(mimeType string, data []byte) error
 }
 
 // CallJob is one call without a script.
 type CallJob struct {
 	Customer *Customer
-	Session  string // the client's, as in Entry
+	Session  string // the client's session, as in Entry
 	Tool     string // the tool id, or the server's own name for it, as the client sent it
 	Args     json.RawMessage
 	Ask      upstream.ElicitFunc
@@ -44,9 +44,9 @@ type CallJob struct {
 
 // CallAnswer is the outcome of a CallJob.
 type CallAnswer struct {
-	// Raw is the CallToolResult as the server sent it, except for content that became a file.
+	// Raw is the CallToolResult as the server sent it, except for content that was saved as a file.
 	Raw json.RawMessage
-	// Warnings are about the result.
+	// Warnings are warnings about the result.
 	Warnings []string
 	// Failed reports that the call did not succeed; Message is the reason, for a model. Raw may be empty then.
 	Failed  bool

@@ -10,15 +10,16 @@ import (
 	"github.com/mcpgen/mcpgen/runner/skill"
 )
 
-// Labels keeps whose data a customer's files hold, and tells whose data a client gets. A client is named by its session, as in Entry.
+// Labels records whose data a customer's files hold, and whose data each client has received. A client is identified by its session, as in
+// Entry.
 type Labels interface {
-	// Taint returns the servers whose data the client has.
+	// Taint returns the servers whose data the client has received.
 	Taint(ctx context.Context, session string) ([]string, error)
 	// Wrote is called before the client writes a file, and Read before it gets files or their names. The paths are below
 	// Customer.Files, with slashes.
 	Wrote(ctx context.Context, session, file string) error
 	Read(ctx context.Context, session string, files ...string) error
-	// Got is called before the client gets data of servers, each with where it lies, in words.
+	// Got is called before the client gets data of servers. The values describe where the data was.
 	Got(ctx context.Context, session string, from map[string]string) error
 }
 
@@ -30,7 +31,7 @@ func (c *toolCall) wrote(ctx context.Context, file string) error {
 	return nil
 }
 
-// reads notes that the client gets files.
+// reads records that the client gets files.
 func (c *toolCall) reads(ctx context.Context, files ...string) error {
 	if l := c.cs.customer.Labels; l != nil {
 		return l.Read(ctx, c.session, files...)
@@ -38,7 +39,7 @@ func (c *toolCall) reads(ctx context.Context, files ...string) error {
 	return nil
 }
 
-// taint returns the servers whose data the client has.
+// taint returns the servers whose data the client has received.
 func (c *toolCall) taint(ctx context.Context) ([]string, error) {
 	if l := c.cs.customer.Labels; l != nil {
 		return l.Taint(ctx, c.session)
@@ -46,7 +47,7 @@ func (c *toolCall) taint(ctx context.Context) ([]string, error) {
 	return nil, nil
 }
 
-// gets notes that a client gets skills.
+// gets records that a client gets skills.
 func (cs *customerServer) gets(ctx context.Context, session string, skills ...*skill.Skill) error {
 	from := map[string]string{}
 	for _, k := range skills {
@@ -58,12 +59,12 @@ func (cs *customerServer) gets(ctx context.Context, session string, skills ...*s
 	return nil
 }
 
-// getsIn is gets where it is not known whether a request belongs to the session in which it came.
+// getsIn is gets for a request that may or may not belong to the session in which it came.
 func (cs *customerServer) getsIn(ctx context.Context, client mcp.Session, skills ...*skill.Skill) error {
 	return errors.Join(cs.gets(ctx, "", skills...), cs.gets(ctx, client.ID(), skills...))
 }
 
-// sessionOf returns the session of a request as in Entry: empty in requests that belong to none.
+// sessionOf returns the session of a request as in Entry: empty if it belongs to none.
 func sessionOf(req interface {
 	ProtocolVersion() string
 	GetSession() mcp.Session

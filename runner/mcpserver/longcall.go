@@ -16,21 +16,21 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/progress"
 )
 
-// firstStateless is the first revision of the protocol in which a server sends no requests. A question is the result of
-// the client's request (input_required), and the answer comes with its next request.
+// firstStateless is the first revision of the protocol in which a server sends no requests. A question is returned as the result of the
+// client's request (input_required), and the answer comes with its next request.
 const firstStateless = "2026-07-28"
 
-// answerKey names the only question of a result.
+// answerKey names the only question in a result.
 const answerKey = "answer"
 
-// maxAsked is how often a question is put to a client that returns without a usable answer.
+// maxAsked is how often a question is repeated to a client that returns without a usable answer.
 const maxAsked = 3
 
 // maxParked bounds the calls of one customer that wait for an answer.
 const maxParked = 32
 
-// longCall is a call that may outlive a request. It belongs to the requests that ask for its result, one after the other:
-// when a client cancels its request, or does not return with an answer, the call is ended.
+// longCall is a call that may outlive a request. It belongs to the requests that successively ask for its result. If a client cancels its
+// request, or does not return with an answer, the call is cancelled.
 type longCall struct {
 	tool      string
 	progress  *progress.Progress
@@ -44,11 +44,11 @@ type longCall struct {
 // pendingQuestion is a question on its way to the client.
 type pendingQuestion struct {
 	question *upstream.Question
-	asked    int                  // how often it was put to the client
+	asked    int                  // how often the client was asked
 	answer   chan *upstream.Reply // of capacity 1
 }
 
-// parkedCalls are the calls that wait for their client to return, by an unguessable requestState.
+// parkedCalls are the calls that wait for their client to return, keyed by an unguessable requestState.
 type parkedCalls struct {
 	mu      sync.Mutex
 	byState map[string]*parkedCall
@@ -65,7 +65,7 @@ var (
 	errNoAnswer  = errors.New("the client did not return with an answer in time")
 )
 
-// startLongCall starts a call and waits for its result or first question.
+// startLongCall starts a call and waits for its result or its first question.
 func (cs *customerServer) startLongCall(ctx context.Context, v *view, t *tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	if !cs.s.startWork() {
 		return cs.result(nil, modelErrorf("the server is ending; nothing was run"))
@@ -91,7 +91,7 @@ func (cs *customerServer) startLongCall(ctx context.Context, v *view, t *tool, r
 	return cs.wait(ctx, l)
 }
 
-// runInTurn runs the tool when the queue has a place.
+// runInTurn runs the tool once the queue has a place.
 func (c *toolCall) runInTurn(ctx context.Context) (*reply, error) {
 	leave, err := c.cs.s.queue.Enter(ctx, c.cs.customer.ID)
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *toolCall) runInTurn(ctx context.Context) (*reply, error) {
 	return c.tool.run(ctx, c)
 }
 
-// wait waits for the call's result or next question.
+// wait waits for the call's result or its next question.
 func (cs *customerServer) wait(ctx context.Context, l *longCall) (*mcp.CallToolResult, error) {
 	select {
 	case <-l.done:
@@ -114,12 +114,12 @@ func (cs *customerServer) wait(ctx context.Context, l *longCall) (*mcp.CallToolR
 		return cs.park(l, p)
 	case <-ctx.Done():
 		l.cancel(errCancelled)
-		<-l.done // nothing of the call outlives the request
+		<-l.done // nothing of the call may outlive the request
 		return nil, ctx.Err()
 	}
 }
 
-// park returns a question as the result of a request. The call goes on with the request that brings the answer.
+// park returns a question as the result of a request. The call continues with the request that brings the answer.
 func (cs *customerServer) park(l *longCall, p *pendingQuestion) (*mcp.CallToolResult, error) {
 	cs.parked.mu.Lock()
 	defer cs.parked.mu.Unlock()
@@ -144,7 +144,7 @@ func (cs *customerServer) park(l *longCall, p *pendingQuestion) (*mcp.CallToolRe
 	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{answerKey: elicitParams(p.question)}, RequestState: state}, nil
 }
 
-// take removes and returns a parked call; nil if there is none.
+// take removes and returns a parked call, or nil if there is none.
 func (p *parkedCalls) take(state string) *parkedCall {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,7 +153,7 @@ func (p *parkedCalls) take(state string) *parkedCall {
 	return c
 }
 
-// resume continues the parked call whose question the request answers. Without a usable answer it asks again.
+// resume continues the parked call whose question the request answers. Without a usable answer it repeats the question.
 func (cs *customerServer) resume(ctx context.Context, t *tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	p := cs.parked.take(req.Params.RequestState)
 	if p == nil || p.tool != t.name {
@@ -179,7 +179,7 @@ func decline(context.Context, *upstream.Question) (*upstream.Reply, error) {
 	return &upstream.Reply{Action: "decline"}, nil
 }
 
-// asker returns the function that asks the client's user. It declines questions of a kind that the client does not support.
+// asker returns the function that asks the client's user. It declines kinds of questions that the client does not support.
 func (cs *customerServer) asker(req *mcp.CallToolRequest, l *longCall) upstream.ElicitFunc {
 	ask := func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
 		return cs.elicit(ctx, req, l.progress, q)
@@ -195,7 +195,7 @@ func (cs *customerServer) asker(req *mcp.CallToolRequest, l *longCall) upstream.
 	}
 }
 
-// canAsk reports whether a client can ask its user by a form, or have the user visit a page.
+// canAsk reports whether a client can show its user a form or, if page is set, have the user visit a page.
 func canAsk(req *mcp.CallToolRequest, page bool) bool {
 	caps := req.ClientCapabilities()
 	switch {
@@ -204,10 +204,10 @@ func canAsk(req *mcp.CallToolRequest, page bool) bool {
 	case page:
 		return caps.Elicitation.URL != nil
 	}
-	return caps.Elicitation.Form != nil || caps.Elicitation.URL == nil // neither: older clients mean form
+	return caps.Elicitation.Form != nil || caps.Elicitation.URL == nil // neither is set: older clients mean form
 }
 
-// askByResult parks the call with a question and waits for the answer of the next request.
+// askByResult parks the call with a question and waits for the answer in the next request.
 func (l *longCall) askByResult(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
 	p := &pendingQuestion{question: q, answer: make(chan *upstream.Reply, 1)}
 	select {
@@ -262,7 +262,7 @@ func answerOf(res *mcp.ElicitResult, q *upstream.Question) *upstream.Reply {
 	return a
 }
 
-// usable reports whether a client's answer is one: a known action, and what was accepted fits the form.
+// usable reports whether a client's answer has a known action and, if accepted, content that fits the form.
 func usable(res *mcp.ElicitResult, q *upstream.Question) bool {
 	switch res.Action {
 	case upstream.ActionDecline, upstream.ActionCancel:

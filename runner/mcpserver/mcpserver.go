@@ -1,9 +1,9 @@
-// Package mcpserver is the MCP server of `mcprun serve`. Its tools run scripts in a sandbox, find tools, keep skills, hide
-// personal data, and read and write a customer's files. Start with [New]; then [Server.Stdio] or [Server.Handler].
+// Package mcpserver is the MCP server of `mcprun serve`. Its tools run scripts in a sandbox, find tools, keep skills, hide personal data,
+// and read and write a customer's files. Start with [New], then use [Server.Stdio] or [Server.Handler].
 //
-// The server speaks the stateless revision of the protocol (2026-07-28) and those before it, which have sessions. What a
-// client sends is treated as hostile: arguments are checked here, bodies and queues are bounded, and one customer reaches
-// nothing of another's. The package starts no sandbox and connects to no server: [Options] supply what does.
+// The server speaks the stateless revision of the protocol (2026-07-28) and those before it, which have sessions. Everything a client sends
+// is treated as hostile: arguments are checked here, bodies and queues are bounded, and one customer reaches nothing of another's. The
+// package itself starts no sandbox and connects to no server: [Options] supplies the functions that do.
 package mcpserver
 
 import (
@@ -37,8 +37,8 @@ const (
 	ModeAll Mode = "all"
 	// ModeCode offers execute_code and search_tools only, which costs a model the fewest tokens.
 	ModeCode Mode = "code"
-	// ModePassthrough lists the tools of the tree instead, for hosts that run code themselves. Their calls are made as those of
-	// call_tool.
+	// ModePassthrough lists the tools of the tree instead, for hosts that run code themselves. Calls of them are made as those of call_tool
+	// are.
 	ModePassthrough Mode = "passthrough"
 )
 
@@ -53,18 +53,18 @@ const (
 
 // Options are a Server's settings. Run and Customer are required.
 type Options struct {
-	// Version is the server's version as clients see it.
+	// Version is the server's version reported to clients.
 	Version string
 	// Mode selects the tools. Empty: ModeCore.
 	Mode Mode
-	// Project is what the server begins with.
+	// Project is the initial project.
 	Project
-	// Reload returns the project as it is now, the same pointer as before if nothing has changed. It is called before each call
-	// of a tool and each list of tools, one at a time. While it returns an error, tools answer with that error, or with what its
-	// method ForModel returns, and do nothing. Nil: the project does not change.
+	// Reload returns the current project: the same pointer as before if nothing has changed. It is called before each call of a tool and
+	// each list of tools, one at a time. While it returns an error, tools do nothing and answer with that error, or with the result of its
+	// method ForModel. Nil: the project does not change.
 	Reload func(ctx context.Context) (*Project, error)
-	// IndexTokens bounds the index in the description of execute_code, and two thirds of it what servers say of themselves in the
-	// instructions. Zero: 120. Negative: neither.
+	// IndexTokens bounds the index in the description of execute_code. Two thirds of it bound the servers' own instructions in the
+	// instructions of this server. Zero: 120. Negative: both are left out.
 	IndexTokens int
 
 	// Run runs a script. Its errors are shown to the model.
@@ -74,29 +74,29 @@ type Options struct {
 	// Customer opens a customer, once for each id. The customer is closed with the server.
 	Customer func(ctx context.Context, id string) (*Customer, error)
 
-	// Parallel bounds the runs and calls in progress. Zero: 8, and 64 in ModePassthrough, where none is a run.
+	// Parallel bounds the runs and calls in progress. Zero: 8, or 64 in ModePassthrough, which has no runs.
 	Parallel int
-	// Share bounds those of one customer. Zero: Parallel.
+	// Share bounds the runs and calls in progress of one customer. Zero: Parallel.
 	Share int
-	// Waiting bounds how many runs and calls wait for their turn, and MaxWait how long each waits. Zero: 64 and 30 s; in
-	// ModePassthrough 1,000 and 5 min, because the code of a host starts as many calls at once as that of a script.
+	// Waiting bounds how many runs and calls wait for their turn, and MaxWait how long each waits. Zero: 64 and 30 s; in ModePassthrough
+	// 1,000 and 5 min, because a host's code starts as many calls at once as a script does.
 	Waiting int
 	MaxWait time.Duration
 	// MaxTime bounds timeout_seconds. Zero: 10 min. MaxMemory bounds memory_mb, in bytes. Zero: 4 GB.
 	MaxTime   time.Duration
 	MaxMemory int64
-	// MaxText bounds the text of one result, in characters. Zero: 30,000. Run itself bounds the output of scripts. It does not hold
+	// MaxText bounds the text of one result, in characters. Zero: 30,000. Run itself bounds the output of scripts. MaxText does not apply
 	// in ModePassthrough, where results go to code.
 	MaxText int
-	// AnswerTime is how long a run waits until a client returns with the answer to a question. Zero: 5 min.
+	// AnswerTime is how long a run waits for the client to return with the answer to a question. Zero: 5 min.
 	AnswerTime time.Duration
-	// Prices are what get_execution_stats counts with. Zero: customer.DefaultPrices.
+	// Prices are used by get_execution_stats. Zero: customer.DefaultPrices.
 	Prices customer.Prices
-	// ShowPaths tells clients the path of the workspace on this machine. It is for clients that run on it.
+	// ShowPaths tells clients the path of the workspace on this machine. It is for clients on the same machine.
 	ShowPaths bool
-	// Quiet is how long a call may be silent until its client is told what the call waits for. Zero: 10 s.
+	// Quiet is how long a call may be silent before its client is told what the call waits for. Zero: 10 s.
 	Quiet time.Duration
-	// KeepAlive is how long an HTTP answer may be silent until an empty comment is sent. Zero: 15 s.
+	// KeepAlive is how long an HTTP answer may be silent before an empty comment is sent. Zero: 15 s.
 	KeepAlive time.Duration
 	// MaxSessions bounds the HTTP sessions of one customer. Stateless requests have none. Zero: 1,000.
 	MaxSessions int
@@ -112,7 +112,7 @@ type Server struct {
 	queue   *runqueue.Queue
 	streams eventstream.Streams
 
-	ctx    context.Context // of all work in progress
+	ctx    context.Context // the context of all work in progress
 	cancel context.CancelCauseFunc
 	work   sync.WaitGroup
 
@@ -122,7 +122,7 @@ type Server struct {
 	closed    bool
 }
 
-// errClosing is the cause of the end of runs that the server's end interrupts.
+// errClosing is the cause with which the server's end cancels runs.
 var errClosing = errors.New("the server is ending")
 
 // New returns a Server. The error names the option that is wrong.
@@ -144,7 +144,7 @@ func New(opt *Options) (*Server, error) {
 	return s, nil
 }
 
-// WithDefaults returns the options with the zero fields set.
+// WithDefaults returns the options with zero fields replaced by their defaults.
 func (o Options) WithDefaults() Options {
 	o.Mode = cmp.Or(o.Mode, ModeCore)
 	o.IndexTokens = cmp.Or(o.IndexTokens, 120)
@@ -169,7 +169,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// customer returns the customer's server, which it opens the first time.
+// customer returns the customer's server, and opens it on first use.
 func (s *Server) customer(id string) (*customerServer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +188,7 @@ func (s *Server) customer(id string) (*customerServer, error) {
 	return cs, nil
 }
 
-// startWork reports whether a call may begin. If so, it is counted, and the caller calls work.Done at its end.
+// startWork reports whether a call may begin. If so, the call is counted, and the caller must call work.Done at its end.
 func (s *Server) startWork() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,7 +203,7 @@ func (s *Server) startWork() bool {
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
-	s.mu.Unlock() // from here on customers does not change
+	s.mu.Unlock() // from here on s.customers does not change
 	s.cancel(errClosing)
 	s.work.Wait()
 	var errs []error
@@ -215,7 +215,7 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// Definitions returns the result of tools/list as compact JSON: what a model pays to have this server.
+// Definitions returns the result of tools/list as compact JSON, which is what a model pays for this server.
 func (s *Server) Definitions() json.RawMessage {
 	list := struct {
 		Tools []*mcp.Tool `json:"tools"`

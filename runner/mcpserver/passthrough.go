@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// maxToolName bounds the names of tools in a list: OpenAI takes no longer ones.
+	// maxToolName bounds the names of tools in a list, because OpenAI accepts no longer ones.
 	maxToolName = 64
-	// maxPassed bounds a result that code of the host gets, in bytes. It is less than what clients read as one message.
+	// maxPassed bounds a result that is passed to a host's code, in bytes. It is less than the largest message that clients read.
 	maxPassed = 10 << 20
-	// idKey is the member of a tool's _meta with its id, where that is too long for a name.
+	// idKey is the member of a tool's _meta that holds its id if the id is too long for a name.
 	idKey = "com.github.mcpgen/id"
-	// otherToolName is the name of the tool that gets calls of names which are not listed. No id has a dot.
+	// otherToolName is the name of the tool that receives calls of unlisted names. No id contains a dot.
 	otherToolName = "mcprun.other"
 )
 
-// passthroughTools returns the tools of the tree, each of which is call_tool for one tool.
+// passthroughTools returns the tools of the tree. Each of them is call_tool for a single tool.
 func passthroughTools(p *Project) []*tool {
 	if p.Catalog == nil {
 		return nil
@@ -60,7 +60,7 @@ func passthroughTools(p *Project) []*tool {
 	return out
 }
 
-// shortName returns an id, or of a long one its beginning and a hash of all of it.
+// shortName returns an id, or for a long one its beginning and a hash of the whole.
 func shortName(id string) string {
 	if len(id) <= maxToolName {
 		return id
@@ -69,7 +69,7 @@ func shortName(id string) string {
 	return strings.TrimRight(id[:maxToolName-len(hash)], "_") + hash
 }
 
-// annotations returns the hints of a tool as its server gives them.
+// annotations returns the hints that a tool's server gives.
 func annotations(h catalog.Hints) *mcp.ToolAnnotations {
 	if h == (catalog.Hints{}) {
 		return nil
@@ -78,8 +78,8 @@ func annotations(h catalog.Hints) *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{ReadOnlyHint: said(h.ReadOnly), IdempotentHint: said(h.Idempotent), DestructiveHint: h.Destructive, OpenWorldHint: h.OpenWorld}
 }
 
-// callPassed returns the function of a tool that passes calls on. described reports whether its results are: clients then demand
-// structured content.
+// callPassed returns the function of a tool that passes calls on. described reports whether the tool's results have a schema: clients then
+// demand structured content.
 func callPassed(id string, described bool) func(context.Context, *toolCall) (*reply, error) {
 	return func(ctx context.Context, c *toolCall) (*reply, error) {
 		if c.cs.s.opt.Call == nil {
@@ -93,8 +93,8 @@ func callPassed(id string, described bool) func(context.Context, *toolCall) (*re
 	}
 }
 
-// passedReply returns another server's result for code: its blocks as they came. What is to be said of it follows in a block of its
-// own, because code may read the text as JSON.
+// passedReply returns another server's result for code, with its blocks unchanged. Notes about it follow in a block of their own, because
+// code may read the text as JSON.
 func (c *toolCall) passedReply(a *CallAnswer, described bool) (*reply, error) {
 	res, err := c.read(a)
 	if err != nil {
@@ -136,8 +136,9 @@ func (c *toolCall) passedReply(a *CallAnswer, described bool) (*reply, error) {
 	return r, nil
 }
 
-// asObject returns a value as structured content, which must be an object: another value is its member [listing.Result], as in other
-// servers. Revisions before 2026-07-28 have no others, and their clients throw away a result with one, although the call was made.
+// asObject returns a value as structured content, which must be an object. Any other value becomes its member [listing.Result], as in other
+// servers. Revisions before 2026-07-28 allow objects only, and their clients discard a result with anything else, although the call was
+// made.
 func asObject(value json.RawMessage) json.RawMessage {
 	if value = bytes.TrimSpace(value); value[0] == '{' {
 		return value
@@ -145,8 +146,8 @@ func asObject(value json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{"` + listing.Result + `":` + string(value) + `}`)
 }
 
-// otherTool is the tool that gets calls of names which are not listed: an id that is too long for a name, another name of a tool, or
-// one that does not exist, for which the call suggests others.
+// otherTool is the tool that receives calls of unlisted names: an id that is too long for a name, another name of a tool, or a name that
+// does not exist, for which the call suggests others.
 func otherTool() *tool {
 	return &tool{
 		name: otherToolName, input: inputSchema("{}"), long: true, stage: "call running",
@@ -157,10 +158,10 @@ func otherTool() *tool {
 	}
 }
 
-// calledKey is the context key of the name with which otherTool was called.
+// calledKey is the context key of the name under which otherTool was called.
 type calledKey struct{}
 
-// routed has otherTool called for names that are not listed.
+// routed routes calls of unlisted names to otherTool.
 func (s *Server) routed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if call, ok := req.(*mcp.CallToolRequest); ok && call.Params != nil {

@@ -51,7 +51,7 @@ func callSanitizePII(ctx context.Context, c *toolCall, args *piiArgs) (*reply, e
 	}
 	return &reply{text: text, data: struct {
 		Text      string    `json:"text"`
-		Sanitized string    `json:"sanitized_text"` // the names from here on are those of other servers
+		Sanitized string    `json:"sanitized_text"` // the following names are those that other servers use
 		Values    int       `json:"pii_found"`
 		Types     []string  `json:"pii_types"`
 		Found     pii.Found `json:"found,omitempty"`

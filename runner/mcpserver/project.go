@@ -17,36 +17,36 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// Project is the part of a server's options that follows the files of the project. It is not changed once it was handed over.
+// Project is the part of a server's options that follows the files of the project. It must not be changed after it was handed over.
 type Project struct {
 	// Catalog and Lock describe the generated tree, for the index of its tools. Nil: there is no index.
 	Catalog *catalog.Catalog
 	Lock    *catalog.Lock
-	// Learned are the shapes of results of tools that declare none, by the tool's id. They are listed in ModePassthrough only.
+	// Learned holds the shapes of results of tools that declare none, by the tool's id. They are listed in ModePassthrough only.
 	Learned map[string]catalog.Learned
-	// Denied returns the ids of the tools of which every call of a customer is refused. They are not listed in ModePassthrough, and
-	// can still be called. Nil: there are none.
+	// Denied returns the ids of the tools of which every call of a customer is denied. They are not listed in ModePassthrough, but can
+	// still be called. Nil: there are none.
 	Denied func(customer string) map[string]bool
 	// Finder finds tools. Nil: the tools that need it answer that there is no generated tree.
 	Finder Finder
-	// Languages are those allowed for scripts; wrappers are shown in the first. Empty: TypeScript, Python.
+	// Languages are the languages allowed for scripts. Wrappers are shown in the first one. Empty: TypeScript, Python.
 	Languages []string
-	// Time and Memory, in bytes, are the limits of a run that names none. Zero: 30 s and 500 MB.
+	// Time and Memory, in bytes, are the limits of a run that sets none. Zero: 30 s and 500 MB.
 	Time   time.Duration
 	Memory int64
 }
 
-// view is a project with what clients are shown of it. A call keeps the view that it began with.
+// view is a project and the texts and tools that clients see of it. A call keeps the view that it began with.
 type view struct {
 	Project
 	source       *Project       // as it was handed over
-	index        string         // of the tree, in the description of execute_code
-	instructions string         // of the servers, shortened
+	index        string         // the index of the tree, in the description of execute_code
+	instructions string         // the servers' instructions, shortened
 	tools        []*tool        // that clients may call, in the order in which they are listed
-	place        map[string]int // of each tool among them, by its name
+	place        map[string]int // index in tools by tool name
 }
 
-// newView returns a view of a project. The error names the member that is wrong.
+// newView returns a view of a project. The error names the invalid field.
 func (s *Server) newView(p *Project) (*view, error) {
 	v := &view{Project: *p, source: p}
 	v.Time = cmp.Or(v.Time, runner.DefaultTimeout)
@@ -73,7 +73,7 @@ func (s *Server) newView(p *Project) (*view, error) {
 	return v, nil
 }
 
-// Refresh reads the project again if it has changed, and tells clients when their list of tools has. The error is that of
+// Refresh reads the project again if it has changed, and notifies clients if their list of tools has changed. The error comes from
 // [Options.Reload].
 func (s *Server) Refresh(ctx context.Context) error {
 	_, err := s.refresh(ctx)
@@ -98,12 +98,12 @@ func (s *Server) refresh(ctx context.Context) (*view, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock() // a customer that is opened meanwhile gets the new view
+	defer s.mu.Unlock() // a customer opened in the meantime gets the new view
 	before := s.now.Load()
 	s.now.Store(v)
 	changed, gone := changes(before.tools, v.tools)
 	for _, cs := range s.customers {
-		cs.mcp.RemoveTools(gone...) // as AddTool, it notifies the clients
+		cs.mcp.RemoveTools(gone...) // like AddTool, it notifies the clients
 		was, is := before.denied(cs.customer.ID), v.denied(cs.customer.ID)
 		for _, t := range v.tools {
 			if slices.Contains(changed, t) || was[t.id] != is[t.id] {
@@ -114,7 +114,7 @@ func (s *Server) refresh(ctx context.Context) (*view, error) {
 	return v, nil
 }
 
-// denied is Denied in the mode that asks for it.
+// denied returns Denied in ModePassthrough, and nothing in other modes.
 func (v *view) denied(customer string) map[string]bool {
 	if v.Denied == nil {
 		return nil
@@ -122,7 +122,7 @@ func (v *view) denied(customer string) map[string]bool {
 	return v.Denied(customer)
 }
 
-// changes returns the tools of after that differ from those of before or are new, and the names of those that are gone.
+// changes returns the tools in after that are new or differ from those in before, and the names of the tools that are gone.
 func changes(before, after []*tool) (changed []*tool, gone []string) {
 	was := map[string]*tool{}
 	for _, t := range before {
@@ -138,8 +138,8 @@ func changes(before, after []*tool) (changed []*tool, gone []string) {
 	return changed, slices.Sorted(maps.Keys(was))
 }
 
-// refreshed has the results that show the project show it as it is now. If it cannot be read, clients still see the tools: each
-// of them says what is wrong.
+// refreshed brings the project up to date before requests whose results show it. If it cannot be read, clients still see the tools, each of
+// which says what is wrong.
 func (s *Server) refreshed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if _, ok := req.(*mcp.ListToolsRequest); ok {

@@ -12,10 +12,10 @@ type sessionCalls struct {
 	bySession map[string]map[*context.CancelCauseFunc]bool
 }
 
-// errSessionEnded is the cause of the end of a session's calls.
+// errSessionEnded is the cause with which the end of a session cancels its calls.
 var errSessionEnded = errors.New("the client has ended its session")
 
-// add notes a call of a session and how to cancel it; forget removes it. Without a session nothing is noted.
+// add records a call of a session and how to cancel it; forget removes it. Without a session nothing is recorded.
 func (c *sessionCalls) add(session string, cancel context.CancelCauseFunc) (forget func()) {
 	if session == "" {
 		return func() {}

@@ -24,7 +24,7 @@ type skillReply struct {
 	Description string   `json:"description,omitempty"`
 	Language    string   `json:"language,omitempty"`
 	Version     string   `json:"version,omitempty"`
-	Path        string   `json:"path,omitempty"` // from which scripts import it
+	Path        string   `json:"path,omitempty"` // the path from which scripts import it
 	Code        string   `json:"code,omitempty"`
 	Broken      bool     `json:"broken,omitempty"`
 	Reason      string   `json:"reason,omitempty"` // why it is broken
@@ -130,7 +130,7 @@ func callLoadSkill(ctx context.Context, c *toolCall, args *loadSkillArgs) (*repl
 	return &reply{text: text, data: r}, nil
 }
 
-// queryArgs are the arguments of tools that list.
+// queryArgs are the arguments of tools that list things.
 type queryArgs struct {
 	Query string `json:"query"`
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/skill"
 )
 
-// The protocol extension "Skills over MCP" (SEP-2640).
+// Names of the protocol extension "Skills over MCP" (SEP-2640).
 const (
 	skillsExtension = "io.modelcontextprotocol/skills"
 	skillScheme     = "skill://"
@@ -34,7 +34,7 @@ type skillGetParams struct {
 	URI string `json:"uri"`
 }
 
-// cached has the members that results of stateless revisions need. Clients of older ones ignore them.
+// cached has the members that results of stateless revisions need. Clients of older revisions ignore them.
 type cached struct {
 	ResultType string `json:"resultType"`
 	TTLMs      int    `json:"ttlMs"`
@@ -132,8 +132,8 @@ func (cs *customerServer) readSkill(ctx context.Context, req *mcp.ReadResourceRe
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{contents}}, nil
 }
 
-// listSkillResources adds the skills to a list of resources. They are read from the store for each request, because they
-// change. It also refuses unknown URIs: go-sdk would write the client's text into JSON unescaped.
+// listSkillResources adds the skills to a list of resources. They are read from the store for each request, because they change. It also
+// rejects unknown URIs, because go-sdk would write the client's text into JSON unescaped.
 func (cs *customerServer) listSkillResources(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if p, ok := req.GetParams().(*mcp.ReadResourceParams); ok && p != nil {
@@ -170,7 +170,7 @@ func entryOf(k *skill.Skill) skillEntry {
 	return e
 }
 
-// skillURI returns the URI of a skill's file. File names may have characters that a URI must escape.
+// skillURI returns the URI of a skill's file. File names may contain characters that must be escaped in a URI.
 func skillURI(name, file string) string {
 	parts := strings.Split(file, "/")
 	for i, p := range parts {
@@ -209,7 +209,7 @@ func (cs *customerServer) findFile(uri string) (*skill.Skill, string, error) {
 	return nil, "", noResource(uri)
 }
 
-// mimeTypes are the types of files by extension. The mime package would answer differently from machine to machine.
+// mimeTypes are the types of files by extension. The results of the mime package would differ between machines.
 var mimeTypes = map[string]string{
 	".md": "text/markdown", ".txt": "text/plain", "": "text/plain", ".html": "text/html", ".css": "text/css", ".xml": "text/xml", ".csv": "text/csv",
 	".ts": "text/x-typescript", ".mts": "text/x-typescript", ".cts": "text/x-typescript", ".tsx": "text/x-typescript",
@@ -222,7 +222,7 @@ func mimeTypeOf(file string) string {
 	return cmp.Or(mimeTypes[strings.ToLower(path.Ext(file))], "application/octet-stream")
 }
 
-// noResource returns the error for an unknown URI, with the URI as its data.
+// noResource returns the error for an unknown URI, with the URI as the error's data.
 func noResource(uri string) error {
 	data, err := json.Marshal(map[string]string{"uri": uri})
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// stats are the totals of one customer since the server was started, by the client's session: direct calls would need the
-// definitions once a session.
+// stats are the totals of one customer since the server's start, kept per client session, because direct calls would need the definitions
+// once a session.
 type stats struct {
 	mu        sync.Mutex
 	bySession map[string]*customer.Stats
 }
 
-// maxSessionStats bounds the number of sessions that are told apart; further ones count as one.
+// maxSessionStats bounds the number of sessions counted separately; all further ones count as one.
 const maxSessionStats = 1000
 
 // add adds a run, and returns its share of the tokens.
@@ -66,11 +66,11 @@ func (cs *customerServer) note(e Entry) (saved int64) {
 	return saved
 }
 
-// environment is what get_execution_stats reports about where scripts run. It is read for each call, so it is right before
-// the first run and after a restart.
+// environment is what get_execution_stats reports about where scripts run. It is read for each call, so that it is right before the first
+// run and after a restart.
 type environment struct {
 	Workspace struct {
-		Path  string `json:"path"` // that scripts see
+		Path  string `json:"path"` // the path that scripts see
 		Local string `json:"localPath,omitempty"`
 		Files int    `json:"files"`
 		Bytes int64  `json:"bytes"`
@@ -135,7 +135,7 @@ func (cs *customerServer) environment(v *view) (*environment, error) {
 	return e, nil
 }
 
-// knownTools returns the rows of the tools in the tree, and one of all others, whose names clients may have mistyped.
+// knownTools returns the rows of the tools in the tree, and one row for all others, whose names clients may have mistyped.
 func (v *view) knownTools(rows []customer.ToolStats) []customer.ToolStats {
 	var known []customer.ToolStats
 	others := customer.ToolStats{Tool: "others"}
@@ -161,7 +161,7 @@ type statsArgs struct {
 }
 
 func callGetExecutionStats(_ context.Context, c *toolCall, args *statsArgs) (*reply, error) {
-	top := 10 // tools
+	top := 10 // number of tools
 	if args.Top != nil {
 		top = max(0, *args.Top)
 	}
@@ -174,7 +174,7 @@ func callGetExecutionStats(_ context.Context, c *toolCall, args *statsArgs) (*re
 	slices.SortStableFunc(all.Tools, func(a, b customer.ToolStats) int { return b.Calls - a.Calls })
 	data := struct {
 		*environment
-		Runs   int                  `json:"runs"` // with calls without a script
+		Runs   int                  `json:"runs"` // includes calls without a script
 		Failed int                  `json:"failedRuns"`
 		Calls  int                  `json:"calls"`
 		Used   int64                `json:"tokensUsed"`

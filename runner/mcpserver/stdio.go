@@ -18,8 +18,8 @@ import (
 // unreadTime is how long an ending server waits for its client to read the last messages.
 const unreadTime = 2 * time.Second
 
-// Stdio serves one client over a pair of streams, as a customer, until the input or ctx ends, and returns nil for both.
-// Runs in progress are then ended, and the server serves no other client.
+// Stdio serves one client over a pair of streams, as a customer. It returns nil when the input or ctx ends. Runs in progress are then
+// cancelled, and the server serves no other client.
 func (s *Server) Stdio(ctx context.Context, customer string, in io.ReadCloser, out io.WriteCloser) error {
 	cs, err := s.customer(customer)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Server) Stdio(ctx context.Context, customer string, in io.ReadCloser, o
 	return fmt.Errorf("read a message of the client: %w", err)
 }
 
-// endingReader calls end when reading fails: nobody will read further answers.
+// endingReader calls end when reading fails, because nobody will read further answers.
 type endingReader struct {
 	io.ReadCloser
 	end   func()
@@ -66,11 +66,11 @@ func (r *endingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// countingTransport counts the requests that have no answer yet, but for subscriptions, which get none until they are cancelled.
+// countingTransport counts unanswered requests, except subscriptions, which get no answer until they are cancelled.
 type countingTransport struct {
 	mcp.Transport
 	open          atomic.Int64
-	subscriptions sync.Map // their ids
+	subscriptions sync.Map // the ids of the subscriptions
 }
 
 const methodSubscribe = "subscriptions/listen"
@@ -84,7 +84,7 @@ func (t *countingTransport) Connect(ctx context.Context) (mcp.Connection, error)
 	return &countingConnection{c, t}, nil
 }
 
-// drain waits until every request has its answer, at most for so long.
+// drain waits until every request is answered, but at most for the given time.
 func (t *countingTransport) drain(most time.Duration) {
 	for end := time.Now().Add(most); t.open.Load() > 0 && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)

@@ -30,14 +30,14 @@ type toolCall struct {
 	// session is the client's HTTP session; empty in stateless requests and over stdio.
 	session string
 	ask     upstream.ElicitFunc
-	canAsk  bool // forms
+	canAsk  bool // with forms
 }
 
 // reply is the outcome of a tool. Hosts show a model either the text or the structured content, so each is complete.
 type reply struct {
 	text string
 	data any // marshals to a JSON object; clients get it with a member success
-	// foreign reports that data is another server's, which is passed on as it came.
+	// foreign means that data comes from another server and is passed on unchanged.
 	foreign bool
 	blocks  []mcp.Content
 	meta    map[string]any // for programs
@@ -56,7 +56,7 @@ func (c *toolCall) errorf(format string, args ...any) error {
 	return modelErrorf("%s: %s", c.tool.name, fmt.Sprintf(format, args...))
 }
 
-// advise returns advice that names a tool in the way in which the client reaches it; nothing if the mode does not offer it.
+// advise returns advice that names a tool in the way in which the client reaches it, or "" if the mode does not offer the tool.
 func (c *toolCall) advise(format, tool string) string {
 	switch {
 	case c.cs.s.opt.Mode == ModeCode:
@@ -76,7 +76,7 @@ func hinted(err error) error {
 	return err
 }
 
-// reasonOf returns why the project cannot be used, as far as that is for a model: what a person has to decide is not.
+// reasonOf returns why the project cannot be used, without what only a person can decide.
 func reasonOf(err error) string {
 	var private interface{ ForModel() string }
 	if errors.As(err, &private) {
@@ -85,7 +85,7 @@ func reasonOf(err error) string {
 	return hinted(err).Error()
 }
 
-// withArgs returns a tool's function from one that gets its arguments decoded.
+// withArgs wraps a function that takes decoded arguments as a tool's function.
 func withArgs[Args any](run func(ctx context.Context, c *toolCall, args *Args) (*reply, error)) func(context.Context, *toolCall) (*reply, error) {
 	return func(ctx context.Context, c *toolCall) (*reply, error) {
 		args := new(Args)
@@ -116,17 +116,17 @@ func (cs *customerServer) handler(t *tool) mcp.ToolHandler {
 	}
 }
 
-// openStream sends the headers of the HTTP answer: the request is valid and gets a result.
+// openStream sends the headers of the HTTP answer once the request is known to be valid and to get a result.
 func (cs *customerServer) openStream(req *mcp.CallToolRequest) {
 	if req.Extra != nil {
 		cs.s.streams.Open(req.Extra.Header)
 	}
 }
 
-// metaKey is the member of a result's _meta with what programs may want and a model need not read.
+// metaKey is the member of a result's _meta for what programs may want and a model need not read.
 const metaKey = "com.github.mcpgen/run"
 
-// result returns what the client gets. Errors not written for the model may describe this machine and go to the log only.
+// result returns the result for the client. Errors that are not written for the model may describe this machine and only go to the log.
 func (cs *customerServer) result(r *reply, err error) (*mcp.CallToolResult, error) {
 	if err != nil {
 		var forModel *modelError
@@ -157,7 +157,7 @@ func (cs *customerServer) result(r *reply, err error) (*mcp.CallToolResult, erro
 	return res, nil
 }
 
-// withSuccess returns an object as JSON, with a member success in front if it does not begin with one.
+// withSuccess returns an object as JSON, with a leading member success unless it already begins with one.
 func withSuccess(data any, success bool) (json.RawMessage, error) {
 	text, err := compactJSON(data)
 	if err != nil {
@@ -188,7 +188,7 @@ func compactJSON(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// cutText cuts a text after most characters, and notes that it did.
+// cutText cuts a text after most characters, and says that it was cut.
 func cutText(text string, most int) string {
 	n := 0
 	for i := range text {
@@ -200,7 +200,7 @@ func cutText(text string, most int) string {
 	return text
 }
 
-// cleanLines makes each text one line without invisible characters.
+// cleanLines turns each text into one line without invisible characters.
 func cleanLines(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, text := range texts {
@@ -209,10 +209,10 @@ func cleanLines(texts []string) []string {
 	return out
 }
 
-// firstOf returns at most n elements from the front.
+// firstOf returns the first n elements, or all if there are fewer.
 func firstOf[T any](list []T, n int) []T { return list[:min(n, len(list))] }
 
-// mentions reports whether one of the texts contains the query, in any case.
+// mentions reports whether one of the texts contains the query, ignoring case.
 func mentions(query string, texts ...string) bool {
 	query = strings.ToLower(strings.TrimSpace(query))
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), query) })

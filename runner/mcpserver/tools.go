@@ -13,17 +13,17 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/progress"
 )
 
-// tool is one tool. Every client pays for the definition in tokens, so a description has only what the name does not say,
-// and a schema only what a model must know; arguments are checked more strictly than the schema says.
+// tool is one tool. Every client pays for the definition in tokens, so a description contains only what the name does not say, and a schema
+// only what a model must know. Arguments are checked more strictly than the schema says.
 type tool struct {
 	name, title, description string
-	// input is a JSON Schema. Our own tools have none of the output: it would cost tokens, and require structured content even with
+	// input is a JSON Schema. Our own tools have no schema of the output: it would cost tokens, and require structured content even with
 	// images.
 	input, output string
 	hints         *mcp.ToolAnnotations
 	meta          mcp.Meta
-	id            string // of a tool of the tree
-	// always asks hosts that load definitions on demand to load this one at once: without it, a model would not know what there is.
+	id            string // the id of a tool of the tree
+	// always asks hosts that load definitions on demand to load this one at once. Without it, a model would not know what there is.
 	always bool
 	run    func(ctx context.Context, c *toolCall) (*reply, error)
 	// long calls wait for a place in the queue, and may ask the client's user; stage is what they do while no call of the
@@ -43,11 +43,11 @@ func (t *tool) definition() *mcp.Tool {
 	return d
 }
 
-// anyObject is the schema of an arbitrary object. OpenAI refuses objects without properties and enums without a type; Gemini
-// has refused empty properties at the root. Models take an invented property for a real one.
+// anyObject is the schema of an arbitrary object. OpenAI refuses objects without properties and enums without a type. Gemini has refused
+// empty properties at the root. Models mistake an invented property for a real one.
 const anyObject = `{"type":"object","properties":{}}`
 
-// readOnly returns the hints of tools that change nothing and reach no other machine.
+// readOnly returns the hints of tools that change nothing and contact no other machine.
 func readOnly() *mcp.ToolAnnotations { return &mcp.ToolAnnotations{ReadOnlyHint: true} }
 
 // additive returns the hints of tools that write without deleting anything.
@@ -56,7 +56,7 @@ func additive() *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{DestructiveHint: &no}
 }
 
-// tools returns the tools that clients may call, in the order in which they are listed.
+// tools returns the tools that clients may call, in the order of the list.
 func (s *Server) tools(v *view) []*tool {
 	if s.opt.Mode == ModePassthrough {
 		return passthroughTools(&v.Project)
@@ -117,7 +117,7 @@ func (s *Server) tools(v *view) []*tool {
 	)
 }
 
-// inputSchema returns the schema of an object with the properties, of which some are required.
+// inputSchema returns the schema of an object with these properties, some of which are required.
 func inputSchema(properties string, required ...string) string {
 	if len(required) == 0 {
 		return `{"type":"object","properties":` + properties + `}`
@@ -125,7 +125,7 @@ func inputSchema(properties string, required ...string) string {
 	return `{"type":"object","properties":` + properties + `,"required":["` + strings.Join(required, `","`) + `"]}`
 }
 
-// listed has tools/list show the tools of the mode in the order of tools; the SDK shows all, sorted by name.
+// listed makes tools/list show the tools of the mode in the order of tools; the SDK shows all, sorted by name.
 func (cs *customerServer) listed(next mcp.MethodHandler) mcp.MethodHandler {
 	s := cs.s
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -158,7 +158,7 @@ func (s *Server) executeCodeTool(v *view) *tool {
 	}
 }
 
-// executeCodeDescription says what a model cannot know of scripts, in the languages allowed.
+// executeCodeDescription says what a model needs to be told about scripts in the allowed languages.
 func (v *view) executeCodeDescription() string {
 	result, detected := "exports (Python: assigns) as `result`", " The language is detected."
 	typescript, python := slices.Contains(v.Languages, TypeScript), slices.Contains(v.Languages, Python)

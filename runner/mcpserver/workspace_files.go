@@ -25,13 +25,13 @@ import (
 const (
 	maxFile    = 4 << 20 // bytes written at once
 	maxEntries = 1000    // files listed
-	maxDepth   = 16      // folders
+	maxDepth   = 16      // nested folders
 )
 
 // mountPoints are folders of the workspace on which the tree and the skills are mounted. Files in them would be hidden.
 var mountPoints = []string{"servers", "skills"}
 
-// openWorkspace opens the customer's folder. Paths in it do not lead out of it, whatever links a script left there.
+// openWorkspace opens the customer's folder. Paths in it cannot lead out of it, whatever links a script has left there.
 func (c *toolCall) openWorkspace() (*os.Root, error) {
 	if c.cs.customer.Files == "" {
 		return nil, c.errorf("there is no workspace here: the server was started without one")
@@ -43,9 +43,8 @@ func (c *toolCall) openWorkspace() (*os.Root, error) {
 	return safeopen.Root(dir)
 }
 
-// workspacePath returns a file's path relative to the workspace. Scripts see the workspace as /workspace. Listings quote
-// names with unusual characters, so a quoted name is accepted too. As in scripts, ./workspace is the workspace, unless it has a
-// folder of that name.
+// workspacePath returns a file's path relative to the workspace. Scripts see the workspace as /workspace. Listings quote names with unusual
+// characters, so a quoted name is accepted too. As in scripts, ./workspace means the workspace, unless it has a folder of that name.
 func (c *toolCall) workspacePath(name string) (string, error) {
 	if unquoted, err := strconv.Unquote(name); err == nil && strings.HasPrefix(name, `"`) {
 		name = unquoted
@@ -185,7 +184,7 @@ type readFileArgs struct {
 // fileContent is the structured content of read_workspace_file.
 type fileContent struct {
 	File    string `json:"file"`
-	Name    string `json:"filename"` // this and size are names of other servers
+	Name    string `json:"filename"` // filename and size are named as in other servers
 	Bytes   int64  `json:"bytes"`
 	Size    int64  `json:"size"`
 	Content string `json:"content"`
@@ -213,7 +212,7 @@ func callReadWorkspaceFile(ctx context.Context, c *toolCall, args *readFileArgs)
 	}
 	out := fileContent{File: ident.CleanName(file), Name: ident.CleanName(file), Bytes: size, Size: size}
 	text, isText := string(data), utf8.Valid(data)
-	if int64(len(data)) < size { // the cut may be inside a character
+	if int64(len(data)) < size { // the cut may be within a character
 		text, isText = strings.ToValidUTF8(text, ""), !strings.ContainsRune(text, 0)
 	}
 	if isText {
@@ -232,8 +231,8 @@ func callReadWorkspaceFile(ctx context.Context, c *toolCall, args *readFileArgs)
 	return &reply{text: text, data: out}, nil
 }
 
-// readStart reads at most so many bytes of a regular file, and returns its size too. It does not wait for a pipe or device
-// that a script left there.
+// readStart reads at most most bytes of a regular file, and returns its size too. It does not wait for a pipe or device that a script left
+// there.
 func readStart(root *os.Root, file string, most int64) (data []byte, size int64, err error) {
 	f, err := safeopen.File(root, file, os.O_RDONLY, 0)
 	if err != nil {
@@ -263,7 +262,7 @@ type fileEntry struct {
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
 
-	name string // as it is on the disk
+	name string // name on the disk
 }
 
 type listFilesArgs struct {
@@ -310,7 +309,7 @@ func callListWorkspaceFiles(ctx context.Context, c *toolCall, args *listFilesArg
 	}{list, len(list), more}}, nil
 }
 
-// listFiles returns the regular files below a folder by name. It follows no links.
+// listFiles returns the regular files below a folder, sorted by name. It does not follow links.
 func listFiles(root *os.Root, folder string) (list []fileEntry, more bool, err error) {
 	list = []fileEntry{}
 	err = fs.WalkDir(safeopen.FS(root), folder, func(p string, e fs.DirEntry, err error) error {

@@ -10,7 +10,7 @@ var errNotJSON = errors.New("the value is not JSON")
 // FullError reports that a vault has no space for another value.
 type FullError struct {
 	Path          string
-	Values, Bytes int // that it holds
+	Values, Bytes int // that the vault may hold
 }
 
 func (e *FullError) Error() string {
@@ -23,7 +23,7 @@ func (e *FullError) Hint() string {
 }
 
 // ShareError reports that a run may add no more to a vault.
-type ShareError struct{ Values, Bytes int } // that may be added
+type ShareError struct{ Values, Bytes int } // that the run may add
 
 func (e *ShareError) Error() string {
 	return fmt.Sprintf("a run may add at most %d values of %s together to the vault of personal data, and this one would add more: nothing of this text was kept", e.Values, sizeWords(e.Bytes))
@@ -41,7 +41,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("with its tokens restored the text has more than %d bytes", e.Bytes)
 }
 
-// VaultError reports a vault's file, or its key's, that cannot be used. The file is left as it is.
+// VaultError reports that a vault's file, or the file of its key, cannot be used. The file is left as it is.
 type VaultError struct {
 	Path   string
 	Err    error

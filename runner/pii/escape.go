@@ -54,7 +54,7 @@ func simpleEscape(c byte) byte {
 	return c
 }
 
-// unicodeEscape decodes the escape at i, and the one behind it if both are one character.
+// unicodeEscape decodes the escape at i, and also the one after it if the two form one character.
 func unicodeEscape(raw string, i int) (r rune, end int) {
 	r, end = hex4(raw, i), min(i+6, len(raw))
 	if utf16.IsSurrogate(r) && end+6 <= len(raw) && raw[end] == '\\' && raw[end+1] == 'u' {

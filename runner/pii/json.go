@@ -10,14 +10,14 @@ import (
 // maxNested is the depth to which JSON in strings is read as JSON.
 const maxNested = 3
 
-// document is a text whose pieces are being replaced. Edits are offsets of the outermost text, however deep in strings of JSON
-// a piece stands, so that all other bytes stay as they are.
+// document is a text with pieces to replace. Edits are offsets in the outermost text, however deep in strings of JSON a piece is, so that
+// all other bytes stay as they are.
 type document struct {
 	text  string
 	edits []edit
 }
 
-// newDocument returns a document and the span that is all of it.
+// newDocument returns a document and the span that covers it.
 func newDocument(text string) (*document, *span) {
 	d := &document{text: text}
 	return d, &span{doc: d, text: text}
@@ -52,19 +52,19 @@ func apply(text string, edits []edit) string {
 	return b.String()
 }
 
-// span is a text in a document: the document's own, or what a JSON string in it holds.
+// span is a text in a document: the document's own text, or the content of a JSON string in it.
 type span struct {
 	doc     *document
 	text    string // decoded
-	depth   int    // the strings that it is inside of
+	depth   int    // number of strings around it
 	outer   *span
 	inner   *span  // reused for each string in it
 	at      int    // offset of its first byte in the outer span
-	raw     string // with its escapes; empty if it has none
-	offsets []int  // in raw of its bytes, once origin needs them
+	raw     string // the text with its escapes; empty if it has none
+	offsets []int  // offsets in raw of the bytes of text; filled when origin first needs them
 }
 
-// inside returns the span of the string literal whose text lies from start to end. It is valid until the next call.
+// inside returns the span of the string literal whose text is from start to end. It is valid until the next call.
 func (s *span) inside(start, end int, escaped bool) *span {
 	if s.inner == nil {
 		s.inner = &span{doc: s.doc, depth: s.depth + 1, outer: s}
@@ -92,10 +92,10 @@ func (s *span) origin(i int) int {
 	return i
 }
 
-// source returns how the document writes the bytes from start to end.
+// source returns the bytes from start to end as the document writes them.
 func (s *span) source(start, end int) string { return s.doc.text[s.origin(start):s.origin(end)] }
 
-// escaped returns how a text is written in the span.
+// escaped returns a text as it is written in the span.
 func (s *span) escaped(text string) string {
 	for range s.depth {
 		text = escape(text)
@@ -103,15 +103,15 @@ func (s *span) escaped(text string) string {
 	return text
 }
 
-// replace puts a text in the place of the bytes from start to end.
+// replace replaces the bytes from start to end by a text.
 func (s *span) replace(start, end int, text string) { s.put(start, end, s.escaped(text)) }
 
-// put is replace for a text that is escaped already.
+// put is replace for a text that is already escaped.
 func (s *span) put(start, end int, source string) {
 	s.doc.edits = append(s.doc.edits, edit{s.origin(start), s.origin(end), source})
 }
 
-// isJSON reports whether the span is read as JSON: an object or a list, not too deep in strings.
+// isJSON reports whether the span is read as JSON: an object or a list that is not nested too deep in strings.
 func (s *span) isJSON() bool { return s.depth <= maxNested && isContainer(s.text) }
 
 func isContainer(text string) bool {
@@ -122,9 +122,9 @@ func isContainer(text string) bool {
 // literal is a string or a number in a span of JSON.
 type literal struct {
 	span       *span // the text that holds the literal
-	start, end int   // of the literal, with the quotes of a string
-	escaped    bool  // whether a string has escapes
-	isName     bool  // of a member
+	start, end int   // the literal, including the quotes of a string
+	escaped    bool  // the string has escapes
+	isName     bool  // it is the name of a member
 }
 
 // text returns the span of a string's text.
@@ -132,8 +132,8 @@ func (l literal) text() *span { return l.span.inside(l.start+1, l.end-1, l.escap
 
 func (l literal) isString() bool { return l.span.text[l.start] == '"' }
 
-// walk calls visit for each string and number of the span, which is valid JSON, in order. The hint is what the name of the
-// member says whose value the literal is; it also holds for the items of a list.
+// walk calls visit for each string and number of the span, which must be valid JSON, in order. The hint comes from the name of the member
+// whose value the literal is; it also applies to the items of a list.
 func (s *span) walk(fields fieldHints, visit func(l literal, hint detect.Type)) {
 	var hint detect.Type
 	for i := 0; i < len(s.text); {
@@ -162,7 +162,7 @@ func (s *span) walk(fields fieldHints, visit func(l literal, hint detect.Type)) 
 	}
 }
 
-// fieldHints remembers what names mean: members of records have the same names again and again.
+// fieldHints caches the hints of names, because the members of records have the same names again and again.
 type fieldHints map[string]detect.Type
 
 // maxFieldHints bounds the memory of one text.

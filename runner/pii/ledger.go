@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// form is what a token is restored to.
+// form is the kind of value that a token is restored to.
 type form string
 
 const (
 	asText   form = ""
-	asNumber form = "number" // of JSON
-	asItself form = "itself" // not a token of ours, but found in a text
+	asNumber form = "number" // a JSON number
+	asItself form = "itself" // it was found in a text and only looks like our tokens
 )
 
 // entry is one token and what it stands for.
@@ -20,12 +20,12 @@ type entry struct {
 	Type  Type   `json:"type,omitempty"`
 	As    form   `json:"as,omitempty"`
 	Value []byte `json:"value"` // bytes, because half of a surrogate pair is not text
-	// Source is how JSON wrote the value, so many strings deep, if it wrote it with unusual escapes.
+	// Source is the value as JSON wrote it, with its depth in strings, if it was written with unusual escapes.
 	Source []byte `json:"source,omitempty"`
 	Depth  int    `json:"depth,omitempty"`
 }
 
-// key returns what distinguishes values: each has a token of its own.
+// key returns what distinguishes values: each key has a token of its own.
 func (e *entry) key() string {
 	key := string(e.Type) + " " + string(e.As) + " " + string(e.Value)
 	if e.Source != nil {
@@ -67,7 +67,7 @@ func (l *ledger) add(e entry) bool {
 	return true
 }
 
-// unused returns a token that stands for nothing yet.
+// unused returns a token that does not stand for anything yet.
 func (l *ledger) unused(typ Type) string {
 	for {
 		l.last[typ]++
@@ -78,7 +78,7 @@ func (l *ledger) unused(typ Type) string {
 	}
 }
 
-// mark is a state of a ledger that rollback returns to.
+// mark is a state of a ledger to which rollback returns.
 type mark struct {
 	entries, bytes int
 	last           map[Type]int
@@ -86,7 +86,7 @@ type mark struct {
 
 func (l *ledger) mark() mark { return mark{len(l.entries), l.bytes, maps.Clone(l.last)} }
 
-// rollback removes what was added after the mark.
+// rollback removes everything added after the mark.
 func (l *ledger) rollback(m mark) {
 	for _, e := range l.entries[m.entries:] {
 		delete(l.byToken, e.Token)

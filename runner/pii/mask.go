@@ -9,16 +9,16 @@ type masker struct {
 	wants func(Type) bool
 	// token returns the token of a value.
 	token func(Type, value) string
-	// lookalike returns the token of a text that looks like a token, or the text itself. Nil: such texts stay.
+	// lookalike returns the token for a text that looks like a token, or the text itself. Nil: such texts are kept.
 	lookalike func(text string) string
 }
 
 // value is what a token stands for.
 type value struct {
 	text   string // decoded
-	number bool   // of JSON
-	source string // how the document writes it, if that is not the usual way
-	depth  int    // the strings of JSON that the source stands in
+	number bool   // it is a JSON number
+	source string // as the document writes it, if unusual
+	depth  int    // number of JSON strings around the source
 }
 
 // json replaces matches in a span of valid JSON: in its strings and names of members, and whole numbers.
@@ -36,7 +36,7 @@ func (m *masker) json(s *span) {
 	})
 }
 
-// text replaces matches in a span that may be JSON itself. The hint is that of the member whose value it is.
+// text replaces matches in a span that may itself be JSON. The hint comes from the member whose value it is.
 func (m *masker) text(s *span, hint detect.Type) {
 	if s.isJSON() {
 		m.json(s)
@@ -52,7 +52,7 @@ func (m *masker) text(s *span, hint detect.Type) {
 	if m.lookalike == nil || len(s.doc.edits) == had || s.depth > maxNested {
 		return
 	}
-	// Text that is not JSON must not become JSON by its tokens: restoring would read it differently.
+	// Tokens must not turn text that is not JSON into JSON, because restoring would read it differently.
 	local := make([]edit, 0, len(matches))
 	for _, match := range matches {
 		local = append(local, edit{match.Start, match.End, "[X_1]"})
@@ -99,7 +99,7 @@ func (m *masker) find(text string, hint detect.Type) []detect.Match {
 	return wanted
 }
 
-// replace puts tokens in the place of matches, and of texts between them that look like tokens.
+// replace replaces matches by tokens, and also texts between them that look like tokens.
 func (m *masker) replace(s *span, matches []detect.Match) {
 	at := 0
 	for _, match := range matches {
@@ -114,7 +114,7 @@ func (m *masker) replace(s *span, matches []detect.Match) {
 	m.lookalikes(s, at, len(s.text))
 }
 
-// lookalikes replaces what looks like a token from start to end.
+// lookalikes replaces texts that look like tokens from start to end.
 func (m *masker) lookalikes(s *span, start, end int) {
 	if m.lookalike == nil {
 		return

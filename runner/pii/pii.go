@@ -1,13 +1,13 @@
-// Package pii replaces personal data and credentials in text and JSON by tokens such as [EMAIL_1]. A [Vault] keeps what its
-// tokens stand for in a sealed file, restores them exactly, and issues the same token for the same value. [Mask] and a
-// [Tokenizer] issue tokens that cannot be restored. Package detect finds the data.
+// Package pii replaces personal data and credentials in text and JSON by tokens such as [EMAIL_1]. A [Vault] keeps what its tokens stand
+// for in a sealed file, restores them exactly, and issues the same token for the same value. [Mask] and a [Tokenizer] issue tokens that
+// cannot be restored. Package detect finds the data.
 //
-// In JSON the name of a member counts too: the value of "password" is a secret, and bare digits under "phone" are a phone
-// number. JSON in strings is treated as JSON. Everything that is not replaced stays byte for byte.
+// In JSON the name of a member counts too: the value of "password" is a secret, and bare digits under "phone" are a phone number. JSON in
+// strings is treated as JSON. Everything that is not replaced stays byte for byte.
 //
-// Names and postal addresses of people are not found, nor are phone numbers in national forms that look like other numbers
-// unless a word or member name announces them, nor text written to avoid detection. It reduces what a file or a model gets to
-// see; it is not a security boundary.
+// Names and postal addresses of people are not found, nor is text written to avoid detection. Phone numbers in national forms that look
+// like other numbers are found only if a word or member name announces them. The package reduces what a file or a model gets to see; it is
+// not a security boundary.
 package pii
 
 import (
@@ -28,7 +28,7 @@ func Types() []Type { return detect.Types() }
 // Mask replaces the personal data in text. Tokens count from 1 for each text; use a Tokenizer for several texts.
 func Mask(text string) string { return New().Mask(text) }
 
-// maxTokens bounds how many values are remembered. Further ones become a token without a number, such as [EMAIL].
+// maxTokens bounds the number of values remembered. Further ones are replaced by a token without a number, such as [EMAIL].
 const maxTokens = 100_000
 
 // Tokenizer replaces personal data by tokens, the same one for the same value. It is safe for concurrent use. It remembers
@@ -46,7 +46,7 @@ func New() *Tokenizer {
 	return &Tokenizer{max: maxTokens, tokens: map[string]string{}, counts: map[Type]int{}}
 }
 
-// Mask replaces the personal data in text. Text without any is returned unchanged, and so are tokens.
+// Mask replaces the personal data in text. Tokens, and text without personal data, stay unchanged.
 func (t *Tokenizer) Mask(text string) string {
 	return t.mask(text, false)
 }

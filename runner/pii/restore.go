@@ -7,14 +7,13 @@ import (
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
 )
 
-// Restore puts back what tokens stand for. A text that is a JSON object or list is treated as JSON: see [Vault.RestoreJSON].
-// Tokens that the vault did not issue stay, as does anything that only resembles a token, such as [email_1]. The error is a
-// *LimitError or a *VaultError.
+// Restore replaces tokens by what they stand for. A text that is a JSON object or list is treated as JSON: see [Vault.RestoreJSON]. Tokens
+// that the vault did not issue stay, as does anything that only resembles a token, such as [email_1]. The error is a *LimitError or a
+// *VaultError.
 func (v *Vault) Restore(text string) (string, error) { return v.restore(text, isContainer(text)) }
 
-// RestoreJSON puts back what tokens in a JSON value stand for: in strings, in names of members, and numbers, which a string
-// that is only the token of one becomes again. All else stays byte for byte. Errors are those of Restore, and one for invalid
-// JSON.
+// RestoreJSON replaces tokens in a JSON value by what they stand for, in strings and in names of members. A string that consists of the
+// token of a number becomes that number again. Everything else stays byte for byte. Errors are those of Restore, or report invalid JSON.
 func (v *Vault) RestoreJSON(raw json.RawMessage) (json.RawMessage, error) {
 	if !json.Valid(raw) {
 		return nil, errNotJSON
@@ -27,7 +26,7 @@ func (v *Vault) RestoreJSON(raw json.RawMessage) (json.RawMessage, error) {
 }
 
 func (v *Vault) restore(text string, asJSON bool) (string, error) {
-	if !strings.ContainsAny(text, `[\`) { // it has no token, however it is escaped
+	if !strings.ContainsAny(text, `[\`) { // there is no token, in whatever way it might be escaped
 		return text, nil
 	}
 	v.mu.Lock()
@@ -52,7 +51,7 @@ func (v *Vault) restore(text string, asJSON bool) (string, error) {
 // restorer restores one text.
 type restorer struct {
 	v    *Vault
-	left int // bytes that it may still write
+	left int // bytes that may still be written
 	err  error
 }
 
@@ -105,7 +104,7 @@ func (r *restorer) tokens(s *span) {
 	}
 }
 
-// put writes what an entry stands for, as it was written where it was found if the place is like that one.
+// put writes what an entry stands for. It keeps the original spelling if the place is like the one where the value was found.
 func (r *restorer) put(s *span, start, end int, e entry) {
 	switch {
 	case e.As == asItself:

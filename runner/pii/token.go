@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// literalType is the type of tokens that stand for a text that looked like a token already.
+// literalType is the type of tokens that stand for texts that already looked like tokens.
 const literalType Type = "LITERAL"
 
 const maxTokenDigits = 9
@@ -14,8 +14,8 @@ const maxTokenDigits = 9
 // tokenOf returns the token of a type and number.
 func tokenOf(typ Type, n int) string { return "[" + string(typ) + "_" + strconv.Itoa(n) + "]" }
 
-// nextToken returns the next token at or behind i, exactly as tokenOf writes them: [EMAIL_1], but neither [email_1] nor
-// [EMAIL_01]. Both are -1 if there is none.
+// nextToken returns the next token at or after i, written exactly as tokenOf writes it: [EMAIL_1], but neither [email_1] nor [EMAIL_01].
+// Both results are -1 if there is none.
 func nextToken(s string, i int) (start, end int) {
 	for {
 		at := strings.IndexByte(s[i:], '[')
@@ -30,7 +30,7 @@ func nextToken(s string, i int) (start, end int) {
 	}
 }
 
-// tokenEnd returns the end of the token that begins at i, 0 if there is none.
+// tokenEnd returns the end of the token that begins at i, or 0 if there is none.
 func tokenEnd(s string, i int) (end int) {
 	name := i + 1
 	for end = name; end < len(s) && (s[end]-'A' < 26 || s[end] == '_') && end-name <= len("LITERAL_"); end++ {

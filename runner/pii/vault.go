@@ -12,12 +12,12 @@ import (
 const (
 	// MaxVaultValues is the number of values that a vault holds.
 	MaxVaultValues = 100_000
-	// MaxVaultBytes is the size of all its values.
+	// MaxVaultBytes is the total size of its values.
 	MaxVaultBytes = 32 << 20
 	// MaxRestored is the size of a restored text, in bytes.
 	MaxRestored = 64 << 20
 
-	// RunValues and RunBytes are what one run may add to a vault, a quarter of what the vault holds.
+	// RunValues and RunBytes bound what one run may add to a vault: a quarter of what the vault holds.
 	RunValues = MaxVaultValues / 4
 	RunBytes  = MaxVaultBytes / 4
 )
@@ -25,15 +25,15 @@ const (
 // Found counts the replaced values by type.
 type Found map[Type]int
 
-// Vault replaces personal data by tokens such as [EMAIL_1] and restores it exactly. One encrypted file holds what the tokens stand
-// for. The same value has the same token for as long as the file exists, whoever asks: a vault may be used by several
-// goroutines, and its file by several processes, at once.
+// Vault replaces personal data by tokens such as [EMAIL_1] and restores it exactly. One encrypted file holds what the tokens stand for. The
+// same value has the same token for as long as the file exists, for every user: several goroutines may use a vault, and several processes
+// its file, at once.
 //
-// A text that looks like a token already is distinguished from ours: it stays as it is as long as no value has that token, and
-// is itself replaced, by [LITERAL_1], if one has. So restoring what was tokenized once gives the same text again.
+// A text that already looks like a token stays as it is while no value has that token; if a value has it, the text is itself replaced, by
+// [LITERAL_1] for example. So text that was tokenized once is restored exactly.
 //
-// In JSON, a number has a token of its own, different from the text of the same digits, and becomes a number again. So has a
-// value that is written with unusual escapes, which come back too.
+// In JSON, a number has a token of its own, different from that of the text with the same digits, and is restored as a number. A value
+// written with unusual escapes also has its own token, and its escapes are restored.
 type Vault struct {
 	path string
 	key  sealKey
@@ -44,13 +44,13 @@ type Vault struct {
 
 	mu     sync.Mutex
 	ledger *ledger
-	info   fs.FileInfo // of the file that ledger was read from; nil means none
+	info   fs.FileInfo // of the file from which ledger was read, or nil if there was none
 }
 
-// OpenVault opens the vault at an absolute path. Its folder is created with the first value; PATH.lock beside the file locks
-// it. The key is 32 random bytes and must be kept secret; see [LoadKey]. The file is bound to the owner: a copy of it cannot be
-// opened for another owner. A file that another key sealed, that belongs to another owner, or that is damaged, gives
-// a *VaultError, here and later, and stays as it is.
+// OpenVault opens the vault at an absolute path. Its folder is created with the first value; PATH.lock beside the file locks it. The key is
+// 32 random bytes and must be kept secret; see [LoadKey]. The file is bound to the owner: a copy of it cannot be opened for another owner.
+// If a file was sealed with another key, belongs to another owner, or is damaged, this and all later operations return a *VaultError, and
+// the file stays as it is.
 func OpenVault(path string, key []byte, owner string) (*Vault, error) {
 	if len(key) != keySize {
 		return nil, fmt.Errorf("open the vault %q: its key has %d bytes, not %d", path, len(key), keySize)
@@ -62,19 +62,19 @@ func OpenVault(path string, key []byte, owner string) (*Vault, error) {
 	return v, nil
 }
 
-// Limit sets a function that is asked before the file grows by more bytes. Tokenize and TokenizeJSON return its error, and
-// nothing is written. Limit must be called before the vault is used, and room must not use the vault.
+// Limit sets a function that is called before the file grows by more bytes. If it returns an error, Tokenize and TokenizeJSON return that
+// error and write nothing. Limit must be called before the vault is used, and room must not use the vault.
 func (v *Vault) Limit(room func(more int64) error) { v.room = room }
 
-// Tokenize replaces the personal data in text, of the given types if there are any. A text that is a JSON object or list is
-// treated as JSON: see [Vault.TokenizeJSON]. The error is a *VaultError or a *FullError.
+// Tokenize replaces the personal data in text: all of it, or only the given types. A text that is a JSON object or list is treated as JSON:
+// see [Vault.TokenizeJSON]. The error is a *VaultError or a *FullError.
 func (v *Vault) Tokenize(text string, types ...Type) (string, Found, error) {
 	return (&Share{v: v}).Tokenize(context.Background(), text, types...)
 }
 
-// TokenizeJSON replaces the personal data in a JSON value, of the given types if there are any: in strings, in names of
-// members, and whole numbers, which become strings. All else stays byte for byte. JSON in a string is treated as JSON. Errors
-// are those of Tokenize, and one for invalid JSON.
+// TokenizeJSON replaces the personal data in a JSON value, all of it or only the given types: in strings, in names of members, and in whole
+// numbers, which become strings. Everything else stays byte for byte. JSON in a string is treated as JSON. Errors are those of Tokenize, or
+// report invalid JSON.
 func (v *Vault) TokenizeJSON(raw json.RawMessage, types ...Type) (json.RawMessage, Found, error) {
 	return (&Share{v: v}).TokenizeJSON(context.Background(), raw, types...)
 }
@@ -83,12 +83,12 @@ func (v *Vault) TokenizeJSON(raw json.RawMessage, types ...Type) (json.RawMessag
 // concurrent use.
 type Share struct {
 	v *Vault
-	// What may be added and what was, guarded by the vault's mutex. If both limits are zero there is none.
+	// How much may be added and how much was, guarded by the vault's mutex. If both limits are zero, there is no limit.
 	values, bytes           int
 	addedValues, addedBytes int
 }
 
-// Share returns a share through which values of this number and total size may be added.
+// Share returns a share through which at most this number of values, and this total size, may be added.
 func (v *Vault) Share(values, bytes int) *Share { return &Share{v: v, values: values, bytes: bytes} }
 
 // fits reports whether the share allows more values of this total size.
@@ -96,8 +96,8 @@ func (s *Share) fits(values, bytes int) bool {
 	return s.values == 0 && s.bytes == 0 || s.addedValues+values <= s.values && s.addedBytes+bytes <= s.bytes
 }
 
-// Tokenize is [Vault.Tokenize]. Its error may also be a *ShareError. When ctx has ended nothing more is added to the vault, and
-// the error is its cause.
+// Tokenize is [Vault.Tokenize]. Its error may also be a *ShareError. Once ctx has ended, nothing more is added to the vault, and the error
+// is the context's cause.
 func (s *Share) Tokenize(ctx context.Context, text string, types ...Type) (string, Found, error) {
 	return s.tokenize(ctx, text, types, func(m *masker, top *span) { m.text(top, "") })
 }
@@ -114,7 +114,7 @@ func (s *Share) TokenizeJSON(ctx context.Context, raw json.RawMessage, types ...
 	return json.RawMessage(out), found, nil
 }
 
-// tokenize masks a text by mask. New values are written to the file before tokenize returns, or forgotten again.
+// tokenize masks a text with mask. Before it returns, new values are written to the file or discarded.
 func (s *Share) tokenize(ctx context.Context, text string, types []Type, mask func(*masker, *span)) (out string, found Found, err error) {
 	v := s.v
 	v.mu.Lock()
@@ -152,7 +152,7 @@ type change struct {
 	share  *Share
 	found  Found
 	err    error  // the first one
-	unlock func() // of the file; nil while it is not locked
+	unlock func() // unlocks the file; nil while it is not locked
 	before mark
 }
 
@@ -169,7 +169,7 @@ func (c *change) token(typ Type, v value) string {
 	return c.tokenOf(e)
 }
 
-// lookalike returns what a text that looks like a token becomes: itself, if it stands for nothing, which is then remembered.
+// lookalike returns the replacement of a text that looks like a token: the text itself, which is remembered, if no value has that token.
 func (c *change) lookalike(text string) string {
 	e, ok := c.v.ledger.byToken[text]
 	if !ok && c.begin() {
@@ -185,7 +185,7 @@ func (c *change) lookalike(text string) string {
 	return c.tokenOf(entry{Type: literalType, Value: []byte(text)})
 }
 
-// tokenOf returns the token of an entry, which is added if it is new.
+// tokenOf returns the token of an entry, and adds the entry if it is new.
 func (c *change) tokenOf(e entry) string {
 	if token, ok := c.v.ledger.byValue[e.key()]; ok {
 		return token
@@ -204,7 +204,7 @@ func (c *change) tokenOf(e entry) string {
 	return e.Token
 }
 
-// begin locks the file and reads what others have added, once. It reports whether there was no error so far.
+// begin locks the file and reads what others have added, once. It reports whether no error has occurred.
 func (c *change) begin() bool {
 	if c.err != nil || c.unlock != nil {
 		return c.err == nil
@@ -216,7 +216,7 @@ func (c *change) begin() bool {
 	return c.err == nil
 }
 
-// fits reports whether one more value fits, and ctx has not ended.
+// fits reports whether one more value fits and ctx has not ended.
 func (c *change) fits(size int) bool {
 	l := c.v.ledger
 	if c.err == nil && c.ctx.Err() != nil {

@@ -34,7 +34,7 @@ const (
 	infoOwner = "mcprun vault 2: owner "
 )
 
-// sealKey is a key and the owner that it seals a vault for.
+// sealKey is a key and the owner for whom it seals a vault.
 type sealKey struct {
 	key   []byte
 	owner string
@@ -68,7 +68,7 @@ func (l *ledger) seal(key sealKey) ([]byte, error) {
 	return aead.Seal(out, nil, text, key.bound(head)), nil
 }
 
-// head returns the beginning of a file that the key seals, up to the salt, with capacity for that.
+// head returns the beginning of a file sealed with the key, up to the salt, with capacity for the salt.
 func (s sealKey) head() ([]byte, error) {
 	id, err := hkdf.Key(sha256.New, s.key, nil, infoID, keyIDSize)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s sealKey) head() ([]byte, error) {
 	return append(append(append(make([]byte, 0, headSize), magic...), id...), owner...), nil
 }
 
-// bound returns what is authenticated with the text: the head, which has a fixed length, and the owner.
+// bound returns the data that is authenticated with the text: the head, which has a fixed length, and the owner.
 func (s sealKey) bound(head []byte) []byte { return append(bytes.Clone(head), s.owner...) }
 
 // unseal reads the content of a vault's file.

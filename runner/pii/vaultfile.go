@@ -48,7 +48,7 @@ func (v *Vault) refresh() error {
 	info, err := os.Lstat(v.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if v.info != nil { // it was removed, and its tokens cannot be restored any more
+		if v.info != nil { // the file was removed, and its tokens can no longer be restored
 			v.ledger, v.info = newLedger(), nil
 		}
 		return nil
@@ -66,7 +66,7 @@ func (v *Vault) refresh() error {
 		return v.fail(err, remedyFolder)
 	}
 	defer in.Close()
-	if info, err = in.Stat(); err != nil { // it may have been replaced meanwhile
+	if info, err = in.Stat(); err != nil { // it may have been replaced in the meantime
 		return v.fail(err, remedyFolder)
 	}
 	file, err := io.ReadAll(io.LimitReader(in, maxSealed))
@@ -135,8 +135,8 @@ func (v *Vault) write(ctx context.Context) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// replace writes a file that only its owner can read, atomically. It calls check just before it renames the new
-// file, and keeps the old one if check returns an error.
+// replace atomically writes a file that only its owner can read. It calls check just before it renames the new file, and keeps the old one
+// if check returns an error.
 func replace(path string, content []byte, check func() error) (info fs.FileInfo, err error) {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -173,7 +173,7 @@ func replace(path string, content []byte, check func() error) (info fs.FileInfo,
 	return root.Lstat(filepath.Base(path))
 }
 
-// syncFolder makes the new name survive a loss of power, where the system can.
+// syncFolder makes the new name survive a power failure, where the system supports it.
 func syncFolder(root *os.Root) {
 	if dir, err := root.Open("."); err == nil {
 		_ = dir.Sync()

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// Keyring stores secrets, as the system's keyring does. Get returns an error that is fs.ErrNotExist for an unknown name.
+// Keyring stores secrets, as the system's keyring does. For an unknown name, Get returns an error that matches fs.ErrNotExist.
 type Keyring interface {
 	Get(name string) (string, error)
 	Set(name, secret string) error
@@ -37,10 +37,10 @@ type keyFile struct {
 	Key     string `json:"key,omitempty"` // base64
 }
 
-// LoadKey returns the key for [OpenVault], 32 random bytes that are created on the first call. The keyring holds it; if ring is
-// nil or does not work, the file at path does, which only its owner may read. The file records which of the two it is: a key in
-// the keyring is never replaced because the keyring does not answer. PATH.lock beside it locks it. Several processes may call
-// LoadKey at once. The error is a *VaultError.
+// LoadKey returns the key for [OpenVault]: 32 random bytes that are created on the first call. The keyring holds it. If ring is nil or does
+// not work, the file at path holds it, and only its owner may read that file. The file records which of the two it is, so that a key in the
+// keyring is never replaced because the keyring does not answer. PATH.lock beside the file locks it. Several processes may call LoadKey at
+// once. The error is a *VaultError.
 func LoadKey(path string, ring Keyring) ([]byte, error) {
 	f, err := readKeyFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +123,7 @@ func makeKey(path string, ring Keyring) (*keyFile, error) {
 		return nil, keyError(path, err, remedyFolder)
 	}
 	l := flock.New(path+".lock", flock.SetPermissions(0o600), flock.SetFlag(safeopen.LockFlag))
-	ctx, cancel := context.WithTimeout(context.Background(), 3*lockTime) // its holder may wait for a person to unlock the keyring
+	ctx, cancel := context.WithTimeout(context.Background(), 3*lockTime) // the holder of the lock may wait for a person to unlock the keyring
 	defer cancel()
 	if ok, err := l.TryLockContext(ctx, lockRetry); !ok {
 		return nil, keyError(path, fmt.Errorf("lock it: %w", err), "end the process that creates the key, or try again")
@@ -147,7 +147,7 @@ func makeKey(path string, ring Keyring) (*keyFile, error) {
 	return f, nil
 }
 
-// keepInKeyring makes sure that the keyring has a key, and reports whether it works.
+// keepInKeyring makes sure that the keyring has a key, and reports whether the keyring works.
 func keepInKeyring(ring Keyring) bool {
 	if ring == nil {
 		return false

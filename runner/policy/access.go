@@ -15,13 +15,13 @@ import (
 // access is what a level lets scripts do to files, hosts and the system.
 type access struct {
 	level Level               // the built-in level
-	own   *config.PolicyLevel // what the operator's level says instead; nil: nothing
+	own   *config.PolicyLevel // the operator's level, or nil for a built-in one
 }
 
 // workspaceDir is where sandboxes show the workspace; see package sandbox.
 const workspaceDir = "/workspace"
 
-// Commands returns the commands that the level of a customer allows; nil if it names none.
+// Commands returns the commands that a customer's level allows, or nil if it names none.
 func (p *Policy) Commands(customer string) *judge.Commands {
 	if p == nil {
 		return nil
@@ -36,8 +36,8 @@ func (a access) commands() *judge.Commands {
 	return &judge.Commands{Allow: a.own.Commands.Allow, Deny: a.own.Commands.Deny}
 }
 
-// kinds are what a script may do, in the order in which it is refused: the rules that find it, the words for it, from which built-in
-// level on it may be done, and the list of an operator's level that says so instead.
+// kinds are the kinds of operations of a script, in the order in which they are refused: the rules that find them, the words for them, the
+// lowest built-in level that allows them, and the list in an operator's level that allows them instead.
 var kinds = []struct {
 	key, does, what string
 	rules           []string
@@ -51,13 +51,13 @@ var kinds = []struct {
 	{"read", "reads a file", "a file", []string{"file-read"}, ReadOnly, func(l *config.PolicyLevel) []string { return l.Read }, fitsPath},
 }
 
-// allows reports whether a built-in level allows what one of the order allows and those after it.
+// allows reports whether level l is at least as permissive as from.
 func (l Level) allows(from Level) bool {
 	order := []Level{ReadOnly, WriteRestricted, ExecuteFull}
 	return l == "" || slices.Index(order, l) >= slices.Index(order, from)
 }
 
-// refuse returns why a script may not start; empty: the level lets it.
+// refuse returns why a script must not start, or "" if the level lets it.
 func (a access) refuse(program *Program) string {
 	for i := range program.Operations {
 		if op := &program.Operations[i]; op.Rule == "process" {
@@ -94,7 +94,7 @@ func (a access) refuse(program *Program) string {
 	return ""
 }
 
-// refuseCommand returns why a command may not run.
+// refuseCommand returns why a command must not run.
 func (a access) refuseCommand(op *judge.Operation) string {
 	commands := a.commands()
 	switch {
@@ -108,7 +108,7 @@ func (a access) refuseCommand(op *judge.Operation) string {
 	return commands.Refuse(op.Target)
 }
 
-// named names what an operation is about, with its place.
+// named names the target of an operation, with its place in the script.
 func named(op *judge.Operation) string {
 	text := ""
 	if op.Target != "" {
@@ -122,7 +122,8 @@ func named(op *judge.Operation) string {
 
 func clipped(list []string) string { return ident.Clip(strings.Join(list, ", "), 300) }
 
-// fitsPath reports whether a file of a script is one of an operator's level or in it. Relative paths are in the workspace.
+// fitsPath reports whether a script's file equals or lies below an entry of an operator's level. Relative paths are relative to the
+// workspace.
 func fitsPath(entry, target string) bool {
 	in, err := spelling.Under(absolute(target), absolute(entry))
 	return err == nil && in
@@ -135,7 +136,7 @@ func absolute(name string) string {
 	return workspaceDir + "/" + name
 }
 
-// fitsHost reports whether a host, which may have a port, is one of an operator's level.
+// fitsHost reports whether a host, with or without a port, matches an entry of an operator's level.
 func fitsHost(entry, target string) bool {
 	host := target
 	if name, _, err := net.SplitHostPort(target); err == nil {
@@ -148,15 +149,15 @@ func fitsHost(entry, target string) bool {
 	return host == entry
 }
 
-// accessList is one list of a level: what of a kind scripts may use, or for denied commands, may not.
+// accessList is one list of a level: what scripts may use or, for denied commands, must not use.
 type accessList struct {
 	key     string
-	all     bool // without a list
+	all     bool // everything is allowed, without a list
 	entries []string
 	denies  bool
 }
 
-// Access returns what the level of a customer lets scripts use, by the keys of a level, as in "write: output". It is empty if there
+// Access returns what the level of a customer lets scripts use, each with the key of the list, as in "write: output". It is empty if there
 // is no level.
 func (p *Policy) Access(customer string) []string {
 	part := p.part(customer)
@@ -172,7 +173,7 @@ func (p *Policy) Access(customer string) []string {
 	return out
 }
 
-// lists returns the lists of a level, those too that its built-in level stands for.
+// lists returns the lists of a level, including those that its built-in level implies.
 func (a access) lists() []accessList {
 	var out []accessList
 	for _, kind := range kinds {
@@ -203,7 +204,7 @@ func (l *accessList) String() string {
 	return strings.Join(l.entries, ", ")
 }
 
-// wider reports whether a list lets scripts do something that another did not.
+// wider reports whether the list permits something that before did not.
 func (l *accessList) wider(before *accessList) bool {
 	more, than := l, before
 	if l.denies {

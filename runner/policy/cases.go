@@ -16,15 +16,15 @@ import (
 type CaseResult struct {
 	Name string `json:"name"`
 	Line int    `json:"line"`
-	// Want and Got are effects; Got.Effect is empty if the call cannot be decided about. Problem says what is wrong; empty if the case
-	// passes. Warning says what is likely a mistake in the case.
+	// Want and Got are effects. Got.Effect is empty if the call could not be decided. Problem says what is wrong, or is empty if the case
+	// passes. Warning reports a likely mistake in the case.
 	Want    Effect   `json:"want"`
 	Got     Decision `json:"got"`
 	Problem string   `json:"problem,omitempty"`
 	Warning string   `json:"warning,omitempty"`
 }
 
-// Test decides about cases, each on its own.
+// Test decides the calls of the cases. Each case is independent of the others.
 func (p *Policy) Test(tools []Tool, cases []config.PolicyCase) []CaseResult {
 	out := make([]CaseResult, 0, len(cases))
 	k := p.known(tools)

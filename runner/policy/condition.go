@@ -50,7 +50,7 @@ var environment = sync.OnceValue(func() *cel.Env {
 	}
 	env, err := cel.NewEnv(options...)
 	if err != nil {
-		panic(err) // made of constants, so that any test would find it broken
+		panic(err) // made of constants: any test would find the error
 	}
 	return env
 })
@@ -62,16 +62,16 @@ type condition struct {
 	text    string
 	ast     *cel.Ast
 	program cel.Program
-	partial func() (cel.Program, error) // for what is known before a run
-	paths   [][]string                  // of the arguments that it looks at
-	risk    bool                        // it looks at the risk
-	tainted bool                        // it uses taint
+	partial func() (cel.Program, error) // for facts known before a run
+	paths   [][]string                  // the arguments it reads
+	risk    bool                        // it reads the risk
+	tainted bool                        // it reads taint
 }
 
 // inPlainWords rewrites the parser's messages.
 var inPlainWords = strings.NewReplacer("Syntax error: ", "syntax error: ", "mismatched input", "unexpected", "extraneous input", "unexpected", "'<EOF>'", "end of the condition")
 
-// compile compiles the condition of a rule; nil if it has none.
+// compile compiles the condition of a rule. It returns nil if the rule has none.
 func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 	if rule.When == "" {
 		return nil, nil
@@ -83,7 +83,7 @@ func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 	ast, issues := environment().Compile(rule.When)
 	if issues != nil && len(issues.Errors()) > 0 {
 		first := issues.Errors()[0]
-		problem, _, _ := strings.Cut(strings.TrimSuffix(first.Message, " (in container '')"), " expecting ") // a list of all tokens
+		problem, _, _ := strings.Cut(strings.TrimSuffix(first.Message, " (in container '')"), " expecting ") // the parser appends a list of all tokens
 		return nil, wrong(first.Location.Line(), max(0, first.Location.Column()), inPlainWords.Replace(problem))
 	}
 	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
@@ -142,7 +142,7 @@ func (c *condition) holds(facts map[string]any) (bool, error) {
 	return holds, nil
 }
 
-// badFolder returns the place of a folder that no path can be compared with, and what is wrong with it.
+// badFolder returns the place of a folder that cannot be compared with any path, and what is wrong with it.
 func badFolder(e celast.Expr) (id int64, problem string) {
 	celast.PostOrderVisit(e, celast.NewExprVisitor(func(e celast.Expr) {
 		if e.Kind() != celast.CallKind || e.AsCall().FunctionName() != "under" || e.AsCall().Args()[1].Kind() != celast.LiteralKind {
@@ -157,7 +157,7 @@ func badFolder(e celast.Expr) (id int64, problem string) {
 	return id, problem
 }
 
-// explain adds to the error of a rule's condition what to write instead.
+// explain adds advice on what to write instead to the error of a rule's condition.
 func (r *rule) explain(req *Request, err error) error {
 	if strings.HasPrefix(err.Error(), "no such overload") {
 		return fmt.Errorf("%w; a value has another type than the condition expects: compare numbers with double(args.x), or test type(args.x) == string first", err)
@@ -197,7 +197,7 @@ func (r *Request) facts(calls int, taint []string) (map[string]any, error) {
 	}, nil
 }
 
-// facts returns the hints by the names that conditions have for them.
+// facts returns the hints under the names that conditions use.
 func (h Hints) facts() map[string]bool {
 	return map[string]bool{"readOnly": h.ReadOnly, "idempotent": h.Idempotent, "destructive": h.Destructive, "openWorld": h.OpenWorld}
 }
@@ -225,7 +225,7 @@ func decode(raw []byte) (map[string]any, error) {
 	return out, nil
 }
 
-// misread returns an error if an argument of a path is there in another case: many servers read it as that argument.
+// misread rejects an argument whose name differs from a step of the path only in case: many servers treat them as the same argument.
 func misread(value any, path []string) error {
 	if len(path) == 0 {
 		return nil
@@ -248,7 +248,7 @@ func misread(value any, path []string) error {
 	return nil
 }
 
-// number returns an int64 where the number is one, as also 1e3 and 5.0 are, else a float64, which may be infinite.
+// number returns an int64 if the number is an integer, as 1e3 and 5.0 are too, or else a float64, which may be infinite.
 func number(text string) (any, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, nil

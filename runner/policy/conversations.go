@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// conversationIdle is how long a client may be silent until what it did before is forgotten.
+// conversationIdle is how long a client may be silent before its history is forgotten.
 const conversationIdle = time.Hour
 
 // Conversations remember, for a server whose clients make runs and calls one after another, what each client did. The zero value
@@ -21,8 +21,8 @@ type conversation struct {
 	last time.Time
 }
 
-// Of returns what a customer's client did in a session, which may be empty, as one run that its calls without a script belong to. It
-// ends when the client was silent for an hour.
+// Of returns a customer's client in a session (which may be empty) as one run, to which its calls without a script belong. The run ends
+// once the client has been silent for an hour.
 func (c *Conversations) Of(customer, session string) *Run {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,11 +12,11 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// declaredRule is the name of the setting arguments: declared of a server where a decision names its rule.
+// declaredRule is the rule named in decisions made by a server's setting "arguments: declared".
 const declaredRule = "arguments: declared"
 
-// undeclared returns the reason to refuse a call whose arguments the tool's schema does not declare; empty if it declares all. What
-// an object may hold whose schema names no properties is declared; the arguments themselves must be named.
+// undeclared returns the reason to refuse a call with arguments that the tool's schema does not declare, or "" if it declares all of them.
+// An object whose schema names no properties may hold anything; the top-level arguments must be named.
 func (r *Request) undeclared() string {
 	args, err := decode(r.Args)
 	if err != nil {
@@ -37,10 +37,10 @@ func orNone(list string) string {
 	return list
 }
 
-// declaration reads what a schema says of names.
+// declaration collects the names that a schema declares.
 type declaration struct {
 	root any
-	top  *shape // what the schema says of the arguments; see arguments
+	top  *shape // the shape of the arguments; see arguments
 }
 
 func newDeclaration(schema json.RawMessage) *declaration {
@@ -51,7 +51,7 @@ func newDeclaration(schema json.RawMessage) *declaration {
 	return &declaration{root: root}
 }
 
-// arguments returns what the schema says of the arguments.
+// arguments returns the shape of the arguments.
 func (d *declaration) arguments() *shape {
 	if d.top == nil {
 		d.top = d.shape(d.root)
@@ -62,23 +62,23 @@ func (d *declaration) arguments() *shape {
 // names returns the names of the arguments, sorted.
 func (d *declaration) names() []string { return slices.Sorted(maps.Keys(d.arguments().properties)) }
 
-// lacks reports whether the schema names arguments, and is not likely to let one of a name pass.
+// lacks reports whether the schema names arguments, but not this one, and probably rejects others.
 func (d *declaration) lacks(name string) bool {
 	s := d.arguments()
 	return s.named && !s.open && s.of(name) == nil
 }
 
-// shape is what schemas say together of the properties of an object and of the elements of a list.
+// shape combines what several schemas say about the properties of an object and the elements of a list.
 type shape struct {
 	properties map[string][]any // their schemas
 	patterns   map[string]any
 	rest       []any // schemas of properties with any other name
 	items      []any
-	named      bool // the schemas speak of names
-	open       bool // they speak of other names, if only to let them pass
+	named      bool // the schemas name properties
+	open       bool // they mention other names, even if only to allow them
 }
 
-// shape collects what schemas say, with their subschemas.
+// shape combines schemas, including their subschemas.
 func (d *declaration) shape(schemas ...any) *shape {
 	s := &shape{properties: map[string][]any{}, patterns: map[string]any{}}
 	for _, each := range schemas {
@@ -94,7 +94,7 @@ func (d *declaration) collect(s *shape, schema any, depth int) {
 	}
 	if ref, ok := m["$ref"].(string); ok {
 		target, found := d.resolve(ref)
-		s.named = s.named || !found // not known, so nothing is declared
+		s.named = s.named || !found // unknown, so it declares nothing
 		d.collect(s, target, depth+1)
 	}
 	if properties, ok := m["properties"].(map[string]any); ok {
@@ -130,7 +130,7 @@ func (d *declaration) collect(s *shape, schema any, depth int) {
 	}
 }
 
-// list returns the elements of a list, or a value alone.
+// list returns the elements of a list, or the value itself as the only element.
 func list(value any) []any {
 	switch v := value.(type) {
 	case nil:
@@ -165,7 +165,7 @@ func (d *declaration) resolve(ref string) (schema any, found bool) {
 	return at, true
 }
 
-// missing returns the names in a value that schemas do not declare, sorted, each with the names above it.
+// missing returns the names in a value that the schemas do not declare, sorted, each as a path from the top.
 func (d *declaration) missing(value any, schemas []any, above string, depth int) []string {
 	var out []string
 	switch v := value.(type) {
@@ -178,7 +178,7 @@ func (d *declaration) missing(value any, schemas []any, above string, depth int)
 	case map[string]any:
 		s := d.shape(schemas...)
 		if depth > 0 && !s.named && len(s.patterns) == 0 && len(s.rest) == 0 {
-			return nil // an object for anything
+			return nil // the object may hold anything
 		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			subs := s.of(name)
@@ -192,7 +192,7 @@ func (d *declaration) missing(value any, schemas []any, above string, depth int)
 	return out
 }
 
-// of returns the schemas of a property; nil if it is not declared.
+// of returns the schemas of a property, or nil if it is not declared.
 func (s *shape) of(name string) []any {
 	subs := slices.Clone(s.properties[name])
 	for pattern, sub := range s.patterns {

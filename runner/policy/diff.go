@@ -20,31 +20,31 @@ type Tool struct {
 	DeclaredOnly bool
 }
 
-// Example is a call, with what matters of the run that makes it.
+// Example is a call, with the state of its run that affects the decision.
 type Example struct {
 	Args     json.RawMessage `json:"args"`
 	Customer string          `json:"customer,omitempty"`
 	Session  string          `json:"session,omitempty"`
 	Risk     risk.Risk       `json:"risk,omitempty"`
-	// Taint are the servers whose data the run has received, and Calls how many calls it has made.
+	// Taint lists the servers whose data the run has received. Calls is the number of calls it has made.
 	Taint []string `json:"taint,omitempty"`
 	Calls int      `json:"calls,omitempty"`
-	// Made is how many calls were made that the rules with numbers count: in the run, within the minute, and so on; or only of what Of
-	// names: run, minute, session, customer or day.
+	// Made is the number of earlier calls that rules with limits have counted. They count for the period in Of (run, minute, session,
+	// customer or day), or for all periods if Of is empty.
 	Made int    `json:"made,omitempty"`
 	Of   string `json:"of,omitempty"`
 }
 
-// Change is a difference between two policies: calls of a tool about which they decide differently.
+// Change is a difference between two policies: calls of one tool that they decide differently.
 type Change struct {
 	Tool     string   `json:"tool"`
 	Old, New Decision `json:"-"`
-	// From and To are the effects, and Rule is the new rule, or the old one where no rule of the new policy decides.
+	// From and To are the effects. Rule is the new rule, or the old one if no rule of the new policy decides.
 	From Effect `json:"from"`
 	To   Effect `json:"to"`
 	Rule string `json:"rule,omitempty"`
 	At   string `json:"at,omitempty"`
-	// Example is the plainest of the calls that were tried, and Count how many of Tried changed.
+	// Example is the plainest of the calls that were tried. Count of the Tried calls changed.
 	Example Example `json:"example"`
 	Count   int     `json:"count"`
 	Tried   int     `json:"tried"`
@@ -58,10 +58,10 @@ func strictness(e Effect) int { return slices.Index([]Effect{Allow, Ask, Deny}, 
 // maxTried bounds the calls that are tried for each tool.
 const maxTried = 1000
 
-// Diff compares two policies over the same tools, with the hints that they have with each policy. It makes calls with arguments made
-// from the tools' schemas and from the constants of the rules, at most 1,000 for each tool. It is sure of what it reports, and finds
-// what depends on names, hints, risk, numbers and comparisons with constants; a condition that compares arguments with each other may
-// differ where it did not try.
+// Diff compares two policies over the same tools, with the hints that each policy gives them. It tries calls with arguments built from the
+// tools' schemas and from the constants of the rules, at most 1,000 for each tool. Every reported change is real. Changes that depend on
+// names, hints, risk, numbers and comparisons with constants are found; a condition that compares arguments with each other may differ in
+// calls that were not tried.
 func Diff(before, after *Policy, were, are []Tool) []Change {
 	var out []Change
 	for i := range are {
@@ -111,7 +111,7 @@ func (e *Example) request(tool *Tool) *Request {
 	return &Request{Server: tool.Server, Dir: tool.Dir, Name: tool.Name, Tool: tool.ID, Args: e.Args, Hints: tool.Hints, Input: tool.Input, DeclaredOnly: tool.DeclaredOnly, Run: run, shown: e.Risk}
 }
 
-// try decides about an example without counting it.
+// try decides an example without counting it.
 func (p *Policy) try(tool *Tool, e *Example) Decision {
 	req := e.request(tool)
 	part := p.part(e.Customer)
@@ -128,7 +128,7 @@ func (p *Policy) try(tool *Tool, e *Example) Decision {
 	return part.decide(req, applying)
 }
 
-// made returns the numbers of calls that were made.
+// made returns the numbers of earlier calls.
 func (e *Example) made() (made over) {
 	for of, n := range map[string]*int{perRun: &made.Run, perMinute: &made.Minute, perSession: &made.Session, perCustomer: &made.Customer, perDay: &made.Day} {
 		if e.Of == "" || e.Of == of {
@@ -138,16 +138,16 @@ func (e *Example) made() (made over) {
 	return made
 }
 
-// dimension is something in which calls differ, with a function for each value; the first is the plainest.
+// dimension is one way in which calls differ, with a function for each value. The first value is the plainest.
 type dimension []func(*draft)
 
-// draft is an example that is being made.
+// draft is an example under construction.
 type draft struct {
 	Example
 	args any
 }
 
-// examples returns calls of a tool about which two policies may differ, the plainest first.
+// examples returns calls of a tool that two policies may decide differently, the plainest first.
 func examples(before, after *Policy, was, tool *Tool, all []Tool) []*Example {
 	p := newProbes()
 	made, kinds := map[int]bool{0: true}, map[string]bool{}
@@ -177,7 +177,7 @@ func examples(before, after *Policy, was, tool *Tool, all []Tool) []*Example {
 		maps.Copy(customers, p.texts)
 	}
 	s := newSampler(tool.Input)
-	if p.uses["paths"] || p.uses["emails"] { // of any argument
+	if p.uses["paths"] || p.uses["emails"] { // they read all arguments
 		for _, name := range newDeclaration(tool.Input).names() {
 			p.paths[name] = true
 		}
@@ -198,7 +198,7 @@ func examples(before, after *Policy, was, tool *Tool, all []Tool) []*Example {
 	dims = append(dims,
 		vary(slices.Sorted(maps.Keys(customers)), func(x *draft, v string) { x.Customer = v }),
 		vary(slices.Sorted(maps.Keys(made)), func(x *draft, v int) { x.Made = v }))
-	if len(kinds) > 1 { // a number may have become one of something else
+	if len(kinds) > 1 { // a number may have replaced a value of another type
 		dims = append(dims, vary(append([]string{""}, slices.Sorted(maps.Keys(kinds))...), func(x *draft, v string) {
 			if x.Made > 0 {
 				x.Of = v
@@ -228,7 +228,7 @@ func vary[T any](values []T, set func(*draft, T)) dimension {
 	return d
 }
 
-// taints returns no server, each that a condition may mean, and all of them.
+// taints returns the sets of servers to try: none, each that a condition may mean, and all of them.
 func taints(p *probes, all []Tool) [][]string {
 	out, known := [][]string{nil}, map[string]bool{}
 	for _, t := range all {
@@ -242,7 +242,7 @@ func taints(p *probes, all []Tool) [][]string {
 	return append(out, received(all, slices.Collect(maps.Keys(known))))
 }
 
-// drafts makes an example of each combination whose arguments fit the schema, at most maxTried.
+// drafts builds an example of each combination whose arguments fit the schema, at most maxTried.
 func drafts(s *sampler, dims []dimension) []*Example {
 	var out, unfit []*Example
 	known := map[string]bool{}
@@ -273,14 +273,14 @@ func drafts(s *sampler, dims []dimension) []*Example {
 		known[string(key)] = true
 	}
 	combine(dims, add)
-	if out == nil { // better than to find nothing: the schema asks for values that are not easily made
+	if out == nil { // better than nothing: the schema asks for values that are hard to construct
 		return unfit
 	}
 	return out
 }
 
-// combine calls add for every combination of values. If there are too many, it does so for those that differ in one dimension from
-// the plainest, and then for others by chance, always the same ones.
+// combine calls add for every combination of values. If there are too many, it tries those that differ from the plainest in one dimension,
+// and then a random selection, the same on every call.
 func combine(dims []dimension, add func(pick []int)) {
 	product := 1
 	for _, d := range dims {

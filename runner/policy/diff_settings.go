@@ -14,7 +14,7 @@ import (
 
 // SettingChange is a difference between two policies that is not about calls.
 type SettingChange struct {
-	// Setting is its key, such as policy.ceilings.risk. At is its place in the new file, or in the old one if it was removed.
+	// Setting is the key, such as policy.ceilings.risk. At is its place in the new file, or in the old one if it was removed.
 	Setting string `json:"setting"`
 	From    string `json:"from"`
 	To      string `json:"to"`
@@ -22,7 +22,7 @@ type SettingChange struct {
 	Wider   bool   `json:"wider"`
 }
 
-// DiffLimits compares the levels, defaults and ceilings of the project, and of each customer for whom the difference is another one.
+// DiffLimits compares the levels, defaults and ceilings of the project, and of each customer for whom the difference is not the project's.
 func DiffLimits(before, after *Policy) []SettingChange {
 	out := diffPart("policy.", before.all, after.all)
 	customers := maps.Clone(before.customers)
@@ -49,9 +49,9 @@ type limit struct {
 
 func (p *part) limits() []limit {
 	c := p.ceilings
-	most, _ := risk.Parse(c.Risk) // the schema has refused invalid ones
+	most, _ := risk.Parse(c.Risk) // the schema has rejected invalid ones
 	size := func(text string) int64 {
-		n, _ := config.ParseSize(text) // the schema has refused invalid sizes; an empty one is 0
+		n, _ := config.ParseSize(text) // the schema has rejected invalid sizes; an empty one is 0
 		return n
 	}
 	number := func(key string, n int64, text string) limit {
@@ -89,7 +89,7 @@ func diffPart(key string, before, after *part) []SettingChange {
 		}
 	}
 	if before.access.own == nil && after.access.own == nil {
-		return out // the level says it all
+		return out // the level already says it all
 	}
 	then := before.access.lists()
 	for i, now := range after.access.lists() {
@@ -100,7 +100,7 @@ func diffPart(key string, before, after *part) []SettingChange {
 	return out
 }
 
-// unattended returns the flags that hold without a terminal: all of them where there is no policy.
+// unattended returns the flags that apply without a terminal: all of them if there is no policy.
 func unattended(s *config.Settings) []string {
 	if s.Policy.File == "" {
 		return []string{"allow", "allow_drift", "approve", "approve_command", "config"}
@@ -108,9 +108,9 @@ func unattended(s *config.Settings) []string {
 	return s.Policy.Unattended
 }
 
-// runSettings are the settings of run: that can let a script do more: those that decide where it runs, what may start, which folders
-// and programs it gets, and who answers. The order of values is from the least strict to the strictest. A change between values that
-// are not in it counts as wider, except to the strictest: nobody can compare two programs or two folders.
+// runSettings are the settings of run: that can let a script do more. They decide where it runs, what may start, which folders and programs
+// it gets, and who answers questions. The values are ordered from the least strict to the strictest. A change that involves a value outside
+// this list counts as wider unless it ends at the strictest, because nobody can compare two programs or two folders.
 var runSettings = []struct {
 	key, otherwise string
 	order          []string
@@ -132,8 +132,8 @@ var runSettings = []struct {
 	{"pyright", "pyright", nil},
 }
 
-// DiffRun compares the settings of run: that can let a script do more, and which flags hold without a
-// terminal. It leaves out limits, which ceilings bound.
+// DiffRun compares the settings of run: that can let a script do more, and the flags that apply without a terminal. It leaves out limits
+// that ceilings bound.
 func DiffRun(before, after *config.Settings) []SettingChange {
 	var out []SettingChange
 	was, is := unattended(before), unattended(after)

@@ -14,11 +14,11 @@ type Verdict struct {
 	At     string `json:"at"`
 	Effect Effect `json:"effect"`
 	Fits   bool   `json:"fits"`
-	// Why says why it does not fit; empty if it does.
+	// Why says why the rule does not apply, or is empty if it does.
 	Why string `json:"why,omitempty"`
 }
 
-// Explain decides about a call without counting it, and lists what each rule says.
+// Explain decides a call without counting it, and lists what each rule says.
 func (p *Policy) Explain(tool *Tool, e *Example) (Decision, []Verdict) {
 	req := e.request(tool)
 	part := p.part(e.Customer)
@@ -32,7 +32,7 @@ func (p *Policy) Explain(tool *Tool, e *Example) (Decision, []Verdict) {
 	return p.try(tool, e), list
 }
 
-// why says why a rule does not fit; empty if it does.
+// why says why a rule does not apply, or returns "" if it does.
 func (r *rule) why(req *Request, about []*rule, made over) string {
 	named := false
 	for _, each := range about {

@@ -11,11 +11,11 @@ import (
 	"github.com/mcpgen/mcpgen/runner/policy/internal/spelling"
 )
 
-// bytesPerCost is how many bytes a function reads for one unit of cost.
+// bytesPerCost is the number of bytes a function reads per unit of cost.
 const bytesPerCost = 500
 
-// functions returns what conditions have besides CEL's own functions: those of strings, and those that read paths, URLs and mail
-// addresses. Their errors deny the call.
+// functions returns what conditions have in addition to CEL's own functions: those of strings, and those that read paths, URLs and mail
+// addresses. If one fails, the call is denied.
 func functions() []cel.EnvOption {
 	texts := cel.ListType(cel.StringType)
 	return []cel.EnvOption{
@@ -35,7 +35,7 @@ func functions() []cel.EnvOption {
 	}
 }
 
-// costs returns the costs of the functions: they read all texts of a value.
+// costs returns the costs of the functions, which read all texts of a value.
 func costs() cel.ProgramOption {
 	read := func(args []ref.Val, _ ref.Val) *uint64 {
 		cost := uint64(1)
@@ -68,7 +68,7 @@ func weight(value any) int {
 	return n
 }
 
-// result returns what a function of Go returns as a value of CEL.
+// result converts the result of a Go function to a CEL value.
 func result[T any](value T, err error) ref.Val {
 	if err != nil {
 		return types.WrapErr(err)
@@ -76,7 +76,7 @@ func result[T any](value T, err error) ref.Val {
 	return types.DefaultTypeAdapter.NativeToValue(value)
 }
 
-// native returns a value as one of Go. An optional value that is missing is nil.
+// native converts a CEL value to a Go value. A missing optional value becomes nil.
 func native(value ref.Val) any {
 	switch v := value.(type) {
 	case types.String:

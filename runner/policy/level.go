@@ -14,17 +14,17 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
-// Level is a bundle of what runs may do, which is built in.
+// Level is a built-in bundle of permissions for runs.
 type Level string
 
-// The levels, from the strictest. The empty level is that of a project that names none.
+// The levels, strictest first. The empty level is that of a project that names none.
 const (
 	ReadOnly        Level = "read_only"
 	WriteRestricted Level = "write_restricted"
 	ExecuteFull     Level = "execute_full"
 )
 
-// ceilings returns those of a level. What a policy says itself replaces them one by one.
+// ceilings returns the ceilings of a level. Each one that a policy sets itself replaces the level's.
 func (l Level) ceilings() config.PolicyCeilings {
 	switch l {
 	case ReadOnly:
@@ -35,7 +35,7 @@ func (l Level) ceilings() config.PolicyCeilings {
 	return config.PolicyCeilings{}
 }
 
-// merge returns the ceilings of the first that has each.
+// merge returns the ceilings in first, completed by those in then.
 func merge(first, then config.PolicyCeilings) config.PolicyCeilings {
 	return config.PolicyCeilings{
 		Timeout: cmp.Or(first.Timeout, then.Timeout), CPU: cmp.Or(first.CPU, then.CPU), Memory: cmp.Or(first.Memory, then.Memory),
@@ -46,22 +46,22 @@ func merge(first, then config.PolicyCeilings) config.PolicyCeilings {
 // Ceilings returns the highest limits of a run for a customer. The empty customer is the project itself.
 func (p *Policy) Ceilings(customer string) config.PolicyCeilings { return p.part(customer).ceilings }
 
-// Program is what a script does, as far as can be read before it runs.
+// Program describes what a script does, as far as reading it shows.
 type Program struct {
 	Risk risk.Risk
-	// Shown is the risk that the script itself shows.
+	// Shown is the risk that the script's own code shows.
 	Shown risk.Risk
-	// Operations are what it does to files, hosts and the system.
+	// Operations are what it does with files, hosts and the system.
 	Operations []judge.Operation
-	// Unread is why it may do more than that. Empty: it was read whole.
+	// Unread says why the script may do more than that. It is empty if the whole script was understood.
 	Unread string
 }
 
-// DecideRun decides whether a script may start. It knows only what reading the script has found; what the script cannot do in any case
-// is a matter of its sandbox. A nil Policy decides where nothing is configured.
+// DecideRun decides whether a script may start. It knows only what reading the script has found; the sandbox enforces what no script can
+// do. A nil Policy applies the defaults.
 //
-// The level and the ceilings may deny it. Of the rules about [Scripts], deny wins over ask, and ask over allow. If none fits, the level
-// execute_full asks. A script that shows a critical risk asks even if a rule allows it.
+// The level and the ceilings may deny it. Of the rules about [Scripts], deny wins over ask, and ask over allow. If no rule applies, the
+// level execute_full asks. A script that shows a critical risk asks even if a rule allows it.
 func (p *Policy) DecideRun(subject Subject, program *Program) Decision {
 	if p == nil {
 		p = &Policy{all: &part{}}
@@ -83,7 +83,7 @@ func (p *Policy) DecideRun(subject Subject, program *Program) Decision {
 	return part.decide(req, fits)
 }
 
-// byCeiling returns what the ceilings say of a script of a risk.
+// byCeiling returns the ceilings' decision about a script of a risk.
 func (p *part) byCeiling(script risk.Risk) Decision {
 	most, err := risk.Parse(p.ceilings.Risk)
 	if err != nil || most == risk.None || script <= most {
@@ -92,19 +92,19 @@ func (p *part) byCeiling(script risk.Risk) Decision {
 	return Decision{Effect: Deny, Rule: p.rule(), At: p.at, Reason: fmt.Sprintf("the script's risk is %s; the policy allows at most %s", script, most)}
 }
 
-// Scripts stands for scripts that are about to start, in the place of tools: in rules, and as the id of [ScriptsTool]. No tool has it
-// as its id, and a glob with wildcards does not mean it.
+// Scripts stands for scripts that are about to start. It takes the place of a tool in rules, and is the id of [ScriptsTool]. No tool has
+// this id, and a glob with wildcards does not match it.
 const Scripts = config.ScriptsGlob
 
-// ScriptsTool returns what stands for scripts among the tools that a policy decides about.
+// ScriptsTool returns the entry that represents scripts among the tools that a policy decides about.
 func ScriptsTool() Tool {
 	return Tool{Name: Scripts, ID: Scripts, Hints: Hints{ReadOnly: true}, Input: json.RawMessage(`{"type":"object","additionalProperties":false}`)}
 }
 
-// CriticalRule is the name of the rule for scripts of critical risk that holds whatever is configured.
+// CriticalRule is the name of the built-in rule for scripts of critical risk, which always applies.
 const CriticalRule = "critical scripts ask"
 
-// decideScript returns the decision about a script by the rules that fit.
+// decideScript decides about a script by the rules that apply.
 func (p *part) decideScript(req *Request, by map[Effect]*rule) Decision {
 	d := p.byCeiling(req.Risk())
 	switch r := cmp.Or(by[Deny], by[Ask], by[Allow]); {
@@ -133,10 +133,10 @@ func (e *RunError) Error() string {
 	return fmt.Sprintf("policy refused to run %s: %s (%s)", e.Script, e.Decision.Reason, e.Decision.Source())
 }
 
-// ExitCode is that of a script that was refused before it ran.
+// ExitCode returns the exit code of a script that was refused before it ran.
 func (e *RunError) ExitCode() int { return exit.Refused }
 
-// NeedsProgram reports whether a decision may depend on what a script does as a whole: by a level, or a rule's risk or condition.
+// NeedsProgram reports whether a decision may depend on the script as a whole: through a level, or a rule's risk or condition.
 func (p *Policy) NeedsProgram() bool {
 	needs := func(part *part) bool {
 		return part.level != "" || slices.ContainsFunc(part.rules, func(r *rule) bool { return r.risk != risk.None || r.when != nil })
@@ -144,7 +144,7 @@ func (p *Policy) NeedsProgram() bool {
 	return needs(p.all) || slices.ContainsFunc(slices.Collect(maps.Values(p.customers)), needs)
 }
 
-// rule names the level, or the ceilings of a policy without one.
+// rule names the level, or the ceilings if the policy has no level.
 func (p *part) rule() string {
 	if p.level == "" {
 		return "ceilings"

@@ -14,12 +14,12 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// maxNear bounds the names that are suggested in place of one.
+// maxNear bounds the number of names suggested in place of an unknown one.
 const maxNear = 3
 
-// Misspelt describes what is likely wrong in rules: names that match no tool, server or customer, arguments that tools lack, and
-// paths, addresses and hosts that are compared as text. It leaves out globs that begin with a wildcard and resemble no tool, which
-// are written for future tools. tools is called only if there are rules.
+// Misspelt describes likely mistakes in rules: names that match no tool, server or customer, arguments that tools lack, and paths,
+// addresses and hosts that are compared as plain text. It leaves out globs that begin with a wildcard and resemble no tool, which are
+// written for future tools. tools is called only if there are rules.
 func (p *Policy) Misspelt(tools func() []Tool) []string {
 	parts := p.parts()
 	if !slices.ContainsFunc(parts, func(part *part) bool { return len(part.rules) > 0 }) {
@@ -30,7 +30,7 @@ func (p *Policy) Misspelt(tools func() []Tool) []string {
 	for _, part := range parts {
 		for _, r := range part.rules {
 			for _, text := range k.rule(r) {
-				if !slices.Contains(out, text) { // customers have the rules for all
+				if !slices.Contains(out, text) { // every customer has the general rules too
 					out = append(out, text)
 				}
 			}
@@ -58,7 +58,7 @@ func (p *Policy) Customers() []string {
 	return slices.Compact(ids)
 }
 
-// parts returns what holds for all, and for each customer.
+// parts returns the general part and that of each customer.
 func (p *Policy) parts() []*part {
 	parts := []*part{p.all}
 	for _, id := range slices.Sorted(maps.Keys(p.customers)) {
@@ -67,8 +67,8 @@ func (p *Policy) parts() []*part {
 	return parts
 }
 
-// CheckNames checks the names of an example, and adds the other name of each server in Taint, as a run does. An unknown server is an
-// error. A customer without rules who resembles one with rules is worth a warning.
+// CheckNames checks the names in an example, and adds the other name of each server in Taint, as a run does. An unknown server is an error.
+// A customer without rules whose name resembles one with rules causes a warning.
 func (p *Policy) CheckNames(tools []Tool, e *Example) (warning string, err error) {
 	warning, err = p.known(tools).check(e.Customer, e.Taint)
 	e.Taint = received(tools, e.Taint)
@@ -92,9 +92,9 @@ func received(tools []Tool, names []string) []string {
 
 // known are the names that rules and cases may have.
 type known struct {
-	ids, servers, keys, customers []string // keys are the servers' names in the configuration; servers are these and their folders
+	ids, servers, keys, customers []string // keys are the servers' names in the configuration; servers are these and the names of their folders
 	tools                         []Tool
-	exact, loose                  [][]string // of each tool
+	exact, loose                  [][]string // names of each tool; see Request.names
 	declared                      map[int]*declaration
 }
 
@@ -172,7 +172,7 @@ func (k *known) rule(r *rule) []string {
 	return out
 }
 
-// arguments describes the arguments in the condition of a rule that none of the tools declares, or that some lack.
+// arguments describes the arguments in a rule's condition that no tool declares, or that some tools lack.
 func (k *known) arguments(r *rule, tools []int) []string {
 	var out, checked []string
 	hint := &rule{hint: r.hint}
@@ -206,8 +206,8 @@ func (k *known) arguments(r *rule, tools []int) []string {
 	return out
 }
 
-// without says what a rule means for the tools that lack an argument; empty if that is clear, as in a condition that looks at the
-// tool, a rule that allows, or one for all tools that tests whether the argument is there.
+// without says what a rule means for tools that lack an argument. It returns "" where that is clear: if the condition reads the tool, if
+// the rule allows, or if a rule for all tools tests whether the argument is present.
 func (r *rule) without(name string) string {
 	tests, looks := false, false
 	celast.PostOrderVisit(r.when.ast.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {
@@ -234,7 +234,7 @@ func (r *rule) without(name string) string {
 	return "their calls are denied"
 }
 
-// unknown says why a name is not one that a variable can be equal to; empty if it is.
+// unknown says why a variable can never equal a name, or returns "" if it can.
 func (k *known) unknown(variable, name string) string {
 	names, what := k.servers, "server"
 	switch variable {
@@ -242,7 +242,7 @@ func (k *known) unknown(variable, name string) string {
 		names = k.keys
 	case "tool":
 		names, what = k.ids, "tool"
-	case "customer": // there may be others than those with rules
+	case "customer": // customers without rules may exist
 		near := ident.Nearest(name, k.customers, maxNear)
 		if name == "" || len(near) == 0 || slices.Contains(k.customers, name) {
 			return ""
@@ -264,7 +264,7 @@ func (k *known) unknown(variable, name string) string {
 	return fmt.Sprintf("no %s %q in the tree%s", what, name, didYouMean(near))
 }
 
-// check is [Policy.CheckNames].
+// check implements [Policy.CheckNames].
 func (k *known) check(customer string, taint []string) (warning string, err error) {
 	for _, server := range taint {
 		if problem := k.unknown("taint", server); problem != "" {
@@ -281,7 +281,8 @@ func didYouMean(near []string) string {
 	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
-// globsLike returns globs of the form of one that fit tools: if it ends with a wildcard, ids up to the end of a word and a wildcard.
+// globsLike returns globs similar to the given one that match tools: if it ends with a wildcard, ids cut at the end of a word and followed
+// by a wildcard.
 func globsLike(glob string, ids []string) []string {
 	var out []string
 	for _, id := range ids {
@@ -300,8 +301,8 @@ func globsLike(glob string, ids []string) []string {
 	return slices.Compact(out)
 }
 
-// walk calls found for each constant that an expression compares server, tool, customer or an element of taint with. ranges are the
-// lists that the variables of macros stand for the elements of.
+// walk calls found for each constant that an expression compares with server, tool, customer or an element of taint. ranges maps the
+// variable of a macro to the list whose elements it stands for.
 func walk(e celast.Expr, ranges map[string]celast.Expr, found func(variable string, literal celast.Expr)) {
 	switch e.Kind() {
 	case celast.SelectKind:
@@ -333,7 +334,7 @@ func walk(e celast.Expr, ranges map[string]celast.Expr, found func(variable stri
 	}
 }
 
-// compared calls found for the constants of a comparison.
+// compared calls found for the constants in a comparison.
 func compared(c celast.CallExpr, ranges map[string]celast.Expr, found func(string, celast.Expr)) {
 	switch c.FunctionName() {
 	case operators.Equals, operators.NotEquals, operators.In:
@@ -358,7 +359,7 @@ func compared(c celast.CallExpr, ranges map[string]celast.Expr, found func(strin
 	}
 }
 
-// variableOf returns the variable of names that an expression is, or an element of; empty if it is another.
+// variableOf returns the variable of names that an expression is, or is an element of. It returns "" for any other expression.
 func variableOf(e celast.Expr, ranges map[string]celast.Expr) string {
 	switch e.Kind() {
 	case celast.IdentKind:

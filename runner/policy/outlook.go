@@ -15,33 +15,34 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
-// Outlook is what a policy says of a tool before its arguments are known.
+// Outlook is a policy's view of a tool before the arguments are known.
 type Outlook struct {
 	Tool string `json:"tool"`
-	// Decision is the one on a call for which no condition holds and no number is reached.
+	// Decision is the decision about a call for which no condition holds and no limit is reached.
 	Decision Decision `json:"decision"`
-	// Fails reports that the condition of the rule cannot be evaluated for any call, which denies all. The decision's reason says why.
+	// Fails reports that the condition of the rule cannot be evaluated for any call, so every call is denied. The decision's reason says
+	// why.
 	Fails bool `json:"fails,omitempty"`
-	// Unless are the rules that decide otherwise about some calls, in their order; then what changes with the risk of the script.
+	// Unless lists the rules that decide some calls differently, in their order, followed by what changes with the risk of the script.
 	Unless []Exception `json:"unless,omitempty"`
 }
 
-// Exception is a rule that fits some calls of a tool only.
+// Exception is a rule that applies only to some calls of a tool.
 type Exception struct {
 	Effect Effect `json:"effect"`
 	Rule   string `json:"rule"`
 	At     string `json:"at"`
-	// Risk is the least risk at which it decides, When is its condition, and Over its numbers of calls. At least one is there.
+	// Risk is the lowest risk at which it decides, When is its condition, and Over its numbers of calls. At least one of them is set.
 	Risk risk.Risk          `json:"risk,omitempty"`
 	When string             `json:"when,omitempty"`
 	Over *config.PolicyOver `json:"over,omitempty"`
 	// Reason says why all calls are denied, if the condition cannot be evaluated for any.
 	Reason string `json:"reason,omitempty"`
 
-	of *rule // nil: not one rule, but what becomes of all
+	of *rule // nil: not a single rule, but the overall outcome
 }
 
-// If describes the calls that the rule fits, such as "from risk high on, if args.size > 5".
+// If describes the calls that the rule applies to, such as "from risk high on, if args.size > 5".
 func (x *Exception) If() string {
 	var parts []string
 	if x.Risk != risk.None {
@@ -78,8 +79,8 @@ func (o *Outlook) String() string {
 	return text
 }
 
-// Show returns the outlook for the calls of a tool by a script of a risk for a customer. The empty customer is the project itself.
-// If no risk is given, the outlook also says what higher risks change.
+// Show returns the outlook for calls of a tool by a customer's script of a given risk. The empty customer is the project itself. If no risk
+// is given, the outlook also says what changes at higher risks.
 func (p *Policy) Show(tool *Tool, customer string, script risk.Risk) Outlook {
 	part := p.part(customer)
 	e := Example{Customer: customer, Risk: script}
@@ -111,7 +112,7 @@ func (p *Policy) Show(tool *Tool, customer string, script risk.Risk) Outlook {
 	return out
 }
 
-// Never returns the ids of the tools of which the policy denies every call without a script for a customer, whatever its arguments.
+// Never returns the ids of the tools of which a customer's calls without a script are always denied, whatever the arguments.
 func (p *Policy) Never(tools []Tool, customer string) map[string]bool {
 	never := map[string]bool{}
 	for i := range tools {
@@ -122,7 +123,7 @@ func (p *Policy) Never(tools []Tool, customer string) map[string]bool {
 	return never
 }
 
-// looksAtRisk reports whether it may matter to a rule what the risk of a call is.
+// looksAtRisk reports whether the risk of a call may affect the rule.
 func (r *rule) looksAtRisk() bool {
 	return r.risk != risk.None || r.when != nil && r.when.risk
 }
@@ -146,7 +147,7 @@ func (p *part) outlook(req *Request, unknown func() []*cel.AttributePatternType)
 	}
 	out := Outlook{Tool: req.Tool, Decision: p.decide(req, fits)}
 	for _, r := range depend {
-		// What another rule decides for certain, this one may only make stricter.
+		// Where another rule decides for certain, this one can only make the decision stricter.
 		if p.decide(req, append(slices.Clone(fits), r)).Effect == out.Decision.Effect {
 			continue
 		}
@@ -170,7 +171,7 @@ func inOutlook(req *Request, err error) string {
 	return failure(err)
 }
 
-// unknownBefore returns what is not known of a tool's calls before a run: the arguments that it may get, and what the run did.
+// unknownBefore returns what is unknown about a tool's calls before a run: the arguments, and what the run has done.
 func unknownBefore(tool *Tool) []*cel.AttributePatternType {
 	out := []*cel.AttributePatternType{cel.AttributePattern("calls"), cel.AttributePattern("taint"), cel.AttributePattern("session")}
 	if tool.ID == Scripts {
@@ -186,7 +187,7 @@ func unknownBefore(tool *Tool) []*cel.AttributePatternType {
 	return out
 }
 
-// beforehand evaluates a condition as far as it can be before a run. known reports whether the rest does not matter. A nil condition
+// beforehand evaluates as much of a condition as is possible before a run. known reports whether the result is final. A nil condition
 // holds.
 func (c *condition) beforehand(req *Request, unknown func() []*cel.AttributePatternType) (holds, known bool, err error) {
 	if c == nil {
@@ -218,7 +219,7 @@ func (c *condition) beforehand(req *Request, unknown func() []*cel.AttributePatt
 	return holds, true, nil
 }
 
-// WithLevel returns the policy with another level, for the project and all customers. It counts on its own.
+// WithLevel returns the policy with another level, for the project and all customers. The new policy has its own counters.
 func (p *Policy) WithLevel(level string) (*Policy, error) {
 	if all := p.cfg.LevelNames(); !slices.Contains(all, level) {
 		return nil, fmt.Errorf("no level %q: use one of %s", level, strings.Join(all, ", "))

@@ -1,10 +1,10 @@
 // Package policy decides which calls a run may make: allow, ask or deny.
 //
-// Decisions are made through one interface, [Decider]. Package chain asks it about each call, on the host, when the tool is known
-// and the arguments are final and valid, and before anything is sent. [New] makes one from the rules in mcpgen.yaml; [Default] applies
-// without rules. [Diff] compares two policies.
+// Decisions are made through one interface, [Decider]. Package chain asks it about each call, on the host, once the tool is known and the
+// arguments are final and valid, but before anything is sent. [New] builds one from the rules in mcpgen.yaml; [Default] applies without
+// rules. [Diff] compares two policies.
 //
-// Arguments are hostile: the work of conditions is bounded, and one that cannot be evaluated denies the call.
+// Arguments are hostile: the work of conditions is bounded, and a condition that cannot be evaluated denies the call.
 package policy
 
 import (
@@ -21,12 +21,12 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
-// Effect is what happens to a call.
+// Effect is the outcome of a decision.
 type Effect string
 
 const (
 	Allow Effect = "allow"
-	Ask   Effect = "ask" // a person decides; where nobody can, the call is refused
+	Ask   Effect = "ask" // a person decides; if nobody can be asked, the call is refused
 	Deny  Effect = "deny"
 )
 
@@ -36,9 +36,9 @@ type Decision struct {
 	// Rule is the name of the rule that decided, and At its place as file:line. At is empty for a default.
 	Rule string `json:"rule,omitempty"`
 	At   string `json:"at,omitempty"`
-	// Reason says why, in words for the script and for people.
+	// Reason says why, for the script and for people.
 	Reason string `json:"reason,omitempty"`
-	// By is who was asked and answered, if somebody did.
+	// By names who was asked and answered, if anybody was.
 	By string `json:"by,omitempty"`
 }
 
@@ -52,7 +52,7 @@ func (d Decision) Source() string {
 
 // Decider decides about calls. It is safe for concurrent use.
 type Decider interface {
-	// Decide decides about one call. It is called once for each call, and counts it: retries are not asked about.
+	// Decide decides one call. It is called once for each call and counts it; retries are not decided again.
 	Decide(ctx context.Context, req *Request) Decision
 }
 
@@ -61,21 +61,22 @@ type Request struct {
 	// Server is the server's name in the configuration, and Name the tool's own name, as it is sent. Dir is the server's folder
 	// in the tree, and Tool the tool's id there. For a resource or a prompt, Name is the method, such as resources/read.
 	Server, Dir, Name, Tool string
-	// Args is one JSON object: the values that the server will get. Hostile.
+	// Args is a JSON object with the values that the server will get. It is hostile.
 	Args  json.RawMessage
 	Hints Hints
-	// Input is the schema of the arguments. DeclaredOnly refuses arguments that it does not declare, whatever else it says of them.
+	// Input is the schema of the arguments. DeclaredOnly refuses arguments that it does not declare, even if it allows additional
+	// properties.
 	Input        json.RawMessage
 	DeclaredOnly bool
 	Run          *Run
-	// Unsent says that the call is only decided about, as in a dry run or a replay. It counts for its run alone. Listed says that it
+	// Unsent means that the call is decided but not sent, as in a dry run or a replay. It counts for its own run only. Listed means that it
 	// has no result either, as in a dry run.
 	Unsent, Listed bool
 
-	shown risk.Risk // what a script that is about to start shows; that of Run may have been set
+	shown risk.Risk // the risk of a script that is about to start; the one in Run may come from a person
 }
 
-// Hints are what is known of a tool's effects. What a server says of itself may only make a call look more dangerous.
+// Hints are what is known about a tool's effects. What a server says about itself can only make a call look more dangerous.
 type Hints struct {
 	// ReadOnly and Idempotent are set only if a person or a trusted server says so.
 	ReadOnly, Idempotent bool
@@ -83,7 +84,7 @@ type Hints struct {
 	Destructive, OpenWorld bool
 }
 
-// Risk is that of the script, or that of the call by its hints if it is higher.
+// Risk returns the risk of the script, or that of the call by its hints if that is higher.
 func (r *Request) Risk() risk.Risk {
 	own := risk.Medium
 	switch {
@@ -95,41 +96,41 @@ func (r *Request) Risk() risk.Risk {
 	return max(own, r.Run.Risk)
 }
 
-// Subject is who a run is for, and what is known before it starts.
+// Subject is the customer of a run, with what is known before the run starts.
 type Subject struct {
-	// Customer and Session are ids; empty: none.
+	// Customer and Session are ids, which may be empty.
 	Customer, Session string
-	// Risk is that of the script. None for a call without a script.
+	// Risk is the risk of the script, or the zero value for a call without a script.
 	Risk risk.Risk
 }
 
-// Run is what a policy knows of a run. It is safe for concurrent use. The zero value is a run of the project itself.
+// Run is what a policy knows about a run. It is safe for concurrent use. The zero value is a run of the project itself.
 type Run struct {
 	Subject
-	// Conversation is what the same client did before and beside this run: data received there counts as received here, and the other
-	// way round. May be nil.
+	// Conversation is the history of the same client before and beside this run. Data received there counts as received here, and vice
+	// versa. It may be nil.
 	Conversation *Run
-	// Keeper remembers beyond the run whose data it received. Nil: nobody does. That of a Conversation is nil.
+	// Keeper remembers beyond the run whose data it received. It may be nil, and is nil in a Conversation.
 	Keeper Keeper
 
 	mu     sync.Mutex
-	from   map[string]string // servers whose data the run may have from elsewhere than its own calls, each with where, in words
+	from   map[string]string // servers whose data the run may have got other than by its own calls; the value describes the place
 	calls  int
 	taint  map[string]bool
-	count  map[string]int // calls that were let through, by rule
-	unsent map[string]int // those among them that were not sent, by what lasting numbers are kept under
+	count  map[string]int // calls let through, by rule
+	unsent map[string]int // calls among these that were not sent, by the key of the lasting number
 }
 
-// Keeper remembers whose data a run received.
+// Keeper remembers whose data a run has received.
 type Keeper interface {
 	// Receive is called before data of servers reaches the run.
 	Receive(servers []string) error
-	// Inherited returns the servers whose data has come to where the run can read it, each with where that is, in words.
+	// Inherited returns the servers whose data now lies where the run can read it, each with a description of the place.
 	Inherited() (map[string]string, error)
 }
 
-// Received records that the run receives data of the server of a call, before it does. The server is known by both of its names. After
-// an error the data must not reach the run.
+// Received records that the run is about to receive data of a call's server. The server is recorded under both of its names. After an error
+// the data must not reach the run.
 func (r *Run) Received(req *Request) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,8 +149,8 @@ func (r *Run) Received(req *Request) error {
 	return nil
 }
 
-// Inherit records that the run can read data of servers that it did not receive itself, each with where it lies, in words. Its client
-// then has it too. After an error the data must not reach the run.
+// Inherit records that the run can read data of servers that it did not receive itself, each with a description of the place. The run's
+// client then counts as having it too. After an error the data must not reach the run.
 func (r *Run) Inherit(from map[string]string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,7 +161,7 @@ func (r *Run) Inherit(from map[string]string) error {
 	return r.Keeper.Receive(slices.Sorted(maps.Keys(from)))
 }
 
-// inherit is Inherit without the Keeper, for callers that hold the lock.
+// inherit is Inherit without the Keeper. The caller holds the lock.
 func (r *Run) inherit(from map[string]string) {
 	if r.from == nil {
 		r.from = map[string]string{}
@@ -171,11 +172,11 @@ func (r *Run) inherit(from map[string]string) {
 		}
 	}
 	if r.Conversation != nil && len(from) > 0 {
-		_ = r.Conversation.Inherit(from) // it has no Keeper
+		_ = r.Conversation.Inherit(from) // no Keeper, so it cannot fail
 	}
 }
 
-// refresh inherits what others brought to where the run can read it. The lock is held.
+// refresh inherits what others have put where the run can read it. The caller holds the lock.
 func (r *Run) refresh() error {
 	if r.Keeper == nil {
 		return nil
@@ -187,8 +188,8 @@ func (r *Run) refresh() error {
 	return err
 }
 
-// origin says where data came from that the run did not receive itself, for a server that a condition names, or for all servers if it
-// names none. It is empty if the run received all of its data itself.
+// origin describes where data came from that the run did not receive itself: data of the server that a condition names, or of all servers
+// if it names none. It is empty if the run received all of its data itself.
 func (r *Run) origin(condition string) string {
 	var meant, all []string
 	for _, server := range slices.Sorted(maps.Keys(r.from)) {
@@ -213,7 +214,7 @@ func (r *Run) Taint() []string {
 	return r.tainted()
 }
 
-// tainted is Taint for callers that hold the lock.
+// tainted is Taint. The caller holds the lock.
 func (r *Run) tainted() []string {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(r.taint)), maps.Keys(r.from))
 	if r.Conversation != nil {
@@ -223,12 +224,12 @@ func (r *Run) tainted() []string {
 	return slices.Compact(names)
 }
 
-// Default returns the decisions where nothing is configured: a tool asks if its server marks it as destructive, and every other
-// call is allowed.
+// Default returns the decisions that apply without configuration: a tool asks if its server marks it as destructive, and every other call
+// is allowed.
 func Default() Decider { return defaults{} }
 
-// WithConsent returns d with the consent that a person gave beforehand: a call of a tool whose id fits one of the globs is allowed
-// where d would ask. What d denies stays denied.
+// WithConsent returns d with a person's consent given beforehand: where d would ask, a call of a tool whose id matches one of the globs is
+// allowed. What d denies stays denied.
 func WithConsent(d Decider, globs []string) Decider {
 	if len(globs) == 0 {
 		return d
@@ -251,7 +252,7 @@ func (c consent) Decide(ctx context.Context, req *Request) Decision {
 
 type defaults struct{}
 
-// DefaultRule is the name of the rule for destructive tools that holds where nothing is configured.
+// DefaultRule is the name of the rule for destructive tools that applies without configuration.
 const DefaultRule = "destructive tools ask"
 
 func (defaults) Decide(_ context.Context, req *Request) Decision {

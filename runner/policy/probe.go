@@ -12,9 +12,9 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// probes are what conditions look at, and the constants that they compare it with.
+// probes are the variables that conditions read, and the constants that they compare them with.
 type probes struct {
-	paths   map[string]bool // of arguments; see join
+	paths   map[string]bool // paths of arguments; see join
 	uses    map[string]bool // variables other than args
 	numbers map[float64]bool
 	texts   map[string]bool
@@ -24,17 +24,17 @@ func newProbes() *probes {
 	return &probes{paths: map[string]bool{}, uses: map[string]bool{}, numbers: map[float64]bool{}, texts: map[string]bool{}}
 }
 
-// add adds those of a condition.
+// add adds the probes of a condition.
 func (p *probes) add(c *condition) {
 	if c != nil {
 		p.expr(c.ast.NativeRep().Expr(), map[string]string{})
 	}
 }
 
-// element is the step of a path to the elements of a list.
+// element is the step in a path that leads to the elements of a list.
 const element = "[]"
 
-// separator joins the steps of a path: names of arguments may hold anything else.
+// separator joins the steps of a path, because names of arguments may contain any other character.
 const separator = "\x00"
 
 func join(path, step string) string {
@@ -44,7 +44,7 @@ func join(path, step string) string {
 	return path + separator + step
 }
 
-// expr adds those of an expression. vars are the paths of the variables of macros such as all and exists.
+// expr adds the probes of an expression. vars maps the variables of macros such as all and exists to their paths.
 func (p *probes) expr(e celast.Expr, vars map[string]string) {
 	if path, ok := p.path(e, vars); ok && path != "" {
 		p.paths[path] = true
@@ -108,7 +108,7 @@ func (p *probes) literal(value any) {
 	}
 }
 
-// path returns the path of an argument; the empty path is args itself.
+// path returns the path of an argument. The empty path is args itself.
 func (p *probes) path(e celast.Expr, vars map[string]string) (string, bool) {
 	below := func(on celast.Expr, name string) (string, bool) {
 		path, ok := p.path(on, vars)

@@ -17,19 +17,19 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/kept"
 )
 
-// Rates counts calls, for the rules of all policies that share it. It is safe for concurrent use.
+// Rates counts calls for the rules of all policies that share it. It is safe for concurrent use.
 //
-// Calls within a minute it counts in memory: what other processes do, it does not know. So it does for those of sessions, customers and
-// days, unless [Rates.In] names a folder.
+// Calls within a minute are counted in memory, without those of other processes. The same holds for calls of sessions, customers and days,
+// unless [Rates.In] names a folder.
 type Rates struct {
 	*memory
-	dir string // where the numbers of sessions, customers and days are kept; empty: in memory
+	dir string // holds the numbers of sessions, customers and days; empty: they are kept in memory
 }
 
 type memory struct {
 	mu      sync.Mutex
-	made    map[string][]time.Time // the last calls, at most as many as a rule allows a minute
-	tallies map[string]tally       // those of Rates without a folder
+	made    map[string][]time.Time // the latest calls, at most as many as a rule allows per minute
+	tallies map[string]tally       // the numbers of Rates without a folder
 }
 
 // NewRates returns a Rates that has counted nothing.
@@ -37,22 +37,22 @@ func NewRates() *Rates {
 	return &Rates{memory: &memory{made: map[string][]time.Time{}, tallies: map[string]tally{}}}
 }
 
-// In returns a Rates that shares the calls within a minute with r. The numbers of sessions, customers and days it keeps in a folder of
-// the project, which it creates: all processes that count there count together. Scripts must not reach the folder.
+// In returns a Rates that shares the calls within a minute with r, and keeps the numbers of sessions, customers and days in a folder of the
+// project, which it creates. All processes that use the folder count together. Scripts must not be able to reach it.
 func (r *Rates) In(dir string) *Rates { return &Rates{memory: r.memory, dir: dir} }
 
 const (
-	// maxRates bounds the rules and customers that are remembered. The oldest are forgotten when they have had no call for a minute.
+	// maxRates bounds the number of rules and customers remembered. The oldest are forgotten once they have had no call for a minute.
 	maxRates = 10_000
-	// tallyWait bounds the wait for other processes that count.
+	// tallyWait bounds the wait for other counting processes.
 	tallyWait = 10 * time.Second
 	tallyLock = "lock"
 )
 
-// over are the numbers of calls from which a rule applies, or numbers of calls that were made.
+// over holds the numbers of calls at which a rule starts to apply, or numbers of calls made.
 type over config.PolicyOver
 
-// threshold is one of these numbers, and what the calls are of.
+// threshold is one of these numbers, with the period it is counted for.
 type threshold struct {
 	of   string
 	most int
@@ -73,7 +73,7 @@ func (o over) numbers() [5]threshold {
 // lasts reports whether one of the numbers outlives a run and a minute.
 func (o over) lasts() bool { return o.Session > 0 || o.Customer > 0 || o.Day > 0 }
 
-// reached returns the first number that is reached when so many calls were made.
+// reached returns the first number that is reached after the calls made.
 func (o over) reached(made over) (threshold, bool) {
 	all := made.numbers()
 	for i, n := range o.numbers() {
@@ -84,7 +84,7 @@ func (o over) reached(made over) (threshold, bool) {
 	return threshold{}, false
 }
 
-// reach returns the rule as it applies when so many calls were made, and whether it does.
+// reach returns the rule as it applies after the calls made, and whether it applies.
 func (f *rule) reach(made over) (*rule, bool) {
 	if f.over == (over{}) {
 		return f, true
@@ -94,8 +94,8 @@ func (f *rule) reach(made over) (*rule, bool) {
 	return &own, ok
 }
 
-// apply passes those rules to decide whose numbers of calls are reached, and counts the call for all unless it is denied. A call
-// that cannot be counted is denied. The lock of the run is held.
+// apply passes the rules whose numbers of calls are reached to decide, and counts the call for all rules unless it is denied. A call that
+// cannot be counted is denied. The caller holds the run's lock.
 func (r *Rates) apply(ctx context.Context, req *Request, fits []*rule, decide func([]*rule) Decision) Decision {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,23 +127,23 @@ func (r *Rates) apply(ctx context.Context, req *Request, fits []*rule, decide fu
 	return d
 }
 
-// uncounted denies a call that a rule counts and that could not be counted.
+// uncounted denies a call that a rule counts but that could not be counted.
 func uncounted(f *rule, err error) Decision {
 	return Decision{Effect: Deny, Rule: f.name, At: f.at, Reason: fmt.Sprintf("the calls cannot be counted: %v", err)}
 }
 
-// counting is the counting of one call.
+// counting is the state of counting one call.
 type counting struct {
 	rates  *Rates
 	req    *Request
 	now    time.Time
-	locked func()            // unlocks the folder; nil: it is not locked
-	read   map[string]*tally // those that the call counts for, by the names of their files
+	locked func()            // unlocks the folder; nil if it is not locked
+	read   map[string]*tally // the tallies that the call counts for, by file name
 }
 
-// tally is a number of calls that outlives a run, as its file has it.
+// tally is a number of calls that outlives a run, as stored in its file.
 type tally struct {
-	Rule     string `json:"rule"` // for whoever reads the file
+	Rule     string `json:"rule"` // for people who read the file
 	Of       string `json:"of"`   // session, customer or day
 	Customer string `json:"customer,omitempty"`
 	Session  string `json:"session,omitempty"`
@@ -153,10 +153,10 @@ type tally struct {
 	rule *rule
 }
 
-// made returns how many calls were made that a rule counts.
+// made returns the number of calls made that a rule counts.
 func (c *counting) made(ctx context.Context, f *rule) (made over, err error) {
 	run := c.req.Run
-	made.Run, made.Session = run.count[f.id], run.count[f.id] // without a session, a run is one of its own
+	made.Run, made.Session = run.count[f.id], run.count[f.id] // without a session, the run is its own session
 	if last := c.rates.made[f.key(run)]; f.over.Minute > 0 && len(last) >= f.over.Minute && c.now.Sub(last[len(last)-f.over.Minute]) < time.Minute {
 		made.Minute = f.over.Minute
 	}
@@ -172,7 +172,7 @@ func (c *counting) made(ctx context.Context, f *rule) (made over, err error) {
 	return made, err
 }
 
-// tally returns a number of calls that outlives a run, and notes that this call counts for it.
+// tally reads a number of calls that outlives a run, and notes that this call counts for it.
 func (c *counting) tally(ctx context.Context, f *rule, of string) (int, error) {
 	run := c.req.Run
 	want := tally{Rule: f.name, Of: of, Customer: run.Customer, rule: f}
@@ -183,7 +183,7 @@ func (c *counting) tally(ctx context.Context, f *rule, of string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if of == perDay { // the file of the day before is used again
+	if of == perDay { // the previous day's file is reused
 		want.Day = c.now.UTC().Format(time.DateOnly)
 	}
 	sum := sha256.Sum256(id)
@@ -201,7 +201,7 @@ func (c *counting) tally(ctx context.Context, f *rule, of string) (int, error) {
 	return c.read[name].Calls + run.unsent[name], nil
 }
 
-// load reads a tally; the folder stays locked until the call is counted.
+// load reads a tally. The folder stays locked until the call is counted.
 func (c *counting) load(ctx context.Context, name string) (t tally, err error) {
 	r := c.rates
 	if r.dir == "" {
@@ -223,7 +223,7 @@ func (c *counting) load(ctx context.Context, name string) (t tally, err error) {
 	return t, err
 }
 
-// keep writes a tally that counts the call. A call that is not sent counts for its run only.
+// keep writes a tally that includes the call. A call that is not sent counts for its run only.
 func (c *counting) keep(name string, t *tally) error {
 	switch r, run := c.rates, c.req.Run; {
 	case c.req.Unsent:
@@ -245,7 +245,7 @@ func (c *counting) unlock() {
 	}
 }
 
-// count counts the call for what is in memory.
+// count counts the call in memory.
 func (c *counting) count(f *rule) {
 	run, r := c.req.Run, c.rates
 	if f.over == (over{}) {
@@ -266,11 +266,11 @@ func (c *counting) count(f *rule) {
 	r.made[key] = last[max(0, len(last)-f.over.Minute):]
 }
 
-// key names a rule and a customer: each customer has a number of its own.
+// key identifies a rule and a customer: each customer is counted separately.
 func (f *rule) key(run *Run) string { return f.id + "\x00" + run.Customer }
 
-// tallyOf names a rule for the numbers that outlive it, wherever it stands in its list: by its name, or else by what it says besides
-// the numbers.
+// tallyOf identifies a rule in the numbers that outlive it, wherever the rule stands in its list: by its name, or else by its content
+// without the numbers.
 func tallyOf(list string, r *config.PolicyRule) (string, error) {
 	effect, globs := r.Effect()
 	says := []any{list, r.Name}
@@ -281,7 +281,7 @@ func tallyOf(list string, r *config.PolicyRule) (string, error) {
 	return string(text), err
 }
 
-// Lasting reports whether a rule has a number of calls that outlives a run and a minute; see [Rates.In].
+// Lasting reports whether a rule counts calls beyond a run and a minute; see [Rates.In].
 func (p *Policy) Lasting() bool {
 	return slices.ContainsFunc(p.parts(), func(part *part) bool {
 		return slices.ContainsFunc(part.rules, func(r *rule) bool { return r.over.lasts() })

@@ -22,19 +22,19 @@ type Policy struct {
 	cfg       *config.Policy
 }
 
-// part is what holds for the runs of one customer, or for all others.
+// part is what applies to the runs of one customer, or to all others.
 type part struct {
-	level    Level  // the built-in one, or the one that an operator's extends
-	name     string // the level's
+	level    Level  // the built-in level, or the one that the operator's level extends
+	name     string // the name of the level
 	access   access
-	at       string // the file of the policy; empty without one
+	at       string // the file of the policy; empty if there is none
 	ceilings config.PolicyCeilings
-	topAt    string // where the ceilings are
-	fallback Effect // of calls that no rule fits; empty: the level's
-	lastAt   string // where the fallback is
+	topAt    string // the position of the ceilings
+	fallback Effect // the effect for calls that no rule fits; if empty, the level decides
+	lastAt   string // the position of the fallback
 	rules    []*rule
 	tainted  bool     // a condition uses taint
-	chosen   sync.Map // the rules whose globs fit a tool, by its names
+	chosen   sync.Map // tool names → the rules whose globs fit
 }
 
 // rule is a compiled rule.
@@ -49,11 +49,11 @@ type rule struct {
 	declared bool // calls with undeclared arguments are denied
 	when     *condition
 	over     over
-	reached  threshold // in a copy that applies: the one of over that is reached
-	origin   string    // in a copy that applies: where the data is from that its condition is about, if not from the run's own calls
+	reached  threshold // in a copy that applies: the number in over that is reached
+	origin   string    // in a copy that applies: where the tainted data comes from, if not from the run's own calls
 }
 
-// New compiles a policy. rates counts calls; nil: the policy counts for itself, in memory. Errors are *config.FileError.
+// New compiles a policy. rates counts calls; if it is nil, the policy counts in memory for itself. Errors are *config.FileError.
 func New(cfg *config.Policy, rates *Rates) (*Policy, error) {
 	if rates == nil {
 		rates = NewRates()
@@ -79,7 +79,7 @@ func New(cfg *config.Policy, rates *Rates) (*Policy, error) {
 	return p, nil
 }
 
-// newPart compiles rules. first are those that come before.
+// newPart compiles rules. first are the rules that come before them.
 func newPart(policy *config.Policy, key string, cfg *config.PolicyPart, first []*rule) (*part, error) {
 	file := policy.File
 	p := &part{level: Level(cfg.Level), name: cfg.Level, fallback: Effect(cfg.Default), rules: first[:len(first):len(first)]}
@@ -109,7 +109,7 @@ func newPart(policy *config.Policy, key string, cfg *config.PolicyPart, first []
 			return nil, err
 		}
 		if out.risk, err = risk.Parse(r.Risk); err != nil {
-			return nil, err // the schema has refused it
+			return nil, err // the schema has rejected it
 		}
 		if r.Over != nil {
 			out.over = over(*r.Over)
@@ -120,7 +120,7 @@ func newPart(policy *config.Policy, key string, cfg *config.PolicyPart, first []
 	return p, nil
 }
 
-// position names a line of a file, or the file if the line is 0. A policy that is not from a file has no positions.
+// position returns file:line, or the file alone if the line is 0. A policy that is not from a file has no positions.
 func position(file string, line int) string {
 	switch {
 	case file == "":
@@ -131,7 +131,7 @@ func position(file string, line int) string {
 	return fmt.Sprintf("%s:%d", filepath.Base(file), line)
 }
 
-// part returns what holds for a customer.
+// part returns the part that applies to a customer.
 func (p *Policy) part(customer string) *part {
 	if own, ok := p.customers[customer]; ok {
 		return own
@@ -142,7 +142,7 @@ func (p *Policy) part(customer string) *part {
 // Decide implements Decider.
 func (p *Policy) Decide(ctx context.Context, req *Request) Decision {
 	part := p.part(req.Run.Customer)
-	req.Run.mu.Lock() // until the call is counted: others must not slip through in between
+	req.Run.mu.Lock() // until the call is counted, so that no other call slips through in between
 	defer req.Run.mu.Unlock()
 	if part.tainted {
 		if err := req.Run.refresh(); err != nil {
@@ -160,7 +160,7 @@ func (p *Policy) Decide(ctx context.Context, req *Request) Decision {
 	return d
 }
 
-// fitting returns the rules that fit a call, without regard to how many calls there were. A condition that fails decides at once.
+// fitting returns the rules that fit a call, regardless of the number of calls made. A condition that fails decides at once.
 func (p *part) fitting(req *Request) (fits []*rule, failed *Decision) {
 	if req.DeclaredOnly {
 		if reason := req.undeclared(); reason != "" {
@@ -202,16 +202,16 @@ func (p *part) fitting(req *Request) (fits []*rule, failed *Decision) {
 	return fits, nil
 }
 
-// taintRule is the name of the rule that denies calls while it is not known whose data a run has.
+// taintRule is the name of the rule that denies calls while it is unknown whose data a run has.
 const taintRule = "taint"
 
-// UsesTaint reports whether a condition for the runs of a customer is about the servers whose data a run has; see [Run.Inherit].
+// UsesTaint reports whether a condition for a customer's runs depends on the servers whose data a run has; see [Run.Inherit].
 func (p *Policy) UsesTaint(customer string) bool { return p.part(customer).tainted }
 
 // failure describes the error of a condition.
 func failure(err error) string { return "the condition failed: " + ident.Clip(err.Error(), 400) }
 
-// decide returns the decision by the rules that fit: deny wins, then ask, then allow; of rules with the same effect the first.
+// decide decides by the rules that fit: deny wins over ask, and ask over allow. Of rules with the same effect the first wins.
 func (p *part) decide(req *Request, fits []*rule) Decision {
 	by := map[Effect]*rule{}
 	for _, r := range fits {
@@ -235,7 +235,7 @@ func (p *part) decide(req *Request, fits []*rule) Decision {
 	return level
 }
 
-// byLevel returns what the level says of a call.
+// byLevel returns the level's decision about a call.
 func (p *part) byLevel(req *Request) Decision {
 	d := Decision{Effect: Allow}
 	if req.Hints.ReadOnly {
@@ -254,7 +254,7 @@ func (p *part) byLevel(req *Request) Decision {
 	return d
 }
 
-// byDefault returns what the default says of a call that no rule fits.
+// byDefault returns the default decision about a call that no rule fits.
 func (p *part) byDefault(req *Request) Decision {
 	switch {
 	case p.fallback == Ask || p.fallback == Deny:
@@ -268,7 +268,7 @@ func (p *part) byDefault(req *Request) Decision {
 // defaultRule names the default in decisions.
 func (p *part) defaultRule() string { return "default: " + string(p.fallback) }
 
-// reason says what else than its tools makes the rule fit.
+// reason says which conditions besides the tool made the rule apply.
 func (r *rule) reason() string {
 	calls, were, text := fmt.Sprintf("%d such calls", r.reached.most), "were", ""
 	if r.reached.most == 1 {
@@ -307,11 +307,11 @@ func (p *part) about(req *Request) []*rule {
 	list := slices.DeleteFunc(slices.Clone(p.rules), func(r *rule) bool {
 		return !slices.ContainsFunc(r.globs, func(glob string) bool { return r.names(glob, req) })
 	})
-	p.chosen.Store(key, list) // as many as there are tools: others are refused before a policy is asked
+	p.chosen.Store(key, list) // bounded by the number of tools: calls of others are refused before a policy is asked
 	return list
 }
 
-// names reports whether a glob of the rule fits the tool of a call.
+// names reports whether a glob of the rule matches the tool of a call.
 func (r *rule) names(glob string, req *Request) bool {
 	if req.Tool == Scripts {
 		return glob == Scripts
@@ -328,7 +328,7 @@ func fitsAny(glob string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return config.MatchGlob(glob, name) })
 }
 
-// selects reports whether the hints and the risk of a call are those of the rule.
+// selects reports whether the hints and the risk of a call match the rule's.
 func (r *rule) selects(req *Request) bool {
 	switch {
 	case req.Risk() < r.risk:
@@ -345,9 +345,9 @@ func (r *rule) selects(req *Request) bool {
 	return true
 }
 
-// names returns the names of a tool that globs are compared with: its id, and its server's and its own name. A rule that asks or
-// denies also fits names that differ in case and in characters which ids do not have, so that neither an alias nor a tool of a
-// similar name escapes it.
+// names returns the names of a tool that globs are compared with: its id, and its server's name with its own. A rule that asks or denies
+// also matches names that differ in case or in characters that ids do not have, so that neither an alias nor a similarly named tool escapes
+// it.
 func (r *Request) names() (exact, loose []string) {
 	exact = []string{r.Tool, r.Dir + "__" + r.Name, r.Server + "__" + r.Name}
 	for _, name := range append(exact, ident.Snake(r.Server)+"__"+ident.Snake(r.Name)) {

@@ -10,17 +10,17 @@ import (
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
 )
 
-// absent stands for an argument that is not given.
+// absent stands for an omitted argument.
 type absent struct{}
 
 const (
-	// maxSchemaDepth bounds how deep a schema is followed for a value.
+	// maxSchemaDepth bounds how deep a schema is followed to build a value.
 	maxSchemaDepth = 6
-	// maxLength bounds lists and texts that are made because a condition looks at their length.
+	// maxLength bounds lists and texts that are built because a condition reads their length.
 	maxLength = 2000
 )
 
-// sampler makes arguments that fit a schema.
+// sampler builds arguments that fit a schema.
 type sampler struct {
 	root  map[string]any
 	valid *validate.Validator // nil: anything fits
@@ -31,7 +31,7 @@ func newSampler(schema json.RawMessage) *sampler {
 	if v, err := catalog.Decode(schema); err == nil {
 		s.root, _ = v.(map[string]any)
 	}
-	s.valid, _ = validate.Compile(schema) // as for calls: what does not compile checks nothing
+	s.valid, _ = validate.Compile(schema) // a schema that does not compile checks nothing, as in calls
 	return s
 }
 
@@ -40,7 +40,7 @@ func (s *sampler) fits(args json.RawMessage) bool {
 	return s.valid == nil || s.valid.ValidateAs("the arguments", args) == nil
 }
 
-// follow resolves a reference within the schema, and takes the first alternative.
+// follow resolves a reference within the schema, and picks the first alternative.
 func (s *sampler) follow(schema map[string]any) map[string]any {
 	for range maxSchemaDepth {
 		if ref, ok := schema["$ref"].(string); ok && strings.HasPrefix(ref, "#/") {
@@ -67,7 +67,7 @@ func (s *sampler) follow(schema map[string]any) map[string]any {
 	return schema
 }
 
-// at returns the schema of a path.
+// at returns the schema at a path.
 func (s *sampler) at(path []string) map[string]any {
 	schema := s.follow(s.root)
 	for _, name := range path {
@@ -82,7 +82,7 @@ func (s *sampler) at(path []string) map[string]any {
 	return schema
 }
 
-// kind returns the first type of a schema that is not null; empty if it has none.
+// kind returns the first type of a schema that is not null, or "" if there is none.
 func kind(schema map[string]any) string {
 	switch t := schema["type"].(type) {
 	case string:
@@ -100,7 +100,7 @@ func kind(schema map[string]any) string {
 	return ""
 }
 
-// value returns a value that fits a schema, as far as that is easy.
+// value returns a value that fits a schema. It gives up on schemas that are hard to satisfy.
 func (s *sampler) value(schema map[string]any, depth int) any {
 	schema = s.follow(schema)
 	for _, key := range []string{"const", "default"} {
@@ -160,7 +160,7 @@ func text(schema map[string]any, length int) string {
 	return strings.Repeat("x", max(1, length))
 }
 
-// object returns an object with the properties that are required.
+// object returns an object with the required properties.
 func (s *sampler) object(schema map[string]any, depth int) map[string]any {
 	out := map[string]any{}
 	properties, _ := schema["properties"].(map[string]any)
@@ -175,7 +175,7 @@ func (s *sampler) object(schema map[string]any, depth int) map[string]any {
 	return out
 }
 
-// values returns what an argument may be so that conditions decide differently about it.
+// values returns values of an argument for which conditions may decide differently.
 func (s *sampler) values(path []string, p *probes) []any {
 	schema := s.at(path)
 	out := []any{absent{}}
@@ -216,7 +216,7 @@ func (s *sampler) values(path []string, p *probes) []any {
 	return out
 }
 
-// lengths makes values of the lengths that conditions may compare with.
+// lengths builds values of the lengths that conditions may compare with.
 func lengths(p *probes, of func(n int) any) []any {
 	var out []any
 	for _, n := range p.sortedNumbers() {
@@ -227,7 +227,7 @@ func lengths(p *probes, of func(n int) any) []any {
 	return out
 }
 
-// set returns a copy of a value in which a path has a value.
+// set returns a copy of a value with the value at path replaced.
 func set(on any, path []string, value any) any {
 	if len(path) == 0 {
 		return value

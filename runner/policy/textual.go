@@ -15,12 +15,12 @@ import (
 
 // comparison is a place where a condition compares a text with a constant.
 type comparison struct {
-	function string // an operator, startsWith, endsWith, contains or matches
-	operand  string // an argument as args.to, or a function: host, domain or emails
+	function string // an operator, or startsWith, endsWith, contains or matches
+	operand  string // an argument such as args.to, or a function: host, domain or emails
 	path     []string
 	literal  string
 	negated  bool
-	id       int64 // of the constant
+	id       int64 // the id of the constant
 }
 
 // reader finds comparisons.
@@ -29,7 +29,7 @@ type reader struct {
 	found  []comparison
 }
 
-// scope says what the variables of macros such as all and exists stand for: the elements of an argument, or of the result of a function.
+// scope maps the variables of macros such as all and exists to what they stand for: the elements of an argument, or of a function's result.
 type scope struct{ paths, functions map[string]string }
 
 // comparisons returns the comparisons of a condition.
@@ -71,7 +71,7 @@ func (r *reader) expr(e celast.Expr, s scope, negated bool) {
 	}
 }
 
-// called returns the name of the function that an expression calls; empty if it is none.
+// called returns the name of the function that an expression calls, or "" if it is not a call.
 func called(e celast.Expr) string {
 	if e.Kind() == celast.CallKind {
 		return e.AsCall().FunctionName()
@@ -91,7 +91,7 @@ func (r *reader) call(c celast.CallExpr, s scope, negated bool) {
 	}
 }
 
-// add adds the comparisons of an operand with a constant, or each constant of a list.
+// add adds the comparisons of an operand with a constant, or with each constant of a list.
 func (r *reader) add(c celast.CallExpr, operand, constant celast.Expr, s scope, negated bool) {
 	of := comparison{function: c.FunctionName(), negated: negated}
 	operand = unwrap(operand)
@@ -126,7 +126,7 @@ func literalText(e celast.Expr) (string, bool) {
 	return text, ok
 }
 
-// unwrap returns what an expression makes a text of.
+// unwrap returns the expression that an expression converts to text.
 func unwrap(e celast.Expr) celast.Expr {
 	for e.Kind() == celast.CallKind {
 		c := e.AsCall()
@@ -142,7 +142,7 @@ func unwrap(e celast.Expr) celast.Expr {
 	return e
 }
 
-// textual describes the comparisons of a rule that other spellings of the same path, address or host pass.
+// textual describes the rule's comparisons that another spelling of the same path, address or host evades.
 func (r *rule) textual() []string {
 	var out []string
 	for _, c := range r.when.comparisons() {
@@ -162,7 +162,7 @@ func (r *rule) textual() []string {
 
 var webURL = regexp.MustCompile(`(?i)^\^?(https?|wss?|ftp)\??:`)
 
-// ofArgument says what to use instead, if an argument holds paths, addresses or URLs. A rule that lets only one exact text pass is right.
+// ofArgument says what to use instead if an argument holds paths, addresses or URLs. It accepts a rule that allows only one exact text.
 func (c *comparison) ofArgument(effect Effect) string {
 	isEqual := c.function == operators.Equals || c.function == operators.In
 	if (isEqual || c.function == operators.NotEquals) && (isEqual != c.negated) == (effect == Allow) {

@@ -44,7 +44,7 @@ func (t *Tokens) Add(token, customer string) error {
 	return nil
 }
 
-// Customer returns the customer of a token. Its duration does not depend on which tokens exist.
+// Customer returns the customer of a token. The time it takes does not depend on which tokens exist.
 func (t *Tokens) Customer(token string) (string, bool) {
 	sum, found := sha256.Sum256([]byte(token)), -1
 	for i := range t.sums {

@@ -8,8 +8,8 @@ type issuer struct {
 	lengths     []int
 }
 
-// issuers are the networks' documented ranges. Numbers longer than 16 digits count only in groups or behind a word such as
-// "card": a plain run of digits is more often an identifier.
+// issuers are the networks' documented ranges. Numbers longer than 16 digits count only in groups or after a word such as "card": a plain
+// run of digits is more often an identifier.
 var issuers = []issuer{
 	{"4", "4", []int{13, 16, 19}},                    // Visa
 	{"51", "55", []int{16}},                          // Mastercard
@@ -24,8 +24,8 @@ var issuers = []issuer{
 	{"6304", "6304", []int{16, 17, 18, 19}}, {"6759", "6759", []int{16, 17, 18, 19}}, {"6761", "6763", []int{16, 17, 18, 19}}, // Maestro
 }
 
-// card returns the end of the payment card number that the groups begin with. It passes Luhn's check. It also has an issuer's
-// prefix and length and the groups in which cards are written, unless a word such as "card" announces it.
+// card returns the end of the payment card number that the groups begin with. The number must pass Luhn's check. Unless a word such as
+// "card" announces it, it must also have an issuer's prefix and length, and be grouped as cards are.
 func (f *finder) card(groups []group) (end int) {
 	if countDigits(groups) < 12 {
 		return 0
@@ -36,7 +36,7 @@ func (f *finder) card(groups []group) (end int) {
 	return f.announcedCard(groups)
 }
 
-// plainCard returns the end of a number that is a card without an announcement.
+// plainCard returns the end of a card number that no word announces.
 func (f *finder) plainCard(groups []group) (end int) {
 	s := f.s
 	n := 0
@@ -92,7 +92,7 @@ func issued(number string, grouped bool) bool {
 	return false
 }
 
-// isIdentifier reports whether a name, a word or a path means that the digits at i are not a card.
+// isIdentifier reports whether a name, a word or a path shows that the digits at i are not a card.
 func (f *finder) isIdentifier(i int) bool {
 	if hint := f.hintAt(i); hint == record || hint == thing {
 		return true

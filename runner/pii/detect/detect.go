@@ -1,9 +1,9 @@
-// Package detect finds personal data and credentials in text. [Find] returns where they are; [FieldHint] returns what the name
-// of a JSON member means for its value. The package neither stores nor replaces anything.
+// Package detect finds personal data and credentials in text. [Find] returns where they are; [FieldHint] returns what the name of a JSON
+// member means for its value. The package neither stores nor replaces anything.
 //
-// Wherever a check exists, a match must pass it: payment cards Luhn's check and an issuer's prefix, account numbers their check
-// digits, phone numbers their country's lengths, social security numbers the issued ranges, e-mail addresses an existing
-// top-level domain, keys their vendor's form. Words nearby and member names decide what the characters leave open.
+// A match must pass the check of its type: payment cards have Luhn's check digit and an issuer's prefix, account numbers their check
+// digits, phone numbers their country's lengths, social security numbers an issued range, e-mail addresses an existing top-level domain,
+// keys their vendor's form. Where the characters leave it open, words nearby and member names decide.
 //
 // Find runs in linear time on any text, so each lookahead and lookbehind is bounded.
 package detect
@@ -37,8 +37,8 @@ type Match struct {
 	Type       Type
 }
 
-// Find returns the matches in text, in order and without overlaps. The field hint is what [FieldHint] returns for the name of
-// the member that has text as its value; it is empty for other text.
+// Find returns the matches in text, in order and without overlaps. If text is the value of a member, field is what [FieldHint] returns for
+// the member's name; otherwise it is empty.
 func Find(text string, field Type) []Match {
 	f := finder{s: text, field: field}
 	f.scan()
@@ -51,12 +51,12 @@ type finder struct {
 	field   Type
 	matches []Match
 
-	from    int // end of the last match; nothing before it is looked at again
-	jwtFrom int // no web token begins before this offset
-	keyID   int // end of the last AWS key id, which often has its secret beside it
+	from    int // end of the last match; nothing before it is examined again
+	jwtFrom int // no JSON web token begins before this offset
+	keyID   int // end of the last AWS key id, which is often followed by its secret
 }
 
-// scan looks at the beginning of each word and at each mark that a match can begin at or contain.
+// scan examines the beginning of each word, and each mark that a match can begin with or contain.
 func (f *finder) scan() {
 	s := f.s
 	for i := 0; i < len(s); {
@@ -181,8 +181,8 @@ var classes = func() (t [256]byte) {
 	return t
 }()
 
-// wordBefore reports whether the character before i belongs to a word that goes on at i. Scripts that put no space between
-// words do not count: a number in Chinese text begins where its digits do.
+// wordBefore reports whether the character before i belongs to a word that continues at i. Scripts that put no space between words do not
+// count: a number in Chinese text begins where its digits do.
 func wordBefore(s string, i int) bool {
 	if i == 0 {
 		return false
@@ -194,7 +194,7 @@ func wordBefore(s string, i int) bool {
 	return isWordRune(r) && !isSpaceless(r)
 }
 
-// wordAfter reports whether the character at i belongs to a word, as wordBefore counts them.
+// wordAfter reports whether the character at i belongs to a word, by the same rules as wordBefore.
 func wordAfter(s string, i int) bool {
 	if i >= len(s) {
 		return false
@@ -206,7 +206,8 @@ func wordAfter(s string, i int) bool {
 	return isWordRune(r) && !isSpaceless(r)
 }
 
-// isEscape reports whether the letter at i is that of an escaped line end or tab, as in a JSON text that was cut off: \n.
+// isEscape reports whether the letter at i belongs to an escaped line end or tab such as
+// , as in JSON text that was cut off.
 func isEscape(s string, i int) bool {
 	return i > 0 && s[i-1] == '\\' && (s[i] == 'n' || s[i] == 't' || s[i] == 'r')
 }

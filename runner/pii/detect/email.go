@@ -13,7 +13,7 @@ const (
 	maxDomain = 253 // RFC 1035
 )
 
-// email returns the e-mail address whose '@' is at i. It looks at nothing before from.
+// email returns the e-mail address whose '@' is at i. It examines nothing before from.
 func email(s string, from, i int) (start, end int) {
 	if i > from && s[i-1] == '"' {
 		start = quotedLocal(s, from, i)
@@ -32,7 +32,7 @@ func email(s string, from, i int) (start, end int) {
 	return start, end
 }
 
-// quotedLocal returns the beginning of the local part in quotes before the '@' at i, -1 if there is none: "first last"@…
+// quotedLocal returns the beginning of the quoted local part before the '@' at i ("first last"@…), or -1 if there is none.
 func quotedLocal(s string, from, i int) int {
 	start := i - 1
 	for {
@@ -49,7 +49,7 @@ func quotedLocal(s string, from, i int) int {
 	return start
 }
 
-// plainLocal returns the beginning of the local part without quotes before the '@' at i, -1 if there is none.
+// plainLocal returns the beginning of the unquoted local part before the '@' at i, or -1 if there is none.
 func plainLocal(s string, from, i int) int {
 	start := localStart(s, from, i)
 	for start < i && !(isAlnum(s[start]) || s[start] == '_' || s[start] >= utf8.RuneSelf) {
@@ -62,7 +62,7 @@ func plainLocal(s string, from, i int) int {
 	return start
 }
 
-// localStart returns the first place from which only characters of a local part lead to the '@' at i.
+// localStart returns the first position from which only characters of a local part lead to the '@' at i.
 func localStart(s string, from, i int) int {
 	latin := false
 	for start := i; ; {
@@ -85,10 +85,10 @@ func localStart(s string, from, i int) int {
 	}
 }
 
-// isLocal reports whether a character is used in local parts. RFC 5322 allows more of them.
+// isLocal reports whether a character is common in local parts. RFC 5322 allows more.
 func isLocal(c byte) bool { return isAlnum(c) || strings.IndexByte("._%+-'~#!$*^", c) >= 0 }
 
-// isReturnPath reports whether the '=' at i is in the middle of a bounce address, which has another address in it:
+// isReturnPath reports whether the '=' at i is in the middle of a bounce address, which contains another address:
 // bounces+ann=example.com@lists.example.org.
 func isReturnPath(s string, from, i int) bool {
 	at := i
@@ -113,9 +113,9 @@ func addressLiteral(s string, i int) (end int) {
 	return i + len(literal) + 2
 }
 
-// domain returns the end of the domain name that begins at i, 0 if mail cannot be sent to it.
+// domain returns the end of the domain name that begins at i, or 0 if mail cannot be sent to it.
 func domain(s string, i int) (end int) {
-	dot, labelStart := -1, i // dot is the last one inside
+	dot, labelStart := -1, i // dot is the last dot within the name
 	for end = i; end < len(s) && end-i <= maxDomain; end++ {
 		c := s[end]
 		if c == '.' {
@@ -162,8 +162,8 @@ func isTopLevel(name string) bool {
 	return icann
 }
 
-// isLogin reports whether what looks like an e-mail address is a user at a machine, as in "ssh -p 22 me@host.example",
-// "me@host.example:/path" and "https://me@host.example", or the id of a message.
+// isLogin reports whether what looks like an e-mail address is the id of a message, or a user at a machine, as in "ssh -p 22
+// me@host.example", "me@host.example:/path" and "https://me@host.example".
 func isLogin(s string, start, end int) bool {
 	if end+1 < len(s) && s[end] == ':' && (s[end+1] == '/' || s[end+1] == '~') {
 		return true
@@ -186,7 +186,7 @@ func isLogin(s string, start, end int) bool {
 	return false
 }
 
-// isMessageID reports whether the address at start stands in a header line of message ids.
+// isMessageID reports whether the address at start is in a header line of message ids.
 func isMessageID(s string, start int) bool {
 	line := s[max(0, start-4*maxBefore):start]
 	line = line[strings.LastIndexByte(line, '\n')+1:]
@@ -194,7 +194,7 @@ func isMessageID(s string, start int) bool {
 	return ok && FieldHint(name[strings.LastIndexAny(name, " \t\"'")+1:]) == messageID
 }
 
-// followsShell reports whether a command that logs in to a machine stands before start, with only its options between.
+// followsShell reports whether a command that logs in to a machine precedes start, with nothing but its options in between.
 func followsShell(s string, start int) bool {
 	words := strings.Fields(s[max(0, start-maxBefore):start])
 	for n := len(words) - 1; n >= 0; n-- {

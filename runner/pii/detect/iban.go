@@ -2,7 +2,7 @@ package detect
 
 import "strings"
 
-// ibanCountries are the countries of the registry of ISO 13616 by the length of their account numbers.
+// ibanCountries are the countries in the registry of ISO 13616, by the length of their account numbers.
 var ibanCountries = map[int]string{
 	15: "NO", 16: "BE", 18: "DK FI FO GL NL SD FK", 19: "MK SI", 20: "AT BA EE KZ LT LU XK MN", 21: "CH HR LI LV", 22: "BG BH CR DE GB GE IE ME RS VA",
 	23: "AE GI IL IQ OM SO TL", 24: "AD CZ ES MD PK RO SA SE SK TN VG", 25: "LY PT ST", 26: "IS TR", 27: "BI DJ FR GR IT MC MR SM",
@@ -11,8 +11,8 @@ var ibanCountries = map[int]string{
 
 const maxIBAN = 34
 
-// iban returns the end of the account number that begins at i: a country, two check digits, that country's length, written
-// whole or in groups of four, and the remainder of ISO 7064, mod 97-10. Its letters are all small or all capital.
+// iban returns the end of the account number that begins at i: a country, two check digits, that country's length, written whole or in
+// groups of four, and the remainder of ISO 7064, mod 97-10. Its letters are all lower case or all upper case.
 func iban(s string, i int) (end int) {
 	if len(s)-i < 15 || !isLetter(s[i]) || !isLetter(s[i+1]) || !isDigit(s[i+2]) || !isDigit(s[i+3]) {
 		return 0
@@ -49,7 +49,7 @@ func iban(s string, i int) (end int) {
 	return end
 }
 
-// mod97 returns the remainder of the number that the characters stand for, letters as 10 to 35.
+// mod97 returns the number that the characters stand for modulo 97. Letters stand for 10 to 35.
 func mod97(parts ...[]byte) (rest int) {
 	for _, part := range parts {
 		for _, c := range part {

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// charset is a set of characters that keys are made of.
+// charset is a set of characters that keys consist of.
 type charset [256]bool
 
 func newCharset(chars string) *charset {
@@ -24,7 +24,7 @@ const (
 	digitChars = "0123456789"
 	upperChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	alnumChars = digitChars + upperChars + "abcdefghijklmnopqrstuvwxyz"
-	maxKey     = 16 << 10 // bytes of a token without a vendor's form
+	maxKey     = 16 << 10 // bytes of a token without a known vendor's form
 )
 
 var (
@@ -41,14 +41,14 @@ var charsets = map[string]*charset{
 	"alnum": newCharset(alnumChars), "word": wordSet, "url": urlSet, "dotted": newCharset(alnumChars + "_-."), "base64": newCharset(alnumChars + "+/=_-"),
 }
 
-// end returns the end of the characters of the set that begin at i, at most limit of them.
+// end returns the end of the run of characters of the set that begins at i, at most limit of them.
 func (set *charset) end(s string, i, limit int) (end int) {
 	for end = i; end < len(s) && end-i < limit && set[s[end]]; end++ {
 	}
 	return end
 }
 
-// keyForm is the form of one vendor's keys: a prefix, and from min to max characters of an alphabet after it.
+// keyForm is the form of one vendor's keys: a prefix followed by min to max characters of an alphabet.
 type keyForm struct {
 	prefix   string
 	alphabet *charset
@@ -58,7 +58,7 @@ type keyForm struct {
 //go:embed keys.txt
 var keysText string
 
-// keyForms are the forms of keys.txt by the first character of their prefix.
+// keyForms are the forms in keys.txt by the first character of their prefix.
 var keyForms = sync.OnceValue(func() *[256][]keyForm {
 	var forms [256][]keyForm
 	for line := range strings.Lines(keysText) {
@@ -69,7 +69,7 @@ var keyForms = sync.OnceValue(func() *[256][]keyForm {
 	return &forms
 })
 
-// markedForm is a form of keys that have their vendor's mark inside, at an offset.
+// markedForm is a form of keys that contain their vendor's mark at an offset.
 type markedForm struct {
 	offset int
 	mark   string

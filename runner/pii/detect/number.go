@@ -150,7 +150,7 @@ func mayBegin(s string, i int) bool {
 	return true
 }
 
-// mayEnd rejects the same at the end of a number. A full stop of a sentence, for example, may follow.
+// mayEnd rejects the same at the end of a number. It accepts, for example, a full stop after the number.
 func mayEnd(s string, end int) bool {
 	if end >= len(s) {
 		return true
@@ -165,8 +165,8 @@ func mayEnd(s string, end int) bool {
 	return true
 }
 
-// ssn returns the end of the social security number that the groups begin with: one of the issued ranges. Without hyphens or
-// spaces it needs a word that announces it.
+// ssn returns the end of the social security number that the groups begin with. It must be in an issued range. Without hyphens or spaces, a
+// word must announce it.
 func (f *finder) ssn(groups []group) (end int) {
 	s, i := f.s, groups[0].start
 	n := 0
@@ -183,7 +183,7 @@ func (f *finder) ssn(groups []group) (end int) {
 	if area == "000" || area == "666" || area[0] == '9' || number[3:5] == "00" || number[5:] == "0000" {
 		return 0
 	}
-	if number == "078051120" || number == "219099999" { // printed on samples, and void since
+	if number == "078051120" || number == "219099999" { // printed on samples, and void since then
 		return 0
 	}
 	switch hint := f.hintAt(i); {

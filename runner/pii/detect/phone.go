@@ -7,20 +7,20 @@ import (
 )
 
 const (
-	minPhone = 7  // digits of a number that is announced as a phone
+	minPhone = 7  // digits of a number that a word announces as a phone number
 	maxPhone = 15 // E.164
 )
 
 //go:embed countries.txt
 var countriesText string
 
-// numberLengths are the lengths of a country's national numbers.
+// numberLengths are the possible lengths of a country's national numbers.
 type numberLengths struct {
 	min, max int
 	zero     bool // whether the first digit may be a zero
 }
 
-// countries are the lengths by country code.
+// countries are these lengths by country code.
 var countries = sync.OnceValue(func() *[1000]numberLengths {
 	var t [1000]numberLengths
 	for line := range strings.Lines(countriesText) {
@@ -57,8 +57,8 @@ func inPlan(digits []byte) bool {
 	return false
 }
 
-// northAmerican reports whether an area code and the three digits after it exist: neither begins with 0 or 1 nor is a service
-// such as 911. Area 555 is accepted, because people use it in invented numbers.
+// northAmerican reports whether an area code and the three digits after it are valid: neither begins with 0 or 1 nor is a service such as
+// 911. Area 555 is accepted, because people use it in invented numbers.
 func northAmerican(area, exchange string) bool {
 	if area == "555" {
 		return true
@@ -82,8 +82,8 @@ func (f *finder) phone(i int) (end int) {
 	return extension(s, end)
 }
 
-// international returns the end of the number whose country code begins at i. It may have one or two separators between
-// digits, and a trunk zero in parentheses.
+// international returns the end of the number whose country code begins at i. It may have one or two separators between digits, and a trunk
+// zero in parentheses.
 func international(s string, i int) (end int) {
 	var buf [maxPhone]byte
 	digits, separators := buf[:0], 0
@@ -109,7 +109,7 @@ func international(s string, i int) (end int) {
 	return end
 }
 
-// looseSeparator returns the length of the separator at i, one that phone numbers have; 0 if there is none.
+// looseSeparator returns the length of the phone number separator at i, or 0 if there is none.
 func looseSeparator(s string, i int) int {
 	if i < len(s) && strings.IndexByte("/()", s[i]) >= 0 {
 		return 1
@@ -155,7 +155,7 @@ func areaInParentheses(s string, i int) (end int) {
 	return 0
 }
 
-// behindTrunkCode returns the end of the groups behind an area code with its trunk zero: 9 to 11 digits together.
+// behindTrunkCode returns the end of the groups after an area code with its trunk zero, if there are 9 to 11 digits in all.
 func behindTrunkCode(s, area string, groups []group) (end int) {
 	if area[1] == '0' {
 		return 0
@@ -172,8 +172,8 @@ func behindTrunkCode(s, area string, groups []group) (end int) {
 	return end
 }
 
-// nationalPhone returns the end of the phone number without a country code that the groups begin with: one in a form that
-// only phones have, or any with a word such as "call" before it.
+// nationalPhone returns the end of the phone number without a country code that the groups begin with. It must have a form that only phone
+// numbers have, or follow a word such as "call".
 func (f *finder) nationalPhone(groups []group) (end int) {
 	s, i := f.s, groups[0].start
 	hint := f.hintAt(i)
@@ -200,8 +200,8 @@ func (f *finder) nationalPhone(groups []group) (end int) {
 	return extension(s, end)
 }
 
-// behindTrunkDigit returns the end of the number whose single digit at i, a prefix for calls to other places, stands before
-// an area code in parentheses: 1 (212) 555-0123, 8 (912) 345-67-89.
+// behindTrunkDigit returns the end of the number whose single digit at i, a long-distance prefix, precedes an area code in parentheses: 1
+// (212) 555-0123, 8 (912) 345-67-89.
 func behindTrunkDigit(s string, i int) (end int) {
 	at := i + 1
 	if s[i] != '1' && s[i] != '8' || at+1 >= len(s) {
@@ -261,8 +261,8 @@ func trunkZero(s string, groups []group) (end int) {
 	return 0
 }
 
-// areaCode returns the end of a number of ten or eleven digits with an area code of three to five, as 020 7946 0958 and
-// 07700 900123, or with another separator behind the area code than between the rest: 030/1234567, 0701-23 45 67.
+// areaCode returns the end of a number of ten or eleven digits with an area code of three to five digits, such as 020 7946 0958 and 07700
+// 900123, or with one separator after the area code and another in the rest: 030/1234567, 0701-23 45 67.
 func areaCode(s string, groups []group) (end int) {
 	first := groups[0]
 	if first.width() < 2 || first.width() > 5 || first.start > 0 && strings.IndexByte("/=_-.", s[first.start-1]) >= 0 && (len(groups) == 1 || s[first.end] == '/') {
@@ -290,7 +290,7 @@ func areaCode(s string, groups []group) (end int) {
 	return end
 }
 
-// slashed returns the end of the number whose area code has a slash behind it.
+// slashed returns the end of the number whose area code is followed by a slash.
 func slashed(s string, area group) (end int) {
 	if area.width() < 3 || area.end >= len(s) || s[area.end] != '/' {
 		return 0
@@ -306,7 +306,7 @@ func slashed(s string, area group) (end int) {
 // continues reports whether the digits at i are a later group of a longer number.
 func continues(s string, i int) bool { return i > 1 && s[i-1] == ' ' && isDigit(s[i-2]) }
 
-// inHexDump reports whether more pairs of hexadecimal digits stand beside those from start to end.
+// inHexDump reports whether there are more pairs of hexadecimal digits beside those from start to end.
 func inHexDump(s string, start, end int) bool {
 	pair := func(i int) bool { return i >= 0 && i+1 < len(s) && isHex(s[i]) && isHex(s[i+1]) }
 	beside := 0
@@ -319,8 +319,8 @@ func inHexDump(s string, start, end int) bool {
 	return beside > 1
 }
 
-// announcedPhone returns the end of the number that begins at i, a digit or a parenthesis, where a name or a word announces
-// one: 7 to 15 digits in groups of any form. Ten digits are complete, unless they continue without a space.
+// announcedPhone returns the end of the number that begins with the digit or parenthesis at i, where a name or a word announces a phone
+// number: 7 to 15 digits in groups of any form. Ten digits are complete unless they continue without a space.
 func announcedPhone(s string, i int) (end int) {
 	digits, first := 0, i
 	for at := i; digits < maxPhone; {
@@ -358,7 +358,7 @@ func announcedPhone(s string, i int) (end int) {
 	return end
 }
 
-// isDecimal reports whether a text is a number with a fraction or an address written in full: 1.000000, 127.000.000.001.
+// isDecimal reports whether a text is a number with a fraction, or an IP address padded with zeros: 1.000000, 127.000.000.001.
 func isDecimal(s string) bool {
 	if strings.Trim(s, "+.0123456789") != "" {
 		return false
@@ -384,7 +384,7 @@ func isDate(s string) bool {
 	return (year[:2] == "19" || year[:2] == "20") && a == b && strings.IndexByte("-./", a) >= 0 && isDigit(year[2]) && isDigit(year[3])
 }
 
-// extension returns the end of the extension that follows a phone number, as "ext. 22", "x204" and ",,1234#", or end itself.
+// extension returns the end of the extension that follows a phone number, such as "ext. 22", "x204" and ",,1234#", or end itself.
 func extension(s string, end int) int {
 	if strings.HasPrefix(s[end:], ",,") {
 		at := end + 2

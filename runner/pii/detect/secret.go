@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	minSecret     = 6       // bytes of a value that is assigned, or in quotes
-	minUnquoted   = 12      // of one with a space before it, which may be a word
-	minSpoken     = 16      // of one in a sentence
-	minSignature  = 40      // of one named "sig"
-	maxSecret     = 4 << 10 // of one that is assigned, or in quotes
-	maxUnquoted   = 512     // of others, whose end is harder to find
-	maxSpaces     = 8       // between a name, its mark and the value
-	maxTopicWords = 4       // in "password for the guest network:"
+	minSecret     = 6       // bytes of a value that is assigned or quoted
+	minUnquoted   = 12      // of a value after a space, which may be a word
+	minSpoken     = 16      // of a value in a sentence
+	minSignature  = 40      // of a value named "sig"
+	maxSecret     = 4 << 10 // of a value that is assigned or quoted
+	maxUnquoted   = 512     // of other values, whose end is harder to find
+	maxSpaces     = 8       // between a name, the mark after it and the value
+	maxTopicWords = 4       // as in "password for the guest network:"
 )
 
-// secretEnds are the last two bytes of names of secrets, in small letters. Most names are told apart by them.
+// secretEnds are the last two bytes of names of secrets, in lower case. They rule out most other names.
 var secretEnds = sync.OnceValue(func() *[1 << 16]bool {
 	var t [1 << 16]bool
 	add := func(name string) {
@@ -35,7 +35,7 @@ var secretEnds = sync.OnceValue(func() *[1 << 16]bool {
 	return &t
 })
 
-// mayEndSecret reports whether a name that ends at end may be that of a secret.
+// mayEndSecret reports whether a name that ends at end may be the name of a secret.
 func mayEndSecret(s string, from, end int) bool {
 	if end-from < 2 {
 		return false
@@ -49,8 +49,7 @@ func mayEndSecret(s string, from, end int) bool {
 	return secretEnds()[lower(s[end-2])<<8|lower(s[end-1])]
 }
 
-// isSecretName reports whether a name announces a secret. Names of variables mean more than those of members: a nextPageToken
-// is no secret.
+// isSecretName reports whether a name announces a secret. A variable needs only a suffix such as _TOKEN; a member nextPageToken is no secret.
 func isSecretName(name string) bool {
 	if name == "" {
 		return false
@@ -70,7 +69,7 @@ func nameBefore(s string, from, end int) string {
 	return name[strings.LastIndexByte(name, ':')+1:]
 }
 
-// secretAfterMark returns the secret behind the '=', ':' or '>' at i, with its name before: api_key=x, "api_key": "x",
+// secretAfterMark returns the secret after the '=', ':' or '>' at i, if its name precedes the mark: api_key=x, "api_key": "x",
 // <password>x</password>, key="ApiKey" value="x", password for the wifi: x, -u user:x.
 func (f *finder) secretAfterMark(i int) (start, end int) {
 	s, at := f.s, i
@@ -104,14 +103,14 @@ func (f *finder) secretAfterMark(i int) (start, end int) {
 		}
 	}
 	start, end = f.strictValue(i+1, minUnquoted, true)
-	if strings.EqualFold(name, "pass") && (name == "PASS" || end > 0 && !isMixed(s[start:end])) { // a test passed
+	if strings.EqualFold(name, "pass") && (name == "PASS" || end > 0 && !isMixed(s[start:end])) { // the result of a test: PASS
 		return 0, 0
 	}
 	return start, end
 }
 
-// secretInElement returns the secret that is the text of an XML element whose '>' is at i. The name ends at end: it is that of
-// the element, or the value of an attribute.
+// secretInElement returns the secret that is the text of an XML element whose '>' is at i. The name ends at end; it is the element's name
+// or the value of an attribute.
 func (f *finder) secretInElement(i, end int) (int, int) {
 	if !mayEndSecret(f.s, f.from, end) {
 		return 0, 0
@@ -128,7 +127,7 @@ func (f *finder) secretInElement(i, end int) (int, int) {
 	return start, end
 }
 
-// isValueAttribute reports whether an attribute named "value" ends at end, behind one that names a secret.
+// isValueAttribute reports whether an attribute named "value" ends at end and follows one that names a secret.
 func (f *finder) isValueAttribute(end int) bool {
 	const name = "value"
 	s, at := f.s, end-len(name)
@@ -140,7 +139,7 @@ func (f *finder) isValueAttribute(end int) bool {
 	return ok && isSecretName(before[strings.LastIndexByte(before, '"')+1:])
 }
 
-// followsUserFlag reports whether the user name that ends at end belongs to a flag of curl: -u user:password.
+// followsUserFlag reports whether the user name that ends at end belongs to curl's flag: -u user:password.
 func (f *finder) followsUserFlag(end int) bool {
 	name := nameBefore(f.s, f.from, end)
 	before := f.s[max(f.from, end-len(name)-len(" --user ")) : end-len(name)]
@@ -165,7 +164,7 @@ func (f *finder) hasTopic(end int) bool {
 	return false
 }
 
-// secretAfterFlag returns the secret behind the flag at i, with a space between: --account-key x.
+// secretAfterFlag returns the secret after the flag at i and a space: --account-key x.
 func (f *finder) secretAfterFlag(i int) (start, end int) {
 	s := f.s
 	if !strings.HasPrefix(s[i:], "--") || i > 0 && strings.IndexByte(" \"\n", s[i-1]) < 0 {
@@ -181,8 +180,8 @@ func (f *finder) secretAfterFlag(i int) (start, end int) {
 	return f.strictValue(at+1, minUnquoted, false)
 }
 
-// secretAfterWord returns the secret in a sentence whose word at i is a verb, "the password is x", or in a line of netrc,
-// "login x password y", whose word at i is "password".
+// secretAfterWord returns the secret in a sentence whose word at i is a verb ("the password is x"), or in a line of netrc ("login x
+// password y") whose word at i is "password".
 func (f *finder) secretAfterWord(i int) (start, end int) {
 	s, at := f.s, i
 	for at < len(s) && isLetter(s[at]) && at-i < len("password") {
@@ -212,7 +211,7 @@ func (f *finder) secretAfterWord(i int) (start, end int) {
 	return f.strictValue(at+1, minSpoken, true)
 }
 
-// assignedValue returns the value at i that is assigned to a name without a space or quote between.
+// assignedValue returns the value at i that is assigned to a name with no space or quote in between.
 func (f *finder) assignedValue(name string, i int) (start, end int) {
 	s := f.s
 	if start = i; start < len(s) && (s[start] == '"' || s[start] == '\'') {
@@ -229,13 +228,13 @@ func (f *finder) assignedValue(name string, i int) (start, end int) {
 		name == "sig" && len(value) < minSignature:
 		return 0, 0
 	}
-	for end < len(s) && s[end] == '=' { // of Base64
+	for end < len(s) && s[end] == '=' { // padding of Base64
 		end++
 	}
 	return start, end
 }
 
-// isParameter reports whether a name and '=' stand at i, as behind each '&' of a URL, or the URL ends there.
+// isParameter reports whether a name and '=' begin at i, as after each '&' of a URL, or the URL ends there.
 func isParameter(s string, i int) bool {
 	at := i
 	for at < len(s) && at-i < maxName && (isAlnum(s[at]) || strings.IndexByte("_-.[]%", s[at]) >= 0) {
@@ -244,9 +243,9 @@ func isParameter(s string, i int) bool {
 	return at > i && at < len(s) && s[at] == '=' || at == i && (at >= len(s) || s[at] <= '&')
 }
 
-// strictValue returns the value at i, behind spaces or a quote. It must look like a secret, because text is about passwords
-// more often than it has one: random and with a digit; at least min bytes long, unless it is in quotes or mixed. Inside of a
-// sentence or code (inText) it also has no dot, colon or '@' unless it is in quotes.
+// strictValue returns the value at i, after spaces or a quote. It must look like a secret, because text that mentions passwords seldom
+// contains one: it is random and has a digit, and is at least min bytes long unless it is quoted or mixed. In a sentence or code (inText)
+// it also has no dot, colon or '@' unless it is quoted.
 func (f *finder) strictValue(i, min int, inText bool) (start, end int) {
 	s := f.s
 	for start = i; start < len(s) && s[start] == ' ' && start-i < maxSpaces; start++ {
@@ -281,7 +280,7 @@ func (f *finder) strictValue(i, min int, inText bool) (start, end int) {
 	return start, end
 }
 
-// hasPlaceholder reports whether a value has a variable or a mask in it.
+// hasPlaceholder reports whether a value contains a variable or a mask.
 func hasPlaceholder(value string) bool {
 	return strings.HasPrefix(value, "$") || strings.Contains(value, "${") || strings.Contains(value, "**")
 }
@@ -291,14 +290,14 @@ func isNameOfSecret(value string) bool {
 	return isSecretName(value[strings.LastIndexByte(value, '.')+1:])
 }
 
-// isMixed reports whether a text is like a password that a person chose: letters, digits and other characters.
+// isMixed reports whether a text resembles a password that a person chose: letters, digits and other characters.
 func isMixed(s string) bool {
 	return len(s) >= 8 && strings.ContainsAny(s, "!?#$%^&*+=~_-") && strings.ContainsAny(s, "0123456789") && strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz") &&
 		strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ!$?")
 }
 
-// IsSecretValue reports whether the value of a member whose [FieldHint] is [Secret] is one, and not a word that describes it,
-// as in schemas and forms, or a placeholder, as in documentation.
+// IsSecretValue reports whether the value of a member whose [FieldHint] is [Secret] is a secret. It is false for a word that describes one,
+// as in schemas and forms, and for a placeholder, as in documentation.
 func IsSecretValue(s string) bool {
 	if words()["not-secret"][strings.ToLower(s)] || strings.Trim(s, "*•xX.") == "" {
 		return false

@@ -2,8 +2,8 @@ package detect
 
 import "strings"
 
-// isVersion reports whether the dotted numbers from i to end are the version of a program or the number of a section. What
-// stands before them decides: a name, an operator, a word. Small numbers, as those of versions, are one behind any unknown word.
+// isVersion reports whether the dotted numbers from i to end are the version of a program or the number of a section. The name, operator or
+// word before them decides. After an unknown word, small numbers are a version.
 func (f *finder) isVersion(i, end int) bool {
 	s := f.s
 	if f.field == version {
@@ -44,8 +44,8 @@ func (f *finder) isVersion(i, end int) bool {
 	return small && unknown
 }
 
-// isSmall reports whether none of the dotted numbers exceeds 63, and they are not an address that is known anyway: a private
-// one, a resolver, or one with a port or prefix length behind it.
+// isSmall reports whether none of the dotted numbers exceeds 63 and they are not a recognisable address: a private one, a resolver, or one
+// followed by a port or prefix length.
 func isSmall(s string, i, end int) bool {
 	text := s[i:end]
 	for part := range strings.SplitSeq(text, ".") {
@@ -66,14 +66,14 @@ func isSmall(s string, i, end int) bool {
 	return !strings.HasPrefix(text, "10.")
 }
 
-// precedesDate reports whether a date follows at once, as in changelogs.
+// precedesDate reports whether a date follows immediately, as in changelogs.
 func precedesDate(s string, end int) bool {
 	rest := strings.TrimLeft(s[end:min(len(s), end+12)], " |,;/-–()[]\t")
 	return len(rest) > 4 && (rest[:2] == "20" || rest[:2] == "19") && isDigit(rest[2]) && isDigit(rest[3]) && (rest[4] == '-' || rest[4] == '/')
 }
 
-// isTitle reports whether dotted numbers are the number of a section: they begin a line or a comment, and a capitalised word
-// follows, which a comment does not need.
+// isTitle reports whether dotted numbers are the number of a section: they begin a line and a capitalised word follows, or they begin a
+// comment.
 func isTitle(s string, i, end int) bool {
 	line := i
 	for line > 0 && i-line < maxBefore && strings.IndexByte(" \t/*#;%", s[line-1]) >= 0 {
@@ -86,7 +86,7 @@ func isTitle(s string, i, end int) bool {
 	return strings.Contains(s[line:i], "//") || len(rest) > 1 && isUpper(rest[0]) && rest[1] >= 'a' && rest[1] <= 'z'
 }
 
-// isProduct reports whether the slash before i follows the name of a program, and not one in a path.
+// isProduct reports whether the slash before i follows the name of a program rather than a part of a path.
 func (f *finder) isProduct(i int) bool {
 	at := i - 1
 	for at > f.from && i-at < maxBefore && (isAlnum(f.s[at-1]) || strings.IndexByte("._-", f.s[at-1]) >= 0) {

@@ -39,7 +39,7 @@ var words = sync.OnceValue(func() map[string]map[string]bool {
 	return sections
 })
 
-// hintSections are the sections of words.txt whose words stand before a number, with the hint that they give for it.
+// hintSections are the sections of words.txt whose words precede a number, with the hint that they give.
 var hintSections = []struct {
 	section string
 	hint    Type
@@ -82,8 +82,8 @@ var nameEnds = sync.OnceValue(func() *[256][]nameEnd {
 
 const maxName = 64 // bytes of a name
 
-// FieldHint returns what the name of a member, or the words before a value, mean for the value: a type, another hint that
-// [Find] accepts, or "" for nothing.
+// FieldHint returns what the name of a member, or the words before a value, mean for the value: a type, another hint that [Find] accepts,
+// or "" if they mean nothing.
 func FieldHint(name string) Type {
 	if len(name) > maxName || name == "" {
 		return ""
@@ -183,12 +183,12 @@ func hasAnySuffix(s string, ends ...string) bool {
 }
 
 const (
-	maxBefore = 64 // bytes that are read backwards for words
+	maxBefore = 64 // bytes read backwards to find words
 	maxWords  = 6
 )
 
-// hintAt returns what the member's name or the words just before i mean for the number at i. It skips filler words, as in
-// "call me on" and "Telefon Nr.:", and stays within the line and after the last match.
+// hintAt returns what the member's name or the words just before i mean for the number at i. It skips filler words, as in "call me on" and
+// "Telefon Nr.:". It does not read beyond the line or the last match.
 func (f *finder) hintAt(i int) Type {
 	if f.field != "" || i == 0 {
 		return f.field
@@ -201,10 +201,10 @@ func (f *finder) hintAt(i int) Type {
 		last--
 	}
 	if last < f.from || isDigit(f.s[last]) {
-		return "" // most numbers in lists and tables
+		return "" // most numbers in lists and tables end here
 	}
 	before := f.wordsBefore(i)
-	unknown := false // an unknown word was passed, as "Tim" in "reach Tim at"
+	unknown := false // an unknown word was skipped, such as "Tim" in "reach Tim at"
 	for n := range maxWords {
 		w := before.next()
 		switch {
@@ -229,7 +229,7 @@ func (f *finder) hintAt(i int) Type {
 	return ""
 }
 
-// endsInPreposition reports whether a text ends in a word that stands between a person and their number.
+// endsInPreposition reports whether a text ends in a word that stands between a person and their number, as "at" does.
 func endsInPreposition(text string) bool {
 	text = strings.TrimRight(text, " ")
 	switch text[strings.LastIndexByte(text, ' ')+1:] {
@@ -239,7 +239,7 @@ func endsInPreposition(text string) bool {
 	return false
 }
 
-// isLabel reports whether a label of one letter, as on business cards, stands before the number at i: "T: ", "M: ".
+// isLabel reports whether a one-letter label, as on business cards, precedes the number at i: "T: ", "M: ".
 func (f *finder) isLabel(i int) bool {
 	at := strings.TrimRight(f.s[max(f.from, i-4):i], " (+")
 	if len(at) < 2 || at[len(at)-1] != ':' {
@@ -249,7 +249,7 @@ func (f *finder) isLabel(i int) bool {
 	return strings.IndexByte("TMPFHCW", letter) >= 0 && f.s[i-1] == ' ' && (len(at) == 2 || !isAlnum(at[len(at)-3]))
 }
 
-// followsPhone reports whether only a word such as "or" stands between a phone number and i.
+// followsPhone reports whether nothing but a word such as "or" separates i from the preceding phone number.
 func (f *finder) followsPhone(i int) bool {
 	if len(f.matches) == 0 || i-f.from > 8 || f.matches[len(f.matches)-1].Type != Phone {
 		return false
@@ -264,18 +264,18 @@ func (f *finder) followsPhone(i int) bool {
 // backwards reads words from the end of a text.
 type backwards struct{ text string }
 
-// wordsBefore returns the words before i in lower case, within the line and after the last match.
+// wordsBefore returns a reader of the words before i in lower case, within the line and after the last match.
 func (f *finder) wordsBefore(i int) backwards {
 	before := f.s[max(f.from, 0, i-maxBefore):i]
 	before = before[strings.LastIndexByte(before, '\n')+1:]
 	return backwards{strings.ToLower(before)}
 }
 
-// next returns the word before those that were read; "" at a comma, a bracket or a quote.
+// next returns the word before those already read, or "" at a comma, a bracket or a quote.
 func (b *backwards) next() string {
 	b.text = strings.TrimRight(b.text, " :=#.\t()\"'*>[`/：-–—（°\u00a0\u202f")
 	at := strings.LastIndexAny(b.text, " \t,;()\"'{}|/<>[]*`、，。（：\u00a0\u202f") + 1
-	for at < len(b.text) && !utf8.RuneStart(b.text[at]) { // rest of a separator beyond ASCII
+	for at < len(b.text) && !utf8.RuneStart(b.text[at]) { // remaining bytes of a separator beyond ASCII
 		at++
 	}
 	w := b.text[at:]

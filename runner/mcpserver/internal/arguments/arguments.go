@@ -47,7 +47,7 @@ func Decode(raw json.RawMessage, into any) error {
 	return nil
 }
 
-// checkNames refuses an argument that the tool does not have, and offers the nearest name.
+// checkNames refuses an argument that the tool does not have, and suggests the nearest name.
 func checkNames(members map[string]json.RawMessage, known []string) error {
 	for name := range members {
 		if slices.Contains(known, name) {
@@ -73,7 +73,7 @@ func names(t reflect.Type) []string {
 	return names
 }
 
-// typeName returns what JSON calls the values of a Go type.
+// typeName returns JSON's name for the values of a Go type.
 func typeName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// header names the stream that answers a request. Serve sets it, and replaces what a client sent.
+// header names the stream that answers a request. Serve sets it, replacing any value that the client sent.
 const header = "Mcprun-Stream"
 
 // comment is an event that clients ignore.
 var comment = []byte(": keep-alive\n\n")
 
-// Streams are the responses in progress. The zero value is ready to use, by several goroutines at once.
+// Streams are the responses in progress. The zero value is ready to use, and is safe for concurrent use.
 type Streams struct{ byName sync.Map }
 
-// Serve has next answer the request. Once the answer is an event stream, a comment follows each interval of silence.
+// Serve lets next answer the request. Once the answer is an event stream, a comment follows each interval of silence.
 func (s *Streams) Serve(w http.ResponseWriter, r *http.Request, interval time.Duration, next http.Handler) {
 	stream, name := newStream(w, interval), rand.Text()
 	defer stream.close()
@@ -33,9 +33,9 @@ func (s *Streams) Serve(w http.ResponseWriter, r *http.Request, interval time.Du
 	next.ServeHTTP(stream, r)
 }
 
-// Open starts the event stream that answers the request with these headers, unless the answer has begun. It is called
-// when a call was accepted, so its answer is not an HTTP error: the client gets headers and a first comment at once.
-// Clients wait no longer for headers than for an answer, and proxies pass them on with the first byte of the body.
+// Open starts the event stream that answers the request with these headers, unless the answer has begun. It is called once a call was
+// accepted and its answer can no longer be an HTTP error. The client gets headers and a first comment at once, because clients wait no
+// longer for headers than for an answer, and proxies pass headers on with the first byte of the body.
 func (s *Streams) Open(request http.Header) {
 	if found, ok := s.byName.Load(request.Get(header)); ok {
 		found.(*stream).open()
@@ -48,10 +48,10 @@ type stream struct {
 	interval time.Duration
 
 	mu      sync.Mutex
-	header  http.Header // set by the handler; open sends its own
+	header  http.Header // set by the handler; open sends its own headers
 	begun   bool        // the headers are sent
 	between bool        // the last write completed an event
-	last    time.Time   // of the last write
+	last    time.Time   // time of the last write
 	closed  bool
 	timer   *time.Timer // nil unless this is an event stream
 }
@@ -97,7 +97,7 @@ func (s *stream) open() {
 	s.comment()
 }
 
-// begin sends status and headers once. The caller holds mu.
+// begin sends status and headers, unless they were sent. The caller holds mu.
 func (s *stream) begin(status int, header http.Header) {
 	if s.begun {
 		return

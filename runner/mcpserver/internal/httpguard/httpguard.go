@@ -25,15 +25,15 @@ const (
 // bodyTime bounds how long the body of a request may take to arrive, from the end of its header. The answer has no bound.
 const bodyTime = time.Minute
 
-// Guard is what requests must satisfy.
+// Guard describes the requests that are allowed.
 type Guard struct {
 	// Token returns the customer of a bearer token. Nil: no token is needed, and every request is Customer's.
 	Token    func(token string) (customer string, ok bool)
 	Customer string
-	// Hosts are names, without port, that Host may give besides loopback ones. Empty: with tokens any name, except on
-	// loopback addresses; without tokens loopback names only.
+	// Hosts are names, without port, that Host may give besides loopback names. Empty: with tokens any name, except on loopback addresses;
+	// without tokens loopback names only.
 	Hosts []string
-	// Origins are those of web pages that may send requests, such as https://app.example.com, besides this server's own.
+	// Origins are the origins of web pages that may send requests, such as https://app.example.com, besides this server's own.
 	Origins []string
 }
 
@@ -54,7 +54,7 @@ func (g Guard) Handler(next http.Handler) (http.Handler, error) {
 	return limitBodyTime(g.checkSource(g.shareResources(browsers.Handler(g.authenticate(next)))), bodyTime), nil
 }
 
-// limitBodyTime ends connections whose bodies do not arrive, whether or not the request has a token.
+// limitBodyTime ends connections whose bodies arrive too slowly, with or without a token.
 func limitBodyTime(next http.Handler, limit time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && r.Body != http.NoBody {
@@ -67,7 +67,7 @@ func limitBodyTime(next http.Handler, limit time.Duration) http.Handler {
 	})
 }
 
-// timedBody lifts the deadline at the end of the body: net/http reads on to notice a client that goes away.
+// timedBody lifts the deadline at the end of the body, because net/http reads on to notice a client that goes away.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -170,7 +170,7 @@ func isHeaderName(name string) bool {
 
 type customerKey struct{}
 
-// CustomerOf returns the customer of a request that was allowed.
+// CustomerOf returns the customer of an allowed request.
 func CustomerOf(r *http.Request) string {
 	customer, _ := r.Context().Value(customerKey{}).(string)
 	return customer

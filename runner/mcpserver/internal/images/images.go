@@ -13,18 +13,18 @@ import (
 
 const (
 	maxImages = 8
-	MaxBytes  = 5 << 20 // of all images of a run
+	MaxBytes  = 5 << 20 // for all images of a run together
 )
 
-// imageTypes are those that hosts show.
+// imageTypes are the types that hosts show.
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// Images are those that a script showed. It is safe for concurrent use.
+// Images holds the images that a script showed. It is safe for concurrent use.
 type Images struct {
 	mu      sync.Mutex
 	content []mcp.Content
 	bytes   int
-	refused []string // reasons
+	refused []string // the reasons
 }
 
 // Add adds an image, or returns the reason for refusing it.
@@ -43,7 +43,7 @@ func (i *Images) Add(mimeType string, data []byte) error {
 	return nil
 }
 
-// List returns the images, and why others were refused.
+// List returns the images, and the reasons why others were refused.
 func (i *Images) List() (content []mcp.Content, refused []string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

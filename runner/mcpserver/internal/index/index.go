@@ -1,4 +1,4 @@
-// Package index describes the generated tree in a few tokens, for what every client reads at its start.
+// Package index describes the generated tree in a few tokens, for the text that every client reads when it connects.
 package index
 
 import (
@@ -13,15 +13,15 @@ import (
 	"github.com/mcpgen/mcpgen/gen/tokens"
 )
 
-// Example is a tool to show calls with.
+// Example is a tool used in examples of calls.
 type Example struct {
 	Dir string
 	// Functions are the names of its function by language.
 	Functions map[string]string
 }
 
-// ExampleOf returns a tool of the tree: one that only reads before others, of these one that needs arguments, and of these one
-// whose names differ from language to language, which shows how they are made. It is nil if there is no tool.
+// ExampleOf returns a tool of the tree for examples, or nil if there is no tool. It prefers tools that only read, then tools that need
+// arguments, then tools whose names differ between languages, which shows how names are formed.
 func ExampleOf(cat *catalog.Catalog, lock *catalog.Lock) *Example {
 	if cat == nil || lock == nil {
 		return nil
@@ -61,9 +61,9 @@ func needsArguments(t *catalog.Tool) bool {
 	return json.Unmarshal(t.Input, &schema) == nil && len(schema.Required) > 0
 }
 
-// Text returns the part of execute_code's description that lists the tree: the names of all servers, or as many as fit into budget
-// tokens, then those of their tools' functions as far as they fit, and then what a server's tools have in common. It depends on the tree only, so it is the same at every
-// start. Servers are in the catalog's order; the tools of a server are all named or none.
+// Text returns the part of execute_code's description that lists the tree within budget tokens. It names all servers, or as many as fit;
+// then the functions of their tools, if they fit; then what a server's tools have in common. It depends on the tree only, so it is the same
+// at every start. Servers are in the catalog's order. The tools of a server are all named or none of them is.
 func Text(cat *catalog.Catalog, lock *catalog.Lock, language string, budget int) string {
 	if cat == nil || lock == nil || budget < 0 {
 		return ""
@@ -89,14 +89,14 @@ func Text(cat *catalog.Catalog, lock *catalog.Lock, language string, budget int)
 	}
 	more := len(rows) - shown
 	rows = rows[:shown]
-	all := slices.Clone(rows) // with all tools the list needs no line of names
+	all := slices.Clone(rows) // with all tools, the list needs no line of names
 	for i := range all {
 		all[i].named = true
 	}
 	if more == 0 && fits(all, 0) {
 		rows = all
 	}
-	for i := range rows { // then tools: a smaller server's may fit after a larger one's do not
+	for i := range rows { // then tools: those of a smaller server may fit where those of a larger one do not
 		if rows[i].named = true; !fits(rows, more) {
 			rows[i].named = false
 		}
@@ -104,7 +104,7 @@ func Text(cat *catalog.Catalog, lock *catalog.Lock, language string, budget int)
 	if !fits(rows, more) {
 		return ""
 	}
-	for i := range rows { // and what the descriptions of a server's tools begin with
+	for i := range rows { // then how the descriptions of a server's tools begin
 		lead := strings.TrimRight(Shorten(leads[rows[i].dir], maxInstructions), " .:")
 		if rows[i].lead = lead; lead != "" && !fits(rows, more) {
 			rows[i].lead = ""
@@ -160,9 +160,9 @@ func format(rows []row, more int) string {
 // maxInstructions bounds what is shown of one server's instructions, in bytes.
 const maxInstructions = 120
 
-// Instructions returns the beginning of what each server says of itself, on a line each: of as many servers as fit into budget
-// tokens, in the catalog's order, and how many more there are. hint, which may be empty, says where to read those. The texts are the
-// servers' own, without invisible characters.
+// Instructions returns the beginning of each server's instructions, one line each, for as many servers as fit into budget tokens, in the
+// catalog's order. It adds the number of servers left out, and hint, which may be empty, says where to read their instructions. The texts
+// are the servers' own, without invisible characters.
 func Instructions(cat *catalog.Catalog, budget int, hint string) string {
 	if cat == nil {
 		return ""
@@ -190,8 +190,8 @@ func Instructions(cat *catalog.Catalog, budget int, hint string) string {
 	return first(shown)
 }
 
-// Shorten returns the first sentences of untrusted text on one line, as many as most bytes hold, or the beginning of the
-// first one.
+// Shorten returns as many of the first sentences of untrusted text as fit into most bytes, on one line, or the beginning of the first
+// sentence if it does not fit.
 func Shorten(text string, most int) string {
 	text = ident.CleanLine(text)
 	if len(text) <= most {

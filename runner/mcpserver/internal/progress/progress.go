@@ -17,35 +17,35 @@ import (
 )
 
 const (
-	// notifyInterval is the least time between two messages; what is printed meanwhile is sent together.
+	// notifyInterval is the least time between two messages; output printed in between is sent together.
 	notifyInterval = 100 * time.Millisecond
-	// maxMessageBytes bounds one message, maxMessages how many carry output: the result has all output anyway.
+	// maxMessageBytes bounds one message, and maxMessages the number of messages with output: the result has all output anyway.
 	maxMessageBytes = 2000
 	maxMessages     = 500
 	// notifyTime bounds how long a client may take to read one message.
 	notifyTime = 5 * time.Second
 )
 
-// Stages of a tool while none of its calls is in progress.
+// Stages of a tool while no call of a script is in progress.
 const (
 	StageTurn    = "waiting for a turn: other runs are in progress"
 	StageSandbox = "waiting for a sandbox"
 	StageScript  = "script running"
 )
 
-// Progress tells the client what happens during a call: by progress notifications if the request has a token, and by log
-// messages if the client asked for them. Nothing waits for the client; what it does not read in time is dropped. While
-// the call is quiet, it reports from time to time what it waits for, because clients give up silent calls.
+// Progress tells the client what happens during a call. It sends progress notifications if the request has a token, and log messages if the
+// client asked for them. Nothing waits for the client; messages that it does not read in time are dropped. While the call is quiet,
+// Progress reports from time to time what it waits for, because clients abandon silent calls.
 type Progress struct {
 	quiet time.Duration
 
 	mu       sync.Mutex
-	ctx      context.Context      // of req
+	ctx      context.Context      // the context of req
 	req      *mcp.CallToolRequest // nil while the client has no request open
 	output   []byte
 	dropped  bool      // output was dropped
-	messages int       // with output
-	sent     int       // messages of any kind: the progress value
+	messages int       // messages with output
+	sent     int       // messages of any kind; it is the progress value
 	last     time.Time // when the last message was sent
 	stage    string
 	since    time.Time // when stage began
@@ -55,15 +55,15 @@ type Progress struct {
 	sending  sync.WaitGroup
 }
 
-// pendingCall is a call of the script that has no answer yet.
+// pendingCall is an unanswered call of the script.
 type pendingCall struct {
 	number int
 	tool   string
-	reason string // for waiting
+	reason string // the reason for waiting
 	since  time.Time
 }
 
-// New returns the progress of a request in a stage. A call that is silent for quiet reports what it waits for. The caller calls Close.
+// New returns the progress of a request in a stage. A call that is silent for quiet reports what it waits for. The caller must call Close.
 func New(ctx context.Context, req *mcp.CallToolRequest, quiet time.Duration, stage string) *Progress {
 	now := time.Now()
 	p := &Progress{quiet: quiet, ctx: ctx, req: req, last: now, stage: stage, since: now, wake: make(chan struct{}, 1), stop: make(chan struct{})}
@@ -71,21 +71,21 @@ func New(ctx context.Context, req *mcp.CallToolRequest, quiet time.Duration, sta
 	return p
 }
 
-// Attach goes on with another request.
+// Attach continues with another request.
 func (p *Progress) Attach(ctx context.Context, req *mcp.CallToolRequest) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ctx, p.req = ctx, req
 }
 
-// Detach sends nothing until the next Attach.
+// Detach stops sending until the next Attach.
 func (p *Progress) Detach() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ctx, p.req = nil, nil
 }
 
-// RequestContext returns the context of the request, for messages that belong to it. It ends with ctx too.
+// RequestContext returns the context of the request, for messages that belong to it. It also ends when ctx does.
 func (p *Progress) RequestContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	p.mu.Lock()
 	request := p.ctx
@@ -98,7 +98,7 @@ func (p *Progress) RequestContext(ctx context.Context) (context.Context, context
 	return request, func() { stop(); cancel() }
 }
 
-// Close sends the remaining output and returns when that is done.
+// Close sends the remaining output and returns when it is sent.
 func (p *Progress) Close() {
 	close(p.stop)
 	p.sending.Wait()
@@ -152,7 +152,7 @@ func (p *Progress) Watch(e chain.Event) {
 	}
 }
 
-// update keeps the list of calls without an answer.
+// update maintains the list of unanswered calls.
 func (p *Progress) update(e chain.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -165,8 +165,8 @@ func (p *Progress) update(e chain.Event) {
 	}
 }
 
-// status says what the call waits for, and how long it has. Of several calls the one that has waited longest is named.
-// The caller holds mu.
+// status says what the call waits for, and how long it has waited. Of several pending calls it names the one that has waited longest. The
+// caller holds mu.
 func (p *Progress) status(now time.Time) string {
 	what, since := p.stage, p.since
 	if len(p.calls) > 0 {
@@ -182,7 +182,7 @@ func (p *Progress) status(now time.Time) string {
 	return fmt.Sprintf("%s, %d s", what, int(now.Sub(since).Round(time.Second).Seconds()))
 }
 
-// send sends messages until stop is closed. No other goroutine does, so the progress value always grows.
+// send sends messages until stop is closed. Only this goroutine sends, so the progress value always grows.
 func (p *Progress) send() {
 	interval := time.NewTicker(notifyInterval)
 	defer interval.Stop()
@@ -226,7 +226,7 @@ func (p *Progress) sendOutput(last bool) {
 	p.notify(message, true)
 }
 
-// sendStatus sends the status if the call was quiet, and returns after how long to look again.
+// sendStatus sends the status if the call was quiet, and returns the time until the next check.
 func (p *Progress) sendStatus() time.Duration {
 	p.mu.Lock()
 	now := time.Now()

@@ -1,5 +1,5 @@
-// Package runqueue bounds how many runs a server has at once, in all and for one customer. Callers that find no place wait
-// in the order in which they came; a customer that has its share lets others pass. The queue is bounded in length and time.
+// Package runqueue bounds how many runs a server has at once, in all and per customer. Callers that find no place wait in the order of
+// arrival. A customer that has used up its share lets others pass. The queue is bounded in length and time.
 package runqueue
 
 import (
@@ -18,7 +18,7 @@ type Queue struct {
 	mu      sync.Mutex
 	taken   map[string]int // by customer
 	total   int
-	waiting []*waiter // in the order in which they came
+	waiting []*waiter // in order of arrival
 }
 
 // waiter is a caller that waits for a place.
@@ -27,8 +27,8 @@ type waiter struct {
 	turn     chan struct{} // closed when it has a place
 }
 
-// New returns a queue of so many places, of which one customer may have share at once. At most length callers wait, each
-// at most maxWait.
+// New returns a queue with the given number of places, of which one customer may have share at once. At most length callers wait, each at
+// most maxWait.
 func New(places, share, length int, maxWait time.Duration) *Queue {
 	return &Queue{places: places, share: min(share, places), length: length, maxWait: maxWait, taken: map[string]int{}}
 }
@@ -38,8 +38,8 @@ type BusyError struct{ message string }
 
 func (e *BusyError) Error() string { return e.message }
 
-// Enter takes a place for a customer, waiting for one if necessary; the caller calls leave once. The error is a
-// *[BusyError] or the cause of the context's end.
+// Enter takes a place for a customer, waiting for one if necessary. The caller must call leave once. The error is a *[BusyError] or the
+// cause of the context's end.
 func (q *Queue) Enter(ctx context.Context, customer string) (leave func(), err error) {
 	leave = func() { q.leave(customer) }
 	q.mu.Lock()
@@ -67,7 +67,7 @@ func (q *Queue) Enter(ctx context.Context, customer string) (leave func(), err e
 		err = context.Cause(ctx)
 	}
 	if !q.remove(w) {
-		leave() // it got a place at the same moment
+		leave() // it was given a place at the same moment
 	}
 	return nil, err
 }
@@ -98,7 +98,7 @@ func (q *Queue) leave(customer string) {
 	close(w.turn)
 }
 
-// remove takes a waiter out of the queue. It reports false if the waiter has a place already.
+// remove takes a waiter out of the queue. It returns false if the waiter already has a place.
 func (q *Queue) remove(w *waiter) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package wire is about the bytes of messages, where go-sdk does not help: what the body of an HTTP request without a session asks
-// for, and standard output that a client does not read.
+// Package wire reads and writes the bytes of messages where go-sdk does not help: it classifies the body of an HTTP request without a
+// session, and handles standard output that a client does not read.
 package wire
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Opening is what a POST body without a session id asks for.
+// Opening is the kind of a POST body without a session id.
 type Opening int
 
 const (

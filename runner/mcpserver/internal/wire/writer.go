@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// Writer writes messages whole, one after the other, and waits for the client to read them until GiveUp is called. A
-// write to a pipe that nobody reads cannot be cancelled, so it is left behind.
+// Writer writes each message whole, one after another, and waits for the client to read them until GiveUp is called. A write to a pipe that
+// nobody reads cannot be cancelled, so it is abandoned.
 type Writer struct {
 	io.WriteCloser
-	turn   chan struct{} // holds one while a message is being written
+	turn   chan struct{} // holds a value while a message is being written
 	given  chan struct{} // closed by GiveUp
 	giveUp sync.Once
 }
