@@ -54,7 +54,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// Job is what a guest is told to run.
+// Job is the script that a guest runs, with its inputs.
 type Job struct {
 	Language string   `json:"language"` // "typescript" (one ES module) or "python"
 	Name     string   `json:"name"`     // the script's file name, for stack traces and as the first argument
@@ -64,25 +64,25 @@ type Job struct {
 	Vars map[string]json.RawMessage `json:"vars,omitempty"`
 	// Modules are the code of Python files beside the script, by their paths relative to it, with slashes.
 	Modules map[string]string `json:"modules,omitempty"`
-	// Restricted has a Python guest take eval, exec and compile from the script.
+	// Restricted makes a Python guest hide eval, exec and compile from the script.
 	Restricted bool `json:"restricted,omitempty"`
-	// Lines asks the guest for the line of the script that makes each call.
+	// Lines asks the guest to send the line of the script that makes each call.
 	Lines bool `json:"lines,omitempty"`
 }
 
 // Options configure [Serve]. Secret, Job and Handler are required.
 type Options struct {
-	// Secret is what the guest must say in its hello.
+	// Secret must be in the guest's hello.
 	Secret string
 	Job    Job
-	// Handler answers calls; it is called from many goroutines. Its context ends when the guest cancels the call,
-	// says done or is lost. It must return soon after: Serve waits for it.
+	// Handler answers calls; it is called from many goroutines. Its context ends when the guest cancels the call, says done or is lost.
+	// Handler must then return soon, because Serve waits for it.
 	Handler call.Handler
 	// Answers answers requests, as Handler answers calls. Nil: every request is refused.
 	Answers call.Answerer
 	// Logger receives internal errors of the handler, which a script must not see. Nil: discarded.
 	Logger *slog.Logger
-	// Started is called once, when the guest has been sent its job. Nil: not called.
+	// Started is called once, after the job was sent to the guest. It may be nil.
 	Started func()
 	// HandshakeTimeout bounds the time until hello has arrived. Zero: 10 s.
 	HandshakeTimeout time.Duration
@@ -98,12 +98,12 @@ type Options struct {
 	maxInFlight int
 	// maxPending is how many bytes of calls and requests may be without a reply; more end the connection. Zero: 64 MiB.
 	maxPending int
-	// maxUnread is how many bytes of answers may wait until the guest reads them; an error replaces any further answer.
-	// A single answer may have any size. Zero: 256 MiB.
+	// maxUnread is how many bytes of answers may be waiting for the guest to read them; beyond that, an answer is replaced by an error. A
+	// single answer may have any size. Zero: 256 MiB.
 	maxUnread int
-	// maxTotal is how many bytes may cross the connection, both directions together; more end it. Zero: 16 GiB.
+	// maxTotal is how many bytes may cross the connection in both directions together; more end it. Zero: 16 GiB.
 	maxTotal int64
-	// maxRate is how many frames a second are read from a guest; a burst may have as many. Further ones wait in the
+	// maxRate is how many frames are read from a guest per second, which is also the size of a burst. Further frames wait in the
 	// connection. Zero: 20,000.
 	maxRate int
 }
@@ -140,7 +140,7 @@ func orDefault[T int | int64 | time.Duration](v, def T) T {
 type Outcome struct {
 	// Runtime is the guest's description of its interpreter; empty when the handshake was not completed.
 	Runtime string
-	// Started reports whether the guest was sent its job.
+	// Started reports whether the job was sent to the guest.
 	Started bool
 	// Done reports whether the guest said that the script had ended. An interpreter that was killed, or that called
 	// exit, says nothing.
@@ -149,11 +149,11 @@ type Outcome struct {
 	Result json.RawMessage
 	// Error is the uncaught error that ended the script; nil when there was none.
 	Error *ScriptError
-	// Notes count likely mistakes that the guest noticed: "unawaited TOOL", a call that nothing waits for; "open TOOL", a
-	// call whose answer came after the script's last output; "text TOOL", text used as if it were the JSON inside it.
+	// Notes count likely mistakes that the guest noticed: "unawaited TOOL" is a call that nothing waits for; "open TOOL" is a call whose
+	// answer came after the script's last output; "text TOOL" is text used as if it were the JSON inside it.
 	Notes map[string]int
-	// Wrote are paths, relative to the workspace, that the guest saw the script write: files, and folders that it renamed or
-	// copied. Programs that the script started are not seen.
+	// Wrote lists paths, relative to the workspace, that the guest saw the script write: files, and folders that it renamed or copied.
+	// Writes by programs that the script started are not seen.
 	Wrote []string
 	// Calls counts the tool calls that were accepted.
 	Calls int
@@ -177,8 +177,8 @@ func (e *ScriptError) Error() string {
 // tells how the script ended.
 var ErrClosed = errors.New("the guest closed its connection before its script ended")
 
-// ErrHandshake is returned by [Serve], wrapped, when the guest did not prove itself: no hello in time, a wrong secret,
-// another protocol version.
+// ErrHandshake is returned by [Serve], wrapped, when the guest did not authenticate itself: no hello in time, a wrong secret, or another
+// protocol version.
 var ErrHandshake = errors.New("bridge handshake")
 
 // ViolationError is returned by [Serve] when the guest broke the protocol or one of its limits.

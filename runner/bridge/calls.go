@@ -14,18 +14,18 @@ import (
 // maxName bounds the length of a tool id and a method in bytes. Real ones are much shorter.
 const maxName = 1024
 
-// running is a call that was accepted and has no reply yet.
+// running is an accepted call without a reply.
 type running struct {
 	msg  *callMsg
 	ctx  context.Context
 	stop context.CancelFunc
 	size int
-	// cancelled reports whether the guest cancelled it.
+	// cancelled reports whether the guest has cancelled the call.
 	cancelled bool
 }
 
-// accept has a goroutine serve a call: one that has served others and waits, because its stack has grown already, or a new
-// one. The frame, of size bytes, stays in memory as long as the call.
+// accept passes a call to a goroutine: an idle one that has served other calls, because its stack has already grown, or else a new one. The
+// frame, of size bytes, stays in memory as long as the call.
 func (s *session) accept(ctx context.Context, msg *callMsg, size int) error {
 	r, err := s.register(ctx, msg, size)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *session) register(ctx context.Context, msg *callMsg, size int) (*runnin
 		return nil, violation("call id %d after %d", msg.id, s.lastID)
 	}
 	if len(msg.args) < size/2 {
-		msg.args = bytes.Clone(msg.args) // keep the arguments without a frame that is full of blanks
+		msg.args = bytes.Clone(msg.args) // so that blanks do not keep a whole frame in memory
 	}
 	msg.seq = s.seq + 1
 	ctx, stop := context.WithCancel(ctx)
@@ -80,7 +80,7 @@ func (s *session) register(ctx context.Context, msg *callMsg, size int) (*runnin
 	return r, nil
 }
 
-// cancel ends a call. Cancelling a call that has been answered meanwhile is not an error.
+// cancel ends a call. It is not an error if the call has been answered in the meantime.
 func (s *session) cancel(id int64) error {
 	if s.cancels++; id > s.lastID || s.cancels > s.seq {
 		return violation("cancel for a call that was not made")
@@ -155,8 +155,8 @@ func (s *session) forget(id int64, r *running) {
 	s.pending -= r.size
 }
 
-// silent reports whether a call gets no reply. Without this, a script whose run has ended would see its call fail, and
-// report that as the cause, before it learns of the end.
+// silent reports whether a call gets no reply. Otherwise, when a run has ended, its script would see a call fail before it learns of the
+// end, and report the failed call as the cause.
 func (s *session) silent(r *running) bool {
 	if s.ended() {
 		return true
@@ -166,7 +166,7 @@ func (s *session) silent(r *running) bool {
 	return s.over || r.cancelled
 }
 
-// handle calls the handler. A handler that panics fails this call; other runs may be served by the same program.
+// handle calls the handler. A panic of the handler fails this call only, because the same program may be serving other runs.
 func (s *session) handle(ctx context.Context, msg *callMsg) (res *call.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -174,7 +174,7 @@ func (s *session) handle(ctx context.Context, msg *callMsg) (res *call.Result, e
 		}
 	}()
 	if err := ctx.Err(); err != nil {
-		return nil, err // cancelled while it waited for a slot
+		return nil, err // it was cancelled while waiting for a slot
 	}
 	if len(msg.name) > maxName {
 		return nil, msg.refused(fmt.Sprintf("%s of %d bytes is too long", msg.what(), len(msg.name)))
@@ -192,7 +192,7 @@ func (s *session) handle(ctx context.Context, msg *callMsg) (res *call.Result, e
 	return &call.Result{Value: value}, err
 }
 
-// what describes what the message's name is.
+// what describes what the name of the message stands for.
 func (m *callMsg) what() string {
 	if m.request {
 		return "a method"
@@ -200,7 +200,7 @@ func (m *callMsg) what() string {
 	return "a tool id"
 }
 
-// tool is the id of the tool, for errors; empty for a request and for an impossible id.
+// tool returns the id of the tool for errors, or "" for a request or an impossible id.
 func (m *callMsg) tool() string {
 	if m.request || len(m.name) > maxName {
 		return ""
@@ -239,7 +239,7 @@ func (s *session) replyError(id int64, e *call.Error) error {
 	return s.w.write(head, errorValue(e, s.opts.maxFrame-len(head)-len(replyTail)), []byte(replyTail))
 }
 
-// visible turns a handler's error into what the script may see of it.
+// visible converts a handler's error to what the script may see of it.
 func (s *session) visible(ctx context.Context, msg *callMsg, err error) *call.Error {
 	var e *call.Error
 	if errors.As(err, &e) {

@@ -10,9 +10,9 @@ import (
 
 const (
 	headerLen = 4
-	// maxHello bounds what is read before the guest has proved itself.
+	// maxHello bounds what is read before the guest has authenticated itself.
 	maxHello = 4 << 10
-	// readStep is how much memory a frame gets before its bytes have arrived: a guest can claim any length.
+	// readStep is how much memory is allocated for a frame before its bytes have arrived, because a guest can claim any length.
 	readStep = 256 << 10
 	// joinMax is the size up to which the parts of a frame are joined and written at once.
 	joinMax = 64 << 10

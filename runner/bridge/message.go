@@ -17,7 +17,7 @@ const maxID = 1<<53 - 1
 // protocolVersion is the version spoken here.
 const protocolVersion = 1
 
-// maxTimeout bounds the time-out of a call, in milliseconds: a timer of JavaScript holds no more.
+// maxTimeout bounds the time-out of a call, in milliseconds; it is the limit of JavaScript's timers.
 const maxTimeout = 1<<31 - 1
 
 // message is one frame from the guest: *hello, *callMsg, *cancel or *done.
@@ -34,7 +34,7 @@ type callMsg struct {
 	request bool
 	name    string // the tool's id, or the method
 	args    json.RawMessage
-	timeout time.Duration // zero: none
+	timeout time.Duration // zero if not given
 	raw     bool
 	at      string
 	seq     int // the position among all calls and requests, from 1; set when it is accepted
@@ -78,7 +78,7 @@ func decode(frame []byte) (message, error) {
 	return msg, f.finish()
 }
 
-// fields takes members out of a frame. It keeps the first error; a member that is left at the end is an error.
+// fields takes members out of a frame. It keeps the first error. A member that nothing took out is an error at the end.
 type fields struct {
 	members []member
 	err     error
@@ -97,7 +97,7 @@ func (f *fields) finish() error {
 	return f.err
 }
 
-// optional takes a member out. It returns nil when there is none.
+// optional takes a member out, or returns nil if there is none.
 func (f *fields) optional(name string) json.RawMessage {
 	for i, m := range f.members {
 		if m.name == name {
@@ -180,7 +180,7 @@ func (f *fields) options(c *callMsg) {
 	f.close("options", o)
 }
 
-// inner opens a member that is an object; close ends its reading.
+// inner opens a member that is an object. Its close ends the reading.
 func (f *fields) inner(name string, raw json.RawMessage) (*fields, bool) {
 	if raw[0] != '{' {
 		f.fail("member %q is not an object", name)
@@ -244,7 +244,7 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// replyHead is the beginning of a reply up to where its value or error is put; replyTail is its end.
+// replyHead returns the beginning of a reply, up to its value or error; replyTail is its end.
 func replyHead(id int64, name string, as call.As) []byte {
 	b := make([]byte, 0, 64)
 	b = append(b, `{"type":"reply","id":`...)
@@ -277,7 +277,7 @@ func errorValue(e *call.Error, max int) []byte {
 	return raw
 }
 
-// clip cuts s after at most n bytes; encoding repairs a rune cut in half.
+// clip cuts s to at most n bytes. Encoding repairs a rune that was cut.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

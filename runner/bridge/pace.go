@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// pace slows down the reading of frames. A guest that makes and cancels calls as fast as it can would otherwise keep a
-// processor of the host busy without ever having too many of them in flight.
+// pace limits the rate at which frames are read. Otherwise a guest that makes and cancels calls as fast as it can would keep a processor of
+// the host busy without ever having too many calls in flight.
 type pace struct {
-	rate int // frames a second; as many may come at once
+	rate int // frames per second, and the size of a burst
 	next time.Time
 }
 

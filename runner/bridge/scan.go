@@ -13,15 +13,14 @@ import (
 // maxDepth is how deep frames may be nested, the frame's own object included.
 const maxDepth = 512
 
-// member is one member of an object; value is a slice of the scanned data.
+// member is one member of an object. Its value is a slice of the scanned data.
 type member struct {
 	name  string
 	value []byte
 }
 
-// scanObject checks that data is one JSON object by the guest's rules and returns its members. It does not use
-// encoding/json, which accepts duplicate members and repairs invalid text: what was checked would differ from what is
-// sent on.
+// scanObject checks that data is one JSON object that follows the rules for guests, and returns its members. It does not use encoding/json,
+// which accepts duplicate members and repairs invalid text, so what it checks could differ from what is sent on.
 func scanObject(data []byte) ([]member, error) {
 	if !bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
 		return nil, errors.New("not a JSON object")
@@ -43,15 +42,15 @@ func scanObject(data []byte) ([]member, error) {
 	return members, err
 }
 
-// checkValue checks that a value to be sent is JSON, UTF-8 and not nested too deep to be put into a frame. Duplicate
-// members and halves of surrogate pairs come from upstream servers and pass.
+// checkValue checks that a value to be sent is valid JSON and UTF-8, and not nested too deep to be put into a frame. Duplicate members and
+// unpaired surrogates are allowed, because they come from upstream servers.
 func checkValue(data []byte) error {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	return scan(dec, data, 1, func(jsontext.Token) {})
 }
 
-// scan reads the one value of data, which is put outer levels deep, and calls each after each token that belongs to the
-// value's own object: its opening brace, its names, and the last token of each member's value.
+// scan reads the one value in data, which will be nested outer levels deep. It calls each after each token that belongs to the value's own
+// object: its opening brace, its names, and the last token of each member's value.
 func scan(dec *jsontext.Decoder, data []byte, outer int, each func(jsontext.Token)) error {
 	if !utf8.Valid(data) {
 		return errors.New("not UTF-8")

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// byeTimeout bounds how long a guest that said done may take to read what is still on its way to it.
+// byeTimeout bounds how long a guest that said done may take to read what has not yet reached it.
 const byeTimeout = 2 * time.Second
 
 // Serve talks to the guest at the other end of conn until its script is done, the connection is lost, the guest breaks
@@ -33,7 +33,7 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 	}
 	outer := ctx
 	ctx, end := context.WithCancelCause(outer)
-	// Closing is the one way to interrupt a read or a write that every kind of connection has.
+	// Closing is the only way to interrupt reads and writes on every kind of connection.
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	s := &session{
 		opts: opts, conn: conn, end: end, out: out,
@@ -58,8 +58,8 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 	return out, s.cause(ctx, err)
 }
 
-// Wait tells a guest that has said hello, or is about to, that there is no job yet. Serve takes over the connection
-// later. The frame fits into any connection's buffer, so Wait does not block.
+// Wait tells a guest that has said hello, or is about to, that there is no job yet. Serve takes over the connection later. The frame fits
+// into the buffer of any connection, so Wait does not block.
 func Wait(conn io.Writer) error {
 	return newWriter(conn, len(waiting)).write([]byte(waiting))
 }
@@ -72,31 +72,31 @@ type session struct {
 	conn io.Closer
 	w    *writer
 	out  *Outcome
-	// end ends the session with a cause, from any goroutine.
+	// end ends the session with a cause. It may be called from any goroutine.
 	end context.CancelCauseFunc
 	// ended reports whether the session is over.
 	ended func() bool
 
-	// Only the reading goroutine uses these.
+	// The following are used by the reading goroutine only.
 	in      *bufio.Reader
 	lastID  int64
-	seq     int // of the last call or request
+	seq     int // number of the last call or request
 	cancels int
 	pace    pace
 
 	slots    chan struct{} // one for each call that is being handled
-	next     chan *running // to a goroutine that waits for a call
+	next     chan *running // to a goroutine that is waiting for a call
 	handlers sync.WaitGroup
-	moved    atomic.Int64 // bytes, both ways
+	moved    atomic.Int64 // bytes in both directions
 
 	mu      sync.Mutex
-	running map[int64]*running // accepted, no reply yet
+	running map[int64]*running // accepted calls without a reply
 	pending int                // bytes of their frames
 	unread  int                // bytes of answers that are being written
-	over    bool               // done was said: no more replies
+	over    bool               // the guest has said done, so no more replies are sent
 }
 
-// cause returns the first reason for the end: closing the connection makes the reader fail with a second one.
+// cause returns the first reason for the end, because closing the connection gives the reader a second error.
 func (s *session) cause(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -159,7 +159,7 @@ func (s *session) handshake() error {
 	return nil
 }
 
-// sameSecret compares two secrets in a time that depends on neither.
+// sameSecret compares two secrets in constant time.
 func sameSecret(got, want string) bool {
 	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
@@ -207,7 +207,7 @@ func (s *session) move(bytes int) error {
 	return nil
 }
 
-// finish ends the running calls and says bye. A guest that is already gone has said done nevertheless.
+// finish ends the running calls and says bye. If the guest has already gone, its done still counts.
 func (s *session) finish(d *done) {
 	s.out.Done, s.out.Result, s.out.Error, s.out.Notes, s.out.Wrote = true, d.result, d.err, d.notes, d.wrote
 	s.mu.Lock()

@@ -17,7 +17,7 @@ type Client struct {
 	launch Launcher
 }
 
-// NewClient returns a Client. It starts a missing daemon with launch; nil starts none.
+// NewClient returns a Client. It uses launch to start a missing daemon; if launch is nil, it starts none.
 func NewClient(opt Options, launch Launcher) *Client {
 	return &Client{opt: opt, launch: launch}
 }
@@ -49,8 +49,8 @@ func (c *Client) Status(ctx context.Context) (s *Status, ok bool, err error) {
 	return c.ask(ctx, hello{Op: opStatus}, nil)
 }
 
-// Stop ends the daemon and returns when it has ended. It takes no more jobs and finishes those in progress; with now those are
-// interrupted. Begun, which may be nil, gets its status when it starts to end. Ok is false if none was running. Stop stops
+// Stop ends the daemon and returns when it has ended. The daemon takes no more jobs and finishes those in progress, or interrupts them if
+// now is set. begun, which may be nil, gets the daemon's status when it begins to end. ok is false if no daemon was running. Stop stops
 // waiting when ctx ends.
 func (c *Client) Stop(ctx context.Context, now bool, begun func(*Status)) (s *Status, ok bool, err error) {
 	if begun == nil {
@@ -233,15 +233,15 @@ func (s *clientJob) serve(kind byte, payload []byte) error {
 		if len(payload) != 4 {
 			return &LostError{Err: errProtocol}
 		}
-		// There is one such goroutine at a time, because the daemon waits for the input. It may still be in Read when the job
-		// has ended.
+		// There is only one such goroutine at a time, because the daemon waits for the input. It may still be in Read when the job has
+		// ended.
 		go s.sendInput(int(min(binary.BigEndian.Uint32(payload), maxChunk)))
 		return nil
 	}
 	return &LostError{Err: fmt.Errorf("%w: a message of kind %q", errProtocol, kind)}
 }
 
-// sendInput reads standard input once and sends what it got. An error is like the end of input.
+// sendInput reads standard input once and sends the bytes it got. It treats an error like the end of input.
 func (s *clientJob) sendInput(most int) {
 	var n int
 	buf := make([]byte, most)

@@ -1,17 +1,16 @@
-// Package daemon runs commands of one user in a background process, which keeps what is expensive to make: idle
-// sandboxes, connections and indexes.
+// Package daemon runs commands of one user in a background process, which keeps what is expensive to create: idle sandboxes, connections
+// and indexes.
 //
-// A [Client] sends its command line, folder, variables and streams ([Job], [Streams]) and gets the exit code. What the
-// command prints and reads passes through, so a user sees no difference. [Serve] is the background process. A [Handler]
-// runs the commands; this package knows nothing of scripts and servers.
+// A [Client] sends its command line, folder, variables and streams ([Job], [Streams]) and gets the exit code. What the command prints and
+// reads passes through, so a user sees no difference. [Serve] is the background process. A [Handler] runs the commands; this package knows
+// nothing of scripts and servers.
 //
-// Both meet at a Unix socket in a private folder ([Options.Dir]). Each checks that the other is the same user, the same
-// build of the program ([Options.Build]), and has the same environment ([EnvironmentOf]). A daemon that meets a client of
-// another build takes no more jobs and ends after those in progress. A client that cannot use a daemon, for any reason, gets
-// an [*UnavailableError] before anything was done, and runs the command itself.
+// Both meet at a Unix socket in a private folder ([Options.Dir]). Each checks that the other is the same user, the same build of the
+// program ([Options.Build]), and has the same environment ([EnvironmentOf]). A daemon that meets a client of another build accepts no more
+// jobs and ends after those in progress. A client that cannot use a daemon, for any reason, gets an [*UnavailableError] before anything was
+// done, and runs the command itself.
 //
-// The client's variables are sent with the job. The daemon keeps them in memory while the job is in progress; none is written
-// to a file.
+// The client's variables are sent with the job. The daemon keeps them in memory while the job is in progress; none is written to a file.
 package daemon
 
 import (
@@ -30,7 +29,7 @@ type Options struct {
 	Dir string
 	// Build identifies the program; see [BuildID]. A daemon serves only clients of the same build. Required.
 	Build string
-	// Environment is what the process inherited; see [EnvironmentOf]. Nil: it is not compared.
+	// Environment is the environment that the process inherited; see [EnvironmentOf]. Nil: it is not compared.
 	Environment Environment
 }
 
@@ -58,7 +57,7 @@ type Terminal struct {
 
 // Streams are the client's streams and callbacks for a job.
 type Streams struct {
-	// Stdin is read when the command reads, and not before. Nil: it is empty.
+	// Stdin is read only when the command reads. Nil: it is empty.
 	Stdin io.Reader
 	// Stdout and Stderr receive what the command prints, in order. Nil discards it. An error ends the job.
 	Stdout, Stderr io.Writer
@@ -74,7 +73,7 @@ type Handler func(ctx context.Context, w *Work) (exitCode int)
 // Work is a job as the handler sees it.
 type Work struct {
 	Job
-	// Stdin, Stdout and Stderr are the client's. Writing blocks while the client does not read.
+	// Stdin, Stdout and Stderr are the client's streams. Writing blocks while the client does not read.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
@@ -94,15 +93,15 @@ type ServeOptions struct {
 	Idle time.Duration
 	// Jobs bounds the jobs in progress. Further ones are refused, and their clients run them. Zero: 64.
 	Jobs int
-	// EndTime is how long interrupted jobs may take to end; after it Serve returns a [*StuckError]. Zero: 20 s.
+	// EndTime is how long interrupted jobs may take to end. After that, Serve returns a [*StuckError]. Zero: 20 s.
 	EndTime time.Duration
-	// Ready is called once, when clients can connect. Nil: nothing is called.
+	// Ready is called once, when clients can connect. It may be nil.
 	Ready func()
-	// Close is called once, when all jobs have ended, before clients of [Client.Stop] return. Nil: nothing is called.
+	// Close is called once, when all jobs have ended, before [Client.Stop] returns to clients. It may be nil.
 	Close func()
 	// Version is shown in the status.
 	Version string
-	// Describe returns the lines of [Status.Kept]. Nil means none.
+	// Describe returns the lines of [Status.Kept]. It may be nil.
 	Describe func() []string
 	// Logger receives diagnostics, never values of variables. Nil discards them.
 	Logger *slog.Logger
@@ -115,17 +114,17 @@ type Status struct {
 	// Version is ServeOptions.Version.
 	Version string    `json:"version"`
 	Started time.Time `json:"started"`
-	// Running counts the jobs in progress, Done those that ended, Refused those that were refused.
+	// Running, Done and Refused count the jobs that are in progress, have ended, and were refused.
 	Running int   `json:"running"`
 	Done    int64 `json:"done"`
 	Refused int64 `json:"refused"`
-	// IdleSeconds is how long there has been no job, EndsSeconds after how long the daemon ends if none comes. Both are 0
-	// while a job is in progress.
+	// IdleSeconds is how long there has been no job, and EndsSeconds the time until the daemon ends if none comes. Both are 0 while a job
+	// is in progress.
 	IdleSeconds float64 `json:"idleSeconds"`
 	EndsSeconds float64 `json:"endsSeconds"`
 	// Kept lists what the daemon keeps, one line each.
 	Kept []string `json:"kept"`
-	// Differs is why the daemon takes no jobs of the client that asked. Empty: it takes them.
+	// Differs says why the daemon takes no jobs from the client that asked. It is empty if it takes them.
 	Differs string `json:"differs,omitempty"`
 }
 
@@ -133,9 +132,9 @@ type Status struct {
 // and closes ready when clients can connect or when it ends.
 type Launcher func(ready *os.File) error
 
-// UnavailableError reports that no daemon took a job, and that nothing of it was done.
+// UnavailableError reports that no daemon took a job, so that no part of it was done.
 type UnavailableError struct {
-	// Reason is meant for the user: "the daemon was started with another PATH".
+	// Reason is for the user, such as "the daemon was started with another PATH".
 	Reason string
 	Err    error // may be nil
 }

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Environment is what a process inherited that can change the meaning of a command line: names, and digests of values. A
-// daemon serves only clients with its own environment.
+// Environment is what a process has inherited that can change the meaning of a command line: names, with digests of values. A daemon serves
+// only clients with the same environment.
 type Environment map[string]string
 
-// EnvironmentOf returns that of this process: the variables given, which are those that libraries read from the process
-// itself, the umask, users and groups, and on Linux namespaces, limits and privileges.
+// EnvironmentOf returns the environment of this process: the given variables, which are those that libraries read from the process itself,
+// the umask, users and groups, and on Linux also namespaces, limits and privileges.
 func EnvironmentOf(lookup func(name string) (value string, ok bool), variables []string) (Environment, error) {
 	e := Environment{}
 	for _, name := range variables {
@@ -36,7 +36,7 @@ func digest(value string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// differs returns the names that differ in two environments, sorted; "" if none does.
+// differs returns the names that differ between two environments, sorted, or "" if none do.
 func (e Environment) differs(other Environment) string {
 	var names []string
 	for name, value := range e {

@@ -44,7 +44,7 @@ func inherited() (map[string]string, error) {
 		if err := unix.Getrlimit(which, &l); err != nil {
 			return nil, err
 		}
-		f["the limit of "+name] = fmt.Sprint(l.Max) // a Go program raises some of the soft ones by itself
+		f["the limit of "+name] = fmt.Sprint(l.Max) // a Go program raises some of the soft limits by itself
 		if which != unix.RLIMIT_NOFILE {
 			f["the limit of "+name] = fmt.Sprint(l.Cur, l.Max)
 		}

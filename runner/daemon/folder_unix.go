@@ -19,7 +19,7 @@ const Supported = true
 // maxSocketPath bounds the path of a socket, in bytes: some systems have 104 bytes including a final zero.
 const maxSocketPath = 103
 
-// makePrivate creates dir, or checks that it is a folder, not a link, to which only this user has access.
+// makePrivate creates dir, or checks that it is a folder, and not a link, to which only this user has access.
 func makePrivate(dir string) error {
 	if !filepath.IsAbs(dir) {
 		return fmt.Errorf("the daemon's folder %q is not an absolute path", dir)
@@ -49,8 +49,8 @@ func checkPrivate(dir string) error {
 // errLocked reports that another process holds a lock.
 var errLocked = errors.New("another process holds the lock")
 
-// lock takes the lock of that name in dir, until the file is closed or the process ends. If another process has it, lock
-// waits, or without wait returns errLocked.
+// lock takes the lock with that name in dir. It is held until the file is closed or the process ends. If another process holds it, lock
+// waits, or returns errLocked if wait is false.
 func lock(dir, name string, wait bool) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -76,7 +76,7 @@ func lock(dir, name string, wait bool) (*os.File, error) {
 	return nil, fmt.Errorf("lock the daemon's folder: %w", err)
 }
 
-// isAbsent reports whether an error of connecting means that no process listens.
+// isAbsent reports whether an error from connecting means that no process is listening.
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ECONNREFUSED)
 }

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// logName is the file in the daemon's folder with what the daemon printed: why it did not start, or how it ended.
+// logName is the file in the daemon's folder for the daemon's output, which says why it did not start or how it ended.
 const logName = "daemon.log"
 
 func logPath(dir string) string { return filepath.Join(dir, logName) }
 
-// EmptyFolder creates an empty folder and returns its path. A daemon works in it, so that relative paths of a command find
-// nothing, and no file system is kept from being unmounted.
+// EmptyFolder creates an empty folder and returns its path. A daemon uses it as its working directory, so that relative paths of a command
+// find nothing, and the daemon keeps no file system from being unmounted.
 func EmptyFolder(dir string) (string, error) {
 	if err := makePrivate(dir); err != nil {
 		return "", err
@@ -31,7 +31,7 @@ func EmptyFolder(dir string) (string, error) {
 	return empty, nil
 }
 
-// OpenLog creates the file for what a daemon prints, and removes an earlier one. Only its owner can read it.
+// OpenLog creates the file for a daemon's output, replacing an earlier one. Only its owner can read it.
 func OpenLog(dir string) (*os.File, error) {
 	if err := makePrivate(dir); err != nil {
 		return nil, err

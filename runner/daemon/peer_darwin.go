@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerUser returns the user of the process at the other end, as the kernel noted it when the process connected or began to
-// listen.
+// peerUser returns the user of the process at the other end, as recorded by the kernel when the process connected or began to listen.
 func peerUser(conn *net.UnixConn) (uid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

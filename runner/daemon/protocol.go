@@ -10,24 +10,23 @@ import (
 	"sync"
 )
 
-// A message is one byte for its kind, four for the length of its payload, high byte first, and the payload. The client's
-// hello comes first. Hello and its answers must stay readable for other versions: members may be added, and unknown ones
-// are ignored.
+// A message consists of one byte for its kind, four bytes for the length of its payload, high byte first, and the payload. The client's
+// hello comes first. Other versions must be able to read hello and its answers: members may be added, and unknown ones are ignored.
 const (
 	kindHello = 'H' // client: hello
 
 	kindWelcome = 'W' // daemon: the job begins
-	kindRefused = 'R' // daemon: refusal; nothing was done, and the connection ends
-	kindStatus  = 's' // daemon: Status, and the connection ends
+	kindRefused = 'R' // daemon: refusal; nothing was done, and the connection is closed
+	kindStatus  = 's' // daemon: Status, and the connection is closed
 
-	kindInput  = 'i' // client: standard input that was asked for; an empty payload is its end
+	kindInput  = 'i' // client: standard input that the daemon asked for; an empty payload means its end
 	kindSignal = 'S' // client: a signal's number
 
-	kindWant   = 'w' // daemon: asks for so many bytes of standard input
+	kindWant   = 'w' // daemon: asks for at most this many bytes of standard input
 	kindStdout = 'o' // daemon
 	kindStderr = 'e' // daemon
-	kindBroken = 'b' // daemon: why the handler panicked, and the connection ends
-	kindExit   = 'x' // daemon: the exit code, and the connection ends
+	kindBroken = 'b' // daemon: why the handler panicked, and the connection is closed
+	kindExit   = 'x' // daemon: the exit code, and the connection is closed
 )
 
 const (
@@ -57,7 +56,7 @@ type hello struct {
 	Now bool `json:"now,omitempty"`
 }
 
-// refusal is why a job was not taken.
+// refusal is the reason why a job was refused.
 type refusal struct {
 	Reason string `json:"reason"`
 }

@@ -15,9 +15,9 @@ import (
 // maxConns bounds the open connections, including those that have sent no hello yet.
 const maxConns = 256
 
-// Serve runs jobs until there has been none for Idle, a client stops it, or a client of another build connects. It also
-// ends when ctx does, which interrupts the jobs in progress. Serve returns when all jobs have ended. It keeps the socket until
-// then: no other daemon starts in the meantime, and clients can ask it to interrupt the jobs.
+// Serve runs jobs until there has been none for Idle, a client stops it, or a client of another build connects. It also ends when ctx does,
+// which interrupts the jobs in progress. Serve returns when all jobs have ended. It keeps the socket until then, so that no other daemon
+// starts in the meantime, and clients can ask it to interrupt the jobs.
 func Serve(ctx context.Context, opt ServeOptions) error {
 	l, err := listen(opt.Dir)
 	if err != nil {
@@ -26,7 +26,7 @@ func Serve(ctx context.Context, opt ServeOptions) error {
 	return newServer(ctx, opt, l).serve(ctx)
 }
 
-// newServer returns a server that accepts connections from l, and closes it.
+// newServer returns a server that accepts connections from l and finally closes l.
 func newServer(ctx context.Context, opt ServeOptions, l net.Listener) *server {
 	s := &server{opt: opt, log: opt.Logger, listener: l, stopped: make(chan struct{}), started: time.Now(), changed: time.Now()}
 	if s.log == nil {
@@ -83,7 +83,7 @@ func (s *server) serve(ctx context.Context) error {
 	return err
 }
 
-// inTime reports whether f returned. It waits without bound until the jobs are interrupted, and from then on for EndTime.
+// inTime reports whether f returned. It waits indefinitely until the jobs are interrupted, and then for EndTime.
 func (s *server) inTime(f func()) bool {
 	done := make(chan struct{})
 	go func() {
@@ -117,7 +117,7 @@ type server struct {
 	opt      ServeOptions
 	log      *slog.Logger
 	listener net.Listener
-	ctx      context.Context // of the jobs
+	ctx      context.Context // the context of the jobs
 	cancel   context.CancelCauseFunc
 	conns    sync.WaitGroup
 	jobs     sync.WaitGroup
@@ -127,7 +127,7 @@ type server struct {
 	mu            sync.Mutex
 	stopping      bool
 	connCount     int
-	waiting       []net.Conn // of clients that wait for the end
+	waiting       []net.Conn // connections of clients that wait for the end
 	running       int
 	done, refused int64
 	changed       time.Time // when running became zero
@@ -194,7 +194,7 @@ func (s *server) release() {
 	s.connCount--
 }
 
-// stop takes no more jobs; those in progress go on.
+// stop accepts no more jobs; those in progress continue.
 func (s *server) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,7 +240,7 @@ func (s *server) begin(h *hello) *refusal {
 	return r
 }
 
-// differs returns why the daemon does not serve a client of the same user, or "" if it does.
+// differs returns why the daemon does not serve a client of the same user, or "" if it serves it.
 func (s *server) differs(h *hello) string {
 	if h.Protocol != protocol || h.Build != s.opt.Build {
 		return "it was built differently from this command"

@@ -13,13 +13,13 @@ import (
 )
 
 var (
-	// ErrGone is the cause of the end of a job whose client has ended.
+	// ErrGone is the cause with which a job is cancelled when its client has gone.
 	ErrGone    = errors.New("the command that asked for it has ended")
 	errStopped = errors.New("the daemon was told to stop")
 	errOver    = errors.New("the job has ended")
 )
 
-// SignalError is the cause of the end of a job whose client got a signal. A client whose context ended for another reason
+// SignalError is the cause with which a job is cancelled when its client got a signal. A client whose context ended for another reason
 // sends SIGINT.
 type SignalError struct{ Number int }
 
@@ -35,8 +35,8 @@ type serverJob struct {
 	wanted chan struct{}
 }
 
-// unreadTime is how long a client may take to read the output of an interrupted job. A client that is suspended, or whose
-// output is not read, would otherwise keep the daemon running.
+// unreadTime is how long a client may take to read the output of an interrupted job. Without this limit, a client that is suspended, or
+// whose output nobody reads, would keep the daemon running.
 const unreadTime = 3 * time.Second
 
 // runJob runs one job.
@@ -95,7 +95,7 @@ func (j *serverJob) receive(r *reader, cancel context.CancelCauseFunc) error {
 		case kindInput:
 			select {
 			case <-j.wanted:
-				j.input <- slices.Clone(payload) // does not block: input is asked for once at a time
+				j.input <- slices.Clone(payload) // does not block: input is requested once at a time
 			default:
 				return errProtocol
 			}

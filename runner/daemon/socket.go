@@ -74,7 +74,7 @@ func sameUser(peer, self int) error {
 	return nil
 }
 
-// listener is the daemon's socket, and the lock that allows this process to have it.
+// listener is the daemon's socket, with the lock that entitles this process to it.
 type listener struct {
 	net.Listener
 	lock *os.File
@@ -86,7 +86,7 @@ func (l *listener) Close() error { return errors.Join(l.Listener.Close(), l.lock
 // ErrRunning is returned by [Serve] if another daemon uses the folder.
 var ErrRunning = errors.New("a daemon is already running")
 
-// listen creates the socket. One that a dead daemon left is replaced; with a running daemon the error is ErrRunning.
+// listen creates the socket, replacing one left by a dead daemon. If a daemon is running, the error is ErrRunning.
 func listen(dir string) (*listener, error) {
 	if err := makePrivate(dir); err != nil {
 		return nil, err

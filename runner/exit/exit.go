@@ -1,5 +1,5 @@
-// Package exit has the exit codes of mcprun: those of a run, of an error, and of a single call. A log of what a command did holds the
-// same code as the command gave.
+// Package exit defines the exit codes of mcprun: those of a run, of an error, and of a single call. The log of a command records the code
+// with which the command exited.
 package exit
 
 import (
@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// Exit codes that are not the script's own; those of coreutils timeout(1) and of the shell.
+// Exit codes other than the script's own. They follow coreutils timeout(1) and the shell.
 const (
 	Failed      = 1 // the script, or a tool, failed
 	Timeout     = 124
@@ -15,7 +15,7 @@ const (
 	Refused     = 126 // refused before it ran
 	NoBackend   = 127 // no such sandbox, or no interpreter in it
 	Interrupted = 130
-	Killed      = 137 // by a limit other than its time
+	Killed      = 137 // by a limit other than the time limit
 )
 
 // Coder is an error that has an exit code.
@@ -24,7 +24,7 @@ type Coder interface {
 	ExitCode() int
 }
 
-// Of returns the code of the outermost error that has one, else otherwise. How another program ended that was run (exec.ExitError) is no
+// Of returns the code of the outermost error that has one, or otherwise. An exec.ExitError, which says how another program ended, has no
 // code of ours.
 func Of(err error, otherwise int) int {
 	c, ok := errors.AsType[Coder](err)

@@ -1,8 +1,8 @@
-// Package hostapi implements the methods of the host that scripts call besides tools: to search tools, save and load skills,
-// replace personal data by tokens, and show images. The guests' libraries know the methods by name.
+// Package hostapi implements the methods of the host other than tools that scripts call: to search tools, save and load skills, replace
+// personal data by tokens, and show images. The guests' libraries know the methods by name.
 //
-// Errors that a script sees are *call.Error. Errors of the host's own files are passed to [Methods].Trouble; the script learns only
-// that they happened.
+// Errors that a script sees are *call.Error. Errors in the host's own files are passed to [Methods].Trouble; the script learns only that an
+// error occurred.
 package hostapi
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// Names of methods. The guests' libraries have the same.
+// Names of methods, as in the guests' libraries.
 const (
 	methodSearch     = "tools/search"
 	methodTokenize   = "pii/tokenize"
@@ -36,21 +36,21 @@ const (
 // Method answers one method. It takes an object of parameters and returns a JSON value.
 type Method = func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 
-// Methods holds what the methods use. Its functions must be safe for concurrent use. They are called when a script needs them, and
-// again after an error. Methods whose function is nil are not offered, and scripts are told so.
+// Methods holds what the methods use. Its functions must be safe for concurrent use. They are called when a script first needs them, and
+// again after an error. A method whose function is nil is not offered, and a script that calls it is told so.
 type Methods struct {
 	// Tools searches the tools of the tree.
 	Tools func(ctx context.Context, q search.Query, detail search.Detail) ([]search.Result, error)
-	// Skills returns the skills. Errors are about the script's request, or of files.
+	// Skills returns the skills. Errors are about the script's request or the host's files.
 	Skills func() (*skill.Store, error)
-	// Run is what the policy knows of the run: its data goes into the skills that it saves, and it gets that of those that it loads or
-	// lists. Nil: no policy is about that.
+	// Run is the policy's record of the run. The run's taint goes into the skills that it saves, and the run receives the taint of skills
+	// that it loads or lists. Nil: taint is not tracked.
 	Run *policy.Run
 	// Vault returns the vault of what tokens stand for.
 	Vault func() (*pii.Vault, error)
 	// Image takes an image. Its error is shown to the script.
 	Image func(mimeType string, data []byte) error
-	// Trouble is called with errors of the host's own files. May be nil.
+	// Trouble is called with errors in the host's own files. It may be nil.
 	Trouble func(error)
 }
 
@@ -82,7 +82,7 @@ func (h *Methods) All() map[string]Method {
 	return m
 }
 
-// badParams returns the error of invalid parameters.
+// badParams returns an error about invalid parameters.
 func badParams(method, format string, args ...any) error {
 	return &call.Error{Kind: call.KindArgument, Message: method + ": " + fmt.Sprintf(format, args...)}
 }
@@ -102,7 +102,7 @@ func read(method string, params json.RawMessage, into any) error {
 	return nil
 }
 
-// internal returns what the script may see of an error of the host's own files.
+// internal reports an error in the host's own files, and returns what the script may see of it.
 func (h *Methods) internal(what string, err error) error {
 	if _, ok := errors.AsType[*call.Error](err); ok {
 		return err
@@ -125,7 +125,7 @@ func (h *Methods) search(ctx context.Context, params json.RawMessage) (json.RawM
 	if err := read(methodSearch, params, &in); err != nil {
 		return nil, err
 	}
-	if in.Detail == "summary" { // the name that other hosts use
+	if in.Detail == "summary" { // as in other hosts
 		in.Detail = search.DetailDescription
 	}
 	if in.Detail != "" && !slices.Contains(search.Details(), in.Detail) {
@@ -189,7 +189,7 @@ func (h *Methods) tokenize(ctx context.Context, share func() (*pii.Share, error)
 	return json.Marshal(map[string]any{"value": value, "found": found})
 }
 
-// full turns an error of tokenizing into one for the script, which learns about limits.
+// full converts an error of tokenizing for the script, which is told about limits.
 func (h *Methods) full(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -206,7 +206,7 @@ func (h *Methods) full(ctx context.Context, err error) error {
 		return h.internal("the vault of personal data", err)
 	}
 	if h.Trouble != nil {
-		h.Trouble(err) // with a hint for the person
+		h.Trouble(err) // with a hint for the user
 	}
 	return badParams(methodTokenize, "%s. Nothing of this text was kept; whoever started mcprun is told what can be done", said)
 }
@@ -257,7 +257,7 @@ func (h *Methods) show(_ context.Context, params json.RawMessage) (json.RawMessa
 	return json.RawMessage("{}"), nil
 }
 
-// orWords lists words: a, b or c.
+// orWords joins words: a, b or c.
 func orWords[T ~string](words []T) string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -267,8 +267,7 @@ func orWords[T ~string](words []T) string {
 	return strings.Join(out[:last], ", ") + " or " + out[last]
 }
 
-// Once returns a function that calls open when it is first called and returns its value from then on. After an error it calls open
-// again.
+// Once returns a function that calls open on its first call and returns the same value from then on. After an error it calls open again.
 func Once[T any](open func() (T, error)) func() (T, error) {
 	var mu sync.Mutex
 	var value T

@@ -23,7 +23,7 @@ const (
 
 var imageType = regexp.MustCompile(`^image/[a-z0-9][a-z0-9.+-]{0,60}$`)
 
-// Images keeps the images that a script shows until the run has ended: only then is the workspace complete in every sandbox. It is
+// Images keeps the images that a script shows until the run has ended, because only then does every sandbox's workspace hold them. It is
 // safe for concurrent use.
 type Images struct {
 	mu    sync.Mutex
@@ -43,7 +43,7 @@ type ImageFile struct {
 	Size     int    `json:"size"` // bytes
 }
 
-// Add keeps an image. It returns an error when the run has shown too many, or too many bytes.
+// Add keeps an image. It returns an error when the run has shown too many images or too many bytes.
 func (s *Images) Add(mimeType string, data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +58,8 @@ func (s *Images) Add(mimeType string, data []byte) error {
 	return nil
 }
 
-// Store writes the images to the store of the workspace, which may have disk bytes in all (0: the default limit of a run). With an
-// error it also returns the images that were written.
+// Store writes the images to the store of the workspace, which may use disk bytes in all (0: the default limit of a run). If it returns an
+// error, it also returns the images written so far.
 func (s *Images) Store(dir string, disk int64) ([]ImageFile, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *Images) Store(dir string, disk int64) ([]ImageFile, error) {
 	return files, errors.Join(failed...)
 }
 
-// extensionOf returns the extension of a file's name, which for the usual types is the same on every machine.
+// extensionOf returns a file name extension, which for the usual types is the same on every machine.
 func extensionOf(mimeType string) string {
 	switch mimeType {
 	case "image/png", "image/gif", "image/webp", "image/avif", "image/bmp":

@@ -13,22 +13,22 @@ import (
 	"github.com/mcpgen/mcpgen/runner/skill"
 )
 
-// maxListed limits how many skills a list has.
+// maxListed bounds the number of skills in a list.
 const maxListed = 200
 
 // listedSkill is a skill in a list.
 type listedSkill struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
-	Language    string `json:"language"` // of the main script; empty for instructions alone
+	Language    string `json:"language"` // of the main script; empty if the skill has only instructions
 	Version     string `json:"version"`
 	Broken      bool   `json:"broken,omitempty"`
 	Reason      string `json:"reason,omitempty"` // why it is broken
-	// Suspicious is [skill.Skill.Suspicious].
+	// Suspicious is the value of [skill.Skill.Suspicious].
 	Suspicious []string `json:"suspicious,omitempty"`
 }
 
-// loadedSkill is a skill with what its users need.
+// loadedSkill is a skill with everything that its users need.
 type loadedSkill struct {
 	listedSkill
 	Code         string           `json:"code"` // of the main script
@@ -105,7 +105,7 @@ func (h *Methods) listSkills(ctx context.Context, params json.RawMessage) (json.
 	})
 }
 
-// taint returns the servers whose data the run has.
+// taint returns the servers whose data the run has received.
 func (h *Methods) taint() []string {
 	if h.Run == nil {
 		return nil
@@ -113,7 +113,7 @@ func (h *Methods) taint() []string {
 	return h.Run.Taint()
 }
 
-// inherit notes that the run gets what skills hold.
+// inherit records that the run receives the taint of skills.
 func (h *Methods) inherit(skills ...*skill.Skill) error {
 	if h.Run == nil {
 		return nil

@@ -9,12 +9,12 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// Mask removes from texts and JSON what must not be in a file. A nil field removes nothing. Masking twice must be the same as
-// masking once, because a replay masks the arguments that it compares.
+// Mask removes from texts and JSON what must not be written to a file. A nil field removes nothing. Masking must be idempotent, because a
+// replay masks the arguments that it compares.
 type Mask struct {
-	// Text removes secrets from a text. Strings of JSON are passed to it decoded.
+	// Text removes secrets from a text. It is given JSON strings decoded.
 	Text func(string) string
-	// JSON removes personal data from a JSON text. The result is JSON.
+	// JSON removes personal data from a JSON text. The result must be JSON.
 	JSON func([]byte) []byte
 }
 
@@ -100,11 +100,11 @@ func quoted(s string) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// token matches what a recording has in place of removed text: [EMAIL_1], or a variable's name in brackets.
+// token matches the replacement of removed text in a recording: [EMAIL_1], or a variable's name in brackets.
 var token = regexp.MustCompile(`\[[A-Za-z_.][A-Za-z0-9_. -]*\]`)
 
-// pattern is a recorded JSON text in which each token matches any part of a string. What a token replaced is unknown, and the
-// same value may have another token in another run, or none if the variable is not set.
+// pattern is a recorded JSON text in which each token matches any part of a string. What a token has replaced is unknown, and in another
+// run the same value may have another token, or none if the variable is not set.
 type pattern struct{ parts []string } // the texts between the tokens
 
 func newPattern(recorded string) pattern {
@@ -121,7 +121,7 @@ func newPattern(recorded string) pattern {
 	return pattern{parts: append(parts, recorded[begin:])}
 }
 
-// matches reports whether text can be the text that was recorded.
+// matches reports whether text may be the text that was recorded.
 func (p pattern) matches(text string) bool {
 	first, last := p.parts[0], p.parts[len(p.parts)-1]
 	if len(p.parts) == 1 {

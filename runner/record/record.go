@@ -1,11 +1,10 @@
-// Package record writes the calls of a run to a file, and answers the calls of another run from it, so that a script can be
-// tested without its servers. Start with [NewWriter] and [Read]. A [Mask] removes secrets and personal data from what is
-// written.
+// Package record writes the calls of a run to a file and answers the calls of another run from that file, so that a script can be tested
+// without its servers. Start with [NewWriter] and [Read]. A [Mask] removes secrets and personal data from what is written.
 //
 // # The file
 //
-// JSON Lines. The first line is {"mcprun":"recording","version":1}; each other line is one [Entry], in the order in
-// which the calls ended. People may read and edit the file.
+// JSON Lines. The first line is {"mcprun":"recording","version":1}; each other line is one [Entry], in the order in which the calls ended.
+// People may read and edit the file.
 package record
 
 import (
@@ -36,11 +35,10 @@ type Entry struct {
 	Raw bool `json:"raw,omitempty"`
 	// MS is how long the answer took, in milliseconds.
 	MS float64 `json:"ms"`
-	// Value is the answer, and As how a script receives it. A call that failed has Error instead.
+	// Value is the answer, and As says how a script receives it. A call that failed has Error instead.
 	Value json.RawMessage `json:"value,omitempty"`
 	As    call.As         `json:"as,omitempty"`
-	// Text reports that the tool returned the value as JSON in a text block. Earlier versions wrote such entries; now Value is the
-	// text.
+	// Text reports whether the tool returned the value as JSON in a text block. Earlier versions wrote such entries; now Value is the text.
 	Text  bool        `json:"text,omitempty"`
 	Error *call.Error `json:"error,omitempty"`
 }

@@ -28,18 +28,18 @@ type Player struct {
 // recorded is an entry that answers calls.
 type recorded struct {
 	Entry
-	exact string // the canonical arguments
+	exact string // the arguments in canonical form
 	like  pattern
 	used  bool
 }
 
-// Read reads a recording of at most 512 MiB. With loose, calls match by tool and arguments in any order, and the last match
-// answers all further calls; otherwise the calls of each tool must come in the order recorded, each once.
+// Read reads a recording of at most 512 MiB. With loose, calls match by tool and arguments in any order, and the last match answers all
+// further calls. Otherwise the calls of each tool must come in the recorded order, each once.
 func Read(r io.Reader, loose bool, mask Mask) (*Player, error) {
 	p := &Player{loose: loose, mask: mask, byTool: map[string][]*recorded{}}
 	bounded := &io.LimitedReader{R: r, N: maxBytes + 1}
 	err := p.read(bounded)
-	if bounded.N == 0 { // the error of a cut file would mislead
+	if bounded.N == 0 { // the error about a truncated file would mislead
 		err = errTooLarge
 	}
 	if err != nil {
@@ -100,8 +100,7 @@ type NoMatchError struct{ Reason string }
 
 func (e *NoMatchError) Error() string { return "the recording has no answer: " + e.Reason }
 
-// Answer returns the answer to a call, which is number rank among the calls of its tool, from 0. The error is a
-// *[NoMatchError].
+// Answer returns the answer to a call. rank is the number of the call among the calls of its tool, from 0. The error is a *[NoMatchError].
 func (p *Player) Answer(req *call.Request, rank int) (*Entry, error) {
 	exact, err := canonical(p.mask.Value(req.Args))
 	if err != nil {
@@ -150,7 +149,7 @@ func (p *Player) pick(entries []*recorded, req *call.Request, exact string, rank
 	return nil
 }
 
-// why describes why no entry of the tool matches, by the nearest one.
+// why describes why no entry of the tool matches, by comparing the call with the most similar one.
 func (p *Player) why(entries []*recorded, req *call.Request, exact string, rank int) string {
 	if !p.loose {
 		if rank >= len(entries) {
@@ -176,7 +175,7 @@ func describeDifference(e *recorded, req *call.Request, exact string) string {
 	return difference(e.exact, exact)
 }
 
-// others names the recorded tools nearest to an unknown one.
+// others names the recorded tools most similar to an unknown one.
 func (p *Player) others(tool string) string {
 	names := slices.Sorted(maps.Keys(p.byTool))
 	if near := ident.Nearest(tool, names, 3); len(near) > 0 {
@@ -188,7 +187,7 @@ func (p *Player) others(tool string) string {
 	return "; it has " + strings.Join(names[:min(len(names), 10)], ", ")
 }
 
-// maxDifferent bounds how many differing members are shown, shortValue how many bytes of each.
+// maxDifferent bounds the number of differing members shown, and shortValue the number of bytes of each.
 const (
 	maxDifferent = 3
 	shortValue   = 80
@@ -250,7 +249,7 @@ func members(object string) map[string]string {
 	return out
 }
 
-// canonical returns a form that is the same for equal values: members sorted, no white space, numbers as written.
+// canonical returns a form that is equal for equal values: members sorted, no white space, numbers as written.
 func canonical(raw []byte) (string, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

@@ -15,10 +15,10 @@ type Writer struct {
 	mu   sync.Mutex
 	w    io.Writer
 	left int   // bytes
-	err  error // the first one; nothing is written after it
+	err  error // the first error; nothing is written after it
 }
 
-// maxBytes bounds a recording that is written or read: a script can make calls as fast as the disk writes them.
+// maxBytes bounds a recording when it is written or read, because a script can make calls as fast as the disk writes them.
 const maxBytes = 512 << 20
 
 var errTooLarge = fmt.Errorf("the recording has more than %d MiB", maxBytes>>20)
@@ -29,8 +29,7 @@ func NewWriter(w io.Writer, mask Mask) (*Writer, error) {
 	return out, out.line(header{kind, version}, "begin the recording")
 }
 
-// Write adds a call. It does not change what the entry refers to. After an error it writes nothing, and returns the same
-// error again.
+// Write adds a call. It does not change what the entry refers to. After an error it writes nothing more and returns the same error.
 func (w *Writer) Write(e Entry) error {
 	if err := w.failed(); err != nil {
 		return err
@@ -49,7 +48,7 @@ func (w *Writer) failed() error {
 	return w.err
 }
 
-// line writes a value as a line of JSON. An error begins with what.
+// line writes a value as a line of JSON. Errors begin with what.
 func (w *Writer) line(v any, what string) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -1,10 +1,10 @@
-// Package taint remembers, beyond the end of a run, which servers' data the files of a workspace may hold. What a script reads
-// cannot be seen in every sandbox, so it is cautious: everything that a run wrote may hold the data of every server that the run had
-// data of, and a run that can read a file has its data.
+// Package taint remembers, beyond the end of a run, which servers' data the files of a workspace may hold. Not every sandbox shows what a
+// script reads, so the package is cautious: every file that a run wrote may hold the data of every server whose data the run had, and a run
+// that can read a file has that file's data.
 //
-// A [Store] has one file for each workspace, in a folder that no script can write to: the files that are labelled, and the times of
-// the runs that had data. A file that was changed within such a time is labelled when the next run begins, also if mcprun was killed
-// or somebody has renamed the file since. A file loses its label when it is gone.
+// A [Store] has one file for each workspace, in a folder that no script can write to: the labelled files, and the times of the runs that
+// had data. A file that was changed within such a time is labelled when the next run begins, even if mcprun was killed or the file has been
+// renamed since. The label of a file is removed when the file is gone.
 package taint
 
 import (
@@ -32,24 +32,24 @@ import (
 )
 
 const (
-	// tick is how far the clock of a file system may be behind, and coarse how far where times are in whole seconds.
+	// tick is how far the clock of a file system may lag behind, and coarse is the same for times in whole seconds.
 	tick   = 20 * time.Millisecond
 	coarse = 2 * time.Second
 	// lockWait bounds the wait for other processes that change the files.
 	lockWait = 30 * time.Second
-	// maxSpans is how many times of runs are kept one by one. Older ones become one.
+	// maxSpans is how many times of runs are kept separately. Older ones are merged into one.
 	maxSpans = 1000
-	// maxDepth is how deep folders are read. What lies deeper counts as written by all runs.
+	// maxDepth is how deep folders are read. Deeper files count as written by all runs.
 	maxDepth = 64
 )
 
-// Origins are servers, by both of their names, each with where its data lies, in words.
+// Origins maps servers, under both of their names, to descriptions of where their data is.
 type Origins map[string]string
 
-// Store keeps what is known of workspaces. It is safe for concurrent use, also by several processes.
+// Store keeps the labels of workspaces. It is safe for concurrent use, also by several processes.
 type Store struct{ dir string }
 
-// Open returns the store in a folder, which need not exist. No workspace may hold it.
+// Open returns the store in a folder, which need not exist. The folder must not be inside a workspace.
 func Open(dir string) *Store { return &Store{dir} }
 
 // record is the file of a workspace.
@@ -59,15 +59,15 @@ type record struct {
 	Spans  []span              `json:"runs,omitempty"`
 }
 
-// span is the time of a run that had data of servers.
+// span is the time during which a run had data of servers.
 type span struct {
 	Run     string    `json:"run"`
 	Began   time.Time `json:"began"`
-	Ended   time.Time `json:"ended,omitzero"` // zero: it is under way, or mcprun was killed
+	Ended   time.Time `json:"ended,omitzero"` // zero if the run is in progress or mcprun was killed
 	Servers []string  `json:"servers"`
 }
 
-// covers reports whether something that happened at a time may have happened within the span.
+// covers reports whether something that happened at a given time may have happened within the span.
 func (s *span) covers(at time.Time) bool {
 	grain := tick
 	if at.Nanosecond() == 0 {
@@ -89,7 +89,7 @@ func (s *Store) read(folder string) (*record, error) {
 	return r, nil
 }
 
-// change changes the record of a workspace if do reports that it has changed.
+// change updates the record of a workspace if do reports that it changed the record.
 func (s *Store) change(ctx context.Context, folder string, do func(r *record) (changed bool, err error)) error {
 	wrap := func(err error) error {
 		return fmt.Errorf("keep whose data the files of %s hold: %w; the folder %s must be writable for you", folder, err, s.dir)
@@ -131,7 +131,7 @@ func union(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// within returns the servers of the spans that cover one of the times.
+// within returns the servers of all spans that cover one of the times.
 func (r *record) within(times ...time.Time) (servers []string) {
 	for i := range r.Spans {
 		if slices.ContainsFunc(times, r.Spans[i].covers) {
@@ -149,12 +149,12 @@ type Run struct {
 	began  time.Time
 
 	mu     sync.Mutex
-	had    []string // servers whose data the run has
-	unlock func()   // of the file that says that the run is under way; nil: it has no data
+	had    []string // servers whose data the run has received
+	unlock func()   // unlocks the file that marks the run as in progress; nil while the run has no data
 }
 
-// Begin begins a run in a workspace, an absolute path without links, that has data of servers already. It returns the servers whose data the workspace holds.
-// skip are folders in it that no script writes to. The caller calls [Run.End].
+// Begin begins a run in a workspace, which is an absolute path without links. servers are those whose data the run already has. Begin
+// returns the servers whose data the workspace holds. skip lists folders in it that no script writes to. The caller must call [Run.End].
 func (s *Store) Begin(ctx context.Context, folder string, skip []string, servers []string) (*Run, Origins, error) {
 	run := &Run{store: s, folder: folder, id: strings.ToLower(rand.Text()[:12]), began: time.Now()}
 	found := Origins{}
@@ -167,7 +167,7 @@ func (s *Store) Begin(ctx context.Context, folder string, skip []string, servers
 		err := s.change(ctx, of, func(r *record) (bool, error) {
 			s.close(r)
 			err := r.walk(skip, seen)
-			if below, inside := strings.CutPrefix(folder, of+string(filepath.Separator)); inside { // the files around it cannot be read
+			if below, inside := strings.CutPrefix(folder, of+string(filepath.Separator)); inside { // the files around the workspace cannot be read
 				seen = Origins{}
 				seen.add(r.below(filepath.ToSlash(below)))
 			}
@@ -188,7 +188,7 @@ func (s *Store) Begin(ctx context.Context, folder string, skip []string, servers
 	return run, found, nil
 }
 
-// related returns the workspaces of which something is known and that share files with one: itself, and those above and below it.
+// related returns the known workspaces that share files with the given one: itself, and those above and below it.
 func (s *Store) related(folder string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(s.dir, "*.json"))
 	if err != nil {
@@ -207,7 +207,7 @@ func (s *Store) related(folder string) ([]string, error) {
 	return out, nil
 }
 
-// within reports whether a folder is another one or below it.
+// within reports whether a folder is equal to other or below it.
 func within(folder, other string) bool {
 	below, err := filepath.Rel(other, folder)
 	return err == nil && filepath.IsLocal(below)
@@ -249,10 +249,10 @@ func (s *Store) close(r *record) {
 	}
 }
 
-// alive is locked by a run that has data as long as it is under way.
+// alive returns the file that a run with data keeps locked while it is in progress.
 func (s *Store) alive(run string) string { return filepath.Join(s.dir, path.Base(run)+".run") }
 
-// walk labels the files that were changed within spans, drops the labels of those that are gone, and adds to found what is there.
+// walk labels the files that were changed within spans, removes the labels of files that are gone, and adds the data of all files to found.
 func (r *record) walk(skip []string, found Origins) error {
 	root, err := workspace.OpenLocked(r.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -284,7 +284,7 @@ func (r *record) walk(skip []string, found Origins) error {
 		case p == ".":
 			return nil
 		}
-		delete(folders, path.Dir(p)) // it is not empty
+		delete(folders, path.Dir(p)) // the folder is not empty
 		switch {
 		case d.IsDir() && slices.Contains(skip, filepath.Join(r.Folder, filepath.FromSlash(p))):
 			return fs.SkipDir
@@ -293,10 +293,10 @@ func (r *record) walk(skip []string, found Origins) error {
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil // it is gone
+			return nil // the file is gone
 		}
 		if d.IsDir() {
-			folders[p] = info // its name may be data
+			folders[p] = info // the name of the folder may itself be data
 			return nil
 		}
 		if !workspace.IsIgnore(root, p) {
@@ -308,7 +308,7 @@ func (r *record) walk(skip []string, found Origins) error {
 		return fmt.Errorf("read workspace: %w", err)
 	}
 	for p, info := range folders {
-		if p != "servers" && p != "skills" { // where sandboxes mount
+		if p != "servers" && p != "skills" { // folders on which sandboxes mount others
 			see(p, r.within(times(info)...))
 		}
 	}
@@ -329,7 +329,7 @@ func (o Origins) add(labels map[string][]string) {
 
 func quoted(name string) string { return fmt.Sprintf("%q", ident.Clip(name, 200)) }
 
-// Receive notes that the run gets data of servers, before it does.
+// Receive records that the run is about to get data of servers.
 func (r *Run) Receive(servers []string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -344,7 +344,7 @@ func (r *Run) Receive(servers []string) error {
 	return nil
 }
 
-// keep writes the span of the run. The lock of the run is held.
+// keep writes the span of the run. The caller holds the run's lock.
 func (r *Run) keep(servers []string, ended time.Time, files []string) error {
 	return r.store.change(context.Background(), r.folder, func(rec *record) (bool, error) {
 		if r.unlock == nil {
@@ -366,7 +366,8 @@ func (r *Run) keep(servers []string, ended time.Time, files []string) error {
 	})
 }
 
-// Inherited returns the servers whose data other runs in the workspace have had since this one began: their files can be read here.
+// Inherited returns the servers whose data other runs in the workspace have received since this one began, because this run can read their
+// files.
 func (r *Run) Inherited() (map[string]string, error) {
 	rec, err := r.store.read(r.folder)
 	if err != nil {
@@ -385,7 +386,7 @@ func (r *Run) Inherited() (map[string]string, error) {
 	return found, r.Receive(new)
 }
 
-// End ends the run. files are those that it wrote, below the workspace.
+// End ends the run. files lists the files that it wrote, below the workspace.
 func (r *Run) End(files []string) error {
 	_, err := r.Inherited()
 	r.mu.Lock()
@@ -399,7 +400,7 @@ func (r *Run) End(files []string) error {
 	return err
 }
 
-// Of returns whose data some files of a workspace hold.
+// Of returns the servers whose data some files of a workspace hold.
 func (s *Store) Of(folder string, files ...string) (Origins, error) {
 	found := Origins{}
 	rec, err := s.read(folder)
@@ -429,13 +430,13 @@ func (s *Store) Of(folder string, files ...string) (Origins, error) {
 	return found, nil
 }
 
-// Wrote notes that a file of a workspace is written by somebody who has data of servers, before it is.
+// Wrote records, before a file of a workspace is written, that the writer has data of servers.
 func (s *Store) Wrote(ctx context.Context, folder, file string, servers []string) error {
 	if len(servers) == 0 {
 		return nil
 	}
 	return s.change(ctx, folder, func(r *record) (bool, error) {
-		now := time.Now() // runs that are under way can read it
+		now := time.Now() // runs in progress can read it
 		s.close(r)
 		r.label(file, servers)
 		r.Spans = append(r.Spans, span{Run: "file", Began: now, Ended: now, Servers: servers})

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// times returns when the content of a file and when the file was changed. A script can set the first.
+// times returns the times at which the content of a file and the file itself were changed. A script can set the first one.
 func times(info fs.FileInfo) []time.Time {
 	out := []time.Time{info.ModTime()}
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {

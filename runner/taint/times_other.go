@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// times returns when the content of a file was changed. What a run wrote is labelled at its end whatever the times of files say.
+// times returns the time at which the content of a file was changed. What a run wrote is labelled at its end regardless of these times.
 func times(info fs.FileInfo) []time.Time { return []time.Time{info.ModTime()} }

@@ -83,7 +83,7 @@ func HTML(w io.Writer, name string, res *runner.Result) error {
 
 // toolTotal is the sum over the calls of a tool.
 type toolTotal struct {
-	N                    int // from 1, the tool that took longest first
+	N                    int // from 1; the tool that took longest comes first
 	Tool, id             string
 	Calls, Failed        int
 	Time, Sent, Received string
@@ -139,7 +139,7 @@ func runLine(res *runner.Result) string {
 	return strings.Join(parts, "; ")
 }
 
-// pretty indents a JSON text for people. A text that was cut is shown as it is.
+// pretty indents a JSON text for people. A truncated text is shown as it is.
 func pretty(text string) (shown, note string) {
 	var b bytes.Buffer
 	switch {

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// minWidth is the least width, in columns; on a narrower terminal lines wrap.
+	// minWidth is the least width, in columns. On a narrower terminal, lines wrap.
 	minWidth = 32
-	// minBar is the least width of bars; with less there are no bars, and the names get their columns.
+	// minBar is the least width of bars. With fewer columns there are no bars, and the names get their columns.
 	minBar = 8
-	// maxRows bounds how many calls are drawn; the page has all of them.
+	// maxRows bounds how many calls are drawn. The page has all of them.
 	maxRows = 200
 )
 
-// Text draws the waterfall of a script's run in lines of at most width columns, at least 32; 0: 80. Waiting is drawn lighter
+// Text draws the waterfall of a script's run in lines of at most width columns, which is at least 32; 0 means 80. Waiting is drawn lighter
 // than working.
 func Text(w io.Writer, name string, res *runner.Result, width int) error {
 	if width == 0 {
@@ -87,7 +87,7 @@ func bars(c chain.CallRecord, end float64, n int) string {
 	}
 	column := func(ms float64) int { return min(n, max(0, int(math.Round(ms/end*float64(n))))) }
 	from := min(column(c.StartMS), n-1)
-	to := max(column(c.StartMS+c.DurationMS), from+1) // the shortest call is visible
+	to := max(column(c.StartMS+c.DurationMS), from+1) // so that even the shortest call is visible
 	work := min(column(c.StartMS+c.QueueMS), to-1)
 	work = max(work, from)
 	return strings.Repeat(" ", from) + strings.Repeat("░", work-from) + strings.Repeat("█", to-work) + strings.Repeat(" ", n-to)

@@ -1,5 +1,5 @@
-// Package traffic keeps the shapes of results that runs have seen, for tools that declare none, in a file of the project. What a shape
-// holds, and what it never holds, is up to [learn.Traffic]; this package shares it between processes. Start with [New].
+// Package traffic records the shapes of results that runs have seen, for tools that declare none, in a file of the project. [learn.Traffic]
+// defines what a shape holds and what it never holds; this package shares it between processes. Start with [New].
 package traffic
 
 import (
@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// lockTime bounds the wait for other processes that write. What could not be written is written next time.
+	// lockTime bounds the wait for other processes that write. What could not be written is written the next time.
 	lockTime = time.Second
-	// pause is the least time between two writes of one process.
+	// pause is the least time between two writes by one process.
 	pause = 2 * time.Second
 )
 
@@ -30,19 +30,19 @@ type Store struct {
 
 	mu      sync.Mutex
 	shapes  *learn.Traffic // nil until the first observation
-	saved   []learn.Tool   // those that were in the file when it was last read or written
+	saved   []learn.Tool   // as they were in the file when it was last read or written
 	dirty   bool
 	written time.Time
 	waiting bool // a write is due
 	broken  error
 }
 
-// New returns a store in a file, which the first write creates, with mode 0600. Scripts must not reach its folder.
+// New returns a store in a file, which the first write creates with mode 0600. Scripts must not be able to reach its folder.
 func New(path string) *Store { return &Store{path: path} }
 
-// Observe adds a reply. An error means that nothing is kept of it; the call is not affected.
+// Observe adds a reply. An error means that nothing of the reply was kept; the call is not affected.
 func (s *Store) Observe(o *learn.Observation) (err error) {
-	defer func() { // the call has succeeded, whatever is in the file
+	defer func() { // the call has succeeded regardless of the file
 		if r := recover(); r != nil {
 			err = fmt.Errorf("keep the shapes of results: %s may be damaged: %v; remove it", s.path, r)
 		}
@@ -71,7 +71,7 @@ func (s *Store) open() (*learn.Traffic, error) {
 	return s.shapes, s.broken
 }
 
-// Flush writes what is new. If this process has written a moment ago, it is written a moment later, in the background.
+// Flush writes what is new. If this process has just written, the next write follows a little later, in the background.
 func (s *Store) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,13 +80,13 @@ func (s *Store) Flush() error {
 	}
 	if since := time.Since(s.written); since < pause {
 		s.waiting = true
-		time.AfterFunc(pause-since, func() { _ = s.Close() }) // the next run reports what is wrong
+		time.AfterFunc(pause-since, func() { _ = s.Close() }) // the next run reports the error
 		return nil
 	}
 	return s.write()
 }
 
-// Close writes what is new, without a pause. The store may be used further.
+// Close writes what is new, without a pause. The store can still be used afterwards.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,8 @@ func (s *Store) Close() error {
 	return s.write()
 }
 
-// write merges the file into what is kept, and replaces it. What was in the file and is gone is forgotten. The mutex is held.
+// write merges the file into the shapes in memory, and replaces it. Shapes that have been removed from the file are forgotten. The caller
+// holds the mutex.
 func (s *Store) write() error {
 	err := change(s.path, func(others *learn.Traffic) *learn.Traffic {
 		there := others.Tools()
@@ -116,7 +117,7 @@ func (s *Store) write() error {
 	return nil
 }
 
-// Forget drops what is kept of a tool in a file, and in stores of the file when they next write. There need be no file.
+// Forget removes a tool's shapes from a file, and from stores of the file when they next write. The file need not exist.
 func Forget(path string, tool learn.Tool) error {
 	if kept, err := Read(path); errors.Is(err, fs.ErrNotExist) || err == nil && !slices.Contains(kept.Tools(), tool) {
 		return nil
@@ -127,7 +128,7 @@ func Forget(path string, tool learn.Tool) error {
 	})
 }
 
-// change replaces a file, which other processes cannot do meanwhile.
+// change replaces a file while other processes are locked out.
 func change(path string, of func(*learn.Traffic) *learn.Traffic) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("keep the shapes of results: %w", err)
@@ -149,7 +150,7 @@ func change(path string, of func(*learn.Traffic) *learn.Traffic) error {
 	return nil
 }
 
-// Read returns what is kept in a file; fs.ErrNotExist if there is none.
+// Read returns the shapes in a file, or fs.ErrNotExist if there is no file.
 func Read(path string) (*learn.Traffic, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the shapes of results: %w", err)

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// ProjectFiles returns the names of the files that make a folder a project: mcpgen and mcprun start what they name. A workspace
-// must have none.
+// ProjectFiles returns the names of the files that make a folder a project: mcpgen and mcprun start the programs named in them. A workspace
+// must contain none of them.
 func ProjectFiles() []string { return []string{"mcpgen.yaml", "mcpgen.json", ".mcp.json"} }
 
 // ReservedFiles returns the names that scripts must not give to files at the top of a workspace: the project's files, and .env,
 // which mcpgen and mcprun read beside them. The guest library refuses the same names.
 func ReservedFiles() []string { return append(ProjectFiles(), ".env") }
 
-// HasReserved returns those of the reserved names that something in dir has.
+// HasReserved returns the reserved names that exist in dir.
 func HasReserved(dir string) []string {
 	var has []string
 	root, err := OpenLocked(dir)
 	if err != nil {
-		return nil // there is nothing, or the run fails anyway
+		return nil // there is nothing, or the run will fail anyway
 	}
 	defer root.Close()
 	for _, name := range ReservedFiles() {
@@ -33,8 +33,8 @@ func HasReserved(dir string) []string {
 	return has
 }
 
-// SetAside renames what a script left in dir under a reserved name, except for names in before, and returns the new names by the
-// old ones. Otherwise later runs would be refused, or a program could be started there with the script's configuration.
+// SetAside renames what a script left in dir under a reserved name, except for names in before, and returns the new names by old name.
+// Otherwise later runs would be refused, or a program could be started there with the script's configuration.
 func SetAside(dir string, before []string) (map[string]string, error) {
 	root, err := OpenLocked(dir)
 	if errors.Is(err, fs.ErrNotExist) {

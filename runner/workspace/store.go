@@ -16,7 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// StoreDir is the folder in a workspace where the host puts values that are too large to be passed to a script otherwise.
+// StoreDir is the folder in a workspace where the host puts values that are too large to pass to a script in any other way.
 const StoreDir = ".mcprun"
 
 const (
@@ -104,8 +104,8 @@ func openFolder(root *os.Root, folder string) (*os.Root, error) {
 	return safeopen.Dir(store, folder)
 }
 
-// makeFolder is like openFolder, and creates the folder if it is missing. It is readable for everybody who can enter the
-// workspace, because scripts may run as another user than the host.
+// makeFolder is like openFolder, and creates the folder if it is missing. It is readable for everybody who can enter the workspace, because
+// scripts may run as a different user from the host.
 func makeFolder(root *os.Root, folder string) (*os.Root, error) {
 	store, err := safeopen.MakeDir(root, StoreDir, 0o755)
 	if err != nil {
@@ -115,7 +115,7 @@ func makeFolder(root *os.Root, folder string) (*os.Root, error) {
 	return safeopen.MakeDir(store, folder, 0o755)
 }
 
-// Made returns the paths of the files that were created, below the workspace.
+// Made returns the paths of the files created so far, below the workspace.
 func (s *Store) Made() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *Store) Close() error {
 	return s.root.Close()
 }
 
-// open opens the workspace when it is first needed, and then prunes the store.
+// open opens the workspace when it is first needed, and prunes the store.
 func (s *Store) open() (*os.Root, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

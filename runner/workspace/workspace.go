@@ -1,5 +1,5 @@
-// Package workspace prepares the folder that a script may write to, and finds the files that a run changed in it. Start with
-// [Open]. A [Store] holds what the host puts there; the package customer keeps a workspace for each of several customers.
+// Package workspace prepares the folder that a script may write to, and finds the files that a run changed in it. Start with [Open]. A
+// [Store] holds the host's files in it. The package customer keeps a separate workspace for each customer.
 //
 // No function here follows a symbolic link that a script left behind, or reads the content of a script's files.
 package workspace
@@ -91,8 +91,8 @@ func ExcludeFromGit(root *os.Root) error {
 	return nil
 }
 
-// RootError reports that the root of the file system was named as a workspace.
-type RootError struct{ Dir string } // as it was named
+// as given
+type RootError struct{ Dir string } // as given
 
 func (e *RootError) Error() string {
 	return fmt.Sprintf("workspace %q: it is the root of the file system: a script could change everything there, and sandboxes change permissions in a workspace", e.Dir)
@@ -122,7 +122,7 @@ func OpenLocked(dir string) (*os.Root, error) {
 			return nil, err
 		}
 	}
-	return safeopen.Root(dir) // it fails if the folder belongs to somebody else
+	return safeopen.Root(dir) // it fails if the folder belongs to another user
 }
 
 // maxEntries limits how many entries Take examines.
@@ -131,7 +131,7 @@ const maxEntries = 20_000
 // maxDepth limits how deep Take descends.
 const maxDepth = 32
 
-// Snapshot is what a workspace held at one moment.
+// Snapshot is the content of a workspace at one moment.
 type Snapshot map[string]entry
 
 type entry struct {

@@ -1,7 +1,7 @@
 // Package clock limits how long something may take.
 //
-// A [Clock] ends it when a soft limit has passed since its last sign of progress, or a hard limit since its start. While the
-// clock is held, neither limit runs. A nil Clock has no limits. A Clock is safe for concurrent use.
+// A [Clock] ends it when the soft limit has passed since the last sign of progress, or the hard limit since the start. While the clock is
+// held, neither limit runs. A nil Clock has no limits. A Clock is safe for concurrent use.
 package clock
 
 import (
@@ -17,12 +17,12 @@ type Clock struct {
 	mu               sync.Mutex
 	timer            *time.Timer
 	softEnd, hardEnd time.Time
-	held             int // the number of calls of Hold without one of Release
+	held             int // how often Hold was called without Release
 	since            time.Time
 	over             bool
 }
 
-// New starts a clock. It calls end at most once, in a goroutine of its own, and says whether the hard limit has passed.
+// New starts a clock. It calls end at most once, in a goroutine of its own, and reports whether the hard limit has passed.
 func New(soft, hard time.Duration, end func(hard bool)) *Clock {
 	now := time.Now()
 	c := &Clock{soft: soft, end: end, softEnd: now.Add(soft), hardEnd: now.Add(hard)}
@@ -39,7 +39,7 @@ func (c *Clock) fire() {
 		return
 	}
 	now := time.Now()
-	if left := c.left(now); left > 0 { // renewed in the meantime
+	if left := c.left(now); left > 0 { // it was renewed in the meantime
 		c.timer.Reset(left)
 		return
 	}
@@ -47,12 +47,12 @@ func (c *Clock) fire() {
 	go c.end(!now.Before(c.hardEnd))
 }
 
-// left returns the time until the first of the limits.
+// left returns the time until the earlier of the two limits.
 func (c *Clock) left(now time.Time) time.Duration {
 	return min(c.softEnd.Sub(now), c.hardEnd.Sub(now))
 }
 
-// Renew starts the soft limit again. The timer runs on and notices when it fires.
+// Renew restarts the soft limit. The timer keeps running, and notices the renewal when it fires.
 func (c *Clock) Renew() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *Clock) Hold() {
 	}
 }
 
-// Release lets the clock run again, with the time that was left.
+// Release lets the clock continue with the remaining time.
 func (c *Clock) Release() {
 	if c == nil {
 		return
@@ -88,7 +88,7 @@ func (c *Clock) Release() {
 	c.timer.Reset(max(0, c.left(now)))
 }
 
-// Stop ends the clock. It does not call end any more, unless it has begun to.
+// Stop ends the clock. It no longer calls end, unless that has already begun.
 func (c *Clock) Stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

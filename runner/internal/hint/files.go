@@ -13,12 +13,12 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// missingFile matches what Node, QuickJS and Python say of a file that does not exist or cannot be written. The group is its path.
+// missingFile matches the messages of Node, QuickJS and Python for a file that does not exist or cannot be written. The group is its path.
 var missingFile = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:ENOENT|EROFS|EACCES|\[Errno (?:2|13|30)\]).*?['"]([^'"\n]+)['"]`)
 })
 
-// file returns the hint for a file that the script looked for outside of its workspace, or that is in the project.
+// file returns the hint for a file that the script looked for outside its workspace, or that is in the project.
 func (f *Failure) file() string {
 	found := missingFile().FindStringSubmatch(f.Err.Message)
 	if found == nil || strings.Contains(f.Err.Message, "spawn") || strings.Contains(f.Err.Stack, "subprocess.py") {

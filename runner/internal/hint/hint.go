@@ -1,9 +1,9 @@
-// Package hint says what to do about the error that ended a script, where the error itself does not: a name that was not
-// imported or is misspelt, the network that a sandbox does not have, a language that was mistaken for the other.
+// Package hint says what to do about the error that ended a script when the error itself does not say it: about a name that is misspelt or
+// was not imported, a sandbox without a network, or code in the other language.
 //
-// A hint is one sentence without a full stop, for the script's author, who is often a model. It names only what exists: tools,
-// servers and functions come from the tree and the library, files from the script's folder. The texts of an error come from a
-// hostile guest; they choose among hints and never appear in one, except for names that are plain identifiers.
+// A hint is one sentence without a full stop, for the script's author, who is often a model. It names only what exists: tools, servers and
+// functions come from the tree and the library, files from the script's folder. The texts of an error come from a hostile guest; they
+// choose among hints and never appear in one, except for names that are plain identifiers.
 package hint
 
 import (
@@ -23,19 +23,19 @@ import (
 type rule struct {
 	// pattern is a regular expression for "NAME: MESSAGE\nSTACK".
 	pattern string
-	// when, unless nil, must hold too.
+	// when, unless nil, must also hold.
 	when func(f *Failure) bool
-	// text may refer to groups of the pattern, as in $1. textTools stands for the result of TextResult, parsedTools for that of
+	// text may refer to groups of the pattern, as in $1. textTools and parsedTools are placeholders for the results of TextResult and
 	// parsedResult.
 	text string
 }
 
-// WholeResult is the hint for a script that takes the value of a call for the whole CallToolResult.
+// WholeResult is the hint for a script that treats the value of a call as the whole CallToolResult.
 const WholeResult = "a call returns the value itself, not a result with structuredContent, content or isError; leave that out, or pass the option raw"
 
 const textTools, parsedTools = "$texts", "$parsed"
 
-// rules holds the rules for all interpreters. The first that matches applies.
+// rules apply to all interpreters. The first that matches is used.
 var rules = []rule{
 	{`getaddrinfo (EAI_AGAIN|ENOTFOUND|EAI_FAIL)|connect (EPERM|EACCES|EAFNOSUPPORT|ENETUNREACH|EHOSTUNREACH) |` +
 		`Temporary failure in name resolution|Name or service not known|Network is unreachable|Address family not supported by protocol|` +
@@ -109,14 +109,14 @@ var (
 		}
 		return all
 	})
-	// callResult matches the use of a member of a CallToolResult.
+	// callResult matches an access to a member of a CallToolResult.
 	callResult = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?:\.|\["|\[')(?:structuredContent|isError|content)\b`)
 	})
 	structuredContent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:\.|\["|\[')structuredContent\b`) })
-	// pythonPlace matches a place in a stack of Python.
+	// pythonPlace matches a place in a Python stack.
 	pythonPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^  File "([^"\n]+)", line (\d+)`) })
-	// conflict matches the place of the mark of a merge conflict in the tree, in a stack of Python.
+	// conflict matches the place of a merge conflict marker in the tree, in a Python stack.
 	conflict = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)^  File "(?:/mcp/)?servers/[^"\n]+", line \d+\n    <<<<<<< `)
 	})
@@ -126,20 +126,20 @@ var (
 	})
 )
 
-// Failure is a script that failed, with what is known about its run.
+// Failure is a failed script, with what is known about its run.
 type Failure struct {
 	Name, Code string
 	Language   sandbox.Language
-	Dir        string              // the folder of the script; empty: it has none
-	Err        *bridge.ScriptError // nil: it did not fail
-	Handles    bool                // the script was given a handle for a large result
-	// ParsedTools and TextTools are those of [chain.Summary].
+	Dir        string              // the folder of the script, or empty
+	Err        *bridge.ScriptError // nil if it did not fail
+	Handles    bool                // the script received a handle for a large result
+	// ParsedTools and TextTools are as in [chain.Summary].
 	ParsedTools, TextTools []string
-	Tree                   string           // the generated folder; empty means none
-	Catalog                *catalog.Catalog // of the tree
+	Tree                   string           // the generated folder, or empty
+	Catalog                *catalog.Catalog // the catalog of the tree
 }
 
-// Hint returns the hint for the failure; empty when there is none.
+// Hint returns the hint for the failure, or "" if there is none.
 func (f *Failure) Hint() string {
 	if f.Err == nil {
 		return ""
@@ -147,13 +147,13 @@ func (f *Failure) Hint() string {
 	return cmp.Or(f.module(), f.toolID(), f.name(), f.file(), f.rule())
 }
 
-// line returns the line of the script in which the error occurred; empty when it is not known.
+// line returns the line of the script in which the error occurred, or "" if it is unknown.
 func (f *Failure) line() string {
 	if at := firstPlace().FindStringSubmatch(f.Err.Stack); at != nil && at[1] == f.Name {
 		return lineAt(f.Code, at[2])
 	}
 	line := ""
-	for _, at := range pythonPlace().FindAllStringSubmatch(f.Err.Stack, -1) { // the innermost is the last
+	for _, at := range pythonPlace().FindAllStringSubmatch(f.Err.Stack, -1) { // the innermost call is the last
 		if at[1] == f.Name {
 			line = lineAt(f.Code, at[2])
 		}
@@ -161,12 +161,12 @@ func (f *Failure) line() string {
 	return line
 }
 
-// calls reports whether the error may be about one of the methods: QuickJS does not say which function there is none of.
+// calls reports whether the error may be about one of the methods. QuickJS does not say which function is missing.
 func (f *Failure) calls(methods string) bool {
 	return f.Err.Message != "not a function" || regexp.MustCompile(`\.`+methods+`\(`).MatchString(f.line())
 }
 
-// rule returns the hint of the first rule that matches, or else that for a variable which is not set.
+// rule returns the hint of the first rule that matches, or else the hint for a variable that is not set.
 func (f *Failure) rule() string {
 	subject := f.Err.Name + ": " + f.Err.Message + "\n" + f.Err.Stack
 	for i, pattern := range patterns() {
@@ -194,19 +194,19 @@ func NotSet(name string) string {
 	return name + " is not set: a sandbox gets no environment variables; pass values with --var, and leave credentials to the servers"
 }
 
-// credential matches where a script reads a credential from the environment, and the beginning of a default after it.
+// credential matches the code with which a script reads a credential from the environment, and the beginning of a default after it.
 var credential = sync.OnceValue(func() *regexp.Regexp {
 	const name = `(\w*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)\w*)`
 	return regexp.MustCompile(`(?:process\.env(?:\.|\[["'])` + name + `(?:["']\])?|os\.(?:environ\.get|getenv)\(["']` + name + `["'])(\s*(?:\?\?|\|\||,))?`)
 })
 
-// TakesWholeResult reports whether code reads structuredContent of a call, which only calls with the option raw have.
+// TakesWholeResult reports whether code reads structuredContent from a call, which only calls with the option raw return.
 func TakesWholeResult(code string) bool {
 	return structuredContent().MatchString(code) && !strings.Contains(code, "raw")
 }
 
-// MissingCredential returns the name of the first credential that a script reads from the environment without a default; empty
-// when there is none.
+// MissingCredential returns the name of the first credential that a script reads from the environment without a default, or "" if there is
+// none.
 func MissingCredential(code string) string {
 	for _, found := range credential().FindAllStringSubmatch(code, -1) {
 		if found[3] == "" {
@@ -216,8 +216,8 @@ func MissingCredential(code string) string {
 	return ""
 }
 
-// variable returns the environment variable that the error is about: the message has its name, or the line reads it, or the
-// message is about a missing value.
+// variable returns the environment variable that the error is about: the message contains its name, or the line reads it, or the message is
+// about a missing value.
 func (f *Failure) variable() string {
 	missing := strings.Contains(f.Err.Message, "NoneType") || strings.Contains(f.Err.Message, "undefined")
 	for _, found := range variable().FindAllStringSubmatch(f.Code, -1) {
@@ -234,7 +234,7 @@ const (
 	looksLikeTypeScript = "this looks like TypeScript: name the script .ts, or use --language typescript"
 )
 
-// OtherLanguage returns the hint for code that cannot be parsed and looks like the other language; empty when it does not.
+// OtherLanguage returns the hint for code that cannot be parsed and looks like the other language, or "" if it does not.
 func OtherLanguage(language sandbox.Language, code string) string {
 	switch looks := script.LooksLike(code); {
 	case looks == "" || looks == language:
@@ -245,7 +245,7 @@ func OtherLanguage(language sandbox.Language, code string) string {
 	return looksLikeTypeScript
 }
 
-// TextResult returns the hint for a tool that returned a text which the script took for an object or a list. The tool is its id.
+// TextResult returns the hint for a tool that returned a text that the script treated as an object or a list. tool is the tool's id.
 func TextResult(tool string, language sandbox.Language) string {
 	parse := "JSON.parse"
 	if language == sandbox.LangPython {
@@ -254,7 +254,7 @@ func TextResult(tool string, language sandbox.Language) string {
 	return fmt.Sprintf("%s returned a text, not an object or a list: print it once to see what it holds; if it is JSON, use %s", tool, parse)
 }
 
-// parsedResult returns the hint for a tool that returned JSON, of which the script wanted the text.
+// parsedResult returns the hint for a tool that returned JSON where the script expected the text.
 func parsedResult(tool string, language sandbox.Language) string {
 	text := "String(value)"
 	if language == sandbox.LangPython {

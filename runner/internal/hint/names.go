@@ -18,11 +18,11 @@ import (
 )
 
 var (
-	// undefinedName matches the message of QuickJS, V8 and Python for a name that is not defined.
+	// undefinedName matches the messages of QuickJS, V8 and Python for an undefined name.
 	undefinedName = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:name )?'?([A-Za-z_$][A-Za-z0-9_$]*)'? is not defined`)
 	})
-	// notCallable matches V8's message for a call of what is not a function, firstPlace the first place in a stack, and callee a
+	// notCallable matches V8's message for a call of something that is not a function, firstPlace the first place in a stack, and callee a
 	// name at the beginning of a text.
 	notCallable = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:[A-Za-z0-9_$]+\.)*([A-Za-z_$][A-Za-z0-9_$]*) is not a function$`)
@@ -42,11 +42,11 @@ func foreignNames() []string {
 }
 
 const (
-	minNear = 5 // the length of the shortest name for which a similar one is offered
-	maxNear = 3 // how many names are offered
+	minNear = 5 // the length of the shortest name for which a similar one is suggested
+	maxNear = 3 // how many names are suggested
 )
 
-// name returns the hint for a name of a tool, a server or the library that the script used without importing it.
+// name returns the hint for a name of a tool, a server or the library that the script used without an import.
 func (f *Failure) name() string {
 	name, what := f.unknownName()
 	if name == "" || len(name) > maxModuleName {
@@ -60,7 +60,7 @@ func (f *Failure) name() string {
 		return nearest(known, name, what)
 	}
 	if slices.Contains(foreignNames(), strings.ToLower(name)) && len(known[name]) == 0 && len(f.servers()) > 0 {
-		if ways := known[f.servers()[0].Dir]; len(ways) > 0 { // none when the tree has been deleted
+		if ways := known[f.servers()[0].Dir]; len(ways) > 0 { // empty if the tree has been deleted
 			return fmt.Sprintf("%s is not defined; tools are imported from their server, as in: %s", name, ways[0])
 		}
 		return ""
@@ -99,13 +99,13 @@ func (f *Failure) toolID() string {
 	return fmt.Sprintf("%s is a tool's id; call it by %s", name, call)
 }
 
-// What an error says about a name.
+// Kinds of errors about a name.
 const (
 	notDefined = "is not defined"
 	noFunction = "is not a function"
 )
 
-// unknownName returns the name that the error is about, and what the error says about it.
+// unknownName returns the name that the error is about, and which kind of error it is.
 func (f *Failure) unknownName() (name, what string) {
 	switch e := f.Err; {
 	case e.Name == "ReferenceError", e.Name == "NameError":
@@ -125,7 +125,7 @@ func (f *Failure) unknownName() (name, what string) {
 	return "", ""
 }
 
-// calledAt returns the name at a line and a column, both from 1; empty when there is none.
+// calledAt returns the name at a line and column, both from 1, or "" if there is none.
 func calledAt(code, line, column string) string {
 	text := lineAt(code, line)
 	at, err := strconv.Atoi(column)
@@ -135,7 +135,7 @@ func calledAt(code, line, column string) string {
 	return callee().FindString(text[at-1:])
 }
 
-// lineAt returns a line of the code, from 1; empty when there is none.
+// lineAt returns a line of the code, counted from 1, or "" if there is none.
 func lineAt(code, line string) string {
 	n, err := strconv.Atoi(line)
 	lines := strings.Split(code, "\n")
@@ -145,7 +145,7 @@ func lineAt(code, line string) string {
 	return lines[n-1]
 }
 
-// nearest returns the hint for a name that does not exist and resembles one that does.
+// nearest returns the hint for a name that does not exist but resembles one that does.
 func nearest(known map[string][]string, name, what string) string {
 	if len(name) < minNear {
 		return ""
@@ -156,7 +156,7 @@ func nearest(known map[string][]string, name, what string) string {
 	}
 	slices.Sort(names)
 	near := slices.DeleteFunc(ident.Nearest(name, names, maxNear), func(each string) bool {
-		return max(len(each), len(name))-min(len(each), len(name)) > 2 // the name is only a part of it, as document is of getDocument
+		return max(len(each), len(name))-min(len(each), len(name)) > 2 // the name is only a part of the other, as document is of getDocument
 	})
 	if len(near) == 0 {
 		return ""
@@ -182,7 +182,7 @@ func (f *Failure) importable() map[string][]string {
 			if name[0] >= 'a' { // classes have the same name
 				name = ident.Snake(name)
 			}
-			add(name, "from mcprun import "+name) // right in any file: it works beside the name itself
+			add(name, "from mcprun import "+name) // correct in any file, because it also works next to the name itself
 			continue
 		}
 		add(name, fmt.Sprintf(`import { %s } from "mcprun"`, name))
@@ -253,14 +253,14 @@ func libraryNames() []string {
 // maxModuleName bounds, in bytes, the names that are compared with those of files.
 const maxModuleName = 300
 
-// noModule matches Python's message for a module that it does not find.
+// noModule matches Python's message for a module that it cannot find.
 var noModule = regexp.MustCompile(`^No module named '([A-Za-z_][A-Za-z0-9_.]*)'`)
 
 // maxBeside bounds how many entries of a folder are read.
 const maxBeside = 10_000
 
-// module returns the hint for a Python module that was not found and resembles a file beside the script or in one of its
-// packages. The guest cannot give it: the sandbox has only the files that are imported.
+// module returns the hint for a Python module that was not found and resembles a file beside the script or in one of its packages. The
+// guest cannot give this hint, because the sandbox has only the files that are imported.
 func (f *Failure) module() string {
 	message := f.Err.Message
 	if f.Language != sandbox.LangPython || f.Err.Name != "ModuleNotFoundError" || f.Dir == "" || strings.Contains(message, "; did you mean ") {
@@ -291,7 +291,7 @@ func (f *Failure) module() string {
 	return ""
 }
 
-// pythonModules returns the names of what can be imported from a folder.
+// pythonModules returns the names of the modules that can be imported from a folder.
 func pythonModules(root *os.Root, folder string) []string {
 	entries, err := safeopen.ReadDir(root, folder, maxBeside)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package kept reads and writes small JSON files that several processes share, in folders that no script can write to. Whoever changes
-// one holds a lock meanwhile.
+// Package kept reads and writes small JSON files that several processes share, in folders that no script can write to. Every process that
+// changes a file locks it while doing so.
 package kept
 
 import (
@@ -32,7 +32,7 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	return func() { _ = l.Close() }, nil
 }
 
-// TryLock is Lock without waiting. It reports false if another process, or another lock of this one, has the file.
+// TryLock is Lock without waiting. ok is false if another process, or another lock of this one, holds the file.
 func TryLock(path string) (unlock func(), ok bool, err error) {
 	l, err := lockOf(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func lockOf(path string) (*flock.Flock, error) {
 	return flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(safeopen.LockFlag)), nil
 }
 
-// Read decodes a file into v. A file that does not exist changes nothing.
+// Read decodes a file into v. If the file does not exist, v is unchanged.
 func Read(path string, v any) error {
 	f, err := safeopen.FileAt(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,8 +1,8 @@
 // Package output passes on what a script prints, up to a limit, and keeps all of it in the workspace.
 //
-// An [Output] counts the characters of standard output and standard error together. When there are more than the limit, the
-// whole of a stream that has more goes to a file of the workspace, and a last line says how much was cut and where it is. Of
-// standard error the last 2,000 characters follow: errors stand there.
+// An [Output] counts the characters of standard output and standard error together. If there are more than the limit allows, each stream
+// that was cut is written to a file in the workspace as a whole, and a last line says how much was cut and where the file is. The last
+// 2,000 characters of standard error follow, because that is where errors are.
 package output
 
 import (
@@ -28,36 +28,36 @@ const folder = "output"
 type Output struct {
 	Stdout, Stderr *Stream
 
-	store   *workspace.Store // nil: files cannot be kept
-	noStore error            // why not
+	store   *workspace.Store // nil if files cannot be kept
+	noStore error            // the reason if store is nil
 	printed atomic.Bool      // the script has written to either stream
 
 	mu    sync.Mutex
-	left  int    // characters; negative: no limit
+	left  int    // number of characters; negative: no limit
 	first []byte // the beginning of both streams together
 }
 
 // maxFirst bounds what First returns, in bytes.
 const maxFirst = 256 << 10
 
-// Stream is one of the two.
+// Stream is one of the two streams.
 type Stream struct {
 	all  *Output
-	name string // in words
+	name string // a description
 	file string // the name of the file
 	to   io.Writer
-	tail int // how many characters of the end are always shown
+	tail int // how many characters at the end are always shown
 
 	begins   counter
-	begun    []byte // what was passed on, until there is a file
+	begun    []byte // the text passed on so far, until there is a file
 	cut      int64  // characters
 	cutBytes int64
-	kept     *workspace.File // the whole stream; nil means none, or none yet
-	lost     error           // why there is none
-	end      []byte          // at least the last tail characters of what was cut
+	kept     *workspace.File // the file with the whole stream; nil if there is none yet
+	lost     error           // why it could not be written
+	end      []byte          // at least the last tail characters of the part that was cut
 }
 
-// New returns an Output that passes at most limit characters on; 0: all. The store may be nil. The id begins the names of files.
+// New returns an Output that passes at most limit characters on; 0 means all. The store may be nil. The names of files begin with id.
 func New(limit int, store *workspace.Store, id string, stdout, stderr io.Writer) *Output {
 	o := &Output{store: store, noStore: errNoWorkspace, left: limit}
 	if limit == 0 {
@@ -68,7 +68,7 @@ func New(limit int, store *workspace.Store, id string, stdout, stderr io.Writer)
 	return o
 }
 
-// Write passes on what the limit allows. Its errors are those of the writer below.
+// Write passes on what the limit allows. Its errors are those of the underlying writer.
 func (s *Stream) Write(p []byte) (int, error) {
 	o := s.all
 	if len(p) > 0 && !o.printed.Load() {
@@ -105,7 +105,7 @@ func (o *Output) First() (first []byte, complete bool) {
 
 // take returns how many bytes of p may be shown, in whole characters, and counts them.
 func (s *Stream) take(p []byte) int {
-	if s.cut > 0 { // once something is missing, nothing that comes later is shown
+	if s.cut > 0 { // once something was left out, nothing after it is shown
 		return 0
 	}
 	for i, b := range p {
@@ -120,7 +120,7 @@ func (s *Stream) take(p []byte) int {
 	return len(p)
 }
 
-// hide counts what is not shown and puts it into the file.
+// hide counts the bytes that are not shown and writes them to the file.
 func (s *Stream) hide(p []byte) {
 	if s.cut == 0 {
 		s.open()
@@ -130,7 +130,7 @@ func (s *Stream) hide(p []byte) {
 	if s.kept != nil {
 		if _, err := s.kept.Write(p); err != nil {
 			s.lost = err
-			_ = s.kept.Close() // it has what it has
+			_ = s.kept.Close() // what it has is kept
 			s.kept = nil
 		}
 	}
@@ -141,7 +141,7 @@ func (s *Stream) hide(p []byte) {
 	}
 }
 
-// open begins the file with what was shown so far.
+// open creates the file with what was shown so far.
 func (s *Stream) open() {
 	begun := s.begun
 	s.begun = nil
@@ -159,7 +159,7 @@ func (s *Stream) open() {
 	}
 }
 
-// KeepNothing has the rest not kept, because the sandbox works on a copy of the workspace.
+// KeepNothing stops keeping the rest, because the sandbox works on a copy of the workspace.
 func (o *Output) KeepNothing() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -197,7 +197,7 @@ func (s *Stream) finish() {
 	if hidden := s.cut - new(counter).count(end); hidden > 0 {
 		line = fmt.Sprintf("\n[mcprun: %s more characters of %s; %s]\n", thousands(hidden), s.name, where)
 	}
-	_, _ = s.to.Write(append([]byte(line), end...)) // a writer that fails here has failed before
+	_, _ = s.to.Write(append([]byte(line), end...)) // a writer that fails here has already failed before
 	s.cutBytes -= int64(len(end))
 }
 
@@ -207,8 +207,8 @@ func (o *Output) Printed() bool { return o.printed.Load() }
 // CutBytes returns how many bytes of the stream were not passed on. It is known after Finish.
 func (s *Stream) CutBytes() int64 { return s.cutBytes }
 
-// counter counts characters of UTF-8. Each byte of invalid text counts as one, since a reader sees a sign for each. The zero
-// value is ready.
+// counter counts characters of UTF-8. Each byte of invalid text counts as one, since a reader sees a sign for each. The zero value is ready
+// to use.
 type counter struct{ more int } // how many bytes may continue the last character
 
 // one reports whether a byte begins a character.
@@ -261,7 +261,7 @@ func lastCharacters(p []byte, n int) []byte {
 // maxError bounds, in bytes, each text of an error.
 const maxError = 4000
 
-// Shorten cuts the middle out of a text of more than 4,000 bytes. A stack has the message at one end and its origin at the other.
+// Shorten removes the middle of a text of more than 4,000 bytes. A stack has the message at one end and its origin at the other.
 func Shorten(text string) string {
 	const half = maxError / 2
 	if len(text) <= maxError {
@@ -282,8 +282,7 @@ func thousands(n int64) string {
 // captureLimit bounds a Capture, in bytes.
 const captureLimit = 8 << 20
 
-// Capture keeps the first 8 MiB written to it and counts the rest. It never fails, so that a script which prints much is not
-// blocked.
+// Capture keeps the first 8 MiB written to it and counts the rest. It never fails, so that a script that prints a lot is not blocked.
 type Capture struct {
 	mu   sync.Mutex
 	Data []byte

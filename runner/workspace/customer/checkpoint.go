@@ -31,7 +31,7 @@ type CheckpointInfo struct {
 	Bytes   int64     `json:"bytes"`
 	Files   int       `json:"files"`             // regular files
 	Skipped int       `json:"skipped,omitempty"` // links, devices, files that could not be read, and the like
-	// Example is one of those that were skipped, and why.
+	// Example names one of the skipped files, and says why.
 	Example string `json:"example,omitempty"`
 }
 
@@ -134,7 +134,7 @@ func writeJSON(dir *os.Root, name string, v any) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// Checkpoints returns the session's checkpoints, the oldest first.
+// Checkpoints returns the session's checkpoints, oldest first.
 func (s *Session) Checkpoints() ([]CheckpointInfo, error) {
 	list := []CheckpointInfo{}
 	own, err := s.open()

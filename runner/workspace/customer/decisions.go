@@ -12,24 +12,24 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/kept"
 )
 
-// maxDecisions limits the file of a log of decisions, in bytes. There are at most two files.
+// maxDecisions limits the size of a log of decisions, in bytes. There are at most two files.
 const maxDecisions = 16 << 20
 
-// Decisions is a log of what rules and people decided in the runs that are for no customer. It has a line, as a session's log, for each
-// run with a decision: without code, output, result, and calls about which no rule decided. It is safe for concurrent use, also by
-// several processes.
+// Decisions logs what rules and people decided in runs without a customer. Like a session's log, it has a line for each run with a
+// decision, but leaves out code, output, results, and calls that no rule decided. It is safe for concurrent use, also by several processes.
 type Decisions struct {
 	path string
 	mask func(json.RawMessage) json.RawMessage
 }
 
-// OpenDecisions returns the log in a file, which the first decision creates, with mode 0600. A file of more than 16 MiB becomes path.1,
-// and the one before it is lost. Scripts must not reach the folder. mask removes secrets and personal data; nil: nothing is removed.
+// OpenDecisions returns the log in a file, which the first decision creates with mode 0600. A file that exceeds 16 MiB is renamed to
+// path.1, replacing the one before it. Scripts must not be able to reach the folder. mask removes secrets and personal data; if it is nil,
+// nothing is removed.
 func OpenDecisions(path string, mask func(json.RawMessage) json.RawMessage) *Decisions {
 	return &Decisions{path, mask}
 }
 
-// Append logs a run, if anything was decided in it.
+// Append logs a run that includes a decision.
 func (d *Decisions) Append(run *Run) error {
 	if !run.Decided() {
 		return nil

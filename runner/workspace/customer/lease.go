@@ -41,8 +41,8 @@ func (e *BusyError) Hint() string { return "try again when they have ended" }
 
 // Lease reserves a customer's state for one run. While there is a lease, nothing of the customer is removed or replaced.
 type Lease struct {
-	// Disk is how large the state may become, in bytes, including what is there: Limits.Disk of the run. Runs in progress at
-	// the same time have the same limit for the same folder, so together they stay below the quota.
+	// Disk is how large the state may become, in bytes, including its present content. It is the run's Limits.Disk. Runs in progress at the
+	// same time have the same limit for the same folder, so together they stay below the quota.
 	Disk int64
 	// Moved lists what was renamed in the state because the run has folders of those names.
 	Moved []Moved
@@ -184,7 +184,7 @@ func (c *Customer) runs() (runsInProgress, error) {
 		dead, err := l.TryLock()
 		_ = l.Close()
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // it has just ended
+		case errors.Is(err, fs.ErrNotExist): // the run has just ended
 		case err == nil && dead:
 			_ = dir.Remove(e.Name()) // another process may have removed it
 		default:

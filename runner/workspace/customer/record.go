@@ -15,7 +15,7 @@ type Kind string
 const (
 	KindSession    Kind = "session"    // the first line
 	KindTask       Kind = "task"       // a task that somebody described
-	KindRun        Kind = "run"        // a script that ran
+	KindRun        Kind = "run"        // a run of a script
 	KindCheckpoint Kind = "checkpoint" // a copy of the state was made
 	KindRestore    Kind = "restore"    // the state was replaced with a checkpoint
 )
@@ -39,7 +39,7 @@ const (
 	maxText   = 2 << 10
 	maxName   = 300
 	maxCalls  = 1000 // number of calls
-	// maxToolTokens limits the number of tools whose tokens are told apart.
+	// maxToolTokens limits the number of tools whose tokens are counted separately.
 	maxToolTokens = 300
 	// maxArguments limits the arguments of all calls of a run together.
 	maxArguments = 128 << 10
@@ -58,37 +58,37 @@ type Run struct {
 	// Digest is the SHA-256 of the whole code, in hexadecimal. It is computed when the record is appended.
 	Digest  string `json:"digest,omitempty"`
 	Sandbox string `json:"sandbox,omitempty"`
-	// Risk is how much harm the script might have done, and RiskReason why; empty if it was not judged.
+	// Risk is how much harm the script could have done, and RiskReason says why. Both are empty if the script was not judged.
 	Risk       string `json:"risk,omitempty"`
 	RiskReason string `json:"riskReason,omitempty"`
-	ExitCode   int    `json:"exitCode"` // that the command gave
-	// Start is the decision whether the script starts, if a rule made it.
+	ExitCode   int    `json:"exitCode"` // of the command
+	// Start is the decision about starting the script, if a rule made it.
 	Start *Decision `json:"start,omitempty"`
-	// Cause is how the run ended: "exit" if the script ended by itself, "failed" if it could not be run, or a limit.
+	// Cause says how the run ended: "exit" if the script ended by itself, "failed" if it could not be run, or the name of a limit.
 	Cause      string  `json:"cause"`
 	Message    string  `json:"message,omitempty"`
 	DurationMS float64 `json:"durationMs"`
 	// Result is the script's result. Output is the end of what it printed.
 	Result json.RawMessage `json:"result,omitempty"`
 	Output string          `json:"output,omitempty"`
-	// Calls are the first 1,000 calls; those come first that a person was asked about or that were denied, then those that a rule
-	// allowed. CallCount is the number of all calls.
+	// Calls are the first 1,000 calls. Calls that were denied or that a person was asked about come first, then those that a rule allowed.
+	// CallCount is the number of all calls.
 	Calls     []Call `json:"calls,omitempty"`
 	CallCount int    `json:"callCount"`
-	// Files are the first 500 files that it wrote, as paths below the state, with slashes. FileCount is the number of all.
+	// Files are the first 500 files that the script wrote, as paths below the state, with slashes. FileCount is the number of all files.
 	Files     []string `json:"files,omitempty"`
 	FileCount int      `json:"fileCount,omitempty"`
 	Tokens    *Tokens  `json:"tokens,omitempty"`
-	// ToolTokens are the parts of Tokens that are about one tool, by its id. A run that calls more than 300 tools has none.
+	// ToolTokens are the parts of Tokens that concern a single tool, by its id. It is empty for a run that calls more than 300 tools.
 	ToolTokens map[string]ToolTokens `json:"toolTokens,omitempty"`
 	// Cut reports whether a part of the record was cut.
 	Cut bool `json:"cut,omitempty"`
-	// Mask is what the arguments of calls were masked with. It masks the rest of the record first, so that a token stands for the same
-	// value everywhere in it. Nil: the arguments have no tokens yet.
+	// Mask is the function with which the arguments of calls were masked. It masks the rest of the record first, so that a token stands for
+	// the same value everywhere in it. Nil: the arguments have no tokens yet.
 	Mask func(json.RawMessage) json.RawMessage `json:"-"`
 }
 
-// Decided reports whether a rule decided about the run or one of its calls.
+// Decided reports whether a rule decided the run or one of its calls.
 func (r *Run) Decided() bool {
 	return r.Start != nil || slices.ContainsFunc(r.Calls, func(c Call) bool { return c.Decision != nil })
 }
@@ -105,21 +105,22 @@ type Call struct {
 	Tool    string  `json:"tool"`
 	MS      float64 `json:"ms"`
 	Outcome string  `json:"outcome"` // "ok", "dry" for a dry run, or the kind of the error
-	// Decision is what a rule decided about it; nil: none did.
+	// Decision is the rule's decision about the call, or nil if no rule decided.
 	Decision *Decision `json:"decision,omitempty"`
-	// Arguments are those that were decided about, with tokens for personal data: JSON, or its beginning. Empty without Decision.
+	// Arguments are the arguments that were decided, or the beginning of them, as JSON with tokens for personal data. It is empty without a
+	// Decision.
 	Arguments string `json:"arguments,omitempty"`
 }
 
-// Decision is what a rule decided, and who answered if it asked.
+// Decision is a rule's decision, and the answer if it asked.
 type Decision struct {
 	Effect string `json:"effect"` // "allow", "ask" or "deny"
 	Rule   string `json:"rule"`   // with its place
-	// By is who answered, and how; empty if nobody did. The outcome says what the answer was.
+	// By names who answered, and how. It is empty if nobody did. The outcome says what the answer was.
 	By string `json:"by,omitempty"`
 }
 
-// cut returns a copy in which no text is longer than a number of times its limit.
+// cut returns a copy in which no text is longer than times its limit.
 func (d *Decision) cut(times int) *Decision {
 	if d == nil {
 		return nil
@@ -127,7 +128,7 @@ func (d *Decision) cut(times int) *Decision {
 	return &Decision{clip(d.Effect, times*maxName), clip(d.Rule, times*maxName), clip(d.By, times*maxName)}
 }
 
-// weight orders calls by how much their record matters: the less, the more.
+// weight ranks calls in the record by importance. A lower weight is more important.
 func (c *Call) weight() int {
 	switch {
 	case c.Decision == nil:
@@ -138,7 +139,8 @@ func (c *Call) weight() int {
 	return 0
 }
 
-// most returns a copy of at most n calls, in their order. A script must not be able to push a decision out of its log by many other calls.
+// most returns a copy of the n most important calls, in their order, so that a script cannot push a decision out of its log by making many
+// other calls.
 func most(calls []Call, n int) []Call {
 	if len(calls) <= n {
 		return slices.Clone(calls)
@@ -157,7 +159,7 @@ func most(calls []Call, n int) []Call {
 	return out
 }
 
-// cut returns a copy in which no text is longer than a number of times its limit.
+// cut returns a copy in which no text is longer than times its limit.
 func (r Record) cut(times int) Record {
 	r.Task = clip(r.Task, times*maxTask)
 	if r.Run == nil {
@@ -194,8 +196,8 @@ func (r Record) cut(times int) Record {
 	return r
 }
 
-// masked returns a copy of a record that was cut, without secrets and personal data. The whole record is masked at once, so
-// that a token stands for the same value everywhere in it. If masking fails, its texts are empty.
+// masked returns a copy of a cut record without secrets and personal data. The whole record is masked at once, so that a token stands for
+// the same value everywhere in it. If masking fails, its texts are empty.
 func (r Record) masked(mask func(json.RawMessage) json.RawMessage) Record {
 	if r.Run != nil && r.Run.Mask != nil {
 		rest := mask
@@ -220,7 +222,7 @@ func (r Record) masked(mask func(json.RawMessage) json.RawMessage) Record {
 		run := *r.Run
 		r.Run = &run
 		texts = append(texts, &run.Name, &run.Code, &run.Message, &run.Output, &run.RiskReason)
-		for i := range run.Calls { // a script may call tools that do not exist by any name
+		for i := range run.Calls { // a script may make up the names of tools
 			texts = append(texts, &run.Calls[i].Tool, &run.Calls[i].Arguments)
 		}
 		for i := range run.Files {

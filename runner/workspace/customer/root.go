@@ -38,7 +38,7 @@ type RootOptions struct {
 	// Mask removes secrets and personal data from a JSON value before it is written to a session's log. Its result must be
 	// JSON. Nil means that records are written as they are.
 	Mask func(value json.RawMessage) json.RawMessage
-	// Named are ids that settings name. They are known ids, whether the customers exist or not.
+	// Named are ids named in settings. They are known ids even if the customers do not exist.
 	Named []string
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
@@ -96,7 +96,7 @@ func (r *Root) Quota() int64 { return r.opt.Quota }
 // NotFoundError reports that a customer, session or checkpoint does not exist. It matches [fs.ErrNotExist].
 type NotFoundError struct {
 	What, ID string // such as "session"; the ID is empty if there are none at all
-	In       string // where it was looked for, in words; may be empty
+	In       string // a description of where it was looked for; may be empty
 }
 
 func (e *NotFoundError) Error() string {
@@ -113,9 +113,9 @@ func (e *NotFoundError) Error() string {
 // Is reports whether target is [fs.ErrNotExist].
 func (e *NotFoundError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// Customer returns the customer with an id, and creates it if it is missing. An invalid id is refused with an *[IDError]; so
-// is one that differs from another known id only in upper and lower case, because some file systems do not tell them apart, and so
-// that what settings say about a customer holds.
+// Customer returns the customer with an id, and creates it if it is missing. An invalid id is refused with an *[IDError]. So is an id that
+// differs from another known id only in case, because some file systems do not distinguish the two, and settings for the other customer
+// would not apply.
 func (r *Root) Customer(id string) (*Customer, error) {
 	if err := CheckID("customer", id); err != nil {
 		return nil, err
@@ -210,7 +210,8 @@ func (r *Root) List() ([]*Customer, error) {
 	return list, nil
 }
 
-// FindSession returns the session with an id, of whichever customer. It is an error if several customers have one.
+// FindSession returns the session with an id, whichever customer it belongs to. It is an error if several customers have a session with
+// that id.
 func (r *Root) FindSession(id string) (*Session, error) {
 	if err := CheckID("session", id); err != nil {
 		return nil, err

@@ -22,12 +22,12 @@ const maxSessions = 10_000
 
 // Meta describes a new session.
 type Meta struct {
-	ID    string // empty: generated from the time and random characters
-	Title string // in words
+	ID    string // if empty, it is generated from the time and random characters
+	Title string // a description
 }
 
-// Session is the log of what was done for a customer, in order, and the checkpoints made on the way. It is safe for
-// concurrent use, also by several processes.
+// Session is the log of a customer's work, in order, and the checkpoints made on the way. It is safe for concurrent use, also by several
+// processes.
 type Session struct {
 	customer *Customer
 	id       string
@@ -36,7 +36,7 @@ type Session struct {
 // ID returns the session's id.
 func (s *Session) ID() string { return s.id }
 
-// Customer returns the customer that has the session.
+// Customer returns the customer that the session belongs to.
 func (s *Session) Customer() *Customer { return s.customer }
 
 // NewSession creates a session. The error matches fs.ErrExist if there is one with that id.
@@ -83,7 +83,7 @@ func (c *Customer) NewSession(meta Meta) (*Session, error) {
 	return s, errors.Join(f.Close(), s.Append(Record{Kind: KindSession, Time: now, Task: meta.Title}))
 }
 
-// checkNewSession refuses the id of an existing session, also with different case, and a session too many.
+// checkNewSession refuses the id of an existing session, also in a different case, and refuses more sessions than a customer may have.
 func (c *Customer) checkNewSession(all *os.Root, id string) error {
 	entries, err := fs.ReadDir(all.FS(), ".")
 	if err != nil {

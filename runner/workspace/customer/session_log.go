@@ -15,9 +15,9 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
-// Append masks a record, cuts it to its limits and appends it to the log. The line is written completely or not at all, also
-// when several processes append at once; a line that a crash left incomplete is ended first. The error matches
-// [workspace.ErrNoRoom] if the log has reached its limit of 64 MiB.
+// Append masks a record, cuts it to its limits and appends it to the log. The line is written completely or not at all, even if several
+// processes append at once. If a crash left an incomplete line, that line is ended first. The error matches [workspace.ErrNoRoom] if the
+// log has reached its limit of 64 MiB.
 func (s *Session) Append(r Record) error {
 	if r.Time.IsZero() {
 		r.Time = s.customer.root.opt.Now()
@@ -77,7 +77,7 @@ func appendLine(f *os.File, line []byte) error {
 	return nil
 }
 
-// line returns a record as a line of the log.
+// line returns a record as a line for the log.
 func (s *Session) line(r Record) ([]byte, error) {
 	line, err := lineOf(r, s.customer.root.opt.Mask)
 	if err != nil {
@@ -93,7 +93,7 @@ func lineOf(r Record, mask func(json.RawMessage) json.RawMessage) ([]byte, error
 		run.setDigest()
 		r.Run = &run
 	}
-	// The text that is masked is longer than what is kept, so that a cut does not leave half a secret unmasked.
+	// Masking sees more text than is kept, so that a cut cannot leave half a secret unmasked.
 	r = r.cut(2).masked(mask).cut(1)
 	line, err := encode(r)
 	if err != nil || len(line) <= maxLine || r.Run == nil {
@@ -114,7 +114,7 @@ func lineOf(r Record, mask func(json.RawMessage) json.RawMessage) ([]byte, error
 	return encode(r)
 }
 
-// decided returns a copy of the calls about which a rule decided.
+// decided returns a copy of the calls that a rule decided.
 func decided(calls []Call) []Call {
 	return slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Decision == nil })
 }
@@ -127,8 +127,8 @@ func encode(r Record) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Read calls f with each record of the log, in order. If f returns an error, Read stops and returns it. The result bad counts
-// lines that are not records: a crash left them incomplete, or somebody else wrote them.
+// Read calls f with each record of the log, in order. If f returns an error, Read stops and returns it. It returns in bad the number of
+// lines that are not records, because a crash left them incomplete or another program wrote them.
 func (s *Session) Read(f func(r *Record) error) (bad int, err error) {
 	return s.eachLine(func(line []byte) (bool, error) {
 		var r Record
@@ -157,8 +157,8 @@ func (s *Session) eachLine(f func(line []byte) (ok bool, err error)) (bad int, e
 	return bad, err
 }
 
-// eachLine calls f with each line, also with a last line that has no newline. It counts the lines for which f returns false,
-// and those longer than maxLine. It reads at most maxLog bytes.
+// eachLine calls f with each line, including a last line without a newline. It counts the lines for which f returns false, and those longer
+// than maxLine. It reads at most maxLog bytes.
 func eachLine(r io.Reader, f func(line []byte) (ok bool, err error)) (bad int, err error) {
 	in := bufio.NewReaderSize(io.LimitReader(r, maxLog), maxLine)
 	for {

@@ -14,7 +14,7 @@ import (
 // is not safe for concurrent use.
 type Stats struct {
 	Runs        int         `json:"runs"`
-	Failed      int         `json:"failed"` // runs that did not end by themselves, or not with exit code 0
+	Failed      int         `json:"failed"` // runs that did not end by themselves with exit code 0
 	Calls       int         `json:"calls"`
 	FailedCalls int         `json:"failedCalls"` // of the calls in Run.Calls
 	DurationMS  float64     `json:"durationMs"`
@@ -24,7 +24,7 @@ type Stats struct {
 	Last        time.Time   `json:"last,omitzero"`
 	Tools       []ToolStats `json:"tools"` // sorted by tool
 
-	read map[string]bool // tools that the model of the conversation has read of
+	read map[string]bool // tools that the model has already read about in the conversation
 }
 
 // ToolStats are totals over the calls of one tool.
@@ -35,11 +35,11 @@ type ToolStats struct {
 	MS     float64 `json:"ms"`
 }
 
-// maxTools limits the number of tools in Stats: scripts may call tools that do not exist by any name.
+// maxTools limits the number of tools in Stats, because scripts may make up the names of tools.
 const maxTools = 5000
 
-// Add adds a run of one conversation, such as a session, and returns its share of the tokens: all definitions count once, with the
-// first run that makes a call; the definition and the wrapper of a tool count once, with the first run that calls it.
+// Add adds a run of one conversation, such as a session, and returns its share of the tokens. All definitions count once, with the first
+// run that makes a call. The definition and the wrapper of a tool count once, with the first run that calls it.
 func (s *Stats) Add(at time.Time, r *Run) Tokens {
 	var share Tokens
 	s.Runs++
@@ -64,7 +64,7 @@ func (s *Stats) Add(at time.Time, r *Run) Tokens {
 	return share
 }
 
-// unread returns the tokens of a run without those of tools that the model has read of before.
+// unread returns the tokens of a run without those of tools that the model has already read about.
 func (s *Stats) unread(r *Run) Tokens {
 	t := *r.Tokens
 	if s.read == nil {
@@ -83,7 +83,7 @@ func (s *Stats) unread(r *Run) Tokens {
 	return t
 }
 
-// Merge adds the totals of o, of other conversations.
+// Merge adds the totals of o, which must be of other conversations.
 func (s *Stats) Merge(o *Stats) {
 	s.Runs += o.Runs
 	s.Failed += o.Failed
@@ -170,7 +170,7 @@ func (c *Customer) Stats(ctx context.Context) (*CustomerStats, error) {
 	return all, nil
 }
 
-// counted is the part of a record that is counted. Most of a record is not decoded.
+// counted is the part of a record that Stats counts. The rest of a record is not decoded.
 type counted struct {
 	Kind Kind      `json:"kind"`
 	Time time.Time `json:"time"`

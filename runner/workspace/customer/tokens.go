@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Tokens compares the tokens that one or several runs cost the model with those of direct tool calls, and with those of
-// search-then-call: a host that offers a model the tools it searches for. What a model reads to find tools is left out of all three.
+// Tokens compares what one or several runs cost the model, in tokens, with the cost of direct tool calls and of search-then-call, where a
+// host offers the model only the tools that it searches for. The tokens for finding tools are left out of all three.
 type Tokens struct {
 	Used        int64 `json:"used"` // script, wrappers and output
 	Script      int64 `json:"script"`
@@ -16,21 +16,21 @@ type Tokens struct {
 	Output      int64 `json:"output"`
 	Direct      int64 `json:"direct"` // definitions, arguments and results
 	Arguments   int64 `json:"arguments"`
-	Definitions int64 `json:"definitions"` // of tools, which were not sent; 0 for a run without calls
-	Results     int64 `json:"results"`     // of calls, which the script kept to itself
+	Definitions int64 `json:"definitions"` // of all tools, which were not sent; 0 for a run without calls
+	Results     int64 `json:"results"`     // of calls, which only the script read
 	Saved       int64 `json:"saved"`       // Direct − Used; 0 if direct calls cost less
-	Search      int64 `json:"search"`      // called, arguments and results
-	Called      int64 `json:"called"`      // definitions of the tools that were called; 0 in logs of before it was counted
+	Search      int64 `json:"search"`      // definitions of called tools, arguments and results
+	Called      int64 `json:"called"`      // definitions of the called tools; 0 in logs from before it was counted
 	SavedSearch int64 `json:"savedSearch"` // Search − Used; 0 if search-then-call costs less
 }
 
-// ToolTokens are what a model reads of one tool: its definition, and its wrapper in the language of the script.
+// ToolTokens are the tokens that a model reads about one tool: its definition, and its wrapper in the language of the script.
 type ToolTokens struct {
 	Called  int64 `json:"called"`
 	Wrapper int64 `json:"wrapper"`
 }
 
-// Sum returns t with Used, Direct, Search and what is saved made of the other fields.
+// Sum returns t with Used, Direct, Search and the savings computed from the other fields.
 func (t Tokens) Sum() Tokens {
 	t.Used = t.Script + t.Wrappers + t.Output
 	t.Direct = t.Definitions + t.Arguments + t.Results
@@ -43,8 +43,8 @@ func (t Tokens) less() Tokens {
 	return t
 }
 
-// Share returns what a run with a number of calls adds to a conversation in which direct calls would already have paid for
-// definitions of paid tokens: direct calls need them once, however many runs there are. A run without calls needs none.
+// Share returns what a run with the given number of calls adds to a conversation in which direct calls have already paid paid tokens for
+// definitions, because direct calls need them only once for any number of runs. A run without calls needs none.
 func (t Tokens) Share(paid int64, calls int) Tokens {
 	if calls == 0 {
 		t.Definitions = 0
@@ -55,7 +55,7 @@ func (t Tokens) Share(paid int64, calls int) Tokens {
 	return t.less()
 }
 
-// add adds o to t. What all runs saved together is less than the sum of what each saved if some cost more than the other ways.
+// add adds o to t. The total saving is less than the sum of the savings if some runs cost more than the other ways.
 func (t *Tokens) add(o *Tokens) {
 	t.Used += o.Used
 	t.Script += o.Script
@@ -85,11 +85,11 @@ func percent(part, of int64) float64 {
 
 // Prices are what a model costs, in US dollars or any other currency, for a million tokens.
 type Prices struct {
-	Input  float64 `json:"input"`  // that it reads
-	Output float64 `json:"output"` // that it writes
+	Input  float64 `json:"input"`  // for tokens that it reads
+	Output float64 `json:"output"` // for tokens that it writes
 }
 
-// DefaultPrices returns the prices of a model of the middle range.
+// DefaultPrices returns the prices of a mid-range model.
 func DefaultPrices() Prices { return Prices{Input: 3, Output: 15} }
 
 // ParsePrices parses "INPUT,OUTPUT", such as "3,15".
@@ -114,7 +114,7 @@ func (p Prices) String() string {
 	return strconv.FormatFloat(p.Input, 'f', -1, 64) + "," + strconv.FormatFloat(p.Output, 'f', -1, 64)
 }
 
-// ReadSpeed and WriteSpeed are assumed of a model, in tokens a second.
+// ReadSpeed and WriteSpeed are a model's assumed speeds, in tokens per second.
 const (
 	ReadSpeed  = 5000
 	WriteSpeed = 60
@@ -124,7 +124,7 @@ const (
 type Cost struct {
 	Tokens  int64   `json:"tokens"`
 	Money   float64 `json:"money"`   // in the currency of the prices
-	Seconds float64 `json:"seconds"` // of reading and writing; how many turns a model takes is not counted
+	Seconds float64 `json:"seconds"` // for reading and writing; the number of turns is not considered
 }
 
 func (p Prices) cost(read, wrote int64) Cost {
@@ -132,19 +132,19 @@ func (p Prices) cost(read, wrote int64) Cost {
 	return Cost{read + wrote, math.Round(in*p.Input+out*p.Output) / 1e6, math.Round(1000*(in/ReadSpeed+out/WriteSpeed)) / 1000}
 }
 
-// Less returns what c costs less than o. It is negative if c costs more.
+// Less returns how much less c costs than o. It is negative if c costs more.
 func (c Cost) Less(o Cost) Cost {
 	return Cost{o.Tokens - c.Tokens, math.Round(1e6*(o.Money-c.Money)) / 1e6, math.Round(1000*(o.Seconds-c.Seconds)) / 1000}
 }
 
-// Costs are what runs cost, and what the same work would have cost in other ways.
+// Costs are the costs of runs, and what the same work would have cost in other ways.
 type Costs struct {
 	Used   Cost `json:"used"`
 	Search Cost `json:"search"` // search-then-call
 	Direct Cost `json:"direct"`
 }
 
-// Costs returns what tokens cost. A model writes scripts and arguments, and reads everything else.
+// Costs returns the cost of tokens. A model writes scripts and arguments, and reads everything else.
 func (p Prices) Costs(t *Tokens) Costs {
 	return Costs{
 		Used: p.cost(t.Wrappers+t.Output, t.Script), Search: p.cost(t.Called+t.Results, t.Arguments), Direct: p.cost(t.Definitions+t.Results, t.Arguments),
