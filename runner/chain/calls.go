@@ -27,6 +27,9 @@ const maxInFlight = 256
 // maxWarnings bounds the warnings of one run.
 const maxWarnings = 100
 
+// maxChecks bounds the results of a run that are checked while it goes on.
+const maxChecks = 4
+
 // ErrRunTimeout is the cause with which the context of a run ends when its time is up.
 var ErrRunTimeout = errors.New("the run timed out")
 
@@ -147,6 +150,9 @@ func (c *Calls) AtOnce() int {
 	}
 	return maxInFlight
 }
+
+// concealer removes the values of the configuration's variables from a text. *upstream.Pool implements it.
+type concealer interface{ Conceal(text string) string }
 
 // mask removes the values of variables and, unless tokens is nil, personal data.
 func (ch *Chain) mask(tokens *pii.Tokenizer) record.Mask {

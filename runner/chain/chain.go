@@ -6,7 +6,7 @@
 // guest, concurrently. At the end [Calls.Finish] returns the record.
 //
 // A stage is a function that wraps the next one. It may change the request, refuse it with a *call.Error, answer it itself, or look
-// at the result; what it holds for the call, it has given back when it returns. The order of the stages is in chain.go, and nowhere
+// at the result; what it holds for the call, it has given back when it returns. The order of the stages is in stages.go, and nowhere
 // else; each stage is in the file that is named after it or its kind.
 package chain
 
@@ -17,53 +17,20 @@ import (
 	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/learn"
 	"github.com/mcpgen/mcpgen/gen/poison"
 	"github.com/mcpgen/mcpgen/gen/upstream"
-	"github.com/mcpgen/mcpgen/runner/call"
 )
-
-// Handler returns the function that makes the run's tool calls: its stages, outermost first.
-func (c *Calls) Handler() call.Handler {
-	return wrap(c.chain.callUpstream,
-		c.report,         // sees every call, also those that are refused, so that the run's record is complete
-		c.reserve,        // holds memory for a large result until the result is delivered
-		c.large,          // replaces large results by handles; the recording below keeps them whole
-		c.learn,          // above mark, which has read the text by then; below large, so that it sees the whole result
-		c.mark,           // below large, so that a handle knows what is in its file; above the recording, which keeps results as they came
-		c.respell,        // above the recording, which keeps the arguments as they are sent
-		c.record,         // also calls that are refused: in a replay each call then has the number it had
-		c.resolve,        // turns the script's tool id into a server and a tool, by the lock alone
-		c.validateArgs,   // refuses bad arguments before anything is sent
-		c.policy,         // judges the real tool and the final arguments, before the call waits or is sent; also in replays and dry runs
-		c.replay,         // below it servers take part, and a replay has none
-		c.dryRun,         // the same for calls that a dry run skips
-		c.queue,          // waiting here does not count against the call's timeout, which starts below
-		c.waitForMemory,  // below the queue, so that a call which waits for memory does not hold back calls to other servers
-		c.scriptTimeout,  // the timeout that the script gave; it starts when the call has left the queue
-		c.retry,          // keeps its place in the queue, so that retries add nothing to a server's load
-		c.timeout,        // of one try: all that follows except the start of its server
-		c.drift,          // below retry: a restarted server may have other tools; listing them counts against the timeout
-		c.validateResult, // a bad result is not retried
-	).callHandler()
-}
-
-// asker returns the stages of requests that are not tool calls: the same, without those about tools.
-func (c *Calls) asker() handler {
-	return wrap(c.chain.askUpstream, c.report, c.reserve, c.resourceParts, c.record, c.policy, c.replay, c.queue, c.retry, c.timeout)
-}
-
-// wrap wraps last in the stages; the first stage is outermost.
-func wrap(last handler, stages ...stage) handler {
-	h := last
-	for i := len(stages) - 1; i >= 0; i-- {
-		h = stages[i](h)
-	}
-	return h
-}
 
 // Upstreams calls configured servers by their key. *upstream.Pool implements it.
 type Upstreams interface {
 	Call(ctx context.Context, server, tool string, args json.RawMessage, opt *upstream.CallOptions) (*upstream.CallResult, error)
+}
+
+// Observer keeps shapes of results. *traffic.Store implements it.
+type Observer interface {
+	// Observe adds a result. It must not keep the value.
+	Observe(o *learn.Observation) error
 }
 
 // Options configure a Chain.
@@ -109,4 +76,27 @@ func New(opt Options) *Chain {
 		compiled: map[string]*validators{}, named: map[string]map[string]string{}, servers: map[string]chan struct{}{}, compared: map[string]*drifted{},
 		texts: sync.OnceValue(func() *poison.Checker { return poison.NewChecker(opt.Catalog.Servers, nil) }),
 	}
+}
+
+// readOnly reports whether a person or a trusted server says that the tool changes nothing.
+func (ch *Chain) readOnly(req *request) bool {
+	s := ch.settings[req.Server]
+	if s.VouchedReadOnly(req.Name) {
+		return true
+	}
+	_, tool, ok := ch.catalog.Lookup(req.Tool)
+	return ok && s.Trusted && tool.Hints.ReadOnly != nil && *tool.Hints.ReadOnly
+}
+
+// repeatable reports whether a person or a trusted server says that a second call has no further effect.
+func (ch *Chain) repeatable(req *request) bool {
+	s := ch.settings[req.Server]
+	if fits(s.Idempotent, req.Name) || ch.readOnly(req) {
+		return true
+	}
+	_, tool, ok := ch.catalog.Lookup(req.Tool)
+	if !ok {
+		return req.isAsk // MCP's lists, reads and prompts change nothing
+	}
+	return s.Trusted && tool.Hints.Idempotent != nil && *tool.Hints.Idempotent
 }

@@ -40,6 +40,15 @@ type handler func(ctx context.Context, req *request) (*call.Result, error)
 // stage wraps a handler.
 type stage func(next handler) handler
 
+// wrap wraps last in the stages; the first stage is outermost.
+func wrap(last handler, stages ...stage) handler {
+	h := last
+	for i := len(stages) - 1; i >= 0; i-- {
+		h = stages[i](h)
+	}
+	return h
+}
+
 // callHandler adapts h to the requests of a guest.
 func (h handler) callHandler() call.Handler {
 	return func(ctx context.Context, req *call.Request) (*call.Result, error) {

@@ -11,6 +11,12 @@ import (
 	"github.com/mcpgen/mcpgen/runner/policy"
 )
 
+// defaultMaxResult is the default of Settings.MaxResult.
+const defaultMaxResult = 1 << 20
+
+// defaultParallel is the default limit of calls in flight, of one run and at one server.
+const defaultParallel = 64
+
 // Settings are the settings of the tool calls of one run. The zero value is valid.
 type Settings struct {
 	// AllowDrift allows calls of tools whose live definition differs from the locked one.
@@ -100,29 +106,6 @@ func ServersOf(cfg *config.Config) map[string]ServerSettings {
 
 // VouchedReadOnly reports whether a person vouches that the tool with a name of the server changes nothing.
 func (s ServerSettings) VouchedReadOnly(name string) bool { return fits(s.ReadOnly, name) }
-
-// readOnly reports whether a person or a trusted server says that the tool changes nothing.
-func (ch *Chain) readOnly(req *request) bool {
-	s := ch.settings[req.Server]
-	if s.VouchedReadOnly(req.Name) {
-		return true
-	}
-	_, tool, ok := ch.catalog.Lookup(req.Tool)
-	return ok && s.Trusted && tool.Hints.ReadOnly != nil && *tool.Hints.ReadOnly
-}
-
-// repeatable reports whether a person or a trusted server says that a second call has no further effect.
-func (ch *Chain) repeatable(req *request) bool {
-	s := ch.settings[req.Server]
-	if fits(s.Idempotent, req.Name) || ch.readOnly(req) {
-		return true
-	}
-	_, tool, ok := ch.catalog.Lookup(req.Tool)
-	if !ok {
-		return req.isAsk // MCP's lists, reads and prompts change nothing
-	}
-	return s.Trusted && tool.Hints.Idempotent != nil && *tool.Hints.Idempotent
-}
 
 func fits(globs []string, name string) bool {
 	return slices.ContainsFunc(globs, func(g string) bool { return config.MatchGlob(g, name) })

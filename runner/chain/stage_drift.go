@@ -22,9 +22,6 @@ type definer interface {
 	Definition(ctx context.Context, server, tool string) (json.RawMessage, error)
 }
 
-// concealer removes the values of the configuration's variables from a text. *upstream.Pool implements it.
-type concealer interface{ Conceal(text string) string }
-
 // drift compares a tool's definition with the one that the tree was made from. A harmless change is recorded and let through if
 // the arguments fit the new schema too. Any other is refused: nobody has reviewed what would be called.
 func (c *Calls) drift(next handler) handler {

@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// defaultMaxResult is the default of Settings.MaxResult.
-	defaultMaxResult = 1 << 20
 	// previewLength is the length of a preview, in characters.
 	previewLength = 2000
 	resultsFolder = "results"

@@ -9,12 +9,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/pii"
 )
 
-// Observer keeps shapes of results. *traffic.Store implements it.
-type Observer interface {
-	// Observe adds a result. It must not keep the value.
-	Observe(o *learn.Observation) error
-}
-
 // learn shows the results of tools that declare none to the observer of shapes, as the script gets them. Nothing of a replay or of raw
 // results is shown. It costs a call some microseconds, and never fails one.
 func (c *Calls) learn(next handler) handler {

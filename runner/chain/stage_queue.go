@@ -7,9 +7,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// defaultParallel is the default limit of calls in flight, of one run and at one server.
-const defaultParallel = 64
-
 // queue makes a call wait for three limits, in this order: of its run at its server, of its run, and of its server for all runs.
 // So calls to a slow server do not use up the run's limit, and a run with many calls does not hold back other runs while it waits.
 func (c *Calls) queue(next handler) handler {

@@ -80,9 +80,6 @@ func (c *Calls) warnUndeclared(req *request, v *validate.Validator) {
 // the script goes on, if the outcome is only a warning.
 const checkedAtOnce = 64 << 10
 
-// maxChecks bounds the results of a run that are checked while it goes on.
-const maxChecks = 4
-
 // validateResult checks a result against the tool's output schema. MCP requires that servers conform to it; not all do.
 func (c *Calls) validateResult(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
