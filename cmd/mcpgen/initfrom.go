@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/adopt"
 	"github.com/mcpgen/mcpgen/gen/config/hosts"
@@ -143,7 +144,7 @@ func (o *initOptions) put(path string, text []byte, was bool) error {
 		o.say("\n%s would be %s:\n\n%s", o.name(path), verb, cli.Escape(string(text)))
 		return nil
 	}
-	if err := adopt.ReplaceFile(path, text, 0o644); err != nil {
+	if err := atomicfile.Write(path, text, 0o644); err != nil {
 		return err
 	}
 	o.say("%s %s", verb, o.name(path))

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/syncview"
 	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/script/migrate"
 	"github.com/mcpgen/mcpgen/runner/skill"
@@ -111,32 +111,11 @@ func (m *migration) run(ctx context.Context, opts gen.Options, r *gen.Report) er
 		return err
 	}
 	for _, c := range m.report.Changed {
-		if err := replaceFile(c.Path, c.After); err != nil {
+		if err := atomicfile.Write(c.Path, []byte(c.After), 0o644); err != nil {
 			return err
 		}
 	}
 	m.acceptSkills(ctx, r.Out, skills)
-	return nil
-}
-
-// replaceFile writes a file completely or not at all.
-func replaceFile(path, text string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".mcpgen-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
 	return nil
 }
 

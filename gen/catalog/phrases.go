@@ -2,14 +2,13 @@ package catalog
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
 	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
@@ -111,12 +110,5 @@ func WritePhrases(dir string, phrases map[string]map[string]Phrases) (err error)
 			return fmt.Errorf("%s is not a plain file in a plain folder", p)
 		}
 	}
-	temp := MetaDir + "/tmp-" + strings.ToLower(rand.Text()) // a sync removes what a killed process left under this prefix
-	if err := root.WriteFile(temp, escapeHidden(b.Bytes()), 0o644); err != nil {
-		return err
-	}
-	if err := root.Rename(temp, PhrasesPath); err != nil {
-		return errors.Join(err, root.Remove(temp))
-	}
-	return nil
+	return atomicfile.WriteIn(root, PhrasesPath, escapeHidden(b.Bytes()), 0o644) // a sync removes what a killed process left
 }

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
 )
 
 // maxCached is how many vectors a cache keeps; when there are more, it starts again with those that are added.
@@ -150,16 +152,8 @@ func (c cache) replace(file string, raw []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("create the cache of embeddings: %w", err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), "embeddings-*.tmp")
-	if err != nil {
+	if err := atomicfile.Write(file, raw, 0o600); err != nil {
 		return fmt.Errorf("write the cache of embeddings: %w", err)
-	}
-	_, err = f.Write(raw)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		return fmt.Errorf("write the cache of embeddings: %w", errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
 }

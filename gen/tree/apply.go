@@ -12,17 +12,17 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
-)
 
-// tempPrefix is the prefix of temporary files. They are in the folder of the commit file.
-const tempPrefix = "tmp-"
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
+)
 
 // creators is how many files are created at once. The system creates the files of one folder one by one, and goroutines
 // that wait for that keep a processor busy.
 const creators = 4
 
+// temporary reports whether a file was not complete when a process was killed. Such files are in the folder of the commit file.
 func (o Options) temporary(p string) bool {
-	return path.Dir(p) == path.Dir(o.Commit) && strings.HasPrefix(path.Base(p), tempPrefix)
+	return path.Dir(p) == path.Dir(o.Commit) && strings.HasPrefix(path.Base(p), atomicfile.TempPrefix)
 }
 
 // Apply executes the plan. The folder should not have changed since [MakePlan]. If ctx ends before all files are
@@ -137,7 +137,7 @@ func (w *writer) stageAll(ctx context.Context, steps []Step) ([]string, error) {
 			_ = group.Wait() // nothing stays of these files
 			return temps, context.Cause(ctx)
 		}
-		temp := path.Join(w.meta, tempPrefix+rand.Text())
+		temp := path.Join(w.meta, atomicfile.TempPrefix+rand.Text())
 		temps = append(temps, temp)
 		group.Go(func() error { return w.root.WriteFile(temp, s.New, 0o644) })
 	}

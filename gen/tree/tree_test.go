@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
 )
 
 const header = "// Code generated. DO NOT EDIT.\n"
@@ -304,7 +306,7 @@ func applyKilled(t *testing.T, p *Plan, n int) (completed bool) {
 	todo := []func() error{}
 	at := func(name string) string { return filepath.Join(p.root, filepath.FromSlash(name)) }
 	put := func(name string, content []byte) {
-		temp := at(".meta/tmp-" + strings.ReplaceAll(name, "/", "_"))
+		temp := at(".meta/" + atomicfile.TempPrefix + strings.ReplaceAll(name, "/", "_"))
 		todo = append(todo,
 			func() error { return os.WriteFile(temp, content[:len(content)/2], 0o644) },
 			func() error { return os.WriteFile(temp, content, 0o644) },

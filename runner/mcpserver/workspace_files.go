@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -117,7 +117,10 @@ func (c *toolCall) writeFile(ctx context.Context, file, content string) error {
 	if err := c.wrote(ctx, file); err != nil {
 		return err
 	}
-	if err := replaceFile(root, file, content); err != nil {
+	if err = root.MkdirAll(path.Dir(file), 0o777); err == nil {
+		err = atomicfile.WriteIn(root, file, []byte(content), 0o666)
+	}
+	if err != nil {
 		return c.errorf("%v", hidePath(err))
 	}
 	return nil
@@ -150,31 +153,6 @@ func (c *toolCall) checkRoom(ctx context.Context, more int64) error {
 		return c.errorf("%d bytes are too many: the customer's quota leaves %d; delete something first", more, free)
 	}
 	return nil
-}
-
-// replaceFile writes a file completely or not at all. It replaces a file or link, but not a folder.
-func replaceFile(root *os.Root, file, content string) error {
-	if dir := path.Dir(file); dir != "." {
-		if err := root.MkdirAll(dir, 0o777); err != nil {
-			return err
-		}
-	}
-	if info, err := root.Lstat(file); err == nil && info.IsDir() {
-		return &fs.PathError{Op: "write", Path: file, Err: errors.New("it is a folder")}
-	}
-	temp := path.Join(path.Dir(file), ".part-"+rand.Text()) // another call may be writing to the same file
-	f, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(f, content)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = root.Rename(temp, file)
-	}
-	if err != nil {
-		_ = root.Remove(temp)
-	}
-	return err
 }
 
 type readFileArgs struct {

@@ -2,7 +2,6 @@ package pii
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
@@ -110,8 +110,8 @@ func (v *Vault) lockFile(ctx context.Context) (unlock func(), err error) {
 	return func() { _ = lock.Unlock() }, nil
 }
 
-// write replaces the file, unless ctx has ended. The caller has locked it.
-func (v *Vault) write(ctx context.Context) (fs.FileInfo, error) {
+// write replaces the file, unless ctx has ended before. The caller has locked it.
+func (v *Vault) write(ctx context.Context) (info fs.FileInfo, err error) {
 	file, err := v.ledger.seal(v.key)
 	if err != nil {
 		return nil, v.fail(err, remedyDamaged)
@@ -125,58 +125,15 @@ func (v *Vault) write(ctx context.Context) (fs.FileInfo, error) {
 			return nil, err
 		}
 	}
-	info, err := replace(v.path, file, func() error { return context.Cause(ctx) })
-	if err != nil && ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	err = atomicfile.Write(v.path, file, 0o600)
+	if err == nil {
+		info, err = os.Lstat(v.path)
 	}
 	if err != nil {
 		return nil, v.fail(err, "make the folder writable for you, and make sure that the disk has space")
 	}
 	return info, nil
-}
-
-// replace atomically writes a file that only its owner can read. It calls check just before it renames the new file, and keeps the old one
-// if check returns an error.
-func replace(path string, content []byte, check func() error) (info fs.FileInfo, err error) {
-	root, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	temp := filepath.Base(path) + "." + rand.Text() + ".tmp"
-	out, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			_ = out.Close()
-			_ = root.Remove(temp) // the first error is reported
-		}
-	}()
-	if _, err := out.Write(content); err != nil {
-		return nil, err
-	}
-	if err := out.Sync(); err != nil {
-		return nil, err
-	}
-	if err := out.Close(); err != nil {
-		return nil, err
-	}
-	if err := check(); err != nil {
-		return nil, err
-	}
-	if err := root.Rename(temp, filepath.Base(path)); err != nil {
-		return nil, err
-	}
-	syncFolder(root)
-	return root.Lstat(filepath.Base(path))
-}
-
-// syncFolder makes the new name survive a power failure, where the system supports it.
-func syncFolder(root *os.Root) {
-	if dir, err := root.Open("."); err == nil {
-		_ = dir.Sync()
-		_ = dir.Close()
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
@@ -141,7 +142,7 @@ func makeKey(path string, ring Keyring) (*keyFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := replace(path, append(text, '\n'), func() error { return nil }); err != nil {
+	if err := atomicfile.Write(path, append(text, '\n'), 0o600); err != nil {
 		return nil, keyError(path, err, remedyFolder)
 	}
 	return f, nil

@@ -1,7 +1,6 @@
 package skill
 
 import (
-	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
 	"github.com/mcpgen/mcpgen/gen/catalog"
 )
 
@@ -103,18 +103,5 @@ func writeFile(root *os.Root, name string, data []byte) error {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	temp := path.Join(path.Dir(name), ".tmp-"+rand.Text())
-	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = root.Rename(temp, name)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", name, err), root.Remove(temp))
-	}
-	return nil
+	return atomicfile.WriteIn(root, name, data, 0o644)
 }

@@ -1,9 +1,6 @@
 package adopt
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -18,33 +15,6 @@ func quoteEnv(value string) string {
 		return "'" + value + "'"
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(value) + `"`
-}
-
-// ReplaceFile writes a file atomically. It follows a symbolic link, and keeps the permissions of a file that exists; mode is
-// for a new one.
-func ReplaceFile(path string, content []byte, mode fs.FileMode) error {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".mcpgen-*")
-	if errors.Is(err, fs.ErrNotExist) { // the error names a file that nobody asked for
-		return fmt.Errorf("write %s: there is no folder %s", path, filepath.Dir(path))
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // it is gone when all went well
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
 }
 
 // IgnoredByGit reports whether the .gitignore files from the repository's root down to dir ignore a file of that name,

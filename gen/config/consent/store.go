@@ -12,8 +12,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
 	"github.com/mcpgen/mcpgen/gen/config"
-	"github.com/mcpgen/mcpgen/gen/config/adopt"
 )
 
 // Store keeps what was agreed to: one file for each project, in a folder that only its owner can read. It holds names and
@@ -161,7 +161,7 @@ func (s *Store) Agree(cfg *config.Config, items []Item) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("keep what is trusted: %w", err)
 	}
-	return adopt.ReplaceFile(path, append(text, '\n'), 0o600)
+	return atomicfile.Write(path, append(text, '\n'), 0o600)
 }
 
 // Forget drops what was agreed to for a configuration. It reports whether there was anything.

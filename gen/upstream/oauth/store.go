@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
 )
 
 // Store keeps logins in a folder, and their secrets in the system's keyring if there is one.
@@ -155,26 +157,10 @@ func (s *Store) saveLogin(server Server, l *login) (inKeyring bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("encode a login: %w", err)
 	}
-	if err := s.write(id, append(text, '\n')); err != nil {
+	if err := atomicfile.Write(s.path(id), append(text, '\n'), 0o600); err != nil {
 		return false, &StoreError{Path: s.path(id), Err: cause(err), remedy: "make the folder writable for you"}
 	}
 	return inKeyring, nil
-}
-
-// write replaces one file atomically.
-func (s *Store) write(id string, text []byte) error {
-	out, err := os.CreateTemp(s.dir, id+".*.tmp") // only its owner may read it
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(text)
-	if err = errors.Join(err, out.Sync(), out.Close()); err == nil {
-		err = os.Rename(out.Name(), s.path(id))
-	}
-	if err != nil {
-		_ = os.Remove(out.Name()) // the first error is returned
-	}
-	return err
 }
 
 // remove removes a login and its secret, if they exist.

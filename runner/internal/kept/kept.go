@@ -13,7 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/mcpgen/mcpgen/gen/config/adopt"
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
@@ -75,5 +75,5 @@ func Write(path string, v any) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return adopt.ReplaceFile(path, append(text, '\n'), 0o600)
+	return atomicfile.Write(path, append(text, '\n'), 0o600)
 }

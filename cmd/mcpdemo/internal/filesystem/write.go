@@ -2,7 +2,6 @@ package filesystem
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/mcpdemo/internal/tool"
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
 )
 
 type writeInput struct {
@@ -117,19 +117,12 @@ func (f *folder) writeFile(_ context.Context, in writeInput) (writeOutput, error
 	return writeOutput{Path: path.Clean(in.Path), SizeBytes: len(content), Created: !exists}, err
 }
 
-// replace writes a file beside the wanted one and renames it into place.
+// replace writes a file completely or not at all.
 func (f *folder) replace(name string, content []byte) error {
 	if len(content) > maxFile {
 		return fmt.Errorf("%d bytes are more than the limit of %d", len(content), maxFile)
 	}
-	tmp := path.Join(path.Dir(name), ".tmp-"+rand.Text())
-	if err := f.root.WriteFile(tmp, content, 0o644); err != nil {
-		return explain(name, err)
-	}
-	if err := f.root.Rename(tmp, path.Clean(name)); err != nil {
-		return errors.Join(explain(name, err), f.root.Remove(tmp))
-	}
-	return nil
+	return explain(name, atomicfile.WriteIn(f.root, path.Clean(name), content, 0o644))
 }
 
 func (f *folder) editFile(_ context.Context, in editInput) (editOutput, error) {
