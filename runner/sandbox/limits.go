@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Limits bound one run. The runner limits elapsed time: it ends ctx.
+// Limits bound one run. The runner limits elapsed time by ending ctx.
 type Limits struct {
 	Memory    int64         // bytes of memory; zero: 500 MB
 	CPU       time.Duration // processor time of all processes together; zero: no limit
@@ -13,7 +13,7 @@ type Limits struct {
 	Files     int           // open descriptors per process; zero: 1024
 	FileSize  int64         // bytes of one file; zero: 256 MiB
 	Tmp       int64         // bytes of /tmp; zero: 64 MiB
-	Output    int64         // bytes of standard output and standard error together; when one exceeds it, up to 64 KiB of the other still pass; zero: 128 MiB
+	Output    int64         // bytes of standard output and standard error together; once one of them exceeds it, up to 64 KiB of the other still pass; zero: 128 MiB
 	Disk      int64         // bytes that the workspace's files may take; zero: 1 GiB
 	DiskFiles int           // files and folders in the workspace; zero: 100,000
 }
@@ -29,7 +29,7 @@ const (
 	LimitFileSize  = "file size"
 )
 
-// MinMemory is the least Limits.Memory, in bytes, with which an interpreter starts.
+// MinMemory is the smallest Limits.Memory, in bytes, with which an interpreter starts.
 const MinMemory = 32_000_000
 
 // WithDefaults fills the zero fields.
@@ -45,5 +45,5 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// LargestFile returns how many bytes one file may have: no more than the workspace.
+// LargestFile returns how many bytes one file may have, which is never more than the workspace.
 func (l Limits) LargestFile() int64 { return min(l.FileSize, l.Disk) }

@@ -1,12 +1,11 @@
-// Package sandbox is the vocabulary between the runner and the places a script can run in.
+// Package sandbox defines the types between the runner and the places in which a script can run.
 //
-// A [Backend] starts one [Process] per run from a [Spec]. The process is a guest: an interpreter with our
-// guest program loaded, which connects back to the host over one channel ([Process.Bridge]), proves itself
-// with [Spec.Secret], receives its job there and runs it. The script's output travels on the guest's own
-// stdout and stderr. Package bridge defines the protocol of the channel; this package only connects it.
+// A [Backend] starts one [Process] per run from a [Spec]. The process is a guest: an interpreter with our guest program loaded, which
+// connects back to the host over one channel ([Process.Bridge]), authenticates itself with [Spec.Secret], receives its job there and runs
+// it. The script's output goes to the guest's own stdout and stderr. Package bridge defines the protocol of the channel; this package only
+// connects it.
 //
-// This package holds interfaces and values only. Start with [Backend]. Every backend passes the suite in
-// sandboxtest.
+// This package contains interfaces and values only. Start with [Backend]. Every backend passes the suite in sandboxtest.
 package sandbox
 
 import (
@@ -28,7 +27,7 @@ const (
 	QuickJS Runtime = "quickjs" // the engine inside the mcprun binary
 )
 
-// Wanted names the runtime and the oldest version that works, as a person would install it. QuickJS is never missing.
+// Wanted names the runtime and the oldest version that works, in the form in which a person would install it. QuickJS is never missing.
 func (r Runtime) Wanted() string {
 	switch r {
 	case Node:
@@ -39,53 +38,53 @@ func (r Runtime) Wanted() string {
 	return string(r)
 }
 
-// Language names what a script is written in.
+// Language is the language of a script.
 type Language string
 
 const (
-	LangTypeScript Language = "typescript" // and JavaScript
+	LangTypeScript Language = "typescript" // TypeScript and JavaScript
 	LangPython     Language = "python"
 )
 
-// Strength is the kind of isolation between a script and the machine. A greater one suits code that is trusted less.
+// Strength is the kind of isolation between a script and the machine. The greater it is, the less trusted the code may be.
 type Strength int
 
 const (
-	// SharedKernel is a confined process: code of one's own, read before it runs.
+	// SharedKernel is a confined process: for code of one's own, read before it runs.
 	SharedKernel Strength = iota + 1
-	// Container is a container of an engine: code of a model that reads what strangers wrote.
+	// Container is a container of an engine: for code of a model that reads what strangers wrote.
 	Container
-	// OwnKernel is a kernel that is not the machine's: code of strangers.
+	// OwnKernel is a kernel other than the machine's: for code of strangers.
 	OwnKernel
 )
 
 // Backend is one kind of sandbox. Implementations are safe for concurrent use and hold no state between runs
 // beyond connections that Close releases.
 type Backend interface {
-	// Name is the word a person selects the backend by: "embedded", "process", "docker".
+	// Name is the name by which a person selects the backend: "embedded", "process", "docker".
 	Name() string
 	// Strength reports the kind of isolation. It is the same on every machine.
 	Strength() Strength
-	// Runtime reports which runtime executes scripts of lang here; ok is false where the backend has none.
+	// Runtime returns the runtime that executes scripts of lang here. ok is false if the backend has none.
 	Runtime(lang Language) (r Runtime, ok bool)
 	// Probe checks whether the backend can run scripts on this machine now. It takes at most two seconds, runs no script, and
 	// reports problems in the Status.
 	Probe(ctx context.Context) Status
-	// Start starts a guest. When ctx ends the guest is killed, whatever it is doing. Start undoes everything
-	// it did when it returns an error. Ten seconds after this process was killed nothing of the guest is left.
+	// Start starts a guest. When ctx ends the guest is killed, whatever it is doing. If Start returns an error, it has undone everything it
+	// did. If this process is killed, nothing of the guest is left ten seconds later.
 	Start(ctx context.Context, spec Spec) (Process, error)
 	// Close releases the backend's own connections.
 	Close() error
 }
 
-// Status is what Probe found.
+// Status is the result of Probe.
 type Status struct {
 	Usable bool
 	// Detail is one line: what was found ("Docker Engine 28.2, image sha256:…"), or why the backend is not usable.
 	Detail string
-	// Remedy is what a person can do to make it usable, a command where possible. Empty when usable.
+	// Remedy is what a person can do to make the backend usable, as a command if possible. It is empty if it is usable.
 	Remedy string
-	// Languages lists what can run here now; a usable backend may lack one (no python3 on the machine).
+	// Languages lists the languages that can run here now. A usable backend may lack one, for instance without python3 on the machine.
 	Languages []Language
 	// Holds lists what this sandbox protects here, one short line each ("network: none, also no DNS").
 	Holds []string
@@ -101,33 +100,32 @@ type Spec struct {
 	ID string
 	// Runtime executes the guest program.
 	Runtime Runtime
-	// Args are flags of the interpreter, which isolate and tune it. They precede the guest program's name. Unused by QuickJS.
+	// Args are flags of the interpreter, which isolate and tune it. They come before the guest program's name. Unused by QuickJS.
 	Args []string
 	// Guest holds the guest program's files by name (no folders). The one named GuestMain(Runtime) is started.
 	// The guest finds them below GuestDir, which is read-only. Unused by QuickJS.
 	Guest map[string][]byte
-	// Secret is what the guest sends when it connects. It reads the secret from descriptor SecretFD and closes that before the
-	// script starts: the script could read it from the environment or the arguments. It has at most MaxSecret bytes.
+	// Secret is what the guest sends when it connects. It reads the secret from descriptor SecretFD and closes that before the script
+	// starts, because the script could read it from the environment or the arguments. It has at most MaxSecret bytes.
 	Secret string
-	// Tree is the generated servers folder, shown read-only at TreeDir and at WorkspaceDir/servers.
-	// Empty: none.
+	// Tree is the generated servers folder, shown read-only at TreeDir and at WorkspaceDir/servers. Empty: there is none.
 	Tree string
-	// Skills is the folder of saved scripts, shown read-only at SkillsDir and at WorkspaceDir/skills. Empty: none.
+	// Skills is the folder of saved scripts, shown read-only at SkillsDir and at WorkspaceDir/skills. Empty: there is none.
 	Skills string
-	// Workspace is the folder the script may write to, shown at WorkspaceDir, where the script starts. It exists.
-	// Empty: the script starts in an empty folder that is removed with the run.
+	// Workspace is an existing folder that the script may write to, shown at WorkspaceDir, where the script starts. Empty: the script
+	// starts in an empty folder that is removed with the run.
 	Workspace string
 	// Limits bound the run. Zero fields mean the defaults of WithDefaults.
 	Limits Limits
 	// Turn is awaited before the guest is started. Nil: the guest starts at once.
 	Turn *Turn
-	// Stdin, Stdout and Stderr are the script's. Nil Stdin reads as empty; nil writers discard.
-	// Each writer is called from one goroutine, and never after Wait has returned.
+	// Stdin, Stdout and Stderr are the script's streams. A nil Stdin is empty; nil writers discard. Each writer is called from one
+	// goroutine, and never after Wait has returned.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
 
-// Check returns an error unless ID, Secret and Guest are as their comments say.
+// Check returns an error unless ID, Secret and Guest satisfy the rules in their comments.
 func (s *Spec) Check() error {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
 	if s.ID == "" || len(s.ID) > 64 || strings.Trim(s.ID, letters) != "" {
@@ -148,10 +146,10 @@ func (s *Spec) Check() error {
 	return nil
 }
 
-// MaxSecret is what every pipe holds, in bytes, so that a secret can be written before it is read.
+// MaxSecret is what every pipe can hold, in bytes, so that a secret can be written before it is read.
 const MaxSecret = 4096
 
-// Paths inside every sandbox that has a file system of its own. The embedded backend maps the same names.
+// Paths inside every sandbox that has its own file system. The embedded backend maps the same names.
 const (
 	WorkspaceDir = "/workspace"   // read-write, the working directory
 	Root         = "/mcp"         // read-only; on Python's module path
@@ -160,8 +158,8 @@ const (
 	GuestDir     = "/mcp/guest"   // read-only
 )
 
-// A guest program gets one argument, BridgeAddress, and inherits two descriptors besides its standard streams. The guest of
-// the embedded backend is built in and does not use these.
+// A guest program gets one argument, BridgeAddress, and inherits two descriptors besides its standard streams. The guest of the embedded
+// backend is built in and does not use them.
 const (
 	BridgeFD      = 3      // its end of the bridge
 	BridgeAddress = "fd:3" // BridgeFD as an argument
@@ -179,7 +177,7 @@ func InterpreterOf(lang Language) (Runtime, bool) {
 	return "", false
 }
 
-// GuestMain is the name of the guest file that is started for r; empty for QuickJS.
+// GuestMain returns the name of the guest file that is started for r, or "" for QuickJS.
 func GuestMain(r Runtime) string {
 	switch r {
 	case Node:
@@ -192,20 +190,20 @@ func GuestMain(r Runtime) string {
 
 // Process is one running guest. The caller owns it and must call Wait once, which releases all its resources.
 type Process interface {
-	// Bridge waits for the guest to connect and returns the host's end. It is called once. It fails if the
-	// guest ends first or ctx is done. The caller closes the connection.
+	// Bridge waits for the guest to connect and returns the host's end. Call it once. It fails if the guest ends first or ctx is done. The
+	// caller must close the connection.
 	Bridge(ctx context.Context) (net.Conn, error)
-	// Secret returns what this guest sends when it connects: the Secret of the Spec it was started with.
+	// Secret returns what this guest sends when it connects: the Secret of the Spec with which it was started.
 	Secret() string
 	// Kill ends the guest and everything it started, at once. It may be called at any time, any number of times.
 	Kill()
-	// Wait returns after the guest has ended, its output was written, and nothing of it is left on the machine.
-	// The error is about the backend itself (the daemon went away, a mount could not be removed), not about the script.
+	// Wait returns after the guest has ended, its output was written, and nothing of it is left on the machine. The error is about the
+	// backend itself (the daemon has gone, a mount could not be removed), not about the script.
 	Wait() (Exit, error)
 }
 
-// Remote is implemented by a Process whose workspace may be a copy on another machine: what the host writes to the folder
-// during the run does not appear there. A Process that does not implement it works in the folder itself.
+// Remote is implemented by a Process whose workspace may be a copy on another machine, in which files that the host writes to the folder
+// during the run do not appear. A Process that does not implement it works in the folder itself.
 type Remote interface{ Remote() bool }
 
 // IsRemote reports whether p works in a copy of its workspace.
@@ -216,13 +214,13 @@ func IsRemote(p Process) bool {
 
 // Exit is how a guest ended.
 type Exit struct {
-	// Code is the guest's exit code, 128+n when signal n ended it.
+	// Code is the guest's exit code, or 128+n if signal n ended it.
 	Code int
 	// Killed names the limit that ended the guest, one of the Limit constants. It is empty if no limit did, and for a guest
 	// ended by Kill or its ctx.
 	Killed string
-	// Hit lists, sorted, the limits that the guest reached, whether or not they ended it: a guest that may start no more
-	// processes gets an error and continues. It contains Killed. A backend lists what it can observe.
+	// Hit lists, sorted, the limits that the guest reached, whether or not they ended it: a guest that cannot start more processes gets an
+	// error and continues. It contains Killed. A backend lists what it can observe.
 	Hit []string
 	// MaxMemory is the most memory observed, in bytes; zero if the backend cannot measure it.
 	MaxMemory int64

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// starting bounds how many guests this process starts at once. A start keeps one processor busy, so that more starts than
-// processors only delay each other. It is global because the processors are.
+// starting bounds how many guests this process starts at once. A start keeps one processor busy, so starting more guests than there are
+// processors only delays each of them. It is global because the processors are.
 var starting = semaphore.NewWeighted(MaxStarts())
 
 // MaxStarts returns how many guests are started at once. Others wait, first come, first served.
@@ -26,13 +26,13 @@ type Turn struct {
 	taken bool
 }
 
-// NewTurn starts the clock. It calls late if the start takes longer than limit. The caller calls Done.
+// NewTurn starts the clock. It calls late if the start takes longer than limit. The caller must call Done.
 func NewTurn(limit time.Duration, late func()) *Turn {
 	return &Turn{limit: limit, clock: time.AfterFunc(limit, late)}
 }
 
-// Await waits for the guest's turn. A Backend calls it once, before it starts a guest. The error is that of ctx. A nil Turn does
-// not wait.
+// Await waits for the guest's turn. A Backend calls it once, before it starts a guest. The error is the context's. A nil Turn does not
+// wait.
 func (t *Turn) Await(ctx context.Context) error {
 	if t == nil || !t.clock.Stop() { // the time limit has passed
 		return ctx.Err()
@@ -47,8 +47,8 @@ func (t *Turn) Await(ctx context.Context) error {
 	return nil
 }
 
-// Done lets the next guest start and stops the clock: this guest is ready, or failed to start. It may be called again. It
-// reports whether the guest was ready in time.
+// Done lets the next guest start and stops the clock, because this guest is ready or failed to start. It may be called again. It reports
+// whether the guest was ready in time.
 func (t *Turn) Done() (inTime bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -49,7 +49,7 @@ type binding struct {
 	Folders guest.Folders
 	// Memory and FileSize bound the engine's heap and the files it writes, in bytes.
 	Memory, FileSize int64
-	// Limits are resource limits which a child without a jail sets for itself.
+	// Limits are resource limits that a child without a jail sets on itself.
 	Limits rlimits
 }
 
@@ -67,13 +67,13 @@ func newBinding(l sandbox.Limits) binding {
 	}
 }
 
-// environment is what depends on how the child is confined.
+// environment is the part of the guest's setup that depends on how the child is confined.
 type environment struct {
 	find  func(folder string) string // maps a folder of the binding to its path in the child
 	limit func(rlimits) error
 }
 
-// writeFrames sends each value as one frame. They fit into the socket's buffer, so a child that hangs does not block this.
+// writeFrames sends each value as one frame. The frames fit into the socket's buffer, so a child that hangs does not block the caller.
 func writeFrames(conn net.Conn, values ...any) error {
 	if err := conn.SetWriteDeadline(time.Now().Add(5 * time.Second)); err != nil {
 		return err

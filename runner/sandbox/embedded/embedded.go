@@ -23,7 +23,7 @@ import (
 type Options struct {
 	// Exe is the program whose main calls Child first. Empty means the running program.
 	Exe string
-	// RuntimeDir holds the temporary folders of runs if there is no jail that mounts them. Empty means os.TempDir().
+	// RuntimeDir holds the temporary folders of runs if no jail provides them. Empty means os.TempDir().
 	RuntimeDir string
 	// Logger receives debug messages. Nil discards them.
 	Logger *slog.Logger

@@ -1,6 +1,6 @@
 package embedded
 
-// holds lists the guarantees of the sandbox, in a jail or without one.
+// holds lists the guarantees of the sandbox, with or without a jail.
 func holds(jailed bool) []string {
 	all := []string{
 		"network: none, not even name resolution",

@@ -29,8 +29,8 @@ func guestMain(bridge *os.File, h environment) int {
 	return guestOn(conn, h)
 }
 
-// guestOn runs the guest in a new goroutine. The caller's goroutine may be locked to its thread, and then every switch between
-// the engine and the reader of the bridge would be a switch of threads.
+// guestOn runs the guest in a new goroutine. If the caller's goroutine is locked to its thread, every switch between the engine and the
+// reader of the bridge would otherwise be a switch of threads.
 func guestOn(conn io.ReadWriteCloser, h environment) int {
 	code := make(chan int)
 	go func() { code <- runGuest(conn, h) }()
@@ -45,7 +45,7 @@ func runGuest(conn io.ReadWriteCloser, h environment) (code int) {
 	if err := jail.ReadFrame(conn, &s); err != nil {
 		return complain(err)
 	}
-	// A memory fault in the engine panics in this goroutine; otherwise Go would print all stacks and exit.
+	// A memory fault in the engine becomes a panic in this goroutine. Otherwise Go would print all stacks and exit.
 	debug.SetPanicOnFault(true)
 	debug.SetTraceback("none")
 	debug.SetMemoryLimit(s.Memory)

@@ -12,7 +12,7 @@ import (
 
 // process is one running guest.
 type process struct {
-	ctx     context.Context // once it is done, the child was killed by its caller and not for a limit
+	ctx     context.Context // once it is done, the caller killed the child; no limit did
 	child   child
 	conn    net.Conn      // the host's end of the bridge
 	bridge  chan net.Conn // holds conn until Bridge is called

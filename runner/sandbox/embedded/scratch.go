@@ -11,15 +11,15 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/reaper"
 )
 
-// scratch is a folder of one run, with the script's /tmp and, where it was given none, its workspace.
+// scratch is the folder of one run, with the script's /tmp and, if it has no other, its workspace.
 type scratch struct {
-	path    string // empty means none
+	path    string // empty if there is none
 	release func()
 }
 
-// makeScratch makes the folder; it goes with this process, too. exe is a program whose main calls Child.
+// makeScratch creates the folder, which is removed when this process dies. exe is a program whose main calls Child.
 func makeScratch(dir, exe string) (scratch, error) {
-	if dir != os.TempDir() { // which is everybody's, and made for that
+	if dir != os.TempDir() { // os.TempDir is for everybody
 		if err := folder.Private(dir); err != nil {
 			return scratch{}, err
 		}
@@ -34,7 +34,7 @@ func makeScratch(dir, exe string) (scratch, error) {
 		release()
 		return scratch{}, fmt.Errorf("create the run's folder: %w", err)
 	}
-	// The jail's user passes through it to the folders inside that it is granted.
+	// The jail's user passes through it to the folders inside to which it has access.
 	return s, errors.Join(os.Chmod(name, 0o711), os.Mkdir(s.tmp(), 0o700), os.Mkdir(s.workspace(), 0o700))
 }
 

@@ -101,8 +101,8 @@ func (b *Backend) launch(ctx context.Context, spec sandbox.Spec, p *process, war
 	return bound, err
 }
 
-// startJail starts the child in a jail. If there is a scratch folder, the machine offers no namespaces: then the jail cannot mount
-// empty folders, and those in the scratch folder take their place.
+// startJail starts the child in a jail. A scratch folder is used if the machine offers no namespaces: the jail then cannot mount empty
+// folders, and those in the scratch folder take their place.
 func (b *Backend) startJail(ctx context.Context, spec sandbox.Spec, p *process, warm bool) (bound binding, err error) {
 	cfg := jail.Config{ID: spec.ID, Exe: b.opts.Exe, Entry: jailEntry, Dir: "/", Limits: spec.Limits, AllowNoNamespaces: p.scratch.path != "", Warm: warm}
 	if warm {

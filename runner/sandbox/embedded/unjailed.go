@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
-// unjailedChild is a child process without a jail. The operating system's ordinary limits and those of the engine bound it.
+// unjailedChild is a child process without a jail. Only the operating system's ordinary limits and the engine's own limits bound it.
 type unjailedChild struct {
 	cmd     *exec.Cmd
 	conn    net.Conn
@@ -25,16 +25,16 @@ type unjailedChild struct {
 	done    chan struct{} // closed when the process has ended; waitErr is set before
 	waitErr error
 
-	cause  atomic.Pointer[string] // why it was killed first: the name of a limit, or "" for Kill
+	cause  atomic.Pointer[string] // why it was first killed: the name of a limit, or "" for Kill
 	limits sandbox.Limits
-	copies sync.WaitGroup // of output
+	copies sync.WaitGroup // goroutines that copy output
 	output *meter.Output  // this and the following fields are nil until attach
 	memory func() (most int64)
 	disk   *meter.Disk
 }
 
-// startUnjailed starts a child that waits for attach. Its standard streams are pipes, so that it inherits none of the caller's
-// files. The child is killed when ctx ends.
+// startUnjailed starts a child that waits for attach. Its standard streams are pipes, so that it inherits none of the caller's files. The
+// child is killed when ctx ends.
 func startUnjailed(ctx context.Context, exe string) (_ *unjailedChild, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (p *unjailedChild) closeStreams() {
 func (p *unjailedChild) Wait() (sandbox.Exit, error) {
 	<-p.done
 	p.stop()
-	p.streams[0].Close() // a Stdin that blocks forever keeps its own goroutine only
+	p.streams[0].Close() // a Stdin that blocks forever blocks only its own goroutine
 	p.copies.Wait()
 	p.closeStreams()
 	state := p.cmd.ProcessState

@@ -68,7 +68,7 @@ func exitCode(s *os.ProcessState) int {
 
 // endedBy returns the name of the limit for which the system killed the child, or "".
 func endedBy(s *os.ProcessState, limits sandbox.Limits, _ int64) string {
-	// The kernel counts processor time more coarsely when it enforces the limit than when it reports.
+	// The kernel measures processor time more coarsely when it enforces the limit than when it reports the time.
 	switch {
 	case exitCode(s) != codeKilled || s.Exited():
 		return ""
@@ -96,7 +96,7 @@ func applyLimits(l rlimits) error {
 	return nil
 }
 
-// lower sets a soft and a hard limit to value. It never raises one. Their type depends on the system.
+// lower sets a soft and a hard limit to value, but never raises one. The type of limits depends on the system.
 func lower[T int64 | uint64](soft, hard *T, value uint64) {
 	*hard = min(*hard, T(value))
 	*soft = *hard

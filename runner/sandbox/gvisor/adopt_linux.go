@@ -49,14 +49,14 @@ func (i *idle) adopt(ctx context.Context, spec sandbox.Spec) error {
 	return i.group.SetLimits(cgroup.Limits{Memory: lim.Memory + ownMemory})
 }
 
-// mountFolders mounts folders in the gofer's mount namespace: the guest then finds them in its root, which gVisor does not cache.
+// mountFolders mounts folders in the gofer's mount namespace, so that the guest finds them in its root, which gVisor does not cache.
 func (i *idle) mountFolders(all []mounts.Mount) error {
 	_, gofer := i.processes.find(i.proc.Pid)
 	if gofer == 0 {
 		return errors.New("the guest's file server process was not found")
 	}
 	return mounts.Show(gofer, nil, all, func(root int) error {
-		// The rest of the root must not change.
+		// The rest of the root must stay read-only.
 		return unix.MountSetattr(root, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 	})
 }

@@ -31,13 +31,13 @@ func memoryFolder(target string, size int64) specs.Mount {
 		Options: []string{"nosuid", "nodev", "noexec", "mode=1777", fmt.Sprintf("size=%d", size)}}
 }
 
-// sealed is an empty folder in which nothing can be made.
+// sealed is an empty folder in which nothing can be created.
 func sealed(target string) specs.Mount {
 	return specs.Mount{Destination: target, Type: "tmpfs", Source: "tmpfs", Options: []string{"ro", "nosuid", "nodev", "noexec", "mode=0555", "size=4096"}}
 }
 
-// config returns the configuration of one guest's bundle. With late set, the workspace and the folders in it are mounted from
-// outside when the guest is adopted. For that the root must be writable to gVisor's kernel; it is read-only for the gofer.
+// config returns the configuration of one guest's bundle. With late set, the workspace and the folders in it are mounted from outside when
+// the guest is adopted. This requires a root that is writable to gVisor's kernel; the gofer sees it as read-only.
 func (d *direct) config(dir *runDir, spec sandbox.Spec, late bool) specs.Spec {
 	lim := spec.Limits.WithDefaults()
 	uid, gid := d.user()
@@ -92,7 +92,7 @@ func limit(name string, n int64) specs.POSIXRlimit {
 	return specs.POSIXRlimit{Type: name, Hard: uint64(n), Soft: uint64(n)}
 }
 
-// command is what the guest's first process runs.
+// command returns the command of the guest's first process.
 func (d *direct) command(spec sandbox.Spec) []string {
 	var cmd []string
 	if !d.tool.passFD {
@@ -101,8 +101,8 @@ func (d *direct) command(spec sandbox.Spec) []string {
 	return append(append(cmd, d.in.Inside), layout.Arguments(spec)...)
 }
 
-// files returns the host's files that every guest sees: the interpreter's, and those of the program that hands over descriptors,
-// if one is needed.
+// files returns the host's files that every guest sees: those of the interpreter and, if needed, of the program that hands over
+// descriptors.
 func (d *direct) files() []interp.File {
 	all := slices.Clone(d.in.Files)
 	for _, f := range d.enter {
@@ -110,12 +110,12 @@ func (d *direct) files() []interp.File {
 			all = append(all, f)
 		}
 	}
-	// A later mount may lie in an earlier one, and not the other way round.
+	// A later mount may be inside an earlier one, but not the other way round.
 	slices.SortStableFunc(all, func(a, b interp.File) int { return cmp.Compare(len(a.Target), len(b.Target)) })
 	return all
 }
 
-// user returns the user and group that the guest runs as: nobody, or, without root, the caller, mapped to root. It has no
+// user returns the user and group that the guest runs as: nobody if root starts it, and otherwise the caller, mapped to root. It has no
 // capabilities in either case.
 func (d *direct) user() (uid, gid int) {
 	if d.root {
@@ -124,10 +124,10 @@ func (d *direct) user() (uid, gid int) {
 	return 0, 0
 }
 
-// group returns a supplementary group of the guest; ok is false if it has none. gVisor's kernel does not know access control lists,
-// by which nobody may write to root's workspace: it sees their mask as the permissions of the workspace's group, so the guest
-// is a member of that group. A workspace that is mounted later must belong to this process's group. On the host the guest is in
-// no group: the gofer acts for it, and filter refuses to create files of that group.
+// group returns a supplementary group of the guest; ok is false if it needs none. gVisor's kernel does not support access control lists, by
+// which nobody may write to root's workspace. It treats their mask as the permissions of the workspace's group, so the guest is a member of
+// that group. A workspace that is mounted later must belong to this process's group. On the host the guest is in no group: the gofer acts
+// for it, and filter refuses to create files of that group.
 func (d *direct) group(workspace string, late bool) (gid int, ok bool) {
 	gid, ok = os.Getegid(), late
 	if !late && workspace != "" {
@@ -136,7 +136,7 @@ func (d *direct) group(workspace string, late bool) (gid int, ok bool) {
 	return gid, ok && d.root && gid != nobody
 }
 
-// groupOf is the group that a folder belongs to.
+// groupOf returns the group that owns a folder.
 func groupOf(dir string) (gid int, ok bool) {
 	st, err := os.Stat(dir)
 	if err != nil {

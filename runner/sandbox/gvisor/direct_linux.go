@@ -28,11 +28,11 @@ type direct struct {
 	tool  *tool
 	in    *interp.Interpreter
 	root  bool          // this process is root and may mount
-	enter []interp.File // the program that hands over descriptors, and its libraries; none if runsc does it
+	enter []interp.File // the program that hands over descriptors, and its libraries; empty if runsc does this
 }
 
-// direct returns what a direct start of a runtime needs. The error is an *UnavailableError, that of a missing interpreter, or
-// the context's.
+// direct returns everything needed to start a runtime directly. The error is an *UnavailableError, one about a missing interpreter, or the
+// context's.
 func (b *Backend) direct(ctx context.Context, rt sandbox.Runtime) (*direct, error) {
 	if sandbox.GuestMain(rt) == "" {
 		return nil, fmt.Errorf("sandbox gvisor does not run %q", rt)
@@ -58,7 +58,7 @@ func (b *Backend) direct(ctx context.Context, rt sandbox.Runtime) (*direct, erro
 	return d, nil
 }
 
-// enterFiles returns the files of the running program as the guest's first one; see Init. They are looked up once.
+// enterFiles returns the files of the running program, which is the guest's first program; see Init. They are looked up once.
 func (b *Backend) enterFiles() ([]interp.File, error) {
 	b.entry.mu.Lock()
 	defer b.entry.mu.Unlock()
@@ -80,7 +80,7 @@ func (b *Backend) enterFiles() ([]interp.File, error) {
 	return b.entry.files, nil
 }
 
-// isRoot reports whether this process is root with its capabilities: in many containers root has few.
+// isRoot reports whether this process is root with its usual capabilities, most of which root lacks in many containers.
 func isRoot() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData
@@ -88,8 +88,8 @@ func isRoot() bool {
 	return err == nil && os.Geteuid() == 0 && sets[0].Effective>>unix.CAP_SYS_ADMIN&1 == 1
 }
 
-// userNamespaces checks that a caller who is not root may have a user namespace, by starting a runsc in one that does
-// nothing. A success is cached.
+// userNamespaces checks that a caller who is not root may create a user namespace, by starting a runsc in one that does nothing. A success
+// is cached.
 func userNamespaces(ctx context.Context, t *tool) error {
 	if t.mapped.Load() {
 		return nil
@@ -135,8 +135,8 @@ func (d *direct) start(ctx context.Context, spec sandbox.Spec) (sandbox.Process,
 	return g, nil
 }
 
-// shape implements Shape of sandbox.Warmer. Root can mount folders into a running guest. Limits that gVisor's kernel enforces
-// are set once, and so is the size of a large heap.
+// shape implements Shape of sandbox.Warmer. Root can mount folders into a running guest. The limits that gVisor's kernel enforces, and the
+// size of a large heap, are fixed at the start.
 func (d *direct) shape(spec sandbox.Spec) sandbox.Shape {
 	s := completeShape(spec)
 	lim := s.Limits

@@ -14,18 +14,17 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/stdio"
 )
 
-// enterPath is the path and argv[0] of the guest's first program with old releases of runsc.
+// enterPath is the path and argv[0] of the guest's first program under old releases of runsc.
 const enterPath = "/mcp/mcprun-enter"
 
-// codeLost is what guest programs exit with when there is no host.
+// codeLost is the exit code of guest programs that have no host.
 const codeLost = 125
 
-// Init must be called first in the main of every program that uses this backend. In a guest's first process it does not
-// return: it takes the descriptors that the host sends, puts them at their places and becomes the interpreter. In any
-// other process it does nothing.
+// Init must be called first in the main of every program that uses this backend. In a guest's first process it does not return: it receives
+// descriptors from the host, gives them their numbers and becomes the interpreter. In any other process it does nothing.
 //
-// Newer releases of runsc hand descriptors to a guest themselves. With an older one, the guest is started with the bridge
-// as its standard input, and receives the real one over it.
+// Newer releases of runsc hand descriptors to a guest themselves. With an older one, the guest is started with the bridge as its standard
+// input, and receives the real one over it.
 func Init() {
 	reaper.Init()
 	if len(os.Args) < 2 || os.Args[0] != enterPath {
@@ -49,13 +48,13 @@ func enter(command []string) error {
 	if _, err := unix.Write(secret[1], text); err != nil {
 		return err
 	}
-	// Go's runtime may have descriptors of its own at these places, which its other threads use until the end. This thread gets
-	// a table of descriptors for itself.
+	// Go's runtime may use descriptors with these numbers, and its other threads use them until the end. This thread therefore gets its own
+	// table of descriptors.
 	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_FILES); err != nil {
 		return err
 	}
-	// All are moved to higher numbers first, so that none overwrites another. The run's limit of open files holds already.
+	// All of them are first moved to higher numbers, so that none overwrites another. The run's limit of open files already applies.
 	const aside = max(sandbox.BridgeFD, sandbox.SecretFD) + 1
 	var parked [3]int
 	for i, fd := range []int{stdin, 0, secret[0]} {
@@ -95,7 +94,7 @@ func takeOver() (secret []byte, stdin int, err error) {
 	return data[1:n], fds[0], nil
 }
 
-// handOver sends the guest its standard input and its secret, before anything else is said on the bridge.
+// handOver sends the guest its standard input and its secret, before anything else is sent over the bridge.
 func handOver(streams *stdio.Streams, stdin *os.File, secret string) error {
 	bridge := streams.PeekBridge()
 	// A descriptor needs at least one byte of data, and the secret may be empty.

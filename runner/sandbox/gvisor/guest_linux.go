@@ -21,25 +21,25 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/supervise"
 )
 
-// guest is one running gVisor and its run's folder. Its owner calls Wait once.
+// guest is one running gVisor with its run's folder. Its owner must call Wait once.
 type guest struct {
 	*supervise.Guest
 	dir       *runDir
 	secret    string
 	late      bool // its workspace is mounted when it is adopted
 	streams   *stdio.Streams
-	group     *cgroup.Group // nil where none could be made
+	group     *cgroup.Group // nil if none could be created
 	proc      *os.Process   // runsc, the parent of gVisor's kernel and of the gofer
 	processes processes
-	stopKill  func() bool    // until begin
-	tree      *proctree.Tree // of runsc; begin measures it first, and then watch
+	stopKill  func() bool    // used until begin
+	tree      *proctree.Tree // the tree below runsc; begin measures it first, then watch
 	memory    memoryFile
 	before    time.Duration // processor time used before the run
-	most      int64         // peak memory; read after watching
+	most      int64         // peak memory; read it after watching has ended
 	complaint head          // the beginning of standard error
 	watching  sync.WaitGroup
 
-	done  chan struct{} // closed when every process is gone; what follows is set before
+	done  chan struct{} // closed when every process is gone; the following fields are set before
 	state *os.ProcessState
 	oom   bool // the kernel killed a process because memory ran out
 	tasks bool // the kernel refused a thread
@@ -61,8 +61,8 @@ func (g *guest) Bridge(ctx context.Context) (net.Conn, error) {
 // Secret implements sandbox.Process.
 func (g *guest) Secret() string { return g.secret }
 
-// kill ends everything. It stops runsc first, which would otherwise notice the others' end and exit with its own code. It kills
-// runsc last, because the others end with it.
+// kill ends everything. It first stops runsc, which would otherwise notice the end of the other processes and exit with a code of its own.
+// It kills runsc last, because the others end with it.
 func (g *guest) kill() {
 	g.processes.find(g.proc.Pid)
 	_ = g.proc.Signal(unix.SIGSTOP)
@@ -89,7 +89,7 @@ func (g *guest) supervise() {
 	g.err = errors.Join(g.err, g.group.Close())
 }
 
-// begin gives the guest a run: from now on the run's limits hold, its streams are connected, and ctx ends it.
+// begin gives the guest a run. From now on the run's limits apply, its streams are connected, and the guest is killed when ctx ends.
 func (g *guest) begin(ctx context.Context, spec sandbox.Spec) {
 	g.stopKill()
 	stdout, stderr := g.Begin(ctx, spec, g.fileHolders)
@@ -135,7 +135,7 @@ func (g *guest) hasStarted() bool {
 	return err == nil
 }
 
-// code is the guest's exit code, as runsc passes it on.
+// code returns the guest's exit code, as reported by runsc.
 func (g *guest) code() int {
 	if g.state == nil {
 		return supervise.CodeKilled

@@ -1,13 +1,12 @@
-// Package gvisor runs guests on gVisor, a kernel of its own in user space: a script's system calls are answered by that
-// kernel and do not reach the machine's. It isolates most strongly of all sandboxes. Start with [New]; the program's main
-// begins with [Init].
+// Package gvisor runs guests on gVisor, a kernel of its own in user space: a script's system calls are answered by that kernel and do not
+// reach the machine's. It isolates most strongly of all sandboxes. Start with [New]; the program's main begins with [Init].
 //
-// The backend starts runsc with the machine's own node and python3, and shows their files and nothing else of the machine.
-// This needs no daemon and no image, and works for root and, where user namespaces are allowed, for everybody. Where it is
-// not possible, a Docker Engine that has runsc as a runtime takes its place: see [Options].Engine.
+// The backend starts runsc with the machine's own node and python3, and shows the script their files and nothing else of the machine. This
+// needs no daemon and no image. It works for root, and for everybody if user namespaces are allowed. If it is not possible, a Docker Engine
+// with runsc as a runtime is used instead: see [Options].Engine.
 //
-// Each run has a folder of its own in the runtime folder. When the host is killed, the guest's processes
-// end with it, and package reaper removes the folder and the control group.
+// Each run has a folder of its own in the runtime folder. When the host is killed, the guest's processes end with it, and package reaper
+// removes the folder and the control group.
 package gvisor
 
 import (
@@ -26,7 +25,7 @@ import (
 
 // Options configure a Backend.
 type Options struct {
-	// Exe is the program whose main calls Init; empty: the running binary.
+	// Exe is the program whose main calls Init. Empty: the running binary.
 	Exe string
 	// Runsc names gVisor's program: a path, or a name for LookPath. Empty: "runsc".
 	Runsc string
@@ -34,13 +33,13 @@ type Options struct {
 	Node, Python string
 	// LookPath finds a program by name, like exec.LookPath. Nil: only paths work, names are not found.
 	LookPath func(name string) (string, error)
-	// RuntimeDir is the folder for the files of running guests, which other sandboxes may use as well. It is created if
-	// missing, and refused when another user could enter it. Empty: mcprun-<uid> in the folder for temporary files.
+	// RuntimeDir is the folder for the files of running guests, which other sandboxes may use as well. It is created if missing, and
+	// refused if another user could enter it. Empty: mcprun-<uid> in the folder for temporary files.
 	RuntimeDir string
-	// Engine runs guests where runsc cannot be started directly: a container engine with a gVisor runtime. It is closed with
-	// this backend. Nil means none.
+	// Engine runs guests if runsc cannot be started directly: a container engine with a gVisor runtime. It is closed with this backend.
+	// Nil: there is none.
 	Engine Engine
-	// Logger gets what a person may want to know about a run. Nil: nothing is logged.
+	// Logger receives what a person may want to know about a run. Nil: nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -58,7 +57,7 @@ type Backend struct {
 	tools  tools
 	entry  struct {
 		mu    sync.Mutex
-		files []interp.File // nil: not known yet
+		files []interp.File // nil until it is known
 	}
 }
 
@@ -67,7 +66,7 @@ var (
 	_ sandbox.Warmer  = (*Backend)(nil)
 )
 
-// New returns a backend. It does not look at the machine: Probe reports whether the machine can run it.
+// New returns a backend. It does not examine the machine: Probe reports whether the machine can run it.
 func New(opts Options) *Backend {
 	if opts.Runsc == "" {
 		opts.Runsc = "runsc"
@@ -121,7 +120,7 @@ func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
 	return completeShape(spec)
 }
 
-// completeShape is the shape of a guest for which adoption changes nothing.
+// completeShape returns the shape of a guest that adoption does not change.
 func completeShape(spec sandbox.Spec) sandbox.Shape {
 	return sandbox.Shape{Runtime: spec.Runtime, Tree: spec.Tree, Skills: spec.Skills, Workspace: spec.Workspace, Limits: spec.Limits.WithDefaults()}
 }
@@ -162,10 +161,10 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 // Hint returns what a person can do about it.
 func (e *UnavailableError) Hint() string { return e.hint }
 
-// ExitCode returns mcprun's code for a sandbox that is not available.
+// ExitCode returns mcprun's exit code for a sandbox that is not available.
 func (e *UnavailableError) ExitCode() int { return exit.NoBackend }
 
-// unavailable returns why runsc cannot be started and the engine cannot run a guest either; nil if the engine can.
+// unavailable returns why neither runsc nor the engine can start a guest, or nil if the engine can.
 func unavailable(direct, engine error) error {
 	if engine == nil {
 		return nil

@@ -18,18 +18,17 @@ import (
 )
 
 const (
-	// ownMemory is what gVisor itself may use besides the guest's memory, in bytes: its kernel, the gofer, and the file pages
-	// that the machine's kernel caches for them. The group's limit exceeds the guest's by this much.
+	// ownMemory is what gVisor itself may use in addition to the guest's memory, in bytes: its kernel, the gofer, and the file pages that
+	// the machine's kernel caches for them. The group's limit exceeds the guest's by this amount.
 	ownMemory = 192 << 20
-	// ownTasks is room for their threads, mountTasks for those that serve one folder or file of the host (older releases
-	// have five or six), and tasksEach for those that stand for one of the guest's.
+	// ownTasks is the allowance for gVisor's own threads, mountTasks for the threads that serve one folder or file of the host (older
+	// releases have five or six), and tasksEach for the threads that represent one of the guest's threads.
 	ownTasks   = 192
 	mountTasks = 8
 	tasksEach  = 4
 )
 
-// launch starts runsc with the guest's bundle. The guest is killed when ctx ends, until begin. Whatever the error,
-// nothing of it is left.
+// launch starts runsc with the guest's bundle. Until begin, the guest is killed when ctx ends. After an error nothing of the guest is left.
 func (d *direct) launch(ctx context.Context, spec sandbox.Spec, late bool) (_ *guest, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -83,22 +82,21 @@ func (d *direct) launch(ctx context.Context, spec sandbox.Spec, late bool) (_ *g
 	return g, nil
 }
 
-// arguments are runsc's.
+// arguments returns runsc's arguments.
 func (d *direct) arguments(g *guest) []string {
 	args := []string{d.tool.path, "--root=" + g.dir.File(stateFolder), "--log=" + g.dir.File(logFile)}
 	if !d.root {
 		args = append(args, "--rootless")
 	}
-	// The group is ours, made before and removed after. No file of the host is a socket or pipe to the guest.
+	// We create the group before the start and remove it afterwards. No file of the host is a socket or pipe for the guest.
 	args = append(args, "--ignore-cgroups", "--network=none", "--host-uds=none", "--overlay2=none", "--oci-seccomp")
 	if g.late {
 		// The root is not cached, so that later mounts appear in it. Present mounts do not change.
 		args = append(args, "--file-access=shared", "--file-access-mounts=exclusive")
 	}
 	if d.root && d.tool.directFS {
-		// gVisor's kernel then opens no file of the host itself and asks the gofer, which alone sees later mounts, and so lets
-		// nobody rename or remove them. When the guest is killed, the gofer can finish its work (see processes). Every file
-		// access takes longer.
+		// gVisor's kernel then opens no file of the host itself but asks the gofer. Only the gofer sees later mounts, and so it lets nobody
+		// rename or remove them. When the guest is killed, the gofer can finish its work (see processes). Every file access takes longer.
 		args = append(args, "--directfs=false")
 	}
 	args = append(args, "run", "--bundle="+g.dir.Path, "--pid-file="+g.dir.File(pidFile))
@@ -108,8 +106,8 @@ func (d *direct) arguments(g *guest) []string {
 	return append(args, "mcprun-"+g.dir.name)
 }
 
-// run starts runsc in its group, on a thread that lives as long as runsc does: the kernel sends the parent-death signal when
-// the thread ends that started it.
+// run starts runsc in its group, on a thread that lives as long as runsc does, because the kernel sends the parent-death signal when the
+// thread that started runsc ends.
 func (g *guest) run(d *direct, files []*os.File) error {
 	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
 	if !d.root {
@@ -122,7 +120,7 @@ func (g *guest) run(d *direct, files []*os.File) error {
 			return err
 		})
 		if err == nil {
-			defer runtime.UnlockOSThread() // else it ends with this goroutine, and leaves the group so
+			defer runtime.UnlockOSThread() // otherwise the thread ends with this goroutine, and so leaves the group
 		}
 		if err != nil && g.proc != nil {
 			_ = g.proc.Kill()
@@ -144,7 +142,7 @@ func (g *guest) run(d *direct, files []*os.File) error {
 	return nil
 }
 
-// secretPipe returns the read end of a pipe that holds the secret, and whose write end is closed.
+// secretPipe returns the read end of a pipe that holds the secret. The write end is already closed.
 func secretPipe(secret string) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// probeEngine returns the status of a machine where runsc cannot be started, for the reason direct.
+// probeEngine returns the status of a machine on which runsc cannot be started, for the reason given in direct.
 func (b *Backend) probeEngine(ctx context.Context, direct error) sandbox.Status {
 	if b.opts.Engine != nil {
 		st := b.opts.Engine.Probe(ctx)

@@ -13,7 +13,7 @@ import (
 // probeTime is how long a Probe may take.
 const probeTime = 2 * time.Second
 
-// Probe implements sandbox.Backend. It asks runsc for its version, in a user namespace where one will be needed.
+// Probe implements sandbox.Backend. It asks runsc for its version, in a user namespace if one will be needed.
 func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()

@@ -12,15 +12,15 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
 )
 
-// processes are the two that runsc starts for a guest: gVisor's kernel, which runs the guest's processes, and the gofer, which
-// serves files. They end with runsc; kill and wait make sure of it.
+// processes are the two processes that runsc starts for a guest: gVisor's kernel, which runs the guest's processes, and the gofer, which
+// serves files. They normally end with runsc; kill and wait make sure of it.
 type processes struct {
 	mu     sync.Mutex
-	kernel *pidfd.Process // nil: not found yet
+	kernel *pidfd.Process // nil until it is found
 	gofer  *pidfd.Process
 }
 
-// find looks for the processes among runsc's children. It returns their process IDs, 0 for one that does not exist.
+// find looks for the processes among runsc's children. It returns their process IDs, or 0 for one that does not exist.
 func (p *processes) find(runsc int) (kernel, gofer int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -31,7 +31,7 @@ func (p *processes) find(runsc int) (kernel, gofer int) {
 			name, _, _ := bytes.Cut(line, []byte{0})
 			switch found := string(name); {
 			case found == "runsc-sandbox" && p.kernel == nil:
-				p.kernel, _ = pidfd.Open(pid) // an error says that it has ended
+				p.kernel, _ = pidfd.Open(pid) // an error means that it has ended
 			case found == "runsc-gofer" && p.gofer == nil:
 				p.gofer, _ = pidfd.Open(pid)
 			}
@@ -50,8 +50,8 @@ func pidOf(p *pidfd.Process) int {
 // goferTime is how long the gofer may take to end after gVisor's kernel.
 const goferTime = 200 * time.Millisecond
 
-// killKernel kills gVisor's kernel, and waits briefly for the gofer to finish its request. If it were killed between creating a
-// file and changing its owner, no later run could write to that file.
+// killKernel kills gVisor's kernel, and waits briefly for the gofer to finish its request. If the gofer were killed between creating a file
+// and changing its owner, no later run could write to that file.
 func (p *processes) killKernel() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +70,7 @@ func (p *processes) kill() {
 	}
 }
 
-// endTime is how long killed processes may take to be gone.
+// endTime is how long killed processes may take to end.
 const endTime = 10 * time.Second
 
 // wait waits until both have ended. It is called last.

@@ -22,16 +22,16 @@ const installHint = "install gVisor: apt-get install runsc (Debian), https://gvi
 // queryTime is how long runsc may take to print its version and flags.
 const queryTime = 10 * time.Second
 
-// tool is one runsc on this machine and what it can do. Releases differ in what their flags are.
+// tool is a runsc on this machine, with its capabilities. Releases have different flags.
 type tool struct {
 	path    string
 	version string
-	// passFD reports whether it hands descriptors to the guest. Otherwise the guest's first program is ours, and receives them
-	// over its standard input.
+	// passFD reports whether runsc hands descriptors to the guest. Otherwise the guest's first program is ours, and receives them over its
+	// standard input.
 	passFD bool
-	// directFS reports whether its kernel opens files itself by default.
+	// directFS reports whether gVisor's kernel opens files itself by default.
 	directFS bool
-	// mapped reports whether it has run in a user namespace that maps the caller.
+	// mapped reports whether runsc has run in a user namespace that maps the caller.
 	mapped atomic.Bool
 
 	size    int64
@@ -44,7 +44,7 @@ type tools struct {
 	known *tool
 }
 
-// find finds runsc and queries its version and flags, again if the file has changed.
+// find finds runsc and queries its version and flags. It repeats the query if the file has changed.
 func (t *tools) find(ctx context.Context, name string, lookPath func(string) (string, error)) (*tool, error) {
 	path := name
 	if !filepath.IsAbs(name) {
@@ -80,7 +80,7 @@ func (t *tools) find(ctx context.Context, name string, lookPath func(string) (st
 	return found, nil
 }
 
-// query runs runsc for its version and the flags that matter.
+// query asks runsc for its version and the flags that matter.
 func query(ctx context.Context, path string) (*tool, error) {
 	version, err := output(ctx, path, "--version")
 	if err != nil {

@@ -5,22 +5,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gVisor's kernel answers the guest's system calls. This filter runs in that kernel. It refuses calls that scripts do not need,
-// before their code runs, and those that would leave unusual files in the workspace: set-user-ID files, device nodes, FIFOs,
-// extended attributes. It can only refuse with EPERM, so calls that must fail otherwise for libraries to fall back (clone3) are
-// left to gVisor.
+// gVisor's kernel answers the guest's system calls, and this filter runs in that kernel. It refuses calls that scripts do not need, before
+// their code runs, and calls that would leave unusual files in the workspace: set-user-ID files, device nodes, FIFOs, extended attributes.
+// It can only refuse with EPERM, so it leaves calls to gVisor that must fail with another error for libraries to fall back (clone3).
 
-// has is the condition that all bits are set.
+// has is the condition that all the bits are set.
 func has(index uint, bits uint64) specs.LinuxSeccompArg {
 	return specs.LinuxSeccompArg{Index: index, Value: bits, ValueTwo: bits, Op: specs.OpMaskedEqual}
 }
 
-// equals is the condition that an argument of 32 bits has a value; what a register holds above them does not count.
+// equals is the condition that a 32-bit argument has a value. The upper half of the register is ignored.
 func equals(index uint, value uint32) specs.LinuxSeccompArg {
 	return specs.LinuxSeccompArg{Index: index, Value: 0xffffffff, ValueTwo: uint64(value), Op: specs.OpMaskedEqual}
 }
 
-// filter returns the filter. It also refuses to change a file's group to groups, which are real ones on the host.
+// filter returns the filter. It also refuses to change a file's group to one of groups, which are real groups on the host.
 func filter(groups []uint32) *specs.LinuxSeccomp {
 	f := &specs.LinuxSeccomp{DefaultAction: specs.ActAllow}
 	refuse := func(names []string, when ...specs.LinuxSeccompArg) {
@@ -47,7 +46,7 @@ func filter(groups []uint32) *specs.LinuxSeccomp {
 	const (
 		setUserID, setGroupID = 0o4000, 0o2000
 		create                = 0o100   // O_CREAT
-		unnamed               = 1 << 22 // the bit that is O_TMPFILE's own
+		unnamed               = 1 << 22 // the only bit that is O_TMPFILE's alone
 	)
 	for _, bit := range []uint64{setUserID, setGroupID} {
 		refuse([]string{"chmod", "fchmod", "creat"}, has(1, bit))
@@ -61,8 +60,8 @@ func filter(groups []uint32) *specs.LinuxSeccomp {
 		refuse([]string{"chown", "lchown", "fchown"}, equals(2, gid))
 		refuse([]string{"fchownat"}, equals(3, gid))
 	}
-	// New namespaces: mount, cgroup, UTS, IPC, user, PID, network; of time, which clone cannot make. Entering the sandbox needs unshare for
-	// descriptors, see enter.
+	// New namespaces: mount, cgroup, UTS, IPC, user, PID, network. clone cannot create a time namespace. Entering the sandbox needs unshare
+	// for descriptors; see enter.
 	for _, bit := range []uint64{0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000} {
 		refuse([]string{"clone", "unshare"}, has(0, bit))
 	}

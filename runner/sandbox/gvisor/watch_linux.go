@@ -14,14 +14,14 @@ import (
 
 const (
 	watchInterval = 20 * time.Millisecond
-	// startCPU is the processor time of a start, which does not count as the script's.
+	// startCPU is the processor time of a start, which does not count towards the script's.
 	startCPU = 500 * time.Millisecond
 	// maxTasks bounds how many threads are measured.
 	maxTasks = 4096
 )
 
-// measure returns what the guest uses. The group's own memory limit is higher, to leave room for gVisor itself, and stops guests
-// that grow faster than they are measured.
+// measure returns what the guest uses. The group's own memory limit is higher, to leave room for gVisor itself, and stops guests that grow
+// faster than they are measured.
 func (g *guest) measure() supervise.Usage {
 	kernel, gofer := g.processes.find(g.proc.Pid)
 	memory := g.memory.used(kernel) + g.kernelExcess(kernel, gofer)
@@ -29,7 +29,7 @@ func (g *guest) measure() supervise.Usage {
 	return supervise.Usage{Memory: memory, CPU: g.spent() - g.before}
 }
 
-// kernelExcess returns the memory of gVisor's own processes beyond ownMemory, in bytes: data in the guest's pipes and sockets, for
+// kernelExcess returns the memory of gVisor's own processes in excess of ownMemory, in bytes: data in the guest's pipes and sockets, for
 // instance. It is 0 if a control group counts it.
 func (g *guest) kernelExcess(kernel, gofer int) int64 {
 	if g.group.BoundsMemory() || kernel == 0 {
@@ -64,11 +64,11 @@ func (g *guest) spent() time.Duration {
 	return g.tree.Measure().CPU
 }
 
-// memoryFile is the file in which gVisor's kernel keeps the memory of its guest, that of its processes and of its folders in
-// memory, each page once.
+// memoryFile is the file in which gVisor's kernel keeps the memory of its guest: that of its processes and of its folders in memory, with
+// each page stored once.
 type memoryFile struct{ name string }
 
-// used returns how much of it is in use, in bytes; 0 if that is not known yet.
+// used returns how much of the file is in use, in bytes, or 0 if that is not known yet.
 func (m *memoryFile) used(kernel int) int64 {
 	if kernel == 0 {
 		return 0
@@ -86,8 +86,9 @@ func (m *memoryFile) used(kernel int) int64 {
 	return residentShared(kernel)
 }
 
-// residentShared estimates the guest's memory if the kernel's descriptors cannot be read. It returns the larger of what gVisor's
-// kernel and what the processes that run the guest's code have mapped of it: their sum would count common pages twice.
+// residentShared estimates the guest's memory if the kernel's descriptors cannot be read. It returns the larger of two figures: what
+// gVisor's kernel has mapped of the file, and what the processes that run the guest's code have mapped of it. Their sum would count common
+// pages twice.
 func residentShared(kernel int) int64 {
 	var guests int64
 	todo, _ := proctree.Children(kernel)

@@ -15,7 +15,7 @@ import (
 const (
 	// readyTimeout bounds the time from the start of a guest to its readiness.
 	readyTimeout = 60 * time.Second
-	// maxHello is how much a guest may say before its job; more stays in the connection.
+	// maxHello is how many bytes a guest may send before its job; more stay in the connection.
 	maxHello = 4096
 )
 
@@ -24,7 +24,7 @@ var errSlow = errors.New("it did not become ready in time")
 // guest waits for its run.
 type guest struct {
 	idle  sandbox.Idle
-	end   context.CancelCauseFunc // of the context that it was started with
+	end   context.CancelCauseFunc // ends the context that it was started with
 	conn  net.Conn
 	hello []byte
 	taken chan struct{} // closed when it leaves its set
@@ -48,7 +48,7 @@ func ready(life context.Context, backend sandbox.Warmer, spec sandbox.Spec) (*gu
 		}
 		return nil, errors.Join(fmt.Errorf("wait for an idle guest: %w", err), g.close())
 	}
-	if !spec.Turn.Done() { // its context ends at this moment
+	if !spec.Turn.Done() { // its context has just ended
 		return nil, errors.Join(errSlow, g.close())
 	}
 	return g, nil
@@ -80,7 +80,7 @@ func (g *guest) dead() bool {
 	}
 }
 
-// close ends a guest that is not to be used.
+// close ends a guest that will not be used.
 func (g *guest) close() error {
 	err := g.idle.Close()
 	g.end(nil)
@@ -93,27 +93,27 @@ func (g *guest) close() error {
 // adopt assigns the guest to a run. After an error the guest is gone.
 func (g *guest) adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
 	proc, err := g.idle.Adopt(ctx, spec)
-	g.end(nil) // an adopted guest does not notice
+	g.end(nil) // has no effect on an adopted guest
 	if err != nil {
 		g.conn.Close()
 	}
 	return proc, err
 }
 
-// handOver returns the connection as its run expects it, with everything that the guest has sent.
+// handOver returns the connection as a run expects it, including everything that the guest has already sent.
 func (g *guest) handOver() chan net.Conn {
 	c := make(chan net.Conn, 1)
 	c <- &replayed{Conn: g.conn, first: g.hello}
 	return c
 }
 
-// replayed is a connection whose first bytes were read already. One goroutine may read.
+// replayed is a connection whose first bytes have already been read. One goroutine may read.
 type replayed struct {
 	net.Conn
 	first []byte
 }
 
-// Read returns the bytes read before, and then those of the connection.
+// Read returns the bytes that were read before, and then those of the connection.
 func (r *replayed) Read(b []byte) (int, error) {
 	if len(r.first) == 0 {
 		return r.Conn.Read(b)
@@ -153,7 +153,7 @@ func (x *process) Remote() bool { return sandbox.IsRemote(x.Process) }
 func (x *process) Wait() (sandbox.Exit, error) {
 	exit, err := x.Process.Wait()
 	select {
-	case conn := <-x.conn: // no caller took it
+	case conn := <-x.conn: // no caller has taken it
 		conn.Close()
 	default:
 	}

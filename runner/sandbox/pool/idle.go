@@ -13,16 +13,16 @@ import (
 // idleSet holds the idle guests of one shape. The pool's lock guards it.
 type idleSet struct {
 	shape    sandbox.Shape
-	spec     sandbox.Spec // what its guests are started with, but for ID and Secret
-	used     time.Time    // when a run last asked
+	spec     sandbox.Spec // the spec its guests are started with, apart from ID and Secret
+	used     time.Time    // when a run last asked for one
 	want     int          // how many guests should be idle
 	idle     []*guest     // oldest first
 	starting int
-	waiting  []chan *guest // of runs, first come, first served; nil: the run must start a guest itself
+	waiting  []chan *guest // runs that wait, first come, first served; a nil guest means that the run must start one itself
 }
 
-// set returns the set of spec's shape, making it if needed. Guests are started with the shape's limits and, where it has
-// none, with the widest that runs have asked for.
+// set returns the set of spec's shape, creating it if needed. Guests are started with the shape's limits. Where the shape has none, they
+// get the widest limits that runs have asked for.
 func (p *Pool) set(shape sandbox.Shape, spec sandbox.Spec) *idleSet {
 	s := p.sets[shape]
 	if s == nil {
@@ -35,7 +35,7 @@ func (p *Pool) set(shape sandbox.Shape, spec sandbox.Spec) *idleSet {
 	bound, before, now := shape.Limits, s.spec.Limits, spec.Limits.WithDefaults()
 	s.spec.Limits = sandbox.Limits{
 		Memory:    cmp.Or(bound.Memory, max(before.Memory, now.Memory)),
-		CPU:       bound.CPU, // zero is no bound
+		CPU:       bound.CPU, // zero means no bound
 		Processes: cmp.Or(bound.Processes, max(before.Processes, now.Processes)),
 		Files:     cmp.Or(bound.Files, max(before.Files, now.Files)),
 		FileSize:  cmp.Or(bound.FileSize, max(before.FileSize, now.FileSize)),
@@ -47,8 +47,8 @@ func (p *Pool) set(shape sandbox.Shape, spec sandbox.Spec) *idleSet {
 	return s
 }
 
-// take returns an idle guest of spec's shape, or nil if the run must start its own. It waits for a guest that is being
-// started and that no other run waits for.
+// take returns an idle guest of spec's shape, or nil if the run must start its own. It waits for a guest that is being started and for
+// which no other run waits.
 func (p *Pool) take(ctx context.Context, spec sandbox.Spec) (*guest, error) {
 	shape := p.backend.Shape(spec)
 	p.mu.Lock()
@@ -58,7 +58,7 @@ func (p *Pool) take(ctx context.Context, spec sandbox.Spec) (*guest, error) {
 	}
 	s := p.set(shape, spec)
 	for len(s.idle) > 0 {
-		g := s.idle[0] // the oldest has finished what it prepares after it is ready
+		g := s.idle[0] // the oldest has finished preparing itself after becoming ready
 		if g.dead() {
 			p.lost(s, g)
 			continue
@@ -99,7 +99,7 @@ func (p *Pool) take(ctx context.Context, spec sandbox.Spec) (*guest, error) {
 	return nil, err
 }
 
-// serve hands g to the run that has waited longest and reports whether there was one.
+// serve hands g to the run that has waited longest. It reports false if no run is waiting.
 func (s *idleSet) serve(g *guest) bool {
 	if len(s.waiting) == 0 {
 		return false
@@ -109,13 +109,13 @@ func (s *idleSet) serve(g *guest) bool {
 	return true
 }
 
-// drop takes g off the set.
+// drop removes g from the set.
 func (s *idleSet) drop(g *guest) {
 	s.idle = slices.DeleteFunc(s.idle, func(o *guest) bool { return o == g })
 	close(g.taken)
 }
 
-// refill starts guests where fewer are idle than wanted, for the shape used last first, and forgets shapes of which none
+// refill starts guests where fewer are idle than wanted, beginning with the most recently used shape, and forgets shapes of which no guest
 // is wanted.
 func (p *Pool) refill() {
 	p.mu.Lock()
@@ -137,7 +137,7 @@ func (p *Pool) refill() {
 	}
 }
 
-// has counts the guests that are idle or will be.
+// has counts the guests that are idle or soon will be.
 func (s *idleSet) has() int { return len(s.idle) + s.starting - len(s.waiting) }
 
 // idle counts the idle guests of all shapes.
@@ -148,7 +148,7 @@ func (p *Pool) idle() (n int) {
 	return n
 }
 
-// byUse lists the sets, the one used last first.
+// byUse lists the sets, the most recently used first.
 func (p *Pool) byUse() []*idleSet {
 	list := make([]*idleSet, 0, len(p.sets))
 	for _, s := range p.sets {
@@ -158,8 +158,7 @@ func (p *Pool) byUse() []*idleSet {
 	return list
 }
 
-// makeRoom reports whether one more guest of s may be idle. If s has none, the guest of a shape used longer ago is closed
-// for it.
+// makeRoom reports whether one more guest of s may be idle. If s has no guest, one of a less recently used shape is closed to make room.
 func (p *Pool) makeRoom(s *idleSet) bool {
 	all := p.byUse()
 	total := 0
@@ -192,7 +191,7 @@ func (p *Pool) warm(s *idleSet) {
 		defer p.mu.Unlock()
 		s.starting--
 		if err != nil {
-			// The next run that finds no guest has the pool try again.
+			// The pool tries again when the next run finds no guest.
 			s.want = max(s.has(), 0)
 			if len(s.waiting) > s.starting {
 				s.serve(nil)
@@ -208,7 +207,7 @@ func (p *Pool) warm(s *idleSet) {
 			p.close(g)
 		case s.serve(g):
 			close(g.taken)
-		case p.idle() >= p.opt.MaxIdle: // the run that it was started for has given up
+		case p.idle() >= p.opt.MaxIdle: // the run for which it was started has given up
 			s.want = max(s.has(), 0)
 			p.close(g)
 		default:
@@ -218,8 +217,7 @@ func (p *Pool) warm(s *idleSet) {
 	})
 }
 
-// watch removes a guest from its set when it ends, or when it has been idle for too long: then there are more than runs
-// need.
+// watch removes a guest from its set when it ends, or when it has been idle for too long, which means that there are more than runs need.
 func (p *Pool) watch(s *idleSet, g *guest) {
 	expiry := time.NewTimer(p.opt.IdleTime)
 	defer expiry.Stop()
@@ -258,7 +256,7 @@ func (p *Pool) retire(s *idleSet, g *guest) {
 	p.close(g)
 }
 
-// close closes a guest that belongs to no set in the background.
+// close closes, in the background, a guest that belongs to no set.
 func (p *Pool) close(g *guest) {
 	p.work.Go(func() {
 		err := g.close()

@@ -1,13 +1,12 @@
-// Package pool keeps idle sandboxes, with their interpreter loaded, and hands each to one run: a run then begins in
-// about a millisecond instead of the time that its sandbox takes to start. Start with [New]. A [Pool] is itself a
-// [sandbox.Backend], over one that can start guests ahead of their runs (a [sandbox.Warmer]); callers need not know
-// that it is one.
+// Package pool keeps idle sandboxes, with their interpreter loaded, and hands each to one run: a run then begins in about a millisecond
+// instead of the time that its sandbox takes to start. Start with [New]. A [Pool] is itself a [sandbox.Backend], over one that can start
+// guests ahead of their runs (a [sandbox.Warmer]); callers need not know that it is one.
 //
-// A guest serves one run and is then discarded. No run can reach another through the pool: an idle guest has seen
-// no script, no workspace but the one that its shape names, and no secret but its own.
+// A guest serves one run and is then discarded. No run can reach another through the pool: an idle guest has seen no script, no workspace
+// except the one that its shape names, and no secret except its own.
 //
-// The pool keeps as many idle guests of a [sandbox.Shape] as recent runs of that shape missed. A run that finds none waits
-// for one that is being started, and otherwise starts its sandbox as if there were no pool.
+// For each [sandbox.Shape], the pool keeps as many idle guests as recent runs of that shape have lacked. A run that finds no idle guest
+// waits for one that is being started; if there is none, it starts its sandbox as if there were no pool.
 package pool
 
 import (
@@ -42,19 +41,19 @@ type Options struct {
 type Pool struct {
 	backend sandbox.Warmer
 	opt     Options
-	life    context.Context // of idle guests; Close ends it
+	life    context.Context // context of idle guests; Close ends it
 	end     context.CancelFunc
-	work    sync.WaitGroup // what starts, watches and closes idle guests
+	work    sync.WaitGroup // goroutines that start, watch and close idle guests
 
 	mu     sync.Mutex
 	closed bool
 	sets   map[sandbox.Shape]*idleSet
-	runs   map[*process]struct{} // adopted or started, until their Wait
-	errs   []error               // of closing idle guests
+	runs   map[*process]struct{} // guests of runs, until their Wait
+	errs   []error               // errors from closing idle guests
 	stats  Stats
 }
 
-// New makes a Pool over backend and takes ownership of it: Close closes both. Nothing is started before the first run.
+// New returns a Pool over backend and takes ownership of it: Close closes both. Nothing is started before the first run.
 func New(backend sandbox.Warmer, opt *Options) *Pool {
 	p := &Pool{backend: backend, sets: map[sandbox.Shape]*idleSet{}, runs: map[*process]struct{}{}}
 	if opt != nil {
@@ -85,11 +84,11 @@ func (p *Pool) Probe(ctx context.Context) sandbox.Status { return p.backend.Prob
 
 // Stats are a pool's figures.
 type Stats struct {
-	// Now: guests that are idle, being started ahead, or with a run.
+	// Present numbers of guests that are idle, being started ahead of a run, or with a run.
 	Idle, Starting, Running int
-	// Since New: runs that got an idle guest, and runs that had one started.
+	// Since New: runs that got an idle guest, and runs for which a guest was started.
 	Warm, Cold int64
-	// Failed counts guests that could not be started ahead or not be handed over, and Died those that ended while idle.
+	// Failed counts guests that could not be started ahead of a run or handed over, and Died those that ended while idle.
 	Failed, Died int64
 }
 
@@ -107,7 +106,7 @@ func (p *Pool) Stats() Stats {
 
 var errClosed = errors.New("the pool of sandboxes is closed")
 
-// Start hands out an idle guest of spec's shape, or waits for one or starts one as the package comment says.
+// Start hands out an idle guest of spec's shape, or waits for one or starts one, as the package comment says.
 func (p *Pool) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func (p *Pool) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, e
 	return run, nil
 }
 
-// launch makes g, or a guest of its own, the guest of a run.
+// launch gives g its run, or starts a guest for the run if g is nil or cannot be used.
 func (p *Pool) launch(ctx context.Context, g *guest, spec sandbox.Spec) (*process, error) {
 	if g != nil {
 		proc, err := g.adopt(ctx, spec)
@@ -159,8 +158,8 @@ func (p *Pool) count(figure *int64) {
 	*figure++
 }
 
-// Close ends the idle guests, kills those of runs (whose callers still have to Wait), and closes the backend. It returns
-// when nothing of the idle ones is left. Starting a run is an error from then on.
+// Close ends the idle guests, kills those of runs (whose callers must still call Wait), and closes the backend. It returns when nothing of
+// the idle guests is left. After that, starting a run is an error.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	if p.closed {

@@ -1,6 +1,6 @@
 package process
 
-// holds is what the sandbox keeps from a script wherever it works at all; what a machine lacks is in Status.Missing.
+// holds lists what the sandbox protects on every machine on which it works. What a machine lacks is in Status.Missing.
 func holds() []string {
 	return []string{
 		"network: none, not even name resolution",
@@ -12,7 +12,7 @@ func holds() []string {
 	}
 }
 
-// lacks is what no sandbox of this kind holds.
+// lacks lists what no sandbox of this kind protects.
 func lacks() []string {
 	return []string{
 		"kernel: shared with the machine; a bug in an allowed system call is a way out",

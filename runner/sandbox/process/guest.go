@@ -13,13 +13,12 @@ import (
 // guest is one jail as a sandbox.Process.
 type guest struct {
 	child  *jail.Child
-	heap   *meter.Heap // nil: it runs no V8
+	heap   *meter.Heap // nil if it does not run V8
 	secret string
-	taken  bool // the bridge was, while the guest was idle
+	taken  bool // the bridge was taken while the guest was idle
 }
 
-// Bridge implements sandbox.Process. The connection exists before the guest does; one that never speaks is found by
-// the handshake's own time limit.
+// Bridge implements sandbox.Process. The connection exists before the guest does. If the guest never uses it, the handshake times out.
 func (g *guest) Bridge(ctx context.Context) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -36,8 +35,8 @@ func (g *guest) Secret() string { return g.secret }
 // Kill implements sandbox.Process.
 func (g *guest) Kill() { g.child.Kill() }
 
-// Wait implements sandbox.Process. V8 ends its program itself where its heap is full, and where the kernel gives it no more:
-// what one process may have is bounded, also where it is never used, which no watchdog sees.
+// Wait implements sandbox.Process. V8 ends its program itself when its heap is full, and when the kernel gives it no more memory. The
+// kernel bounds what a process may reserve, even if it never uses it, which no watchdog sees.
 func (g *guest) Wait() (sandbox.Exit, error) {
 	exit, err := g.child.Wait()
 	if g.heap != nil && exit.Killed == "" && g.heap.Ended(exit.Code) {

@@ -29,11 +29,11 @@ type Options struct {
 	Node, Python string
 	// LookPath finds a program by name, like exec.LookPath. Nil: only paths work, names are not found.
 	LookPath func(name string) (string, error)
-	// Logger gets what a person may want to know about a run's isolation. Nil: nothing is logged.
+	// Logger receives what a person may want to know about a run's isolation. Nil: nothing is logged.
 	Logger *slog.Logger
 }
 
-// Backend runs each guest in a jail of its own. It keeps what it learned about the interpreters, nothing else.
+// Backend runs each guest in a jail of its own. It keeps only what it has learned about the interpreters.
 type Backend struct {
 	opts         Options
 	interpreters *interp.Finder
@@ -41,7 +41,7 @@ type Backend struct {
 
 var _ sandbox.Backend = (*Backend)(nil)
 
-// New returns a backend; opts may be nil. It touches nothing: Probe reports whether the machine can run it.
+// New returns a backend; opts may be nil. It does not examine the machine: Probe reports whether the machine can run it.
 func New(opts *Options) *Backend {
 	b := &Backend{}
 	if opts != nil {
@@ -132,7 +132,7 @@ func (b *Backend) report(child *jail.Child) {
 	}
 }
 
-// config maps the run to a jail, except what binding returns.
+// config converts the run to a jail's configuration, except for what binding returns.
 func (b *Backend) config(in *interp.Interpreter, spec sandbox.Spec) (jail.Config, error) {
 	if err := spec.Check(); err != nil {
 		return jail.Config{}, err
@@ -155,7 +155,7 @@ func (b *Backend) config(in *interp.Interpreter, spec sandbox.Spec) (jail.Config
 	return cfg, nil
 }
 
-// account is the user and group that the guest's programs find themselves to be.
+// account returns the user and group that the guest's programs run as, as they see it.
 func account() (uid, gid int) {
 	if uid = jail.User(); uid == 0 {
 		uid = jail.UID
@@ -175,7 +175,7 @@ func (b *Backend) prepareFolders(spec sandbox.Spec) error {
 	return layout.Prepare(spec, user)
 }
 
-// watchHeap looks at what node says on its stderr. Nil: the run is not node's.
+// watchHeap watches node's stderr. It returns nil if the run does not use node.
 func watchHeap(spec *sandbox.Spec) *meter.Heap {
 	if spec.Runtime != sandbox.Node {
 		return nil
@@ -189,7 +189,7 @@ func watchHeap(spec *sandbox.Spec) *meter.Heap {
 	return heap
 }
 
-// binding is what a guest can also be given when it has long been started.
+// binding returns what a guest can still be given after it was started.
 func binding(spec sandbox.Spec) jail.Binding {
 	bind := jail.Binding{Limits: spec.Limits, Stdin: spec.Stdin, Stdout: spec.Stdout, Stderr: spec.Stderr}
 	if spec.Workspace == "" {

@@ -13,7 +13,7 @@ import (
 
 var _ sandbox.Warmer = (*Backend)(nil)
 
-// Shape implements sandbox.Warmer: a guest has to know nothing but its interpreter, and node that its heap may get large.
+// Shape implements sandbox.Warmer: a guest is started for an interpreter and, with node, for the size of a large heap.
 func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
 	return sandbox.Shape{Runtime: spec.Runtime, Limits: sandbox.Limits{Memory: meter.LargeHeap(spec.Runtime, spec.Limits)}}
 }
@@ -45,7 +45,7 @@ type idle struct {
 	child   *jail.Child
 	shape   sandbox.Shape
 	secret  string
-	taken   bool // the bridge
+	taken   bool // the bridge was taken
 }
 
 // Bridge implements sandbox.Idle.

@@ -14,43 +14,43 @@ import (
 
 // testCase is one script per language, and its expected result.
 type testCase struct {
-	// name is the attempt, in plain words for docs/internals/attacks.md. With "-" for " " it is the name of the programs.
+	// name describes the attempt in plain words for docs/internals/attacks.md. With "-" for " " it is also the name of the programs.
 	name   string
-	code   map[sandbox.Language]string // with placeholders such as @ID@, see [world.fill]; nil: the files below programs
+	code   map[sandbox.Language]string // with placeholders such as @ID@, see [world.fill]; nil: the files in folder programs
 	args   []string
 	stdin  string
-	beside map[string]string // files beside the script; without them it has no folder
+	beside map[string]string // files beside the script; without any, it has no folder
 	limits sandbox.Limits
-	// timeout ends the context of the run; zero: a minute, which no case should need. It counts from the first output of a
-	// script that has any: on a busy machine one starts late.
+	// timeout ends the context of the run. Zero: a minute, which no case should need. For a script with output it counts from the first
+	// output, because on a busy machine a script starts late.
 	timeout time.Duration
 	// noWorkspace runs without a workspace, noTree without a tree.
 	noWorkspace, noTree bool
-	// serial prevents other cases from running at the same time: this one measures short times, or uses up what all guests
-	// of a user share.
+	// serial prevents other cases from running at the same time, for a case that measures short times or uses up what all guests of a user
+	// share.
 	serial bool
 	// heavy marks a case that uses much memory, disk or processor time: at most [maxHeavy] run at the same time.
 	heavy bool
 	setup func(t *testing.T, w *world)
 	// check checks the result. Nil: [ok] for a script in code, [nothing] for one from a file.
 	check func(t *recorder, w *world, r *result)
-	// then is another run afterwards in the same workspace. Its setup, serial, heavy, then and neighbour are ignored.
+	// then is a second run in the same workspace. Its setup, serial, heavy, then and neighbour are ignored.
 	then *testCase
 	// mayRefuse allows the sandbox to refuse to start, with an error that names the reason.
 	mayRefuse bool
 	// neighbour runs a program of another customer at the same time, in its own sandbox.
 	neighbour bool
 
-	// coldOnly leaves it out where guests are started ahead: the result is the same there.
+	// coldOnly leaves the case out if guests are started ahead of runs, because the result is the same.
 	coldOnly bool
-	works    bool // that of its group
+	works    bool // copied from its group
 }
 
 // group is one threat, and the cases about it.
 type group struct {
 	threat   string // heading in docs/internals/attacks.md
-	works    bool   // about what must work, and so not in the table
-	coldOnly bool   // of all its cases
+	works    bool   // about what must work, and therefore not in the table
+	coldOnly bool   // applies to all its cases
 	cases    []testCase
 }
 
@@ -139,7 +139,7 @@ type result struct {
 	stdout, stderr string
 	outcome        *bridge.Outcome
 	bridgeErr      error
-	began          time.Time     // when the guest got its job, or later its first output came
+	began          time.Time     // when the guest got its job, replaced by when its first output came
 	elapsed        time.Duration // from then to the end
 	refused        error         // the script could not be prepared
 	notStarted     error         // the sandbox did not start

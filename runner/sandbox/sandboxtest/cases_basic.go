@@ -35,7 +35,7 @@ func basicCases() []testCase {
 			check: prints("/workspace 1\n")},
 		{name: "stdin", stdin: "first\nsecond\n", code: python(`import sys; print(sys.stdin.read().upper(), end="")`),
 			check: prints("FIRST\nSECOND\n")},
-		// The second line is printed only when the first has come, so that output is not held back.
+		// The second line is printed only after the first has arrived, which shows that output is not held back.
 		{name: "output streams", timeout: 40 * time.Second, code: both(
 			importTS+`console.log("early"); await callMCPTool("test__when_early", {}); console.log("late")`,
 			importPy+`print("early"); call_mcp_tool("test__when_early", {}); print("late")`),
@@ -104,8 +104,8 @@ try { await load(); } catch (e: any) { console.log(e.message, e.code, /load \(.*
 				}
 				r.stdout = "(long)"
 			}},
-		// The guest looks every two seconds whether the host is there, because gVisor does not tell it. From the second look on
-		// it waits for 100 s, longer than the run has after its output. The end of the script must not wait for that.
+		// The guest checks every two seconds whether the host is there, because gVisor does not tell it. From the second check on it waits
+		// for 100 s, which is longer than the run may take after its output. The end of the script must not wait for that.
 		{name: "an end between two looks at the host", timeout: 40 * time.Second, code: python(`import sys, time
 bridge = sys.modules["_mcprun_bridge"]
 bridge.WATCH_TIME, bridge.BYE_TIMEOUT = 100_000, 100

@@ -24,7 +24,7 @@ func bridgeCases() []testCase {
 	}
 	add("descriptors", testCase{timeout: 30 * time.Second, check: func(t *recorder, w *world, r *result) {
 		if r.stdout == "speaking\nthere is no such call\n" {
-			held(t, w, r) // the kernel does not let it through
+			held(t, w, r) // the kernel does not let it pass
 			return
 		}
 		brokeOff(t, w, r)
@@ -126,7 +126,7 @@ func resultCases() []testCase {
 				if noMeans(t, r) {
 					return
 				}
-				// After the end was reported, the guest may first notice that the host has closed the connection.
+				// After the guest reported its end, it may first notice that the host has closed the connection.
 				lost := strings.HasPrefix(f.what, "success") && r.exit.Code == 125
 				if r.exit.Code != f.exit && !lost || r.exit.Killed != "" {
 					t.Errorf("exit %+v, want code %d and no limit named", r.exit, f.exit)

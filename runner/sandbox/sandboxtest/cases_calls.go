@@ -52,7 +52,7 @@ print(len([item for item in r["items"] if item.get("titel")]), "undefined", json
 			check: func(t *recorder, w *world, r *result) {
 				prints(`0 undefined {"items":[{"id":1},{"id":2}]} true 2`+"\n")(t, w, r)
 				want := `member test__members ["items",null,"titel"]:1`
-				inPython := strings.HasPrefix(r.outcome.Runtime, "python") // types of TypeScript say it
+				inPython := strings.HasPrefix(r.outcome.Runtime, "python") // TypeScript's types already say it
 				if got := strings.ReplaceAll(fmt.Sprint(r.outcome.Notes), ", ", ","); inPython && (!strings.Contains(got, want) || strings.Count(got, "member ") != 1) {
 					t.Errorf("notes %s, want %s", got, want)
 				}

@@ -86,7 +86,7 @@ try:
 except OSError: pass
 print("checked")`),
 			check: func(t *recorder, w *world, r *result) {
-				harmless(t, w, r) // being killed for it is fine too
+				harmless(t, w, r) // the run may also have been killed for it
 				if size, _ := w.size(); size > 2<<20 {
 					t.Errorf("a file of %d bytes could be written", size)
 				}
@@ -102,7 +102,7 @@ func flooded(t *recorder, _ *world, r *result) {
 	if r.exit.Killed != sandbox.LimitOutput || r.exit.Code != 137 {
 		t.Errorf("exit %+v, want 137, killed by output", r.exit)
 	}
-	late := 0 // what may have been in the pipe of the other stream
+	late := 0 // the other stream's pipe may have held this much
 	if len(r.stdout) > 0 && len(r.stderr) > 0 {
 		late = 64 << 10
 	}

@@ -45,7 +45,7 @@ func hostCases() []testCase {
 	}
 }
 
-// canaryIsThere checks that there is something to find.
+// canaryIsThere checks that the canary can be found.
 func canaryIsThere(t *testing.T, w *world) {
 	t.Helper()
 	if got, err := os.ReadFile(w.canary); err != nil || string(got) != w.secret {
@@ -106,7 +106,7 @@ func integrityCases() []testCase {
 	}
 }
 
-// openTo lets everyone write to the tree and the skills, which permissions must not be needed to protect.
+// openTo lets everyone write to the tree and the skills, because their protection must not depend on permissions.
 func openTo(t *testing.T, w *world) {
 	t.Helper()
 	must(t, os.Chmod(w.tree, 0o777))

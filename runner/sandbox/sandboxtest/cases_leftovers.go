@@ -87,7 +87,7 @@ func plantCases() []testCase {
 		c := testCase{name: "a " + kind + " where the tree is mounted", noTree: true, args: []string{kind},
 			code: programs("the-places-of-the-mounts"), check: nothing,
 			then: &testCase{name: "after the places of the mounts", check: nothing, mayRefuse: true}}
-		if kind == "pipe" { // node cannot make one
+		if kind == "pipe" { // node cannot create one
 			c.code = only(c.code, "python")
 		}
 		list = append(list, c)
@@ -106,7 +106,7 @@ func neighbourCases() []testCase {
 	}
 }
 
-// harmlessNeighbour checks that the script hit at most itself. It may not have reached its end in time.
+// harmlessNeighbour checks that the script harmed at most itself. It need not have reached its end in time.
 func harmlessNeighbour(t *recorder, w *world, r *result) {
 	harmless(t, w, r)
 	if !strings.HasPrefix(r.stdout, "running") {

@@ -11,7 +11,7 @@ import (
 // timeLimit is the time limit of the cases about it.
 const timeLimit = 1500 * time.Millisecond
 
-// overrun bounds the time between a time limit and the end of the run. Other tests keep the machine busy.
+// overrun bounds the time between a time limit and the end of the run, since other tests keep the machine busy.
 const overrun = 5 * time.Second
 
 func limitCases() []testCase {
@@ -57,8 +57,7 @@ print("checked")`), check: nothing},
 	}
 }
 
-// kernelMemory returns a case about one kind of kernel memory. A case of its own is needed for each kind, because the first
-// may end the run.
+// kernelMemory returns a case about one kind of kernel memory. Each kind needs its own case, because the first may end the run.
 func kernelMemory(kind string, then *testCase) *testCase {
 	const name = "memory of the kernel"
 	return &testCase{name: name, args: []string{kind}, code: programs(strings.ReplaceAll(name, " ", "-")), limits: sandbox.Limits{Memory: 150_000_000},
@@ -88,8 +87,7 @@ while True:
     try: os.fork()
     except OSError: pass`),
 			check: killedOr("running", sandbox.LimitProcesses, sandbox.LimitMemory)},
-		// If threads and memory run out at the same moment, the kernel may evict and reload the pages of the program until the
-		// time is up.
+		// If threads and memory run out at the same moment, the kernel may evict and reload the program's pages until the time is up.
 		{name: "a thread bomb", limits: sandbox.Limits{Processes: 64, Memory: 1 << 30}, serial: true, check: limitOrRefused(sandbox.LimitProcesses, sandbox.LimitMemory)},
 		{name: "a bomb of programs", coldOnly: true, limits: few, serial: true, timeout: 6 * time.Second, check: func(t *recorder, w *world, r *result) {
 			harmless(t, w, r)
@@ -109,7 +107,7 @@ while True:
 // killed checks that the context ended the run at once, whatever it was doing, after it had printed something.
 func killed(printed string) func(*recorder, *world, *result) { return killedOr(printed) }
 
-// onTime checks that the run was killed after [timeLimit], not before, and at most [overrun] later.
+// onTime checks that the run was killed after [timeLimit] and at most [overrun] later.
 func onTime(t *recorder, w *world, r *result) {
 	killed("running")(t, w, r)
 	t.Logf("the run ended %v after its time", r.elapsed-timeLimit)
@@ -118,7 +116,7 @@ func onTime(t *recorder, w *world, r *result) {
 	}
 }
 
-// killedOr is like [killed], but one of the limits may have ended the run before.
+// killedOr is like [killed], but one of the limits may have ended the run earlier.
 func killedOr(printed string, limits ...string) func(*recorder, *world, *result) {
 	return func(t *recorder, _ *world, r *result) {
 		if !strings.HasPrefix(r.stdout, printed) {

@@ -24,8 +24,8 @@ func hostModule(lang sandbox.Language) string {
 	return "planted" + map[sandbox.Language]string{sandbox.LangTypeScript: ".ts", sandbox.LangPython: ".py"}[lang]
 }
 
-// plantedCases plant each kind of file wherever the host reads or writes in a workspace; then the host does so. A script
-// that cannot create a kind moves one that the test created, as the owner of the workspace could have done.
+// plantedCases plant each kind of file wherever the host reads or writes in a workspace, and then make the host do so. A script that cannot
+// create a kind moves one that the test created, as the owner of the workspace could have done.
 func plantedCases() []testCase {
 	well := &testCase{code: both(`console.log("well")`, `print("well")`), check: prints("well\n"), mayRefuse: true}
 	var list []testCase
@@ -105,7 +105,7 @@ func (w *world) imports(lang sandbox.Language) error {
 	return nil
 }
 
-// ends checks that f returns soon, without an error other than of permissions.
+// ends checks that f returns soon, without an error other than one of permissions.
 func ends(t *recorder, what string, f func() error) {
 	done := make(chan error, 1)
 	go func() { done <- f() }()

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// recorder collects the problems of a run. It has the methods of testing.T that checks use, but some cases are expected to
-// fail.
+// recorder collects the problems of a run. It has the methods of testing.T that checks use, but some cases are expected to fail.
 type recorder struct {
 	problems, notes []string
 }
@@ -53,8 +52,8 @@ func (j *recorder) hold(check func(*recorder, *world, *result), mayRefuse bool, 
 	check(j, w, r)
 }
 
-// refused reports whether a sandbox did not start because of the workspace, which its error must name. A lost connection to
-// the engine and a timeout do not count.
+// refused reports whether a sandbox did not start because of the workspace, which its error must name. A lost connection to the engine and
+// a timeout do not count.
 func refused(w *world, err error) bool {
 	if gone := new(net.OpError); errors.As(err, &gone) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return false
@@ -62,7 +61,7 @@ func refused(w *world, err error) bool {
 	return strings.Contains(err.Error(), w.workspace)
 }
 
-// noMeans reports whether the script had no means for its attempt. That is a problem, unless the column lists it.
+// noMeans reports whether the script had no means for its attempt. That is a problem unless the column lists it.
 func noMeans(t *recorder, r *result) bool {
 	if !strings.Contains(r.stdout, "there is no such means") && !strings.Contains(r.stdout, "there is no such descriptor") {
 		return false
@@ -103,7 +102,7 @@ func nothing(t *recorder, w *world, r *result) {
 	}
 }
 
-// harmless is like [nothing], but the run may have been ended.
+// harmless is like [nothing], but the run may have been killed.
 func harmless(t *recorder, _ *world, r *result) {
 	if r.refused != nil {
 		t.Errorf("refused before it ran, so that it tried nothing: %v", r.refused)

@@ -11,30 +11,30 @@ import (
 type Column struct {
 	// Name is what Options.Column selects; Title is the table's.
 	Name, Title string
-	// Languages are the languages in which the cases run there; nil: both.
+	// Languages are the languages in which the cases run there. Nil: both.
 	Languages []sandbox.Language
-	// Cases are the names of the cases that run there with every change; the whole suite was run by hand. Nil: all.
+	// Cases are the names of the cases that run there for every change; the whole suite was run by hand. Nil: all.
 	Cases []string
-	// NoMeans are the cases whose programs have no means there for an attempt.
+	// NoMeans lists the cases whose programs have no means for an attempt there.
 	NoMeans []NoMeans
-	// Exceptions are the cases that do not hold there.
+	// Exceptions lists the cases in which the backend does not hold.
 	Exceptions []Exception
 }
 
-// NoMeans are cases whose programs report that they have no means for an attempt. Elsewhere such a report fails the test,
-// because the program may look in the wrong place.
+// NoMeans are cases whose programs report that they have no means for an attempt. Elsewhere such a report fails the test, because the
+// program may look in the wrong place.
 type NoMeans struct {
-	Cases  []string // names, or their beginnings up to a ':'
+	Cases  []string // names, or prefixes that end before a ':'
 	Reason string
 }
 
-// Exception is a case in which a backend does not hold. It runs all the same, and must fail.
+// Exception is a case in which a backend does not hold. It still runs, and must fail.
 type Exception struct {
 	Case string
-	// Finds are prefixes of what the program reports after the word LEAK, Problems are prefixes of other problems.
-	// Everything else fails the test.
+	// Finds are prefixes of what the program reports after the word LEAK. Problems are prefixes of other problems. Anything else fails the
+	// test.
 	Finds, Problems []string
-	// Reason tells a reader whether the exception matters.
+	// Reason tells readers whether the exception matters.
 	Reason string
 	// Languages are the languages of the exception; nil: all.
 	Languages []sandbox.Language
@@ -62,7 +62,7 @@ func Columns() []Column {
 	}
 }
 
-// embeddedNoMeans returns the cases that need descriptors or signals, which the engine does not have.
+// embeddedNoMeans returns the cases that need descriptors or signals, which the engine lacks.
 func embeddedNoMeans() []NoMeans {
 	return []NoMeans{
 		{Cases: []string{"bridge:"}, Reason: "its engine gives a script no descriptor of the bridge; such frames are sent to the host itself in the tests of `runner/bridge`"},
@@ -72,7 +72,7 @@ func embeddedNoMeans() []NoMeans {
 	}
 }
 
-// rootlessCases returns the cases in which a rootless engine differs, or once differed.
+// rootlessCases returns the cases in which a rootless engine differs, or once did.
 func rootlessCases() []string {
 	return []string{"privileges", "set-user-ID files", "environment", "the machine name and addresses", "names", "priorities", "proc and sys",
 		"no other place is writable", "memory limit", "shared memory", "memory in a large tmp", "very many watched descriptors", "a thread bomb",
@@ -143,7 +143,7 @@ func Named(name string) (Column, bool) {
 	return Column{}, false
 }
 
-// Tests names what [Run] runs there with every change, as the go command does: "python/memory_limit".
+// Tests returns the names, as the go command has them, of the tests that [Run] runs for every change, such as "python/memory_limit".
 func (c Column) Tests() []string {
 	var list []string
 	for _, tc := range cases() {
@@ -156,7 +156,7 @@ func (c Column) Tests() []string {
 	return list
 }
 
-// tries reports whether a case runs there with every change.
+// tries reports whether a case runs there for every change.
 func (c Column) tries(name string) bool { return c.Cases == nil || slices.Contains(c.Cases, name) }
 
 // languages returns the languages in which a case runs there.
@@ -173,7 +173,7 @@ func (n NoMeans) has(name string) bool {
 	return slices.ContainsFunc(n.Cases, func(c string) bool { return name == c || strings.HasSuffix(c, ":") && strings.HasPrefix(name, c) })
 }
 
-// means returns the entry of a case that has no means there, or nil.
+// means returns the NoMeans entry of a case, or nil.
 func (c Column) means(name string) *NoMeans {
 	for i, n := range c.NoMeans {
 		if n.has(name) {

@@ -21,10 +21,10 @@ import (
 	"github.com/mcpgen/mcpgen/templates"
 )
 
-// startTimeout bounds what a sandbox takes to start, and a script to say something, on a busy machine.
+// startTimeout bounds how long a sandbox may take to start, and a script to print something, on a busy machine.
 const startTimeout = 30 * time.Second
 
-// execute makes one run as the runner does.
+// execute performs one run as the runner does.
 func (x *execution) execute(j *recorder, c testCase, w *world) *result {
 	x.t.Helper()
 	rt, _ := x.backend.Runtime(x.lang)
@@ -79,7 +79,7 @@ func (x *execution) execute(j *recorder, c testCase, w *world) *result {
 		r.outcome, r.bridgeErr = bridge.Serve(serving, conn, bridge.Options{Secret: p.Secret(), Job: *job.Job, Handler: w.handle, Answers: answers(job),
 			Started: clock.begin})
 		if r.bridgeErr != nil && !errors.Is(r.bridgeErr, bridge.ErrClosed) {
-			p.Kill() // as the runner does with a guest that broke the protocol
+			p.Kill() // as the runner does with a guest that breaks the protocol
 		}
 	}
 	r.bridgeErr = errors.Join(err, r.bridgeErr)
@@ -94,7 +94,7 @@ func (x *execution) execute(j *recorder, c testCase, w *world) *result {
 	return r
 }
 
-// clock ends a run when its time is over. The time starts when the guest gets its job, and starts over at its first output.
+// clock ends a run when its time is over. The time starts when the guest gets its job, and restarts at its first output.
 type clock struct {
 	timeout time.Duration
 	end     func()
@@ -108,7 +108,7 @@ type clock struct {
 func (c *clock) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.wrote { // a fast guest
+	if c.wrote { // it has printed already, so the time is running
 		return
 	}
 	c.began, c.timer = time.Now(), time.AfterFunc(max(c.timeout, startTimeout), c.end)
@@ -136,7 +136,7 @@ func (c *clock) stop() time.Time {
 	return c.began
 }
 
-// start starts a guest, or warms one up and adopts it; only then the connection is there already.
+// start starts a guest, or warms one up and adopts it. Only in the latter case does the connection already exist.
 func (x *execution) start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, net.Conn, error) {
 	if !x.opt.Warm {
 		p, err := x.backend.Start(ctx, spec)
@@ -158,7 +158,7 @@ func (x *execution) start(ctx context.Context, spec sandbox.Spec) (sandbox.Proce
 	if err != nil {
 		return nil, nil, errors.Join(err, idle.Close())
 	}
-	// The guest is ready when it has sent its hello. The bytes read here are read again by the bridge.
+	// The guest is ready when it has sent its hello. The bridge reads these bytes again.
 	first := make([]byte, 1)
 	if _, err := io.ReadFull(conn, first); err != nil {
 		return nil, nil, errors.Join(err, conn.Close(), idle.Close())
@@ -173,7 +173,7 @@ func (x *execution) start(ctx context.Context, spec sandbox.Spec) (sandbox.Proce
 	return p, &peeked{Conn: conn, first: first}, nil
 }
 
-// peeked is a connection of which the first bytes were read.
+// peeked is a connection whose first bytes have been read.
 type peeked struct {
 	net.Conn
 	first []byte
@@ -188,7 +188,7 @@ func (p *peeked) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// neighbour starts another customer's script and returns when it is running. What it returns ends that script.
+// neighbour starts another customer's script and returns when it is running. The returned function ends that script.
 func (x *execution) neighbour(w *world) func() *result {
 	x.t.Helper()
 	other := newWorld(x.t, x.secret)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// leftovers lists what a run left on the machine: processes that carry its name or see its folders, mounts of its
-// folders, folders and control groups named after it, and what the backend's own test knows of.
+// leftovers lists what a run left on the machine: processes that carry its name or see its folders, mounts of its folders, folders and
+// control groups named after it, and what the backend's own test finds.
 func (w *world) leftovers(opt Options) []string {
 	var left []string
 	if !opt.Elsewhere {
@@ -76,7 +76,7 @@ func (w *world) mounts(pid string) []string {
 	return found
 }
 
-// named lists entries below dir, down to that many levels, with the id of the case in their name.
+// named lists entries below dir, at most levels deep, with the id of the case in their name.
 func (w *world) named(dir string, levels int) []string {
 	var found []string
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

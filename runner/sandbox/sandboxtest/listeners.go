@@ -11,9 +11,9 @@ import (
 
 // listeners offer the canary to anything that connects to the host.
 type listeners struct {
-	port, port6 string // of TCP on the loopback interface; port6 is empty where the machine has no such address
+	port, port6 string // of TCP on the loopback interface; port6 is empty if the machine has no such address
 	udp         string // a port
-	abstract    string // the name of a unix socket without a file; empty where there is no such thing
+	abstract    string // the name of a unix socket without a file; empty if there is no such thing
 	free        string // a port without a listener
 	connections atomic.Int32
 }

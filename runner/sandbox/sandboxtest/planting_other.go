@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// given makes nothing: folders hold no such things here.
+// given creates nothing: there are no such files on this system.
 func given(*testing.T, string, string) {}
 
-// inheritable does nothing: here children get only what is named.
+// inheritable does nothing: on this system children get only what is named.
 func inheritable(*testing.T, string) {}
 
-// blocks is what a file takes on the disk, in bytes.
+// blocks returns the space that a file takes on the disk, in bytes.
 func blocks(info os.FileInfo) int64 { return info.Size() }

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// given creates a file of a kind that a script may not be able to create: a socket, a device if the test runs as root, else
-// a pipe.
+// given creates a file of a kind that a script may be unable to create: a socket, a device if the test runs as root, or else a pipe.
 func given(t *testing.T, kind, at string) {
 	t.Helper()
 	switch {

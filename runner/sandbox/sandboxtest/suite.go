@@ -1,14 +1,13 @@
-// Package sandboxtest is the conformance suite of sandbox backends. [Run] runs scripts in a backend exactly as the
-// runner does, with the real guest programs and the real bridge but its own tools, and checks what they could do and what
-// they left behind.
+// Package sandboxtest is the conformance suite of sandbox backends. [Run] runs scripts in a backend exactly as the runner does, with the
+// real guest programs and the real bridge but its own tools, and checks what they could do and what they left behind.
 //
-// A case is one script per language and one check ([cases]). Attacks are files below programs: each tries what a hostile
-// script would, prints a line with LEAK for each attempt that worked, and "checked" at its end. An attempt that a language
-// has no means for counts as refused. If a backend gives a script no means for a whole case, its column says so. After each
-// case the suite also checks the host: files outside of the workspace, connections, processes, mounts and control groups.
+// A case is one script per language and one check ([cases]). Attacks are files below programs: each tries what a hostile script would,
+// prints a line with LEAK for each attempt that worked, and "checked" at its end. An attempt for which a language has no means counts as
+// refused. If a backend gives a script no means for a whole case, its column says so. After each case the suite also checks the host: files
+// outside of the workspace, connections, processes, mounts and control groups.
 //
-// [Columns] lists the cases in which a backend does not hold, with reasons. Such a case still runs, and must fail. The table
-// in docs/internals/attacks.md is generated from the same data, and a test keeps it up to date.
+// [Columns] lists the cases in which a backend does not hold, with reasons. Such a case still runs, and must fail. The table in
+// docs/internals/attacks.md is generated from the same data, and a test keeps it up to date.
 //
 // The suite must be able to fail: cases that look for a leak first check that the host itself can see the secret.
 package sandboxtest
@@ -35,10 +34,9 @@ type Options struct {
 	Warm bool
 	// WorksOnly leaves out all attacks.
 	WorksOnly bool
-	// Leftovers lists what a run left behind that only the test of the backend can see, such as containers. May be nil.
+	// Leftovers lists what a run left behind that only the backend's test can see, such as containers. It may be nil.
 	Leftovers func(runID string) []string
-	// Elsewhere reports that guests run on another machine or in their own kernel, so that the processes and mounts of the
-	// host do not show them.
+	// Elsewhere means that guests run on another machine or in their own kernel, so that the host's processes and mounts do not show them.
 	Elsewhere bool
 }
 
@@ -90,7 +88,7 @@ func Run(t *testing.T, b sandbox.Backend, opt Options) {
 	}
 }
 
-// languages returns those of langs in which a case runs.
+// languages returns the languages in langs in which a case runs.
 func (o Options) languages(c testCase, langs []sandbox.Language) []sandbox.Language {
 	langs = slices.DeleteFunc(slices.Clone(langs), func(l sandbox.Language) bool { _, ok := c.code[l]; return !ok })
 	switch {
@@ -132,7 +130,7 @@ func (x *execution) judge(c testCase, expected *Exception) {
 	}
 }
 
-// try makes the runs of a case and checks the host after each.
+// try performs the runs of a case and checks the host after each.
 func (x *execution) try(c testCase) (*recorder, *result) {
 	x.t.Helper()
 	w := newWorld(x.t, x.secret)

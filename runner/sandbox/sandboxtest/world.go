@@ -24,12 +24,12 @@ import (
 // world is the surroundings of the runs of one case: their folders, and things on the host that no script may see.
 type world struct {
 	id                      string
-	base                    string // the folder that holds all of it
+	base                    string // the folder that holds all of this
 	workspace, tree, skills string
-	elsewhere               string // a folder outside of the sandbox that all users may write to
+	elsewhere               string // a folder outside the sandbox that all users may write to
 	secret                  string // in the canary file, the canary variable and the answer of the listeners
-	canary                  string // a file outside of everything, readable by all
-	other                   *world // the neighbour's; nil means none
+	canary                  string // a file outside all of these, readable by all
+	other                   *world // the neighbour's world, or nil
 	listeners
 	drop    func()        // closes the host's end of the bridge
 	release chan struct{} // ends the tool test__wait
@@ -43,7 +43,7 @@ type world struct {
 	calls    []string
 	runs     int
 	canceled chan string // ids of calls whose context ended
-	watch    *watcher    // the scripts' output as it comes
+	watch    *watcher    // the scripts' output as it arrives
 }
 
 // canaryVariable is set in the test's own process.
@@ -55,7 +55,7 @@ func newWorld(t *testing.T, secret string) *world {
 	t.Helper()
 	w := &world{id: "conf-" + strings.ToLower(rand.Text()[:10]), secret: secret,
 		canceled: make(chan string, 100), release: make(chan struct{}), hangs: make(chan struct{}), all: make(chan struct{}), watch: &watcher{}}
-	// Not t.TempDir: a backend that runs guests as another user needs folders that others may enter.
+	// Not t.TempDir, because a backend that runs guests as another user needs folders that others may enter.
 	base, err := os.MkdirTemp("", "sandboxtest-")
 	must(t, err)
 	t.Cleanup(func() { must(t, removeAll(base)) })
@@ -79,7 +79,7 @@ func newWorld(t *testing.T, secret string) *world {
 		filepath.Join(w.elsewhere, "somebody.txt"):  "somebody's",
 	} {
 		must(t, os.WriteFile(name, []byte(text), 0o644))
-		must(t, os.Chmod(name, 0o666)) // permissions must not be needed to protect them
+		must(t, os.Chmod(name, 0o666)) // their protection must not depend on permissions
 	}
 	w.listen(t)
 	return w
@@ -188,12 +188,12 @@ func (w *world) handle(ctx context.Context, req *call.Request) (*call.Result, er
 		return out, err
 	case "test__large":
 		return value(strings.Repeat("x", 4<<20))
-	case "test__together": // answers when twenty calls are there
+	case "test__together": // answers once twenty calls have arrived
 		if w.gathered.Add(1) == 20 {
 			close(w.all)
 		}
 		return await(w.all)
-	case "test__when_early": // answers when the script's output has a line "early"
+	case "test__when_early": // answers once the script's output has a line "early"
 		for w.watch.when("early").IsZero() {
 			select {
 			case <-time.After(5 * time.Millisecond):
@@ -207,14 +207,14 @@ func (w *world) handle(ctx context.Context, req *call.Request) (*call.Result, er
 		<-ctx.Done()
 		select {
 		case w.canceled <- req.Tool:
-		default: // enough are recorded
+		default: // enough have been recorded
 		}
 		return nil, ctx.Err()
-	case "test__when_hanging": // answers when test__hang was entered
+	case "test__when_hanging": // answers once test__hang was entered
 		return await(w.hangs)
 	case "test__wait":
 		return await(w.release)
-	case "test__drop_soon": // when the call has been answered
+	case "test__drop_soon": // once the call has been answered
 		time.AfterFunc(300*time.Millisecond, w.drop)
 		return value(true)
 	case "test__drop":

@@ -70,7 +70,7 @@ func (l list) bytes() []byte {
 	return b
 }
 
-// allows reports whether l itself gives the user id everything.
+// allows reports whether l itself gives the user id all permissions.
 func (l list) allows(id uint32) bool { return l.given(id) == rwx }
 
 // given returns the permissions that l itself gives the user id.
@@ -87,9 +87,9 @@ func (l list) given(id uint32) uint16 {
 	return named & mask
 }
 
-// with returns l with every permission for the user id. The mask, which bounds all but the owner and the others,
-// becomes the union of the entries that it bounds. A list without a mask did not bound them; in a list with a
-// mask only the new entry may gain permissions, so the other entries are first reduced to what they had.
+// with returns l with every permission for the user id. The mask, which bounds all entries but the owner's and the others', becomes the
+// union of the entries that it bounds. Since only the new entry may gain permissions, the other entries of a list with a mask are first
+// reduced to their effective permissions. A list without a mask did not bound them.
 func (l list) with(id uint32) list {
 	mask := uint16(rwx)
 	for _, e := range l {

@@ -22,10 +22,9 @@ func (e *NotSupportedError) Hint() string {
 	return fmt.Sprintf("run mcprun as an ordinary user, or change the folder's owner: chown %d %q", e.UID, e.Dir)
 }
 
-// Grant lets the user uid read, write and enter the folder dir, and what is created in it from now
-// on, to the extent that the creating program's mode bits allow. The folder's present contents keep their permissions. It
-// must run as the folder's owner or root, and does nothing if the user has these permissions already.
-// The error is a *NotSupportedError if the file system keeps no lists.
+// Grant lets the user uid read, write and enter the folder dir, and everything created in it from now on, as far as the creating program's
+// mode bits allow. The folder's present contents keep their permissions. The caller must own the folder or be root. Grant does nothing if
+// the user already has these permissions. The error is a *NotSupportedError if the file system has no access control lists.
 func Grant(dir string, uid int) error {
 	if err := grant(dir, uid); err != nil {
 		if errors.Is(err, unix.ENOTSUP) {
@@ -36,8 +35,8 @@ func Grant(dir string, uid int) error {
 	return nil
 }
 
-// Reads reports whether the list of a file or folder gives the user uid the right to read it, and to enter it. What its
-// permission bits allow is not considered.
+// Reads reports whether the list of a file or folder gives the user uid the right to read it and to enter it. It does not consider
+// permission bits.
 func Reads(name string, uid int) bool {
 	var st unix.Stat_t
 	if err := unix.Lstat(name, &st); err != nil {
@@ -90,7 +89,7 @@ func extend(fd int, name string, initial list, id uint32) error {
 
 // read returns nil if there is no list.
 func read(get func(buf []byte) (int, error)) (list, error) {
-	buf := make([]byte, 64<<10) // the largest value an attribute can have
+	buf := make([]byte, 64<<10) // the largest possible value of an attribute
 	n, err := get(buf)
 	if errors.Is(err, unix.ENODATA) {
 		return nil, nil

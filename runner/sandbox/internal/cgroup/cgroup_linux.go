@@ -23,7 +23,7 @@ type Limits struct {
 	Tasks  int   // threads of all processes
 }
 
-// Group is one group: a folder for version 2, one for each controller for version 1. A nil Group limits nothing and can be
+// Group is one control group: a single folder for version 2, one for each controller for version 1. A nil Group limits nothing and can be
 // used like any other.
 type Group struct {
 	dirs    map[string]string // by controller; version 2 has one common folder
@@ -31,16 +31,16 @@ type Group struct {
 	release func()
 }
 
-// The controllers in use. What "cpuacct" counts is part of "cpu" in version 2.
+// The controllers in use. Version 2 includes the figures of "cpuacct" in "cpu".
 const (
 	memory = "memory"
 	pids   = "pids"
 	cpu    = "cpuacct"
 )
 
-// New makes a group, whose name holds id: letters, digits and '-'. Before it makes the group's folders it hands their paths
-// to guard, and after it has removed them it calls the function that guard returned. missing lists, a line each, what this
-// machine does not allow; the group is nil if it allows nothing.
+// New creates a group whose name contains id, which consists of letters, digits and '-'. Before it creates the group's folders it passes
+// their paths to guard, and after it has removed them it calls the function that guard returned. missing lists, one line each, what this
+// machine does not allow. The group is nil if it allows nothing.
 func New(id string, limits Limits, guard func(paths ...string) (release func(), err error)) (*Group, []string) {
 	found := places()
 	if len(found) == 0 {
@@ -73,7 +73,7 @@ func New(id string, limits Limits, guard func(paths ...string) (release func(), 
 	return g, missing
 }
 
-// add makes a group's folder.
+// add creates a group's folder.
 func (h hierarchy) add(dir string, limits Limits) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
@@ -86,9 +86,8 @@ func (h hierarchy) add(dir string, limits Limits) error {
 	return nil
 }
 
-// Of finds the group of a process that another program has put there, as long as its path holds name: the process
-// ID alone could mean another process. Such a group is only read and limited; the program that made it removes it, so
-// do not call Close.
+// Of finds the group into which another program has put a process, if the group's path contains name; the process ID alone could mean
+// another process. Such a group is only read and limited. The program that created it removes it, so do not call Close.
 func Of(pid int, name string) (*Group, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
@@ -136,8 +135,8 @@ func limit(dir, controller string, unified bool, l Limits) error {
 	if unified {
 		files = [][2]string{{"memory.max", bytes}, {"memory.swap.max", "0"}, {"memory.oom.group", "1"}}
 	}
-	// The limit of memory plus swap cannot be less than the limit of memory: which of the two must be set first depends on the
-	// direction of the change, so both are tried twice. All but the first may be absent: swap accounting is often off.
+	// The limit of memory plus swap cannot be less than the limit of memory. Which of the two must be set first depends on the direction of
+	// the change, so both are tried twice. All files but the first may be absent, because swap accounting is often off.
 	var errs [3]error
 	for i, f := range slices.Concat(files, files) {
 		err := put(filepath.Join(dir, f[0]), f[1])
@@ -148,7 +147,7 @@ func limit(dir, controller string, unified bool, l Limits) error {
 	return errors.Join(errs[:]...)
 }
 
-// put writes to an existing file: asked to create one, the kernel reports EPERM rather than ENOENT.
+// put writes to an existing file. If asked to create one, the kernel would report EPERM rather than ENOENT.
 func put(file, text string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY, 0)
 	if err != nil {
@@ -158,9 +157,9 @@ func put(file, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Start calls start, which starts a process with attr; that process is in the group from its first moment. The calling
-// goroutine must be locked to its thread, which has left the group when Start returns without an error. It must
-// not be the process's first thread: the memory of all threads counts in the group of that one.
+// Start calls start, which starts a process with attr in the group from its first moment. The calling goroutine must be locked to its
+// thread, which has left the group again when Start returns without an error. The thread must not be the process's first thread, because
+// the memory of all threads counts in that thread's group.
 func (g *Group) Start(attr *syscall.SysProcAttr, start func() error) error {
 	if g == nil {
 		return start()
@@ -194,8 +193,8 @@ func (g *Group) Start(attr *syscall.SysProcAttr, start func() error) error {
 	return err
 }
 
-// moveThread moves the calling thread. Named 0, it does not wait for the whole system, as a move of anything else does
-// for up to some tens of milliseconds: the kernel knows that it neither forks nor ends meanwhile.
+// moveThread moves the calling thread. It names the thread 0: the kernel then knows that the thread neither forks nor ends meanwhile, and
+// does not wait for the whole system, as it does for up to tens of milliseconds in any other move.
 func moveThread(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "tasks"), []byte("0"), 0o644)
 }
@@ -209,13 +208,13 @@ func (g *Group) BoundsMemory() bool { return g != nil && g.dirs[memory] != "" }
 // Use is what a group has used, and how often it reached a limit.
 type Use struct {
 	CPU         time.Duration
-	Memory      int64 // peak bytes, including pages of files; present bytes if the kernel keeps no peak
+	Memory      int64 // peak bytes, including file pages; present bytes if the kernel records no peak
 	OutOfMemory int64 // processes killed because memory ran out
-	OutOfTasks  int64 // threads refused
+	OutOfTasks  int64 // threads that were refused
 }
 
-// Use reads all figures. Complete is false if the group, or a part of it, was removed by then, or has
-// nothing that counts time: zero fields are then meaningless. The parts of a version 1 group are removed one by one.
+// Use reads all figures. complete is false if the group, or a part of it, has been removed or has nothing that counts time; zero fields are
+// then meaningless. The parts of a version 1 group are removed one by one.
 func (g *Group) Use() (u Use, complete bool) {
 	u.CPU, complete = g.CPU()
 	for _, file := range []string{"memory.max_usage_in_bytes", "memory.peak", "memory.current"} {
@@ -229,7 +228,7 @@ func (g *Group) Use() (u Use, complete bool) {
 	return u, complete && !slices.ContainsFunc(g.folders(), func(dir string) bool { return !IsGroup(dir) })
 }
 
-// CPU returns the processor time of all processes of the group; ok is false if nothing counts it.
+// CPU returns the processor time of all processes in the group. ok is false if nothing counts it.
 func (g *Group) CPU() (used time.Duration, ok bool) {
 	if g != nil && g.unified {
 		n := g.count(cpu, "cpu.stat", "usage_usec")
@@ -247,7 +246,7 @@ func (g *Group) PIDs() ([]int, error) {
 	var all []int
 	for field := range strings.FieldsSeq(g.read(pids, "cgroup.procs")) {
 		pid, err := strconv.Atoi(field)
-		if err != nil || pid <= 0 { // of another process namespace
+		if err != nil || pid <= 0 { // in another process namespace
 			return nil, fmt.Errorf("the control group has a process %q that is not visible here", field)
 		}
 		all = append(all, pid)
@@ -264,13 +263,13 @@ func (g *Group) read(controller, file string) string {
 	return string(text)
 }
 
-// number reads the text of a file that holds one number.
+// number parses the text of a file that holds one number.
 func number(text string) (int64, bool) {
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	return n, err == nil
 }
 
-// count reads one number from a file of lines "name number"; 0 if it is missing.
+// count reads one number from a file of lines "name number", or 0 if it is missing.
 func (g *Group) count(controller, file, name string) int64 {
 	for line := range strings.Lines(g.read(controller, file)) {
 		if value, ok := strings.CutPrefix(line, name+" "); ok {
@@ -281,7 +280,7 @@ func (g *Group) count(controller, file, name string) int64 {
 	return 0
 }
 
-// folders lists each folder once.
+// folders lists each folder of the group once.
 func (g *Group) folders() []string {
 	if g == nil {
 		return nil
@@ -292,7 +291,7 @@ func (g *Group) folders() []string {
 // Kill kills every process in the group.
 func (g *Group) Kill() { kill(g.folders()) }
 
-// Close kills the processes that are left, waits until they have ended, and removes the group.
+// Close kills the remaining processes, waits until they have ended, and removes the group.
 func (g *Group) Close() error {
 	if g == nil {
 		return nil
@@ -301,7 +300,7 @@ func (g *Group) Close() error {
 	return Remove(g.folders()...)
 }
 
-// kill kills the processes in the folders except this one, one of whose threads may be there for a moment.
+// kill kills the processes in the folders except this one, which may have a thread there for a moment.
 func kill(dirs []string) {
 	for _, dir := range dirs {
 		if os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0o644) == nil {
@@ -319,7 +318,7 @@ func kill(dirs []string) {
 // removeTime is how long killed processes may take to end on an overloaded machine.
 const removeTime = 20 * time.Second
 
-// Remove kills the processes in groups and removes the groups, in rounds: one that cannot be removed does not delay others.
+// Remove kills the processes in groups and removes the groups, in rounds, so that a group that cannot be removed does not delay the others.
 func Remove(dirs ...string) error {
 	for deadline := time.Now().Add(removeTime); ; time.Sleep(2 * time.Millisecond) {
 		dirs = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {

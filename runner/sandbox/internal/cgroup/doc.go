@@ -1,6 +1,6 @@
-// Package cgroup makes control groups (versions 1 and 2) for sandboxes. Processes are born in their group: nothing that
-// runs there is ever outside of it. Start with [New].
+// Package cgroup creates control groups (versions 1 and 2) for sandboxes. Processes start in their group, so nothing that runs in it is
+// ever outside. Start with [New].
 //
-// It is a package of our own because containerd/cgroups moves processes into a group after they have started. With version 1
-// such a move waits for the whole system, up to some tens of milliseconds, and what was used until then counts elsewhere.
+// We have our own package because containerd/cgroups moves processes into a group after they have started. With version 1 such a move waits
+// for the whole system, up to tens of milliseconds, and whatever the process has used before the move counts elsewhere.
 package cgroup

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hierarchy is one mounted tree of groups: version 2 has one for all controllers, version 1 one for each or for a few.
+// hierarchy is one mounted tree of groups: version 2 has one for all controllers, version 1 one for each controller or for a few.
 type hierarchy struct {
 	dir         string // where it is mounted
-	root        string // the group that is at the top there
+	root        string // the group at the root of the mount
 	controllers []string
 	unified     bool // version 2
 }
@@ -35,14 +35,14 @@ func hierarchies() []hierarchy {
 			list = append(list, h)
 		}
 	}
-	// Where both versions are mounted, as systemd once did, the controllers are in version 1.
+	// If both versions are mounted, as systemd once did, the controllers are in version 1.
 	if slices.ContainsFunc(list, func(h hierarchy) bool { return !h.unified }) {
 		list = slices.DeleteFunc(list, func(h hierarchy) bool { return h.unified })
 	}
 	return list
 }
 
-// folder returns the folder of that one of groups which belongs to this hierarchy, and whether it can be seen here.
+// folder returns the folder of the group that belongs to this hierarchy, and whether it is visible here.
 func (h hierarchy) folder(groups map[string]string) (dir string, visible bool) {
 	controller := h.controllers[0]
 	if h.unified {
@@ -53,8 +53,8 @@ func (h hierarchy) folder(groups map[string]string) (dir string, visible bool) {
 	return filepath.Join(h.dir, below), known && inside && filepath.IsLocal("."+below)
 }
 
-// places lists the hierarchies in which this process can make groups, each with the folder for them: below this process's own
-// group for version 1, beside it for version 2, where a group that holds processes cannot hand controllers to children.
+// places lists the hierarchies in which this process can create groups, each with the folder for them: below this process's own group for
+// version 1, and beside it for version 2, where a group that holds processes cannot pass controllers on to children.
 func places() []hierarchy {
 	mine := ownGroups()
 	var found []hierarchy
@@ -64,7 +64,7 @@ func places() []hierarchy {
 			top := h.dir
 			h.dir = filepath.Dir(own)
 			if h.controllers = inherited(h.dir); own == filepath.Clean(top) || len(h.controllers) == 0 {
-				h.dir, h.controllers = top, inherited(top) // this process is at the top of what it can see
+				h.dir, h.controllers = top, inherited(top) // this process is in the topmost visible group
 			}
 		} else {
 			h.dir = own
@@ -86,11 +86,11 @@ func inherited(dir string) []string {
 	return []string{memory, pids, cpu}
 }
 
-// ownGroups maps each controller to this process's group; version 2 has the empty name.
+// ownGroups maps each controller to this process's group. Version 2 has the empty name.
 func ownGroups() map[string]string { return parseGroups(readOwn("cgroup")) }
 
-// readOwn reads the groups of the calling thread. /proc/self shows those of the first thread, which may just be in
-// a group to start something there, and so may be any thread that this goroutine leaves between opening and reading.
+// readOwn reads the groups of the calling thread. /proc/self shows those of the first thread, which may temporarily be in another group to
+// start a process there. So may any other thread that this goroutine leaves between opening and reading.
 func readOwn(name string) string {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -98,7 +98,7 @@ func readOwn(name string) string {
 	return string(text)
 }
 
-// parseGroups maps each controller in the text of a file /proc/PID/cgroup to a group.
+// parseGroups maps each controller in the text of a /proc/PID/cgroup file to a group.
 func parseGroups(text string) map[string]string {
 	groups := make(map[string]string)
 	for line := range strings.Lines(text) {

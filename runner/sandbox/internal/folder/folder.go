@@ -1,5 +1,5 @@
-// Package folder checks the host's folders that sandboxes use: those of a run, which are shown to its guest, and the one
-// in which sandboxes keep what a run needs while it lasts.
+// Package folder checks the host's folders that sandboxes use: the folders of a run that its guest sees, and the folder in which sandboxes
+// keep what a run needs while it lasts.
 package folder
 
 import (
@@ -39,8 +39,8 @@ func Check(dir string) error {
 	return nil
 }
 
-// Place makes the folder name in a workspace, on which another folder is mounted. It stays after the run:
-// removing it would unmount what other runs in the same workspace see there.
+// Place creates the folder name in a workspace, on which another folder is mounted. It is kept after the run, because removing it would
+// unmount what other runs see there in the same workspace.
 func Place(workspace, name string) error {
 	root, err := safeopen.Root(workspace)
 	if err != nil {
@@ -61,8 +61,8 @@ func Place(workspace, name string) error {
 	return nil
 }
 
-// Private makes dir, or checks that no other user can have written to it: otherwise it returns an *Error.
-// Systems without Unix owners and permissions only check that it is a folder.
+// Private creates dir, or checks that no other user can have written to it. If one can, it returns an *Error. On systems without Unix
+// owners and permissions it only checks that dir is a folder.
 func Private(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("create the folder for running sandboxes: %w", err)

@@ -9,9 +9,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/acl"
 )
 
-// Readable returns an *Error that names dir, or the first file or folder directly in it, that the user uid, a member of
-// groups, could not read. What is further down mostly has the same permissions, and is not looked at: a guest that waits
-// begins sooner than a large tree is walked.
+// Readable returns an *Error that names dir, or the first file or folder directly in it, that the user uid, a member of groups, cannot
+// read. Deeper files, which mostly have the same permissions, are not checked, because walking a large tree would delay the guest.
 func Readable(dir string, uid int, groups ...int) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

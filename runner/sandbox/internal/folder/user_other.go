@@ -4,7 +4,7 @@ package folder
 
 import "io/fs"
 
-// This system has neither owners nor guests that run as another user.
+// This system has neither file owners nor guests that run as another user.
 
 func mine(fs.FileInfo) bool { return true }
 

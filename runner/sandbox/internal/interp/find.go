@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// findNode finds node and its libraries. It asks a version manager's shim for the real program.
+// findNode finds node and its libraries. If node is a version manager's shim, it asks the shim for the real program.
 func (f *Finder) findNode(ctx context.Context) (*Interpreter, error) {
 	named, err := f.opts.LookPath(f.opts.Node)
 	if err != nil {
@@ -68,7 +68,7 @@ func (f *Finder) findPython(ctx context.Context) (*Interpreter, error) {
 	}
 	version := pythonVersion(filepath.Base(exe))
 	if version == "" || !isELF(exe) {
-		// A shim, or a name without a version. For a virtual environment, the real executable is that of its base.
+		// A shim, or a name without a version. In a virtual environment, the real executable is that of its base.
 		out, err := ask(ctx, named, "-I", "-S", "-c",
 			"import sys, os; p = os.path.realpath(getattr(sys, '_base_executable', '') or sys.executable); print(p); print('%d.%d' % sys.version_info[:2])")
 		if err != nil {
@@ -117,8 +117,8 @@ func pythonAt(exe, version string) (*Interpreter, error) {
 	return in, nil
 }
 
-// addPrograms adds programs (path inside → host file) and every shared library they need. For a module that is there
-// already, the key is the host file and the value is empty.
+// addPrograms adds programs (path inside → host file) and every shared library they need. For a module that is already there, the key is
+// the host file and the value is empty.
 func (in *Interpreter) addPrograms(programs map[string]string) error {
 	l := newLoader()
 	for target, source := range programs {

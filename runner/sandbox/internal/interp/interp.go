@@ -15,18 +15,18 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// Interpreter lists the files that one runtime needs inside. They are shown at fixed places, so that no path of the machine
-// is visible: the program in /usr/bin, libraries where the loader looks, Python's library in /usr/lib.
+// Interpreter lists the files that one runtime needs in the sandbox. They are shown at fixed places, so that no path of the machine is
+// visible: the program in /usr/bin, libraries where the loader looks, Python's library in /usr/lib.
 type Interpreter struct {
 	Host   string // the program on this machine
-	Inside string // and in the sandbox
+	Inside string // the path in the sandbox
 	// Files are shown read-only. A later one may be inside an earlier one.
 	Files []File
-	// Hidden lists folders below Files that are shown empty: installed packages.
+	// Hidden lists folders below Files that appear empty: installed packages.
 	Hidden []string
 }
 
-// File shows Source (a file or folder of the host; links are followed) at Target inside.
+// File shows Source (a file or folder of the host; links are followed) at Target in the sandbox.
 type File struct{ Source, Target string }
 
 // Options configure a Finder.
@@ -39,7 +39,7 @@ type Options struct {
 	Elsewhere map[sandbox.Runtime]string
 }
 
-// Finder finds interpreters, and keeps what it found. It is safe for concurrent use.
+// Finder finds interpreters and caches the results. It is safe for concurrent use.
 type Finder struct {
 	opts Options
 
@@ -68,7 +68,7 @@ func New(opts Options) *Finder {
 
 const askTimeout = 10 * time.Second
 
-// Find finds a runtime's interpreter, and remembers it while its file exists. The caller must not change the result.
+// Find finds a runtime's interpreter, and caches it while its file exists. The caller must not change the result.
 func (f *Finder) Find(ctx context.Context, rt sandbox.Runtime) (*Interpreter, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,5 +115,5 @@ func (e *MissingError) Hint() string {
 	return hint
 }
 
-// ExitCode returns the exit code of a shell that does not find a command.
+// ExitCode returns the exit code of a shell that cannot find a command.
 func (e *MissingError) ExitCode() int { return exit.NoBackend }

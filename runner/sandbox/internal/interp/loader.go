@@ -18,10 +18,10 @@ type loader struct {
 	dirs   []string          // standard folders
 	files  map[string]string // library name → file, found so far
 	interp string            // the dynamic loader itself
-	seen   map[string]bool   // files looked into
+	seen   map[string]bool   // files examined
 }
 
-// Libraries lists the shared libraries that a program needs, at the paths where it looks; nil for a static program.
+// Libraries lists the shared libraries that a program needs, at the paths where it looks for them, or nil for a static program.
 func Libraries(program string) ([]File, error) {
 	l := newLoader()
 	if err := l.add(program); err != nil {
@@ -109,8 +109,8 @@ func existing(file string) string {
 	return file
 }
 
-// dynamicStrings returns the strings of a tag in file's dynamic section. It reads only these: the names of node's
-// exports take many megabytes.
+// dynamicStrings returns the strings of a tag in file's dynamic section. It reads only those strings, because the names of node's exports
+// take many megabytes.
 func dynamicStrings(f *elf.File, tag elf.DynTag) ([]string, error) {
 	section := f.SectionByType(elf.SHT_DYNAMIC)
 	if section == nil {
@@ -136,7 +136,7 @@ func dynamicStrings(f *elf.File, tag elf.DynTag) ([]string, error) {
 	return all, nil
 }
 
-// runPath returns the folders in which file itself says its libraries are.
+// runPath returns the folders in which file says that its libraries are.
 func runPath(f *elf.File, file string) []string {
 	var dirs []string
 	for _, tag := range []elf.DynTag{elf.DT_RUNPATH, elf.DT_RPATH} {
@@ -161,8 +161,8 @@ func runPath(f *elf.File, file string) []string {
 	return dirs
 }
 
-// show shows every library found, by its name, in the one folder where this machine keeps its C library: there the
-// loader inside looks for them, without a cache or variable.
+// show shows every library found under its name in the one folder where this machine keeps its C library. The loader in the sandbox looks
+// for them there, without a cache or variable.
 func (l *loader) show() []File {
 	dir := "/lib"
 	if libc := l.files["libc.so.6"]; libc != "" {

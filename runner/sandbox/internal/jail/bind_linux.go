@@ -16,10 +16,9 @@ import (
 // bindTimeout bounds the wait for a jail's answer; a working jail needs far less.
 const bindTimeout = 5 * time.Second
 
-// Bind gives a warm jail its run: it shows the mounts, sets the limits and connects the streams. It returns when the
-// jail may be given untrusted data. Call it once, and only for a jail started with Config.Warm. From then on
-// the jail is killed when ctx ends, and no longer when the context of Start does. After an error the jail is dead; the
-// caller must still call Wait.
+// Bind gives a warm jail its run: it shows the mounts, sets the limits and connects the streams. When it returns, the jail may receive
+// untrusted data. Call it once, and only for a jail started with Config.Warm. From then on the jail is killed when ctx ends, and no longer
+// when the context of Start does. After an error the jail is dead; the caller must still call Wait.
 func (c *Child) Bind(ctx context.Context, b Binding) (err error) {
 	if !c.cfg.Warm || c.bound {
 		return errors.New("the sandbox process is not warm, or is already bound")
@@ -83,7 +82,7 @@ func (c *Child) Bind(ctx context.Context, b Binding) (err error) {
 // makeBindRequest returns the request that Bind sends to init.
 func (c *Child) makeBindRequest(b Binding) (*bindRequest, error) {
 	o := &bindRequest{Tmpfs: b.Tmpfs, TmpSize: c.cfg.Limits.Tmp, Limits: c.limits()}
-	if o.Limits.CPU > 0 { // the kernel counts from the process's start
+	if o.Limits.CPU > 0 { // the kernel counts from the start of the process
 		o.Limits.CPU += uint64((c.before + time.Second - 1) / time.Second)
 	}
 	if o.Limits.Processes == 0 && !c.group.BoundsTasks() {

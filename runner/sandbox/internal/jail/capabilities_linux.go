@@ -17,7 +17,7 @@ func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var has, none [2]unix.CapUserData
 	if err := unix.Capget(&header, &has[0]); err == nil && has == none && unix.Getuid() != 0 {
-		return nil // all threads have lost them as they became another user
+		return nil // all threads lost them when they became another user
 	}
 	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
 	if errno != 0 {
@@ -34,7 +34,7 @@ func prctlAll(option, arg uintptr) error {
 	return nil
 }
 
-// canDropBounds reports whether this process may drop capability bounds: it may as root and in its own user namespace.
+// canDropBounds reports whether this process may drop capability bounds: as root, or in its own user namespace.
 func (p *request) canDropBounds() bool { return p.Namespaces || p.DropTo != 0 }
 
 // lastCapability is the kernel's highest capability number.

@@ -21,19 +21,19 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/stdio"
 )
 
-// Child is one running jail. Its owner calls Wait once.
+// Child is one running jail. Its owner must call Wait once.
 type Child struct {
 	cfg      Config
 	proc     *os.Process
 	streams  *stdio.Streams
 	control  net.Conn
 	messages *json.Decoder // from init
-	group    *cgroup.Group // nil if it could not be made
+	group    *cgroup.Group // nil if it could not be created
 	missing  []string
 	stopCtx  func() bool
 
 	namespaces bool          // the jail has its own namespaces
-	ownCount   bool          // RLIMIT_NPROC counts this jail's processes only
+	ownCount   bool          // RLIMIT_NPROC counts only this jail's processes
 	bound      bool          // Bind was called
 	before     time.Duration // processor time used before Bind
 
@@ -42,15 +42,15 @@ type Child struct {
 	waitErr error
 
 	cause    atomic.Pointer[string] // first cause of the kill: a limit's name, or "" for Kill
-	most     atomic.Int64           // most memory the watchdog saw
-	full     atomic.Bool            // the watchdog saw as many tasks as are allowed
+	most     atomic.Int64           // most memory that the watchdog has seen
+	full     atomic.Bool            // the watchdog has seen the maximum number of tasks
 	watching sync.WaitGroup         // the watchdog
-	printed  *meter.Output          // of the run
-	disks    []*meter.Disk          // of the run's writable mounts
+	printed  *meter.Output          // output of the run
+	disks    []*meter.Disk          // the run's writable mounts
 }
 
-// Bridge returns the host's end of the connection that the jail has as descriptor BridgeFD. The caller closes it;
-// if Bridge is never called, Wait closes it.
+// Bridge returns the host's end of the connection that the jail has as descriptor BridgeFD. The caller must close it; if Bridge is never
+// called, Wait closes it.
 func (c *Child) Bridge() net.Conn {
 	conn, _ := c.streams.Bridge()
 	return conn
@@ -70,7 +70,7 @@ func (c *Child) Kill() { c.kill("") }
 
 func (c *Child) kill(cause string) {
 	c.cause.CompareAndSwap(nil, &cause)
-	_ = c.proc.Kill() // init is PID 1 of the namespace: the kernel kills all others with it
+	_ = c.proc.Kill() // init is PID 1 of the namespace, so the kernel kills all others with it
 }
 
 // Wait returns when the jail has ended, its output is written, and its cgroup is removed.
@@ -98,7 +98,7 @@ func (c *Child) Wait() (sandbox.Exit, error) {
 	return exit, groupErr
 }
 
-// lastMessage reads init's message after the program has ended; it is empty if init was killed.
+// lastMessage reads init's message after the program has ended. It is empty if init was killed.
 func (c *Child) lastMessage() (m message) {
 	_ = c.control.SetReadDeadline(time.Now().Add(time.Second))
 	if c.messages.Decode(&m) != nil {
@@ -122,7 +122,7 @@ func (c *Child) fill(exit *sandbox.Exit, last message, oom bool) {
 	case oom && exit.Code == codeKilled:
 		exit.Killed = sandbox.LimitMemory
 	case syscall.Signal(last.Signal) == unix.SIGXCPU && c.cfg.Limits.CPU > 0 && last.CPU > c.cfg.Limits.CPU/2:
-		// The program did not send it. For this limit the kernel counts ticks, which on a busy machine exceed the time used.
+		// The program did not send the signal itself. For this limit the kernel counts ticks, which on a busy machine exceed the time used.
 		exit.Killed = sandbox.LimitCPU
 	case syscall.Signal(last.Signal) == unix.SIGXFSZ:
 		exit.Killed = sandbox.LimitFileSize
@@ -131,12 +131,12 @@ func (c *Child) fill(exit *sandbox.Exit, last message, oom bool) {
 		exit.Reach(sandbox.LimitMemory)
 	}
 	if cause != nil && exit.Code == codeFailed {
-		exit.Code = codeKilled // the host also closes the bridge when it kills a run, and that may have ended the program first
+		exit.Code = codeKilled // the host also closes the bridge when it kills a run, which may have ended the program first
 	}
 	exit.Reach(exit.Killed)
 }
 
-// abandon undoes a start that failed.
+// abandon cleans up after a failed start.
 func (c *Child) abandon(started bool) {
 	if started {
 		c.Kill()
@@ -167,7 +167,7 @@ func (c *Child) prepareMeters(mounts []Mount) {
 	c.printed = meter.NewOutput(c.cfg.Limits.Output, func() { c.kill(sandbox.LimitOutput) })
 }
 
-// readMeters stops the meters after the jail has ended, and records what they found.
+// readMeters stops the meters after the jail has ended, and records their results.
 func (c *Child) readMeters(exit *sandbox.Exit) {
 	for _, d := range c.disks {
 		if d.Stop() {

@@ -26,11 +26,11 @@ var ErrUnsupported = errors.New("this machine does not allow sandboxed processes
 
 // Config describes one jail. Paths of the host and paths inside the jail are absolute.
 type Config struct {
-	// ID names the run and is part of the names of what is created on the host. Letters, digits and '-'.
+	// ID names the run and is part of the names of what is created on the host. It consists of letters, digits and '-'.
 	ID string
-	// Exe is the program whose main calls Init; empty: the running binary.
+	// Exe is the program whose main calls Init. Empty: the running binary.
 	Exe string
-	// Entry selects the Init call that takes the child.
+	// Entry selects the Init call that handles the child.
 	Entry string
 
 	// Program is the path, inside the jail, of the program that init starts. Empty: the function given to Init runs in init
@@ -41,14 +41,13 @@ type Config struct {
 	Args []string
 	// Env is the whole environment of Program, NAME=value. Unused with a function.
 	Env []string
-	// Secret is data that Program can read once from SecretFD and that /proc does not show; at most sandbox.MaxSecret bytes. Empty:
-	// Program has no such descriptor. Unused with a function.
+	// Secret is data that Program can read once from SecretFD and that /proc does not show; at most sandbox.MaxSecret bytes. Empty: Program
+	// has no such descriptor. Unused with a function.
 	Secret string
 	// Dir is the working directory inside; empty: "/".
 	Dir string
 
-	// Mounts show host files and folders inside. A later mount may be inside an earlier one or one of Tmpfs.
-	// Writable ones are folders.
+	// Mounts show host files and folders inside. A later mount may be inside an earlier one or one of Tmpfs. Writable mounts are folders.
 	Mounts []Mount
 	// Files are written, read-only, into the jail's own root: path inside → content.
 	Files map[string][]byte
@@ -59,16 +58,16 @@ type Config struct {
 	// Dirs lists empty, read-only folders in the jail's own root, on which Bind mounts.
 	Dirs []string
 
-	// Warm starts the program or function before there is a run for it. Child.Bind later shows mounts, sets limits and connects
-	// the streams, and must be called before untrusted data reaches the jail. Until then Limits are an
-	// upper bound, and Stdin, Stdout and Stderr are ignored. A function runs unconfined until Bind. A program is confined, except
-	// that Landlock does not repeat which mounts are writable.
+	// Warm starts the program or function before there is a run for it. Child.Bind later shows mounts, sets limits and connects the
+	// streams, and must be called before untrusted data reaches the jail. Until then Limits are an upper bound, and Stdin, Stdout and
+	// Stderr are ignored. A function runs unconfined until Bind. A program is confined, but Landlock does not yet restrict which mounts are
+	// writable.
 	Warm bool
 
 	Limits sandbox.Limits
 
-	// AllowNoNamespaces lets a Go function run on a machine without namespaces, with everything else applied.
-	// Missing then says so. Ignored with a Program.
+	// AllowNoNamespaces lets a Go function run on a machine without namespaces, with all other isolation applied. Missing then reports the
+	// lack. Ignored with a Program.
 	AllowNoNamespaces bool
 
 	// Stdin, Stdout and Stderr are as in sandbox.Spec.
@@ -78,8 +77,8 @@ type Config struct {
 
 // Binding is what a warm jail gets for its run; see [Child.Bind].
 type Binding struct {
-	// Mounts are as in Config, and cover what is there. A target is a folder or file that the jail has, one of Config.Dirs
-	// for instance, or is inside a writable mount or tmpfs of this Binding.
+	// Mounts are as in Config, and cover what is at their targets. A target is a folder or file that the jail has, such as one of
+	// Config.Dirs, or is inside a writable mount or tmpfs of this Binding.
 	Mounts []Mount
 	// Tmpfs is as in Config: each holds Limits.Tmp bytes and is mounted at one of Config.Dirs. /tmp gets that size, too.
 	Tmpfs []string
@@ -121,8 +120,8 @@ func (i Inside) Path(target string) string {
 	return ""
 }
 
-// OutOfMemory is returned by a function that has reached its own memory limit. The jail then ends like one that the kernel
-// killed for that. It is not a possible exit code, so a script cannot forge it.
+// OutOfMemory is returned by a function that has reached its own memory limit. The jail then ends as if the kernel had killed it for lack
+// of memory. It is not a possible exit code, so a script cannot forge it.
 const OutOfMemory = 1 << 8
 
 const (

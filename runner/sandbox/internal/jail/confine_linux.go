@@ -11,11 +11,11 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/seccomp"
 )
 
-// confine drops, on every thread of this process, the rights it no longer needs. The order matters: a step that
-// needs a privilege comes before the privilege is dropped, and the filter is last because it refuses calls of other steps.
+// confine drops, on every thread of this process, the rights that it no longer needs. The order matters: a step that needs a privilege
+// comes before the privilege is dropped, and the filter comes last because it refuses calls that other steps make.
 func confine(p *request, lastCap int) (missing []string, err error) {
-	// The bounding set matters on exec, so it is dropped on the thread that Init has locked, which starts the program.
-	// A function also runs on other threads, which keep their sets: exec gains them nothing, and the filter refuses it.
+	// The bounding set matters on exec, so it is dropped on the thread that Init has locked, which starts the program. A function also runs
+	// on other threads, which keep their sets; exec would gain them nothing, and the filter refuses it.
 	for c := 0; c <= lastCap; c++ {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0); err != nil && p.canDropBounds() {
 			return nil, fmt.Errorf("drop capability %d: %w", c, err)
@@ -60,7 +60,7 @@ func dropRest(p *request, withLandlock bool) (missing []string, err error) {
 	if err := setLimits(p.Rlimits, p.Warm); err != nil {
 		return nil, err
 	}
-	// This precedes the change of user: changing all threads needs signals, and those of the scripts' user may be used up.
+	// This comes before the change of user: changing all threads needs signals, and the scripts' user may have none left.
 	if withLandlock {
 		if missing, err = applyLandlock(p); err != nil {
 			return nil, err
@@ -77,8 +77,8 @@ func dropRest(p *request, withLandlock bool) (missing []string, err error) {
 	if err := dieWithHost(); err != nil {
 		return nil, err
 	}
-	// Not dumpable: /proc/<pid> of init belongs to root, so that the script, which has the same user, reaches none of its
-	// memory or descriptors there.
+	// Not dumpable: /proc/<pid> of init then belongs to root, so that the script, which has the same user, cannot reach init's memory or
+	// descriptors there.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("make the first process unreachable: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 // maxFrame bounds the size of a frame in bytes; none needs nearly as much.
 const maxFrame = 64 << 20
 
-// WriteFrame sends a value as JSON, after its length in 4 bytes.
+// WriteFrame sends a value as JSON, preceded by its length in 4 bytes.
 func WriteFrame(w io.Writer, what any) error {
 	body, err := json.Marshal(what)
 	if err != nil {
@@ -23,7 +23,7 @@ func WriteFrame(w io.Writer, what any) error {
 	return nil
 }
 
-// ReadFrame reads a value that WriteFrame has sent.
+// ReadFrame reads a value sent by WriteFrame.
 func ReadFrame(r io.Reader, what any) error {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {

@@ -43,8 +43,8 @@ func Init(entry string, fn func(Inside) int) {
 	if len(os.Args) != 2 || os.Args[0] != Name {
 		return
 	}
-	// Capabilities, the bounding set and the parent-death signal belong to threads: the one that prepares is the one
-	// that starts the program.
+	// Capabilities, the bounding set and the parent-death signal belong to threads, so the thread that prepares must be the one that starts
+	// the program.
 	runtime.LockOSThread()
 	switch os.Args[1] {
 	case launcherEntry:
@@ -59,7 +59,7 @@ func Init(entry string, fn func(Inside) int) {
 
 // runInit runs the jail's first process and returns its exit code.
 func runInit(fn func(Inside) int) int {
-	_ = dieWithHost() // cleared where the exec changed privileges
+	_ = dieWithHost() // an exec that changed privileges has cleared it
 	unix.CloseOnExec(BridgeFD)
 	unix.CloseOnExec(controlFD)
 	_ = unix.SetNonblock(controlFD, true)
@@ -73,7 +73,7 @@ func runInit(fn func(Inside) int) int {
 	}
 	i.start, i.binds = watchHost(control, i.request.Warm)
 	closeInherited()
-	lastCap := lastCapability() // the file is not visible later
+	lastCap := lastCapability() // the file is no longer visible later
 	if i.request.Warm {
 		return i.runWarm(lastCap)
 	}
@@ -87,8 +87,8 @@ type initProcess struct {
 	request *request
 	fn      func(Inside) int
 	start   <-chan struct{}     // closed when the host says go
-	binds   <-chan *bindRequest // a warm jail's one bind request
-	mounter *mounter            // of a warm jail with namespaces
+	binds   <-chan *bindRequest // the only bind request of a warm jail
+	mounter *mounter            // only in a warm jail with namespaces
 }
 
 func (i *initProcess) send(m message) error {
@@ -193,8 +193,8 @@ func enterDir(p *request) error {
 	return nil
 }
 
-// closeInherited closes descriptors that the host inherited from its own parent: those that survived an exec lack the
-// close-on-exec flag, which the Go runtime sets on all that it opens.
+// closeInherited closes descriptors that the host inherited from its own parent. They lack the close-on-exec flag, which the Go runtime
+// sets on all descriptors that it opens, and so survived the exec.
 func closeInherited() {
 	names, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -212,8 +212,8 @@ func closeInherited() {
 	}
 }
 
-// startProgram starts the program with the descriptors 0 to 3, and SecretFD if it has a secret. It closes its own copies,
-// so that the host sees end-of-file when the program closes one.
+// startProgram starts the program with the descriptors 0 to 3, and SecretFD if it has a secret. It closes its own copies, so that the host
+// sees end-of-file when the program closes one.
 func startProgram(p *request) (int, error) {
 	files, err := programFiles(p)
 	if err != nil {
@@ -232,17 +232,17 @@ func startProgram(p *request) (int, error) {
 	return pid, becomeReaper()
 }
 
-// spareThreads is more threads than an init that only waits ever uses at once.
+// spareThreads exceeds the number of threads that a waiting init ever uses at once.
 const spareThreads = 4
 
-// reserveThreads creates the threads that this process may need later: the runtime keeps them, and ends the process
-// if it can't create one, for instance when the program has used up the jail's tasks.
+// reserveThreads creates the threads that this process may need later. The runtime keeps them. It would end the process if it could not
+// create one, for instance because the program has used up the jail's tasks.
 func reserveThreads() {
 	var together, gone sync.WaitGroup
 	together.Add(spareThreads)
 	for range spareThreads {
 		gone.Go(func() {
-			runtime.LockOSThread() // so that each waits on a thread of its own
+			runtime.LockOSThread() // makes each wait on a thread of its own
 			defer runtime.UnlockOSThread()
 			together.Done()
 			together.Wait()
@@ -272,7 +272,7 @@ func closeSecret(files []uintptr) {
 
 // becomeReaper prepares this process to do nothing but wait, once the program has its descriptors.
 func becomeReaper() error {
-	debug.SetGCPercent(-1) // from here on this process allocates almost nothing
+	debug.SetGCPercent(-1) // from here on this process hardly allocates
 	drain := make(chan os.Signal, 1)
 	signal.Notify(drain) // the script may send init any signal; all are ignored
 	go func() {
@@ -331,8 +331,8 @@ func (i *initProcess) reap(pid int) int {
 	}
 }
 
-// used returns the resources of the ended processes; MaxRSS is the largest one's. The host can't ask the kernel: what its own
-// child reports begins with the host's own size at the time of the fork.
+// used returns the resources used by the ended processes. MaxRSS is the largest one's. The host cannot ask the kernel, because the kernel's
+// figures for the host's child start with the host's own size at the time of the fork.
 func used() message {
 	var sum unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_CHILDREN, &sum) != nil {
@@ -341,7 +341,7 @@ func used() message {
 	return message{MaxRSS: sum.Maxrss << 10, CPU: time.Duration(sum.Utime.Nano() + sum.Stime.Nano())}
 }
 
-// isDenied reports whether err means that the machine refuses, rather than that the request is wrong.
+// isDenied reports whether err means that the machine refuses the request, rather than that the request is wrong.
 func isDenied(err error) bool {
 	for _, e := range []error{unix.EPERM, unix.EACCES, unix.ENOSYS, unix.ENOSPC, unix.EUSERS} {
 		if errors.Is(err, e) {

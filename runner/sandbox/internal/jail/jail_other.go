@@ -15,7 +15,7 @@ import (
 // Child is one running jail; this platform has no jails.
 type Child struct{}
 
-// Init only starts what cleans up after this process: no process is started as a jail on this platform.
+// Init only starts the reaper, which cleans up after this process: no process is started as a jail on this platform.
 func Init(string, func(Inside) int) { reaper.Init() }
 
 // Start fails on this platform.

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// applyLandlock repeats for paths what the mounts already enforce, and adds what mounts cannot: without
-// namespaces, it alone keeps a function away from every file.
+// applyLandlock repeats for paths what the mounts already enforce, and adds what mounts cannot. Without namespaces, only Landlock keeps a
+// function away from the machine's files.
 func applyLandlock(p *request) (missing []string, err error) {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -27,8 +27,8 @@ func applyLandlock(p *request) (missing []string, err error) {
 	return missing, nil
 }
 
-// landlockRules allow what the jail shows: everything in its own root if it has one, otherwise the mounts' sources.
-// refer: the kernel knows the right to move files between folders; requesting it from an older one would disable Landlock.
+// landlockRules allow what the jail shows: everything in its own root if it has one, and otherwise the mounts' sources. refer means that
+// the kernel knows the right to move files between folders; requesting it from an older kernel would disable Landlock.
 func landlockRules(p *request, refer bool) []landlock.Rule {
 	var rules []landlock.Rule
 	writable := func(dirs ...string) {
@@ -54,7 +54,7 @@ func landlockRules(p *request, refer bool) []landlock.Rule {
 		}
 	}
 	if p.Warm {
-		writable("/") // the mounts are not known yet, and rules can't be added later
+		writable("/") // the mounts are not known yet, and rules cannot be added later
 	}
 	if p.Namespaces {
 		writable(append([]string{"/tmp"}, p.Tmpfs...)...)

@@ -18,8 +18,8 @@ const launcherFD = 5
 
 const launcherReady = 'l'
 
-// launcher is a process that becomes a warm jail's program. It is started while its own libraries can still be found, and
-// confines itself, so that init keeps what it needs for Bind.
+// launcher is a process that becomes a warm jail's program. It is started while its own libraries can still be found. It confines itself,
+// so that init can keep what it needs for Bind.
 type launcher struct {
 	pid  int
 	ctl  *os.File
@@ -87,7 +87,7 @@ func runLauncher() int {
 		return codeFailed
 	}
 	reply := json.NewEncoder(ctl)
-	lastCap := lastCapability() // the file is not visible later
+	lastCap := lastCapability() // the file is no longer visible later
 	err := func() error {
 		if _, err := ctl.Write([]byte{launcherReady}); err != nil {
 			return err

@@ -15,11 +15,11 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/mounts"
 )
 
-// buildRoot makes a new root from the request and makes the old one unreachable. It returns the isolation that the
-// machine does not support. It runs in the jail's own mount namespace.
+// buildRoot makes a new root from the request and makes the old one unreachable. It returns the isolation that the machine does not
+// support. It runs in the jail's own mount namespace.
 //
-// Everything from the host is cloned first, while its paths still mean what the host meant; the clones are then put
-// at their places in a fresh tmpfs, following no link on the way.
+// Everything from the host is cloned first, while its paths still mean what the host meant; the clones are then attached in a fresh tmpfs,
+// following no link on the way.
 func buildRoot(p *request) (missing []string, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, fmt.Errorf("make mounts private: %w", err)
@@ -67,7 +67,7 @@ func buildRoot(p *request) (missing []string, err error) {
 	return missing, enterRoot(root)
 }
 
-// clone is a copy of a host mount that is not attached yet.
+// clone is a copy of a host mount that is not yet attached.
 type clone struct {
 	Mount
 	fd       int
@@ -102,8 +102,8 @@ func (c clone) attach(root int) error {
 	return nil
 }
 
-// newRoot mounts the tmpfs that becomes the root and returns a descriptor of it. Any folder will do to hold it: the
-// mount is visible only in this namespace, and the folder is hidden in the end.
+// newRoot mounts the tmpfs that becomes the root and returns a descriptor for it. It can be mounted on any folder: the mount is visible
+// only in this namespace, and the folder is hidden in the end.
 func newRoot() (int, error) {
 	if err := unix.Mount("jail", "/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=16m,nr_inodes=8192"); err != nil {
 		return -1, fmt.Errorf("mount the root: %w", err)
@@ -115,8 +115,8 @@ func newRoot() (int, error) {
 	return fd, nil
 }
 
-// descend opens name below root and creates what is missing: folders, and at the end a folder or an
-// empty file. It follows no link, so what a guest left in a workspace can't redirect a mount.
+// descend opens name below root and creates what is missing: folders, and at the end a folder or an empty file. It follows no link, so that
+// a link left in a workspace by a guest cannot redirect a mount.
 func descend(root int, name string, dir bool) (int, error) {
 	at, err := unix.Dup(root)
 	if err != nil {
@@ -151,7 +151,7 @@ func step(at int, name string, dir bool) (int, error) {
 	return fd, openErr
 }
 
-// maxTmpFiles is how many files each of the jail's folders in memory may hold.
+// maxTmpFiles bounds the number of files in each of the jail's folders in memory.
 const maxTmpFiles = 32768
 
 // tmpfs makes dir an empty folder in memory.
@@ -211,8 +211,8 @@ func (p *request) devices() []Mount {
 	return list
 }
 
-// mountProc mounts a fresh, read-only /proc of this PID namespace: only processes where the kernel can do that, else
-// with the kernel's own files masked. A container that masks its own /proc refuses a fresh one; then the jail has none.
+// mountProc mounts a fresh, read-only /proc of this PID namespace. It contains only processes if the kernel supports that; otherwise the
+// kernel's own files in it are masked. A container that masks its own /proc refuses a fresh one, so the jail has none.
 func mountProc(root int) (missing []string, err error) {
 	place, err := descend(root, "/proc", true)
 	if err != nil {
@@ -244,7 +244,7 @@ func enterRoot(root int) error {
 			return fmt.Errorf("link /dev/%s: %w", name, err)
 		}
 	}
-	// pivot_root onto itself stacks the old root above the new one, where it can be detached without a folder for it.
+	// pivot_root onto itself stacks the old root above the new one, from where it can be detached without a folder for it.
 	if err := unix.PivotRoot(".", "."); err != nil {
 		return fmt.Errorf("change the root: %w", err)
 	}

@@ -11,20 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaces are those of every jail. If the caller is not root, a user namespace is added.
+// namespaces are the namespaces of every jail. If the caller is not root, a user namespace is added.
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
 	unix.CLONE_NEWCGROUP
 
-// identity is the user that a jail runs as, and the right by which its namespaces are made.
+// identity is the user that a jail runs as, and the right by which its namespaces are created.
 type identity struct {
 	uid, gid int
-	// dropTo is the user a jail becomes; 0: it stays the caller, inside its own user namespace.
+	// dropTo is the user that a jail becomes. 0: it stays the caller, inside its own user namespace.
 	dropTo int
-	// ownCount: the kernel counts a user's processes per user namespace, so RLIMIT_NPROC bounds one jail only.
+	// ownCount: the kernel counts a user's processes per user namespace, so RLIMIT_NPROC bounds a single jail.
 	ownCount bool
 }
 
-// User returns the jail processes' user on the host: UID if the host is root with root's rights, else the caller.
+// User returns the jail processes' user on the host: UID if the host is root with root's rights, and otherwise the caller.
 func User() int {
 	if who := caller(); who.dropTo != 0 {
 		return who.dropTo
@@ -42,7 +42,7 @@ func caller() identity {
 	return who
 }
 
-// privileged reports whether root has all capabilities it needs, which it lacks in most containers.
+// privileged reports whether root has all the capabilities it needs, which it lacks in most containers.
 func privileged() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -86,7 +86,7 @@ func (who identity) attributes(withNamespaces, warm bool) *syscall.SysProcAttr {
 	attr.Cloneflags |= unix.CLONE_NEWUSER
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: inside(who.uid), HostID: who.uid, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: inside(who.gid), HostID: who.gid, Size: 1}}
-	// Not being user 0 inside, init would lose these at its exec.
+	// Since init is not user 0 inside, it would otherwise lose these at its exec.
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
 	if warm {
 		attr.AmbientCaps = append(attr.AmbientCaps, unix.CAP_SYS_CHROOT)

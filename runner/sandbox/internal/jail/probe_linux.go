@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// Probe starts an empty jail, and returns the isolation that the machine does not support. The error, which wraps
-// ErrUnsupported if the machine refuses, says why no jail can be started. Probe takes about ten milliseconds. Of cfg it uses
-// Exe and AllowNoNamespaces.
+// Probe starts an empty jail, and returns the isolation that the machine does not support. The error says why no jail can be started; it
+// wraps ErrUnsupported if the machine refuses. Probe takes about ten milliseconds. It uses only Exe and AllowNoNamespaces of cfg.
 func Probe(ctx context.Context, cfg Config) (missing []string, err error) {
 	c, err := Start(ctx, Config{ID: "probe", Exe: cfg.Exe, Entry: probeEntry, AllowNoNamespaces: cfg.AllowNoNamespaces})
 	if err != nil {

@@ -43,8 +43,7 @@ func (l rlimits) list() []rlimit {
 	return all
 }
 
-// below returns the limit to set where old is in force: limits are never raised. A soft limit can be
-// changed again.
+// below returns the limit to set if old is in force: limits are never raised. A soft limit can be changed again.
 func (lim rlimit) below(old syscall.Rlimit, soft bool) syscall.Rlimit {
 	value := min(lim.value, old.Max)
 	switch {
@@ -71,7 +70,7 @@ func setLimit(lim rlimit, soft bool) error {
 		return fmt.Errorf("limit %s: %w", lim.name, err)
 	}
 	value := lim.below(old, soft)
-	// syscall, not unix: it also forgets the soft limit on files that the Go runtime would give back to children.
+	// syscall, not unix: it also makes the Go runtime forget the soft limit on files, which it would otherwise restore in children.
 	if err := syscall.Setrlimit(lim.which, &value); err != nil {
 		return fmt.Errorf("limit %s: %w", lim.name, err)
 	}
@@ -96,9 +95,9 @@ func limitProcess(pid int, l rlimits) error {
 // queuedSignals is how many real-time signals and timers may be pending.
 const queuedSignals = 1024
 
-// boundSignals keeps scripts from using up the kernel's quota of pending signals and timers, which all runs of a user
-// share: with nothing left, none of that user's processes could change its threads' privileges, and no jail would start.
-// It follows the last such change: a process already above the bound can make none.
+// boundSignals keeps scripts from using up the kernel's quota of pending signals and timers, which all runs of a user share. With nothing
+// left, no process of that user could change its threads' privileges, and no jail would start. It is called after the last such change,
+// because a process above the bound can make none.
 func boundSignals() error {
 	return setLimit(rlimit{"queued signals", unix.RLIMIT_SIGPENDING, queuedSignals}, false)
 }
@@ -107,7 +106,7 @@ func boundSignals() error {
 func (c *Child) limits() rlimits {
 	l := c.cfg.Limits
 	r := rlimits{
-		// One file may exceed the workspace's limit, by enough for the meter to notice.
+		// A single file may exceed the workspace's limit by enough for the meter to notice.
 		Files: uint64(l.Files), FileSize: uint64(min(l.FileSize, l.Disk+1<<20)), Data: uint64(l.Memory + dataSlack),
 		CPU: uint64((l.CPU + time.Second - 1) / time.Second),
 	}
@@ -117,14 +116,14 @@ func (c *Child) limits() rlimits {
 	return r
 }
 
-// ownTasks is the allowance for init's own threads where processes are counted.
+// ownTasks is the allowance for init's own threads if processes are counted.
 const ownTasks = 24
 
-// taskSlack is how many tasks beyond its limit a sandbox can have until a watchdog sees them.
+// taskSlack is how many tasks in excess of its limit a sandbox can have before a watchdog sees them.
 const taskSlack = 2048
 
-// MaxTasks returns the RLIMIT_NPROC of a sandbox whose processes the kernel counts together with others of uid: not an exact
-// limit, but it bounds how far a fork bomb gets before a watchdog acts.
+// MaxTasks returns the RLIMIT_NPROC of a sandbox whose processes the kernel counts together with others of uid. The limit is not exact, but
+// bounds how far a fork bomb gets before a watchdog acts.
 func MaxTasks(uid int, l sandbox.Limits) int {
 	total := l.Processes + taskSlack
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -140,8 +139,8 @@ func MaxTasks(uid int, l sandbox.Limits) int {
 	return total
 }
 
-// boundTasks bounds the processes of root's jails without a control group, on init before the program inherits it: the kernel
-// then counts the processes of all jails together.
+// boundTasks bounds the processes of root's jails without a control group. The limit is set on init before the program inherits it, because
+// the kernel counts the processes of all jails together.
 func (c *Child) boundTasks() {
 	value := uint64(MaxTasks(User(), c.cfg.Limits))
 	limit := unix.Rlimit{Cur: value, Max: value}

@@ -99,14 +99,14 @@ func (c *Child) serve() {
 	c.watching.Go(c.watch)
 }
 
-// launch starts the process on its own thread, which lives as long as the process: the parent-death signal fires when the
-// thread that forked ends, not when the process does.
+// launch starts the process on a thread that lives as long as the process, because the parent-death signal is sent when the thread that
+// forked ends, not when its process does.
 func (c *Child) launch(files []*os.File, attr *syscall.SysProcAttr) error {
 	errc := make(chan error)
 	thread.Go(func() {
 		free, err := c.startInGroup(attr, func() (err error) {
 			c.proc, err = os.StartProcess(c.exe(), []string{Name, c.cfg.Entry}, &os.ProcAttr{
-				Dir: "/", Env: []string{}, Files: files, Sys: attr, // not nil: nil would be our own environment
+				Dir: "/", Env: []string{}, Files: files, Sys: attr, // not nil, which would mean our own environment
 			})
 			return err
 		})
@@ -165,7 +165,7 @@ func (c *Child) handshake(p *request) error {
 	return c.control.SetDeadline(time.Time{})
 }
 
-// stderrStart returns the beginning of a failed jail's standard error, a Go panic for instance.
+// stderrStart returns the beginning of a failed jail's standard error, such as a Go panic.
 func (c *Child) stderrStart() error {
 	c.Kill()
 	<-c.done
@@ -182,13 +182,13 @@ func (c *Child) stderrStart() error {
 func (c *Child) makeRequest(who identity, withNamespaces bool) *request {
 	p := &request{Config: c.cfg, Rlimits: c.limits(), Namespaces: withNamespaces, Watched: !c.group.BoundsMemory(), DropTo: who.dropTo}
 	if c.cfg.Warm {
-		p.Rlimits = rlimits{} // the cgroup suffices for trusted code
+		p.Rlimits = rlimits{} // the cgroup is enough for trusted code
 	}
 	return p
 }
 
-// makeGroup makes the jail's control group. If this machine allows no groups, it is nil and missing says why: then the
-// watchdog alone bounds memory.
+// makeGroup creates the jail's control group. If this machine allows no groups, the group is nil and missing says why; only the watchdog
+// then bounds memory.
 func (c *Child) makeGroup() {
 	var missing []string
 	c.group, missing = cgroup.New(c.cfg.ID, groupLimits(c.cfg.Limits), func(paths ...string) (func(), error) {
@@ -203,14 +203,14 @@ func (c *Child) withoutGroup(missing ...string) {
 	}
 }
 
-// startInGroup calls start, which sets c.proc, in the jail's group. If the group cannot be entered, the jail has none. The
-// calling goroutine is locked to its thread; free reports whether the thread may be used for other things afterwards.
+// startInGroup calls start, which sets c.proc, in the jail's group. If the group cannot be entered, the jail has none. The calling
+// goroutine must be locked to its thread. free reports whether the thread may be used for other things afterwards.
 func (c *Child) startInGroup(attr *syscall.SysProcAttr, start func() error) (free bool, err error) {
 	err = c.group.Start(attr, start)
 	switch {
 	case err == nil:
 		return true, nil
-	case c.proc != nil: // the process runs; only the thread could not leave the group
+	case c.proc != nil: // the process is running; only the thread could not leave the group
 		return false, nil
 	case c.group == nil:
 		return true, err

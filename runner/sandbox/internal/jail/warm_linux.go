@@ -23,7 +23,7 @@ func (i *initProcess) runWarm(lastCap int) int {
 	p := i.request
 	var l *launcher
 	var err error
-	<-i.start // processes started before the host has moved this one into its control group would stay outside
+	<-i.start // processes started before the host has moved this one into its control group would stay outside the group
 	if p.Namespaces {
 		if i.mounter, err = newMounter(); err != nil {
 			return i.fail(err)
@@ -38,7 +38,7 @@ func (i *initProcess) runWarm(lastCap int) int {
 	if err != nil {
 		return i.fail(err)
 	}
-	// This is slow and does not depend on the bind request, so it is done before.
+	// This is slow and does not depend on the bind request, so it is done beforehand.
 	for c := 0; c <= lastCap; c++ {
 		if err := prctlAll(unix.PR_CAPBSET_DROP, uintptr(c)); err != nil && p.canDropBounds() {
 			return i.fail(fmt.Errorf("drop capability %d: %w", c, err))
@@ -64,8 +64,7 @@ func (i *initProcess) runWarm(lastCap int) int {
 	return i.reap(l.pid)
 }
 
-// bindWhenTold waits in the background for a warm jail's bind request. pid is the program's;
-// mounts is where a function finds its mounts.
+// bindWhenTold waits in the background for a warm jail's bind request. pid is the program's; mounts is where a function finds its mounts.
 func (i *initProcess) bindWhenTold(pid int, mounts *atomic.Pointer[[]Mount]) {
 	if !i.request.Warm {
 		return
@@ -73,7 +72,7 @@ func (i *initProcess) bindWhenTold(pid int, mounts *atomic.Pointer[[]Mount]) {
 	go func() {
 		missing, err := i.bind(<-i.binds, pid, mounts)
 		if err != nil {
-			i.fail(err) // the host ends this process
+			i.fail(err) // the host then ends this process
 			return
 		}
 		_ = i.send(message{Bound: true, Missing: missing})
@@ -130,12 +129,12 @@ func (k *mounter) show(o *bindRequest) error {
 	return <-k.result
 }
 
-// leave moves this thread to its own mount namespace, where later mounts of the host appear too.
+// leave moves this thread to a mount namespace of its own, in which later mounts of the host also appear.
 func (k *mounter) leave() (err error) {
 	if k.jail, err = unix.Open("/proc/thread-self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		return fmt.Errorf("open the jail's mount namespace: %w", err)
 	}
-	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil { // CLONE_FS with it, see unshare(2)
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil { // includes CLONE_FS; see unshare(2)
 		return fmt.Errorf("keep the host's mounts: %w", err)
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {

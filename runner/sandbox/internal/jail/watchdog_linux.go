@@ -9,8 +9,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
 )
 
-// watch measures the jail's processes every watchInterval in which they ran, and kills the jail when they exceed a limit. It
-// always enforces the limit of processor time, and those of memory and processes if no control group does.
+// watch measures the jail's processes in every watchInterval in which they ran, and kills the jail when they exceed a limit. It always
+// enforces the limit of processor time, and enforces those of memory and processes if no control group does.
 func (c *Child) watch() {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
@@ -40,7 +40,7 @@ func (c *Child) exceeded() string {
 	if used.Tasks > tree.MaxTasks { // only if nothing else bounds them
 		return sandbox.LimitProcesses
 	}
-	// A kernel that counts tasks without a control group does not report that it refused one.
+	// A kernel that counts tasks without a control group does not report that it has refused one.
 	if c.ownCount && !c.group.BoundsTasks() && used.Tasks >= l.Processes+ownTasks {
 		c.full.Store(true)
 	}
@@ -56,8 +56,8 @@ func (c *Child) exceeded() string {
 	return ""
 }
 
-// tree returns the jail's process tree, to be measured against its present limits. An init that has a program is not part
-// of the run. Files in memory are in the jail's own folders, and are counted if no control group counts them.
+// tree returns the jail's process tree, to be measured against its present limits. An init that has a program is not part of the run. Files
+// in memory are in the jail's own folders, and are counted unless a control group counts them.
 func (c *Child) tree() *proctree.Tree {
 	t := &proctree.Tree{Root: c.proc.Pid, MaxTasks: c.cfg.Limits.Processes + 2*ownTasks, MaxMemory: c.cfg.Limits.Memory}
 	if c.cfg.Program != "" {

@@ -18,7 +18,7 @@ type processTree struct {
 	seen []int // the processes of the last measurement
 }
 
-// newProcessTree returns the process tree of the container whose first process is pid, if a folder named mark is mounted there.
+// newProcessTree returns the process tree of the container whose first process is pid, if a folder named mark is mounted in it.
 func newProcessTree(pid int, mark string) (*processTree, error) {
 	mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
 	if err != nil {
@@ -46,8 +46,8 @@ func (w *processTree) count() Counters {
 
 func (w *processTree) pids() []int { return w.look().PIDs }
 
-// Bound sets the limits at which a measurement may stop. ownWorkspace reports whether the workspace is the container's own file
-// system in memory, whose files count.
+// Bound sets the limits at which a measurement may stop. ownWorkspace reports whether the workspace is a file system in the container's own
+// memory, whose files count.
 func (in *View) Bound(lim sandbox.Limits, ownWorkspace bool) {
 	if in.tree == nil {
 		return
@@ -73,8 +73,8 @@ func (in *View) ManyWatches() bool {
 // CanMeasure reports whether this process can measure containers without control groups, which run as its own user.
 func CanMeasure() bool { return proctree.Available() }
 
-// MaxUserProcesses returns how many processes the user of such a container may have, which bounds a fork bomb between two
-// measurements; ok is false if nothing bounds it.
+// MaxUserProcesses returns how many processes the user of such a container may have, which bounds a fork bomb between two measurements. ok
+// is false if nothing bounds it.
 func MaxUserProcesses(lim sandbox.Limits) (n int64, ok bool) {
 	most, ok := MaxProcesses()
 	return min(most, int64(jail.MaxTasks(os.Geteuid(), lim))), ok

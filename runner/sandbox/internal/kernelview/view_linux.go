@@ -16,20 +16,20 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
 
-// View is a running container. Its first process takes along every other when it ends.
+// View is a running container. When its first process ends, all others end with it.
 type View struct {
 	*pidfd.Process
 	group *cgroup.Group
-	tree  *processTree // if there is no group
+	tree  *processTree // set if there is no group
 
 	mu    sync.Mutex
 	base  Counters // used before the run
 	last  Counters
-	final bool // last is from after the end
+	final bool // last was read after the end
 }
 
-// Open finds the container with the ID whose first process is pid, according to the engine. If mark is not empty, the container is
-// in no control group, and is recognized by a mounted folder with that secret name.
+// Open finds the container with the ID whose first process, according to the engine, is pid. If mark is not empty, the container is in no
+// control group, and is recognised by a mounted folder with that secret name.
 func Open(id string, pid int, mark string) (*View, error) {
 	if pid <= 0 {
 		return nil, errors.New("the engine names no process")
@@ -39,7 +39,7 @@ func Open(id string, pid int, mark string) (*View, error) {
 		return nil, err
 	}
 	in := &View{Process: process}
-	// The process ID comes from the engine; the group's name shows that it means the container here as well.
+	// The process ID comes from the engine. The group's name shows that the ID means the container here as well.
 	if mark != "" {
 		in.tree, err = newProcessTree(pid, mark)
 	} else {
@@ -54,8 +54,8 @@ func Open(id string, pid int, mark string) (*View, error) {
 	return in, nil
 }
 
-// Wait returns when the container's first process has ended, or the view is closed, and reads the final figures: the control group
-// lives on for a moment.
+// Wait returns when the container's first process has ended or the view is closed. It reads the final figures, because the control group
+// exists a moment longer.
 func (in *View) Wait() {
 	in.Process.Wait()
 	in.read(true)
@@ -68,14 +68,14 @@ func (in *View) Measure() Counters {
 	return c
 }
 
-// Last returns the last figures, and whether they are from after the end.
+// Last returns the last figures, and whether they were read after the end.
 func (in *View) Last() (c Counters, final bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.last.since(in.base), in.final
 }
 
-// Rebase has the run begin now: what was used before does not count.
+// Rebase makes the run begin now: what was used before does not count.
 func (in *View) Rebase() {
 	in.read(false)
 	in.mu.Lock()
@@ -83,7 +83,7 @@ func (in *View) Rebase() {
 	in.base = in.last
 }
 
-// read updates the figures. They are final only if all were read: the group may have been removed, at least in part.
+// read updates the figures. They are final only if all of them were read, because the group may have been removed in part.
 func (in *View) read(final bool) {
 	c, complete := in.count()
 	in.mu.Lock()
@@ -91,8 +91,8 @@ func (in *View) read(final bool) {
 	in.last, in.final = in.last.merge(c), in.final || final && complete
 }
 
-// count reads what the container has used so far. Complete is false if its control group was removed, at least in part; figures
-// that could not be read are then zero.
+// count reads what the container has used so far. complete is false if its control group was removed, at least in part; figures that could
+// not be read are then zero.
 func (in *View) count() (c Counters, complete bool) {
 	if in.tree != nil {
 		return in.tree.count(), false
@@ -101,7 +101,7 @@ func (in *View) count() (c Counters, complete bool) {
 	return Counters{CPU: use.CPU, Memory: use.Memory, OutOfMemory: use.OutOfMemory, OutOfTasks: use.OutOfTasks}, complete
 }
 
-// PIDs lists the container's processes that can be found.
+// PIDs lists the container's processes, if they can be found.
 func (in *View) PIDs() []int {
 	if in.tree != nil {
 		return in.tree.pids()
@@ -110,8 +110,8 @@ func (in *View) PIDs() []int {
 	return all
 }
 
-// Limit sets the limits of a running container; seconds bounds the processor time of each process from now on, if it is not zero.
-// The processes must not start others meanwhile. Limits of single processes can only be lowered.
+// Limit sets the limits of a running container. seconds, if not zero, bounds the processor time of each process from now on. The processes
+// must not start others meanwhile. Limits of single processes can only be lowered.
 func (in *View) Limit(lim sandbox.Limits, seconds int64, user, group int) error {
 	if err := in.group.SetLimits(cgroup.Limits{Memory: lim.Memory, Tasks: lim.Processes}); err != nil {
 		return fmt.Errorf("set the limits of a container: %w", err)
@@ -138,7 +138,7 @@ func (in *View) Limit(lim sandbox.Limits, seconds int64, user, group int) error 
 	})
 }
 
-// eachProcess calls f for every process of the container, as the user of the processes: in many containers root may not do it.
+// eachProcess calls f for every process of the container, as the user of the processes, because in many containers root may not do it.
 func (in *View) eachProcess(user, group int, f func(pid int) error) error {
 	pids, err := in.group.PIDs()
 	if err != nil {
@@ -160,7 +160,7 @@ func (in *View) eachProcess(user, group int, f func(pid int) error) error {
 	})
 }
 
-// becomeUser changes the user of this thread only; the library's calls would change all threads.
+// becomeUser changes the user of this thread only; the library's functions would change all threads.
 func becomeUser(user, group int) error {
 	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, uintptr(group), uintptr(group), uintptr(group)); errno != 0 {
 		return fmt.Errorf("become group %d: %w", group, errno)
@@ -171,7 +171,7 @@ func becomeUser(user, group int) error {
 	return nil
 }
 
-// MountsAvailable returns why this process may not enter containers; nil if it may.
+// MountsAvailable returns why this process cannot enter containers, or nil if it can.
 var MountsAvailable = sync.OnceValue(mounts.Available)
 
 // MountFolders mounts the run's folders in a container that has none of them yet, and sets the size of its /tmp.
@@ -186,7 +186,7 @@ func (in *View) MountFolders(spec sandbox.Spec, lim sandbox.Limits) error {
 	})
 }
 
-// MaxProcesses returns how many processes a user may have here, and no more than the kernel's usual number.
+// MaxProcesses returns how many processes a user may have here, but at most the kernel's usual number.
 func MaxProcesses() (int64, bool) {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &l); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// View is a running container. On this system containers run on another kernel, so there is none.
+// View is a running container. On this system containers run on another kernel, so there are none.
 type View struct{}
 
 // Open fails on this system.
@@ -30,7 +30,7 @@ func (*View) MountFolders(sandbox.Spec, sandbox.Limits) error { return errors.Er
 // CanMeasure reports false on this system.
 func CanMeasure() bool { return false }
 
-// MountsAvailable returns why this process may not enter containers.
+// MountsAvailable returns why this process cannot enter containers.
 func MountsAvailable() error { return errors.ErrUnsupported }
 
 // MaxProcesses knows no limit on this system.

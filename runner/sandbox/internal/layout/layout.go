@@ -27,7 +27,7 @@ func Arguments(spec sandbox.Spec) []string {
 	return append(args, Program(spec)...)
 }
 
-// Program returns the arguments of an interpreter whose heap has the right size already.
+// Program returns the arguments of an interpreter whose heap already has the right size.
 func Program(spec sandbox.Spec) []string {
 	return append(slices.Clip(spec.Args), sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), sandbox.BridgeAddress)
 }
@@ -67,15 +67,15 @@ func Folders(spec sandbox.Spec) iter.Seq2[string, string] {
 	}
 }
 
-// User is another user than this process's, whom a guest runs as.
+// User is the user that a guest runs as, if it is not this process's.
 type User struct {
 	UID    int
 	Groups []int
 }
 
-// Prepare checks the folders of a run, and makes the folders in the workspace on which others are mounted. They stay there,
-// because another run may be using them. A user, if not nil, gets write access to the workspace, and must be able to read the
-// other folders.
+// Prepare checks the folders of a run, and creates the folders in the workspace on which others are mounted. They stay there, because
+// another run may be using them. If user is not nil, it is granted write access to the workspace, and must be able to read the other
+// folders.
 func Prepare(spec sandbox.Spec, user *User) error {
 	for source := range Folders(spec) {
 		if err := folder.Check(source); err != nil {

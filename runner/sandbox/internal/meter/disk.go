@@ -10,11 +10,11 @@ import (
 const (
 	// minPause is the shortest time between two scans of the workspace.
 	minPause = 25 * time.Millisecond
-	// pauseFactor bounds what scanning costs: the pause after a scan is this many times as long as the scan.
+	// pauseFactor bounds the cost of scanning: the pause after a scan is this many times as long as the scan.
 	pauseFactor = 10
-	// idlePauses is how many pauses may pass without a scan while the file system's own figures do not change.
+	// idlePauses is how many pauses may pass without a scan while the file system's own figures stay the same.
 	idlePauses = 20
-	// urgentBytes and urgentFiles are what the file system must lose for a scan to come early.
+	// urgentBytes and urgentFiles are how much free space the file system must lose for an early scan.
 	urgentBytes = 8 << 20
 	urgentFiles = 1000
 )
@@ -24,9 +24,9 @@ type Disk struct {
 	dir   string
 	bytes int64
 	files int
-	size  int64 // the limit of one file
+	size  int64 // limit on the size of one file
 
-	before usage // of the workspace, before the guest started
+	before usage // the workspace before the guest started
 
 	pids func() []int // the guest's processes, or nil
 	over func()
@@ -50,20 +50,19 @@ func NewDisk(dir string, limits sandbox.Limits) *Disk {
 	return d
 }
 
-// WatchDisk calls NewDisk and Watch, for a guest whose processes are out of reach.
+// WatchDisk calls NewDisk and Watch, for a guest whose processes cannot be listed.
 func WatchDisk(dir string, limits sandbox.Limits, over func()) *Disk {
 	d := NewDisk(dir, limits)
 	d.Watch(nil, over)
 	return d
 }
 
-// Watch scans the workspace repeatedly, and calls over once when it holds more than
-// limits.Disk bytes or limits.DiskFiles files and folders. A workspace that held more before may shrink but not grow.
-// A guest can exceed the limit before this is noticed, by what the disk takes in some tens of milliseconds and during one
-// scan, which takes 2 to 3 microseconds a file: in tests tens of megabytes, and some hundred besides 100,000 files. Call Stop
-// when the guest has ended.
+// Watch scans the workspace repeatedly, and calls over once when it holds more than limits.Disk bytes or limits.DiskFiles files and
+// folders. A workspace that already held more may shrink but not grow. Before this is noticed, a guest can exceed the limit by what the
+// disk takes in some tens of milliseconds and during one scan, which takes 2 to 3 microseconds a file. In tests this was tens of megabytes,
+// and a few hundred files with 100,000 others. Call Stop when the guest has ended.
 //
-// pids lists the guest's processes, if they can be known: removed files that they still hold open take space, too.
+// pids lists the guest's processes, or is nil if they are unknown. Removed files that they still hold open take space too.
 func (d *Disk) Watch(pids func() []int, over func()) {
 	if d.dir == "" {
 		return
@@ -112,9 +111,9 @@ type scan struct {
 	took time.Duration
 }
 
-// due reports whether it is time for the next scan: at once if the file system has since lost half of what the guest may
-// still use, and otherwise after a pause. While the file system's figures stay the same, a scan would find the same, apart
-// from writes that the file system has delayed.
+// due reports whether it is time for the next scan: at once if the file system has since lost half of the space that the guest may still
+// use, and otherwise after a pause. While the file system's figures stay the same, a scan would give the same result, apart from writes
+// that the file system has delayed.
 func (d *Disk) due(last scan, now space) bool {
 	pause, since := max(minPause, pauseFactor*last.took), time.Since(last.end)
 	if !now.known {
@@ -143,7 +142,7 @@ func (d *Disk) check(used usage) {
 	}
 }
 
-// cutOff reports whether a file has grown to the limit of one file's size. A larger one was there before.
+// cutOff reports whether a file has grown to the limit on a file's size. A larger one already existed before.
 func (d *Disk) cutOff(u usage) bool {
 	if d.before.largest < d.size {
 		return u.largest >= d.size
@@ -159,9 +158,9 @@ func (d *Disk) passed(u usage) bool {
 type usage struct {
 	bytes   int64
 	files   int
-	largest int64 // the size of the largest file, holes included
-	written int64 // when that was last written to, in nanoseconds since 1970
-	tooDeep bool  // some folders were too deep, and too many, to be scanned
+	largest int64 // size of the largest file, including holes
+	written int64 // when it was last written, in nanoseconds since 1970
+	tooDeep bool  // folders were too deep, or too many, to be scanned
 }
 
 // add counts a file or folder. The size of anything but a regular file is 0.
@@ -178,7 +177,7 @@ func (u usage) beyond(enough usage) bool {
 	return enough.bytes >= 0 && u.bytes > enough.bytes || enough.files >= 0 && u.files > enough.files
 }
 
-// space is what a file system reports about itself.
+// space is what a file system reports about its free space.
 type space struct {
 	known bool
 	bytes int64 // free

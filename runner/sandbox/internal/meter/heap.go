@@ -8,16 +8,16 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// HeapFlag returns the flag of node that sets the size of its heap by the memory limit.
+// HeapFlag returns node's flag that sets the size of its heap according to the memory limit.
 func HeapFlag(limits sandbox.Limits) string {
 	return "--max-old-space-size=" + strconv.FormatInt(max(limits.WithDefaults().Memory/4*3>>20, 16), 10)
 }
 
-// largeHeap is the memory limit, in bytes, up to which V8's own heap size is large enough: V8 chooses 2 to 4 GB if the machine
-// has as much.
+// largeHeap is the memory limit, in bytes, up to which V8's own heap size is large enough: V8 chooses 2 to 4 GB if the machine has that
+// much.
 const largeHeap = 1 << 30
 
-// LargeHeap returns the memory limit, in bytes, that a guest must be started with as HeapFlag; zero if it needs none.
+// LargeHeap returns the memory limit, in bytes, for which a guest must be started with HeapFlag, or zero if it needs no flag.
 func LargeHeap(runtime sandbox.Runtime, limits sandbox.Limits) int64 {
 	if memory := limits.WithDefaults().Memory; runtime == sandbox.Node && memory > largeHeap {
 		return memory
@@ -30,7 +30,7 @@ func LargeHeap(runtime sandbox.Runtime, limits sandbox.Limits) int64 {
 // script can print the message and abort, too; that changes nothing but the reason given for its end.
 type Heap struct {
 	next io.Writer
-	tail []byte // the end of what was written: the message may come in parts
+	tail []byte // the end of what was written, because the message may come in parts
 	full bool
 }
 
@@ -39,21 +39,21 @@ func NewHeap(next io.Writer) *Heap { return &Heap{next: next} }
 
 var heapFatal = []byte("FATAL ERROR: ")
 
-// heapWords are V8's messages about the heap and about its own working memory. There are more of the latter kind, but V8 also
-// prints those when a stack is full.
+// heapWords are V8's messages about the heap and about its own working memory. There are more of the latter kind, but V8 prints those also
+// when a stack is full.
 var heapWords = [][]byte{[]byte("JavaScript heap out of memory"), []byte("Zone Allocation failed - process out of memory")}
 
-// markWords are the message of V8's collector about memory for its own lists of objects.
+// markWords is the message of V8's collector about memory for its own lists of objects.
 var markWords = []byte("Fatal process out of memory: Worklist::Segment::Create")
 
-// heapLine is how long the line before the words can be; it names a place in V8. heapKept is how much is kept to find words
+// heapLine is the maximum length of the line before the words, which names a place in V8. heapKept is how many bytes are kept to find words
 // that come in parts.
 const (
 	heapLine = 256
 	heapKept = heapLine + 64
 )
 
-// Write fails as the next writer does.
+// Write returns the next writer's errors.
 func (w *Heap) Write(p []byte) (int, error) {
 	if !w.full {
 		w.tail = append(w.tail, p...)
@@ -83,8 +83,8 @@ func outOfMemory(text []byte) bool {
 	return false
 }
 
-// Ended reports whether V8 ended the guest with this exit code because it was out of memory. Call it when all output was
-// written. V8 ends its process with SIGILL, SIGTRAP or SIGABRT.
+// Ended reports whether V8 ended the guest with this exit code because it was out of memory. Call it when all output has been written. V8
+// ends its process with SIGILL, SIGTRAP or SIGABRT.
 func (w *Heap) Ended(code int) bool {
 	return w.full && (code == 128+4 || code == 128+5 || code == 128+6)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
 )
 
-// nameless returns the space of removed files on dir's disk that the processes still hold open or have mapped. A mapping counts
-// with its length, since the kernel does not report how much of its file is on disk.
+// nameless returns the space of removed files on dir's disk that the processes still hold open or have mapped. A mapping counts with its
+// full length, since the kernel does not report how much of its file is on disk.
 func nameless(dir string, pids []int) int64 {
 	var st unix.Stat_t
 	if unix.Stat(dir, &st) != nil {

@@ -1,6 +1,6 @@
-// Package meter measures what no kernel counts for a guest, in the same way for every sandbox: the bytes it prints
-// ([Output]) and the space its workspace takes on disk ([WatchDisk]). Both call a function once when a limit is exceeded; the
-// guest's owner then kills the guest and reports why. [Heap] recognizes that node has run out of memory.
+// Package meter measures what no kernel counts for a guest, in the same way for every sandbox: the bytes it prints ([Output]) and the space
+// its workspace takes on disk ([WatchDisk]). Both call a function once when a limit is exceeded; the guest's owner then kills the guest and
+// reports why. [Heap] recognises that node has run out of memory.
 package meter
 
 import (
@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// Output counts what goes through its writers together.
+// Output counts the bytes written to all of its writers together.
 type Output struct {
 	mu   sync.Mutex
 	left int64
-	late int64 // of each writer
+	late int64 // allowance of each writer
 	hit  bool
-	by   *counted // whose write exceeded the limit
+	by   *counted // the writer that exceeded the limit
 	over func()
 }
 
-// lateBytes is how much a writer still passes after another has exceeded the limit. Streams are read concurrently: what
-// was printed to one before the other was flooded, at most a pipe's content, may arrive later.
+// lateBytes is how much a writer still passes on after another has exceeded the limit. Streams are read concurrently, so output printed to
+// one stream before the other was flooded, at most the content of a pipe, may arrive later.
 const lateBytes = 64 << 10
 
 // NewOutput allows limit bytes. The write that exceeds the limit is cut there, and calls over, which must not wait for the
@@ -63,7 +63,7 @@ func (o *Output) take(c *counted, n int) int {
 type counted struct {
 	output *Output
 	next   io.Writer
-	late   int64 // bytes that may still pass when another writer has exceeded the limit
+	late   int64 // bytes that still pass once another writer has exceeded the limit
 }
 
 func (c *counted) Write(p []byte) (int, error) {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxBelow is how many levels below an open folder others are opened by path. Keeping each of thousands of levels open
-	// would take too many descriptors, and beginning at the top each time would take too long.
+	// maxBelow is how many levels of folders below an open one are opened by path. Keeping each of thousands of levels open would take too
+	// many descriptors, and starting from the top each time would take too long.
 	maxBelow = 8
 	// maxOpen is how many folders may be open at the same time.
 	maxOpen = 1000
@@ -21,8 +21,8 @@ const (
 	canLook = 0o500
 )
 
-// measure scans all that is below dir and stops when that exceeds enough. It follows no link and skips what it cannot read. A
-// guest may change the folders at the same time.
+// measure scans everything below dir and stops when the result exceeds enough. It follows no link and skips what it cannot read. A guest
+// may change the folders at the same time.
 func measure(dir string, enough usage) usage {
 	w := walker{enough: enough}
 	if info, err := os.Stat(dir); err == nil {
@@ -42,7 +42,7 @@ type walker struct {
 	open         int
 }
 
-// scan counts what is in the folder name, which is so many levels below the open folder from, and in all folders below it.
+// scan counts what is in the folder name, which is levels levels below the open folder from, and in all folders below it.
 func (w *walker) scan(from *os.Root, name string, levels int) {
 	dir, err := safeopen.Dir(from, name)
 	if errors.Is(err, syscall.EMFILE) || w.open == maxOpen {
@@ -51,7 +51,7 @@ func (w *walker) scan(from *os.Root, name string, levels int) {
 	if err != nil {
 		return
 	}
-	defer dir.Close() // early, if it is closed below
+	defer dir.Close() // it may already be closed below
 	folders := w.count(dir)
 	if levels == maxBelow {
 		w.open++
@@ -101,8 +101,8 @@ func (w *walker) count(dir *os.Root) (folders []string) {
 	}
 }
 
-// unlock permanently adds the permissions to look into a folder if this user owns it and lacks them: its files could otherwise
-// neither be counted nor be removed by a person. Root needs no permissions.
+// unlock permanently adds the permissions to look into a folder, if this user owns it and lacks them. Otherwise its files could not be
+// counted, nor removed by a person. Root needs no permissions.
 func unlock(info fs.FileInfo, chmod func(fs.FileMode) error) {
 	if me := os.Geteuid(); me != 0 && info.Mode()&canLook != canLook && folder.OwnedBy(info, me) {
 		_ = chmod(info.Mode() | canLook)

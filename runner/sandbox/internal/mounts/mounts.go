@@ -1,5 +1,5 @@
-// Package mounts makes mounts that are in no namespace yet: copies of the host's folders ([Clone]) and empty ones in memory
-// ([Tmpfs]). [Show] puts them into the mount namespace of a guest that is already running, which only root may do.
+// Package mounts creates mounts that are not yet in any namespace: copies of the host's folders ([Clone]) and empty ones in memory
+// ([Tmpfs]). [Show] attaches them in the mount namespace of a running guest, which only root may do.
 package mounts
 
 import (
@@ -9,16 +9,16 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/layout"
 )
 
-// Mount is a folder of the host, or an empty one in memory, and where the guest is to see it.
+// Mount is a folder of the host, or an empty one in memory, and the place where the guest sees it.
 type Mount struct {
-	Source   string // empty: a folder of Size bytes in memory, in which everybody may write, with empty folders named Dirs
+	Source   string // if empty, a folder of Size bytes in memory, in which everybody may write, with empty folders named Dirs
 	Size     int64
 	Dirs     []string
 	Target   string // a folder that the guest has, or one in an earlier mount
 	Writable bool
 }
 
-// Files returns how many files a folder of size bytes in memory may hold: an empty one costs memory as well.
+// Files returns how many files a folder of size bytes in memory may hold, because an empty file costs memory too.
 func Files(size int64) int64 { return max(size>>10, 1024) }
 
 // OfRun lists the mounts of a run, outer folders first. A run without a workspace gets one in memory.

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
 
-// Available returns why this process may not change what a running guest sees: that takes root, and Linux 5.12.
+// Available returns why this process cannot change what a running guest sees, or nil if it can. It takes root and Linux 5.12.
 func Available() error {
 	if os.Geteuid() != 0 {
 		return errors.New("only root can")
@@ -34,10 +34,10 @@ func Available() error {
 	})
 }
 
-// Show mounts folders in the mount namespace of process pid, whose root is that of the guest or has it as a folder named
-// root. Then it calls finish on a thread in that namespace, with the guest's root. lives reports whether the process still
-// has that process ID; nil: it does. Nothing is mounted in this process's own namespace, and everything goes with the guest's.
-// The guest must not have started its job.
+// Show mounts folders in the mount namespace of process pid, whose root is that of the guest or has it as a folder named root. It then
+// calls finish on a thread in that namespace, with the guest's root. lives reports whether pid still means the same process; nil means that
+// it does. Nothing is mounted in this process's own namespace, and all mounts go away with the guest's namespace. The guest must not have
+// started its job.
 func Show(pid int, lives func() bool, all []Mount, finish func(root int) error) error {
 	process := filepath.Join("/proc", strconv.Itoa(pid))
 	space, err := os.Open(filepath.Join(process, "ns/mnt"))
@@ -117,7 +117,7 @@ func beneath(dir int, name string) (int, error) {
 	})
 }
 
-// clone returns a detached mount. What is mounted below a folder of the host is not part of it.
+// clone returns a detached mount. Mounts below a folder of the host are not part of it.
 func (m Mount) clone() (int, error) {
 	if m.Source != "" {
 		return Clone(m.Source, m.Writable, false)
@@ -135,8 +135,8 @@ func (m Mount) clone() (int, error) {
 	return tree, nil
 }
 
-// Clone returns a detached mount of a file or folder, with what is mounted below it if recursive is set. It is private: where
-// the host's mounts are shared, as systemd has them, mounts in it would appear in the host's folder too, and stay.
+// Clone returns a detached mount of a file or folder. With recursive, it includes the mounts below it. The mount is private: if the host's
+// mounts are shared, as systemd sets them up, mounts in it would otherwise also appear in the host's folder, and remain there.
 func Clone(source string, writable, recursive bool) (int, error) {
 	open, set := uint(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC), uint(unix.AT_EMPTY_PATH)
 	if recursive {
@@ -171,12 +171,12 @@ func kernelTooOld(err error) error {
 	return err
 }
 
-// Move attaches a detached mount at the place that a descriptor stands for.
+// Move attaches a detached mount at the place to which a descriptor refers.
 func Move(mount, place int) error {
 	return unix.MoveMount(mount, "", place, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
-// attach mounts a clone in the guest's root. Another run may be using the same workspace: its links are not followed.
+// attach mounts a clone in the guest's root. It does not follow links in the workspace, because another run may be using the same one.
 func (m Mount) attach(root, clone int) error {
 	target, err := beneath(root, strings.TrimPrefix(m.Target, "/"))
 	if err != nil {
@@ -186,7 +186,7 @@ func (m Mount) attach(root, clone int) error {
 	return Move(clone, target)
 }
 
-// Tmpfs returns a detached, empty file system in memory that everybody may write to, of at most size bytes and so many files.
+// Tmpfs returns a detached, empty file system in memory that everybody may write to, with at most size bytes and files files.
 func Tmpfs(size, files int64) (int, error) {
 	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
 	if err != nil {

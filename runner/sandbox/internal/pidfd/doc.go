@@ -1,3 +1,3 @@
-// Package pidfd refers to processes that are not children of this one, by descriptors: unlike a process ID, a descriptor never
-// means another process. Linux has them. Start with [Open].
+// Package pidfd refers to processes that are not children of this one by descriptors. Unlike a process ID, a descriptor never comes to mean
+// another process. It exists on Linux only. Start with [Open].
 package pidfd

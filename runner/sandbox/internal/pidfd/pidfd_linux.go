@@ -15,13 +15,13 @@ type Process struct {
 	file *os.File
 }
 
-// Open opens the process pid. That it is the one that the caller means must be checked afterwards.
+// Open opens the process pid. The caller must then check that it is the intended process.
 func Open(pid int) (*Process, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open a handle for process %d: %w", pid, err)
 	}
-	if err := unix.SetNonblock(fd, true); err != nil { // so that waiting does not block a thread
+	if err := unix.SetNonblock(fd, true); err != nil { // lets waiting not block a thread
 		unix.Close(fd)
 		return nil, fmt.Errorf("open a handle for process %d: %w", pid, err)
 	}
@@ -69,7 +69,7 @@ func (p *Process) wait(deadline time.Time) {
 	if err != nil || p.file.SetReadDeadline(deadline) != nil {
 		return
 	}
-	_ = conn.Read(readable) // an error says that it was closed, or that it is late
+	_ = conn.Read(readable) // an error means that it was closed, or that time is up
 }
 
 // Close releases the descriptor.

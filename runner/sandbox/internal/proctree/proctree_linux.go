@@ -19,7 +19,7 @@ import (
 // Usage is what the processes of a tree use together.
 type Usage struct {
 	Memory int64         // present bytes; pages of programs and libraries can be dropped and do not count
-	CPU    time.Duration // of the present processes, and of those that their parents have waited for
+	CPU    time.Duration // of the present processes, and of ended ones that their parents have waited for
 	Tasks  int           // present threads
 	PIDs   []int
 }
@@ -30,17 +30,17 @@ func Available() bool {
 	return err == nil
 }
 
-// Tree is a process and all below it. Where the process is the first of a process namespace, every orphan becomes its
-// child, so that none is outside.
+// Tree is a process and all its descendants. If the process is the first of a process namespace, every orphan becomes its child, so that no
+// process is outside.
 type Tree struct {
 	Root int
-	Skip int // a process whose memory does not count; 0: none
-	// MaxTasks ends a measurement: a fork bomb grows while it is counted.
+	Skip int // a process whose memory does not count, or 0
+	// MaxTasks ends a measurement, because a fork bomb grows while it is counted.
 	MaxTasks int
-	// MaxMemory, in bytes, is the sum above which pages that several processes share are counted once: that is too slow to be done
-	// every time.
+	// MaxMemory, in bytes, is the sum above which pages shared by several processes are counted only once, which is too slow to do every
+	// time.
 	MaxMemory int64
-	// Folders of the sandbox that are file systems of its own in memory, whose files count.
+	// Folders are the sandbox's folders that are file systems in memory, whose files count.
 	Folders []string
 }
 
@@ -67,8 +67,8 @@ func (t *Tree) Measure() Usage {
 	return u
 }
 
-// shared returns u's memory with shared pages, as after a fork, counted once; or u's own figure if the kernel does not report it.
-// Shared pages may belong to the files in memory.
+// shared returns u's memory with shared pages, as after a fork, counted once, or u's own figure if the kernel does not report it. Shared
+// pages may belong to the files in memory.
 func (t *Tree) shared(u Usage, files int64) int64 {
 	var private, shared int64
 	for _, pid := range u.PIDs {
@@ -88,7 +88,7 @@ func (t *Tree) shared(u Usage, files int64) int64 {
 	return private + max(shared, files)
 }
 
-// Children lists the child processes of pid's threads, and says how many threads it has.
+// Children lists the child processes of pid's threads, and returns the number of threads.
 func Children(pid int) (children []int, tasks int) {
 	names, err := os.ReadDir(procFile(pid, "task"))
 	if err != nil {
@@ -105,12 +105,12 @@ func Children(pid int) (children []int, tasks int) {
 	return children, len(names)
 }
 
-// From statUsed to statEnd, Stat has the processor time that the process, and then the children it has waited for, used in user
+// Fields statUsed to statEnd-1 of Stat hold the processor time that the process, and then the children it has waited for, used in user mode
 // and in system mode (proc(5)).
 const statUsed, statEnd = 11, 15
 
-// Stat returns the fields of /proc/<pid>/stat from the third on, which is the state: the second is a name in brackets that may
-// hold anything.
+// Stat returns the fields of /proc/<pid>/stat from the third one, which is the state. The second is a name in brackets that may contain
+// anything.
 func Stat(pid int) []string { return statFields(procFile(pid, "stat")) }
 
 func statFields(file string) []string {
@@ -131,8 +131,8 @@ func ticks(fields []string) time.Duration {
 
 func procFile(pid int, name string) string { return filepath.Join("/proc", strconv.Itoa(pid), name) }
 
-// Living returns the folder of /proc that has a process's memory and files. After its first thread has ended, only the folders of
-// its other threads have them.
+// Living returns the folder in /proc that describes a process's memory and files. After its first thread has ended, only the folders of its
+// other threads do.
 func Living(pid int) string {
 	dir := procFile(pid, "")
 	if lives(dir) {
@@ -152,7 +152,7 @@ func lives(dir string) bool {
 	return len(f) > 0 && f[0] != "Z" && f[0] != "X"
 }
 
-// Status adds up lines of a process's status, in bytes.
+// Status adds up values from a process's status file, in bytes.
 func Status(pid int, names ...string) int64 {
 	text, _ := os.ReadFile(procFile(pid, "status"))
 	if n := kilobytes(text, names...); n > 0 {
@@ -176,7 +176,7 @@ func kilobytes(text []byte, names ...string) (total int64) {
 
 // tmpfs returns the memory of the files in those folders of process pid that are file systems in memory.
 func tmpfs(pid int, folders []string) (total int64) {
-	const file = 1024 // what the kernel needs for one, besides its content
+	const file = 1024 // what the kernel needs for each file, besides its content
 	for _, folder := range folders {
 		var st unix.Statfs_t
 		if err := unix.Statfs(procFile(pid, "root")+folder, &st); err == nil && st.Type == unix.TMPFS_MAGIC {

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 )
 
-// MaxWatches is how many descriptors the processes of one run may have epoll watch. The kernel bounds that for a user, and so
-// for all runs together: without any left hardly a program works. A control group does not count them.
+// MaxWatches bounds how many descriptors the processes of one run may watch with epoll. The kernel bounds this per user, and so for all
+// runs together; with none left, hardly any program works. A control group does not count them.
 const MaxWatches = 32 << 10
 
-// ManyWatches reports whether processes have epoll watch more than MaxWatches descriptors. A descriptor that is a copy, as
-// after a fork, counts again. What cannot be looked at is not counted.
+// ManyWatches reports whether processes watch more than MaxWatches descriptors with epoll. A copy of a descriptor, as after a fork, counts
+// again. Processes that cannot be examined are not counted.
 func ManyWatches(pids []int) bool {
 	total := 0
 	for _, pid := range pids {
@@ -31,7 +31,7 @@ func ManyWatches(pids []int) bool {
 	return false
 }
 
-// readSome reads a file of one line for each watched descriptor, and stops once they are too many.
+// readSome reads a file with one line for each watched descriptor, and stops once there are too many.
 func readSome(file string) []byte {
 	f, err := os.Open(file)
 	if err != nil {

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// detach keeps from the process what a terminal sends to all of its own.
+// detach protects the process from the signals that a terminal sends to all of its processes.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -1,9 +1,9 @@
-// Package reaper removes what this process has made on the machine if it is killed. The first call of [Guard] or
-// [GuardCommand] starts a small process that outlives this one and learns of every path and command over a pipe. When the
-// pipe ends, it kills what runs in the control groups among the paths, removes the paths, and runs the commands. It needs no
-// files of its own, so nothing is left for the next start to find.
+// Package reaper removes what this process has created on the machine if it is killed. The first call of [Guard] or [GuardCommand] starts a
+// small process that outlives this one and learns every path and command through a pipe. When the pipe ends, it kills the processes in the
+// control groups among the paths, removes the paths, and runs the commands. It needs no files of its own, so nothing is left for the next
+// start to find.
 //
-// The reaper ends no other processes: those of a sandbox end with their parent.
+// The reaper ends no other processes, because those of a sandbox end with their parent.
 package reaper
 
 import (
@@ -22,14 +22,14 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/cgroup"
 )
 
-// name is argv[0] of the process, and how Init recognises it.
+// name is argv[0] of the process, by which Init recognises it.
 const name = "mcprun-reaper"
 
 // Init must be called first in main of every program that calls Guard. In the process that Guard starts it does not
 // return; in any other it does nothing.
 func Init() {
 	if len(os.Args) == 1 && os.Args[0] == name {
-		signal.Ignore() // it ends with its parent, whatever else is told to end
+		signal.Ignore() // it ends only when its parent does
 		run(os.Stdin)
 		os.Exit(0)
 	}
@@ -41,18 +41,18 @@ var shared reaper
 type reaper struct {
 	mu      sync.Mutex
 	guarded map[string]int // how often each entry is guarded
-	pipe    io.Writer      // nil: not started
+	pipe    io.Writer      // nil if it is not started
 }
 
-// Guard has paths removed when this process dies: control groups, folders with their contents, and files. Call it before
-// they are made, and release after they were removed. exe is a program whose main calls Init.
+// Guard makes sure that paths are removed when this process dies: control groups, folders with their contents, and files. Call it before
+// they are created, and release after they were removed. exe is a program whose main calls Init.
 func Guard(exe string, paths ...string) (release func(), err error) { return shared.guard(exe, paths) }
 
 // argument separates the arguments of a command's entry, which begins with it. A path does not.
 const argument = "\x01"
 
-// GuardCommand has exe run when this process dies, with args as its arguments; args[0] takes the place of the program's name.
-// The environment is empty. exe is a program whose main calls Init; no argument holds a byte below 2. The command runs once,
+// GuardCommand makes sure that exe is run when this process dies, with args as its arguments; args[0] takes the place of the program's
+// name. The environment is empty. exe is a program whose main calls Init. No argument may contain a byte below 2. The command runs once,
 // however often it is guarded, unless every guard was released.
 func GuardCommand(exe string, args ...string) (release func(), err error) {
 	return shared.guard(exe, []string{argument + strings.Join(args, argument)})
@@ -65,7 +65,7 @@ func (r *reaper) guard(exe string, entries []string) (release func(), err error)
 	return sync.OnceFunc(func() { _ = r.tell(exe, '-', entries) }), nil
 }
 
-// tell records entries and passes on those that are new, or guarded no more. A reaper that was killed is started again.
+// tell records entries and passes on those that are new or no longer guarded. If the reaper was killed, it is started again.
 func (r *reaper) tell(exe string, what byte, entries []string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,9 +146,9 @@ func run(from io.Reader) {
 			folders = append(folders, entry)
 		}
 	}
-	groups.Wait() // after this nothing of theirs writes to the folders
+	groups.Wait() // after this, nothing in the groups writes to the folders
 	for _, path := range folders {
-		for range 3 { // a process that is ending may have made another file
+		for range 3 { // a process that is ending may have created another file
 			if os.RemoveAll(path) == nil {
 				break
 			}
@@ -157,7 +157,7 @@ func run(from io.Reader) {
 	commands.Wait()
 }
 
-// execute runs this program with args, without an environment.
+// execute runs this program with args and an empty environment.
 func execute(args []string) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // Result is the result of Apply.
 type Result struct {
-	// Left counts what was not copied to this machine: symbolic links that lead out of the workspace, paths too long or too deep,
+	// Left counts what was not copied to this machine: symbolic links that lead out of the workspace, paths that are too long or too deep,
 	// names that this system does not allow, pipes and sockets.
 	Left int
 	// Example is the path of one of them.
@@ -33,9 +33,9 @@ func (r *Result) leave(name string) {
 	r.Left++
 }
 
-// Apply applies what Receive has received, to the extent that it differs from what was packed. It changes nothing unless the archive is
-// complete and within the limits: otherwise the error is a [DamagedError], or IsTooMuch reports true. Another error, as when this
-// machine's disk is full, may leave only a part applied.
+// Apply applies the changes in what Receive has received. It changes nothing unless the archive is complete and within the limits:
+// otherwise the error is a [DamagedError], or IsTooMuch reports true. After any other error, such as a full disk, the changes may be
+// applied in part.
 func (w *Workspace) Apply() (Result, error) {
 	if w.spool == nil { // nothing was received
 		return Result{}, nil
@@ -57,17 +57,17 @@ func (w *Workspace) Apply() (Result, error) {
 	return a.res, errors.Join(err, a.finish())
 }
 
-// applier makes changes. Every parent of a name is a real folder before anything is done to the name, so that nothing goes
-// through a symbolic link.
+// applier makes changes. Before it changes anything at a name, every parent of the name is a real folder, so that nothing goes through a
+// symbolic link.
 type applier struct {
 	root  *os.Root
 	res   Result
-	real  map[string]bool // folders known to be folders
+	real  map[string]bool // paths known to be real folders
 	modes []dirMode       // to be set at the end
 }
 
-// removeAll removes what was packed and does not exist any more, or is of another kind now. The deepest comes first, so that folders
-// are empty when they are removed.
+// removeAll removes what was packed and no longer exists, or is now of another kind. The deepest come first, so that folders are empty when
+// they are removed.
 func (a *applier) removeAll(packed, now map[string]state) error {
 	var gone []string
 	for name, s := range packed {
@@ -84,7 +84,7 @@ func (a *applier) removeAll(packed, now map[string]state) error {
 	return nil
 }
 
-// apply replaces name by what the archive has.
+// apply replaces name with its content in the archive.
 func (a *applier) apply(name string, h *tar.Header, s state, data io.Reader) error {
 	ok, err := a.parent(name)
 	if err != nil {
@@ -119,7 +119,7 @@ func (a *applier) apply(name string, h *tar.Header, s state, data io.Reader) err
 	return nil
 }
 
-// sameAs makes a file with the content of another, which has been applied already.
+// sameAs creates a file with the content of another, which has already been applied.
 func (a *applier) sameAs(name, first string, h *tar.Header) error {
 	f, err := safeopen.File(a.root, system(first), os.O_RDONLY, 0)
 	if err != nil {
@@ -129,7 +129,7 @@ func (a *applier) sameAs(name, first string, h *tar.Header) error {
 	return a.file(name, h, f)
 }
 
-// file makes a new file: an old one may have other names, outside of the workspace too.
+// file creates a new file, because an old one may have other names, including names outside the workspace.
 func (a *applier) file(name string, h *tar.Header, data io.Reader) error {
 	var f *os.File
 	err := a.unlocked(name, func() (err error) {
@@ -143,8 +143,8 @@ func (a *applier) file(name string, h *tar.Header, data io.Reader) error {
 	return errors.Join(err, f.Chmod(fs.FileMode(h.Mode)&fs.ModePerm), f.Close(), a.root.Chtimes(system(name), h.ModTime, h.ModTime))
 }
 
-// inside reports whether a symbolic link at name to target stays in the workspace. ".." is accepted at the beginning only: after a
-// name, which may itself be a link, its meaning is unknown.
+// inside reports whether a symbolic link at name to target stays in the workspace. ".." is accepted only at the beginning: after a name,
+// which may itself be a link, its meaning is unknown.
 func inside(name, target string) bool {
 	if target == "" || len(target) > maxPath || strings.ContainsRune(target, 0) {
 		return false
@@ -173,7 +173,7 @@ func (a *applier) fail(name string, err error) error {
 	return fmt.Errorf("copy %q from the container: %w", name, err)
 }
 
-// parent reports whether name's folder is a real one, and all above it.
+// parent reports whether name's folder, and all folders above it, are real.
 func (a *applier) parent(name string) (bool, error) {
 	dir := path.Dir(name)
 	if dir == "." || a.real[dir] {
@@ -215,8 +215,7 @@ func (a *applier) unlocked(name string, do func() error) error {
 	return do()
 }
 
-// away removes what is at name and reports whether name is free. A folder that still holds something, which was never
-// copied, stays.
+// away removes what is at name and reports whether name is free. A folder that still contains something, which was never copied, stays.
 func (a *applier) away(name string) (bool, error) {
 	err := a.unlocked(name, func() error { return a.root.Remove(system(name)) })
 	switch {

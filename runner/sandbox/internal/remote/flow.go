@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/stdio"
 )
 
-// credit is the send window of a channel: how many bytes may still be sent.
+// credit is the send window of a channel: the number of bytes that may still be sent.
 type credit struct {
 	mu     sync.Mutex
 	change *sync.Cond
@@ -22,7 +22,7 @@ func newCredit() *credit {
 	return c
 }
 
-// take waits until something may be sent, and returns how many of n bytes; zero after close.
+// take waits until something may be sent, and returns how many of n bytes. It returns zero after close.
 func (c *credit) take(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,7 +37,7 @@ func (c *credit) take(n int) int {
 	return n
 }
 
-// add adds a grant. It returns false for more than was taken.
+// add adds a grant. It returns false if the grant exceeds what was taken.
 func (c *credit) add(n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,18 +56,18 @@ func (c *credit) close() {
 	c.change.Broadcast()
 }
 
-// inbox holds what was received on a channel. Its content, and what was passed on and not granted yet, is bounded by the channel's
-// window.
+// inbox holds the bytes received on a channel. Its content, together with the bytes passed on but not yet granted, is bounded by the
+// channel's window.
 type inbox struct {
 	*stdio.Buffer
 	mu     sync.Mutex
 	window int // bytes that may still be received
-	owed   int // bytes passed on and not granted yet
+	owed   int // bytes passed on but not yet granted
 }
 
 func newInbox() *inbox { return &inbox{Buffer: stdio.NewBuffer(), window: Window} }
 
-// put adds what was received. It returns false if that exceeds the window, or comes after the end.
+// put adds received bytes. It returns false if they exceed the window or come after the end.
 func (b *inbox) put(p []byte) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,7 +79,7 @@ func (b *inbox) put(p []byte) bool {
 	return err == nil
 }
 
-// passed records that n bytes were passed on, and returns how many to grant now, which is mostly zero.
+// passed records that n bytes were passed on, and returns how many to grant now, which is usually zero.
 func (b *inbox) passed(n int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -139,10 +139,10 @@ func (h *Host) sendAll(kind byte, p []byte) error {
 	return nil
 }
 
-// bridge connects the host's end of the bridge with the channel.
+// bridge connects the host's end of the bridge to the channel.
 func (h *Host) bridge() net.Conn {
 	ours, theirs := net.Pipe()
-	go h.feed(kindBridge, ours) // ends when theirs is closed
+	go h.feed(kindBridge, ours) // ends when the other end is closed
 	go func() {
 		h.drain(kindBridge, ours)
 		ours.Close()

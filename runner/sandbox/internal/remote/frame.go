@@ -47,11 +47,11 @@ var programs embed.FS
 // Name is the name of the relay in Files.
 const Name = "relay.py"
 
-// Files returns what must be in one folder of the container, beside enter.py.
+// Files returns the files that must be in one folder of the container, beside enter.py.
 func Files() map[string][]byte {
 	all := map[string][]byte{}
 	for _, name := range []string{Name, "meter.py"} {
-		all[name], _ = programs.ReadFile(name) // embedded
+		all[name], _ = programs.ReadFile(name) // embedded, so it cannot fail
 	}
 	return all
 }
@@ -59,12 +59,12 @@ func Files() map[string][]byte {
 const (
 	// Window is how many bytes of a channel may be in flight.
 	Window = 1 << 20
-	// maxFrame is the most that one frame carries.
+	// maxFrame bounds the payload of one frame, in bytes.
 	maxFrame  = 64 << 10
 	headBytes = 5
 )
 
-// The letters.
+// The kinds of frames; see the package comment.
 const (
 	kindStart  = 'S'
 	kindRun    = 'R'
@@ -80,7 +80,7 @@ const (
 	kindLimit  = 'L'
 	kindFault  = 'F'
 
-	closed = 0x20 // turns a channel's letter into its end
+	closed = 0x20 // turns a channel's letter into the letter for its end
 )
 
 // Run describes the run that a guest gets.
@@ -94,7 +94,7 @@ func (r Run) encode() []byte {
 	return fmt.Appendf(nil, "%d\x00%d\x00%d", r.Bytes, r.Files, r.CPU.Nanoseconds())
 }
 
-// start encodes a guest to be started.
+// start encodes the frame that starts a guest.
 func start(secret string, command []string) ([]byte, error) {
 	fields := append([]string{secret}, command...)
 	for _, f := range fields {

@@ -25,15 +25,15 @@ const User = 65534
 // FetchTime is how long it may take to copy back a workspace.
 const FetchTime = 2 * time.Minute
 
-// Container is what an engine has to offer for a container, besides its standard streams.
+// Container is what an engine must offer for a container, besides its standard streams.
 type Container interface {
 	// CopyIn unpacks an archive in a folder of the container.
 	CopyIn(ctx context.Context, folder string, archive io.Reader) error
-	// CopyOut packs the contents of a folder. The error wraps fs.ErrNotExist if the container is gone.
+	// CopyOut packs the contents of a folder. The error matches fs.ErrNotExist if the container is gone.
 	CopyOut(ctx context.Context, folder string) (archive io.ReadCloser, err error)
 }
 
-// Guest is a guest in a container, as seen by its host. Its owner passes all output of the container to Host.Write, and then calls
+// Guest is a guest in a container, as seen by its host. Its owner passes all output of the container to Host.Write, and finally calls
 // Host.End.
 type Guest struct {
 	*Host
@@ -45,7 +45,7 @@ type Guest struct {
 	handled chan struct{} // closed when the relay's reports have been handled
 
 	mu        sync.Mutex
-	workspace *Workspace // nil until there is a run, and if the run has none
+	workspace *Workspace // nil until there is a run, and if the run has no workspace
 	failed    error      // why the run failed through no fault of its script
 }
 
@@ -56,7 +56,7 @@ func NewGuest(w io.Writer, run *supervise.Guest, c Container, log *slog.Logger) 
 	return g
 }
 
-// OpenRun checks the folders of a run, and opens its workspace; nil if it has none.
+// OpenRun checks the folders of a run, and opens its workspace. It returns nil if the run has none.
 func OpenRun(spec sandbox.Spec) (*Workspace, error) {
 	var skip []string
 	for source, target := range layout.Folders(spec) {
@@ -80,7 +80,7 @@ func OpenRun(spec sandbox.Spec) (*Workspace, error) {
 	return w, err
 }
 
-// Begin gives the guest a run with a workspace, which it owns from now on; nil: it has none.
+// Begin gives the guest a run with workspace w, which it then owns. w is nil if the run has none.
 func (g *Guest) Begin(ctx context.Context, spec sandbox.Spec, w *Workspace) error {
 	lim := spec.Limits.WithDefaults()
 	g.mu.Lock()
@@ -93,7 +93,7 @@ func (g *Guest) Begin(ctx context.Context, spec sandbox.Spec, w *Workspace) erro
 	if err := g.Host.Run(run); err != nil {
 		return err
 	}
-	spec.Workspace = "" // what is on this machine does not change
+	spec.Workspace = "" // the one on this machine is not written to
 	stdout, stderr := g.run.Begin(ctx, spec, nil)
 	g.Connect(spec.Stdin, stdout, stderr)
 	go func() {
@@ -115,17 +115,17 @@ func (g *Guest) Bridge(ctx context.Context) (net.Conn, error) {
 		return nil, ctx.Err()
 	}
 	select {
-	case <-g.spoke: // even if it has ended since
+	case <-g.spoke: // even if it has ended since then
 		return g.conn, nil
 	default:
 		return nil, errors.New("the guest ended before it connected")
 	}
 }
 
-// Copied is closed when the workspace is in the container, or will not be.
+// Copied is closed when the workspace is in the container, or will never be.
 func (g *Guest) Copied() <-chan struct{} { return g.copied }
 
-// Fail ends the guest because of an error that is not its script's.
+// Fail ends the guest because of an error that its script did not cause.
 func (g *Guest) Fail(err error) {
 	g.mu.Lock()
 	if g.failed == nil {
@@ -187,8 +187,8 @@ func (g *Guest) handleReports() {
 	}
 }
 
-// handleLimit kills the guest for a limit that it has passed, or records the limit if the guest has succeeded in the meantime. A
-// guest that has failed most likely failed because of it: the workspace is full.
+// handleLimit kills the guest for exceeding a limit, or records the limit if the guest has succeeded in the meantime. A guest that has
+// failed most likely failed because of the limit, such as a full workspace.
 func (g *Guest) handleLimit(limit string) {
 	if limit != sandbox.LimitDisk && limit != sandbox.LimitCPU {
 		return
@@ -204,8 +204,7 @@ func (g *Guest) handleLimit(limit string) {
 	g.run.Exceed(limit)
 }
 
-// receiveWorkspace copies the workspace back. A container that was killed may be gone before that can begin: the workspace
-// stays as it was then.
+// receiveWorkspace copies the workspace back. If the container was killed and is already gone, the workspace stays as it was.
 func (g *Guest) receiveWorkspace() error {
 	g.mu.Lock()
 	w := g.workspace
@@ -228,8 +227,8 @@ func (g *Guest) receiveWorkspace() error {
 	return w.Receive(archive)
 }
 
-// ApplyChanges applies the changes to the workspace of a container that has ended, whose output was passed to Write. It returns the
-// limit that the guest has passed, if its changes were not applied for that.
+// ApplyChanges applies the changes to the workspace of a container that has ended and whose output was passed to Write. It returns the
+// limit that the guest exceeded, if the changes were not applied for that reason.
 func (g *Guest) ApplyChanges(lim sandbox.Limits) (passed string, err error) {
 	g.Streams()
 	<-g.handled
@@ -258,7 +257,7 @@ func (g *Guest) ApplyChanges(lim sandbox.Limits) (passed string, err error) {
 	return "", nil
 }
 
-// LacksChanges reports whether the guest has a workspace of which not all has come back.
+// LacksChanges reports whether the guest has a workspace that has not been copied back completely.
 func (g *Guest) LacksChanges() bool {
 	select {
 	case <-g.complete:
@@ -293,7 +292,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns the end without space around it.
+// String returns the end without surrounding white space.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

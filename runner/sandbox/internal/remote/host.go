@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Host is the host's end of one container's streams. Its owner passes all output of the container to Write, and then calls End.
+// Host is the host's end of one container's streams. Its owner passes all output of the container to Write, and finally calls End.
 type Host struct {
 	mu  sync.Mutex // guards w
 	w   io.Writer
-	err error // of w; sticks
+	err error // first error of w
 
 	out  map[byte]*credit
 	in   map[byte]*inbox
@@ -23,13 +23,13 @@ type Host struct {
 	conn    net.Conn
 	speak   sync.Once
 	over    sync.Once
-	streams sync.WaitGroup // of drain
+	streams sync.WaitGroup // goroutines of drain
 
 	spoke    chan struct{} // closed when the guest has sent something over the bridge
 	exited   chan struct{}
 	exit     Exit
-	limits   chan string   // names of limits that were passed
-	fault    string        // why the relay failed; final when complete or gone is closed
+	limits   chan string   // names of exceeded limits
+	fault    string        // why the relay failed; final once complete or gone is closed
 	complete chan struct{} // closed when the relay has sent everything
 	gone     chan struct{}
 }
@@ -51,10 +51,10 @@ func NewHost(w io.Writer) *Host {
 	return h
 }
 
-// exitBytes is the size of a status.
+// exitBytes is the size of a status, in bytes.
 const exitBytes = 3*4 + 2*8
 
-// maxLimits is how many limits a relay may name.
+// maxLimits bounds how many limits a relay may report.
 const maxLimits = 4
 
 // Exit is how a guest ended, and what the container had used by then.
@@ -63,7 +63,7 @@ type Exit struct {
 	OOMs   int64         // processes that the kernel killed because memory ran out
 	Forks  int64         // processes that could not be started
 	CPU    time.Duration // of all processes, since the run began
-	Memory int64         // the most bytes at once; zero when unknown
+	Memory int64         // peak bytes; zero if unknown
 }
 
 // Start starts the guest.
@@ -81,8 +81,8 @@ func (h *Host) Run(r Run) error { return h.send(kindRun, r.encode()) }
 // Bridge returns the host's end of the bridge. The caller closes it.
 func (h *Host) Bridge() net.Conn { return h.conn }
 
-// Connect copies the guest's output to stdout and stderr, and stdin to the guest; each may be nil. It is called once. Streams waits
-// for the output's end.
+// Connect copies the guest's output to stdout and stderr, and stdin to the guest; each may be nil. Call it once. Streams waits for the end
+// of the output.
 func (h *Host) Connect(stdin io.Reader, stdout, stderr io.Writer) {
 	for kind, w := range map[byte]io.Writer{kindStdout: stdout, kindStderr: stderr} {
 		h.streams.Go(func() { h.drain(kind, w) })
@@ -99,7 +99,7 @@ func (h *Host) Streams() { h.streams.Wait() }
 // Kill kills the guest and everything it started. It blocks while the container does not read.
 func (h *Host) Kill() { h.send(kindKill, nil) }
 
-// Finish tells the relay to exit: everything was received.
+// Finish tells the relay to exit, because everything was received.
 func (h *Host) Finish() { h.send(kindQuit, nil) }
 
 // Exited is closed when the guest has ended.
@@ -205,11 +205,11 @@ func (h *Host) handle(kind byte, payload []byte) error {
 	return nil
 }
 
-// end records the guest's end. The relay ends only when the rest of the guest's output was sent, so all of that is granted at once,
-// however slow the reader: it is no more than pipes and sockets hold.
+// end records the guest's end. The relay ends only when the rest of the guest's output was sent, so all of that is granted at once, even if
+// the reader is slow: it is no more than pipes and sockets hold.
 func (h *Host) end(e Exit) error {
 	select {
-	case <-h.exited: // others may be reading exit
+	case <-h.exited: // another goroutine may be reading exit
 	default:
 		h.exit = e
 	}
@@ -223,7 +223,7 @@ func (h *Host) end(e Exit) error {
 	return nil
 }
 
-// once closes c. Closing it twice is a protocol error. Only the goroutine that calls Write calls it.
+// once closes c. Closing it twice is a protocol error. Only the goroutine that calls Write may call once.
 func (h *Host) once(c chan struct{}) error {
 	select {
 	case <-c:

@@ -18,9 +18,9 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/layout"
 )
 
-// Volumes lists the folders of a container that CopyReadOnly fills. They must be volumes of the container: sandbox.Root has the
-// guest program and the relay, and each folder that a script may read lies in the workspace, where a mount can be neither renamed
-// nor removed, with a link to it in sandbox.Root.
+// Volumes lists the folders of a container that CopyReadOnly fills. They must be volumes of the container: sandbox.Root holds the guest
+// program and the relay. Each folder that a script may read is in the workspace, where a mount can be neither renamed nor removed, and
+// sandbox.Root has a link to it.
 func Volumes(spec sandbox.Spec) []string {
 	all := []string{sandbox.Root}
 	for _, target := range layout.Folders(spec) {
@@ -31,8 +31,8 @@ func Volumes(spec sandbox.Spec) []string {
 
 func inWorkspace(target string) string { return path.Join(sandbox.WorkspaceDir, path.Base(target)) }
 
-// CopyReadOnly copies what a guest may read into its container: its program, others that are needed to start it, and the folders.
-// All of it belongs to root, as which nothing in the container runs.
+// CopyReadOnly copies what a guest may only read into its container: its program, others that are needed to start it, and the folders. All
+// of it belongs to root; nothing in the container runs as root.
 func CopyReadOnly(ctx context.Context, c Container, spec sandbox.Spec, others map[string][]byte) error {
 	files := Files()
 	maps.Copy(files, others)
@@ -53,7 +53,7 @@ func CopyReadOnly(ctx context.Context, c Container, spec sandbox.Spec, others ma
 	return all.Wait()
 }
 
-// copyIn has pack make an archive, and copies it to a folder of a container.
+// copyIn copies the archive that pack writes to a folder of a container.
 func copyIn(ctx context.Context, c Container, folder string, pack func(io.Writer) error) error {
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(pack(w)) }()
@@ -76,7 +76,7 @@ func packRoot(t *tar.Writer, files map[string][]byte, spec sandbox.Spec) error {
 	return err
 }
 
-// header describes something that belongs to root and that nobody else may write to.
+// header describes a file or folder that belongs to root and that nobody else may write to.
 func header(kind byte, name string, size int64) *tar.Header {
 	mode := int64(0o644)
 	if kind != tar.TypeReg {
@@ -93,7 +93,7 @@ func packFile(t *tar.Writer, name string, data []byte) error {
 	return err
 }
 
-// packFolder packs everything in a folder. Symbolic links are packed as links, but for those that readLink refuses.
+// packFolder packs everything in a folder. Symbolic links are packed as links, except those that readLink refuses.
 func packFolder(t *tar.Writer, dir string) error {
 	root, err := safeopen.Root(dir)
 	if err != nil {

@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	maxPath  = 4000 // bytes; Linux takes no more than 4,095, the container's name of the workspace included
+	maxPath  = 4000 // bytes; Linux allows at most 4,095, including the container's name for the workspace
 	maxDepth = 255  // elements of a path
 	page     = 4096
-	// Slack and FileSlack are how many more bytes and files a workspace in a container can hold than its limit allows: a guest that
-	// passes the limit is killed before the file system is full.
+	// Slack and FileSlack are how many bytes and files a workspace in a container can hold beyond its limit, so that a guest that exceeds
+	// the limit is killed before the file system is full.
 	Slack     = 64 << 20
 	FileSlack = 8192
-	// entryBytes is an upper bound of what an archive needs for one file or folder besides its data.
+	// entryBytes is an upper bound of what an archive needs for one file or folder in addition to its data.
 	entryBytes = 6 << 10
 )
 
@@ -37,23 +37,23 @@ type Limits struct {
 	Bytes   int64 // of all files
 	Files   int   // files, folders and links
 	Largest int64 // bytes of one file that a script may write
-	// Skip are folders at the top of the workspace that are not its own, and stay as they are.
+	// Skip lists folders at the top of the workspace that do not belong to it and are left unchanged.
 	Skip []string
 }
 
-// Workspace copies a folder into a container, and back what a script has changed in it. Both directions are tar archives,
-// as engines take and give them. What comes back was made by a hostile script: it is bounded, nothing of it reaches
-// outside of the folder, and nothing is touched before all of it is there.
+// Workspace copies a folder into a container, and copies the script's changes back. Both directions use tar archives, as engines do. What
+// comes back was written by a hostile script: it is bounded, nothing in it reaches outside the folder, and nothing is changed before all of
+// it has arrived.
 type Workspace struct {
 	root    *os.Root
 	lim     Limits
 	packed  map[string]state
 	largest int64 // bytes of the largest file at the beginning
 	files   int   // files, folders and links that can be copied
-	left    int   // things that cannot be copied: sockets, pipes, what cannot be read, paths too long, links that lead out
+	left    int   // things that cannot be copied: sockets, pipes, unreadable files, paths that are too long, links that lead out
 
 	spool *os.File
-	name  string // of spool, if it could not be removed while it is open
+	name  string // name of spool, if it could not be removed while open
 }
 
 // state describes a file, folder or link. Times are in seconds, as in archives.
@@ -105,8 +105,8 @@ func (w *Workspace) Empty() bool { return w.files == 0 }
 // Left returns how many things in the workspace cannot be copied.
 func (w *Workspace) Left() int { return w.left }
 
-// Pack writes the workspace as an archive whose files belong to user. It follows no symbolic link. What changes meanwhile
-// is copied in one of its states or left out.
+// Pack writes the workspace as an archive whose files belong to user. It follows no symbolic link. A file that changes meanwhile is copied
+// in one of its states or left out.
 func (w *Workspace) Pack(ctx context.Context, user int, to io.Writer) error {
 	t := tar.NewWriter(to)
 	add := func(name string, s state, size int64) error {
@@ -131,7 +131,7 @@ func (w *Workspace) Pack(ctx context.Context, user int, to io.Writer) error {
 			}
 			return add(name, state{kind: tar.TypeSymlink, link: target}, 0)
 		}
-		// A file that cannot be opened, or is another one by now, is left out.
+		// A file that cannot be opened, or has been replaced by now, is left out.
 		f, err := safeopen.File(w.root, filepath.FromSlash(name), os.O_RDONLY, 0)
 		if err != nil {
 			return nil
@@ -145,7 +145,7 @@ func (w *Workspace) Pack(ctx context.Context, user int, to io.Writer) error {
 		if err := add(name, s, now.Size()); err != nil {
 			return err
 		}
-		// An archive has the size first. A file that has become shorter is padded.
+		// An archive states the size first, so a file that has become shorter is padded.
 		sum := sha256.New()
 		n, err := io.Copy(io.MultiWriter(t, sum), io.LimitReader(f, now.Size()))
 		if err == nil && n < now.Size() {
@@ -166,7 +166,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// walk visits what can be copied, folders before what is in them, and calls left for everything else.
+// walk visits everything that can be copied, folders before their contents, and calls left for everything else.
 func (w *Workspace) walk(visit func(name string, st fs.FileInfo) error, left func()) error {
 	return fs.WalkDir(safeopen.FS(w.root), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -176,7 +176,7 @@ func (w *Workspace) walk(visit func(name string, st fs.FileInfo) error, left fun
 			return nil
 		case w.skips(name):
 			return skip(d)
-		case err != nil, !okPath(name): // a folder that cannot be read was visited already
+		case err != nil, !okPath(name): // a folder that cannot be read has already been visited
 			left()
 			return skip(d)
 		}
@@ -195,8 +195,8 @@ func (w *Workspace) walk(visit func(name string, st fs.FileInfo) error, left fun
 	})
 }
 
-// readLink returns the target of a symbolic link, and whether it can be copied: Docker refuses a whole archive for one relative
-// link that leads out of the folder. An absolute one is copied, and leads into the container.
+// readLink returns the target of a symbolic link, and whether it can be copied. Docker refuses a whole archive because of one relative link
+// that leads out of the folder. An absolute link is copied, and leads to a place in the container.
 func readLink(root *os.Root, name string) (target string, ok bool) {
 	target, err := root.Readlink(filepath.FromSlash(name))
 	if err != nil || len(target) > maxPath {
@@ -213,13 +213,13 @@ func skip(d fs.DirEntry) error {
 	return nil
 }
 
-// skips reports whether name is one of the folders that are not the workspace's own, or below one.
+// skips reports whether name is one of the Skip folders, or below one.
 func (w *Workspace) skips(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
 	return slices.Contains(w.lim.Skip, top)
 }
 
-// okPath reports whether name is a path below the workspace, written in the one way that there is, on this system too.
+// okPath reports whether name is a path below the workspace in canonical form, on this system too.
 func okPath(name string) bool {
 	return name == path.Clean(name) && name != "." && len(name) <= maxPath && strings.Count(name, "/") < maxDepth && !strings.ContainsRune(name, 0) &&
 		filepath.IsLocal(filepath.FromSlash(name)) && (filepath.Separator == '/' || !strings.ContainsRune(name, filepath.Separator))
@@ -230,7 +230,7 @@ var errTooMuch = errors.New("the container returned more than its workspace may 
 
 // Receive stores an archive of the changed workspace until Apply.
 func (w *Workspace) Receive(from io.Reader) error {
-	// In the workspace, because the changes need space there. The file has no name as long as it is open.
+	// It is in the workspace, because the changes need space there. The file has no name while it is open.
 	name := ".mcprun-" + rand.Text()
 	f, err := w.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -317,10 +317,10 @@ func (w *Workspace) entries(res *Result, visit func(name string, h *tar.Header, 
 	}
 }
 
-// linked returns the name that a hard link has first in its archive.
+// linked returns the name under which the file of a hard link first appears in its archive.
 func linked(h *tar.Header) string { return path.Clean(h.Linkname) }
 
-// checkComplete returns an error if the archive lacks its end: what is missing would count as removed.
+// checkComplete returns an error if the end of the archive is missing, because missing files would count as removed.
 func (w *Workspace) checkComplete() error {
 	const trailer = 1024
 	st, err := w.spool.Stat()
@@ -349,7 +349,7 @@ func (w *Workspace) states() (map[string]state, error) {
 				return &DamagedError{err}
 			}
 			s.mtime, s.sum = h.ModTime.Unix(), [sha256.Size]byte(sum.Sum(nil))
-		case tar.TypeLink: // another name of a file that came before
+		case tar.TypeLink: // another name of an earlier file
 			first, ok := now[linked(h)]
 			if !ok || first.kind != tar.TypeReg {
 				first = w.packed[name] // it stays as it is

@@ -1,5 +1,5 @@
-// Package rundir makes the folder in which a sandbox keeps what one guest needs while it runs: its program, sockets and
-// configuration. Start with [New].
+// Package rundir creates the folder in which a sandbox keeps what one guest needs while it runs: its program, sockets and configuration.
+// Start with [New].
 package rundir
 
 import (
@@ -14,17 +14,16 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/reaper"
 )
 
-// Dir is the folder of one guest. No other user of the machine can enter it; what a guest's user is to read in it is mounted
-// in the guest.
+// Dir is the folder of one guest. No other user of the machine can enter it. What a guest's user may read in it is mounted in the guest.
 type Dir struct {
 	Path   string
 	Random string // the end of its name: 12 unpredictable characters
-	guard  func() // releases the reaper's guard; nil: not guarded
+	guard  func() // releases the reaper's guard; nil if it is not guarded
 }
 
-// New makes a folder in parent, whose name is prefix and random characters. It makes parent if necessary, and refuses one that
-// another user could enter. exe is a program whose main calls reaper.Init: the folder is removed should this process be killed.
-// With an empty exe it is not. After an error nothing is left.
+// New creates a folder in parent, named prefix followed by random characters. It creates parent if necessary, and refuses a parent that
+// another user could enter. exe is a program whose main calls reaper.Init: the folder is then removed if this process is killed. With an
+// empty exe it is not. After an error nothing is left.
 func New(parent, prefix, exe string) (*Dir, error) {
 	if err := folder.Private(parent); err != nil {
 		return nil, err
@@ -46,7 +45,7 @@ func New(parent, prefix, exe string) (*Dir, error) {
 // File returns the path of a file or folder in d.
 func (d *Dir) File(name string) string { return filepath.Join(d.Path, name) }
 
-// MkdirAll makes a folder in d, and those above it, that everybody may read, whatever the umask is.
+// MkdirAll creates a folder in d, and its parents, readable for everybody regardless of the umask.
 func (d *Dir) MkdirAll(name string) error {
 	dir := d.File(name)
 	if st, err := os.Stat(dir); err == nil && st.IsDir() {
@@ -58,7 +57,7 @@ func (d *Dir) MkdirAll(name string) error {
 	return errors.Join(os.Mkdir(dir, 0o755), os.Chmod(dir, 0o755))
 }
 
-// Write writes a file in d that everybody may read, whatever the umask is, and makes its folder.
+// Write writes a file in d that is readable for everybody regardless of the umask, and creates its folder.
 func (d *Dir) Write(name string, data []byte) error {
 	if err := d.MkdirAll(filepath.Dir(name)); err != nil {
 		return err

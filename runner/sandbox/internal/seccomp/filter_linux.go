@@ -1,7 +1,7 @@
 //go:build linux && (amd64 || arm64)
 
-// Package seccomp is the system-call filter of sandboxed processes: the list of allowed calls, with a reason for each one that
-// is missing or bound to its arguments, and its translation to the kernel's form. Use [Install].
+// Package seccomp is the system-call filter of sandboxed processes: the list of allowed calls, the reason for each call that is missing or
+// restricted to certain arguments, and the translation to the kernel's form. Use [Install].
 package seccomp
 
 import (
@@ -12,11 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allowed lists the calls that node, CPython and the Go runtime use, and none that reaches another process's memory, a
-// namespace, a mount, a key ring, a socket address, or a part of the kernel that scripts do not need.
-// memfd_create is left out on purpose: memory behind it is in no process's resident set, so no watchdog sees it. So are mknod
-// and mknodat, by which mkfifo makes its pipes: opening a named pipe waits for the other end, and files in the workspace are
-// opened by the host and by later runs.
+// allowed lists the calls that node, CPython and the Go runtime use, except those that reach another process's memory, a namespace, a
+// mount, a key ring, a socket address, or a part of the kernel that scripts do not need. memfd_create is left out on purpose, because its
+// memory is in no process's resident set, so that no watchdog sees it. So are mknod and mknodat, which mkfifo uses: opening a named pipe
+// waits for the other end, and the host and later runs open files in the workspace.
 func allowed() []uintptr {
 	return append([]uintptr{
 		// bytes and descriptors
@@ -61,38 +60,38 @@ func allowed() []uintptr {
 		unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_GETRES, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_NANOSLEEP, unix.SYS_GETTIMEOFDAY,
 		unix.SYS_GETITIMER, unix.SYS_SETITIMER, unix.SYS_TIMER_CREATE, unix.SYS_TIMER_SETTIME, unix.SYS_TIMER_GETTIME,
 		unix.SYS_TIMER_GETOVERRUN, unix.SYS_TIMER_DELETE,
-		// sockets that are already connected: the bridge and the pipes of child processes; no bind, no connect, no accept.
-		// No sendmsg: a descriptor that was sent and not received holds a file which the watchdog cannot find.
+		// sockets that are already connected: the bridge and the pipes of child processes; no bind, no connect, no accept. No sendmsg,
+		// because a descriptor that was sent but not received holds a file that the watchdog cannot find.
 		unix.SYS_SENDTO, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_RECVMMSG,
 		unix.SYS_SHUTDOWN, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT, unix.SYS_SETSOCKOPT,
 	}, archAllowed()...)
 }
 
-// modeArg is a call that gives a file its permissions: its number, and which of its arguments they are.
+// modeArg is a call that sets a file's permissions: its number, and the index of the argument with the permissions.
 type modeArg struct {
 	nr  uintptr
 	arg uint32
 }
 
-// modes and opens are allowed unless they make a file set-user-ID or set-group-ID: it would be in the workspace on
-// the host, belong to the user of mcprun, and run the script's code with that user's rights when another user starts it.
+// modes and opens are allowed unless they make a file set-user-ID or set-group-ID. Such a file would be in the workspace on the host,
+// belong to the user of mcprun, and run the script's code with that user's rights when another user starts it.
 func modes() []modeArg {
 	return append([]modeArg{
 		{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2},
 	}, archModes()...)
 }
 
-// opens are the calls whose permissions count only if their flags, the preceding argument, make a file.
+// opens are the calls whose permissions count only if their flags, in the preceding argument, create a file.
 func opens() []modeArg { return append([]modeArg{{unix.SYS_OPENAT, 3}}, archOpens()...) }
 
-// absent are calls that programs try first and replace if the kernel returns ENOSYS: refusing them with
-// EPERM would break the program instead. clone3 and openat2 take their arguments in memory, where no filter can look.
+// absent are calls that programs try first and replace if the kernel returns ENOSYS. Refusing them with EPERM would break the program.
+// clone3 and openat2 take their arguments in memory, where no filter can look.
 func absent() []uintptr { return []uintptr{unix.SYS_CLONE3, unix.SYS_OPENAT2} }
 
 const (
 	setID         = unix.S_ISUID | unix.S_ISGID
 	makesAFile    = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
-	newestKnown   = unix.SYS_RSEQ_SLICE_YIELD // anything newer is answered "no such call"
+	newestKnown   = unix.SYS_RSEQ_SLICE_YIELD // anything newer gets the answer "no such call"
 	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 		unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
@@ -147,7 +146,7 @@ func filter(noProcesses, noShared bool) []bpf.Instruction {
 			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: setID, SkipTrue: 1},
 			ret(retAllow), ret(retPerm))
 	}
-	// Only connected stream pairs: a datagram socket could be sent from it to any socket file in the workspace.
+	// Only connected stream pairs are allowed: a datagram socket could send to any socket file in the workspace.
 	for _, nr := range []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
 		on(nr, arg(0),
 			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.AF_UNIX, SkipTrue: 4},
@@ -208,9 +207,9 @@ func cloning(threadsOnly bool) []bpf.Instruction {
 	}
 }
 
-// Install puts the filter on every thread of this process, which must have given up new privileges. noProcesses also refuses to
-// start processes and programs; threads stay. noShared refuses memory that processes share without a file: all of it stays
-// allocated while one page is mapped anywhere, but a process's figures include only the pages that it has touched.
+// Install installs the filter on every thread of this process, which must have set no_new_privs. noProcesses also refuses to start
+// processes and programs, but still allows threads. noShared refuses memory that processes share without a file: all of it stays allocated
+// while one page is mapped anywhere, but a process's figures include only the pages that it has touched.
 func Install(noProcesses, noShared bool) error {
 	raw, err := bpf.Assemble(filter(noProcesses, noShared))
 	if err != nil {

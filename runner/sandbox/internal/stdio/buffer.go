@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// Buffer passes bytes on at the pace of whoever takes them, and never makes whoever writes them wait. Its owner bounds what is
-// written.
+// Buffer passes bytes on at the reader's pace, and never makes the writer wait. Its owner bounds what is written.
 type Buffer struct {
 	mu     sync.Mutex
 	change *sync.Cond
@@ -33,7 +32,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// End marks the end of what is written.
+// End marks the end of the input.
 func (b *Buffer) End() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,8 +40,8 @@ func (b *Buffer) End() {
 	b.change.Signal()
 }
 
-// CopyTo copies everything to w until the end, and calls passed, if not nil, with the size of each piece. A nil w discards, and so
-// does one that has failed. It is called once.
+// CopyTo copies everything to w until the end, and calls passed, if not nil, with the size of each piece. If w is nil or has failed, the
+// bytes are discarded. Call it once.
 func (b *Buffer) CopyTo(w io.Writer, passed func(n int)) {
 	if w == nil {
 		w = io.Discard
@@ -57,7 +56,7 @@ func (b *Buffer) CopyTo(w io.Writer, passed func(n int)) {
 	}
 }
 
-// take waits for data and returns it in exchange for a buffer; nil at the end.
+// take waits for data and returns it in exchange for an empty buffer. It returns nil at the end.
 func (b *Buffer) take(empty []byte) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Streams are the host's ends. Their owner calls Close.
+// Streams are the host's ends. Their owner must call Close.
 type Streams struct {
 	files   [3]*os.File // stdin, stdout, stderr
 	bridge  *net.UnixConn
@@ -21,8 +21,8 @@ type Streams struct {
 	copying sync.WaitGroup
 }
 
-// Open makes the pipes and the socket. The guest's ends are in the order of its descriptors 0 to 3; the caller closes them
-// when the guest has them.
+// Open creates the pipes and the socket. The guest's ends are in the order of its descriptors 0 to 3; the caller closes them once the guest
+// has them.
 func Open() (s *Streams, guest []*os.File, err error) {
 	s = &Streams{}
 	defer func() {
@@ -50,7 +50,7 @@ func Open() (s *Streams, guest []*os.File, err error) {
 	return s, append(guest, end), nil
 }
 
-// SocketPair makes a connection; the second end is for a child.
+// SocketPair creates a connection whose second end is for a child.
 func SocketPair() (*net.UnixConn, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -75,19 +75,19 @@ func CloseAll(files []*os.File) {
 	}
 }
 
-// Bridge returns the host's end of the bridge, and whether it was returned before. The caller closes it. If Bridge was never
-// called, Close does.
+// Bridge returns the host's end of the bridge, and whether it was returned before. The caller must close it. If Bridge is never called,
+// Close closes it.
 func (s *Streams) Bridge() (conn *net.UnixConn, again bool) { return s.bridge, s.taken.Swap(true) }
 
-// PeekBridge returns the host's end of the bridge; the caller does not close it.
+// PeekBridge returns the host's end of the bridge, which the caller must not close.
 func (s *Streams) PeekBridge() *net.UnixConn { return s.bridge }
 
-// Stderr is what the guest writes its errors to, until Copy is called.
+// Stderr is the guest's standard error, to be read until Copy is called.
 func (s *Streams) Stderr() *os.File { return s.files[2] }
 
-// Copy connects the guest's streams with the caller's. A nil stdin is empty. Writes to stdout and stderr must not fail.
+// Copy connects the guest's streams to the caller's. A nil stdin is empty. Writes to stdout and stderr must not fail.
 func (s *Streams) Copy(stdin io.Reader, stdout, stderr io.Writer) {
-	go func() { // a reader that blocks forever keeps only this goroutine
+	go func() { // a reader that blocks forever blocks only this goroutine
 		if stdin != nil {
 			_, _ = io.Copy(s.files[0], stdin)
 		}
@@ -101,8 +101,8 @@ func (s *Streams) Copy(stdin io.Reader, stdout, stderr io.Writer) {
 // drainTime is how long Drain waits for output.
 const drainTime = time.Second
 
-// Drain waits, after the guest has ended, until its output was written. A pipe ends with its last writer. A writer that was
-// sent through a socket outlives the guest; Drain does not wait for it.
+// Drain waits, after the guest has ended, until its output has been written. A pipe ends with its last writer. If a script sent the write
+// end through a socket, that writer outlives the guest; Drain does not wait for it.
 func (s *Streams) Drain() {
 	_ = s.files[0].Close()
 	for _, f := range s.files[1:] {
@@ -119,7 +119,7 @@ func (s *Streams) Close() {
 	}
 }
 
-// copyOutput copies until the end. After the read deadline it takes what the pipe still holds and stops.
+// copyOutput copies until the end. After the read deadline it reads what the pipe still holds and stops.
 func copyOutput(w io.Writer, from *os.File) {
 	buf := make([]byte, 64<<10)
 	for {
@@ -136,7 +136,7 @@ func copyOutput(w io.Writer, from *os.File) {
 	}
 }
 
-// readNow reads without waiting and without regard to the deadline.
+// readNow reads without waiting, ignoring the deadline.
 func readNow(from *os.File, buf []byte) (n int, err error) {
 	raw, err := from.SyscallConn()
 	if err != nil {

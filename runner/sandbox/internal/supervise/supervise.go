@@ -1,9 +1,9 @@
-// Package supervise bounds one run in a guest, for sandboxes whose guests are not children of this process: containers, and
-// gVisor's. It measures what the guest prints, stores and uses, ends the guest when it passes a limit, and at the end names the
-// limits that it has reached. A backend supplies the rest: how the guest is killed, and what it uses.
+// Package supervise bounds one run in a guest, for sandboxes whose guests are not children of this process: containers, and gVisor's. It
+// measures what the guest prints, stores and uses, ends the guest when it exceeds a limit, and finally names the limits that were reached.
+// A backend supplies the rest: how to kill the guest, and what it uses.
 //
-// Start with [New]. When the guest gets its run, call [Guest.Begin], and then [Guest.Watch]; when it has ended, [Guest.Ended]; when
-// its output was read, [Guest.Finish].
+// Start with [New]. Call [Guest.Begin] and then [Guest.Watch] when the guest gets its run, [Guest.Ended] when it has ended, and
+// [Guest.Finish] when its output was read.
 package supervise
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
-// Exit codes of a guest that a signal has ended.
+// Exit codes of a guest ended by a signal.
 const (
 	CodeKilled   = 128 + 9
 	CodeCPU      = 128 + 24 // SIGXCPU
@@ -31,10 +31,10 @@ type Guest struct {
 	kill func()
 
 	mu     sync.Mutex
-	killed bool     // kill was called, before the guest ended
-	ended  bool     // nothing ends it any more
-	cause  string   // the limit for which it was killed; empty: none
-	hit    []string // limits that were passed
+	killed bool     // kill was called before the guest ended
+	ended  bool     // the guest can no longer be ended
+	cause  string   // the limit for which it was killed; empty if there was none
+	hit    []string // limits that were reached
 
 	// Set by Begin.
 	stopKill func() bool
@@ -45,13 +45,13 @@ type Guest struct {
 	disk     *meter.Disk
 }
 
-// New returns a guest that kill ends. Kill is called at most once.
+// New returns a guest that is ended by calling kill. kill is called at most once.
 func New(kill func()) *Guest { return &Guest{kill: kill} }
 
-// Kill ends the guest because its owner wants it.
+// Kill ends the guest at its owner's request.
 func (g *Guest) Kill() { g.end("") }
 
-// Exceed ends the guest because it has passed a limit.
+// Exceed ends the guest because it has exceeded a limit.
 func (g *Guest) Exceed(limit string) { g.end(limit) }
 
 func (g *Guest) end(limit string) {
@@ -61,7 +61,7 @@ func (g *Guest) end(limit string) {
 	g.kill()
 }
 
-// mark records why the guest is to be killed, and reports whether that is still to be done.
+// mark records why the guest is to be killed, and reports whether it must still be killed.
 func (g *Guest) mark(limit string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -89,15 +89,15 @@ func (g *Guest) Killed() bool {
 	return g.killed
 }
 
-// Ended records that the guest has ended. It is not killed any more, and whatever ended it did so before.
+// Ended records that the guest has ended. After that it is not killed, and nothing else can be recorded as the cause of its end.
 func (g *Guest) Ended() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ended = true
 }
 
-// Begin gives the guest a run, before it has its job. From now on the guest is killed when ctx ends, and the workspace is
-// measured; openers lists the processes that may hold files open there, and may be nil. It returns the writers for the guest's output.
+// Begin gives the guest a run, before it has its job. From now on the guest is killed when ctx ends, and the workspace is measured. openers
+// lists the processes that may hold files open there; it may be nil. Begin returns the writers for the guest's output.
 func (g *Guest) Begin(ctx context.Context, spec sandbox.Spec, openers func() []int) (stdout, stderr io.Writer) {
 	g.limits, g.node = spec.Limits.WithDefaults(), spec.Runtime == sandbox.Node
 	g.stopKill = context.AfterFunc(ctx, g.Kill)
@@ -108,12 +108,13 @@ func (g *Guest) Begin(ctx context.Context, spec sandbox.Spec, openers func() []i
 	return g.output.Writer(spec.Stdout), g.heap
 }
 
-// Usage is what a guest uses. Its limits of memory and processes hold for present figures; zero where the kernel enforces them.
+// Usage is what a guest uses. The limits of memory and processes apply to the present figures, which are zero if the kernel enforces these
+// limits.
 type Usage struct {
 	CPU    time.Duration // of all processes, since the run began
 	Memory int64         // bytes
 	Tasks  int           // processes and threads
-	Passed string        // another limit that was passed; empty: none
+	Passed string        // another exceeded limit, or empty
 }
 
 // passed names the limit that u exceeds, the most urgent first: a fork bomb.
@@ -129,10 +130,10 @@ func (u Usage) passed(lim sandbox.Limits) string {
 	return u.Passed
 }
 
-// minPause is the shortest time between two measurements, for a guest near its limit of processor time.
+// minPause is the shortest time between two measurements. It applies to a guest near its limit of processor time.
 const minPause = 5 * time.Millisecond
 
-// Watch measures the guest at least every interval until over is closed, and ends it when it passes a limit.
+// Watch measures the guest at least every interval until over is closed, and ends it when it exceeds a limit.
 func (g *Guest) Watch(over <-chan struct{}, interval time.Duration, measure func() Usage) {
 	for {
 		used := measure()
@@ -152,8 +153,8 @@ func (g *Guest) Watch(over <-chan struct{}, interval time.Duration, measure func
 	}
 }
 
-// Finish completes exit, whose Code is the guest's own, when the guest has ended and all its output was written. Failed names the
-// limit that the backend knows to have ended the guest, and hit others that it has reached; empty names count for nothing.
+// Finish completes exit, whose Code is the guest's own, when the guest has ended and all its output was written. failed names the limit
+// that, as the backend knows, ended the guest, and hit other limits that it reached; empty names are ignored.
 func (g *Guest) Finish(exit *sandbox.Exit, failed string, hit ...string) {
 	g.stopKill()
 	if g.disk.Stop() {
@@ -186,8 +187,8 @@ func (g *Guest) Finish(exit *sandbox.Exit, failed string, hit ...string) {
 	exit.Reach(append(append(hit, g.hit...), exit.Killed)...)
 }
 
-// CheckAdopt returns an error if an idle guest cannot be given a run: done is closed when it has ended, got is its shape and want
-// that of the run.
+// CheckAdopt returns an error if an idle guest cannot be given a run. done is closed when the guest has ended, got is its shape, and want
+// is the shape of the run.
 func CheckAdopt(ctx context.Context, done <-chan struct{}, got, want sandbox.Shape) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -27,8 +27,8 @@ func (vm *VM) EncodeJSON(v Value, where string, max int) ([]byte, error) {
 	return vm.encode(v, &encoder{vm: vm, max: max, where: where})
 }
 
-// EncodeResult is EncodeJSON for the result of a script, which is not lost to what JSON cannot hold: NaN and infinite numbers become their
-// texts, a Map or Set what it holds, and functions and symbols are left out as JSON.stringify does.
+// EncodeResult is EncodeJSON for the result of a script, which must not fail because JSON cannot represent a value. NaN and infinite
+// numbers become text, a Map or Set becomes its contents, and functions and symbols are left out as JSON.stringify does.
 func (vm *VM) EncodeResult(v Value, where string, max int) ([]byte, error) {
 	return vm.encode(v, &encoder{vm: vm, max: max, where: where, isResult: true})
 }
@@ -50,7 +50,7 @@ type encoder struct {
 	// isResult is for EncodeResult.
 	isResult bool
 	parents  []uintptr
-	names    map[lib.TJSAtom]memberName // names seen before; the records of a list share theirs
+	names    map[lib.TJSAtom]memberName // names seen before; the records in a list share them
 }
 
 // memberName is the name of a member as text, and as JSON with a colon.
@@ -59,7 +59,7 @@ type memberName struct {
 	json []byte
 }
 
-// maxNames is the most names that are kept.
+// maxNames bounds the names that are cached.
 const maxNames = 1000
 
 // name returns the name of an atom. The encoder holds a reference to each atom in names, because the engine reuses their numbers.
@@ -156,7 +156,7 @@ func (e *encoder) value(v Value, p path) error {
 	return e.refuse(p, "is a value that JSON cannot hold")
 }
 
-// missing encodes an item that JSON has nothing for: null in a result, as JSON.stringify does.
+// missing encodes an item that has no JSON form: as null in a result, like JSON.stringify.
 func (e *encoder) missing(p path, kind string) error {
 	if e.isResult && p.up != nil {
 		e.out = append(e.out, "null"...)
@@ -274,7 +274,7 @@ func (e *encoder) member(v Value, atom lib.TJSAtom, p path, first *bool) error {
 	return e.value(member, path{up: &p, name: name.text})
 }
 
-// isLeftOut reports whether JSON.stringify leaves a member out: it is a symbol or a function, and no placeholder, which is a function, too.
+// isLeftOut reports whether JSON.stringify leaves a member out: symbols and functions, except placeholders, which are functions too.
 func (e *encoder) isLeftOut(member Value) bool {
 	if member.tag() == lib.EJS_TAG_SYMBOL {
 		return true

@@ -73,7 +73,7 @@ func New(memory int64) (*VM, error) {
 	return vm, nil
 }
 
-// SetMemory changes the most bytes of the engine's heap. It ignores zero and negative numbers.
+// SetMemory changes the size limit of the engine's heap, in bytes. It ignores zero and negative numbers.
 func (vm *VM) SetMemory(limit int64) {
 	if limit > 0 {
 		lib.XJS_SetMemoryLimit(vm.tls, vm.rt, lib.Tsize_t(limit))

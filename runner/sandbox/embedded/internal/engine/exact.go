@@ -40,7 +40,7 @@ func hasLongInteger(text []byte) bool {
 
 func isDigit(c byte) bool { return c-'0' < 10 }
 
-// exact makes JavaScript values of a JSON text.
+// exact converts a JSON text to JavaScript values.
 type exact struct {
 	vm  *VM
 	dec *jsontext.Decoder
@@ -49,7 +49,7 @@ type exact struct {
 // maxExactDepth is the deepest nesting of a text that exact parses; the engine refuses deeper ones.
 const maxExactDepth = 2 * maxDepth
 
-// errNotExact means that a text is not JSON, or nested too deeply. The engine's parser then makes the error.
+// errNotExact means that a text is not JSON or is nested too deeply. The engine's parser then reports the error.
 var errNotExact = errors.New("not a text for this parser")
 
 // parseExact returns the value of a text. ok is false if the engine's parser has to decide.

@@ -8,12 +8,13 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// OnStack sets a function that returns the text of an error's stack property: header is "Name: message", frames are the engine's
-// lines ("    at f (file:1:2)\n"). Scripts expect a text in V8's form, with places in their sources instead of the bundle.
+// OnStack sets a function that returns the text of an error's stack property. header is "Name: message"; frames are the engine's lines ("
+// at f (file:1:2)
+// "). Scripts expect V8's form, with places in their sources instead of the bundle.
 func (vm *VM) OnStack(f func(header, frames string) string) { vm.stack = f }
 
-// hookStacks sets the exotic define_own_property method of the class of errors, which the engine calls to set any stack: it has
-// no prepareStackTrace, and makes stack a plain property of each error.
+// hookStacks sets the define_own_property method of the class of errors, which the engine calls to set any stack. The engine has no
+// prepareStackTrace, and makes stack a plain property of each error.
 func (vm *VM) hookStacks() {
 	m := libc.Xcalloc(vm.tls, 1, lib.Tsize_t(unsafe.Sizeof(lib.TJSClassExoticMethods{})))
 	if m == 0 {
@@ -32,8 +33,8 @@ func (vm *VM) hookStacks() {
 	vm.frames = lib.XJS_ValueToAtom(vm.tls, vm.ctx, lib.TJSValue(symbol))
 }
 
-// defineOnError makes stack an accessor, which produces the text when it is first read, as in V8: a class may set the name of its
-// errors after the engine has made their stack. Other properties are defined as usual.
+// defineOnError makes stack an accessor that produces the text when it is first read, as in V8, because a class may set the name of its
+// errors after the engine has recorded their stack. Other properties are defined as usual.
 func defineOnError(tls *libc.TLS, ctx uintptr, obj lib.TJSValue, prop lib.TJSAtom, v, get, set lib.TJSValue, flags int32) int32 {
 	vm := owner(tls, ctx)
 	if prop != lib.EJS_ATOM_stack || !Value(v).IsString() || vm.stack == nil || !vm.isFrames(Value(v)) {
@@ -50,7 +51,7 @@ func defineOnError(tls *libc.TLS, ctx uintptr, obj lib.TJSValue, prop lib.TJSAto
 	return lib.XJS_DefineProperty(tls, ctx, obj, prop, undef, lib.TJSValue(vm.getStack), lib.TJSValue(vm.setStack), accessor)
 }
 
-// isFrames reports whether v is a text of the engine's, not one that a script sets.
+// isFrames reports whether v is a text from the engine rather than from a script.
 func (vm *VM) isFrames(v Value) bool {
 	text, err := vm.Text(v)
 	if err != nil {
@@ -78,10 +79,10 @@ func (vm *VM) readStack(this Value, _ []Value) (Value, error) {
 	return text, vm.keepStack(this, text)
 }
 
-// maxClasses is the most levels of base classes of an error that are considered.
+// maxClasses bounds how many levels of an error's base classes are considered.
 const maxClasses = 16
 
-// thrown removes the frames of the constructors of an error, as V8 does, so that the first frame is where it was thrown.
+// thrown removes the frames of an error's constructors, as V8 does, so that the first frame is where the error was thrown.
 func (vm *VM) thrown(err Value, frames string) string {
 	class := vm.Get(err, "constructor")
 	classes := map[string]bool{}
@@ -124,7 +125,7 @@ func (vm *VM) keepStack(this, text Value) error {
 	return nil
 }
 
-// Header returns "Name: message" of an error, as its toString does, without calling that.
+// Header returns "Name: message" for an error, as its toString does, but without calling toString.
 func (vm *VM) Header(err Value) string {
 	name, ok := vm.GetString(err, "name")
 	if !ok {

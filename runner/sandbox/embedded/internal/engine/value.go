@@ -62,7 +62,7 @@ func (v Value) Identity() uintptr { return payload(v) }
 // Bool reports whether v is the boolean true.
 func (v Value) Bool() bool { return v.tag() == lib.EJS_TAG_BOOL && payload(v)&1 != 0 }
 
-// Truthy reports whether v is truthy. It runs no JavaScript.
+// Truthy reports whether v is truthy. It does not run JavaScript.
 func (vm *VM) Truthy(v Value) bool { return lib.XJS_ToBool(vm.tls, vm.ctx, lib.TJSValue(v)) > 0 }
 
 // Number returns the value of a number and true, or 0 and false if v is not a number.
@@ -112,7 +112,7 @@ func (vm *VM) Bytes(b []byte) (Value, error) {
 	return vm.result(lib.XJS_NewArrayBufferCopy(vm.tls, vm.ctx, p, lib.Tsize_t(len(b))))
 }
 
-// Text converts a value as String(v) does. It can run JavaScript, and fail.
+// Text converts a value as String(v) does. It may run JavaScript, and may fail.
 func (vm *VM) Text(v Value) (string, error) {
 	size := vm.tls.Alloc(8)
 	defer vm.tls.Free(8)

@@ -6,22 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// maxReport is the most bytes of an uncaught error's report, message or stack, maxReportEnd how many of them are of its end: that
-// of a report has the stack.
+// maxReport bounds the message or stack in the report of an uncaught error, in bytes. maxReportEnd is how many of these bytes come from its
+// end, where a report has the stack.
 const (
 	maxReport    = 64 << 10
 	maxReportEnd = 8 << 10
-	noteSize     = 64 // most bytes of the note about what was left out
+	noteSize     = 64 // bytes of the note about the part left out
 )
 
-// bounded shortens a text about an error to maxReport: it leaves out a part of its middle.
+// bounded shortens a text about an error to maxReport by leaving out a part of its middle.
 func bounded(report string) string {
 	if len(report) <= maxReport {
 		return report
 	}
 	from, to := maxReport-maxReportEnd-noteSize, len(report)-maxReportEnd
 	if line := strings.IndexByte(report[to:], '\n'); line >= 0 {
-		to += line // the end begins with a whole line
+		to += line // the end starts with a whole line
 	}
 	for !utf8.RuneStart(report[from]) {
 		from--

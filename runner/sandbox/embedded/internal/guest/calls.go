@@ -22,8 +22,8 @@ const (
 type pendingCall struct {
 	resolve, reject engine.Value
 	size            int
-	tool, method    string       // one of them is set
-	raw             bool         // the script wants the complete result of the call
+	tool, method    string       // exactly one of the two is set
+	raw             bool         // the script wants the whole result of the call
 	params          string       // the parameters of a request whose answer holds content, otherwise empty
 	unwatch         engine.Value // removes the listener of the signal; undefined without a signal
 	answer          func(reply)  // replaces settleCall if it is not nil
@@ -75,7 +75,7 @@ func (g *guest) request(_ engine.Value, args []engine.Value) (engine.Value, erro
 	})
 }
 
-// ask sends a frame to which the host replies. Wrong arguments reject the promise, as an error of the host does.
+// ask sends a frame to which the host replies. Invalid arguments reject the promise, as an error from the host does.
 func (g *guest) ask(args []engine.Value, isCall bool, frame func(name, text string, o callOptions) (pendingCall, []string)) (engine.Value, error) {
 	promise, resolve, reject, err := g.vm.Promise()
 	if err != nil {

@@ -30,7 +30,7 @@ func (g *guest) encodings() map[string]native {
 			}
 			return g.vm.String(decodeText(b, a.text(1))), nil
 		},
-		// utf8Length(bytes) → the number of bytes before an incomplete character at the end; -1 if they are not UTF-8
+		// utf8Prefix(bytes) → the number of bytes before an incomplete character at the end, or -1 if they are not UTF-8
 		"utf8Prefix": func(a args) (engine.Value, error) {
 			b, err := a.bytes(0)
 			if err != nil {

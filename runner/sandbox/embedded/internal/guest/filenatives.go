@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
-// fileOp is one file operation. The script gets what it returns, and its error as Node reports it for the system call.
+// fileOp is one file operation. The script gets its result, or its error in the form in which Node reports it for the system call.
 type fileOp func(a args, f file) (engine.Value, error)
 
 // fileNatives returns the file operations. All are synchronous; the prelude settles promises after they return. The first
@@ -68,7 +68,7 @@ func throwFile(err error, call, name string) error {
 		Props: map[string]string{"code": e.code, "syscall": e.syscall, "path": e.path}}
 }
 
-// callError is an error of a system call other than the one that its operation is named after.
+// callError is an error of a system call other than the one after which its operation is named.
 type callError struct {
 	call string
 	error
@@ -93,7 +93,7 @@ func (f file) open() (*os.File, fs.FileInfo, error) {
 	return h, info, nil
 }
 
-// kindErrno replaces the error for a file that is not regular by the one that Node reports.
+// kindErrno replaces the error for a file that is not regular by Node's error.
 func kindErrno(err error) error {
 	switch e, ok := errors.AsType[*safeopen.KindError](err); {
 	case !ok:

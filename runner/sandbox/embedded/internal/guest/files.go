@@ -33,10 +33,10 @@ type mount struct {
 	quota    *quota
 }
 
-// Folders are paths of real folders. Empty ones do not exist for the script.
+// Folders are paths of real folders. A folder whose path is empty does not exist for the script.
 type Folders struct {
 	Workspace, Tree, Skills, Tmp string
-	// TmpSize is the most bytes that Tmp may hold. Zero means that this package does not limit it.
+	// TmpSize bounds the contents of Tmp, in bytes. Zero means that this package sets no limit.
 	TmpSize int64
 }
 
@@ -89,7 +89,7 @@ func (f *Files) find(name string) file {
 			return file{m.root, ".", abs, m.writable, m.quota}
 		}
 		if rest, ok := strings.CutPrefix(abs, m.at+"/"); ok {
-			if path.Base(m.at) == "servers" { // folders of the tree have no dash: this is a server's own name
+			if path.Base(m.at) == "servers" { // names of the tree's folders have no dash, so this is a server's own name
 				server, file, below := strings.Cut(rest, "/")
 				if rest = strings.ReplaceAll(server, "-", "_"); below {
 					rest += "/" + file
@@ -101,8 +101,8 @@ func (f *Files) find(name string) file {
 	return file{abs: abs}
 }
 
-// spelledFolder is what scripts written for other systems call the workspace: ./workspace, from its parent. Where there is no
-// folder of that name, paths below it mean files of the workspace.
+// spelledFolder is the workspace's name in scripts written for other systems: ./workspace, relative to its parent. If there is no folder
+// with that name, paths below it mean files of the workspace.
 const spelledFolder = workspaceDir + "/workspace"
 
 func (f *Files) hasSpelledFolder() bool {
@@ -115,8 +115,8 @@ func (f *Files) hasSpelledFolder() bool {
 	return false
 }
 
-// findFolder is find for operations that look at or make a folder: for them ./workspace itself is the workspace too. To remove
-// it would remove everything.
+// findFolder is find for operations that inspect or create a folder: for them ./workspace itself means the workspace too. Removing it is
+// not such an operation, because that would remove everything.
 func (f *Files) findFolder(name string) file {
 	found := f.find(name)
 	if found.abs == spelledFolder && !f.hasSpelledFolder() {

@@ -30,17 +30,17 @@ type Options struct {
 	Secret string
 	// Files is the script's file system; see [OpenFiles].
 	Files *Files
-	// Bind gets the host's first frame and sets Files, Memory and FileSize from it. Nil means that the options are complete and
-	// the first frame is the job.
+	// Bind reads the host's first frame and sets Files, Memory and FileSize from it. Nil means that the options are complete and the first
+	// frame is the job.
 	Bind func(frame []byte, o *Options) error
 	// Idle makes the guest load the whole prelude before its hello, because it waits for a job that does not exist yet.
 	Idle bool
 	// Stdin, Stdout and Stderr are the script's standard streams.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Memory is the most bytes of the engine's heap.
+	// Memory bounds the engine's heap, in bytes.
 	Memory int64
-	// FileSize is the most bytes of a file that a script writes. Zero means that only the system's limit applies.
+	// FileSize bounds a file that a script writes, in bytes. Zero means that only the system's limit applies.
 	FileSize int64
 	// Lost is called, on another goroutine, when the bridge closes while the script runs. It should end the process, because
 	// nothing else can stop a script that never yields. If it is nil, the script ends at its next turn of the event loop.
@@ -137,8 +137,7 @@ func (g *guest) await() error {
 	return nil
 }
 
-// firstFrame returns the host's next frame other than wait, which says that there is no job yet: this guest has prepared itself
-// before its hello.
+// firstFrame returns the host's next frame other than wait. A guest that prepared itself before its hello gets wait while there is no job.
 func (g *guest) firstFrame() ([]byte, error) {
 	frame, err := g.wire.read()
 	if err == nil && string(frame) == `{"type":"wait"}` {
@@ -155,7 +154,7 @@ type guest struct {
 	loop  *loop
 	start time.Time
 	job   job
-	maps  *sourceMaps            // of the modules that run; see sourcemap.go
+	maps  *sourceMaps            // source maps of the loaded modules; see sourcemap.go
 	extra map[string]extraModule // by the host's id
 
 	calls    map[int64]pendingCall
@@ -169,7 +168,7 @@ type guest struct {
 	hooks    engine.Value            // functions of the prelude that the loop calls
 	loaded   map[string]engine.Value // prelude files by name
 
-	madeValues bool // values that are more than JSON exist; see values.go
+	madeValues bool // values richer than JSON exist; see values.go
 
 	now *timer // the timer whose callback is running
 
@@ -177,7 +176,7 @@ type guest struct {
 	exitCode int
 	failure  *failure
 	result   json.RawMessage
-	done     atomic.Bool // the done frame was sent: losing the host no longer matters
+	done     atomic.Bool // the done frame was sent, so losing the host no longer matters
 
 	printed int64           // bytes of standard output
 	wrote   map[string]bool // paths below the workspace that the script wrote, at most maxWrote
@@ -321,7 +320,7 @@ func (g *guest) noteWritten(f file) {
 	g.wrote[name] = true
 }
 
-// notes returns what the client and the makers of values noted about the script, as JSON, or nil.
+// notes returns what the client and the makers of values have noted about the script, as JSON, or nil.
 func (g *guest) notes() json.RawMessage {
 	if g.vm.Halted() {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
-// extraModule is a module that the script imported at run time by a computed path.
+// extraModule is a module that the script imported by a path computed at run time.
 type extraModule struct {
 	module engine.Module
 	ran    engine.Value // the promise of its top level, owned
@@ -59,7 +59,7 @@ func (g *guest) imported(c pendingCall, r reply) {
 	g.settleValue(c, c.resolve, v)
 }
 
-// importError returns the error of an import that the host refused, in the form of Node's own.
+// importError returns the error for an import that the host refused, in the form of Node's own errors.
 func (g *guest) importError(text []byte) engine.Value {
 	var e struct{ Message string }
 	if json.Unmarshal(text, &e) != nil || e.Message == "" {
@@ -92,8 +92,8 @@ func (g *guest) runExtra(id, code string) (engine.Value, error) {
 	return ran, nil
 }
 
-// forgive removes the rejection of a module that threw from the list of unhandled rejections, starting at an index: the engine
-// makes a promise for a module's top level that no script can handle.
+// forgive removes the rejection of a module that threw from the list of unhandled rejections, starting at an index, because the engine
+// creates a promise for a module's top level that no script can handle.
 func (g *guest) forgive(from int, ran engine.Value) {
 	if g.vm.State(ran) != engine.Rejected {
 		return

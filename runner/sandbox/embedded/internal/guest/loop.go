@@ -99,7 +99,7 @@ func (h *timerHeap) Pop() any {
 	return t
 }
 
-// add starts a timer; ms counts as node counts it: from 1 to 2^31-1, anything else is 1.
+// add starts a timer. ms is interpreted as in Node: a value outside 1 to 2^31-1 means 1.
 func (l *loop) add(fn engine.Value, args []engine.Value, ms float64, repeat bool) int64 {
 	if !(ms >= 1 && ms <= 1<<31-1) {
 		ms = 1
@@ -122,7 +122,7 @@ func (l *loop) addImmediate(fn engine.Value, args []engine.Value) int64 {
 	return t.id
 }
 
-// remove forgets a timer and returns it; nil when it is not running.
+// remove removes a timer and returns it, or nil if it is not running.
 func (l *loop) remove(id int64) *timer {
 	t := l.byID[id]
 	if t == nil {
@@ -146,7 +146,7 @@ func (l *loop) setRef(t *timer, on bool) {
 	t.ref = on
 }
 
-// alive reports whether something is left that may call the script.
+// alive reports whether anything is left that may call the script.
 func (l *loop) alive() bool { return l.waiting > 0 || l.refs > 0 }
 
 // wait blocks until something was posted or the next timer is due.
@@ -154,7 +154,7 @@ func (l *loop) wait() {
 	if len(l.immediate) > 0 {
 		return
 	}
-	var due <-chan time.Time // never, without timers
+	var due <-chan time.Time // without timers it never fires
 	if len(l.timers) > 0 {
 		t := time.NewTimer(time.Until(l.timers[0].at))
 		defer t.Stop()

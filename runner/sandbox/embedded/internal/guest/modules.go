@@ -90,8 +90,8 @@ func isNetwork(name string) bool {
 	return false
 }
 
-// importOf returns the place of the statement that imports one of Node's modules, or "". The engine names no place if a module
-// cannot be linked.
+// importOf returns the place of the statement that imports one of Node's modules, or "". The engine reports no place if a module cannot be
+// linked.
 func (g *guest) importOf(name string) string {
 	quoted := strconv.Quote(name)
 	n := 0
@@ -105,15 +105,15 @@ func (g *guest) importOf(name string) string {
 	return ""
 }
 
-// builtin(name) reports whether import and require handle a module here: one of Node's own, or one for which they have the better
-// error.
+// builtin(name) reports whether import and require handle a module here: it is one of Node's own, or one for which they have a better error
+// message.
 func (g *guest) builtin(a args) (engine.Value, error) {
 	name := a.text(0)
 	_, known := shortName(name)
 	return engine.Bool(known || strings.HasPrefix(name, "node:")), nil
 }
 
-// moduleFile(name) returns the prelude file of a module for require, or fails as import does.
+// moduleFile(name) returns the prelude file of a module for require, or fails with the same error as import.
 func (g *guest) moduleFile(a args) (engine.Value, error) {
 	name := a.text(0)
 	if _, err := g.normalizeModule("", name); err != nil {
@@ -136,5 +136,5 @@ func (g *guest) loadModule(name string) (string, error) {
 	return b.String(), nil
 }
 
-// moduleSymbol names the function that returns the exports of a module. A script that finds it gets what import returns.
+// moduleSymbol names the function that returns the exports of a module. A script that finds the symbol gets only what import returns.
 const moduleSymbol = "mcprun.module"

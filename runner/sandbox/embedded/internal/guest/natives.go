@@ -231,7 +231,7 @@ func (g *guest) refTimer(a args) (engine.Value, error) {
 	return engine.Bool(t.ref), nil
 }
 
-// plain(values) returns a text for console.log without running JavaScript: JSON instead of Node's form.
+// plain(values) returns a text for console.log without running JavaScript, as JSON instead of in Node's form.
 func (g *guest) plain(a args) (engine.Value, error) {
 	var b strings.Builder
 	for i, v := range g.list(a.value(0)) {
@@ -262,7 +262,7 @@ func (g *guest) random(a args) (engine.Value, error) {
 	return g.vm.Bytes(b)
 }
 
-// promise(v) returns [state, value] of a promise, undefined for anything else.
+// promise(v) returns [state, value] of a promise, or undefined for anything else.
 func (g *guest) promiseState(a args) (engine.Value, error) {
 	v := a.value(0)
 	switch g.vm.State(v) {
@@ -276,7 +276,7 @@ func (g *guest) promiseState(a args) (engine.Value, error) {
 	return engine.Undefined(), nil
 }
 
-// stdinChunk is the most bytes of one read of stdin.
+// stdinChunk bounds one read of stdin, in bytes.
 const stdinChunk = 64 << 10
 
 // stdin(sync) reads all of stdin if sync is true. Otherwise it returns a promise of the next chunk, or null at the end.
@@ -326,7 +326,7 @@ func (g *guest) settleRead(resolve, reject engine.Value, b []byte) {
 	g.vm.Free(reject)
 }
 
-// maxRead is the most bytes that are read into memory at once: half of the engine's limit, because they are copied.
+// maxRead bounds what is read into memory at once, in bytes. It is half of the engine's limit, because the bytes are copied.
 func (g *guest) maxRead() int64 {
 	if g.o.Memory <= 0 {
 		return 256 << 20

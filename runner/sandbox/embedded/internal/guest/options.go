@@ -62,8 +62,8 @@ func (g *guest) readOptions(o *callOptions, given engine.Value, tool string) err
 	return nil
 }
 
-// watch cancels a call when its signal is aborted. It takes ownership of the signal. It returns the function that unwatch calls
-// or, if the signal is aborted already, its reason, owned by the caller.
+// watch cancels a call when its signal is aborted. It takes ownership of the signal. It returns the function to pass to unwatch or, if the
+// signal is already aborted, the signal's reason; the caller owns either.
 func (g *guest) watch(signal engine.Value, id int64) (v engine.Value, aborted bool, err error) {
 	if signal.IsUndefined() {
 		return signal, false, nil

@@ -12,12 +12,12 @@ import (
 type quota struct {
 	root  *os.Root
 	limit int64 // bytes; zero means no limit
-	spent int64 // an upper bound of what the folder holds, in bytes
+	spent int64 // upper bound of the folder's contents, in bytes
 }
 
 const blockSize = 4096
 
-// spend reserves n bytes for a new file, or for more content of one. It fails with ENOSPC.
+// spend reserves n bytes for a new file, or for additional content. It fails with ENOSPC.
 func (q *quota) spend(n int) error {
 	if q.limit <= 0 {
 		return nil

@@ -59,11 +59,11 @@ func (g *guest) uncaught(err error) {
 	g.fail(ex.Value, "uncaughtException")
 }
 
-// fail makes value the script's uncaught error and prints it, unless a listener of the script handles it.
+// fail makes value the script's uncaught error and prints it, unless one of the script's listeners handles it.
 func (g *guest) fail(value engine.Value, event string) {
 	if g.outOfMemory(value) {
 		g.failure = &failure{Name: "InternalError", Message: "out of memory", memory: true}
-		// The host names the limit; the engine's own is smaller, because the process needs memory too.
+		// The host names the limit. The engine's own limit is smaller, because the process needs memory too.
 		fmt.Fprintln(g.o.Stderr, "mcprun: the script exceeded its memory limit")
 		return
 	}
@@ -125,7 +125,7 @@ func plain(s string) string {
 	return b.String()
 }
 
-// restack gives an error of the engine's parser a stack like that of other errors. The parser sets the stack itself, without
+// restack gives an error from the engine's parser a stack like those of other errors. The parser sets the stack itself, without
 // engine.OnStack.
 func (g *guest) restack(value engine.Value) {
 	if stack, ok := g.vm.GetString(value, "stack"); ok && strings.HasPrefix(stack, "    at ") && g.vm.IsError(value) {
@@ -133,7 +133,7 @@ func (g *guest) restack(value engine.Value) {
 	}
 }
 
-// outOfMemory recognizes the engine's error, and the null that it throws when there is no memory for an error.
+// outOfMemory recognises the engine's error, and the null that the engine throws if there is no memory for an error.
 func (g *guest) outOfMemory(value engine.Value) bool {
 	if !g.vm.Starved() {
 		return false
@@ -166,7 +166,7 @@ func (g *guest) report(value engine.Value) string {
 	return plain(text)
 }
 
-// caret returns the line below a source line that points at a column, counted in UTF-16 units. Tabs stay tabs.
+// caret returns the line below a source line that points at a column, counted in UTF-16 units. Tabs are kept.
 func caret(src string, column int) string {
 	var b strings.Builder
 	at := 1

@@ -11,7 +11,7 @@ import (
 
 const mapComment = "//# sourceMappingURL=data:application/json"
 
-// splitSourceMap takes the inline source map off a bundle and returns its JSON, or "".
+// splitSourceMap separates the inline source map from a bundle. It returns the map's JSON, or "".
 func splitSourceMap(code string) (rest, text string) {
 	i := strings.LastIndex(code, mapComment)
 	if i < 0 || (i > 0 && code[i-1] != '\n') {
@@ -28,7 +28,7 @@ func splitSourceMap(code string) (rest, text string) {
 	return code[:i], string(raw)
 }
 
-// sourceMaps holds the source maps (ECMA-426) of all modules that run: the job's code, and what it imported while it ran.
+// sourceMaps holds the source maps (ECMA-426) of all loaded modules: the job's code, and the modules that it imported at run time.
 type sourceMaps struct {
 	byModule map[string]*sourceMap
 	names    []string // in the order of add, for line
@@ -36,7 +36,7 @@ type sourceMaps struct {
 
 func newSourceMaps() *sourceMaps { return &sourceMaps{byModule: map[string]*sourceMap{}} }
 
-// add keeps the map of a module; it is parsed when it is first needed.
+// add keeps the map of a module, which is parsed when it is first needed.
 func (ms *sourceMaps) add(module, text string) {
 	if ms.byModule[module] == nil {
 		ms.names = append(ms.names, module)
@@ -44,13 +44,13 @@ func (ms *sourceMaps) add(module, text string) {
 	ms.byModule[module] = &sourceMap{parse: sync.OnceValue(func() *sourcemap.Consumer {
 		c, err := sourcemap.Parse("", []byte(text))
 		if err != nil {
-			return &sourcemap.Consumer{} // a map that maps nothing
+			return &sourcemap.Consumer{} // an empty map
 		}
 		return c
 	})}
 }
 
-// place maps "module:line:column", counted from 1. It returns a place of which it knows nothing unchanged.
+// place maps "module:line:column", counted from 1. It returns unknown places unchanged.
 func (ms *sourceMaps) place(s string) string {
 	p, ok := splitPlace(s)
 	if m := ms.byModule[p.file]; ok && m != nil {
@@ -74,13 +74,13 @@ func (ms *sourceMaps) line(file string, n int) string {
 
 type sourceMap struct{ parse func() *sourcemap.Consumer }
 
-// The bundler marks what it found in the tree and the script itself.
+// The bundler marks sources from the tree and the script itself with these prefixes.
 const treeMark, scriptMark = "servers:", "script:"
 
-// source returns where a place of the bundle comes from, all counted from 1.
+// source returns the original place of a place in the bundle, all counted from 1.
 func (m *sourceMap) source(line, column int) (source string, sourceLine, sourceColumn int, ok bool) {
 	defer func() {
-		if recover() != nil { // a hostile map that names sources which it does not have
+		if recover() != nil { // a hostile map refers to sources that it does not have
 			ok = false
 		}
 	}()

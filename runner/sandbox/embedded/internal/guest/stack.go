@@ -17,10 +17,10 @@ const (
 
 func scriptModule(name string) string { return scriptPrefix + name }
 
-// maxFrames is the most frames of a stack.
+// maxFrames bounds the frames of a stack.
 const maxFrames = 15
 
-// stackText converts the engine's frames to a stack in the form of V8's: a header, and places in the script's own sources.
+// stackText converts the engine's frames to a stack in V8's form: a header, and places in the script's own sources.
 func (g *guest) stackText(header, frames string) string {
 	var shown []string
 	prelude := false
@@ -105,8 +105,8 @@ type position struct {
 
 var framePattern = regexp.MustCompile(`(?m)^    at (?:.* \()?([^()\n]+):(\d+):(\d+)\)?$`)
 
-// scriptFrame returns the first place of a stack in the script itself: not in a wrapper, and not in a text that was given to
-// JSON.parse (<input>).
+// scriptFrame returns the first place of a stack that is in the script itself: not in a wrapper, and not in text passed to JSON.parse
+// (<input>).
 func scriptFrame(stack string) (position, bool) {
 	for _, m := range framePattern.FindAllStringSubmatch(stack, -1) {
 		if strings.HasPrefix(m[1], "servers/") || strings.HasPrefix(m[1], "<") {
@@ -119,7 +119,7 @@ func scriptFrame(stack string) (position, bool) {
 	return position{}, false
 }
 
-// lineMember returns the member of a call's frame with the line of the script that is running, or "".
+// lineMember returns the member of a call's frame that holds the line of the running script, or "".
 func (g *guest) lineMember() string {
 	if !g.job.Lines {
 		return ""

@@ -24,7 +24,7 @@ func baseOf(a args) string {
 	return a.text(1)
 }
 
-// setURL(href, part, text) changes one part of a valid URL, and returns the parts. Text that is invalid there changes nothing.
+// setURL(href, part, text) changes one part of a valid URL, and returns the parts. Text that is invalid for that part changes nothing.
 func (g *guest) setURL(a args) (engine.Value, error) {
 	u, err := url.Parse(a.text(0))
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/mcpgen/mcpgen/templates"
 )
 
-// value returns the value of a reply, owned by the caller. Plain JSON is parsed without running anything that a script can
-// replace. The prelude makes the other values: content that can be saved, a handle on a result in a file, a placeholder for a
-// call that a dry run skipped.
+// value returns the value of a reply, owned by the caller. Plain JSON is parsed without running anything that a script can replace. The
+// prelude builds the other values: content that can be saved, a handle for a result in a file, a placeholder for a call that a dry run
+// skipped.
 func (g *guest) value(c pendingCall, r reply) (engine.Value, error) {
 	v, err := g.vm.ParseJSON(r.value)
 	switch {
@@ -58,7 +58,7 @@ func (g *guest) make(maker string, args ...engine.Value) (engine.Value, error) {
 	return g.vm.Call(f, engine.Undefined(), args...)
 }
 
-// makeValues(io) returns the makers of values to the prelude. Guests in Node use the same source, a module with one export.
+// makeValues(io) returns the makers of values for the prelude. Guests in Node use the same source, a module with one export.
 func (g *guest) makeValues(a args) (engine.Value, error) {
 	source := strings.Replace(templates.Values(), "export ", "", 1)
 	makers, err := g.vm.Eval("(() => {\n"+source+"\nreturn values;\n})()", preludePrefix+"values.mjs")

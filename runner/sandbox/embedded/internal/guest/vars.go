@@ -9,8 +9,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
-// setVars sets the script's variables: all of them in globalThis[Symbol.for("mcprun.vars")], and those whose names are not taken
-// as globals too.
+// setVars sets the script's variables: all of them in globalThis[Symbol.for("mcprun.vars")], and those whose names are still free also as
+// globals.
 func (g *guest) setVars() error {
 	vars := g.vm.Object()
 	global := g.vm.Global()

@@ -12,10 +12,11 @@ import (
 	"unsafe"
 )
 
-// maxFrame is the most bytes that the protocol allows in one frame.
+// maxFrame bounds a frame of the protocol, in bytes.
 const maxFrame = 16 << 20
 
-// wire reads and writes frames: a 4-byte big-endian length and that much JSON. One goroutine may write while another reads.
+// wire reads and writes frames: a 4-byte big-endian length followed by that many bytes of JSON. One goroutine may write while another
+// reads.
 type wire struct {
 	conn io.Writer
 	in   *bufio.Reader
@@ -42,7 +43,7 @@ func (w *wire) read() ([]byte, error) {
 	return frame, nil
 }
 
-// largeFrame is the size, in bytes, from which a frame is written part by part instead of being copied together first.
+// largeFrame is the size, in bytes, from which a frame is written part by part instead of being joined first.
 const largeFrame = 64 << 10
 
 // write sends one frame made of parts. A small frame takes one write.
@@ -81,14 +82,14 @@ func (w *wire) send(frame any) error {
 	return w.write(string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))))
 }
 
-// reply is the answer to a call: exactly one of value and err holds JSON text. The field as names what value becomes.
+// reply is the answer to a call: exactly one of value and err holds JSON text. The field as says how the guest presents value.
 type reply struct {
 	id         int64
 	as         string
 	value, err []byte
 }
 
-// parseReply splits a reply without parsing its value: the host writes members in a fixed order and without spaces.
+// parseReply splits a reply without parsing its value, because the host writes members in a fixed order and without spaces.
 func parseReply(frame []byte) (reply, bool) {
 	rest, ok := bytes.CutPrefix(frame, []byte(`{"type":"reply","id":`))
 	if !ok || len(rest) == 0 || rest[len(rest)-1] != '}' {

@@ -1,5 +1,5 @@
-// Package testhost is the host's side of a bridge as small as tests of a guest need it. It believes the guest
-// everything; the real one is package bridge.
+// Package testhost is a minimal host's side of a bridge for tests of guests. It trusts the guest in everything; the real one is package
+// bridge.
 package testhost
 
 import (
@@ -16,28 +16,28 @@ import (
 // Host answers a guest's calls.
 type Host struct {
 	Secret string
-	// Answer gets each call and returns the reply's value, or else its error, as JSON. Nil: {"ok":true}.
+	// Answer gets each call and returns either the reply's value or its error, as JSON. Nil: {"ok":true}.
 	Answer func(tool string, args json.RawMessage) (value, err string)
-	// As returns the "as" member of a tool's reply. Nil means none.
+	// As returns the "as" member of a tool's reply. Nil: replies have none.
 	As func(tool string) string
 	// Ask gets each request, as Answer gets calls. Nil: null.
 	Ask func(method string, params json.RawMessage) (value, err string)
 	// Vars are the script's variables.
 	Vars map[string]json.RawMessage
-	// Delay is waited before each answer.
+	// Delay is the wait before each answer.
 	Delay time.Duration
 	// Args are the script's arguments.
 	Args []string
 }
 
-// Result is what the guest said.
+// Result is what the guest reported.
 type Result struct {
 	Hello  bool
 	Done   bool
 	Result string
 	Error  *Error
 	Calls  []string // "tool args", and the options if there are any
-	// Cancelled are the ids that the guest gave up.
+	// Cancelled lists the ids of the calls that the guest cancelled.
 	Cancelled []int64
 	// FirstCall is when the first call came.
 	FirstCall time.Time
@@ -46,8 +46,8 @@ type Result struct {
 // Error is an uncaught error.
 type Error struct{ Name, Message, Stack string }
 
-// Serve gives the guest at the other end of conn a job and answers until the connection ends. An error says that the
-// guest broke the protocol.
+// Serve gives the guest at the other end of conn a job and answers until the connection ends. An error means that the guest broke the
+// protocol.
 func (h Host) Serve(conn net.Conn, code string) (*Result, error) {
 	defer conn.Close()
 	s := &session{host: h, conn: conn, result: &Result{}}
