@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -19,20 +18,6 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
 )
-
-// legacyVersion is the newest protocol revision with an initialize handshake. Asking for it skips the probe.
-const legacyVersion = "2025-11-25"
-
-// era is a generation of the protocol.
-type era int
-
-const (
-	eraUnknown era = iota
-	eraModern      // with server/discover
-	eraLegacy      // with initialize
-)
-
-var errConnectTimeout = errors.New("the server did not get ready in time")
 
 // Connect starts or dials a server and agrees on a protocol version. The server is given as configured, variables not
 // expanded; their values live no longer than this call and the session's process.
@@ -266,17 +251,4 @@ func (d *dialer) failure(ctx context.Context, s *Session, err error) error {
 		err = refused
 	}
 	return d.errs.connection(err)
-}
-
-// pause waits and reports whether ctx has not ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	if d > 0 {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
-	return ctx.Err() == nil
 }

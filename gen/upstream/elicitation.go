@@ -15,9 +15,8 @@ import (
 )
 
 const (
-	// maxAsked bounds the questions of one request, maxOpen those that a session of the older era has open at once.
+	// maxAsked bounds the questions of one request.
 	maxAsked = 20
-	maxOpen  = 8
 	// codeURLElicitation is the error of a server that wants a person to visit pages before it does what was asked of it
 	// (MCP 2025-11-25, client/elicitation).
 	codeURLElicitation = -32042

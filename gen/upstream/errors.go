@@ -23,6 +23,8 @@ var ErrConnection = errors.New("no connection to the server")
 // left alone for a while. RetryAt says until when.
 var ErrCircuitOpen = errors.New("the server failed repeatedly and is left alone for a while")
 
+var errConnectTimeout = errors.New("the server did not get ready in time")
+
 // ConnectionError says why a server could not be reached, or how it was lost. A call that ends with it may or may not
 // have been carried out, unless NotSent is set.
 type ConnectionError struct {

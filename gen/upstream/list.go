@@ -16,6 +16,13 @@ import (
 // ErrListTimeout is matched by the error of a list of tools that took longer than [Options.ListTimeout].
 var ErrListTimeout = errors.New("the server did not list its tools in time")
 
+// minListAge and maxListAge bound how long a list of tools is kept if the server may change it without a
+// notification; between them the server's ttlMs counts.
+const (
+	minListAge = time.Minute
+	maxListAge = time.Hour
+)
+
 // listing is one of the lists of a server.
 type listing struct {
 	what   string // for errors

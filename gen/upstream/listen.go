@@ -23,8 +23,6 @@ const (
 	// that bring nothing and end within longListen.
 	minListenPause, maxListenPause = time.Second, time.Minute
 	longListen                     = 10 * time.Second
-	// subscriptionID is the id of the request for changes. The SDK numbers its own requests.
-	subscriptionID = "tools-changed"
 )
 
 // announcesChanges reports whether the server says that it announces changes of its tools.

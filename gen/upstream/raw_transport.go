@@ -21,30 +21,18 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
 )
 
-// The methods that this package handles itself.
-const (
-	methodDiscover      = "server/discover"
-	methodInitialize    = "initialize"
-	methodListTools     = "tools/list"
-	methodCallTool      = "tools/call"
-	methodListResources = "resources/list"
-	methodListTemplates = "resources/templates/list"
-	methodReadResource  = "resources/read"
-	methodListPrompts   = "prompts/list"
-	methodGetPrompt     = "prompts/get"
-	methodElicit        = "elicitation/create"
-	methodSubscribe     = "subscriptions/listen"
-
-	methodCancelled    = "notifications/cancelled"
-	methodProgress     = "notifications/progress"
-	methodToolsChanged = "notifications/tools/list_changed"
-)
-
 // cancelTime is how long the end of a session waits for cancellations to be sent.
 const cancelTime = time.Second
 
 // codeRejected is the SDK's marker for a failed write that leaves the connection usable.
 const codeRejected = -32005
+
+const (
+	// maxReplies bounds how many answers to a server's own requests are sent at once.
+	maxReplies = 64
+	// maxOpen bounds the questions that a session of the older era has open at once.
+	maxOpen = 8
+)
 
 // rawConn is a connection between the SDK and that of any transport. It does three things:
 //
@@ -370,16 +358,4 @@ func setMembers(req *jsonrpc.Request, set map[string]json.RawMessage) (*jsonrpc.
 		return nil, fmt.Errorf("set the parameters: %w", err)
 	}
 	return &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: raw, Extra: req.Extra}, nil
-}
-
-// stub is what the SDK sees in place of a result; nil for methods whose results it is to see.
-func stub(method string) json.RawMessage {
-	member := map[string]string{
-		methodListTools: "tools", methodCallTool: "content", methodListResources: "resources", methodListTemplates: "resourceTemplates",
-		methodReadResource: "contents", methodListPrompts: "prompts", methodGetPrompt: "messages",
-	}[method]
-	if member == "" {
-		return nil
-	}
-	return json.RawMessage(`{"resultType":"complete","` + member + `":[]}`)
 }

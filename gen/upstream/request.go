@@ -27,12 +27,6 @@ const (
 	busyPause = 50 * time.Millisecond
 )
 
-// Members of _meta that this package sets.
-const (
-	metaProgressToken = "progressToken"
-	metaCapabilities  = "io.modelcontextprotocol/clientCapabilities"
-)
-
 // request is a call of a tool, or a request for a prompt or a resource: a server may ask questions before it answers.
 type request struct {
 	// doing says what is being done, such as: call "x".

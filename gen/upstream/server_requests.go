@@ -15,10 +15,8 @@ import (
 )
 
 const (
-	// maxReplies bounds how many answers to a server's own requests are sent at once, and floodTime how long one more
-	// waits.
-	maxReplies = 64
-	floodTime  = 2 * time.Second
+	// floodTime is how long an answer waits when maxReplies are being sent.
+	floodTime = 2 * time.Second
 	// replyTimeout bounds sending one of them.
 	replyTimeout = 10 * time.Second
 )

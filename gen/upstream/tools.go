@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,14 +15,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
-const (
-	// minListAge and maxListAge bound how long a list of tools is kept if the server may change it without a
-	// notification; between them the server's ttlMs counts.
-	minListAge = time.Minute
-	maxListAge = time.Hour
-	// maxOmitted bounds how many texts say which entries of a list were left out.
-	maxOmitted = 20
-)
+// maxOmitted bounds how many texts say which entries of a list were left out.
+const maxOmitted = 20
 
 // ErrUnknownTool is returned for a tool that the server does not list.
 var ErrUnknownTool = errors.New("the server does not list such a tool")
@@ -164,37 +157,6 @@ func (s *Session) omit(format string, args ...any) {
 	}
 	s.omitted.Store(&list)
 }
-
-// headerTools reduces a tools/list result to the tools with x-mcp-header: the SDK drops those of them whose
-// annotations are not allowed, and sends the headers of the others.
-func headerTools(result json.RawMessage) json.RawMessage {
-	type tool struct {
-		Name   string          `json:"name"`
-		Schema json.RawMessage `json:"inputSchema"`
-	}
-	out := struct {
-		ResultType string `json:"resultType"`
-		Tools      []tool `json:"tools"`
-	}{ResultType: "complete", Tools: []tool{}}
-	var list struct {
-		Tools []json.RawMessage `json:"tools"`
-	}
-	_ = json.Unmarshal(result, &list) // parsePage reports what is wrong with it
-	for _, raw := range list.Tools {
-		var t tool
-		if hasHeaders(raw) && json.Unmarshal(raw, &t) == nil {
-			out.Tools = append(out.Tools, t)
-		}
-	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		return stub(methodListTools)
-	}
-	return text
-}
-
-// hasHeaders reports whether a tool's definition mentions x-mcp-header.
-func hasHeaders(tool json.RawMessage) bool { return bytes.Contains(tool, []byte(`"x-mcp-header"`)) }
 
 // keeps reports whether the SDK kept the tool.
 func keeps(kept []*mcp.Tool, tool json.RawMessage) bool {

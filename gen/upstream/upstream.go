@@ -142,3 +142,16 @@ func setDefault[T comparable](p *T, value T) {
 		*p = value
 	}
 }
+
+// pause waits and reports whether ctx has not ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err() == nil
+}
