@@ -13,34 +13,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/supervise"
 )
 
-const (
-	// killTime is how long a container that has ended may take to be gone before it is removed by force.
-	killTime = 20 * time.Second
-	// drainTime is how long the engine may take to deliver the rest of the output of a container that is gone.
-	drainTime = 5 * time.Second
-	// pingTime is how long the engine may take to answer a ping.
-	pingTime = time.Second
-)
-
-var errStuck = errors.New("it did not end after it was killed")
-
-// EngineLostError says that the engine went away during a run, which was ended.
-type EngineLostError struct {
-	Host string
-	Err  error
-}
-
-func (e *EngineLostError) Error() string {
-	return fmt.Sprintf("docker engine at %s went away while the script was running, so the script was stopped: %v", e.Host, e.Err)
-}
-
-func (e *EngineLostError) Unwrap() error { return e.Err }
-
-// Hint is what a person can do about it.
-func (e *EngineLostError) Hint() string {
-	return "check why it stopped (journalctl -u docker), wait until it is up, then run the script again"
-}
-
 // awaitEnd waits until the engine has removed the container, and kills the guest on request. If the guest has ended or was
 // killed, the engine has killTime to report it.
 func (p *process) awaitEnd() {
@@ -87,12 +59,6 @@ func (b *Backend) ping() error {
 	conn.Close()
 	_, err = b.client.Ping(ctx, client.PingOptions{})
 	return err
-}
-
-// isSlow reports whether an engine is silent, rather than refusing or absent.
-func isSlow(err error) bool {
-	var timeout interface{ Timeout() bool }
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // signal kills every process of the container: directly if they run on this machine, which is fast and needs no engine.

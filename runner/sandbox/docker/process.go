@@ -3,19 +3,16 @@ package docker
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/client"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/kernelview"
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/stdio"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/supervise"
 )
 
@@ -67,65 +64,6 @@ func newProcess(b *Backend, name, secret string) *process {
 		Guest: supervise.New(func() { close(kill) }), backend: b, name: name, secret: secret, accepted: make(chan net.Conn, 1),
 		kill: kill, over: over, setOver: sync.OnceFunc(func() { close(over) }), gone: make(chan struct{}), done: make(chan struct{}),
 	}
-}
-
-// begin starts the goroutines that every container has.
-func (p *process) begin() {
-	if p.listener != nil {
-		go p.accept()
-	}
-	go func() {
-		defer close(p.gone)
-		defer p.setOver()
-		p.awaitEnd()
-		if p.listener != nil {
-			p.listener.Close() // nothing connects any more
-		}
-	}()
-}
-
-// connect gives the container its run: streams, limits and workspace. All of its goroutines end before done is closed, except one
-// that may wait for the caller's Stdin.
-func (p *process) connect(ctx context.Context, spec sandbox.Spec) {
-	if spec.Stdin != nil {
-		go func() {
-			io.Copy(p.attached.Conn, spec.Stdin) // ends when either side does; a guest need not read its input
-			p.attached.CloseWrite()
-		}()
-	}
-	// The engine throws away output that was not fetched two seconds after a container's end, so it is fetched at once, however
-	// slow the writers are. The run's limit of output bounds what is kept.
-	var printing sync.WaitGroup
-	outBuffer, errBuffer := stdio.NewBuffer(), stdio.NewBuffer()
-	printing.Go(func() { outBuffer.CopyTo(spec.Stdout, nil) })
-	printing.Go(func() { errBuffer.CopyTo(spec.Stderr, nil) })
-	buffered := spec
-	buffered.Stdout, buffered.Stderr = outBuffer, errBuffer
-	stdout, stderr := p.Begin(ctx, buffered, p.openers())
-	fetched := make(chan error, 1)
-	go func() {
-		_, err := stdcopy.StdCopy(stdout, stderr, p.attached.Reader)
-		outBuffer.End()
-		errBuffer.End()
-		fetched <- err
-	}()
-	p.watchers.Go(func() { p.watch(spec) })
-	go func() {
-		defer close(p.done)
-		<-p.gone
-		p.drain(fetched)
-		p.nameLimits(spec.Limits, "")
-		printing.Wait()
-		p.err = errors.Join(p.err, p.release())
-	}()
-}
-
-// openers returns a function that lists the processes that may hold files of the workspace open; nil if they are not known.
-func (p *process) openers() func() []int {
-	if in := p.view.Load(); in != nil {
-		return in.PIDs
-	}
-	return nil
 }
 
 // accept takes one connection, then removes the socket and the secret: no other process can connect.
@@ -224,3 +162,8 @@ func (p *process) cancelRequests() {
 	}
 	p.stopWatching()
 }
+
+// noStdin is the placeholder for a standard input that Adopt sets.
+type noStdin struct{}
+
+func (noStdin) Read([]byte) (int, error) { return 0, errors.New("no standard input yet") }

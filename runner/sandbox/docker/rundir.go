@@ -7,6 +7,8 @@ import (
 	"os"
 	"path"
 
+	"github.com/moby/moby/api/types/mount"
+
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/rundir"
 )
@@ -86,4 +88,19 @@ func (d *runDir) listen() (*net.UnixListener, error) {
 		return nil, errors.Join(fmt.Errorf("listen for the guest: %w", err), l.Close())
 	}
 	return l, nil
+}
+
+// Places inside a container, beside those in package sandbox.
+const (
+	bridgeDir  = "/run/mcprun"
+	socketName = "s"
+	secretName = "secret"
+	enterName  = "enter.py"
+	searchPath = "/usr/local/bin:/usr/bin:/bin"
+)
+
+// bind never includes what is mounted below a folder: a read-only bind is not read-only further down.
+func bind(source, target string, readOnly bool) mount.Mount {
+	return mount.Mount{Type: mount.TypeBind, Source: source, Target: target, ReadOnly: readOnly,
+		BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate, NonRecursive: true}}
 }

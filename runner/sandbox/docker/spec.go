@@ -3,11 +3,9 @@ package docker
 import (
 	"context"
 	"fmt"
-	"math"
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
@@ -19,24 +17,12 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/mounts"
 )
 
-// Places inside a container, beside those in package sandbox.
-const (
-	bridgeDir  = "/run/mcprun"
-	socketName = "s"
-	secretName = "secret"
-	enterName  = "enter.py"
-	searchPath = "/usr/local/bin:/usr/bin:/bin"
-)
-
 // A runtime with a kernel of its own has kernelThreadsPerTask threads on the host for each of the guest's tasks, and
 // kernelThreads besides.
 const (
 	kernelThreadsPerTask = 4
 	kernelThreads        = 256
 )
-
-// guestCPUs is how many processors a guest may use.
-const guestCPUs = 2
 
 // maskedPaths are hidden from guests: what engines hide by default (this list replaces the engine's own, and
 // older engines know fewer), what tells about the host's kernel, and the message queues, which would be one more
@@ -161,12 +147,6 @@ func interpreter(spec sandbox.Spec, lim sandbox.Limits) []string {
 	return append([]string{"python3"}, layout.Program(spec)...)
 }
 
-// bind never includes what is mounted below a folder: a read-only bind is not read-only further down.
-func bind(source, target string, readOnly bool) mount.Mount {
-	return mount.Mount{Type: mount.TypeBind, Source: source, Target: target, ReadOnly: readOnly,
-		BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate, NonRecursive: true}}
-}
-
 func binds(spec sandbox.Spec, dir *runDir) []mount.Mount {
 	all := []mount.Mount{
 		bind(dir.File(guestFolder), sandbox.GuestDir, true),
@@ -199,40 +179,6 @@ func (e *engine) tmpfs(size int64) string {
 		options += fmt.Sprintf(",nr_inodes=%d", mounts.Files(size))
 	}
 	return options
-}
-
-// sigPending is how many signals may be pending and timers set. The kernel counts them per user, and so for all runs together:
-// one that took all would leave none for the others, which need some to start.
-const sigPending = 1024
-
-func ulimits(ctx context.Context, lim sandbox.Limits) []*container.Ulimit {
-	all := []*container.Ulimit{
-		limit("core", 0),
-		limit("fsize", lim.LargestFile()),
-		limit("nofile", int64(lim.Files)),
-		limit("sigpending", sigPending),
-	}
-	if s := cpuSeconds(ctx, lim); s > 0 {
-		all = append(all, &container.Ulimit{Name: "cpu", Soft: s, Hard: s + 1})
-	}
-	return all
-}
-
-func limit(name string, n int64) *container.Ulimit {
-	return &container.Ulimit{Name: name, Soft: n, Hard: n}
-}
-
-// cpuSeconds returns the limit of processor time for one process, which ends a busy guest whose host was killed. It is above the
-// run's limit: the kernel estimates the time at each tick, and on a busy machine may count well above what was used. For a run
-// with a deadline only, it is above what the process can use until then.
-func cpuSeconds(ctx context.Context, lim sandbox.Limits) int64 {
-	if lim.CPU > 0 {
-		return int64(math.Ceil(lim.CPU.Seconds()*1.25)) + 1
-	}
-	if deadline, ok := ctx.Deadline(); ok {
-		return int64(math.Ceil(max(time.Until(deadline).Seconds(), 0)*guestCPUs)) + 10
-	}
-	return 0
 }
 
 // unset removes variables that the image would set: a name without a value does so. Podman would pass on its own value for one, so

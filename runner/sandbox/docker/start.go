@@ -4,24 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"strings"
-	"time"
+	"sync"
 
+	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/api/types/container"
-	"github.com/moby/moby/client"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/layout"
-)
-
-const (
-	// createTime and startTime are how long a busy engine may take.
-	createTime = 30 * time.Second
-	startTime  = 60 * time.Second
-	removeTime = 30 * time.Second
-	// endTime is how long an engine may take to report the end of a container.
-	endTime = 5 * time.Second
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/stdio"
 )
 
 // prepare checks the request and finds what every container needs.
@@ -124,121 +116,46 @@ func (b *Backend) launchLocal(ctx context.Context, spec sandbox.Spec, e *engine,
 	return p, nil
 }
 
-// launch creates and starts the container. The socket exists before the guest connects, and output and end are waited for before
-// there can be any. ctx does not cancel requests that create something, because the engine may carry them out anyway; it is
-// checked in between.
-func (p *process) launch(ctx context.Context, create client.ContainerCreateOptions) error {
-	b := p.backend
-	var err error
-	if p.dir != nil {
-		if p.listener, err = p.dir.listen(); err != nil {
-			return err
-		}
+// connect gives the container its run: streams, limits and workspace. All of its goroutines end before done is closed, except one
+// that may wait for the caller's Stdin.
+func (p *process) connect(ctx context.Context, spec sandbox.Spec) {
+	if spec.Stdin != nil {
+		go func() {
+			io.Copy(p.attached.Conn, spec.Stdin) // ends when either side does; a guest need not read its input
+			p.attached.CloseWrite()
+		}()
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := p.make(ctx, create); err != nil {
-		return err
-	}
-	p.oom = b.client.Events(p.watching, client.EventsListOptions{
-		Filters: make(client.Filters).Add("type", "container").Add("container", p.id).Add("event", "oom"),
-	})
-	if !p.keeps {
-		p.removed = b.client.ContainerWait(p.watching, p.id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
-	}
-	if p.ready != nil {
-		if err := p.ready(); err != nil {
-			return err
-		}
-	}
-	startCtx, cancelStart := context.WithTimeout(detach(ctx), startTime)
-	defer cancelStart()
-	if _, err := b.client.ContainerStart(startCtx, p.id, client.ContainerStartOptions{}); err != nil {
-		return b.startError(p.id, err)
-	}
-	if p.keeps {
-		p.removed = b.client.ContainerWait(p.watching, p.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
-	}
-	p.begin()
-	return nil
+	// The engine throws away output that was not fetched two seconds after a container's end, so it is fetched at once, however
+	// slow the writers are. The run's limit of output bounds what is kept.
+	var printing sync.WaitGroup
+	outBuffer, errBuffer := stdio.NewBuffer(), stdio.NewBuffer()
+	printing.Go(func() { outBuffer.CopyTo(spec.Stdout, nil) })
+	printing.Go(func() { errBuffer.CopyTo(spec.Stderr, nil) })
+	buffered := spec
+	buffered.Stdout, buffered.Stderr = outBuffer, errBuffer
+	stdout, stderr := p.Begin(ctx, buffered, p.openers())
+	fetched := make(chan error, 1)
+	go func() {
+		_, err := stdcopy.StdCopy(stdout, stderr, p.attached.Reader)
+		outBuffer.End()
+		errBuffer.End()
+		fetched <- err
+	}()
+	p.watchers.Go(func() { p.watch(spec) })
+	go func() {
+		defer close(p.done)
+		<-p.gone
+		p.drain(fetched)
+		p.nameLimits(spec.Limits, "")
+		printing.Wait()
+		p.err = errors.Join(p.err, p.release())
+	}()
 }
 
-// endsSoon reports whether a container that was not found has ended by itself, which its engine may not have reported yet.
-func (p *process) endsSoon() bool {
-	select {
-	case <-p.over:
-		return true
-	case <-time.After(endTime):
-		return false
-	}
-}
-
-// make creates the container and attaches to it.
-func (p *process) make(ctx context.Context, create client.ContainerCreateOptions) error {
-	b := p.backend
-	keeps := !create.HostConfig.AutoRemove // Podman
-	if keeps {
-		if err := b.creating.Acquire(ctx, 1); err != nil {
-			return err
-		}
-		defer b.creating.Release(1)
-	}
-	createCtx, cancel := context.WithTimeout(detach(ctx), createTime)
-	defer cancel()
-	p.created = true // even if the request fails, there may be one
-	made, err := b.client.ContainerCreate(createCtx, create)
-	if err != nil {
-		return fmt.Errorf("create a container: %w", b.engineError(err))
-	}
-	p.id, p.keeps = made.ID, keeps
-	for _, w := range made.Warnings {
-		b.log.Warn("the engine warns about the container", "warning", w)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-
-	// These end with the process; stopWatching ends them earlier.
-	p.watching, p.stopWatching = context.WithCancel(detach(ctx))
-	late := time.AfterFunc(startTime, p.stopWatching)
-	p.attached, err = b.client.ContainerAttach(p.watching, p.id, client.ContainerAttachOptions{
-		Stream: true, Stdin: create.Config.OpenStdin, Stdout: true, Stderr: true,
-	})
-	switch inTime := late.Stop(); {
-	case !inTime:
-		return fmt.Errorf("attach to container %s: %w", p.id, &EngineError{Host: b.opt.Host, Err: errNoAnswer})
-	case err != nil:
-		return fmt.Errorf("attach to container %s: %w", p.id, b.engineError(err))
+// openers returns a function that lists the processes that may hold files of the workspace open; nil if they are not known.
+func (p *process) openers() func() []int {
+	if in := p.view.Load(); in != nil {
+		return in.PIDs
 	}
 	return nil
-}
-
-// startError explains errors that a person can fix.
-func (b *Backend) startError(id string, err error) error {
-	if strings.Contains(err.Error(), "error setting rlimit") {
-		return &EngineError{Host: b.opt.Host, Err: err,
-			hint: "a limit is higher than the engine may set: lower --open-files, or raise the engine's own limit (LimitNOFILE of its service)"}
-	}
-	return fmt.Errorf("start container %s: %w", id, b.engineError(err))
-}
-
-// undo removes what a failed start has created.
-func (p *process) undo(ctx context.Context) error {
-	var errs []error
-	if p.attached.Conn != nil {
-		p.attached.Close()
-	}
-	p.cancelRequests()
-	if p.created {
-		// By its name: the engine may have created it without returning its ID.
-		errs = append(errs, p.backend.removeContainer(ctx, p.name))
-	}
-	if p.listener != nil {
-		p.listener.Close()
-	}
-	if p.dir != nil {
-		errs = append(errs, p.dir.Remove())
-	}
-	return errors.Join(errs...)
 }

@@ -140,8 +140,3 @@ func (w *idle) prepareRun(ctx context.Context, spec sandbox.Spec) error {
 
 // Bridge returns the process's bridge.
 func (w *idle) Bridge(ctx context.Context) (net.Conn, error) { return w.process.Bridge(ctx) }
-
-// noStdin is the placeholder for a standard input that Adopt sets.
-type noStdin struct{}
-
-func (noStdin) Read([]byte) (int, error) { return 0, errors.New("no standard input yet") }

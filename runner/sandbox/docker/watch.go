@@ -5,9 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/moby/moby/api/types/container"
-
-	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/kernelview"
 )
 
@@ -50,19 +47,4 @@ func (b *Backend) checkWatched(e *engine) error {
 	}
 	return &EngineError{Host: b.opt.Host, Err: errors.New(why),
 		hint: "use cgroup v2 on its machine and delegate memory, pids and cpu to its user, or use another engine or sandbox"}
-}
-
-// dataSlack is how much more private memory one process may map than the run may use.
-const dataSlack = 512 << 20
-
-// watchedUlimits returns bounds in place of a control group's. Node reserves far more memory than it uses, for each worker.
-func watchedUlimits(lim sandbox.Limits, rt sandbox.Runtime) []*container.Ulimit {
-	var all []*container.Ulimit
-	if rt != sandbox.Node {
-		all = append(all, limit("data", lim.Memory+dataSlack))
-	}
-	if most, ok := kernelview.MaxUserProcesses(lim); ok {
-		all = append(all, limit("nproc", most))
-	}
-	return all
 }
