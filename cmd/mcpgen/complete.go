@@ -5,7 +5,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen"
 )
 
-// located is a command's flags that say where the configuration is.
+// located is a set of flags that say where the configuration is.
 type located interface {
 	options(app *cli.App) gen.Options
 }

@@ -122,7 +122,7 @@ func (o *initOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	signal.Ignore(syscall.SIGPIPE) // "mcpgen init | head" writes all files
+	signal.Ignore(syscall.SIGPIPE) // so that "mcpgen init | head" writes all files
 	switch {
 	case o.serve:
 		err = o.move(ctx, p)
@@ -137,7 +137,7 @@ func (o *initOptions) run(ctx context.Context) error {
 	if err := o.tellAgents(p); err != nil {
 		return err
 	}
-	if !o.serve { // move has done it
+	if !o.serve { // move calls it itself
 		if err := o.tellFormatters(p); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (o *initOptions) project() (project, error) {
 	if _, none := errors.AsType[*config.NotFoundError](err); err != nil && !none {
 		return p, err
 	}
-	chosen := len(named) > 0 // the file was named
+	chosen := len(named) > 0 // the user named the file
 	if err == nil {
 		p.dir, p.config = at.Dir(), at.Paths[0]
 		chosen = chosen || at.Project != ""
@@ -167,7 +167,7 @@ func (o *initOptions) project() (project, error) {
 	return p, nil
 }
 
-// tellEditors prints the settings with which an editor resolves imports of scripts.
+// tellEditors prints the editor settings that make the imports in scripts resolve.
 func (o *initOptions) tellEditors(p project) {
 	out := "servers"
 	if at, err := config.Locate(p.dir, o.app.Configs(nil)); err == nil {

@@ -16,8 +16,8 @@ import (
 // usualAgentFiles stands for AGENTS.md, and CLAUDE.md if it exists.
 const usualAgentFiles = "usual"
 
-// tellAgents writes the paragraph for agents where it was asked for, and keeps it current where it is. Elsewhere it is
-// offered.
+// tellAgents writes the paragraph for agents into the files that were asked for, and updates it in files that already have it. If
+// no file has it, tellAgents offers to write it.
 func (o *initOptions) tellAgents(p project) error {
 	dir := p.dir
 	tree, err := o.treeName(dir)
@@ -89,10 +89,10 @@ func refersToAgents(text []byte) bool {
 	return regexp.MustCompile(`(?m)(^|\s)@(\./)?AGENTS\.md\b`).Match(text)
 }
 
-// treeName is the tree's folder as the project writes it.
+// treeName is the tree's folder as the project refers to it.
 func (o *initOptions) treeName(dir string) (string, error) {
 	at, err := config.Locate(dir, o.app.Configs(nil))
-	if errors.Is(err, fs.ErrNotExist) { // with --dry-run it may not be there yet
+	if errors.Is(err, fs.ErrNotExist) { // with --dry-run it may not exist yet
 		return config.DefaultOut, nil
 	}
 	if err != nil {

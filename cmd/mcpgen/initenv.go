@@ -57,7 +57,7 @@ func (o *initOptions) environment(plan *adopt.Plan, dir string) error {
 	return nil
 }
 
-// writeSecrets adds to .env, which only its owner may read and which git is made to ignore.
+// writeSecrets adds secrets to .env, which only its owner may read, and makes git ignore the file.
 func (o *initOptions) writeSecrets(secrets []adopt.Variable, dir string) error {
 	if len(secrets) == 0 {
 		return nil

@@ -92,7 +92,7 @@ func (o *initOptions) adoptOptions(p project) (adopt.Options, error) {
 	return opts, nil
 }
 
-// paidTwice lists the hosts that still load the definitions of servers in their own files.
+// paidTwice lists the hosts that still load the definitions of servers from their own files.
 func (o *initOptions) paidTwice(places []hosts.Place) {
 	var names, files []string
 	for _, place := range places {

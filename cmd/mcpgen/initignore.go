@@ -7,7 +7,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config/ignore"
 )
 
-// planFormatters says which of the formatters' files tellFormatters will change. An error shows there, when the settings are written.
+// planFormatters lists the formatters' files that tellFormatters will change. An error is reported later, when tellFormatters
+// writes the settings.
 func (o *initOptions) planFormatters(p project) {
 	_, edits, _ := o.formatterEdits(p)
 	for _, e := range edits {

@@ -64,7 +64,7 @@ func (o *initOptions) move(ctx context.Context, p project) error {
 	if err := o.putProject(p, plan, opts); err != nil {
 		return err
 	}
-	for _, h := range plan.Hosts { // last, so that no server is lost when something fails before
+	for _, h := range plan.Hosts { // last, so that no server is lost if something fails earlier
 		if now, err := readIfThere(h.Path); err != nil || !bytes.Equal(now, h.Before) {
 			return errors.Join(err, fmt.Errorf("%s was changed in the meantime and was not touched; run the command again", o.name(h.Path)))
 		}
@@ -94,8 +94,8 @@ func (o *initOptions) move(ctx context.Context, p project) error {
 	return nil
 }
 
-// trustedBefore reports whether the person trusts the configuration as it is, or there is none. Only then is it trusted after a
-// yes to the changes.
+// trustedBefore reports whether the user trusts the configuration as it is, or there is none. Only then does a yes to the changes
+// trust the new configuration.
 func (o *initOptions) trustedBefore(p project) bool {
 	var cfg *config.Config
 	at, err := config.Locate(p.dir, o.app.Configs(nil))
@@ -107,7 +107,7 @@ func (o *initOptions) trustedBefore(p project) bool {
 		return true
 	case !p.fresh:
 		return false
-	case err == nil: // of its list, which is another's, the changes show what is taken
+	case err == nil: // without its servers: they come from another program's list, and the changes show those that are taken
 		settings := *cfg
 		settings.Servers = nil
 		if !(trust.Gate{App: o.app}).Agreed(&settings) {
@@ -122,7 +122,7 @@ func (o *initOptions) trustedBefore(p project) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// trust keeps that the person agreed to what was written.
+// trust records that the user agreed to what was written.
 func (o *initOptions) trust(p project) error {
 	at, err := config.Locate(p.dir, o.app.Configs(nil))
 	if err != nil {
@@ -158,11 +158,11 @@ func (o *initOptions) serveOptions(p project, places []hosts.Place) (*adopt.Serv
 			person := placeOf(places, f).Scope == hosts.OfPerson
 			launch := o.mcprun()
 			if !person && !startsNpx(launch) {
-				launch.Command = "mcprun" // whatever its path is on the machines of others
+				launch.Command = "mcprun" // its path differs on other people's machines
 			}
 			launch.Args = append(launch.Args, "serve")
 			switch {
-			case person: // in a person's own file: the host may start mcprun anywhere
+			case person: // in the user's own file: the host may start mcprun in any folder
 				launch.Args = append(launch.Args, "--config", p.dir)
 			case f.Host == config.Cursor || f.Host == config.VSCode:
 				launch.Args = append(launch.Args, "--config", "${workspaceFolder}")
@@ -182,8 +182,9 @@ func placeOf(places []hosts.Place, f *config.File) hosts.Place {
 	return hosts.Place{Scope: hosts.InProject}
 }
 
-// mcprun returns a command that starts mcprun without a shell's PATH, and that an update does not change: the one on PATH, else
-// the one beside this program. npm's folders are on PATH only for what npm starts, and may be a cache's; npx finds either.
+// mcprun returns a command that starts mcprun without a shell's PATH and still works after an update: the one on PATH, else the
+// one beside this program. npm's folders are on PATH only for what npm starts, and may belong to a cache, so an mcprun in one of
+// them is started with npx.
 func (o *initOptions) mcprun() config.Launch {
 	path, err := exec.LookPath("mcprun")
 	if err != nil || !filepath.IsAbs(path) {
@@ -219,7 +220,7 @@ func (o *initOptions) showDiff(text []byte) {
 	_, _ = io.WriteString(o.app.Stdout, syncview.ColourDiff(o.app.OutStyle(), text))
 }
 
-// agree asks whether to go on. Nothing was written so far.
+// agree asks whether to go on. Nothing has been written yet.
 func (o *initOptions) agree(ctx context.Context, plan *adopt.Plan, p project) (bool, error) {
 	vars, err := config.DotEnv(p.dir)
 	if err != nil {

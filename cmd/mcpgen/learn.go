@@ -78,7 +78,7 @@ Exit codes: 0 learned, 1 the tree would change and nobody said yes to that, 2 us
 	return cmd
 }
 
-// learnJSON is the output of learn --json, one object a tool.
+// learnJSON is the output of learn --json, one object per tool.
 type learnJSON struct {
 	Tool    string          `json:"tool"`
 	Replies int             `json:"replies"`
@@ -118,7 +118,7 @@ func (o *learnOptions) run(cmd *cobra.Command, names []string) error {
 		}
 		how.Replies = append(how.Replies, replies...)
 	}
-	if len(o.replies) > 0 && len(how.Replies) == 0 { // no call is made in their place
+	if len(o.replies) > 0 && len(how.Replies) == 0 { // do not call the tool instead
 		return cli.WithHint(errors.New("there is no reply in "+strings.Join(o.replies, ", ")), "give a file of JSON values")
 	}
 	if len(how.Calls) == 0 && len(how.Replies) == 0 && !o.forget {
@@ -130,7 +130,7 @@ func (o *learnOptions) run(cmd *cobra.Command, names []string) error {
 			return err
 		}
 	}
-	var failed []error // one tool that can't be learned of does not keep the others from it
+	var failed []error // a tool that fails does not stop the others
 	for _, name := range names {
 		failed = append(failed, o.learn(cmd.Context(), name, how))
 		if cmd.Context().Err() != nil || trust.IsRefusal(failed[len(failed)-1]) {
@@ -205,7 +205,7 @@ func replyCount(n int) string {
 	return fmt.Sprintf("%d replies", n)
 }
 
-// list shows the tools that have no declared output, and what is known of theirs.
+// list shows the tools that have no declared output, and what is known about their outputs.
 func (o *learnOptions) list(tree *gen.Tree) error {
 	found, err := tree.Learnable()
 	if err != nil {

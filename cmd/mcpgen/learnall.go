@@ -101,7 +101,7 @@ func (o *learnOptions) write(ctx context.Context, report *gen.LearnedTools) erro
 	return o.printAll(report)
 }
 
-// confirmed asks, unless --yes; without a terminal the answer is no.
+// confirmed asks, unless --yes is set. Without a terminal the answer is no.
 func (o *learnOptions) confirmed(ctx context.Context, question string) (bool, error) {
 	if o.yes || !o.app.Interactive() {
 		return o.yes, nil
@@ -109,7 +109,7 @@ func (o *learnOptions) confirmed(ctx context.Context, question string) (bool, er
 	return o.app.Confirm(ctx, question)
 }
 
-// learnFromRuns makes types of what runs have kept.
+// learnFromRuns derives types from what runs have kept.
 func (o *learnOptions) learnFromRuns(ctx context.Context, names []string) error {
 	opts := o.place.options(o.app)
 	cfg, err := gen.LoadConfig(opts)
@@ -127,7 +127,7 @@ func (o *learnOptions) learnFromRuns(ctx context.Context, names []string) error 
 	return o.write(ctx, report)
 }
 
-// kept is the file with what runs have kept.
+// kept returns the file with what runs have kept.
 func (o *learnOptions) kept(cfg *config.Config) (string, error) {
 	file, err := o.app.ProjectTraffic(cfg.Dir)
 	if err != nil {
@@ -136,7 +136,7 @@ func (o *learnOptions) kept(cfg *config.Config) (string, error) {
 	return file, nil
 }
 
-// forgetRuns drops what runs have kept of a tool.
+// forgetRuns drops what runs have kept about a tool.
 func (o *learnOptions) forgetRuns(tool learn.Tool) error {
 	cfg, err := gen.LoadConfig(o.place.options(o.app))
 	if err != nil {
@@ -169,7 +169,7 @@ func (o *learnOptions) shapes(cfg *config.Config) ([]learn.Proposal, error) {
 	return kept.Proposals(), nil
 }
 
-// learnedJSON is the output of learn --json of several tools, one object a tool.
+// learnedJSON is the output of learn --json for several tools, one object per tool.
 type learnedJSON struct {
 	learnJSON
 	Changed bool   `json:"changed"`
@@ -194,7 +194,7 @@ func (o *learnOptions) printAll(r *gen.LearnedTools) error {
 	}
 	var b bytes.Buffer
 	var changed, same []string
-	var reasons []string // in the order in which they come
+	var reasons []string // in the order of their first use
 	skipped := map[string][]string{}
 	for _, l := range r.Tools {
 		name := cli.EscapeLine(l.Tool)
@@ -250,7 +250,7 @@ func clipped(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// mark names the saved skills that use tools whose types were learned now.
+// mark names the saved skills that use tools whose types have just been learned.
 func (o *learnOptions) mark(r *gen.Report, ids []string) error {
 	dir, _ := skillsFolder(o.app, o.place, r)
 	if dir == "" {
@@ -258,7 +258,7 @@ func (o *learnOptions) mark(r *gen.Report, ids []string) error {
 	}
 	store, err := skill.Open([]skill.Dir{{Path: dir}}, &skill.Options{Tree: r.Out})
 	if err != nil {
-		return nil // the tree is there, and the skills are not what was asked for
+		return nil // the tree is written, and skills are not what was asked for
 	}
 	all, err := store.List()
 	if err != nil {

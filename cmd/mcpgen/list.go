@@ -53,7 +53,7 @@ type listServerJSON struct {
 	Title        string         `json:"title,omitempty"`
 	Instructions string         `json:"instructions,omitempty"`
 	Tools        []listToolJSON `json:"tools"`
-	// Resources reports whether the server offers resources. Prompts are those that it listed.
+	// Resources reports whether the server offers resources. Prompts are the prompts that it listed.
 	Resources bool         `json:"resources,omitempty"`
 	Prompts   []promptJSON `json:"prompts,omitempty"`
 }

@@ -94,7 +94,7 @@ func (o *loginOptions) run(ctx context.Context, server string) error {
 	return o.print(server, result)
 }
 
-// visit brings the person to the address.
+// visit opens the address in the browser, or tells the user to.
 func (o *loginOptions) visit(ctx context.Context, server, address, back string) error {
 	opened := false
 	if !o.noBrowser {
@@ -117,7 +117,7 @@ func (o *loginOptions) visit(ctx context.Context, server, address, back string) 
 }
 
 func (o *loginOptions) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(o.app.Stderr, format, args...) // without it the person sees the login fail
+	_, _ = fmt.Fprintf(o.app.Stderr, format, args...) // if it fails, the user still sees the login fail
 }
 
 func (o *loginOptions) print(server string, r *gen.LoginResult) error {
@@ -137,7 +137,7 @@ func (o *loginOptions) print(server string, r *gen.LoginResult) error {
 	return err
 }
 
-// printList prints what is kept.
+// printList prints the stored logins.
 func (o *loginOptions) printList() error {
 	logins := upstreamOptions(o.app).Logins
 	if logins == nil {
@@ -175,7 +175,7 @@ type configFlags struct {
 
 func (f *configFlags) bind(cmd *cobra.Command) {
 	cli.BindConfig(cmd.Flags(), &f.configs)
-	_ = cmd.MarkFlagFilename("config", "json", "jsonc", "toml") // fails only for a flag that isn't there
+	_ = cmd.MarkFlagFilename("config", "json", "jsonc", "toml") // fails only for a flag that does not exist
 }
 
 func (f *configFlags) options(app *cli.App) gen.Options {
@@ -190,7 +190,7 @@ func (f *configFlags) gate(app *cli.App) trust.Gate {
 // upstreamOptions returns the options for connections to servers.
 func upstreamOptions(app *cli.App) gen.UpstreamOptions {
 	out := gen.UpstreamOptions{LookupEnv: app.LookupEnv, Version: cli.Version()}
-	if dir, err := app.StateDir(); err == nil { // without one there are no logins, and a server that requires one fails with a hint
+	if dir, err := app.StateDir(); err == nil { // without a state folder there are no logins, and a server that requires one fails with a hint
 		out.Logins = gen.NewLogins(filepath.Join(dir, "logins"), app.Keyring())
 	}
 	return out

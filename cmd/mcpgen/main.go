@@ -1,5 +1,4 @@
-// Command mcpgen makes a tree of typed TypeScript and Python wrappers from the MCP servers a project is configured
-// with.
+// Command mcpgen generates a tree of typed TypeScript and Python wrappers from the MCP servers in a project's configuration.
 package main
 
 import (
@@ -16,8 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script"
 )
 
-// softMemory is what the garbage collector tries to stay below, in bytes: a sync of 10,000 tools fits. GOMEMLIMIT goes
-// before it.
+// softMemory is the memory limit of the garbage collector, in bytes. A sync of 10,000 tools stays below it. GOMEMLIMIT overrides it.
 const softMemory = 400 << 20
 
 func main() {
@@ -80,7 +78,7 @@ type placeFlags struct {
 func (f *placeFlags) bind(cmd *cobra.Command) {
 	cli.BindConfig(cmd.Flags(), &f.configs)
 	cmd.Flags().StringVar(&f.out, "out", "", "the `folder` of the tree (default: out in mcpgen.yaml, or servers)")
-	_ = cmd.MarkFlagFilename("config", "json", "jsonc", "toml") // fails only for a flag that isn't there
+	_ = cmd.MarkFlagFilename("config", "json", "jsonc", "toml") // fails only for a flag that does not exist
 	_ = cmd.MarkFlagDirname("out")
 }
 
@@ -93,7 +91,7 @@ func (f *placeFlags) gate(app *cli.App) trust.Gate {
 	return trust.Gate{App: app, Named: app.Configs(f.configs), All: f.trusted}
 }
 
-// bindLanguage adds --language. Words beside the names of languages may be given too.
+// bindLanguage adds --language. Its value may also be one of the words in beside.
 func bindLanguage(cmd *cobra.Command, name *string, usage string, beside ...string) {
 	cmd.Flags().StringVar(name, "language", "", usage)
 	words := slices.Clone(beside)
@@ -103,7 +101,7 @@ func bindLanguage(cmd *cobra.Command, name *string, usage string, beside ...stri
 	cli.CompleteFlag(cmd, "language", cli.FixedWords(words...))
 }
 
-// checkLanguage replaces the name of a language, long or short, by the long one. Words beside the names may be given too.
+// checkLanguage replaces the name of a language, long or short, by the long one. It also accepts the words in beside.
 func checkLanguage(cmd *cobra.Command, name *string, beside ...string) error {
 	if *name == "" || slices.Contains(beside, *name) {
 		return nil

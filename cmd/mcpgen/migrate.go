@@ -28,13 +28,13 @@ type migration struct {
 	accept  []string // warnings about skills that could not be saved
 }
 
-// migrationJSON is the migration in the report.
+// migrationJSON is the migration as the report has it.
 type migrationJSON struct {
 	Changed []string       `json:"changed"`
 	Left    []migrate.Left `json:"left"`
 }
 
-// openMigration reads the tree as it is before the sync, or as --from has it, and finds the scripts.
+// openMigration reads the tree as it is before the sync, or the tree that --from names, and finds the scripts.
 func (o *syncOptions) openMigration(patterns []string) (*migration, error) {
 	m := &migration{o: o}
 	dir := o.app.Path(o.from)
@@ -63,9 +63,9 @@ func (o *syncOptions) openMigration(patterns []string) (*migration, error) {
 	return m, nil
 }
 
-// run adapts the scripts to the tree that the sync wrote, or would write. Where it writes nothing, they are not written either.
+// run adapts the scripts to the tree that the sync wrote or would write. If the sync writes nothing, the scripts are not written either.
 func (m *migration) run(ctx context.Context, opts gen.Options, r *gen.Report) error {
-	dir := r.Out // of the tree that the scripts are adapted to
+	dir := r.Out // the tree that the scripts are adapted to
 	if !r.Written && r.Drift() {
 		temp, err := os.MkdirTemp("", "mcpgen-tree-")
 		if err != nil {
@@ -86,7 +86,7 @@ func (m *migration) run(ctx context.Context, opts gen.Options, r *gen.Report) er
 	if err != nil {
 		return err
 	}
-	if m.o.offline { // a sync that asks servers has asked the person; this starts type checkers
+	if m.o.offline { // this starts type checkers; a sync that contacts servers has already asked for consent
 		cfg, err := gen.LoadConfig(opts)
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ func (m *migration) run(ctx context.Context, opts gen.Options, r *gen.Report) er
 	return nil
 }
 
-// acceptSkills saves the skills that were adapted and of which nothing is left to do, which records their tools as they are now.
+// acceptSkills saves the adapted skills that need no further work. Saving records their tools as they are now.
 func (m *migration) acceptSkills(ctx context.Context, tree, dir string) {
 	var names []string
 	for _, c := range m.report.Changed {
@@ -189,7 +189,7 @@ func (m *migration) print(toStdout bool) {
 	}
 }
 
-// shown is a path as a person would type it.
+// shown returns a path as a person would type it.
 func (m *migration) shown(path string) string {
 	if rel, err := filepath.Rel(m.o.app.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
 		return filepath.ToSlash(rel)

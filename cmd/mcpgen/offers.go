@@ -57,7 +57,7 @@ type offer struct {
 	kind   string // prompts or resources
 }
 
-// offerJSON is the output of show --json for one.
+// offerJSON is the output of show --json for an offer.
 type offerJSON struct {
 	Server   string                 `json:"server"`
 	Offer    string                 `json:"offer"`
@@ -65,7 +65,7 @@ type offerJSON struct {
 	Wrappers map[string]wrapperJSON `json:"wrappers"`
 }
 
-// findOffer understands SERVER/prompts, SERVER/resources and SERVER/NAME, where NAME is a prompt's.
+// findOffer parses SERVER/prompts, SERVER/resources and SERVER/NAME, where NAME is a prompt's name.
 func findOffer(tree *gen.Tree, name string) *offer {
 	dir, what, ok := strings.Cut(name, "/")
 	if !ok {
@@ -88,8 +88,8 @@ func findOffer(tree *gen.Tree, name string) *offer {
 	return nil
 }
 
-// showOffer shows the modules for the prompts or the resources of a server. The tree lists prompts; resources are known to the
-// server only.
+// showOffer shows the modules for the prompts or the resources of a server. The tree lists prompts, but only the server knows its
+// resources.
 func (o *showOptions) showOffer(tree *gen.Tree, f *offer) error {
 	root, err := os.OpenRoot(tree.Dir)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// phrasesLimit is how many tools one prompt for phrases has by default: the answer fits into one of a model.
+	// phrasesLimit is the default number of tools in one prompt for phrases. The answer then fits into one reply of a model.
 	phrasesLimit = 50
 	// maxPhrasesAnswer bounds an answer, in bytes.
 	maxPhrasesAnswer = 4 << 20
 )
 
-// phrases prints the prompt for phrases, or keeps those of an answer.
+// phrases prints the prompt for phrases, or stores the phrases of an answer.
 func (o *searchOptions) phrases(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 || len(o.also) > 0 || o.category != "" {
 		return cli.Usage(cmd, "--phrases takes no query and no category; --answer names the file of an answer")
@@ -58,7 +58,7 @@ func (o *searchOptions) phrases(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// addPhrases keeps the phrases of an answer.
+// addPhrases stores the phrases of an answer.
 func (o *searchOptions) addPhrases(tree *gen.Tree) error {
 	in := o.app.Stdin
 	if o.answer != "-" {

@@ -26,7 +26,7 @@ type searchOptions struct {
 	language string
 	limit    int
 	asks     bool   // --phrases
-	answer   string // its answer
+	answer   string // a file with a model's answer to the prompt
 	json     bool
 }
 
@@ -96,7 +96,7 @@ func details() []string {
 // searchJSON is the output of search --json.
 type searchJSON struct {
 	Hits []search.Result `json:"hits"`
-	// Weight is that of the ranking by meaning; the one by words has 1.
+	// Weight is the weight of the ranking by meaning. The ranking by words has 1.
 	Weight float64 `json:"weight,omitempty"`
 	// Degraded is why the ranking by meaning did not take part.
 	Degraded string `json:"degraded,omitempty"`

@@ -27,22 +27,22 @@ type skillJSON struct {
 	Reasons []skill.Reason `json:"reasons"`
 }
 
-// skillReport is what became of the project's saved skills.
+// skillReport is the state of the project's saved skills.
 type skillReport struct {
 	broken   []skillJSON
 	warnings []string
 }
 
-// checkSkills checks the skills beside the configuration against the tree as it is after the sync. Where nothing was
-// written, tools that a server has changed count too: what would be broken is reported as well. Problems here
-// change no exit code: a tree can be in sync while a skill is not.
+// checkSkills checks the skills beside the configuration against the tree as it is after the sync. If nothing was written, it
+// also counts tools that a server has changed, so that it reports skills that would break. Problems here do not change the exit
+// code: a tree can be in sync while a skill is not.
 func (o *syncOptions) checkSkills(ctx context.Context, r *gen.Report) *skillReport {
 	dir, settings := skillsFolder(o.app, o.place, r)
 	if dir == "" {
 		return nil
 	}
 	out := &skillReport{}
-	// Agents save skills: their scripts are bundled in a process of its own.
+	// Agents save skills, so their scripts are bundled in a separate process.
 	bundler := script.NewBundler(&script.BundlerOptions{})
 	defer bundler.Close()
 	checker := skill.Checker(typeChecks(o.app, r, settings, dir))
@@ -77,7 +77,7 @@ func (o *syncOptions) agreed() bool {
 	return err == nil && o.place.gate(o.app).Agreed(cfg)
 }
 
-// json returns the broken skills for the report; nil where there are none.
+// json returns the broken skills for the report, or nil if there are none.
 func (s *skillReport) json() any {
 	if s == nil || len(s.broken) == 0 {
 		return nil
@@ -116,7 +116,7 @@ func (s *skillReport) add(k *skill.Skill, r *gen.Report) {
 	}
 }
 
-// skillsFolder returns the project's folder of skills, or empty if there is none.
+// skillsFolder returns the project's folder of skills, or "" if there is none.
 func skillsFolder(app *cli.App, place placeFlags, r *gen.Report) (string, config.Settings) {
 	var settings config.Settings
 	base := filepath.Dir(r.Config)

@@ -226,7 +226,7 @@ func (o *syncOptions) run(ctx context.Context, scripts []string) error {
 	return nil
 }
 
-// permitted returns what the policy says of the tools. A mistake in the policy is a warning: it does not keep the tree from being written.
+// permitted returns what the policy says about the tools. A mistake in the policy is only a warning: the tree is written anyway.
 func (o *syncOptions) permitted(opts gen.Options, report *gen.Report) *permit.Outlooks {
 	list, warnings, err := permit.NewOutlooks(opts, report)
 	if err != nil {
@@ -259,7 +259,7 @@ func (o *syncOptions) repair(r *gen.Report) string {
 	return strings.Join(args, " ")
 }
 
-// quoteArg quotes an argument for a POSIX shell where it needs that.
+// quoteArg quotes an argument for a POSIX shell if necessary.
 func quoteArg(s string) string {
 	safe := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)
@@ -283,10 +283,10 @@ func showProgress(p *cli.Progress, style cli.Style, e gen.Event) {
 	}
 }
 
-// sweepTime bounds a sweep of the processes that servers of killed programs have left.
+// sweepTime bounds ending the processes that servers of killed programs have left.
 const sweepTime = 3 * time.Second
 
-// sweep starts a sweep in the background; the returned function waits for it.
+// sweep ends such processes in the background. The returned function waits for it.
 func sweep(ctx context.Context) (wait func()) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTime)
 	done := make(chan struct{})

@@ -130,7 +130,7 @@ func percent(part, whole int) string {
 	return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(whole))
 }
 
-// saved returns by how much is falls short of whole, "-" where it does not.
+// saved returns by how many percent the first number is smaller than the second, or "-" if it is not.
 func saved(is, whole int) string {
 	if is >= whole {
 		return "-"

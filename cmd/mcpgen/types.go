@@ -41,7 +41,7 @@ accepts any value, with a warning. Files and addresses in the schema are not rea
 	}
 	bindLanguage(cmd, &o.language, "the `language`: "+gen.LanguageNames()+" (default: "+gen.Languages()[0].Name+")")
 	cmd.Flags().StringVar(&o.language, "lang", "", "")
-	_ = cmd.Flags().MarkHidden("lang") // what --language was called
+	_ = cmd.Flags().MarkHidden("lang") // the former name of --language
 	cmd.Flags().StringVar(&o.name, "name", "", "the `name` of the type (default: from the file's name)")
 	return cmd
 }

@@ -1,4 +1,4 @@
-// Package backends has the table of sandboxes, the flags that belong to a single one, and the variables that they read.
+// Package backends holds the table of sandboxes, the flags that apply to only one of them, and the environment variables that they read.
 package backends
 
 import (
@@ -20,15 +20,15 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script"
 )
 
-// Options are what sandboxes are made from. LookupEnv is required.
+// Options configures the sandboxes. LookupEnv is required.
 type Options struct {
-	// LookupEnv reads the variables of [Variables].
+	// LookupEnv looks up the variables that [Variables] lists.
 	LookupEnv func(name string) (string, bool)
-	// Dir is the absolute folder that the paths of programs start at. Empty: the process's working directory.
+	// Dir is the absolute folder that relative paths of programs start at. If empty, it is the process's working directory.
 	Dir string
 	// Image replaces the pinned sandbox image.
 	Image string
-	// Runsc is gVisor's program, in place of MCPRUN_RUNSC.
+	// Runsc is gVisor's program. It overrides MCPRUN_RUNSC.
 	Runsc string
 	// Logger may be nil.
 	Logger *slog.Logger
@@ -36,13 +36,13 @@ type Options struct {
 
 // kind is one entry of the table of sandboxes.
 type kind struct {
-	name string // as its Backend has it
-	flag string // the flag that selects it for --sandbox auto; empty: none does
+	name string // the name that its Backend reports
+	flag string // the flag that selects it when --sandbox is auto; empty if there is none
 	make func(o *Options, at *locations) sandbox.Backend
 }
 
-// kinds is the table of sandboxes, from the one that needs the least of a machine. Help, completion, doctor and the choice of
-// a sandbox follow it.
+// kinds is the table of sandboxes, those that need the least from the machine first. Help, completion, doctor and the choice of a
+// sandbox follow this order.
 var kinds = []kind{
 	{name: "embedded", make: func(o *Options, at *locations) sandbox.Backend {
 		return embedded.New(&embedded.Options{Exe: at.exe, RuntimeDir: at.dir, Logger: o.Logger})
@@ -92,13 +92,13 @@ func List(o Options) ([]sandbox.Backend, error) {
 	return list, nil
 }
 
-// Docker returns the sandbox in the Docker Engine alone. The caller closes it.
+// Docker returns only the sandbox that uses the Docker Engine. The caller closes it.
 func Docker(o Options) *docker.Backend {
 	at := o.locations()
 	return docker.New(o.engine(&at))
 }
 
-// locations are the paths and addresses from variables and options. Programs are names for lookPath.
+// locations holds the paths and addresses from variables and options. Programs are names for lookPath.
 type locations struct{ exe, dir, node, python, runsc, engine, certs string }
 
 func (o *Options) locations() locations {
@@ -116,16 +116,16 @@ func (o *Options) CacheKey() []string {
 	for _, name := range []string{p.node, p.python, p.runsc} {
 		file, err := o.lookPath(name)
 		if err != nil {
-			file = name // it does not exist, whatever the PATH is
+			file = name // not found: the key then holds the name
 		}
 		all = append(all, file)
 	}
 	return all
 }
 
-// RunChild must be the first call in main of every program that uses List or has a script.Bundler. Scripts are bundled in a
-// child that is the same program, and another one removes containers if this process is killed; in these it does not return.
-// The first processes of sandboxes end before main (see early).
+// RunChild must be the first call in main of every program that uses List or a script.Bundler. Such a program starts itself again
+// as a child that bundles scripts, and as one that removes containers if this process is killed. In these children RunChild does
+// not return. The first processes of sandboxes end before main (see package early).
 func RunChild() {
 	script.Child()
 	docker.Init()
@@ -147,8 +147,8 @@ func RuntimeDir(lookup func(string) (string, bool)) string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("mcprun-%d", os.Geteuid()))
 }
 
-// lookPath finds programs like [exec.LookPath], with the PATH of LookupEnv and from Dir: in the daemon those of the process
-// are not the client's.
+// lookPath finds programs like [exec.LookPath], but with LookupEnv's PATH and relative to Dir: in the daemon, the process's own
+// PATH and working directory are not the client's.
 func (o *Options) lookPath(name string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		if !filepath.IsAbs(name) && o.Dir != "" {

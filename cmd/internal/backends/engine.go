@@ -6,7 +6,7 @@ import (
 	"runtime"
 )
 
-// engineHost returns the address of the Docker Engine: DOCKER_HOST, else the first socket that exists. Empty: the system's default.
+// engineHost returns the address of the Docker Engine: DOCKER_HOST, else the first socket that exists, or "" for the system's default.
 func engineHost(lookup func(string) (string, bool)) string {
 	if host := env(lookup, "DOCKER_HOST", ""); host != "" || runtime.GOOS == "windows" {
 		return host
@@ -26,7 +26,7 @@ func engineHost(lookup func(string) (string, bool)) string {
 	return ""
 }
 
-// certDir returns the folder of the certificates for an engine behind TCP; empty: no TLS. Unlike the docker command, mcprun
+// certDir returns the folder with the certificates for an engine behind TCP, or "" for no TLS. Unlike the docker command, mcprun
 // verifies the engine even if DOCKER_TLS_VERIFY is not set.
 func certDir(lookup func(string) (string, bool)) string {
 	dir := env(lookup, "DOCKER_CERT_PATH", "")

@@ -4,7 +4,7 @@ import "github.com/spf13/pflag"
 
 const imageFlag = "image"
 
-// SandboxFlags are the flags that belong to a single sandbox.
+// SandboxFlags are the flags that apply to only one sandbox.
 type SandboxFlags struct {
 	Image string
 	Runsc string
@@ -16,7 +16,7 @@ func (o *SandboxFlags) Bind(f *pflag.FlagSet) {
 	f.StringVar(&o.Runsc, "runsc", "", "gVisor's `program`, for the gvisor sandbox, instead of the one on PATH")
 }
 
-// Selected returns the sandbox that a flag of its own selects; empty if none was given.
+// Selected returns the sandbox whose own flag was given, or "" if there is none.
 func Selected(f *pflag.FlagSet) string {
 	for _, k := range kinds {
 		if k.flag != "" && f.Changed(k.flag) {

@@ -1,4 +1,4 @@
-// Package checkers tells both programs where the type checkers of this machine may be.
+// Package checkers locates the type checkers on this machine for both programs.
 package checkers
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/check"
 )
 
-// Dir is the folder of installed checkers, absolute. It need not be there. Empty: the environment names no place for it.
+// Dir returns the absolute folder of installed checkers, which may not exist, or "" if the environment names no place for it.
 func Dir(app *cli.App) string {
 	if cache := app.CacheDir(); cache != "" {
 		return filepath.Join(cache, "tools")
@@ -18,7 +18,7 @@ func Dir(app *cli.App) string {
 	return ""
 }
 
-// Places returns where the checkers may be. The project is a folder whose node_modules may hold them; empty: none.
+// Places returns where to look for checkers, including the node_modules folder of project unless project is empty.
 func Places(app *cli.App, project string) check.Places {
 	p := check.Places{LookPath: exec.LookPath, Dir: app.Dir, Project: project, Tools: Dir(app)}
 	if program, err := os.Executable(); err == nil {

@@ -37,11 +37,11 @@ type Terminal struct {
 	Stdin, Stdout, Stderr bool
 	// Shared reports that Stdout and Stderr are the same terminal, pipe or file.
 	Shared bool
-	// Columns is the width of terminals that are not files of this process; 0: the files report it.
+	// Columns is the terminal's width if the streams are not files of this process. Zero means that the files report it.
 	Columns int
 }
 
-// Program is what [Main] needs to know of a program.
+// Program describes a program to [Main].
 type Program struct {
 	Name string
 	// FailCode is [App.FailCode].
@@ -50,9 +50,9 @@ type Program struct {
 	Command func(app *App) *cobra.Command
 }
 
-// Main runs a program on the real process and ends the process with its exit code. The context that commands get ends
-// with the first SIGINT, SIGTERM or SIGHUP, its cause being a *[SignalError]; a second signal ends the process at once, as does
-// the first one when the command has not returned soon after it.
+// Main runs a program on the real process and exits with its code. The first SIGINT, SIGTERM or SIGHUP cancels the context of the
+// command with a *[SignalError] as its cause. A second signal ends the process at once, as does the first one if the command does
+// not return soon after it.
 func Main(p Program) {
 	app, err := processApp(p)
 	if err != nil {
@@ -91,7 +91,7 @@ func processApp(p Program) (*App, error) {
 	return app, nil
 }
 
-// Run executes a root command with args and returns the exit code; a returned error has been printed.
+// Run executes a root command with args, prints the error if there is one, and returns the exit code.
 func (a *App) Run(ctx context.Context, root *cobra.Command, args []string) int {
 	a.Args = args
 	root.SetArgs(args)

@@ -7,8 +7,8 @@ import (
 	"runtime"
 )
 
-// OpenBrowser starts the person's browser and reports whether there is one to start. The address must begin with https://
-// or http://, so that it can be no option.
+// OpenBrowser starts the user's browser and reports whether there is one to start. The address must begin with https:// or
+// http://, so that it cannot be mistaken for an option.
 func (a *App) OpenBrowser(ctx context.Context, address string) bool {
 	var command []string
 	switch runtime.GOOS {
@@ -25,7 +25,7 @@ func (a *App) OpenBrowser(ctx context.Context, address string) bool {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = os.Environ()
 	for _, name := range []string{"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "BROWSER"} {
-		if value := a.Env(name); value != "" { // of the client, if this is the daemon
+		if value := a.Env(name); value != "" { // the client's, if this is the daemon
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// causes are hints for errors of the file system. One is printed where no error of ours has a hint.
+// causes are hints for file system errors. One is printed if none of our own errors has a hint.
 var causes = []struct {
 	is   error
 	hint string
@@ -17,7 +17,7 @@ var causes = []struct {
 	{syscall.ENOSPC, "the disk is full: free some space, or choose a folder on another disk"},
 }
 
-// causeHint returns the hint for the error of a file that err wraps, or "".
+// causeHint returns the hint for the file system error that err wraps, or "".
 func causeHint(err error) string {
 	_, ofPath := errors.AsType[*fs.PathError](err)
 	_, ofLink := errors.AsType[*os.LinkError](err)

@@ -11,7 +11,7 @@ import (
 // emojiStyle is the variation selector that makes a symbol an emoji, as in ⚠️.
 const emojiStyle = '\uFE0F'
 
-// shown reports whether a terminal may get r as it is.
+// shown reports whether r may be printed to a terminal unchanged.
 func shown(r rune) bool { return ident.Visible(r) || r == emojiStyle || r == utf8.RuneError }
 
 // Escape makes foreign text safe to print: everything but visible characters, spaces, tabs and newlines is shown as

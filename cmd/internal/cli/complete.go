@@ -12,8 +12,8 @@ import (
 // Words lists what a shell offers to complete a word. After an error it offers nothing: a shell has no place for messages.
 type Words func() ([]string, error)
 
-// plainWord matches a word that is one word to every shell. The names of servers are chosen by who wrote the configuration, and a shell
-// would run what one such as $(command) says.
+// plainWord matches text that every shell reads as one word. Server names come from whoever wrote the configuration, and a shell
+// would execute one such as $(command).
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@/+-]*$`)
 
 func (list Words) plain() []string {
@@ -24,7 +24,7 @@ func (list Words) plain() []string {
 	return slices.DeleteFunc(words, func(word string) bool { return !plainWord.MatchString(word) })
 }
 
-// CompleteArgs completes up to most arguments, each word once. Zero is any number.
+// CompleteArgs completes up to most arguments, each word once. Zero means any number.
 func CompleteArgs(most int, list Words) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if most > 0 && len(args) >= most {

@@ -2,10 +2,10 @@ package cli
 
 import "github.com/spf13/pflag"
 
-// ConfigVariable names the file of servers where no --config does.
+// ConfigVariable is the environment variable that names the file of servers if --config is not given.
 const ConfigVariable = "MCPGEN_CONFIG"
 
-// ConfigHelp is how both programs say where servers are read from.
+// ConfigHelp says in the help of both programs where servers are read from.
 const ConfigHelp = "$" + ConfigVariable + ", config in mcpgen.yaml, mcpgen.json or .mcp.json, here or above"
 
 // BindConfig adds --config.
@@ -13,8 +13,8 @@ func BindConfig(f *pflag.FlagSet, named *[]string) {
 	f.StringArrayVar(named, "config", nil, "read the servers from this `file`; may be given several times (default: "+ConfigHelp+")")
 }
 
-// Configs are the files of servers that a person named, with --config or else with the variable. None: they are to be
-// looked for.
+// Configs returns the files of servers that the user named with --config, or else with the variable. If there are none, the
+// caller looks for them.
 func (a *App) Configs(named []string) []string {
 	if file := a.Env(ConfigVariable); len(named) == 0 && file != "" {
 		return []string{file}

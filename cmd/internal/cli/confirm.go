@@ -10,7 +10,7 @@ import (
 // Interactive reports whether there is a person who can be asked.
 func (a *App) Interactive() bool { return a.Terminal.Stdin && a.Terminal.Stderr }
 
-// Confirm asks a question on standard error and reads a line from standard input. Only y and yes mean yes. It ends with ctx.
+// Confirm asks a question on standard error and reads a line from standard input. Only y and yes mean yes. It stops waiting when ctx ends.
 func (a *App) Confirm(ctx context.Context, question string) (bool, error) {
 	_, _ = fmt.Fprintf(a.Stderr, "%s [y/N] ", question)
 	answer := make(chan string, 1)
@@ -27,7 +27,7 @@ func (a *App) Confirm(ctx context.Context, question string) (bool, error) {
 	}
 }
 
-// YesOrNo ends a question that [IsYes] reads the answer to.
+// YesOrNo ends a question whose answer [IsYes] reads.
 const YesOrNo = "[y/N]"
 
 // IsYes reports whether a line that a person typed is a yes: y or yes, in any case. Everything else is a no.

@@ -102,8 +102,8 @@ func (a *App) Fail(err error) int {
 	return code
 }
 
-// quotePaths is the text of an error in which the paths of files that could not be opened, read or written are one line
-// each. Whoever made such a file chose its name.
+// quotePaths returns the text of an error with the paths of files that could not be opened, read or written escaped onto one
+// line, because whoever created such a file chose its name.
 func quotePaths(err error) string {
 	text := err.Error()
 	var walk func(error)
@@ -128,7 +128,7 @@ func quotePaths(err error) string {
 	return text
 }
 
-// unwrapped are the errors that an error wraps.
+// unwrapped returns the errors that err wraps directly.
 func unwrapped(err error) []error {
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:
@@ -149,8 +149,8 @@ func ErrorLine(err error) string {
 	return EscapeLine(strings.Join(append([]string{err.Error()}, Hints(err)...), "; "))
 }
 
-// Hints returns the different hints of an error and all that it wraps, outermost first. An error of a file has one even where none of
-// ours says more.
+// Hints returns the distinct hints of an error and all that it wraps, outermost first. A file system error has a hint even if
+// none of our own errors has one.
 func Hints(err error) []string {
 	var hints []string
 	seen := map[string]bool{"": true}

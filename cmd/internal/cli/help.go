@@ -25,13 +25,14 @@ func (a *App) fitHelp(root *cobra.Command) {
 	})
 }
 
-// entry is a line of a list: an indented name, two or more spaces, and what it means.
+// entry matches a line of a list: an indented name, two or more spaces, and what it means.
 var entry = regexp.MustCompile(`^( +\S.*?  +)(\S.*)$`)
 
 // minText is how many columns the text of an entry needs beside its name; with fewer it begins on the next line.
 var minText = 24
 
-// fit breaks what is wider than width: paragraphs, and the second column of lists. Other indented lines are commands; they stay.
+// fit breaks lines wider than width in paragraphs and in the second column of lists. Other indented lines are commands and stay
+// as they are.
 func fit(text string, width int) string {
 	blocks := strings.Split(strings.TrimSuffix(text, "\n"), "\n\n")
 	for i, block := range blocks {
@@ -75,7 +76,7 @@ func fitList(lines []string, width int) []string {
 	return out
 }
 
-// words breaks text into lines of at most width columns, if its words allow that.
+// words breaks text into lines of at most width columns, unless a single word is longer.
 func words(text string, width int) []string {
 	var lines []string
 	for word := range strings.FieldsSeq(text) {

@@ -13,7 +13,7 @@ import (
 // maxNear bounds how many names are suggested in place of a misspelt one.
 const maxNear = 3
 
-// DidYouMean asks whether one of near was meant. It is empty if near is.
+// DidYouMean returns a question that asks whether one of near was meant, or "" if near is empty.
 func DidYouMean(near []string) string {
 	if len(near) == 0 {
 		return ""
@@ -21,10 +21,10 @@ func DidYouMean(near []string) string {
 	return "did you mean " + strings.Join(near, " or ") + "?"
 }
 
-// Near returns those of the known names that name may be a slip of, the likeliest first.
+// Near returns the known names that name may be a misspelling of, the likeliest first.
 func Near(name string, known []string) []string { return ident.Nearest(name, known, maxNear) }
 
-// NearCommands returns the commands below cmd that name may be a slip of, each as it is typed.
+// NearCommands returns the commands below cmd that name may be a misspelling of, each as the user would type it.
 func NearCommands(cmd *cobra.Command, name string) []string {
 	var names []string
 	for _, sub := range cmd.Commands() {
@@ -35,7 +35,7 @@ func NearCommands(cmd *cobra.Command, name string) []string {
 	return withPrefix(cmd.CommandPath()+" ", Near(name, names))
 }
 
-// nearFlags returns the flags of cmd that the unknown flag in err may be a slip of.
+// nearFlags returns the flags of cmd that the unknown flag in err may be a misspelling of.
 func nearFlags(cmd *cobra.Command, err error) []string {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok || unknown.GetSpecifiedShortnames() != "" {

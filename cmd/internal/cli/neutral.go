@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Neutral returns a writer to a terminal that shows control and invisible characters as escapes, so that foreign text in an
-// error cannot move the cursor, set a title, write to the clipboard, or turn or hide text. Newlines, tabs, carriage returns,
-// spaces and colours pass. It is used by one goroutine at a time.
+// Neutral returns a writer to a terminal that shows control and invisible characters as escapes, so that foreign text in an error
+// cannot move the cursor, set a title, write to the clipboard, or reverse or hide text. Newlines, tabs, carriage returns, spaces
+// and colours pass. The writer is not safe for concurrent use.
 func Neutral(w io.Writer) io.Writer { return &neutral{w: w} }
 
 type neutral struct {
@@ -18,7 +18,7 @@ type neutral struct {
 
 var (
 	colour = regexp.MustCompile(`\x1b\[[0-9;]*m`)
-	// passes are the characters that pass besides those that are visible.
+	// passes are the characters that pass besides the visible ones.
 	passes = "\t\n\r\u00a0\u202f\u3000"
 )
 

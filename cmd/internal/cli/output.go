@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Table prints rows in aligned columns, two spaces between them. Cells are cleaned. The header is bold; nil means none.
+// Table prints rows in aligned columns, two spaces between them. Cells are cleaned. The header is printed in bold, unless it is nil.
 func Table(w io.Writer, style Style, header []string, rows [][]string) error {
 	var out bytes.Buffer
 	columns := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
@@ -37,9 +37,9 @@ func Table(w io.Writer, style Style, header []string, rows [][]string) error {
 	return err
 }
 
-// Table prints a table to Stdout. On a terminal it cuts texts of the last column that would not fit.
+// Table prints a table to Stdout. On a terminal it shortens texts in the last column that would not fit.
 func (a *App) Table(header []string, rows [][]string) error {
-	const least = 20 // characters of a text that is cut
+	const least = 20 // the fewest characters that a text is cut to
 	width, last := 0, len(header)-1
 	for i := range last {
 		widest := 0
@@ -69,7 +69,7 @@ func (a *App) JSON(v any) error {
 	return err
 }
 
-// escapeJSON rewrites unprintable characters of a JSON text. Such characters stand inside strings only.
+// escapeJSON rewrites unprintable characters of a JSON text. They occur only inside strings.
 func escapeJSON(s string) string {
 	if printable(s, "\n") {
 		return s

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Prefixed returns writers that put a name before each line and clean it, such as for what servers write to their
-// standard error. Lines of several such writers don't mix. Each Write must be one or more whole lines.
+// Prefixed returns a function that creates writers which put a name before each line and clean it, for example for what servers
+// write to their standard error. Lines of several such writers don't mix. Each Write must be one or more whole lines.
 func Prefixed(w io.Writer) func(name string) io.Writer {
 	var mu sync.Mutex
 	return func(name string) io.Writer { return &prefixed{mu: &mu, w: w, prefix: EscapeLine(name) + ": "} }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Progress shows on Stderr what is being done right now, on one line that is rewritten, and leaves a line for each
-// thing that is done. After five seconds the line also says how long it has been. Off a terminal, or in CI, it prints only what takes long: a line when something has not ended
-// after ten seconds, and every thirty seconds from then on. Its methods may be called from several goroutines.
+// Progress shows on Stderr what is being done, on one line that is rewritten, and prints a line for each thing that is finished.
+// After five seconds the rewritten line also shows the elapsed time. In CI, or if Stderr is not a terminal, it prints a line only
+// for what has not ended after ten seconds, and again every thirty seconds. Its methods may be called from several goroutines.
 type Progress struct {
 	mu       sync.Mutex
 	out      io.Writer
@@ -22,7 +22,7 @@ type Progress struct {
 	reminder *time.Timer // nil until something runs
 }
 
-// When a line off a terminal says what is still running, and the line of a terminal for how long.
+// firstReminder and nextReminder are for lines that are not on a terminal, firstCount and nextCount for the elapsed time on a terminal.
 const (
 	firstReminder = 10 * time.Second
 	nextReminder  = 30 * time.Second
@@ -54,7 +54,7 @@ func (p *Progress) Start(name string) {
 	p.draw("")
 }
 
-// Done says that it has ended, and leaves note as a line of its own. An empty note leaves nothing.
+// Done says that the thing called name has ended, and prints note as a line of its own, unless it is empty.
 func (p *Progress) Done(name, note string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

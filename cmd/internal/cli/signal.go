@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// SignalError says that a signal ended the work. Exit code 128 + the signal's number.
+// SignalError reports that a signal ended the work. Its exit code is 128 plus the signal's number.
 type SignalError struct{ Signal syscall.Signal }
 
 func (e *SignalError) Error() string { return "ended by " + e.Signal.String() }
@@ -21,9 +21,9 @@ func (e *SignalError) ExitCode() int { return 128 + int(e.Signal) }
 // endTime is how long a program may take to end after a signal. Removing a container takes up to half a minute.
 const endTime = 45 * time.Second
 
-// signalContext ends with the first SIGINT or SIGTERM, or SIGHUP as a terminal sends it that is closed; where that is
-// ignored, as by nohup, it stays so. From then on signals have their usual effect again, so that a
-// second Ctrl-C ends a process that hangs. stop must be called; late is, when it was not within endTime of the signal.
+// signalContext is cancelled by the first SIGINT, SIGTERM or SIGHUP. If SIGHUP is ignored (nohup), it stays ignored. After the
+// first signal, signals have their default effect again, so that a second Ctrl-C ends a process that hangs. The caller must call
+// stop. If it has not done so within endTime of the signal, late is called.
 func signalContext(parent context.Context, late func(*SignalError)) (ctx context.Context, stop func()) {
 	stopped := make(chan struct{})
 	ctx, cancel := context.WithCancelCause(parent)

@@ -8,15 +8,14 @@ import (
 	"runtime"
 )
 
-// CacheDir is the folder for what can be made again at some cost: the system's place for such, absolute, and a folder
-// mcpgen in it. Both programs use the same. It need not be there. Empty: the environment names no place, and nothing is
-// kept.
+// CacheDir returns the absolute folder for data that can be recreated at some cost: the folder mcpgen in the system's cache
+// folder. Both programs use it. It may not exist. It is "" if the environment names no cache folder, and then nothing is cached.
 func (a *App) CacheDir() string {
 	return a.userDir("XDG_CACHE_HOME", "mcpgen", "mcpgen/cache", "Library/Caches/mcpgen", ".cache/mcpgen")
 }
 
-// StateDir is the folder where what outlives a command is kept, logins among it: the system's place for such, absolute,
-// and a folder mcpgen in it. Both programs use the same. It need not be there.
+// StateDir returns the absolute folder for data that outlives a command, such as logins: the folder mcpgen in the system's state
+// folder. Both programs use it. It may not exist.
 func (a *App) StateDir() (string, error) {
 	dir := a.userDir("XDG_STATE_HOME", "mcpgen", "mcpgen", "Library/Application Support/mcpgen", ".local/state/mcpgen")
 	switch {
@@ -28,8 +27,8 @@ func (a *App) StateDir() (string, error) {
 	return "", errors.New("neither XDG_STATE_HOME nor HOME is set, so there is no place to keep logins")
 }
 
-// ProjectState is a place in the state folder for what is kept of the project in the folder base, the same for every path to that
-// folder. It need not be there. what names what is kept, in one word.
+// ProjectState returns a path in the state folder for data about the project in the folder base. All paths to that folder give
+// the same result. It may not exist. what names the kind of data in one word.
 func (a *App) ProjectState(what, base string) (string, error) {
 	state, err := a.StateDir()
 	if err != nil {
@@ -38,7 +37,7 @@ func (a *App) ProjectState(what, base string) (string, error) {
 	return filepath.Join(state, what, ProjectName(base)), nil
 }
 
-// ProjectTraffic is the file for the shapes of results of the project in the folder base. It need not be there.
+// ProjectTraffic returns the file for the shapes of results in the project in the folder base. It may not exist.
 func (a *App) ProjectTraffic(base string) (string, error) {
 	dir, err := a.ProjectState("traffic", base)
 	if err != nil {
@@ -65,16 +64,16 @@ func RealPath(path string) string {
 	}
 }
 
-// DataDir is the folder for the files and skills of an mcprun that serves without a project: the system's place for a user's data,
-// absolute, and a folder mcprun in it. It need not be there. Empty: the environment names no place.
+// DataDir returns the absolute folder for the files and skills of mcprun serve without a project: the folder mcprun in the
+// system's folder for user data. It may not exist. It is "" if the environment names no place.
 func (a *App) DataDir() string {
 	return a.userDir("XDG_DATA_HOME", "mcprun", "mcprun", "Library/Application Support/mcprun", ".local/share/mcprun")
 }
 
-// userDir returns a folder of the user: the folder name below the one that the variable xdg names, else the one that is usual on
-// this system. It is empty if the environment names no place.
+// userDir returns the folder name below the folder that the variable xdg names, or else below the one that is usual on this
+// system. It is "" if the environment names no place.
 func (a *App) userDir(xdg, name, windows, darwin, other string) string {
-	if base := a.Env(xdg); filepath.IsAbs(base) { // the XDG specification wants others ignored
+	if base := a.Env(xdg); filepath.IsAbs(base) { // the XDG specification says to ignore relative paths
 		return filepath.Join(base, name)
 	}
 	variable, below := "HOME", other

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ShowVersion gives a program the flag --version, which prints what the command version does.
+// ShowVersion adds the flag --version, which prints the same as the command version.
 func ShowVersion(root *cobra.Command) {
 	name, _, _ := strings.Cut(root.Use, " ")
 	root.Version = Version()

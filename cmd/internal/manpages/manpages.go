@@ -1,5 +1,5 @@
-// Package manpages writes the manual pages of our programs. Only their tests import it, so that no program contains the writer;
-// make man keeps what the tests write.
+// Package manpages writes the manual pages of our programs. Only the programs' tests import it, so that no program contains the
+// page generator. make man keeps the pages that the tests write.
 package manpages
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Variable names the folder for the pages. Without it they are written to a folder that goes with the test.
+// Variable is the environment variable that names the folder for the pages. Without it they are written to a temporary folder of the test.
 const Variable = "MCPGEN_MAN"
 
-// Write writes a page for each command of a program, and fails the test where one is missing.
+// Write writes a page for each command of a program, and fails the test if one is missing.
 func Write(t *testing.T, root *cobra.Command) {
 	t.Helper()
 	dir := os.Getenv(Variable)
@@ -31,7 +31,7 @@ func Write(t *testing.T, root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	texts := textsOf(root)
 	escape(root, map[*pflag.Flag]bool{})
-	root.DisableAutoGenTag = true // pages are the same every day
+	root.DisableAutoGenTag = true // pages must not depend on the date
 	if err := doc.GenManTreeFromOpts(root, doc.GenManTreeOptions{
 		Header: &doc.GenManHeader{Section: "1", Source: root.Name()}, Path: dir, CommandSeparator: "-",
 	}); err != nil {
@@ -60,8 +60,9 @@ func textsOf(cmd *cobra.Command) map[string][]string {
 	return all
 }
 
-// escape escapes the characters in help texts that mean something in Markdown, which cobra takes them for: crm__query_records
-// would lose its underscores. done are the flags that were escaped; several commands share the inherited ones.
+// escape escapes characters in help texts that have a meaning in Markdown, because cobra treats these texts as Markdown:
+// crm__query_records would lose its underscores. done holds the flags that are escaped already, because commands share inherited
+// flags.
 func escape(cmd *cobra.Command, done map[*pflag.Flag]bool) {
 	cmd.Short, cmd.Long = escapeText(cmd.Short), escapeText(cmd.Long)
 	each := func(f *pflag.Flag) {

@@ -1,5 +1,5 @@
-// Package trust asks a person before a configuration is used: what it starts, connects to and decides is shown once, and again
-// when it changes. Package consent says what that is and keeps the answer.
+// Package trust asks the user before a configuration is used. It shows what the configuration starts, connects to and decides,
+// once and again when that changes. Package consent lists these items and stores the answer.
 package trust
 
 import (
@@ -20,7 +20,7 @@ import (
 // Variable trusts every configuration when it is "1". It is for CI and containers, where nobody can be asked.
 const Variable = "MCPGEN_TRUST"
 
-// exitRefused is the exit code of what is refused.
+// exitRefused is the exit code of a refusal.
 const exitRefused = 126
 
 // Bind adds --trust-config.
@@ -35,7 +35,7 @@ type Gate struct {
 	Named []string
 	// All trusts every configuration.
 	All bool
-	// Silent asks nobody: the process is a server, or works for another process.
+	// Silent means that nobody is asked, because the process is a server or works for another process.
 	Silent bool
 }
 
@@ -44,9 +44,9 @@ type Error struct {
 	// Dir is the folder of the project, Named what --config named.
 	Dir   string
 	Named []string
-	// Changed reports that an earlier state was agreed to.
+	// Changed reports that the user agreed to an earlier state.
 	Changed bool
-	// Asked reports that a person said no.
+	// Asked reports that the user was asked and said no.
 	Asked bool
 }
 
@@ -60,7 +60,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("nobody has trusted the configuration in %q yet, and nobody can be asked here; nothing was started", e.Dir)
 }
 
-// Hint names the command that asks.
+// Hint names the command that asks for consent.
 func (e *Error) Hint() string {
 	return fmt.Sprintf("a person starts %q in a terminal, in %q, and reads what the configuration starts; docs/security.md says how CI and containers do it", command(e.Named), e.Dir)
 }
@@ -74,10 +74,10 @@ func command(named []string) string {
 	return text
 }
 
-// ExitCode is that of what is refused.
+// ExitCode returns the exit code of a refusal.
 func (e *Error) ExitCode() int { return exitRefused }
 
-// ForModel is what a model is told: it cannot give the consent.
+// ForModel returns the error's text for a model, which cannot give consent.
 func (e *Error) ForModel() string {
 	return "the project's configuration changed and needs the consent of a person"
 }
@@ -103,7 +103,7 @@ func (g Gate) Check(ctx context.Context, cfg *config.Config) error {
 		text += fmt.Sprintf("To read all of it page by page: %s --show | less\n", command(g.Named))
 		question = fmt.Sprintf("Do you trust all of it (%s)?", count(change))
 	}
-	fmt.Fprint(g.App.Stderr, text) // without it there is no yes either
+	fmt.Fprint(g.App.Stderr, text) // if this fails, so does Confirm
 	yes, err := g.App.Confirm(ctx, question)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (g Gate) Agreed(cfg *config.Config) bool {
 	return err == nil && change.None()
 }
 
-// Agree keeps that a person has agreed to a configuration.
+// Agree records that a person has agreed to a configuration.
 func (g Gate) Agree(cfg *config.Config) error {
 	store, items, change, err := g.compare(cfg)
 	if err != nil || change.None() {
@@ -133,7 +133,7 @@ func (g Gate) Agree(cfg *config.Config) error {
 	return store.Agree(cfg, items)
 }
 
-// Forget drops what was agreed to. It reports whether there was anything.
+// Forget withdraws the consent to a configuration and reports whether there was any.
 func (g Gate) Forget(cfg *config.Config) (bool, error) {
 	store, err := g.open(cfg)
 	if err != nil {
@@ -142,7 +142,7 @@ func (g Gate) Forget(cfg *config.Config) (bool, error) {
 	return store.Forget(cfg)
 }
 
-// Show prints all that a configuration starts, connects to and decides on standard output.
+// Show prints to standard output all that a configuration starts, connects to and decides.
 func (g Gate) Show(cfg *config.Config) error {
 	items, err := consent.List(cfg, g.App.LookupEnv)
 	if err != nil {
@@ -152,10 +152,10 @@ func (g Gate) Show(cfg *config.Config) error {
 	return err
 }
 
-// screen is how many lines a terminal is sure to show at once.
+// screen is the number of lines that every terminal shows at once.
 const screen = 20
 
-// count says how much there is of a change.
+// count describes the size of a change.
 func count(change *consent.Change) string {
 	places := map[string]bool{}
 	for _, i := range change.Added {
@@ -198,7 +198,7 @@ func (g Gate) compare(cfg *config.Config) (*consent.Store, []consent.Item, *cons
 	return store, items, change, err
 }
 
-// Dir returns the folder where it is kept what was agreed to.
+// Dir returns the folder that stores what the user has agreed to.
 func Dir(app *cli.App) (string, error) {
 	state, err := app.StateDir()
 	if err != nil {
@@ -207,7 +207,8 @@ func Dir(app *cli.App) (string, error) {
 	return filepath.Join(state, "trust"), nil
 }
 
-// open opens the store. A project must not bring its own. One that holds the home folder holds the store too, by its place.
+// open opens the store. A project must not bring its own store, so one inside the project is refused, unless the project contains
+// the home folder and therefore the store.
 func (g Gate) open(cfg *config.Config) (*consent.Store, error) {
 	dir, err := Dir(g.App)
 	if err != nil {
@@ -284,7 +285,7 @@ func list(style cli.Style, cfg *config.Config, change *consent.Change) string {
 	return out.String()
 }
 
-// IsRefusal reports whether an error is that of a configuration that nobody has agreed to.
+// IsRefusal reports whether an error says that nobody has agreed to a configuration.
 func IsRefusal(err error) bool {
 	_, is := errors.AsType[*Error](err)
 	return is

@@ -1,5 +1,5 @@
 // Package early runs the first process of each sandbox, which is this program started again. Every run waits for that process,
-// and it needs little of the program, so it has to begin before the rest is initialised: packages are initialised in the order
+// which needs little of the program, so it begins before the other packages are initialised. Go initialises packages in the order
 // of their import paths, imports first, and the JSON Schema library alone takes some milliseconds.
 package early
 
@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/process"
 )
 
-func init() { // none of these returns in such a process
+func init() { // in such a process, one of these calls does not return
 	process.Init()
 	gvisor.Init()
 	embedded.Child()

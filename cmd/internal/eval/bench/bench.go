@@ -35,7 +35,7 @@ type bench struct {
 // latency is the time that the slow weather server adds to each call.
 const latency = 100 * time.Millisecond
 
-// newBench finds the sandboxes that work on this machine, among those that only names, or among all if it is empty.
+// newBench finds the sandboxes that work on this machine. If only is not empty, it considers only the sandboxes that it names.
 func newBench(ctx context.Context, only []string) (*bench, error) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -92,7 +92,7 @@ func (b *bench) Close() {
 	}
 }
 
-// folder makes a new folder. It is removed at the end of the whole run: some file systems create files slowly in the
+// folder creates a folder. It is removed at the end of the whole run, because some file systems create files slowly in the
 // minutes after many were removed.
 func (b *bench) folder() (string, error) { return os.MkdirTemp(b.temp, "") }
 
@@ -142,7 +142,7 @@ func (b *bench) run(ctx context.Context, be sandbox.Backend, lang sandbox.Langua
 //go:embed scripts
 var scriptFiles embed.FS
 
-// scriptText returns a script of this package in a language. Pairs are placeholders and what replaces them.
+// scriptText returns a script of this package in a language. pairs alternates placeholders and their replacements.
 func scriptText(lang sandbox.Language, name string, pairs ...any) string {
 	words := make([]string, len(pairs))
 	for i, p := range pairs {
@@ -164,7 +164,7 @@ func readScript(name string) string {
 	return string(text)
 }
 
-// sample measures n runs of f, after runs to warm up that do not count. f gets the number of the run, from 0.
+// sample measures n runs of f, after warmUps runs that do not count. f gets the number of the run, from 0.
 func sample(warmUps, n int, unit func(time.Duration) float64, f func(i int) error) ([]float64, error) {
 	samples := make([]float64, 0, n)
 	for i := range warmUps + n {

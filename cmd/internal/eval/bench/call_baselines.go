@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// session connects to a demo server with the SDK alone for the duration of f. The server gets more as further arguments.
+// session connects to a demo server with the SDK alone for the duration of f. more holds further arguments of the server.
 func (b *bench) session(ctx context.Context, server string, f func(*mcp.ClientSession) error, more ...string) error {
 	client := mcp.NewClient(&mcp.Implementation{Name: "bench", Version: "1"}, nil)
 	cmd := exec.CommandContext(ctx, filepath.Join(b.root, "bin", "mcpdemo"),
@@ -43,7 +43,7 @@ func listCities(ctx context.Context, s *mcp.ClientSession, _ int) error {
 	return callTool(ctx, s, "list_cities", map[string]any{})
 }
 
-// direct measures n calls to the calculator made with the SDK alone, in microseconds, after a warm-up.
+// direct measures n calls to the calculator, made with the SDK alone after a warm-up, in microseconds.
 func (b *bench) direct(ctx context.Context, n int) (samples []float64, err error) {
 	err = b.session(ctx, "calculator", func(s *mcp.ClientSession) error {
 		samples, err = sample(callWarmUps, n, micros, func(i int) error { return add(ctx, s, i) })
@@ -52,7 +52,7 @@ func (b *bench) direct(ctx context.Context, n int) (samples []float64, err error
 	return samples, err
 }
 
-// directConcurrent measures calls of which [inFlight] are always in flight: the milliseconds of all of them.
+// directConcurrent measures how many milliseconds a batch of calls takes, with at most [inFlight] in flight.
 func (b *bench) directConcurrent(ctx context.Context, server string, calls int, call func(context.Context, *mcp.ClientSession, int) error, more ...string) (samples []float64, err error) {
 	err = b.session(ctx, server, func(s *mcp.ClientSession) error {
 		if err := call(ctx, s, 0); err != nil {

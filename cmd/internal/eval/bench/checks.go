@@ -13,8 +13,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/check"
 )
 
-// checks measures what a type checker on the machine costs a run: one that went well, and one that printed a missing value, whose
-// types are checked afterwards.
+// checks measures what a type checker on the machine costs a run that goes well, and one that prints a missing value, whose types
+// are checked afterwards.
 func (b *bench) checks(ctx context.Context) error {
 	places := &check.Places{LookPath: exec.LookPath, Project: filepath.Join(b.root, "testdata", "npm")}
 	for _, m := range []struct {
@@ -44,7 +44,7 @@ func (b *bench) checks(ctx context.Context) error {
 	return nil
 }
 
-// backend returns a usable sandbox; nil: it is not.
+// backend returns a sandbox by name, or nil if it is not usable.
 func (b *bench) backend(name string) sandbox.Backend {
 	for _, be := range b.backends {
 		if _, ok := b.usable[name]; ok && be.Name() == name {
@@ -54,7 +54,7 @@ func (b *bench) backend(name string) sandbox.Backend {
 	return nil
 }
 
-// checkCost measures the three kinds of runs by turns, so that all of them meet the same machine.
+// checkCost measures the three kinds of runs in turn, so that all of them meet the same load.
 func (b *bench) checkCost(ctx context.Context, be sandbox.Backend, lang sandbox.Language, well, ill string, places *check.Places, n int) error {
 	kinds := []struct {
 		code     string

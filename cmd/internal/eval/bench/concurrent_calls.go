@@ -9,9 +9,9 @@ import (
 
 const (
 	concurrentRuns = 7
-	// inFlight is how many calls wait for an answer at the same time.
+	// inFlight is the number of calls that wait for an answer at the same time.
 	inFlight = 64
-	// quickCalls is how many quick calls are made in one sample.
+	// quickCalls is the number of quick calls in one sample.
 	quickCalls = 1024
 )
 

@@ -54,8 +54,8 @@ func (b *bench) lists() ([]catalog.Server, error) {
 	return c.Servers, nil
 }
 
-// generate measures generating and verifying wrappers from recorded tool lists, beside json-schema-to-typescript on the
-// same input schemas. That one makes one type a schema, and uses one processor.
+// generate measures generating and verifying wrappers from recorded tool lists, beside json-schema-to-typescript on the same
+// input schemas. json-schema-to-typescript makes one type per schema, and uses one processor.
 func (b *bench) generate(ctx context.Context) error {
 	servers, err := b.lists()
 	if err != nil {
@@ -93,7 +93,7 @@ func (b *bench) generate(ctx context.Context) error {
 	return nil
 }
 
-// generateTimes returns the average time per tool of each run, in microseconds, after one that warms up.
+// generateTimes returns the average time per tool of each run, in microseconds, after a warm-up run.
 func generateTimes(servers []catalog.Server, languages []*render.Language, tools int) ([]float64, error) {
 	perTool := func(took time.Duration) float64 { return micros(took) / float64(tools) }
 	return sample(1, generateRuns, perTool, func(int) error { return generateOnce(servers, languages) })
@@ -101,7 +101,7 @@ func generateTimes(servers []catalog.Server, languages []*render.Language, tools
 
 const peerName = "json-schema-to-typescript"
 
-// peer returns the average time that the peer takes per schema, without formatting, one for each run.
+// peer returns, for each run, the average time per schema that json-schema-to-typescript takes without formatting.
 func (b *bench) peer(ctx context.Context, schemas []json.RawMessage) (samples []float64, err error) {
 	input, err := json.Marshal(schemas)
 	if err != nil {

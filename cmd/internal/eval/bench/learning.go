@@ -18,11 +18,11 @@ import (
 const (
 	// learnCalls is how often each tool is called.
 	learnCalls = 20
-	// shapeRuns is the number of measurements for each reply. Each is of a tool's first replies, which cost most.
+	// shapeRuns is the number of measurements for each reply. They measure a tool's first replies, which cost the most.
 	shapeRuns = 2000
 )
 
-// learning measures of how many demo tools runs would learn a type if the tools declared none, and what keeping a shape costs a call.
+// learning measures for how many demo tools runs would learn a type if the tools declared none, and what keeping a shape costs a call.
 func (b *bench) learning(ctx context.Context) error {
 	got, err := b.learned(ctx)
 	if err != nil {
@@ -54,11 +54,11 @@ func (b *bench) learning(ctx context.Context) error {
 // learnedOf counts what was learned of replies.
 type learnedOf struct {
 	tools, typed  int
-	members, kept int // names of members in replies, and those of them in the types
+	members, kept int // names of members in replies, and how many of them are in the types
 	untyped       []string
 }
 
-// learned calls demo tools, whose declared outputs it ignores, and makes types of the replies as runs do.
+// learned calls demo tools, ignores their declared outputs, and derives types from the replies as runs do.
 func (b *bench) learned(ctx context.Context) (*learnedOf, error) {
 	cfg, err := config.Load(filepath.Join(b.root, ".mcp.json"))
 	if err != nil {
@@ -146,13 +146,13 @@ func members(schema json.RawMessage) int {
 	return n
 }
 
-// calls are those of one demo tool, by server and name, with the arguments of each.
+// calls are the calls of one demo tool, with the arguments of each.
 type calls struct {
 	tool string
 	args func(i int) string
 }
 
-// demoCalls are made in this order.
+// demoCalls returns the calls in the order in which they are made.
 func demoCalls() []calls {
 	always := func(args string) func(int) string { return func(int) string { return args } }
 	each := func(format string) func(int) string {

@@ -1,9 +1,8 @@
-// Command bench measures the whole path, from a server's list of tools to files and from a script's source to a
-// server's answer, in every sandbox that works on this machine, cold and warm. Each figure stands beside a named baseline
-// of the same run. Bench prints a table, and its progress on stderr; with BENCH_JSON=FILE it also writes one JSON object a
-// line. BENCH_ONLY names the groups to measure, and BENCH_SANDBOXES the sandboxes, separated by commas.
-// BENCH_EMBEDDINGS is the model of an endpoint for embeddings at BENCH_EMBEDDINGS_URL, with the key BENCH_EMBEDDINGS_KEY; the
-// group search then measures it too.
+// Command bench measures the whole path, from a server's list of tools to files and from a script's source to a server's answer,
+// in every sandbox that works on this machine, cold and warm. Each figure stands beside a named baseline of the same run. Bench
+// prints a table, and its progress on stderr; with BENCH_JSON=FILE it also writes one JSON object per line. BENCH_ONLY names the
+// groups to measure, and BENCH_SANDBOXES the sandboxes, separated by commas. BENCH_EMBEDDINGS names a model for embeddings, which
+// the group search then measures too. BENCH_EMBEDDINGS_URL and BENCH_EMBEDDINGS_KEY are its endpoint and key.
 package main
 
 import (

@@ -43,7 +43,7 @@ func (b *bench) masking(context.Context) error {
 	return nil
 }
 
-// records returns n records as a tool of a customer database answers them.
+// records returns n records as a tool of a customer database would return them.
 func records(n int) []byte {
 	var out []string
 	for i := range n {

@@ -20,8 +20,8 @@ func processes() []int {
 	return pids
 }
 
-// memoryOfNew sums the proportional set sizes, in MiB, of the sandboxes' processes that are not among before. Processes of
-// sandboxes are descendants of this process or of an engine's shim. ok is false if there is none, or none can be read.
+// memoryOfNew sums the proportional set sizes, in MiB, of the sandboxes' processes that are not in before. Processes of sandboxes
+// are descendants of this process or of an engine's shim. ok is false if there are none, or none can be read.
 func memoryOfNew(before []int) (mib float64, ok bool) {
 	for _, pid := range processes() {
 		if slices.Contains(before, pid) || !ofSandbox(pid) {

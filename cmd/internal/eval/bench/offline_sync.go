@@ -13,12 +13,12 @@ import (
 
 const (
 	offlineRuns = 3
-	// manyTools is how many tools the largest tree has.
+	// manyTools is the number of tools in the largest tree.
 	manyTools = 10_000
 )
 
-// offlineSyncs measures the whole program on recorded tool lists: the time to write all files from the lists that a tree
-// stores, and to find that nothing has changed.
+// offlineSyncs measures the whole program on recorded tool lists: the time to write all files from the lists that a tree stores,
+// and the time to find that nothing has changed.
 func (b *bench) offlineSyncs(ctx context.Context) error {
 	servers, err := b.lists()
 	if err != nil {
@@ -57,7 +57,7 @@ func (b *bench) offlineSync(ctx context.Context, servers []catalog.Server) error
 	return nil
 }
 
-// stored makes a project whose tree has only the lists of the servers, and the configuration that names them.
+// stored creates a project with a configuration that names the servers, and a tree that has only their lists.
 func (b *bench) stored(servers []catalog.Server) (string, error) {
 	dir, err := b.folder()
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *bench) stored(servers []catalog.Server) (string, error) {
 	return dir, configure(dir, commands)
 }
 
-// repeat returns the servers again and again under other names, until they have that many tools.
+// repeat returns copies of the servers under other names, until they have that many tools in total.
 func repeat(servers []catalog.Server, tools int) []catalog.Server {
 	var out []catalog.Server
 	for round, n := 0, 0; n < tools; round++ {

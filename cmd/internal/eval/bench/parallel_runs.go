@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// parallelRuns is how many scripts run at once, parallelSamples how often.
+	// parallelRuns is the number of scripts that run at once, parallelSamples the number of repetitions.
 	parallelRuns    = 50
 	parallelSamples = 3
 )
@@ -26,7 +26,7 @@ func (b *bench) runParallel(ctx context.Context, be sandbox.Backend, lang sandbo
 	return group.Wait()
 }
 
-// parallel measures fifty runs at once up to the end of the last, beside fifty bare interpreters at once.
+// parallel measures fifty runs at once until the last one ends, beside fifty bare interpreters at once.
 func (b *bench) parallel(ctx context.Context) error {
 	bare := func(lang sandbox.Language) string {
 		return fmt.Sprintf("%d of %s at once", parallelRuns, interpreter(lang))

@@ -15,7 +15,7 @@ import (
 const (
 	searchPlain = "substring search"
 	searchOurs  = "gen/search"
-	// searchRounds is how often each question is asked where times are taken.
+	// searchRounds is how often each question is asked when times are measured.
 	searchRounds = 3
 )
 
@@ -67,7 +67,7 @@ func finders(c *catalog.Catalog, index *search.Index) []finder {
 	return []finder{{searchPlain, searchtest.Substring(c)}, {searchOurs, searchtest.Index(index)}}
 }
 
-// recall measures the percentage of questions that have an answer among the first three, five, and ten, hits. Questions that were
+// recall measures the percentage of questions that have an answer among the first three, five and ten hits. Questions that were
 // not looked at while the ranking was tuned are counted separately.
 func (b *bench) recall(ctx context.Context, c *catalog.Catalog, set *searchtest.Set) error {
 	index := search.New(c, nil)
@@ -115,7 +115,7 @@ func (b *bench) embeddings(ctx context.Context, c *catalog.Catalog, set *searcht
 	return errors.Join(err, degraded)
 }
 
-// judge adds rows for searches, of which the first is what the others are compared with.
+// judge adds rows for the finders. The first one is the baseline of the others.
 func (b *bench) judge(ctx context.Context, c *catalog.Catalog, name string, questions []searchtest.Question, finders []finder) error {
 	baselines := map[int]string{} // by the number of hits
 	for _, f := range finders {

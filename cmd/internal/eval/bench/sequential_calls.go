@@ -11,7 +11,7 @@ import (
 const (
 	callRuns    = 1000
 	callWarmUps = 50
-	// besideRuns is how many direct calls are made right before and right after those of a sandbox.
+	// besideRuns is the number of direct calls made right before a sandbox's calls, and right after them.
 	besideRuns = 300
 
 	directCall = "call directly with go-sdk"

@@ -32,7 +32,7 @@ func bareCommand(ctx context.Context, lang sandbox.Language) ([]string, error) {
 
 var scripts atomic.Int64
 
-// hello returns a script that prints one line. Each one is new, so that nothing kept of earlier scripts helps it.
+// hello returns a script that prints one line. Each one is different, so that nothing kept from earlier scripts helps it.
 func hello(lang sandbox.Language) string {
 	if lang == sandbox.LangPython {
 		return fmt.Sprintf(`print("hello", flush=True) # %d`, scripts.Add(1))
@@ -55,8 +55,8 @@ func (f *firstByte) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// times are samples of runs that print one line, their last, in milliseconds: starts until the line arrives, and ends from then
-// until the run has its result.
+// times holds samples, in milliseconds, of runs that print only one line: starts is the time until the line arrives, and ends the
+// time from then until the run has its result.
 type times struct{ starts, ends []float64 }
 
 // add calls run and records how long it took to write the first byte to its argument, and to return after that.
@@ -96,7 +96,7 @@ func command(ctx context.Context, dir string, environ []string, words ...string)
 	return &t, nil
 }
 
-// starts runs new scripts, one after the other. It calls before, unless that is nil, before each run, outside of the measured time.
+// starts runs new scripts, one after the other. Before each run it calls before, unless that is nil; this is not measured.
 func (b *bench) starts(ctx context.Context, be sandbox.Backend, lang sandbox.Language, before func() error) (*times, error) {
 	var t times
 	for range startRuns {
@@ -112,14 +112,14 @@ func (b *bench) starts(ctx context.Context, be sandbox.Backend, lang sandbox.Lan
 	return &t, nil
 }
 
-// addRuns records the starts and the ends of runs, which are cold or warm.
+// addRuns records the starts and the ends of runs of a kind, cold or warm.
 func (b *bench) addRuns(kind string, be sandbox.Backend, lang sandbox.Language, t *times) {
 	b.table.add(fmt.Sprintf("%s start %s %s", kind, be.Name(), lang), "ms", withoutSandbox("start", lang), t.starts)
 	b.table.add(fmt.Sprintf("end after a %s start %s %s", kind, be.Name(), lang), "ms", withoutSandbox("end", lang), t.ends)
 }
 
-// coldStarts measures from a new script's source to its first line of output, which is its last, and from there to the result,
-// beside the bare interpreters.
+// coldStarts measures the time from a new script's source to its only line of output, and from there to the result, beside the
+// bare interpreters.
 func (b *bench) coldStarts(ctx context.Context) error {
 	for _, lang := range languages() {
 		words, err := bareCommand(ctx, lang)

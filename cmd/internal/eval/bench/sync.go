@@ -19,8 +19,8 @@ const (
 	slowStart = 500 * time.Millisecond
 )
 
-// syncs measures whole syncs into an empty folder: of many stdio servers at once, beside one of them alone. The servers only
-// wait before they answer, because most of a real server's start is waiting.
+// syncs measures whole syncs into an empty folder: of many stdio servers at once, beside a sync of one of them. The servers do
+// nothing but wait before they answer, because most of a real server's start is waiting.
 func (b *bench) syncs(ctx context.Context) error {
 	waiting, err := b.waiting()
 	if err != nil {
@@ -40,7 +40,7 @@ func (b *bench) syncs(ctx context.Context) error {
 	return nil
 }
 
-// waiting returns the commands of servers that wait, and then list the tools of the demo servers.
+// waiting returns the commands of servers that wait and then list the tools of the demo servers.
 func (b *bench) waiting() (func(i int) []string, error) {
 	dir, err := b.folder()
 	if err != nil {

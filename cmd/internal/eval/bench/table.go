@@ -91,7 +91,7 @@ func (t *table) print(w io.Writer) error {
 // figure formats a number without an exponent.
 func figure(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// json writes one object a line.
+// json writes one object per line.
 func (t *table) json(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	for _, r := range t.rows {

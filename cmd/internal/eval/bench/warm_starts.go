@@ -21,8 +21,8 @@ type borrowed struct{ sandbox.Warmer }
 // Close does nothing.
 func (borrowed) Close() error { return nil }
 
-// withPool calls f with a pool over a sandbox that has this many idle guests. If the sandbox cannot start guests ahead,
-// it records that and does not call f.
+// withPool calls f with a pool that has this many idle guests of a sandbox. If the sandbox cannot start guests ahead, withPool
+// records that and does not call f.
 func (b *bench) withPool(ctx context.Context, be sandbox.Backend, lang sandbox.Language, idle int, f func(p *pool.Pool) error) (err error) {
 	w, ok := be.(sandbox.Warmer)
 	if !ok {
@@ -48,7 +48,7 @@ func (b *bench) withPool(ctx context.Context, be sandbox.Backend, lang sandbox.L
 	return f(p)
 }
 
-// waitFull waits until a pool has that many idle guests and starts no more.
+// waitFull waits until a pool has that many idle guests and is starting no more.
 func waitFull(ctx context.Context, p *pool.Pool, idle int) error {
 	ctx, cancel := context.WithTimeout(ctx, fillTime)
 	defer cancel()

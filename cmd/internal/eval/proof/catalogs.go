@@ -17,7 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search/searchtest"
 )
 
-// few returns the tools of the smallest catalog: those that the tasks need, and some more.
+// few returns the tools of the smallest catalog: the ones that the tasks need, and some more.
 func few() []string {
 	return []string{
 		"calculator__evaluate", "calculator__statistics",
@@ -29,8 +29,8 @@ func few() []string {
 	}
 }
 
-// recorded reads tool lists: files with "tools" and an "id", which is otherwise the name of the file. Servers are in the order
-// of the digests of their names, which is arbitrary but always the same.
+// recorded reads tool lists: files with "tools" and an "id", which defaults to the name of the file. Servers are ordered by the
+// digests of their names, which is an arbitrary order but always the same.
 func recorded(dir string) ([]catalog.Server, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -43,11 +43,11 @@ func recorded(dir string) ([]catalog.Server, error) {
 	var servers []catalog.Server
 	taken := map[string]bool{}
 	for _, name := range demoServers() {
-		taken[name] = true // as folders
+		taken[name] = true // the name of its folder
 	}
 	for _, l := range lists {
 		for taken[ident.Snake(l.ID)] {
-			l.ID += "-recorded" // another server of that name
+			l.ID += "-recorded" // there is another server of that name
 		}
 		taken[ident.Snake(l.ID)] = true
 		if server := l.Server(); len(server.Tools) > 0 {
@@ -62,8 +62,8 @@ func recorded(dir string) ([]catalog.Server, error) {
 	return servers, nil
 }
 
-// compose returns servers with size tools together: those of the demo servers, in small catalogs only some of them, then
-// whole recorded servers, of which the last is cut. It returns fewer if there are no more.
+// compose returns servers that have size tools in total: first the tools of the demo servers (only some of them in small
+// catalogs), then whole recorded servers, the last of which is cut. If there are not enough tools, it returns fewer.
 func compose(demo *catalog.Catalog, fill []catalog.Server, size int) []catalog.Server {
 	keep := few()
 	for _, s := range demo.Servers {

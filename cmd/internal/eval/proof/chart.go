@@ -12,7 +12,7 @@ import (
 // chartSizes are the catalogs in the chart.
 var chartSizes = []int{50, 500}
 
-// chartWays are the bars of each size, as people know them.
+// chartWays are the bars of each size, with names for readers.
 var chartWays = []struct {
 	way   way
 	name  string
@@ -24,7 +24,7 @@ var chartWays = []struct {
 	{byScript, "code in a shell", charts.ColorRGB(26, 127, 55)},
 }
 
-// The chart has a panel for each of these kinds.
+// chartKinds are the kinds of tasks that have a panel in the chart.
 var chartKinds = []struct {
 	kind kind
 	name string
@@ -39,7 +39,7 @@ const (
 	chartWidth  = 3*panelWidth + 2*chartMargin
 )
 
-// chart draws what a conversation of all tasks of a kind reads and writes, as an SVG that follows the reader's color scheme.
+// chart draws what a conversation with all tasks of a kind reads and writes, as an SVG that follows the reader's color scheme.
 func (r *report) chart() ([]byte, error) {
 	p := charts.NewPainter(charts.PainterOptions{OutputFormat: charts.ChartOutputSVG, Width: chartWidth, Height: chartHeight})
 	theme := charts.GetTheme(charts.ThemeLight).WithBackgroundColor(charts.ColorTransparent).WithTextColor(ink).WithXAxisColor(ink)

@@ -19,7 +19,7 @@ import (
 // shellTool is the only tool that a model needs for the tree. It is counted although most agents have one anyway.
 const shellTool = `{"name":"bash","description":"Run a shell command in the project's folder and get what it prints.","input_schema":{"type":"object","properties":{"command":{"type":"string","description":"The command."}},"required":["command"]}}`
 
-// pointer is what a model reads about the tree if AGENTS.md does not have the paragraph of mcpgen.
+// pointer is what a model reads about the tree if AGENTS.md does not have mcpgen's paragraph.
 const pointer = "This project's MCP tools are code in the folder servers; servers/README.md says how to use them."
 
 // coder is a scripted model that reads files of the tree and writes scripts.
@@ -42,8 +42,8 @@ func (c *coder) shell(command, output string) {
 	c.led.read(c.count(output))
 }
 
-// follow does what the paragraph in AGENTS.md says: it searches for all tools in one command, again with other queries for
-// those that are not found, and with their ids for those whose signature was not shown.
+// follow does what the paragraph in AGENTS.md says. It searches for all tools in one command, then with other queries for tools
+// that were not found, and by id for tools whose signatures were not shown.
 func (c *coder) follow(t task) error {
 	l := &lookup{
 		led: c.led, count: c.count,
@@ -71,7 +71,7 @@ func searchCommand(queries []object) string {
 	return strings.Join(commands, "; ")
 }
 
-// browse reads the README of the tree and does what that says, which is the same as [coder.follow].
+// browse reads the README of the tree and does what it says, which is the same as [coder.follow].
 func (c *coder) browse(t task) error {
 	readme, err := c.file("README.md")
 	if err != nil {

@@ -27,7 +27,7 @@ type world struct {
 	pool *upstream.Pool
 }
 
-// newWorld returns the servers over the data in a folder. They start when they are first called.
+// newWorld returns the servers with the data in a folder. They start when they are first called.
 func newWorld(mcpdemo, data string) *world {
 	var servers []config.Server
 	for _, name := range demoServers() {
@@ -68,7 +68,7 @@ func (w *world) call(ctx context.Context, tool string, args json.RawMessage) (te
 	return text, res.IsError, err
 }
 
-// textOf returns what a model reads of a result. Structured content repeats the text, and is not read.
+// textOf returns what a model reads of a result. It does not read structured content, which repeats the text.
 func textOf(res *upstream.CallResult) (string, error) {
 	var b strings.Builder
 	for _, raw := range res.Content {
@@ -88,7 +88,7 @@ func (w *world) file(server, name string) string {
 	return filepath.Join(w.data, server, filepath.FromSlash(name))
 }
 
-// seed has the servers write their initial data to a folder, to be copied.
+// seed has the servers write their initial data to a folder, from which it is copied.
 func seed(ctx context.Context, mcpdemo, data string) error {
 	if err := os.Mkdir(data, 0o755); err != nil {
 		return err

@@ -12,10 +12,10 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 )
 
-// hits is the number of tools that a search lists in every way that searches, as search_tools and AGENTS.md have it.
+// hits is the number of tools that a search lists. It is the same in all ways, and is the number in search_tools and AGENTS.md.
 const hits = 5
 
-// found is the answer of a search: the text that a model reads, the ids in it, and those of which it shows enough for a call.
+// found is the answer of a search: the text that a model reads, the ids in it, and the ids of the tools that it shows well enough to call.
 type found struct {
 	text       string
 	ids, shown []string
@@ -26,17 +26,17 @@ type lookup struct {
 	led   *ledger
 	count func(string) int
 	calls int
-	// search is a search, and asSearch returns what the model writes for several of them, which it does in one turn.
+	// search runs one search. asSearch returns what the model writes for several searches, all in one turn.
 	search   func(query object) (found, error)
 	asSearch func(queries []object) string
-	// define and asDefine are the same for definitions of tools that a search named but did not show. Nil: a search for the
-	// tool's id shows it.
+	// define and asDefine are the same for definitions of tools that a search named but did not show. If they are nil, a search
+	// for the tool's id shows it.
 	define   func(tools []string) (string, error)
 	asDefine func(tools []string) string
 }
 
-// tools looks up the tools of a task: all of them in one turn, then those that were not found with other queries. Tools that
-// a listing only names are read up in a last turn.
+// tools looks up the tools of a task: all of them in one turn, then the ones that were not found, with other queries. Tools that
+// a listing only names are looked up in a last turn.
 func (l *lookup) tools(t task) error {
 	missing, named := t.needs, []string(nil)
 	for round := 0; len(missing) > 0; round++ {
@@ -136,8 +136,8 @@ func (f *finder) hits(ctx context.Context, query object) ([]search.Hit, error) {
 	return f.index.Search(ctx, q)
 }
 
-// definitions is the search of search-then-call. It has the listing of search_tools, but where that has signatures it has
-// definitions, which a host needs to offer a tool to a model.
+// definitions is the search of search-then-call. It has the listing of search_tools, with definitions in place of signatures,
+// because a host needs definitions to offer a tool to a model.
 func (f *finder) definitions(ctx context.Context, query object) (out found, err error) {
 	list, err := f.hits(ctx, query)
 	if err != nil {
@@ -185,13 +185,13 @@ func (f *finder) signatures(ctx context.Context, query object) (found, error) {
 	return f.read(search.Listing(results)), nil
 }
 
-// idLine is a line of a listing that is an id, importLine one that imports a tool.
+// idLine matches a line of a listing that is an id, and importLine one that imports a tool.
 var (
 	idLine     = regexp.MustCompile(`(?m)^\w+__\w+$`)
 	importLine = regexp.MustCompile(`(?m)^import \{ (\w+) \} from "\./servers/(\w+)/index\.ts";$`)
 )
 
-// read returns what a listing with signatures says.
+// read parses a listing with signatures.
 func (f *finder) read(text string) found {
 	out := found{text: text, ids: idLine.FindAllString(text, -1)}
 	for _, m := range importLine.FindAllStringSubmatch(text, -1) {

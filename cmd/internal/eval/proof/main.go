@@ -93,7 +93,8 @@ func (f *flags) write(r *report, out io.Writer) error {
 	return nil
 }
 
-// options converts the flags, and finds the sandboxes that work on this machine. The caller closes them with the function.
+// options converts the flags, and finds the sandboxes that work on this machine. The returned function closes them; the caller
+// must call it.
 func (f *flags) options(ctx context.Context, progress io.Writer) (*options, func(), error) {
 	root, err := os.Getwd()
 	if err != nil {

@@ -20,7 +20,7 @@ type model struct {
 	err   error
 
 	tools *catalog.Catalog
-	// invoke makes a call, and write returns how the model writes it; nil for direct calls.
+	// invoke makes a call. write returns the call as the model writes it; it is nil for direct calls.
 	invoke func(tool string, args json.RawMessage) (text string, failed bool, err error)
 	write  func(tool string, args json.RawMessage) string
 }
@@ -70,7 +70,7 @@ func (m *model) all(requests ...request) []reply {
 	return out
 }
 
-// note notes a tool that was called, if it may change something.
+// note records a tool that was called, if it may change something.
 func (m *model) note(id string) {
 	_, tool, ok := m.tools.Lookup(id)
 	switch {

@@ -47,8 +47,8 @@ type measured struct {
 	Definitions int
 	// Instructions is the part of Definitions that is servers' instructions.
 	Instructions int
-	// Billed is In as an API bills it, which reads the whole context at each turn. Cached is the same with a cache, in
-	// tokens at the full price.
+	// Billed is In as an API bills it, where each turn reads the whole context. Cached is the same with a cache, in tokens at the
+	// full price.
 	Billed int
 	Cached float64
 	// Calls counts calls of tools, by the model or by its scripts. Turns counts turns of the model.
@@ -64,7 +64,7 @@ func (m measured) Read() int { return m.In + m.Out }
 type options struct {
 	root     string // the repository
 	mcpdemo  string // the program of the demo servers
-	mcprun   string // the program whose serve is measured; empty: none
+	mcprun   string // the program whose serve is measured; empty if there is none
 	catalogs string // a folder of recorded tool lists
 	sizes    []int  // of catalogs; 0: all
 	tasks    []task
@@ -84,7 +84,7 @@ type proof struct {
 	demo   *catalog.Catalog
 	lists  []catalog.Server
 	out    []measured
-	made   []int // the sizes of the catalogs so far
+	made   []int // the sizes of the catalogs generated so far
 	forms  []forms
 	fixed  []fixed
 }
@@ -142,7 +142,7 @@ func chosen(names []string) ([]task, error) {
 	return out, nil
 }
 
-// project is a generated tree, and what does tasks with it.
+// project is a generated tree, with what is needed to do tasks with it.
 type project struct {
 	dir       string
 	tree      *gen.Tree
@@ -150,14 +150,14 @@ type project struct {
 	runner    *runner.Runner
 	upstreams *currentPool
 	forms
-	// instructions are the tokens of what all servers say of themselves, which hosts put before the model.
+	// instructions is the number of tokens in all servers' instructions, which hosts show to the model.
 	instructions int
 }
 
-// forms are the tokens of all tools of a catalog as definitions, signatures and wrappers, and their number.
+// forms counts the tools of a catalog, and their tokens as definitions, as signatures and as wrappers.
 type forms struct{ tools, definitions, signatures, wrappers int }
 
-// currentPool is the pool of the demo servers of the current task, replaced for each.
+// currentPool is the pool of the demo servers of the current task. It is replaced for each task.
 type currentPool struct{ *upstream.Pool }
 
 // size does all tasks with a catalog of that many tools, or with all tools if size is 0.
@@ -291,7 +291,7 @@ type done struct {
 	calls  int
 	wrote  []string
 	took   time.Duration
-	// instructions are the tokens of servers' instructions that the model reads.
+	// instructions is the number of tokens in servers' instructions that the model reads.
 	instructions int
 }
 

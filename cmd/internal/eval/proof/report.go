@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// The goal: with this many tools, or up to 5 % fewer if some could not be generated, this percentage fewer tokens on all
-// data-heavy tasks together.
+// The goal: with goalTools tools, or up to 5 % fewer if some could not be generated, code reads and writes goalPercent % fewer
+// tokens than direct calls, on all data-heavy tasks together.
 const (
 	goalTools   = 500
 	goalPercent = 98.7
 )
 
-// mostMore is how much more than search-then-call code may read in a conversation of all tasks of a kind, in percent; less
-// than 0 is how much fewer.
+// mostMore is by how many percent code may read more than search-then-call in a conversation with all tasks of a kind. If it is
+// negative, code must read that much less.
 var mostMore = map[kind]float64{oneCall: 5, multiStep: -40, dataHeavy: -95}
 
 // total is the sum over the tasks of one kind, or all, in one way with one catalog.
@@ -27,7 +27,7 @@ type total struct {
 	Way   way
 	Tasks int
 	measured
-	// Saved, SavedBilled and SavedCached are percentages of tokens saved beside direct calls: each text read once, as
+	// Saved, SavedBilled and SavedCached are percentages of tokens saved compared with direct calls: each text read once, as
 	// billed, and as billed with a cache.
 	Saved       float64
 	SavedBilled float64
@@ -37,7 +37,7 @@ type total struct {
 	Worst      string
 }
 
-// goal is a goal, and whether it is reached.
+// goal is a goal, and whether it has been reached.
 type goal struct {
 	Goal    string
 	Reached bool
@@ -110,7 +110,8 @@ func (m *measured) add(o measured) {
 	m.Cached, m.Calls, m.Turns, m.MS = m.Cached+o.Cached, m.Calls+o.Calls, m.Turns+o.Turns, m.MS+o.MS
 }
 
-// once returns what a conversation of all tasks of a kind reads, with the definitions once, and the definitions.
+// once returns the tokens that a conversation with all tasks of a kind reads, counting the definitions once, and the tokens of
+// the definitions.
 func (r *report) once(tools int, k kind, w way) (read, definitions int) {
 	list := r.pick(tools, k, w)
 	for _, m := range list {
@@ -130,14 +131,13 @@ func (r *report) more(tools int, k kind, w way) (percent float64, ok bool) {
 	return -fewer(float64(read), float64(search)), true
 }
 
-// beside is by how much serve reads more than search-then-call on one-call tasks, in percent, if something is counted alike
-// on both sides.
+// beside is by how many percent serve reads more than search-then-call on one-call tasks, if something is counted alike on both sides.
 type beside struct {
-	// Listing is with search-then-call reading the signatures that serve lists instead of definitions. Then the definitions of
-	// their own tools, which are Own and Rival tokens, are all in which the two differ.
+	// Listing assumes that search-then-call reads the signatures that serve lists instead of definitions. The two then differ
+	// only in the definitions of their own tools, which take Own and Rival tokens.
 	Listing    float64
 	Own, Rival int
-	// Bare is without the servers' instructions.
+	// Bare leaves out the servers' instructions.
 	Bare float64
 }
 
@@ -155,7 +155,7 @@ func (r *report) alike(tools int) (b beside, ok bool) {
 	}, true
 }
 
-// judgeSearch appends the goals beside search-then-call. That of serve on one-call tasks is judged in all three counts.
+// judgeSearch appends the goals compared with search-then-call. The goal of serve on one-call tasks is judged in all three counts.
 func (r *report) judgeSearch() {
 	for _, tools := range r.Sizes {
 		if tools > goalTools || tools <= goalTools-goalTools/20 {
@@ -260,7 +260,7 @@ type line struct {
 	saved float64 // by code
 }
 
-// worstFirst are all tasks by size, and those that save least first.
+// worstFirst returns all tasks ordered by size, and within a size the ones that save the least first.
 func (r *report) worstFirst() []line {
 	var out []line
 	for _, m := range r.Tasks {
@@ -376,7 +376,7 @@ func (r *report) besideSearch(b *strings.Builder) {
 // middle returns the size that is shown in detail.
 func (r *report) middle() int { return r.Sizes[min(len(r.Sizes)-1, 2)] }
 
-// eachTask writes what each task costs, and on which one code loses.
+// eachTask writes what each task costs, and on which tasks code loses.
 func (r *report) eachTask(b *strings.Builder) {
 	tools := r.middle()
 	fmt.Fprintf(b, "\nEach task with %s tools, in a conversation of its own, the worst for code first:\n\n| Task | Kind | direct | search | code | mcprun serve |\n|---|---|--:|--:|--:|--:|\n", thousands(tools))

@@ -14,8 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 )
 
-// The goals for the tokens of serve's own definitions: those listed with index and instructions, and with --tools code
-// and neither.
+// The goals for the tokens of serve's own definitions: with index and instructions, and with --tools code and neither of them.
 const (
 	goalServe = 600
 	goalBare  = 300
@@ -44,9 +43,8 @@ type service struct {
 
 const serviceKey = "mcprun"
 
-// serve starts mcprun serve in a project's folder, over the demo servers' data in another, with both languages, whose words the
-// definitions then have. Destructive calls are allowed: nobody is there
-// to approve them.
+// serve starts mcprun serve in the folder of a project, with the demo servers' data in another folder. It has both languages, so
+// that the definitions mention both. Destructive calls are allowed, because nobody is there to approve them.
 func (p *proof) serve(ctx context.Context, dir, data string, flags ...string) (s *service, err error) {
 	s = &service{pool: upstream.NewPool([]config.Server{{
 		Key: serviceKey, Transport: config.TransportStdio, Command: p.mcprun, Args: append([]string{"serve", "--languages", "typescript,python", "--allow", "*"}, flags...), Dir: dir,
@@ -166,7 +164,7 @@ func (p *proof) viaServe(ctx context.Context, b *project, t task, world *world, 
 	return &done{led, answer, m.calls, m.wrote, time.Since(began), p.count.count(s.instructions)}, m.err
 }
 
-// execute runs a script, and notes the tools it called that may change something.
+// execute runs a script, and records the tools it called that may change something.
 func (s *service) execute(ctx context.Context, m *model, args object) (text string, failed bool, err error) {
 	raw, err := encode(args)
 	if err != nil {

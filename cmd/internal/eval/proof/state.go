@@ -17,12 +17,12 @@ import (
 	_ "modernc.org/sqlite" // the driver of the servers' databases
 )
 
-// state is all data of the demo servers: each file, each folder (its key ends in a slash), and what is in their databases:
+// state is all data of the demo servers: each file, each folder (its key ends in a slash), and the contents of their databases:
 // tables and the like by name, and rows by their table and key. A row has its columns, a file its content, and a document or
 // sheet of the drive the properties in the JSON file beside it. Columns without a value and empty lists are left out.
 type state map[string]map[string]string
 
-// made lists the properties that a server gives each new item itself. No caller can set them.
+// made lists the properties that servers set themselves on each new item. No caller can set them.
 var made = map[string][]string{
 	"crm":   {"Id", "CreatedDate", "LastModifiedDate"},
 	"drive": {"id", "owner", "created_at", "updated_at", "words", "rows"},
@@ -82,7 +82,7 @@ func properties(text []byte) (map[string]string, error) {
 	return out, nil
 }
 
-// database adds what is in a database, below prefix. Rows of tables without a primary key are numbered.
+// database adds the contents of a database, below prefix. Rows of tables without a primary key are numbered.
 func (s state) database(ctx context.Context, prefix, file string) (err error) {
 	db, err := sql.Open("sqlite", "file:"+file+"?mode=ro")
 	if err != nil {
@@ -149,7 +149,7 @@ func query(ctx context.Context, db *sql.DB, statement string) ([]map[string]stri
 }
 
 // differences lists what is different in now: "KEY PROPERTY" for changes, "- KEY" for missing items, and "+ KEY PROPERTY" for
-// each property of a new item that its server does not make, or "+ KEY" for an item without any.
+// each property of a new item that its server does not set itself, or "+ KEY" for an item without any.
 func (s state) differences(now state) []string {
 	var out []string
 	for key, item := range now {
@@ -193,8 +193,8 @@ func added(key string, item map[string]string) []string {
 	return out
 }
 
-// delta is the differences that a task makes to the data, as patterns of [path.Match], and how many each stands for. The
-// values are left to the task's check.
+// delta holds the differences that a task makes to the data, as patterns of [path.Match], each with the number of differences
+// that it stands for. The values are left to the task's check.
 type delta map[string]int
 
 // newItems is a delta of n new items with these properties.

@@ -77,8 +77,8 @@ func (n need) server() string {
 	return server
 }
 
-// searches returns the arguments of search_tools that a model tries until a tool is found: its queries, then the first of
-// them among the tools of the server that the task mentions, and at last a list of this server's tools.
+// searches returns the arguments of search_tools that a model tries until a tool is found: its queries, then the first query
+// limited to the server that the task mentions, and finally a list of that server's tools.
 func (n need) searches() []object {
 	var out []object
 	for _, q := range n.queries {
@@ -91,7 +91,7 @@ func (n need) searches() []object {
 type judge struct {
 	ctx    context.Context
 	answer string
-	// before has the data as they were, after the data of the task.
+	// before has the data as it was before the task, and after the data after it.
 	before, after *world
 }
 

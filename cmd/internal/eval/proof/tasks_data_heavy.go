@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// someOrders is how many rows of the sheet of orders are read: as many as fit into the context of a model.
+// someOrders is the number of rows of the sheet of orders that are read: as many as fit into the context of a model.
 const someOrders = 2000
 
 const orderColumns = "Order ID, Date, Customer, Region, Status, Product, Quantity, Unit Price, Amount, Sales Rep, Note are columns A to K of the sheet orders-2026 in the drive; row 1 is the heading. "

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// errorTasks run into an error first, which tells how to continue.
+// errorTasks run into an error first, which says how to continue.
 func errorTasks() []task {
 	return []task{
 		{

@@ -15,16 +15,16 @@ type Case struct {
 	// Source is where the case is from: "schemas", "suite/draft7", "corpus", "random". Name is unique within it.
 	Source, Name string
 	Schema       json.RawMessage
-	// Accept fit the schema, Refuse do not.
+	// Accept holds values that fit the schema, and Refuse values that do not.
 	Accept, Refuse []json.RawMessage
-	// Ways tells, by the text of a refused value, how it was mutated: "/a/* string" is a string in the wrong place. It is
-	// empty for values written by hand.
+	// Ways maps the text of a refused value to how it was mutated: "/a/* string" is a string in the wrong place. It is empty for
+	// values written by hand.
 	Ways map[string]string
-	// RefuseTS do not fit either, but only TypeScript types can express it.
+	// RefuseTS holds values that do not fit either, but only TypeScript types can express it.
 	RefuseTS []json.RawMessage
-	// Wide do not fit either, but no type of reasonable length expresses it.
+	// Wide holds values that do not fit either, but no type of reasonable length expresses it.
 	Wide []json.RawMessage
-	// NoValidate means that the validator cannot compile the schema, so Accept and Refuse are what a reader would expect.
+	// NoValidate means that the validator cannot compile the schema. Accept and Refuse are then what a reader of the schema would expect.
 	NoValidate bool
 }
 
@@ -42,8 +42,8 @@ type caseFile struct {
 	NoValidate bool              `json:"novalidate"`
 }
 
-// LoadCases reads every .json file of a folder: each a list of objects with name, schema, accept, reject, rejectTS
-// (rejected in TypeScript only), wide (refused by the schema, by no type) and novalidate. Unknown keys are an error.
+// LoadCases reads every .json file of a folder: each a list of objects with name, schema, accept, reject, rejectTS (rejected in
+// TypeScript only), wide (refused by the schema, but by no type) and novalidate. Unknown keys are an error.
 func LoadCases(dir string) ([]*Case, error) {
 	var cases []*Case
 	err := eachJSON(dir, func(file string, raw []byte) error {
@@ -64,8 +64,8 @@ func LoadCases(dir string) ([]*Case, error) {
 	return cases, err
 }
 
-// LoadSuite reads one draft of the official test suite, in the form that it has in every language: files with a list
-// of schemas, each with a list of tests. Schemas that do not name their dialect get the given one.
+// LoadSuite reads one draft of the official test suite: files with a list of schemas, each with a list of tests. Schemas that do
+// not name their dialect get the given one.
 func LoadSuite(dir, draft, dialect string) ([]*Case, error) {
 	var cases []*Case
 	err := eachJSON(dir, func(file string, raw []byte) error {

@@ -1,6 +1,6 @@
-// Package soundness measures how well types fit the schemas they were made from. A [Case] is a schema with values that
-// it accepts and values that it refuses; the package generates types for it, writes every value as a literal
-// of the type, and runs a compiler once over all cases to see which literals it accepts.
+// Package soundness measures how well types fit the schemas that they were generated from. A [Case] is a schema with values that
+// it accepts and values that it refuses. The package generates types for it, writes every value as a literal of the type, and
+// runs a compiler once over all cases to see which literals it accepts.
 //
 //   - Types are sound for a schema when no value that the schema accepts is rejected.
 //   - They are exact when they are sound and every value that the schema refuses is rejected.

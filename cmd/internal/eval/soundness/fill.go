@@ -68,7 +68,7 @@ func Fill(c *Case) error {
 	return nil
 }
 
-// covering returns at most most values, each with a kind in a place or a scalar that no earlier value has.
+// covering returns at most most values. Each has a kind in a place, or a scalar, that no earlier value has.
 func covering(values []any, most int) []any {
 	var out []any
 	seen := map[string]bool{}

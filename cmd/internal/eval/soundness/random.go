@@ -19,7 +19,7 @@ func Random(n int, seed uint64) []*Case {
 		raw := json.RawMessage(fmt.Sprintf(`{"$defs": {"A": %s, "B": %s}, "allOf": [%s]}`, g.schema(2), g.schema(2), g.schema(3)))
 		v, err := validate.Compile(raw)
 		if err != nil {
-			continue // a reference that is nothing but itself
+			continue // a reference to itself and nothing else
 		}
 		c := &Case{Source: "random", Name: fmt.Sprintf("%d/%d", seed, i), Schema: raw}
 		seen := map[string]bool{}

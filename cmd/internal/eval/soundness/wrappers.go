@@ -18,9 +18,9 @@ import (
 	"github.com/mcpgen/mcpgen/gen/render/typescript"
 )
 
-// CheckWrappers renders whole servers into dir, an empty folder, has every file of the tree checked by every checker in
-// tools, and has each wrapper called with the values of its case, inputs being by tool id. The verdicts are by checker:
-// "typescript", "pyright", "mypy". Values that are not objects are left out: arguments are an object.
+// CheckWrappers renders whole servers into dir, an empty folder. Every checker in tools checks every file of the tree, and calls
+// of each wrapper with the values of its case, which inputs has by tool id. The verdicts are by checker: "typescript", "pyright",
+// "mypy". Values that are not objects are left out, because arguments are an object.
 func CheckWrappers(ctx context.Context, tools Tools, dir string, servers []render.Server, inputs map[string]*Case) (map[string][]*Verdict, error) {
 	result, err := render.Render(servers, []*render.Language{typescript.Language(), pyrender.Language()})
 	if err != nil {
@@ -59,7 +59,7 @@ func CheckWrappers(ctx context.Context, tools Tools, dir string, servers []rende
 	return map[string][]*Verdict{"typescript": byTSC, "pyright": byPyright, "mypy": byMypy}, err
 }
 
-// calls are the files that call wrappers of one language, and those that are called.
+// calls holds the modules of one language whose wrappers are called, and maps the lines of the files that call them.
 type calls struct {
 	modules []*Module
 	sheets  map[string]*sheet
@@ -93,7 +93,7 @@ func writeCalls(tree, language string, result *render.Result, inputs map[string]
 	return out, nil
 }
 
-// objectsOnly returns a case with those of its values that can be arguments.
+// objectsOnly returns a case with only the values that can be arguments.
 func objectsOnly(c *Case) *Case {
 	keep := func(values []json.RawMessage) []json.RawMessage {
 		return slices.DeleteFunc(slices.Clone(values), func(v json.RawMessage) bool { return !strings.HasPrefix(strings.TrimSpace(string(v)), "{") })
@@ -126,8 +126,8 @@ var (
 	pyIdentifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// callPy calls a wrapper with keyword arguments where it has such, else with one argument. A property that is not
-// declared and has no identifier for a name cannot be given as a keyword, so values with one are left out.
+// callPy calls a wrapper with keyword arguments if it has them, else with one argument. A property that is not declared and whose
+// name is not an identifier cannot be a keyword, so values that have one are left out.
 func callPy(path string, names render.Names, m *Module, s *sheet) error {
 	source := string(m.Source)
 	_, signature, _ := strings.Cut(source, "\ndef "+names.Function+"(")

@@ -24,10 +24,10 @@ func (e *ExpressionError) Error() string {
 	return fmt.Sprintf("%s at position %d\n  %s\n  %s^", e.Message, e.Position, e.Expression, strings.Repeat(" ", e.Position-1))
 }
 
-// Evaluate computes an arithmetic expression. Precedence, loosest first:
-// + and -, then * / %, then the unary signs, then ^ (right-associative), then
-// the postfix factorial. So -2^2 is -4 and 2^-1 is 0.5. Trigonometric functions
-// take and give angles in a unit that has so many radians.
+// Evaluate computes an arithmetic expression. Precedence, loosest first: + and
+// -, then * / %, then the unary signs, then ^ (right-associative), then the
+// postfix factorial. So -2^2 is -4 and 2^-1 is 0.5. Trigonometric functions
+// take and return angles in a unit whose size in radians is given.
 func Evaluate(expression string, variables map[string]float64, radians float64) (float64, error) {
 	expression = expandFactorials(expression)
 	env := functions(radians)
@@ -59,8 +59,9 @@ func located(expression string, err error) error {
 	return &ExpressionError{expression, min(at.From, len([]rune(expression))) + 1, at.Message}
 }
 
-// arithmetic makes all numbers floating-point, and division, remainder and
-// power calls of our functions, which report what has no real result.
+// arithmetic converts all numbers to floating-point, and turns division,
+// remainder and power into calls of our functions, which report an error if
+// there is no real result.
 type arithmetic struct{}
 
 // Visit changes one node of the syntax tree.
@@ -89,8 +90,9 @@ func expandFactorials(expression string) string {
 	}
 }
 
-// operandStart returns where the operand begins that ends the text: a number,
-// a name, or parentheses with the name of a function before them.
+// operandStart returns where the operand at the end of the text begins: a
+// number, a name, or parentheses, with a function's name before them if there
+// is one.
 func operandStart(text string) int {
 	at := len(strings.TrimRight(text, " "))
 	if at > 0 && text[at-1] == ')' {

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// functions returns what expressions can call. Trigonometric functions take
-// and give angles in a unit that has so many radians.
+// functions returns what expressions can call. Trigonometric functions take and
+// return angles in a unit whose size in radians is given.
 func functions(radians float64) map[string]any {
 	of := func(f func(float64) float64) func(float64) float64 {
 		return func(x float64) float64 { return f(x * radians) }

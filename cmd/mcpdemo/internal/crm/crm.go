@@ -61,7 +61,7 @@ func (c *crm) object(name string) (*objectInfo, error) {
 			return &c.objects[i], nil
 		}
 	}
-	return nil, fmt.Errorf("there is no kind of record %q", name) // the schema's enum says so first
+	return nil, fmt.Errorf("there is no kind of record %q", name) // the schema's enum refuses it first
 }
 
 func (o *objectInfo) field(name string) (*fieldInfo, error) {

@@ -36,7 +36,7 @@ type filter struct {
 
 type orderBy struct {
 	Field string `json:"field" minlen:"1" maxlen:"60" jsonschema:"The field to sort by."`
-	// No default in the schema: the SDK would create order_by for its sake.
+	// No default in the schema: the SDK would create order_by just to hold it.
 	Direction string `json:"direction,omitempty" enum:"asc,desc" jsonschema:"Ascending (when absent) or descending; null values come first when ascending."`
 }
 

@@ -57,7 +57,7 @@ func New(ctx context.Context, dir string) (*tool.Server, error) {
 type shop struct{ db *sqlitedb.DB }
 
 // startsWith returns an error unless sql is a single statement that begins with
-// one of the keywords: the driver would run several.
+// one of the keywords. The driver would run several statements.
 func startsWith(sql string, keywords ...string) error {
 	if i := strings.IndexByte(sql, ';'); i >= 0 && strings.TrimSpace(sql[i+1:]) != "" {
 		return errors.New(`one statement at a time: put a text that holds ";" into params`)
@@ -132,7 +132,7 @@ func (s *shop) execute(ctx context.Context, in executeInput) (executeOutput, err
 	}
 	var out executeOutput
 	// SQLite keeps the counts of the last data statement; they say nothing
-	// about one that made or dropped a table.
+	// about one that created or dropped a table.
 	if startsWith(statement, "CREATE", "ALTER", "DROP") == nil {
 		return out, nil
 	}

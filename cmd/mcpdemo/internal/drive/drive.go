@@ -30,7 +30,7 @@ import (
 //go:embed files
 var firstFiles embed.FS
 
-// owner is who owns what is created through the server.
+// owner owns everything that is created through the server.
 const owner = "you@example.com"
 
 // New returns the server for the documents and sheets in dir, which is created

@@ -3,8 +3,8 @@
 // Every access goes through [os.Root]: a path that leaves the folder, by ".."
 // or through a symbolic link, is refused by the operating system calls
 // themselves and not by comparing strings. Only regular files are opened, so a
-// pipe or a device that lies in the folder cannot block or be driven. Start at
-// [New].
+// pipe or a device in the folder cannot block the server or be controlled
+// through it. Start at [New].
 package filesystem
 
 import (

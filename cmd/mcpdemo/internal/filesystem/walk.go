@@ -171,7 +171,7 @@ func (f *folder) search(_ context.Context, in searchInput) (searchOutput, error)
 			return fs.SkipAll
 		}
 		if err != nil || !e.Type().IsRegular() || !nameMatches(in.NamePattern, name) {
-			return nil // what cannot be read is not found, and that is no error
+			return nil // an unreadable file has no matches; that is no error
 		}
 		if found, ok := f.match(name, e, matcher); ok {
 			out.Files = append(out.Files, found)

@@ -43,7 +43,7 @@ func Open(ctx context.Context, dir, name, first string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	// One writer at a time is all SQLite has; more would only wait on its lock.
+	// SQLite allows only one writer; more would wait for its lock.
 	write.SetMaxOpenConns(1)
 	read, err := open(file, "ro", "query_only(1)")
 	if err != nil {

@@ -48,8 +48,8 @@ func (s *Server) Close() error {
 	return s.close()
 }
 
-// Delay makes every tool call take at least d, as a call to a service far away
-// does. Calls wait at the same time, and a cancelled call stops waiting.
+// Delay makes every tool call take at least d, as a call to a remote service
+// does. Calls wait concurrently, and a cancelled call stops waiting.
 func (s *Server) Delay(d time.Duration) {
 	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {

@@ -22,7 +22,7 @@ type City struct {
 	WetDays       [12]float64 `json:"wet_days"`
 }
 
-// fold makes names comparable: "são paulo " and "Sao Paulo" are the same.
+// fold makes names comparable: "são paulo " and "Sao Paulo" are equal.
 func fold(name string) string {
 	var b strings.Builder
 	for _, r := range norm.NFD.String(strings.ToLower(strings.TrimSpace(name))) {

@@ -90,8 +90,8 @@ func condition(day Day, sky float64) string {
 	return "clear"
 }
 
-// normal interpolates a monthly series to a day: the month's value holds in
-// its middle.
+// normal interpolates a monthly series to a day: the month's value applies in
+// the middle of the month.
 func (c *City) normal(series *[12]float64, date time.Time) float64 {
 	days := time.Date(date.Year(), date.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 	offset := (float64(date.Day())-0.5)/float64(days) - 0.5

@@ -16,7 +16,7 @@ import (
 )
 
 // New returns the weather server. Every tool call takes at least the latency,
-// as if the stations were asked over a network.
+// as if the data came over a network.
 func New(latency time.Duration) (*tool.Server, error) {
 	svc := &service{}
 	if err := json.Unmarshal(climateJSON, &svc.cities); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
-// Outlooks are what the policy of a project says of the tools that a sync found. Nil says nothing.
+// Outlooks holds what a project's policy says about the tools that a sync found. A nil Outlooks says nothing.
 type Outlooks struct {
 	policy *policy.Policy
 	tools  map[toolName]*policy.Tool
@@ -44,7 +44,7 @@ func NewOutlooks(opts gen.Options, report *gen.Report) (list *Outlooks, misspelt
 	return list, p.Misspelt(func() []policy.Tool { return tools }), nil
 }
 
-// Of returns the outlooks of the tools that a change adds, or gives another name.
+// Of returns the outlooks of the tools that a change adds or renames.
 func (o *Outlooks) Of(c *diff.Change) (list []policy.Outlook) {
 	if o == nil {
 		return nil
@@ -67,8 +67,8 @@ func (o *Outlooks) Of(c *diff.Change) (list []policy.Outlook) {
 // mostNames bounds the tools that a line names.
 const mostNames = 10
 
-// Lines describes the outlooks of the tools that a change adds: that of one tool, or those of a server by decision, the least strict
-// first.
+// Lines describes the outlooks of the tools that a change adds: a single tool's outlook, or those of a server grouped by
+// decision, the least strict first.
 func (o *Outlooks) Lines(c *diff.Change) []string {
 	list := o.Of(c)
 	if c.Kind != diff.ServerAdded {

@@ -1,5 +1,5 @@
-// Package permit applies the policy of a project in mcpgen: it lets the policy decide about the calls of mcpgen learn, with a person at
-// the terminal where it asks, and says what the policy decides about the tools that a sync finds.
+// Package permit applies the policy of a project in mcpgen. It lets the policy decide about the calls of mcpgen learn, asking a
+// person at the terminal if the policy says so, and describes what the policy decides about the tools that a sync finds.
 package permit
 
 import (
@@ -42,7 +42,7 @@ func New(app *cli.App, opts gen.Options) (func(ctx context.Context, tool string,
 	return calls.Permit, nil
 }
 
-// atTerminal reports whether a person at the terminal may answer, as far as the settings of runs say.
+// atTerminal reports whether the settings of runs let a person at the terminal answer.
 func atTerminal(app *cli.App, run config.RunSettings) bool {
 	who := run["approve"].Value
 	return app.Interactive() && app.Env("CI") == "" && run["approve_command"].Value == "" && (who == "" || who == "auto" || strings.Contains(who, "terminal"))

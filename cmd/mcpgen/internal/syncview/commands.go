@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Disarm breaks the older form of workflow commands, ##[name]. GitHub's runner executes it anywhere in a line, also on standard
-// error; the newer form, ::name::, only at the beginning, where no text of a server stands.
+// Disarm breaks workflow commands of the older form, ##[name], which GitHub's runner executes anywhere in a line, also on
+// standard error. It executes the newer form, ::name::, only at the beginning of a line, where a server's text never is.
 func Disarm(text string) string { return strings.ReplaceAll(text, "##[", `#\x23[`) }
 
 // CommandFilter is a writer that escapes GitHub workflow commands. Each Write must be one or more complete lines.
@@ -19,8 +19,8 @@ func (i CommandFilter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// inertJSON writes one JSON text so that it contains no workflow command, and keeps its value. Two such characters
-// stand inside strings only.
+// inertJSON writes one JSON text so that it contains no workflow command but has the same value. The characters ## occur only
+// inside strings.
 type inertJSON struct{ w io.Writer }
 
 func (i inertJSON) Write(b []byte) (int, error) {
@@ -30,7 +30,7 @@ func (i inertJSON) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// EscapedError is an error that may quote a server, for a log that is read for commands.
+// EscapedError is an error that may quote a server, for a log in which GitHub looks for commands.
 type EscapedError struct{ Err error }
 
 func (e EscapedError) Error() string { return Disarm(e.Err.Error()) }

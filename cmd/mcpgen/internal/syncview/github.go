@@ -53,8 +53,8 @@ func (v *View) github() error {
 	return err
 }
 
-// AppendOutputs appends the outputs of a GitHub Actions step to a file: whether the tree is, or before a writing sync was, out of
-// date, and whether a change breaks callers.
+// AppendOutputs appends the outputs of a GitHub Actions step to a file: whether the tree is out of date (or was, before a sync
+// that writes), and whether a change breaks callers.
 func (v *View) AppendOutputs(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -67,7 +67,7 @@ func (v *View) AppendOutputs(path string) error {
 	return nil
 }
 
-// withoutCommands is a text of whole lines, in a log in which GitHub carries out no command.
+// withoutCommands returns text, which is made of whole lines, for a log so that GitHub executes no commands in it.
 func withoutCommands(text string) string {
 	token := rand.Text()
 	return fmt.Sprintf("::stop-commands::%s\n%s::%s::\n", token, text, token)
@@ -79,7 +79,7 @@ func AnnotateError(app *cli.App, err error) {
 	_, _ = io.WriteString(app.Stdout, annotation{level: "error", title: "mcpgen sync", lines: lines}.command())
 }
 
-// command is the workflow command. Nothing in it can end it or begin another one.
+// command returns the workflow command. Nothing in it can end it or begin another one.
 func (a annotation) command() string {
 	var properties []string
 	add := func(name, value string) {
@@ -112,7 +112,7 @@ func escapeProperty(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }
 
-// annotations are what is wrong, the worst first.
+// annotations returns what is wrong, the worst first.
 func (v *View) annotations() []annotation {
 	var out []annotation
 	r := v.Report
@@ -123,7 +123,7 @@ func (v *View) annotations() []annotation {
 	changes, lines := v.changeAnnotations(), 0
 	out = append(out, changes...)
 	if len(changes) == 0 && !r.Written {
-		for _, f := range r.Files { // no server changed, so a person did
+		for _, f := range r.Files { // no server changed, so somebody edited the files
 			words := map[string]string{"create": "is missing", "update": "is not what mcpgen would write", "delete": "is no longer needed"}
 			out = append(out, annotation{level: "error", file: v.repositoryPath(filepath.Join(r.Out, filepath.FromSlash(f.Path))), line: 1,
 				title: "generated file out of date", lines: []string{f.Path + " " + words[string(f.Action)] + ". To repair it, run: " + v.Repair}})
@@ -148,7 +148,7 @@ func (v *View) annotations() []annotation {
 	return out
 }
 
-// changeAnnotations are one for each tool that changed: at its definition, if the tree has it.
+// changeAnnotations returns one annotation for each tool that changed, at the tool's definition if the tree has it.
 func (v *View) changeAnnotations() []annotation {
 	level := "error"
 	if v.Report.Written {
@@ -224,7 +224,7 @@ func changedWhat(t gen.ToolChanges) string {
 	return text + verdict(t)
 }
 
-// verdict is what the changes of a tool mean to its calls, in a word in parentheses. A tool that came or is gone needs none.
+// verdict says in parentheses what the changes of a tool mean for its callers. It is empty for a tool that was added or removed.
 func verdict(t gen.ToolChanges) string {
 	switch kind, v := t.Changes[0].Kind, t.Verdict(); {
 	case v == diff.BreakingVerdict && t.Important() && t.Impact() != diff.Breaking:
@@ -248,7 +248,7 @@ func impactWord(i diff.Item) string {
 	return ""
 }
 
-// repositoryPath is a path as GitHub wants it: below the checkout.
+// repositoryPath returns a path as GitHub wants it: relative to the checkout.
 func (v *View) repositoryPath(path string) string {
 	base := v.App.Env("GITHUB_WORKSPACE")
 	if base == "" {
@@ -260,10 +260,10 @@ func (v *View) repositoryPath(path string) string {
 	return filepath.ToSlash(path)
 }
 
-// definitions finds the lines of tools in stored lists; by file and name.
+// definitions holds the lines of tools in stored lists, by file and name.
 type definitions map[string]map[string]int
 
-// line is the line where a tool's name stands, or 1.
+// line returns the line of a tool's name, or 1.
 func (d definitions) line(file, tool string) int {
 	if d[file] == nil {
 		d[file] = nameLines(file)
@@ -271,7 +271,7 @@ func (d definitions) line(file, tool string) int {
 	return max(1, d[file][tool])
 }
 
-// nameLines are the lines of names in a stored list, which is indented by two spaces a level.
+// nameLines returns the lines of names in a stored list, which is indented by two spaces per level.
 func nameLines(file string) map[string]int {
 	lines := map[string]int{}
 	f, err := os.Open(file)

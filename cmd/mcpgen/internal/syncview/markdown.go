@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// summaryBytes is how large the file of a job summary may become: GitHub drops one of more than a MiB.
+	// summaryBytes bounds the file of a job summary: GitHub drops files larger than a MiB.
 	summaryBytes = 1<<20 - 1<<16
 	// cellChars bounds the text of one cell.
 	cellChars = 1000
@@ -37,7 +37,7 @@ func (v *View) AppendSummary(path string) (err error) {
 	return nil
 }
 
-// summary is a report in GitHub's Markdown. Foreign text goes in through mark and change only.
+// summary is a report in GitHub's Markdown. Foreign text must be added with mark or change.
 type summary struct {
 	*View
 	out  strings.Builder
@@ -178,7 +178,7 @@ func impact(i diff.Impact, important bool) string {
 	return ""
 }
 
-// change is one item, a text with what was removed and added.
+// change returns one item: its text with what was removed and added.
 func change(i diff.Item) string {
 	if i.Edits == nil || i.Old == "" || i.New == "" {
 		return mark(i.Message)
@@ -221,8 +221,8 @@ func mark(s string) string {
 	return "<code>" + entities(cli.Shorten(s, cellChars)) + "</code>"
 }
 
-// entities writes all but letters, digits and spaces as character references. Markdown takes none of them for markup,
-// HTML none for a tag, and inside <code> GitHub makes no links or mentions of them.
+// entities writes everything but letters, digits and spaces as character references. Markdown does not treat these as markup, nor
+// HTML as tags, and inside <code> GitHub does not turn them into links or mentions.
 func entities(s string) string {
 	var out strings.Builder
 	for _, r := range cli.EscapeLine(s) {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 )
 
-// What a person can take in; --json has the rest.
+// The limits of what a person can take in. --json has everything.
 const (
 	mostTools = 100 // changed tools of all servers
 	mostItems = 30  // items of one tool
@@ -25,7 +25,7 @@ type changeText struct {
 	out   strings.Builder
 	style cli.Style
 	tools int // shown so far
-	// policy describes what the policy says of new tools; nil: nothing.
+	// policy describes what the policy says about new tools. Nil adds nothing.
 	policy func(*diff.Change) []string
 }
 
@@ -153,7 +153,7 @@ func (t *changeText) tool(of gen.ToolChanges) {
 	}
 }
 
-// permitted shows what the policy says of new tools.
+// permitted shows what the policy says about new tools.
 func (t *changeText) permitted(c *diff.Change) {
 	for _, line := range t.policy(c) {
 		fmt.Fprintf(&t.out, "      policy: %s\n", cli.EscapeLine(line))
@@ -238,7 +238,7 @@ func toolList(names []string) string {
 	return cli.Count(len(names), "tool") + ": " + list
 }
 
-// files lists what is not as it should be.
+// files lists the files that are not as they should be.
 func (v *View) files(out *strings.Builder) {
 	if !v.Report.Drift() {
 		return

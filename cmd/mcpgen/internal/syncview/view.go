@@ -1,5 +1,5 @@
 // Package syncview shows the report of a sync in one of three forms: text for people, JSON for programs, and the log and
-// annotations of GitHub Actions; and writes its summary in Markdown. All are made of [gen.Report].
+// annotations of GitHub Actions. It also writes a summary in Markdown. All of them are created from [gen.Report].
 package syncview
 
 import (
@@ -24,19 +24,19 @@ const (
 	GitHub = "github"
 )
 
-// View is a report with what its views need.
+// View is a report with everything that is needed to show it.
 type View struct {
 	App    *cli.App
 	Report *gen.Report
 	// Repair is the command that brings the tree up to date.
 	Repair string
-	// Policy is what the policy says of the tools. May be nil.
+	// Policy is what the policy says about the tools. May be nil.
 	Policy *permit.Outlooks
 	// Skills are the saved skills that are broken, for JSON. May be nil.
 	Skills any
-	// Migration is what became of scripts, for JSON. May be nil.
+	// Migration is what was done to scripts, for JSON. May be nil.
 	Migration any
-	// ExitCode is that of the program, for JSON.
+	// ExitCode is the program's exit code, for JSON.
 	ExitCode int
 }
 
@@ -80,7 +80,7 @@ func (v *View) problems() {
 	style := v.App.ErrStyle()
 	line := func(label, place, message string) {
 		text := fmt.Sprintf("%s: %s", cli.EscapeLine(place), cli.EscapeLine(message))
-		// Where a log is read for commands, those of the older form may stand anywhere in a line.
+		// In a log that GitHub reads for commands, the older form may be anywhere in a line.
 		_, _ = fmt.Fprintf(v.App.Stderr, "%s %s\n", label, Disarm(text))
 	}
 	if len(v.Report.Servers) == 0 {
@@ -149,7 +149,7 @@ func ColourDiff(style cli.Style, diff []byte) string {
 	return out.String()
 }
 
-// verdict is the last line or two.
+// verdict returns the last line or two.
 func (v *View) verdict() string {
 	r := v.Report
 	of := fmt.Sprintf("%s from %s", cli.Count(r.Tools(), "tool"), cli.Count(r.InTree(), "server"))
@@ -181,7 +181,7 @@ func (v *View) verdict() string {
 	return fmt.Sprintf("%s is up to date: %s, %s %s\n", v.outName(), of, cli.Count(r.Unchanged, "file"), took)
 }
 
-// legend explains the mark, where there is one.
+// legend explains the mark !, if the report has any.
 func (v *View) legend() string {
 	red := v.App.OutStyle().Red
 	switch breaking, important := v.Report.Impact() == diff.Breaking, v.Report.Important(); {
@@ -197,7 +197,7 @@ func (v *View) legend() string {
 	return ""
 }
 
-// outName is the tree's folder as a person would type it.
+// outName returns the tree's folder as a person would type it.
 func (v *View) outName() string {
 	if rel, err := filepath.Rel(v.App.Dir, v.Report.Out); err == nil && !strings.HasPrefix(rel, "..") {
 		return cli.EscapeLine(filepath.ToSlash(rel))

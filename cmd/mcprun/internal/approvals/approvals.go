@@ -62,10 +62,10 @@ func NewCommand(app *cli.App) *cobra.Command {
 	return cmd
 }
 
-// Dir returns the folder of the sockets of processes that ask, and Project the word for a project there.
+// Dir returns the folder with the sockets of processes that ask.
 func Dir(app *cli.App) string { return backends.RuntimeDir(app.LookupEnv) + "-approvals" }
 
-// Project returns the word for the project of a folder.
+// Project returns the name that those sockets use for the project in the folder base.
 func Project(base string) string { return cli.ProjectName(base)[:12] }
 
 func (o *command) serve(cmd *cobra.Command) error {

@@ -214,7 +214,7 @@ func (o *gcCommand) say(removed []customer.Removed) {
 
 const day = 24 * time.Hour
 
-// withUnit returns a time that is not a plain number, which would be seconds: who writes 30 here means days.
+// withUnit returns a flag value that is a time with a unit. A plain number would mean seconds, but a user who writes 30 here means days.
 func withUnit(p *time.Duration) pflag.Value {
 	v := flags.Duration(p)
 	return flags.New(v.Type(), v.String, func(text string) error {

@@ -10,9 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// OpenDecisions returns the log of what is decided in the runs for no customer of the project in a folder. The secrets of the upstreams
-// are masked. workspace is what scripts may write to, which
-// must not hold the log; empty: nothing.
+// OpenDecisions opens the log of decisions in runs without a customer, for the project in the folder base. Secrets of the
+// upstreams are masked. workspace is the folder that scripts may write to, or ""; it must not contain the log.
 func OpenDecisions(app *cli.App, base string, upstreams chain.Upstreams, workspace string) (*customer.Decisions, error) {
 	state, err := app.StateDir()
 	if err != nil {
@@ -25,7 +24,7 @@ func OpenDecisions(app *cli.App, base string, upstreams chain.Upstreams, workspa
 	return customer.OpenDecisions(filepath.Join(dir, cli.ProjectName(base)+".jsonl"), logMask(upstreams)), nil
 }
 
-// KeepDecisions logs what was decided in a run for no customer. A failure to log does not change the run's result; it is printed.
+// KeepDecisions logs what was decided in a run without a customer. A failure to log does not change the run's result; it is printed.
 func KeepDecisions(app *cli.App, p *project.Project, workspace string, run *customer.Run, warn func(line string)) {
 	if !run.Decided() {
 		return

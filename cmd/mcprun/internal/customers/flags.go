@@ -1,5 +1,6 @@
-// Package customers is about the people and projects that scripts run for: the commands workspace, session and stats, and what
-// a run with --customer does before and after ([LeasedRun]). The folders, logs and quotas themselves are in runner/workspace.
+// Package customers is about the people and projects that scripts run for: the commands workspace, session and stats, and what a
+// run with --customer does before and after the script ([LeasedRun]). The folders, logs and quotas themselves are in
+// runner/workspace.
 package customers
 
 import (
@@ -43,8 +44,8 @@ func (o *FolderFlags) Folder(app *cli.App, base string) string {
 	return app.Path(o.workspaces)
 }
 
-// Open opens the folder of customers, and creates it if it is missing. Session logs get neither values of upstreams' variables
-// nor personal data. named are the ids that the policy names; nil if nothing runs. The caller closes it.
+// Open opens the folder of customers, and creates it if it is missing. Neither values of upstreams' variables nor personal data
+// get into session logs. named holds the ids that the policy names; it may be nil if nothing runs. The caller closes the folder.
 func (o *FolderFlags) Open(app *cli.App, base string, upstreams chain.Upstreams, named []string) (*customer.Root, error) {
 	dir := o.Folder(app, base)
 	if err := project.RefuseHome(app, dir); err != nil {

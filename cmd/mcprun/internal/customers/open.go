@@ -19,8 +19,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// CustomerSkills returns the folder of skills of the run's customer, who is created if missing and create is set: every run
-// has a folder of skills, so that no script can put something else in its place. It is empty if there is no customer.
+// CustomerSkills returns the folder of skills of the run's customer, or "" if there is no customer. If create is set, it creates
+// a missing customer: every run has a folder of skills, so that no script can put something else in its place.
 func (o *Flags) CustomerSkills(app *cli.App, p *project.Project, create bool) (string, error) {
 	if !o.wanted() {
 		return "", nil
@@ -111,8 +111,8 @@ type LeasedRun struct {
 	Warn    func(line string) // says what went wrong
 }
 
-// LeaseRun leases the customer's state for a run, and sets the script's workspace and disk limit. The caller closes the lease. It
-// is nil when the run is for no customer.
+// LeaseRun leases the customer's state for a run, and sets the script's workspace and disk limit. The lease is nil if the run is
+// not for a customer. The caller closes it.
 func (o *Flags) LeaseRun(ctx context.Context, app *cli.App, project *project.Project, s *runner.Script, say func(line string)) (v *LeasedRun, err error) {
 	if !o.wanted() {
 		return nil, RefuseCustomers(o.Folder(app, project.Base), s.Workspace)
@@ -150,13 +150,13 @@ func (o *Flags) LeaseRun(ctx context.Context, app *cli.App, project *project.Pro
 	return v, err
 }
 
-// Find returns the run's session. It creates the session if it does not exist and does not have to.
+// Find returns the run's session. It creates a missing session, unless the run resumes one.
 func (o *Flags) Find(root *customer.Root) (*customer.Session, error) {
 	if o.Resumes {
 		return findSession(root, o.Customer, o.Session)
 	}
 	if o.Session != "" {
-		if err := customer.CheckID("session", o.Session); err != nil { // before a customer is made
+		if err := customer.CheckID("session", o.Session); err != nil { // before a customer is created
 			return nil, err
 		}
 	}
@@ -209,7 +209,7 @@ func (v *LeasedRun) Place() *Logged {
 	return &v.at
 }
 
-// Explain adds to the result of a script that hit the disk limit that the limit was what was left of the customer's quota.
+// Explain adds to the result of a script that hit the disk limit that the limit was the rest of the customer's quota.
 func (v *LeasedRun) Explain(res *runner.Result, disk int64) {
 	if v == nil || res == nil || v.lease.Disk >= disk || !slices.Contains(res.LimitsHit, sandbox.LimitDisk) {
 		return
@@ -291,7 +291,7 @@ func (o *FolderFlags) Trusted(app *cli.App, p *project.Project) []string {
 	return append(slices.Clone(p.Trusted), dir)
 }
 
-// RefuseCustomers refuses a workspace that contains customers' folders or lies in them.
+// RefuseCustomers refuses a workspace that contains customers' folders or is in one of them.
 func RefuseCustomers(customers, workspace string) error {
 	if _, err := os.Stat(customers); err != nil {
 		return nil // there are none

@@ -82,7 +82,7 @@ func (o *sessionCommand) list(cmd *cobra.Command) error {
 	return printSessions(o.app, infos, true)
 }
 
-// customersOf returns the customer of that id, or all without an id.
+// customersOf returns the customer with that id, or all customers if the id is empty.
 func customersOf(root *customer.Root, id string) ([]*customer.Customer, error) {
 	if id == "" {
 		return root.List()
@@ -91,7 +91,7 @@ func customersOf(root *customer.Root, id string) ([]*customer.Customer, error) {
 	return []*customer.Customer{c}, err
 }
 
-// printSessions prints a table of sessions; titles are cut where the terminal ends.
+// printSessions prints a table of sessions. Titles are cut at the terminal's width.
 func printSessions(app *cli.App, infos []customer.SessionInfo, customers bool) error {
 	header := []string{"SESSION", "CUSTOMER", "RUNS", "CALLS", "SAVED", "LAST USED", "TITLE"}
 	var rows [][]string
@@ -178,7 +178,7 @@ func findSession(root *customer.Root, customer, id string) (*customer.Session, e
 	return c.Session(id)
 }
 
-// record prints one line of a log; sums are of the runs before it.
+// record prints one line of a log. sums covers the runs before it.
 func (o *sessionCommand) record(r *customer.Record, sums *customer.Stats) {
 	style := o.app.OutStyle()
 	at := style.Dim(r.Time.Local().Format("2006-01-02 15:04:05"))
@@ -196,7 +196,7 @@ func (o *sessionCommand) record(r *customer.Record, sums *customer.Stats) {
 	}
 }
 
-// leading is text behind lead, or nothing.
+// leading returns lead followed by text, or "" if text is empty.
 func leading(lead, text string) string {
 	if text == "" {
 		return ""
@@ -204,7 +204,7 @@ func leading(lead, text string) string {
 	return lead + text
 }
 
-// item prints a text behind the time that it belongs to.
+// item prints a text after the time that it belongs to.
 func (o *sessionCommand) item(at, text string) { fmt.Fprintf(o.app.Stdout, "%s  %s\n", at, text) }
 
 func (o *sessionCommand) ran(at string, run *customer.Run, share customer.Tokens) {
@@ -243,7 +243,7 @@ func (o *sessionCommand) ran(at string, run *customer.Run, share customer.Tokens
 // maxDecisions is how many decisions of a run are shown.
 const maxDecisions = 20
 
-// decisions prints what rules and people decided, but for calls that a rule allowed without asking anybody.
+// decisions prints what rules and people decided, except for calls that a rule allowed without asking anybody.
 func (o *sessionCommand) decisions(at string, run *customer.Run) {
 	say := func(what, outcome string, d *customer.Decision) {
 		o.item(at, cli.EscapeLine(fmt.Sprintf("%s: %s (%s)%s: %s", what, d.Effect, d.Rule, leading(", by ", d.By), outcome)))

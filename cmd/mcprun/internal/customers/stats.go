@@ -44,7 +44,7 @@ of a session; --json has the calls of each tool.`,
 	return cmd
 }
 
-// statsReport is the total, and what it is the sum of.
+// statsReport is the total and its parts.
 type statsReport struct {
 	Prices    customer.Prices           `json:"prices"` // for a million tokens
 	Total     customer.Stats            `json:"total"`
@@ -126,7 +126,7 @@ func sessionRow(s *customer.SessionStats, id string) []string {
 	return append(row, money(less.Money), seconds(less.Seconds), id, s.Session)
 }
 
-// saved formats which part of what another way costs was saved, or how much more was used.
+// saved formats the share of the other way's cost that was saved, or how much more was used.
 func saved(used, other int64) string {
 	switch {
 	case other == 0:
@@ -134,7 +134,7 @@ func saved(used, other int64) string {
 	case used > other:
 		return fmt.Sprintf("%d more", used-other)
 	}
-	return fmt.Sprintf("%.1f %%", math.Floor(1000*float64(other-used)/float64(other))/10) // nothing is saved whole
+	return fmt.Sprintf("%.1f %%", math.Floor(1000*float64(other-used)/float64(other))/10) // rounded down: 100 % would mean that nothing was used
 }
 
 // money formats an amount, with more digits if it is small.
@@ -155,8 +155,7 @@ func seconds(s float64) string {
 	return fmt.Sprintf("%.1f s", s)
 }
 
-// tokenWords describes how many tokens were used, and how many the other ways would have used. Those of calls without a script are
-// not counted.
+// tokenWords describes how many tokens were used, and how many the other ways would have used. Calls without a script are not counted.
 func tokenWords(t *customer.Tokens) string {
 	if t.Used == 0 {
 		return "tokens not counted"

@@ -16,11 +16,11 @@ import (
 // vaultFolder holds the vaults of projects and the key of all vaults; it is below the state folder.
 const vaultFolder = "vaults"
 
-// RoomTime bounds measuring how much of its quota a customer has left.
+// RoomTime bounds the measurement of how much of its quota a customer has left.
 const RoomTime = 20 * time.Second
 
-// OpenVault opens the vault of a project, named after the folder of its configuration, or the vault of a customer if own is not
-// nil, which counts towards the customer's quota. workspace is where scripts write; it may be empty.
+// OpenVault opens the vault of the customer own, which counts towards the customer's quota. If own is nil, it opens the project's
+// vault, which is named after the folder of the project's configuration. workspace is where scripts write; it may be empty.
 func OpenVault(app *cli.App, base string, own *customer.Customer, workspace string) (*pii.Vault, error) {
 	vaults, err := vaultsFolder(app)
 	if err != nil {
@@ -66,7 +66,7 @@ func vaultsFolder(app *cli.App) (string, error) {
 	return filepath.Join(state, vaultFolder), nil
 }
 
-// Key returns the user's secret: the key of all vaults. What else is made of it is derived with a name of its own.
+// Key returns the user's secret: the key of all vaults. Other keys are derived from it, each under a name of its own.
 func Key(app *cli.App) ([]byte, error) {
 	vaults, err := vaultsFolder(app)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/daemon"
 )
 
-// Run has the daemon run the whole command, and starts a daemon if there is none. If done is false, nothing was run: no daemon
-// is possible here, or it cannot take this command; the caller then runs it itself, which is only slower.
+// Run has the daemon run the whole command, and starts a daemon if there is none. If done is false, nothing was run, because
+// there can be no daemon here or it cannot take this command. The caller then runs the command itself, which is only slower.
 func Run(ctx context.Context, app *cli.App) (code int, done bool, err error) {
 	client, err := newDaemonClient(app)
 	if err != nil {
@@ -32,7 +32,7 @@ func Run(ctx context.Context, app *cli.App) (code int, done bool, err error) {
 	return code, true, err
 }
 
-// isOwnFile reports whether an argument or its value names what only this process has open, such as the shell's <(...).
+// isOwnFile reports whether an argument or its value names a file that only this process has open, such as the shell's <(...).
 func isOwnFile(arg string) bool {
 	return slices.ContainsFunc([]string{"/dev/", "/proc/"}, func(dir string) bool {
 		return strings.HasPrefix(arg, dir) || strings.Contains(arg, "="+dir)
@@ -56,7 +56,7 @@ func newDaemonClient(app *cli.App) (*daemon.Client, error) {
 	return daemon.NewClient(opt, func(ready *os.File) error { return launchDaemon(app, opt.Dir, ready) }), nil
 }
 
-// daemonOptions returns the options of the daemon and its clients, which are equal if the two may work together.
+// daemonOptions returns the options of the daemon and its clients. The two may work together only if their options are equal.
 func daemonOptions(app *cli.App) (daemon.Options, error) {
 	if !daemon.Supported {
 		return daemon.Options{}, errors.New("the daemon is not supported on this system, because it could not check which user connects")

@@ -154,7 +154,7 @@ func (o *command) status(ctx context.Context) error {
 		return err
 	}
 	if o.json {
-		if err := o.app.JSON(s); err != nil { // null without one
+		if err := o.app.JSON(s); err != nil { // null if there is no daemon
 			return err
 		}
 	} else if ok {

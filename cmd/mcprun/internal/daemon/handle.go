@@ -30,7 +30,7 @@ func handle(ctx context.Context, w *daemon.Work, h resources.Provider, newRoot r
 	return app.Run(ctx, newRoot(app, h), w.Args)
 }
 
-// ownSignal returns a context that ends with ctx, a client's signal being the cause as if it were this process's own.
+// ownSignal returns a context that ends with ctx. If a client's signal ended it, the cause is the same as for a signal to this process.
 func ownSignal(ctx context.Context) (context.Context, func()) {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -18,8 +18,8 @@ import (
 // readyDescriptor is the descriptor that a daemon started on demand closes when clients can connect.
 const readyDescriptor = 3
 
-// launchDaemon starts the daemon in a session of its own, so that it survives the terminal. It inherits nothing of this process
-// but a few variables.
+// launchDaemon starts the daemon in a session of its own, so that it survives the terminal. It inherits only a few variables from
+// this process.
 func launchDaemon(app *cli.App, dir string, ready *os.File) error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -50,8 +50,7 @@ func launchDaemon(app *cli.App, dir string, ready *os.File) error {
 	return nil
 }
 
-// keepFromChildren keeps inherited descriptors out of the daemon: otherwise a reader of such a pipe would wait until the daemon
-// ends.
+// keepFromChildren keeps inherited descriptors out of the daemon. Otherwise a reader of such a pipe would wait until the daemon ends.
 func keepFromChildren() {
 	entries, err := os.ReadDir("/dev/fd")
 	if err != nil {

@@ -63,13 +63,13 @@ type Finding struct {
 	Usable bool   `json:"usable"`
 	Detail string `json:"detail"`
 	Remedy string `json:"remedy,omitempty"`
-	// GoodFor is the greatest risk that this kind of sandbox is good for.
+	// GoodFor is the greatest risk that this kind of sandbox is suitable for.
 	GoodFor   risk.Risk          `json:"goodFor"`
 	Languages []sandbox.Language `json:"languages"`
-	// Starts has an entry for each language, when speed was measured.
+	// Starts has an entry for each language if speed was measured.
 	Starts []start `json:"starts,omitempty"`
-	// Holds is what this sandbox protects here, Lacks what this kind of sandbox does not protect on any machine, Missing the
-	// isolation that this machine does not offer.
+	// Holds lists what this sandbox protects here, Lacks what this kind of sandbox does not protect on any machine, and Missing
+	// the isolation that this machine does not offer.
 	Holds   []string `json:"holds"`
 	Lacks   []string `json:"lacks"`
 	Missing []string `json:"missing"`
@@ -77,7 +77,8 @@ type Finding struct {
 	backend sandbox.Backend
 }
 
-// applyDefaults sets flags that were not given on the command line, and says which names in the policy are likely misspelt. A project that cannot be read is not a reason to report nothing.
+// applyDefaults sets flags that were not given on the command line, and warns of names in the policy that are likely misspelt. If
+// the project cannot be read, doctor still reports.
 func (o *command) applyDefaults(set *pflag.FlagSet) error {
 	settings, at := config.Settings{}, resources.Cold{}
 	o.places = checkers.Places(o.app, "")
@@ -139,7 +140,7 @@ func (o *command) run(cmd *cobra.Command) error {
 	return err
 }
 
-// probe probes all of them at once, because each may take two seconds.
+// probe probes the sandboxes concurrently, because each may take two seconds.
 func probe(ctx context.Context, backends []sandbox.Backend) []Finding {
 	findings := make([]Finding, len(backends))
 	var all sync.WaitGroup
@@ -161,7 +162,7 @@ func probe(ctx context.Context, backends []sandbox.Backend) []Finding {
 // start is the result of starting a script of one language.
 type start struct {
 	Language sandbox.Language `json:"language"`
-	// MS is how long a script of one line takes, in milliseconds.
+	// MS is how long a one-line script takes, in milliseconds.
 	MS float64 `json:"ms,omitempty"`
 	// Error is why it could not be measured.
 	Error string `json:"error,omitempty"`
@@ -188,7 +189,7 @@ func (f *Finding) measure(ctx context.Context) {
 	}
 }
 
-// coldStart returns how long a script of one line takes.
+// coldStart returns how long a one-line script takes.
 func coldStart(ctx context.Context, b sandbox.Backend, lang sandbox.Language) (time.Duration, error) {
 	r, err := runner.New(nil)
 	if err != nil {

@@ -57,7 +57,7 @@ func (o *command) line(name, text string) {
 	fmt.Fprintf(o.app.Stdout, "%s%s\n", o.app.OutStyle().Bold(fmt.Sprintf("%-*s", nameWidth, name)), cli.EscapeLine(text))
 }
 
-// checkers says which programs check the types of scripts.
+// checkers describes which programs check the types of scripts.
 func (o *command) checkers() string {
 	var words []string
 	lacks := false
@@ -133,7 +133,7 @@ func (s start) words() string {
 	return fmt.Sprintf("%.0f ms for a one-line script in %s", s.MS, s.Language)
 }
 
-// goodFor lists the risks up to the greatest.
+// goodFor lists the risks up to most.
 func goodFor(most risk.Risk) string {
 	var words []string
 	for _, r := range risk.All() {
@@ -166,7 +166,7 @@ func (o *command) printAuto(ctx context.Context, backends []sandbox.Backend) {
 	}
 }
 
-// choices returns the sandbox chosen for each language, once if it is the same.
+// choices returns the sandbox chosen for each language, only once if it is the same for all.
 func choices(ctx context.Context, backends []sandbox.Backend, least risk.Risk) string {
 	var names, words []string
 	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
@@ -182,7 +182,7 @@ func choices(ctx context.Context, backends []sandbox.Backend, least risk.Risk) s
 	return strings.Join(words, ", ")
 }
 
-// known is a sandbox that was probed already.
+// known is a sandbox that has been probed already.
 type known struct {
 	sandbox.Backend
 	finding Finding

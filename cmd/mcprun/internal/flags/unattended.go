@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// UnattendedError reports a flag or variable that the project's policy does not let hold without a terminal.
+// UnattendedError reports a flag or variable that the project's policy does not accept without a terminal.
 type UnattendedError struct {
 	// Given is the flag or variable, Key its name in policy.unattended.
 	Given, Key string
@@ -23,20 +23,20 @@ func (e *UnattendedError) Error() string {
 	return fmt.Sprintf("%s does not hold without a terminal: the operator of this project has not written unattended: [%s] below policy: in %s", e.Given, e.Key, e.File)
 }
 
-// ExitCode is that of what is refused.
+// ExitCode returns the exit code of a refusal.
 func (*UnattendedError) ExitCode() int { return 126 }
 
-// Attended reports whether a person sees what the program says: standard error is a terminal. Elsewhere a model may be the one
-// who gave the flags, and who reads the answer.
+// Attended reports whether a person sees the program's messages, because standard error is a terminal. Otherwise a model may have
+// given the flags, and may read the answer.
 func Attended(app *cli.App) bool { return app.Terminal.Stderr }
 
-// CheckUnattended refuses flags that decide about calls in place of a person, and variables of the environment that set them, where
-// there is no terminal and the project has a policy that does not list them. It is called before [ApplyDefaults].
+// CheckUnattended refuses flags that decide about calls in place of a person, and environment variables that set them, if there
+// is no terminal and the project has a policy that does not list them. It must be called before [ApplyDefaults].
 func CheckUnattended(app *cli.App, flags *pflag.FlagSet, settings *config.Settings) error {
 	if Attended(app) || settings.Policy.File == "" {
 		return nil
 	}
-	// A value that lets nothing through holds everywhere.
+	// A value that allows nothing is always accepted.
 	for _, f := range []struct{ key, harmless string }{{"allow", ""}, {"allow_drift", "false"}, {"approve", "none"}, {"approve_command", ""}} {
 		flag := flags.Lookup(strings.ReplaceAll(f.key, "_", "-"))
 		if flag == nil || slices.Contains(settings.Policy.Unattended, f.key) {

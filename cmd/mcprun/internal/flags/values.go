@@ -22,7 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// value is a [pflag.Value] of two functions.
+// value is a [pflag.Value] made of two functions.
 type value struct {
 	kind string
 	get  func() string

@@ -43,7 +43,7 @@ func NewCommand(app *cli.App) *cobra.Command {
 			if _, err = fmt.Fprintln(app.Stdout, text); err != nil {
 				return err
 			}
-			if err := tools.InstallMissing(cmd.Context(), app); err != nil { // scripts run without
+			if err := tools.InstallMissing(cmd.Context(), app); err != nil { // scripts run without them
 				fmt.Fprintf(app.Stderr, "mcprun: no type checker was installed; try again with mcprun tools install: %s\n", cli.EscapeLine(err.Error()))
 			}
 			return nil

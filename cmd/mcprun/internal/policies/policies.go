@@ -1,4 +1,4 @@
-// Package policies has the commands that try a policy out: policy show, explain, test and diff.
+// Package policies has the commands that examine a policy before it is used: policy show, explain, test and diff.
 package policies
 
 import (
@@ -36,7 +36,7 @@ No tool is called.`,
 	return cmd
 }
 
-// command is what the commands share.
+// command holds what the commands share.
 type command struct {
 	app  *cli.App
 	host resources.Provider
@@ -185,7 +185,7 @@ func verdict(d policy.Decision) string {
 	return cli.EscapeLine(text)
 }
 
-// warn says which names in rules are likely misspelt.
+// warn warns of names in rules that are likely misspelt.
 func (o *command) warn(p *policy.Policy, tools []policy.Tool) {
 	for _, line := range p.Misspelt(func() []policy.Tool { return tools }) {
 		fmt.Fprintln(o.app.Stderr, "mcprun: "+cli.EscapeLine(line))
@@ -327,7 +327,7 @@ func (o *diff) run(oldFile, newFile string) error {
 	return err
 }
 
-// toolsWith returns the tools with the hints that they have with the settings of servers in a file.
+// toolsWith returns the tools with the hints that they have under the server settings in a file.
 func toolsWith(p *project.Project, tree *gen.Tree, settings *config.Settings) []policy.Tool {
 	servers := p.Servers
 	if settings.Servers != nil {
@@ -345,7 +345,7 @@ func (o *diff) print(changes []policy.Change, settings []policy.SettingChange, w
 		}
 		fmt.Fprintln(o.app.Stdout, cli.EscapeLine(fmt.Sprintf("%s: %s: %s, was %s, %s", word, c.Setting, c.To, c.From, c.At)))
 	}
-	same := map[string][]*policy.Change{} // those that one line describes
+	same := map[string][]*policy.Change{} // the changes that one line describes
 	var lines []string
 	for i := range changes {
 		c := &changes[i]
@@ -379,7 +379,7 @@ func (o *diff) print(changes []policy.Change, settings []policy.SettingChange, w
 	fmt.Fprintf(o.app.Stdout, "%s: %d wider, %d stricter\n", cli.Count(tools, "tool"), wider, len(changes)+len(settings)-wider)
 }
 
-// example describes a call, with what matters of its run.
+// example describes a call and the relevant part of its run.
 func example(e *policy.Example) string {
 	text := "for example " + string(e.Args)
 	for _, part := range []struct{ word, value string }{

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
-// widest is the most characters of what describes the calls that a rule is about.
+// widest bounds the characters in the description of the calls that a rule is about.
 const widest = 63
 
 // show lists the decisions on all tools.

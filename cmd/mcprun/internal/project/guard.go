@@ -12,8 +12,8 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/trust"
 )
 
-// RefuseHome refuses a workspace that is or contains the home folder. Folders below the home folder are allowed, but for those that
-// hold what the person trusts.
+// RefuseHome refuses a workspace that is or contains the home folder. Folders below the home folder are allowed, except those
+// that hold what the user trusts.
 func RefuseHome(app *cli.App, workspace string) error {
 	if trusted, err := trust.Dir(app); err == nil {
 		if _, err := os.Stat(trusted); err == nil && (IsBelow(trusted, workspace) || IsBelow(workspace, trusted)) {

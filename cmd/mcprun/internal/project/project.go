@@ -33,7 +33,7 @@ import (
 // namesTree matches what may be an import of the tree.
 var namesTree = regexp.MustCompile(`\bservers\b`)
 
-// ExplainNoTree adds to a run's result or error where the tree was looked for, if the script imports one and there is none.
+// ExplainNoTree adds to a run's result or error where the tree was looked for, if the script imports the tree and there is none.
 func (p *Project) ExplainNoTree(code string, res *runner.Result, err error) error {
 	if p.Tree != "" || !namesTree.MatchString(code) {
 		return err
@@ -61,12 +61,12 @@ type LocationFlags struct {
 	servers string
 	Skills  string
 	Debug   bool // bound with the output flags
-	// AnyConfig lets --config hold without a terminal whatever the policy says: the host of a server starts it in any folder.
+	// AnyConfig accepts --config without a terminal whatever the policy says, because a host may start a server in any folder.
 	AnyConfig bool
 	// Home keeps files and skills in the user's folder for data if there is no project: neither a configuration nor a tree in the
 	// working directory.
 	Home bool
-	// Silent asks nobody whether the configuration is trusted.
+	// Silent means that nobody is asked whether the configuration is trusted.
 	Silent  bool
 	trusted bool
 }
@@ -91,7 +91,7 @@ type Project struct {
 	Servers   map[string]chain.ServerSettings
 	Settings  config.Settings
 	Policy    *policy.Policy
-	Taint     string         // where it is kept whose data workspaces hold; empty if no condition is about that
+	Taint     string         // the store that knows whose data workspaces hold; empty if no condition is about that
 	Traffic   string         // the file of shapes of results; empty if none are kept
 	Cfg       *config.Config // nil if there is none
 	// configured reports whether there is a file of servers.
@@ -176,9 +176,9 @@ func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writ
 	return p, nil
 }
 
-// OpenServer opens a project of one server that a person has given on the command line, in the working directory. Neither a
-// configuration nor its policy counts: the person has typed what to start. Without a terminal that may have been a model; then the
-// policy of the project here must let --config hold.
+// OpenServer opens a project of one server that is given on the command line, in the working directory. Neither a configuration
+// nor its policy counts, because the user has typed what to start. Without a terminal a model may have typed it; then the policy
+// of the project here must accept --config.
 func (o *LocationFlags) OpenServer(app *cli.App, at resources.Provider, stderr io.Writer, server config.Server) (*Project, error) {
 	if len(o.Configs) > 0 {
 		return nil, flags.Usage("the command line has a server and --config: give one of the two")
@@ -236,7 +236,7 @@ func (p *Project) newPolicy(app *cli.App, at resources.Provider, base string) (e
 	return err
 }
 
-// keepTraffic finds where the shapes of results are kept, if the configuration wants that.
+// keepTraffic determines where the shapes of results are kept, if the configuration wants that.
 func (p *Project) keepTraffic(app *cli.App, base string) error {
 	if p.Settings.Learn != config.LearnTraffic {
 		return nil
@@ -260,7 +260,7 @@ func (p *Project) CheckOutput(flag, path string) error {
 	return nil
 }
 
-// Files returns a text that changes when a file changes that [LocationFlags.Open] reads, but for those of the tree.
+// Files returns a text that changes when a file changes that [LocationFlags.Open] reads, except for the files of the tree.
 func (o *LocationFlags) Files(app *cli.App) string {
 	sum := sha256.New()
 	at, err := config.Locate(app.Dir, app.Configs(o.Configs))
@@ -276,8 +276,8 @@ func (o *LocationFlags) Files(app *cli.App) string {
 	return fmt.Sprintf("%x %v", sum.Sum(nil), err)
 }
 
-// mayName returns an error if another configuration is named than that of the project here, where there is no terminal and the
-// project's policy does not let --config hold.
+// mayName refuses a named configuration other than that of the project here if there is no terminal and the project's policy does
+// not accept --config.
 func (o *LocationFlags) mayName(app *cli.App, cfg *config.Config) error {
 	if o.AnyConfig || flags.Attended(app) || len(app.Configs(o.Configs)) == 0 {
 		return nil
@@ -304,7 +304,7 @@ func (o *LocationFlags) mayName(app *cli.App, cfg *config.Config) error {
 	return &flags.UnattendedError{Given: given, Key: "config", File: config.SettingsName}
 }
 
-// Load reads the configuration and finds the folders of the project. A policy that would not be in force is an error.
+// Load reads the configuration and finds the folders of the project. A policy that would not take effect is an error.
 func (o *LocationFlags) Load(app *cli.App) (*config.Config, error) {
 	at, err := config.Locate(app.Dir, app.Configs(o.Configs))
 	if none, is := errors.AsType[*config.NotFoundError](err); is && none.Idle == "" {
@@ -392,7 +392,7 @@ func (o *LocationFlags) findTree(dir string) (string, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case err == nil && info.IsDir() && !named && !hasLock(dir):
-		return "", nil // a folder that is no tree
+		return "", nil // the folder is not a tree
 	case err == nil && info.IsDir():
 		return filepath.EvalSymlinks(dir)
 	case !named && errors.Is(err, fs.ErrNotExist):

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// keeper is a cache of expensive values by key. It closes values that were unused for a while, and the least recently used ones
-// if there are too many.
+// keeper is a cache of expensive values by key. It closes values that have been unused for a while, and the least recently used
+// ones if there are too many.
 type keeper[T any] struct {
-	most  int           // unused entries
+	most  int           // bound on the unused entries
 	after time.Duration // how long an unused entry is kept
-	close func(T)       // nil: values need no closing
+	close func(T)       // nil if values need no closing
 
 	mu      sync.Mutex
 	entries map[string]*kept[T]
@@ -26,7 +26,7 @@ type kept[T any] struct {
 	used  time.Time // when the last user left
 }
 
-// errNotMade is the error of callers that waited for a value whose maker panicked.
+// errNotMade is the error of callers that waited for a value whose creation panicked.
 var errNotMade = errors.New("a part of the run could not be made")
 
 func newKeeper[T any](most int, after time.Duration, closeOne func(T)) *keeper[T] {
@@ -36,8 +36,8 @@ func newKeeper[T any](most int, after time.Duration, closeOne func(T)) *keeper[T
 	return &keeper[T]{most: most, after: after, close: closeOne, entries: map[string]*kept[T]{}}
 }
 
-// get returns what is kept under key, or makes it; callers at the same time share one. Release is called once. An error
-// is not kept.
+// get returns the value that is kept under key, or creates it with makeOne. Concurrent callers share one value. The caller calls
+// release once. An error is not kept.
 func (k *keeper[T]) get(key string, makeOne func() (T, error)) (value T, release func(), err error) {
 	k.mu.Lock()
 	e, ok := k.entries[key]
@@ -74,13 +74,13 @@ func (k *keeper[T]) release(e *kept[T]) {
 	k.tidy()
 }
 
-// tidy closes values that were unused for too long, and the least recently used if there are too many.
+// tidy closes values that have been unused for too long, and the least recently used ones if there are too many.
 func (k *keeper[T]) tidy() { k.keepUnused(k.most) }
 
 // drop closes all unused values.
 func (k *keeper[T]) drop() { k.keepUnused(0) }
 
-// keepUnused closes unused values, the least recently used first, until at most so many are left and none is unused for too long.
+// keepUnused closes unused values, the least recently used first, until at most most are left and none has been unused for too long.
 func (k *keeper[T]) keepUnused(most int) {
 	var gone []T
 	k.mu.Lock()

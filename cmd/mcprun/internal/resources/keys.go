@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 )
 
-// setVariables are variables of a client. One with a nil value is not set.
+// setVariables holds variables of a client. A variable with a nil value is not set.
 type setVariables map[string]*string
 
 func (v setVariables) lookup(name string) (string, bool) {
@@ -36,8 +36,8 @@ func lookUp(lookup config.Lookup, names []string) setVariables {
 	return v
 }
 
-// serversKey returns a key of everything that connections to servers depend on, and the variables among that: those that the
-// configuration refers to, and those that every server inherits.
+// serversKey returns a key of everything that connections to servers depend on. It also returns the variables among that: those
+// that the configuration refers to, and those that every server inherits.
 func serversKey(servers []config.Server, opt *upstream.Options, state string, keyring bool) (setVariables, string) {
 	known := lookUp(opt.Lookup, upstream.InheritedNames())
 	var mu sync.Mutex
@@ -53,7 +53,7 @@ func serversKey(servers []config.Server, opt *upstream.Options, state string, ke
 	}
 	var parts []any
 	for _, s := range servers {
-		expanded, err := s.Expand(noting) // files that it refers to are in it
+		expanded, err := s.Expand(noting) // the key includes files that it refers to
 		said := ""
 		if err != nil {
 			said = err.Error()
@@ -65,7 +65,7 @@ func serversKey(servers []config.Server, opt *upstream.Options, state string, ke
 	return known, digestOf(append(parts, known, fmt.Sprintf("%#v", plain), state, keyring)...)
 }
 
-// plainServer returns a server for encoding with all its members; a config.Server hides what may be secret.
+// plainServer returns a server for encoding with all its members. Encoding a config.Server hides what may be secret.
 func plainServer(s config.Server) any {
 	type open config.Server
 	type openOAuth config.OAuth

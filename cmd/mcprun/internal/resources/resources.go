@@ -39,7 +39,7 @@ func OpenIndex(app *cli.App, at Provider, tree string, cfg *config.Config) (*Tre
 	return at.Index(tree, opt)
 }
 
-// Search finds tools. Degraded is why their descriptions were not searched by meaning although they should have been.
+// Search finds tools. Degraded is the reason if their descriptions should have been searched by meaning but were not.
 func (x *TreeIndex) Search(ctx context.Context, q search.Query, detail search.Detail, lang config.Language) (found []search.Result, degraded, err error) {
 	answer, err := x.Index.Answer(ctx, q)
 	if err != nil {
@@ -49,7 +49,7 @@ func (x *TreeIndex) Search(ctx context.Context, q search.Query, detail search.De
 	return found, answer.Degraded, err
 }
 
-// Results returns hits in a language, or in another one of the tree if it lacks some wrappers.
+// Results returns hits in a language, or in another language of the tree if the first one lacks some wrappers.
 func (x *TreeIndex) Results(hits []search.Hit, detail search.Detail, lang config.Language) ([]search.Result, error) {
 	found, err := x.Tree.Results(hits, detail, lang)
 	if err != nil {
@@ -65,8 +65,7 @@ func CloseAll(list []sandbox.Backend) {
 	}
 }
 
-// Provider supplies the expensive parts of a run: sandboxes, connections, indexes and runners. A run releases all that it
-// was given.
+// Provider supplies the expensive parts of a run: sandboxes, connections, indexes and runners. A run releases everything that it gets.
 type Provider interface {
 	// Sandboxes returns all sandboxes; release is called once, after the run.
 	Sandboxes(app *cli.App, opt backends.Options) (list []sandbox.Backend, release func(), err error)
@@ -78,7 +77,7 @@ type Provider interface {
 	Index(tree string, opt *search.Options) (*TreeIndex, error)
 	// Rates counts the calls of all runs for policies.
 	Rates() *policy.Rates
-	// Sweep ends servers that killed runs have left, in the background; wait waits a moment for it.
+	// Sweep ends servers that killed runs have left, in the background. wait waits for that, but only a moment.
 	Sweep(ctx context.Context, log *slog.Logger) (wait func())
 	// InDaemon reports whether this process is the daemon.
 	InDaemon() bool
@@ -130,14 +129,14 @@ func (Cold) Sweep(ctx context.Context, log *slog.Logger) func() {
 func (Cold) InDaemon() bool { return false }
 
 const (
-	// sweepTime is how long ending the servers of killed runs may take.
+	// sweepTime bounds ending the servers of killed runs.
 	sweepTime = 5 * time.Second
-	// sweepWait is how long a finished run waits for that. The next run tries again.
+	// sweepWait is how long a finished run waits for that. If it takes longer, the next run tries again.
 	sweepWait = time.Second
 )
 
-// sweep ends servers that killed runs have left, in the background; wait waits a moment for it. Sandboxes need no sweeping: they
-// end with mcprun, however it ends.
+// sweep ends servers that killed runs have left, in the background. wait waits for that, but only a moment. Sandboxes need no
+// sweeping: they end with mcprun, however it ends.
 func sweep(ctx context.Context, log *slog.Logger) (wait func()) {
 	done := make(chan struct{})
 	go func() {

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// unusedTime is how long resources are kept that no run uses.
+	// unusedTime is how long resources that no run uses are kept.
 	unusedTime = 10 * time.Minute
-	// sessionTime is how long a connection is kept that no call uses.
+	// sessionTime is how long a connection that no call uses is kept.
 	sessionTime = 5 * time.Minute
 	// maxIdle bounds the idle sandboxes of one kind.
 	maxIdle = 4
@@ -35,8 +35,7 @@ const (
 	maxUnused = 16
 )
 
-// Warm keeps resources for later runs. Runs share a resource if its key, which names everything that it depends on, is
-// equal.
+// Warm keeps resources for later runs. Each is kept under a key that names everything it depends on, and runs with the same key share it.
 type Warm struct {
 	log     *slog.Logger
 	sets    *keeper[[]sandbox.Backend]
@@ -107,7 +106,7 @@ func (h *Warm) Close() {
 // InDaemon implements Provider.
 func (h *Warm) InDaemon() bool { return true }
 
-// isWatched reports whether a client wants debug logs: its resources are then not shared, so that it gets all of them.
+// isWatched reports whether a client wants debug logs. It then shares no resources, so that it gets all of the logs.
 func isWatched(log *slog.Logger) bool {
 	return log != nil && log.Enabled(context.Background(), slog.LevelDebug)
 }
@@ -145,7 +144,7 @@ func (h *Warm) Upstreams(app *cli.App, servers []config.Server, opt *upstream.Op
 	return p, func() error { release(); return nil }, err
 }
 
-// DropUpstreams ends the connections that no run uses. A server may hold what a new connection to it needs, such as a lock.
+// DropUpstreams ends the connections that no run uses. Such a server may hold something that a new connection needs, such as a lock.
 func (h *Warm) DropUpstreams() { h.servers.drop() }
 
 // Runner implements Provider.
@@ -161,7 +160,7 @@ func (h *Warm) Runner(opt *runner.Options) (*runner.Runner, error) {
 		return Cold{}.Runner(&own)
 	}
 	r, release, err := h.runners.get(key, func() (*runner.Runner, error) { return runner.New(&own) })
-	release() // a closed runner may be used further, so it may leave the keeper while it is used
+	release() // a closed runner still works, so it may leave the keeper while it is used
 	return r, err
 }
 
@@ -183,7 +182,7 @@ func (h *Warm) Index(tree string, opt *search.Options) (*TreeIndex, error) {
 // Rates implements Provider.
 func (h *Warm) Rates() *policy.Rates { return h.rates }
 
-// Sweep ends the servers of killed runs, but not for each run, and no run waits for it.
+// Sweep ends the servers of killed runs, but not before every run, and no run waits for it.
 func (h *Warm) Sweep(context.Context, *slog.Logger) func() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -243,7 +242,7 @@ func describeServers(p *upstream.Pool) []string {
 // probeTime is how long a successful probe is remembered.
 const probeTime = 10 * time.Second
 
-// cachedProbe is a pool whose Probe result is cached. Start reports what has changed since.
+// cachedProbe is a pool whose Probe result is cached. If the sandbox has stopped working since, Start fails.
 type cachedProbe struct {
 	*pool.Pool
 

@@ -88,8 +88,8 @@ func (a *answers) finish() []hostapi.ImageFile {
 	return files
 }
 
-// finder returns a function that finds tools of the project's tree. The first search makes the index. degraded is called once,
-// with the reason, if a search did not use all that it should.
+// finder returns a function that finds tools of the project's tree. The first search builds the index. If a search could not use
+// everything that is configured, degraded is called with the reason, but only once.
 func (o *Options) finder(p *project.Project, lang config.Language, degraded func(error)) func(context.Context, search.Query, search.Detail) ([]search.Result, error) {
 	open := hostapi.Once(func() (*resources.TreeIndex, error) { return resources.OpenIndex(o.App, o.Resources, p.Tree, p.Cfg) })
 	var first sync.Once

@@ -67,10 +67,11 @@ func (o *approveFlags) words() ([]string, error) {
 	return list, nil
 }
 
-// approverWays are the ways to ask that a command has, by their words. One that is not there is nil.
+// approverWays holds the ways in which a command can ask, by their words. A way that the command does not have is nil.
 type approverWays map[string]func() (approve.Approver, error)
 
-// approver returns who is asked in one run, or about one call; nil: nobody. The order of auto is: the command, the client, the terminal.
+// approver returns who is asked in one run or about one call, or nil if nobody is. auto means the command, then the client, then
+// the terminal.
 func (o *approveFlags) approver(app *cli.App, p *project.Project, workspace string, say func(string), ways approverWays) (approve.Approver, error) {
 	words, err := o.words()
 	if err != nil {
@@ -155,7 +156,7 @@ func mayAskAtTerminal(app *cli.App, approve string) bool {
 	return approve == "" && app.Env("CI") == "" || approve == approveAuto && app.Env("CI") == "" || slices.Contains(strings.Split(approve, ","), approveTerminal)
 }
 
-// Approver returns who is asked in a run of mcprun serve. client asks the client; nil: it cannot be asked.
+// Approver returns who is asked in a run of mcprun serve. client asks the client; it is nil if the client cannot be asked.
 func (o *callFlags) Approver(app *cli.App, p *project.Project, workspace string, say func(string), client approve.Approver) (approve.Approver, error) {
 	ways := approverWays{}
 	if client != nil {

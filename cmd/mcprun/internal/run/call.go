@@ -262,8 +262,8 @@ func (o *callCommand) keepDecisions(p *project.Project, record *chain.CallRecord
 	customers.KeepDecisions(o.app, p, "", run, say)
 }
 
-// arguments returns a JSON object from standard input, if it is to be read, and the values that override it. For a tool without
-// required arguments standard input is not read: it may be a pipe that is never closed.
+// arguments returns the JSON object from standard input, if it is to be read, and the values that override it. For a tool without
+// required arguments standard input is not read, because it may be a pipe that is never closed.
 func (o *callCommand) arguments(ctx context.Context, input json.RawMessage, pairs []string) (args json.RawMessage, values []string, err error) {
 	var s struct {
 		Required []string `json:"required"`
@@ -285,7 +285,7 @@ func (o *callCommand) arguments(ctx context.Context, input json.RawMessage, pair
 	return args, pairs, nil
 }
 
-// callFailure returns the error of a call without a result. A timeout has the same exit code as in a run, and so has a refusal.
+// callFailure returns the error of a call without a result. A timeout and a refusal have the same exit codes as in a run.
 func callFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -52,14 +52,14 @@ func (o *callFlags) bind(f *pflag.FlagSet) {
 	f.Var(flags.Choice(&o.replayMatch, matchStrict, matchLoose), "replay-match", "strict: each tool's calls come in the recorded order; loose: in any order")
 }
 
-// setPolicy sets who decides about calls.
+// setPolicy makes the project's policy decide about calls.
 func (o *callFlags) setPolicy(p *project.Project) {
 	if o.policy = p.Policy; p.Policy != nil {
 		o.Calls.Policy = policy.WithConsent(p.Policy, o.allow)
 	}
 }
 
-// WarnMisspelt says which names in the policy the tree does not have.
+// WarnMisspelt reports names in the policy that match nothing in the tree.
 func (o *callFlags) WarnMisspelt(at *Host, say func(line string)) {
 	for _, line := range at.Runner.Misspelt(o.policy) {
 		say(cli.EscapeLine(line))

@@ -19,7 +19,7 @@ import (
 // callTools are the tools that mcprun call knows: those of the tree, or those that one server has just listed.
 type callTools struct {
 	*catalog.Catalog
-	// single reports that there is one server, which the command line gives, so that tools go by their own names.
+	// single reports that the command line gives the only server, so that tools go by their own names.
 	single bool
 }
 
@@ -86,7 +86,7 @@ func noTree(p *project.Project) error {
 	return &cli.UsageError{Err: fmt.Errorf("there is no generated tree in %q: make one with mcpgen sync, or name it with --servers", p.Wanted), Command: "mcprun call"}
 }
 
-// listOver lists a server over the project's own connection, which the call uses then.
+// listOver lists a server over the project's own connection, which the call then uses too.
 func listOver(ctx context.Context, p *project.Project, cfg *config.Config, key string) (*catalog.Catalog, error) {
 	pool, ok := p.Upstreams.(interface {
 		Connect(ctx context.Context, key string) (*upstream.Session, error)
@@ -117,9 +117,9 @@ func toolOf(tool string, names ...string) (string, bool) {
 	return "", false
 }
 
-// resolve returns the id of a tool. The text may be the id; server.tool with the tool's own name or that of its function; or, of a
-// server on the command line, the name alone. Any other text is returned unchanged; for a server on the command line it is
-// an error.
+// resolve returns the id of a tool. The text may be the id, or server.tool with the tool's own name or its function's. For a
+// server on the command line the name alone will do, and any other text is an error. Otherwise other texts are returned
+// unchanged.
 func (c *callTools) resolve(text string) (string, error) {
 	if _, _, ok := c.Lookup(text); ok {
 		return text, nil

@@ -44,12 +44,12 @@ func (o *Options) typeErrors(ctx context.Context, p *project.Project, s *runner.
 	})
 }
 
-// printProblems shows each with its line, and a mark below where it begins.
+// printProblems shows each problem with its line, and a mark below the place where it begins.
 func printProblems(w io.Writer, style cli.Style, all []check.Problem) {
 	for _, p := range all {
 		fmt.Fprintf(w, "%s %s %s\n", style.Cyan(fmt.Sprintf("%s:%d:%d:", cli.EscapeLine(p.File), p.Line, p.Column)), cli.Escape(p.Text), style.Dim(cli.EscapeLine(p.Code)))
 		if p.Source != "" {
-			line := strings.ReplaceAll(p.Source, "\t", " ") // one column each, as the mark needs it
+			line := strings.ReplaceAll(p.Source, "\t", " ") // one column each, so that the mark is below the right place
 			fmt.Fprintf(w, "    %s\n    %s%s\n", cli.EscapeLine(line), strings.Repeat(" ", max(0, p.Column-1)), style.Red("^"))
 		}
 	}

@@ -24,7 +24,7 @@ type shownResult struct {
 	Logged *customers.Logged   `json:"logged,omitempty"`
 }
 
-// jsonOutput is how many characters of output the reader of --json gets by default.
+// jsonOutput is the default bound of the output in --json, in characters.
 const jsonOutput = 30_000
 
 // outputFlags are the flags that say what a run prints, and how.
@@ -35,7 +35,7 @@ type outputFlags struct {
 	maxOutput int // characters; 0: no bound, flags.Unset: the default
 	trace     string
 
-	checkRuns bool // that went wrong
+	checkRuns bool // check the types of runs that went wrong
 }
 
 const traceTerminal = "terminal" // the value of --trace without one

@@ -34,7 +34,7 @@ import (
 // defaultPlanTime is how long a plan holds.
 const defaultPlanTime = time.Hour
 
-// planFlags are the flags of the command plan.
+// planFlags are the flags of plan.
 type planFlags struct {
 	makes  bool // the command is plan
 	expire time.Duration
@@ -84,7 +84,7 @@ func (o *planFlags) loosen() (approve.Loosen, error) {
 	return l, nil
 }
 
-// makePlan makes a dry run and asks for approval of the calls that it skipped.
+// makePlan does a dry run and asks for approval of the calls that it skipped.
 func (o *Options) makePlan(ctx context.Context) error {
 	loosen, err := o.loosen()
 	if err != nil {
@@ -173,7 +173,7 @@ func (o *Options) keepPlan(p *project.Project, s *runner.Script, plan *approve.P
 // planRefused reports that a plan was not approved.
 type planRefused struct{ error }
 
-// ExitCode is that of what is refused.
+// ExitCode returns the exit code of a refusal.
 func (*planRefused) ExitCode() int { return runner.ExitRefused }
 
 func leading(lead, text string) string {
@@ -229,7 +229,7 @@ func (o *Options) openPlans(s *runner.Script) (*approve.Plans, error) {
 	return approve.OpenPlans(dir, secret, ring)
 }
 
-// wanted returns what a plan for the script must be for.
+// wanted returns the script, lock and customer that a plan must be for.
 func (o *Options) wanted(p *project.Project, s *runner.Script) (*approve.Plan, error) {
 	want := &approve.Plan{Digest: o.digest, Customer: o.Customer}
 	lock, err := os.ReadFile(filepath.Join(p.Tree, catalog.LockPath))

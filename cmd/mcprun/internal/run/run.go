@@ -89,13 +89,13 @@ type Options struct {
 	shown  []hostapi.ImageFile // by the script, once it has run
 	logged *customers.Logged   // nil: nothing is logged
 	digest string              // of the script and what it imports; only for a plan
-	// planned is what the command plan does after its dry run; nil: the command is another.
+	// planned is what plan does after its dry run. It is nil for other commands.
 	planned func(*project.Project, *runner.Script, *runner.Result) error
 	Cmd     *cobra.Command
 	args    []string // the script's file, unless code is set, and its own arguments
 }
 
-// Shared are flags of a run that are flags of mcprun serve too, by the groups of its help.
+// Shared are the flags that runs and mcprun serve have in common, by the groups of its help.
 type Shared struct{ Customers, Sandbox, Calls, Limits, Output *pflag.FlagSet }
 
 // bindShared registers the flags that runs and mcprun serve have in common.
@@ -180,13 +180,13 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	cli.CompleteFlag(cmd, "language", cli.FixedWords(string(sandbox.LangTypeScript), string(sandbox.LangPython)))
 }
 
-// bindLimits registers the flags that bound a run.
 // bindMaxBranches registers the bound of the check for complexity.
 func bindMaxBranches(f *pflag.FlagSet, s *runner.Script) {
 	s.MaxBranches = judge.DefaultMaxBranches
 	f.Var(flags.Count(&s.MaxBranches, 1), "max-branches", "branches of a function, or of the script outside of functions, above which it counts as too complex (medium risk)")
 }
 
+// bindLimits registers the flags that bound a run.
 func bindLimits(f *pflag.FlagSet, s *runner.Script) {
 	s.Limits, s.Timeout = sandbox.Limits{}.WithDefaults(), runner.DefaultTimeout
 	s.Limits.CPU = 0 // the runner derives it from the timeout
@@ -236,7 +236,7 @@ func (o *Options) execute(ctx context.Context) error {
 		return err
 	}
 	if o.Quiet && !o.JSON {
-		s.Checkers = nil // nobody would be told
+		s.Checkers = nil // nobody would see the result
 	}
 	s.Calls.DryRun = s.Calls.DryRun || o.planned != nil
 	if err := o.showSkillsOf(ctx, p, &s, o.printer(con)); err != nil {
@@ -477,8 +477,8 @@ func (o *Options) RunScript(ctx context.Context, at *Host, s *runner.Script, say
 	return res, err
 }
 
-// CanRun reports why no sandbox here runs scripts in the language; nil if one does. A sandbox that was named and is not usable at all
-// counts as one that does: starting it says what is wrong, which may be over by then.
+// CanRun returns the reason why no sandbox here runs scripts in the language, or nil if one does. A sandbox that was named and is
+// not usable counts as one that does: starting it reports what is wrong, which may be over by then.
 func (o *Options) CanRun(ctx context.Context, p *project.Project, language sandbox.Language) error {
 	list, release, err := o.sandboxes(p)
 	if err != nil {
@@ -504,8 +504,8 @@ func (o *Options) sandboxName() string {
 	return o.sandbox
 }
 
-// unloadable returns the result of a script that the bundler refuses: an object like that of a Python script which cannot be
-// compiled, so that readers of --json handle one form of answer for both.
+// unloadable returns the result of a script that the bundler refuses. It has the same form as that of a Python script which
+// cannot be compiled, so that readers of --json handle both alike.
 func unloadable(bad *script.Error, s *runner.Script) *runner.Result {
 	rt, _ := s.Backend.Runtime(s.Language)
 	return &runner.Result{

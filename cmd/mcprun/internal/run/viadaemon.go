@@ -58,8 +58,8 @@ func (o *Options) early(name string, file config.RunSettings) string {
 	return file[key].Value
 }
 
-// needsTerminal reports whether a person would be asked at a terminal that is not one of this process's streams: the daemon
-// cannot open it.
+// needsTerminal reports whether a person would be asked at a terminal that is not one of this process's streams. The daemon
+// cannot open such a terminal.
 func (o *Options) needsTerminal(elicit, approve string) bool {
 	asks := elicit == term.ElicitPrompt || elicit == "" && o.App.Env("CI") == "" || mayAskAtTerminal(o.App, approve)
 	if !o.App.Terminal.Stderr || o.App.Terminal.Stdin || !asks {

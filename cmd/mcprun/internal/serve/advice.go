@@ -5,7 +5,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
-// watch returns a watcher that logs what is for the operator, and passes all other events to the client.
+// watch returns a watcher that logs events for the operator, and passes all others to the client.
 func (b *state) watch(client func(chain.Event)) func(chain.Event) {
 	return func(e chain.Event) {
 		switch {

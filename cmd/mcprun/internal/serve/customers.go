@@ -128,7 +128,8 @@ func (l *sessionLog) Stats() (json.RawMessage, error) {
 	}{len(all.Sessions), all.Runs, all.Failed, all.Calls, all.Tokens, l.prices.Costs(&all.Tokens)})
 }
 
-// answers returns what a script may ask the host for. known is what a policy about the data of runs learns of the run; nil: there is none.
+// answers returns what a script may ask the host for. known records the data that the run has seen, for the policy. It is nil if
+// the policy has no condition on that.
 func (b *state) answers(job *mcpserver.Job, known *policy.Run) map[string]hostapi.Method {
 	h := &hostapi.Methods{
 		Run: known, Skills: func() (*skill.Store, error) { return b.skillsOf(job.Customer.ID) }, Vault: job.Customer.Vault, Image: job.Image,

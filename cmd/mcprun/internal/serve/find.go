@@ -18,7 +18,7 @@ type finder struct {
 	tree  *gen.Tree
 	index *search.Index
 	log   *slog.Logger
-	// also are languages in which imports are given besides the one that is asked for.
+	// also lists languages in which imports are given besides the requested one.
 	also []config.Language
 }
 

@@ -58,7 +58,7 @@ func (o *command) serveHTTP(ctx context.Context, server *mcpserver.Server, token
 	return <-closed
 }
 
-// address returns where to listen; without a host on 127.0.0.1. Without tokens only a loopback address is accepted.
+// address returns the address to listen on. The default host is 127.0.0.1. Without tokens only a loopback address is accepted.
 func (o *command) address() (string, error) {
 	host, port, err := net.SplitHostPort(o.http)
 	if err != nil {

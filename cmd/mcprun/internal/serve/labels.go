@@ -9,13 +9,13 @@ import (
 	"github.com/mcpgen/mcpgen/runner/taint"
 )
 
-// labels tells clients' conversations whose data is in what they read, and labels what they write, if the policy is about that.
+// labels records whose data clients' conversations have read, and labels what they write, if the policy has a condition on that.
 type labels struct {
 	live      *live
 	id, files string
 }
 
-// with calls do with the conversation of a client and the labels of workspaces, unless no condition of the policy is about them.
+// with calls do with the conversation of a client and the labels of workspaces, unless the policy has no condition on them.
 func (l *labels) with(ctx context.Context, session string, do func(client *policy.Run, at *taint.Store, folder string) error) error {
 	b, leave, err := l.live.enter(ctx)
 	if err != nil {

@@ -22,15 +22,15 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// followTime is how often a server without calls looks whether the project has changed, to tell its clients.
+// followTime is how often a server without calls checks whether the project has changed, to tell its clients.
 const followTime = 2 * time.Second
 
-// endingTime is how long a call waits for the end of the servers of the configuration before.
+// endingTime is how long a call waits for the servers of the previous configuration to end.
 const endingTime = 3 * time.Second
 
-// live follows the files of the project: configuration, mcpgen.yaml with its policy, .env, and the tree. A call begins with the
-// project as it is then, and keeps it to its end. A project that cannot be opened stops calls until it can, and the one before
-// it is not used meanwhile.
+// live follows the files of the project: configuration, mcpgen.yaml with its policy, .env, and the tree. A call uses the project
+// as it is when the call begins, to its end. While the project cannot be opened, calls fail; the previous one is not used in its
+// place.
 type live struct {
 	o       *command
 	at      *resources.Warm
@@ -42,15 +42,15 @@ type live struct {
 
 	mu     sync.Mutex
 	now    *state          // the last one that could be opened; nil: none yet
-	before chain.Upstreams // those of the state before it
+	before chain.Upstreams // the upstreams of the previous state
 	failed string          // the error that was logged last; empty: the project is in order
 
 	rootMu sync.Mutex
-	roots  []*customer.Root // the last one is in use; those before it serve logs that were begun with them
+	roots  []*customer.Root // only the last one is in use; the others serve logs that were begun with them
 	named  []string         // the customers that its policy names
 }
 
-// enter returns the project as it is now, for one call, which has to leave it.
+// enter returns the current project for one call, which must call leave.
 func (l *live) enter(ctx context.Context) (b *state, leave func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,8 +73,8 @@ func (l *live) enter(ctx context.Context) (b *state, leave func(), err error) {
 	return l.now, l.now.users.Done, nil
 }
 
-// end closes a state that is no longer the present one when its last call has ended. If servers are restarted, it waits a moment
-// for the end of the old ones: a server may hold a lock that the new one needs.
+// end closes a state that is no longer current once its last call has ended. If servers are restarted, it waits a moment for the
+// end of the old ones, because a server may hold a lock that the new one needs.
 func (l *live) end(ctx context.Context, old *state, restarted bool) {
 	done := make(chan struct{})
 	l.ending.Go(func() {
@@ -95,7 +95,7 @@ func (l *live) end(ctx context.Context, old *state, restarted bool) {
 	}
 }
 
-// open reads the project. Flags begin as the command line sets them, because the project may no longer set what it has set before.
+// open reads the project. It starts from the flags of the command line, because the project may no longer set what it set before.
 func (l *live) open(ctx context.Context) (*state, error) {
 	*l.o.run = l.said
 	l.o.run.Silent = l.now != nil // a person is asked at the start only: calls wait for the answer, and come from elsewhere
@@ -121,7 +121,7 @@ func (l *live) open(ctx context.Context) (*state, error) {
 	return b, nil
 }
 
-// fail logs an error of the project once, and returns it as clients see it, who need not know the folder of the project.
+// fail logs an error of the project once, and returns it without the project's folder, which clients need not know.
 func (l *live) fail(err error) error {
 	if l.now == nil {
 		return err
@@ -154,7 +154,7 @@ func (e *projectError) Hint() string {
 
 func (e *projectError) Unwrap() error { return e.error }
 
-// options returns the options of the server that begins with a project.
+// options returns the options for a server that starts with this project.
 func (l *live) options(b *state) *mcpserver.Options {
 	opt := &mcpserver.Options{
 		Version: cli.Version(), Mode: mcpserver.Mode(l.o.tools), IndexTokens: l.o.index, Project: *b.offer, Reload: l.reload,
@@ -232,7 +232,7 @@ func (l *live) follow(ctx context.Context, server *mcpserver.Server) (end func()
 	return func() { cancel(); work.Wait() }
 }
 
-// customer returns a customer, in a folder that knows the customers whom the policy names now.
+// customer returns a customer from a folder that knows the customers that the policy names now.
 func (l *live) customer(b *state, id string) (*customer.Customer, error) {
 	l.rootMu.Lock()
 	defer l.rootMu.Unlock()
@@ -248,8 +248,7 @@ func (l *live) customer(b *state, id string) (*customer.Customer, error) {
 	return l.roots[len(l.roots)-1].Customer(id)
 }
 
-// secrets conceals the secrets of the project in logs: those of now, and those that a run may have seen which began before the
-// last change.
+// secrets conceals the project's secrets in logs: the current ones, and the ones that a run from before the last change may have seen.
 type secrets struct {
 	chain.Upstreams
 	l *live

@@ -163,7 +163,7 @@ func (o *command) serve(ctx context.Context) error {
 			return err
 		}
 		if tokens != nil && len(tokens.Customers()) > 1 {
-			opt.Share = max(1, opt.WithDefaults().Parallel*3/4) // one customer cannot take all
+			opt.Share = max(1, opt.WithDefaults().Parallel*3/4) // so that one customer cannot take all
 		}
 	}
 	server, err := mcpserver.New(opt)
@@ -223,7 +223,8 @@ func (o *command) level() slog.Level {
 	return slog.LevelWarn
 }
 
-// scriptLanguages returns the languages named by --languages, each of which a sandbox must run, or those of the tree that one runs.
+// scriptLanguages returns the languages that --languages names, and fails if no sandbox runs one of them. Without the flag it
+// returns the tree's languages for which there is a sandbox.
 func (b *state) scriptLanguages(ctx context.Context, tree []string) ([]string, error) {
 	named := slices.Compact(slices.Clone(b.o.languages))
 	wanted := named
@@ -255,7 +256,7 @@ func (b *state) scriptLanguages(ctx context.Context, tree []string) ([]string, e
 	return can, nil
 }
 
-// tokens reads the bearer tokens that HTTP clients need; nil accepts everybody.
+// tokens reads the bearer tokens that HTTP clients need. Nil accepts everybody.
 func (o *command) tokens() (*bearer.Tokens, error) {
 	if o.noToken {
 		return nil, nil

@@ -148,8 +148,8 @@ func (b *state) own() (*mcpserver.Customer, error) {
 	return out, nil
 }
 
-// place begins a run of a customer and returns its files; it lowers the disk limit to what the customer's quota allows. notes
-// are for the model. The caller calls leave after the run.
+// place begins a run of a customer and returns its files. It lowers the disk limit to what the customer's quota allows. notes are
+// for the model. The caller calls leave after the run.
 func (b *state) place(ctx context.Context, job *mcpserver.Job, l *sandbox.Limits) (files string, notes []string, leave func(), err error) {
 	c := job.Customer
 	if c.ID == "" {
@@ -177,7 +177,7 @@ func (b *state) environment(ctx context.Context, skills string) (*run.Host, func
 	return b.o.run.Host(ctx, &p)
 }
 
-// warnMisspelt logs the names in the policy that the tree does not have.
+// warnMisspelt logs the names in the policy that match nothing in the tree.
 func (b *state) warnMisspelt(ctx context.Context) error {
 	at, done, err := b.environment(ctx, b.project.Skills)
 	if err != nil {
@@ -298,8 +298,8 @@ func (b *state) approver(c *mcpserver.Customer, canAsk bool, ask upstream.Elicit
 	return b.o.run.Approver(b.o.app, b.project, c.Files, func(line string) { b.log.Warn(line) }, client)
 }
 
-// toolID returns the id of a tool that is named by its id, or by another name that only it has. Unknown names stay: the call
-// suggests others.
+// toolID returns the id of a tool that is named by its id, or by another name that no other tool has. An unknown name is returned
+// unchanged; the call suggests others.
 func (b *state) toolID(name string) (string, error) {
 	if b.tree == nil {
 		return name, nil
@@ -315,8 +315,8 @@ func (b *state) toolID(name string) (string, error) {
 }
 
 // warm runs an empty script in each language in the background. The pool then has idle sandboxes, so that the first real run need
-// not start its own. These runs write nothing, call nothing and are not logged. The caller calls the returned function, which
-// ends them.
+// not start its own. These runs write nothing, call nothing and are not logged. The returned function ends them; the caller must
+// call it.
 func (l *live) warm(ctx context.Context, languages []string) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -335,7 +335,7 @@ func (l *live) warm(ctx context.Context, languages []string) (end func()) {
 	return func() { cancel(); work.Wait() }
 }
 
-// own approves that a script of mcprun itself starts. It makes no calls.
+// own approves the start of mcprun's own scripts, which make no calls.
 type own struct{}
 
 func (own) Approve(context.Context, *approve.Question) (approve.Answer, error) {

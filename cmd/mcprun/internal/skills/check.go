@@ -22,8 +22,8 @@ type CheckFlags struct {
 	Pyright string
 }
 
-// Places returns where checkers are looked for in a project. Those in its own folder count only beside a configuration: without
-// one, nobody was asked whether the folder may start programs.
+// Places returns where checkers are looked for in a project. Checkers in the project's own folder count only if there is a
+// configuration: without one, nobody was asked whether the folder may start programs.
 func (o *CheckFlags) Places(app *cli.App, p *project.Project) check.Places {
 	own := ""
 	if p.Cfg != nil {

@@ -68,7 +68,7 @@ func (o *skillOptions) bind(cmd *cobra.Command) {
 	f.SortFlags = false
 }
 
-// names completes up to most names of skills; zero is any number.
+// names completes up to most names of skills. Zero means any number.
 func (o *skillOptions) names(most int) cobra.CompletionFunc {
 	return cli.CompleteArgs(most, func() ([]string, error) {
 		store, err := o.store()
@@ -106,7 +106,7 @@ func (o *skillOptions) store() (*skill.Store, error) {
 	return store, nil
 }
 
-// checkedStore is store for a command that starts type checkers, which the configuration names.
+// checkedStore is store for a command that starts the type checkers that the configuration names.
 func (o *skillOptions) checkedStore(ctx context.Context) (*skill.Store, error) {
 	store, err := o.store()
 	if err != nil || o.project.Cfg == nil {

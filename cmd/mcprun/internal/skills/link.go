@@ -18,7 +18,7 @@ import (
 // skillHost is a program that looks for skills in a folder of its own.
 type skillHost struct {
 	name string
-	// own are files and folders of which one exists where the host is used in a project; none: the host is always linked to.
+	// own lists files and folders. One of them exists if the project uses the host. If own is empty, links are always created.
 	own    []string
 	folder string // of skills, below the project
 }

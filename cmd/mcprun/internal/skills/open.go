@@ -20,9 +20,9 @@ import (
 	"github.com/mcpgen/mcpgen/skills"
 )
 
-// Open opens the skills of a project: those of a customer first, where skills are saved then, then the project's, then
-// those that come with the program. Customer is the customer's folder of skills; empty means none, and skills are saved
-// to the project's folder. Neither folder needs to exist. Types are checked by the programs that checkers names.
+// Open opens the skills of a project: first the customer's, then the project's, then the ones that come with the program.
+// customer is the customer's folder of skills. Skills are saved there, or in the project's folder if it is empty. Neither folder
+// needs to exist. Types are checked by the programs that checkers names.
 func Open(app *cli.App, o *project.LocationFlags, p *project.Project, customer string, checkers CheckFlags) (*skill.Store, error) {
 	own, link, err := o.SkillsFolder(p)
 	if err != nil {
@@ -65,13 +65,13 @@ func OpenFor(app *cli.App, o *project.LocationFlags, p *project.Project, c *cust
 	return store, nil
 }
 
-// Show decides which folder a script sees as ./skills: the one that it would see by itself, or, where the script
-// imports skills that lie elsewhere, such as those that come with the program, a view of them all. It warns of an imported skill
-// whose tools have changed; one that cannot work is a *brokenSkillError. Shown is empty if there is no folder. Open is called
-// when the script imports a skill.
+// Show returns the folder that a script sees as ./skills. That is the folder shown or, if the script imports skills from
+// elsewhere, such as the ones that come with the program, a view of all skills. Show warns of an imported skill whose tools have
+// changed, and returns a *brokenSkillError for one that cannot work. shown is empty if there is no folder. open is called only if
+// the script imports a skill.
 func Show(ctx context.Context, app *cli.App, open func() (*skill.Store, error), tree, shown string, src *runner.Script, say func(line string)) (string, error) {
 	cache := app.CacheDir()
-	if cache != "" && shown != "" && !skill.Readable(shown) { // a customer's folder is its owner's alone
+	if cache != "" && shown != "" && !skill.Readable(shown) { // only its owner may read a customer's folder
 		own, err := skill.Open([]skill.Dir{{Path: shown}}, nil)
 		if err == nil {
 			shown, err = own.View(filepath.Join(cache, "skills"))
@@ -96,7 +96,7 @@ func Show(ctx context.Context, app *cli.App, open func() (*skill.Store, error), 
 	if err != nil {
 		return "", err
 	}
-	elsewhere := false // some are not in the folder shown
+	elsewhere := false // whether some are not in the folder shown
 	for _, k := range all {
 		if k.Fatal() {
 			return "", &brokenSkillError{name: k.Name, reason: k.Reason()}

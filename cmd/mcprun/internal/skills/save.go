@@ -104,7 +104,7 @@ func (o *skillSaveOptions) say(saved *skill.Saved) error {
 		fmt.Fprintf(o.app.Stderr, "mcprun: %s\n", cli.EscapeLine(line))
 	}
 	told := *saved.Skill
-	told.Suspicious = nil // is among the warnings
+	told.Suspicious = nil // it is among the warnings
 	return o.printProblems([]*skill.Skill{&told})
 }
 

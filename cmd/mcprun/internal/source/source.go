@@ -19,7 +19,7 @@ import (
 // maxSource is the largest script read, in bytes. The runner's own limit is lower and explains itself.
 const maxSource = 16 << 20
 
-// FromCode fills in a script that is given as text. The language is that of the name, or without one that of the code.
+// FromCode fills in a script that is given as text, in the named language or, without a name, in the language that the code is written in.
 func FromCode(s *runner.Script, name, language, code string) error {
 	lang, err := Detect(language, code)
 	s.Name, s.Code, s.Language = name+Extension(lang), code, lang
@@ -67,7 +67,7 @@ func OfFile(path string) (sandbox.Language, error) {
 	return "", flags.Usage("%s: a script ends in .ts, .js or .py", cli.EscapeLine(filepath.Base(path)))
 }
 
-// Detect returns the language of that name, or without a name that of the code.
+// Detect returns the language of that name or, without a name, the language that the code is written in.
 func Detect(name, code string) (sandbox.Language, error) {
 	if name == "" {
 		return script.DetectLanguage(code), nil

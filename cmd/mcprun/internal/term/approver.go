@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
-// defaultColumns is the width of a terminal that does not say it.
+// defaultColumns is assumed for a terminal that does not report its width.
 const defaultColumns = 80
 
 // approver asks at the terminal whether a call may be made, between the questions of servers.
@@ -28,7 +28,7 @@ func (e *elicitor) Approver(tty string) (approve.Approver, error) {
 		if err := e.findTerminal(tty); err != nil {
 			return nil, err
 		}
-		in, e.in = e.in, nil // servers' questions are not asked there
+		in, e.in = e.in, nil // no questions of servers are asked there
 	}
 	return &approver{e, in}, nil
 }
@@ -107,7 +107,7 @@ func (d *dialogue) approve(ctx context.Context, q *approve.Question, columns int
 	return approve.Scope(word), nil
 }
 
-// coloured returns a line of a question, in colour if it is that of a high risk.
+// coloured returns a line of a question, in colour if the risk is high.
 func (d *dialogue) coloured(line string, r risk.Risk) string {
 	switch {
 	case line != "Risk: "+r.String():

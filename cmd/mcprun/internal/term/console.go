@@ -12,8 +12,8 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 )
 
-// maxHeld is how much of a script's output is kept while a person is asked something, in bytes. Whoever writes more waits: what is
-// on the screen below a question must not be the script's.
+// maxHeld is how much of a script's output is kept while a person is asked something, in bytes. A script that writes more has to
+// wait, so that its output never appears below a question.
 const maxHeld = 1 << 20
 
 // restore undoes what a script may have done to a terminal: it shows text and cursor, and ends colours, other character sets and
@@ -67,7 +67,7 @@ func (c *Console) Streams() (stdout, stderr io.Writer) {
 // Other returns stderr for writers other than the script.
 func (c *Console) Other() io.Writer { return &stream{c, c.stderr, true} }
 
-// stream is one of the two. A watched one shares the place of stderr.
+// stream is one of the script's two streams. A watched stream writes to the same place as stderr.
 type stream struct {
 	c       *Console
 	w       io.Writer

@@ -39,8 +39,8 @@ func (d *dialogue) head(q *upstream.Question) {
 	}
 }
 
-// pick asks until it gets one of the words, or the first letter of one; of several with a letter that is the first. An empty line is
-// the first word.
+// pick asks until it gets one of the words, or the first letter of one. If several words begin with that letter, it returns the
+// first. An empty line means the first word.
 func (d *dialogue) pick(ctx context.Context, words ...string) (string, error) {
 	shown := make([]string, len(words))
 	for i, w := range words {
@@ -67,7 +67,7 @@ func (d *dialogue) pick(ctx context.Context, words ...string) (string, error) {
 	}
 }
 
-// visit asks for consent to a page that a person is to visit. Nothing is fetched, and no browser is opened without consent.
+// visit asks whether to open a page that a server wants the person to visit. Without consent, nothing is fetched and no browser is opened.
 func (d *dialogue) visit(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
 	d.head(q)
 	u, err := url.Parse(q.URL)

@@ -4,5 +4,5 @@ package term
 
 import "os"
 
-// dropTyped does nothing: what was typed on a line that is not ended stays.
+// dropTyped does nothing: an unfinished line of input stays.
 func dropTyped(*os.File) {}

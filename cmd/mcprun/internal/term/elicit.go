@@ -34,8 +34,8 @@ type elicitor struct {
 	turn chan struct{} // holds an element while a person is asked something
 }
 
-// NewElicitor follows --elicit; empty means to prompt where there is a terminal: standard input if it is one, else tty, the name
-// of one, unless that is empty. The caller closes the elicitor.
+// NewElicitor returns an elicitor for the mode of --elicit. If mode is empty, it prompts at standard input if that is a terminal,
+// else at the terminal named tty unless that is empty. The caller closes the elicitor.
 func NewElicitor(app *cli.App, con *Console, tty, mode string) (*elicitor, error) {
 	e := &elicitor{app: app, con: con, open: app.OpenBrowser, turn: make(chan struct{}, 1)}
 	switch mode {
@@ -91,7 +91,7 @@ func (e *elicitor) Close() error {
 	return e.tty.Close()
 }
 
-// Answer is the upstream.ElicitFunc.
+// Answer implements upstream.ElicitFunc.
 func (e *elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
 	leave, err := e.begin(ctx)
 	if err != nil {
@@ -131,7 +131,7 @@ func (e *elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.
 	return reply, err
 }
 
-// begin waits until nobody else asks the person. The caller calls leave after its question.
+// begin waits until nobody else is asking the person. The caller calls leave after its question.
 func (e *elicitor) begin(ctx context.Context) (leave func(), err error) {
 	select {
 	case e.turn <- struct{}{}:

@@ -11,11 +11,11 @@ import (
 // maxLine is the longest line a person can answer with, in bytes.
 const maxLine = 64 << 10
 
-// input reads the lines that a person types at a terminal. Nothing is read before a line is wanted.
+// input reads the lines that a person types at a terminal. It reads nothing before a line is wanted.
 type input struct {
 	source  io.Reader
 	r       *bufio.Reader
-	pending chan typed // the line that is being read; nil: none is
+	pending chan typed // the line that is being read, if any
 }
 
 // typed is a line, or why there is none.
@@ -26,7 +26,7 @@ type typed struct {
 
 func newInput(r io.Reader) *input { return &input{source: r, r: bufio.NewReaderSize(r, maxLine)} }
 
-// discard drops what was typed before a question was asked, also of a line that was not ended.
+// discard drops what was typed before a question was asked, including an unfinished line.
 func (in *input) discard() {
 	if f, ok := in.source.(*os.File); ok {
 		dropTyped(f)

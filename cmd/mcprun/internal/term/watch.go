@@ -40,7 +40,7 @@ type liveCall struct {
 	said   string // the progress that the server reported
 }
 
-// NewWatcher starts a watcher, which Close ends. There is no progress line without a terminal, in CI, and on a terminal that
+// NewWatcher starts a watcher, which Close ends. There is no progress line without a terminal, in CI, or on a terminal that
 // cannot erase lines.
 func NewWatcher(app *cli.App, con *Console, quiet bool) *watcher {
 	w := &watcher{slow: map[string]*time.Timer{}, con: con, style: app.ErrStyle(), quiet: quiet, alone: !app.Terminal.Stderr, done: make(chan struct{})}
@@ -77,7 +77,7 @@ func (w *watcher) redraw() {
 	}
 }
 
-// Event is Script.Watch.
+// Event implements Script.Watch.
 func (w *watcher) Event(e chain.Event) {
 	if e.Message != "" && !w.quiet {
 		switch e.Kind {

@@ -49,7 +49,7 @@ func newInstallCmd(app *cli.App) *cobra.Command {
 	return cmd
 }
 
-// registryOf returns the registry that npm's settings in the environment name, else the one that npm is set to; empty: none.
+// registryOf returns the npm registry that the environment names, else the one that npm is configured with, or "" if there is none.
 func registryOf(ctx context.Context, app *cli.App) string {
 	if named := cmp.Or(app.Env("npm_config_registry"), app.Env("NPM_CONFIG_REGISTRY")); named != "" {
 		return named
@@ -84,7 +84,7 @@ func InstallMissing(ctx context.Context, app *cli.App) error {
 	})
 }
 
-// install installs those of the tools that are wanted.
+// install installs the tools that are wanted.
 func install(ctx context.Context, app *cli.App, registry string, wanted func(*tools.Tool) bool) error {
 	dir := checkers.Dir(app)
 	if dir == "" {
