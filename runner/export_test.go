@@ -6,7 +6,13 @@ import (
 )
 
 // Run runs a script in its backend, without what Launch does before.
-func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) { return r.run(ctx, s) }
+func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
+	program, err := r.read(ctx, &s)
+	if err != nil {
+		return nil, err
+	}
+	return r.run(ctx, s, program)
+}
 
 // SetCheckTime sets the time for the check of types after a run, and returns the one before.
 func SetCheckTime(d time.Duration) time.Duration {

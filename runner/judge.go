@@ -46,7 +46,11 @@ const parseTimeout = 20 * time.Second
 // a TypeScript script are a *script.Error; those in a Python script are in the report. A script that runs a skill which it does not
 // import by its name is as risky as the most risky skill, if that is critical.
 func (r *Runner) Judge(ctx context.Context, s *Script, sandboxes []sandbox.Backend, opt judge.Options) (*judge.Report, error) {
-	report, err := r.judgeFiles(ctx, s, sandboxes, opt)
+	program, err := r.read(ctx, s)
+	if program == nil {
+		return nil, err
+	}
+	report, err := r.judgeProgram(ctx, s, program, sandboxes, opt)
 	if err != nil || r.opt.Skills == "" || !report.Has("skill") {
 		return report, err
 	}
@@ -55,7 +59,10 @@ func (r *Runner) Judge(ctx context.Context, s *Script, sandboxes []sandbox.Backe
 		return report, nil
 	}
 	all.Name, all.Dir, opt.Quick = "skills"+path.Ext(s.Name), "", false
-	skills, err := r.judgeFiles(ctx, &all, sandboxes, opt)
+	if program, err = r.read(ctx, &all); program == nil {
+		return report, ctx.Err()
+	}
+	skills, err := r.judgeProgram(ctx, &all, program, sandboxes, opt)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -83,29 +90,19 @@ func importAll(dir string, language sandbox.Language) string {
 	return code.String()
 }
 
-func (r *Runner) judgeFiles(ctx context.Context, s *Script, sandboxes []sandbox.Backend, opt judge.Options) (*judge.Report, error) {
+func (r *Runner) judgeProgram(ctx context.Context, s *Script, program *script.Program, sandboxes []sandbox.Backend, opt judge.Options) (*judge.Report, error) {
 	opt.Tools, opt.Script = r.tool, s.Name
 	opt.MaxBranches = s.MaxBranches
 	opt.Python = s.Language == sandbox.LangPython
-	src := script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir}
-	files := script.Options{Tree: r.opt.Tree, Skills: r.opt.Skills, Closed: r.opt.Trusted}
 	if !opt.Python {
-		facts, err := r.opt.Bundler.Facts(ctx, src, files)
-		if err != nil {
-			return nil, err
-		}
-		return facts.Judge(&opt), nil
-	}
-	texts, order, err := script.PythonFiles(src, files)
-	if err != nil {
-		return nil, err
+		return program.Facts.Judge(&opt), nil
 	}
 	if opt.Quick {
-		if report, ok := judge.PlainPython(texts, r.destructive()); ok {
+		if report, ok := judge.PlainPython(program.Texts, r.destructive()); ok {
 			return report, nil
 		}
 	}
-	trees, err := r.parsePython(ctx, texts, sandboxes)
+	trees, err := r.parsePython(ctx, program.Texts, sandboxes)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -113,16 +110,20 @@ func (r *Runner) judgeFiles(ctx context.Context, s *Script, sandboxes []sandbox.
 		return judge.Unjudged(s.Name, err.Error()), nil
 	}
 	facts := &judge.Facts{}
-	if err := facts.Python(texts, order, trees); err != nil {
+	if err := facts.Python(program.Texts, program.Files, trees); err != nil {
 		return nil, err
 	}
 	return facts.Judge(&opt), nil
 }
 
-// Digest returns the digest of a script and of all files beside it and skills that it imports; see script.Bundler.Digest.
+// Digest returns the digest of a script and of all files beside it and skills that it imports; see script.Program. They are not read
+// again when it is launched.
 func (r *Runner) Digest(ctx context.Context, s *Script) (string, error) {
-	return r.opt.Bundler.Digest(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir},
-		script.Options{Tree: r.opt.Tree, Skills: r.opt.Skills, Closed: r.opt.Trusted})
+	program, err := r.read(ctx, s)
+	if program == nil {
+		return "", err
+	}
+	return program.Digest, nil
 }
 
 // parsePython returns the trees of Python files.
@@ -135,10 +136,15 @@ func (r *Runner) parsePython(ctx context.Context, texts map[string]string, sandb
 	if err != nil {
 		return nil, err
 	}
-	res, err := r.run(ctx, Script{
+	parser := Script{
 		Name: "parse.py", Code: judge.PythonProgram(), Language: sandbox.LangPython, Backend: choice.Backend, Timeout: parseTimeout,
 		Vars: map[string]json.RawMessage{judge.PythonFiles: code},
-	})
+	}
+	program, err := r.read(ctx, &parser)
+	if err != nil {
+		return nil, err
+	}
+	res, err := r.run(ctx, parser, program)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read the script: %w", err)

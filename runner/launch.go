@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/exit"
+	"github.com/mcpgen/mcpgen/runner/internal/hint"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -42,13 +43,18 @@ type LaunchOptions struct {
 // or *policy.RunError if it was refused, a *BackendError if no sandbox is strong enough or usable, a *script.Error if it cannot be
 // read. When ctx ends, the run ends with CauseInterrupted.
 func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Result, error) {
-	report, err := r.assess(ctx, s, &opt)
-	unread, isUnread := errors.AsType[*script.Error](err)
-	switch {
-	case isUnread && !s.Restricted: // bundling it says more
-	case err != nil:
-		return nil, err
-	default:
+	program, unusable := r.read(ctx, s)
+	defer func() { s.program = nil }() // its files may change before it is launched again
+	bad, _ := errors.AsType[*script.Error](unusable)
+	if bad == nil && unusable != nil || program == nil && s.Restricted {
+		return nil, unusable
+	}
+	var report *judge.Report
+	if program != nil {
+		var err error
+		if report, err = r.assess(ctx, s, &opt); err != nil {
+			return nil, err
+		}
 		if err := admit(s, report, opt.Policy); err != nil {
 			return nil, err
 		}
@@ -59,11 +65,11 @@ func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 		return nil, err
 	}
 	s.Backend = choice.Backend
-	if isUnread {
-		if _, err := r.prepare(ctx, s); err != nil {
-			return nil, err
+	if bad != nil {
+		if h := hint.OtherLanguage(s.Language, s.Code); h != "" && s.Language == sandbox.LangTypeScript {
+			bad.Problems[0].Text += "; " + h
 		}
-		return nil, unread
+		return nil, bad
 	}
 	if s.Calls.Policy == nil && opt.Policy != nil {
 		s.Calls.Policy = opt.Policy
@@ -131,7 +137,7 @@ func (r *Runner) start(ctx context.Context, s *Script, opt *LaunchOptions, choic
 			return nil, err
 		}
 	}
-	return r.run(ctx, *s)
+	return r.run(ctx, *s, s.program)
 }
 
 // notUsable reports whether a run failed because its sandbox does not work here.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -247,5 +249,77 @@ func TestSandboxThatDoesNotStart(t *testing.T) {
 	_, err = newRunner(t, nil).Launch(t.Context(), s, runner.LaunchOptions{Sandboxes: list[:1], Starting: func(runner.Choice, []string) error { return failed }})
 	if !errors.Is(err, failed) || len(ran) != 1 {
 		t.Errorf("an error of Starting: %v, ran in %v", err, ran)
+	}
+}
+
+// TestScriptIsReadOnce: what was judged, and whose digest was taken, is what runs, whatever happens to the files meanwhile.
+func TestScriptIsReadOnce(t *testing.T) {
+	for name, files := range map[string][2]string{
+		"a.ts": {`import { says } from "./lib"; console.log(says);`, `export const says = "%s"`},
+		"a.py": {"import lib\nprint(lib.says)", `says = "%s"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lib := filepath.Join(t.TempDir(), "lib"+filepath.Ext(name))
+			put := func(word string) {
+				t.Helper()
+				if err := os.WriteFile(lib, fmt.Appendf(nil, files[1], word), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r, err := runner.New(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := machine("docker")
+			var job string
+			list[0].(*fakeBackend).guest = func(g *guest) sandbox.Exit {
+				job = fmt.Sprintf("%s", g.begin())
+				g.done(nil)
+				return sandbox.Exit{}
+			}
+			s := &runner.Script{Name: name, Code: files[0], Language: sandbox.LangTypeScript, Dir: filepath.Dir(lib)}
+			if filepath.Ext(name) == ".py" {
+				s.Language = sandbox.LangPython
+			}
+			put("first")
+			before, err := r.Digest(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			put("second")
+			launch := func(want string) {
+				t.Helper()
+				if _, err := r.Launch(t.Context(), s, runner.LaunchOptions{Sandboxes: list, Starting: func(runner.Choice, []string) error { put("third"); return nil }}); err != nil {
+					t.Fatal(err)
+				}
+				for _, word := range []string{"first", "second", "third"} {
+					if got := strings.Contains(job, word); got != (word == want) {
+						t.Errorf("the job has %s: %v, want only %s", word, got, want)
+					}
+				}
+			}
+			launch("first")
+			launch("third") // again, it is read again
+			if after, err := r.Digest(t.Context(), s); err != nil || after == before {
+				t.Errorf("Digest() = %s, %v, want another than %s", after, err, before)
+			}
+		})
+	}
+}
+
+// TestNobodyIsAskedInVain: a script that cannot run is refused before anybody is asked about it.
+func TestNobodyIsAskedInVain(t *testing.T) {
+	r, err := runner.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := &answering{answer: approve.Answer{Scope: approve.Once}}
+	s := &runner.Script{Name: "s.ts", Code: `import "./missing"`, Language: sandbox.LangTypeScript, Confirm: true}
+	s.Calls.Approver = asked
+	if _, err := r.Launch(t.Context(), s, runner.LaunchOptions{Sandboxes: machine("docker")}); err == nil || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("Launch() = %v, want the import that is missing", err)
+	}
+	if len(asked.asked) > 0 {
+		t.Errorf("somebody was asked: %v", asked.asked)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/internal/clock"
-	"github.com/mcpgen/mcpgen/runner/internal/hint"
 	"github.com/mcpgen/mcpgen/runner/internal/output"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/risk"
@@ -89,6 +88,9 @@ type Script struct {
 	Stdout, Stderr io.Writer // output as it comes; may be nil
 	// Capture keeps up to 8 MiB of each stream in the Result, and counts tokens.
 	Capture bool
+
+	program  *script.Program // what was read of it, until it is launched; nil: nothing
+	unusable error           // why the program cannot run; nil: it can
 }
 
 func (s *Script) timeout() time.Duration {
@@ -98,39 +100,36 @@ func (s *Script) timeout() time.Duration {
 	return s.Timeout
 }
 
-// prepare reads and bundles a script. A script that cannot be read is a *script.Error.
-func (r *Runner) prepare(ctx context.Context, s *Script) (*script.Prepared, error) {
-	prepared, err := r.opt.Bundler.Prepare(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir, Args: s.Args},
-		script.Options{Tree: r.opt.Tree, Skills: r.opt.Skills, Closed: r.opt.Trusted})
-	if bad, ok := errors.AsType[*script.Error](err); ok {
-		if h := hint.OtherLanguage(s.Language, s.Code); h != "" && s.Language == sandbox.LangTypeScript {
-			bad.Problems[0].Text += "; " + h
-		}
+// read reads a script once: what was judged, and whose digest was taken, is what runs. A program that cannot run has an error too; see
+// script.Bundler.Read.
+func (r *Runner) read(ctx context.Context, s *Script) (*script.Program, error) {
+	src := script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir, Args: s.Args}
+	opt := script.Options{Tree: r.opt.Tree, Skills: r.opt.Skills, Closed: r.opt.Trusted}
+	if s.program != nil && s.program.Is(src, opt) {
+		return s.program, s.unusable
 	}
-	return prepared, err
+	s.program, s.unusable = r.opt.Bundler.Read(ctx, src, opt)
+	return s.program, s.unusable
 }
 
-// run runs one script in its backend and returns when nothing of it is left. For a script that fails, is killed or times out, it returns
-// a Result; an error means that the run could not start. When ctx ends, the run ends with CauseInterrupted.
-func (r *Runner) run(ctx context.Context, s Script) (*Result, error) {
+// run runs a script, as it was read, in its backend and returns when nothing of it is left. For a script that fails, is killed or times
+// out, it returns a Result; an error means that the run could not start. When ctx ends, the run ends with CauseInterrupted.
+func (r *Runner) run(ctx context.Context, s Script, program *script.Program) (*Result, error) {
 	began := time.Now()
 	rt, ok := s.Backend.Runtime(s.Language)
 	if !ok {
 		return nil, &BackendError{Name: s.Backend.Name(), Message: fmt.Sprintf("sandbox %q does not run %s", s.Backend.Name(), s.Language)}
 	}
-	prepared, err := r.prepare(ctx, &s)
-	if err != nil {
-		return nil, err
-	}
 	run := &run{script: &s, id: "run-" + rand.Text()[:12], runtime: rt, runner: r, began: began}
 	before := workspace.Snapshot{}
 	if s.Workspace != "" {
+		var err error
 		if before, err = run.openWorkspace(); err != nil {
 			return nil, err
 		}
 		defer run.closeWorkspace()
 	}
-	if err := run.do(ctx, prepared); err != nil {
+	if err := run.do(ctx, program); err != nil {
 		return nil, err
 	}
 	res := run.result(ctx)
@@ -148,7 +147,7 @@ func (r *Runner) run(ctx context.Context, s Script) (*Result, error) {
 			res.Message = "the script did nothing: it called no tool, printed nothing and has no result; a function that it defines must also be called"
 		}
 	}
-	res.TypeErrors = run.typeErrors(ctx, res, prepared, nothing)
+	res.TypeErrors = run.typeErrors(ctx, res, program, nothing)
 	if s.Capture {
 		res.Tokens = r.countTokens(&s, run.summary, append(slices.Clone(res.TypeErrors), res.Stdout, res.Stderr, string(res.Value))...)
 	}
@@ -244,9 +243,9 @@ type run struct {
 }
 
 // prepare makes everything on the host's side of the bridge.
-func (x *run) prepare(ctx context.Context, prepared *script.Prepared) error {
+func (x *run) prepare(ctx context.Context, program *script.Program) error {
 	s := x.script
-	x.job = *prepared.Job
+	x.job = *program.Job
 	x.job.Vars, x.job.Lines = s.Vars, s.Calls.Details || s.Calls.Approver != nil
 	if x.job.Restricted = s.Restricted; s.Restricted && s.Language == sandbox.LangTypeScript {
 		x.job.Code = templates.Restrict() + x.job.Code
@@ -258,16 +257,16 @@ func (x *run) prepare(ctx context.Context, prepared *script.Prepared) error {
 	s.Calls.Subject.Risk = max(s.Calls.Subject.Risk, s.Risk)
 	var err error
 	x.calls, err = x.runner.chain.NewCalls(ctx, chain.Run{
-		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Answers: s.Answers, Import: prepared.Import, Source: prepared.Source, CountTokens: s.Capture,
+		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Answers: s.Answers, Import: program.Import, Source: program.Source, CountTokens: s.Capture,
 	})
 	return err
 }
 
 // do starts the sandbox, serves its bridge and waits until it ends.
-func (x *run) do(parent context.Context, prepared *script.Prepared) error {
+func (x *run) do(parent context.Context, program *script.Program) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	if err := x.prepare(ctx, prepared); err != nil {
+	if err := x.prepare(ctx, program); err != nil {
 		return err
 	}
 	turn := sandbox.NewTurn(startTimeout, func() { cancel(errStart) })

@@ -38,7 +38,7 @@ const (
 
 // typeErrors returns the type errors that may be why a run went wrong, in lines for the script's author. A run that went well is not
 // checked, so that it does not take longer. Without a checker there are none.
-func (x *run) typeErrors(ctx context.Context, res *Result, prepared *script.Prepared, nothing bool) []string {
+func (x *run) typeErrors(ctx context.Context, res *Result, program *script.Program, nothing bool) []string {
 	s := x.script
 	if s.Checkers == nil || len(s.Code) > maxChecked || !x.wentWrong(res, nothing) {
 		return nil
@@ -64,7 +64,7 @@ func (x *run) typeErrors(ctx context.Context, res *Result, prepared *script.Prep
 	bounded, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	found, err := check.Run(bounded, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir}, check.Options{
-		Tree: x.runner.opt.Tree, Skills: x.runner.opt.Skills, Vars: s.Vars, Prepared: prepared, Places: places,
+		Tree: x.runner.opt.Tree, Skills: x.runner.opt.Skills, Vars: s.Vars, Read: program, Places: places,
 	})
 	if err != nil {
 		x.runner.log.Debug("the types of the script were not checked", "error", err)

@@ -45,7 +45,7 @@ export async function getRecord(input: { id: number }): Promise<unknown> {
 		"main":       {"const fs = require('fs');\nif (require.main === module) console.log('main', typeof fs.readFileSync, __filename);\n", 0, "main function /workspace/script.ts\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job, err := script.Prepare(t.Context(), script.Source{Name: "script.ts", Code: test.code, Language: sandbox.LangTypeScript, Dir: beside},
+			job, err := script.Read(t.Context(), script.Source{Name: "script.ts", Code: test.code, Language: sandbox.LangTypeScript, Dir: beside},
 				script.Options{Tree: tree})
 			if err != nil {
 				t.Fatal(err)

@@ -89,7 +89,7 @@ func TestGuestFailsAskingHost(t *testing.T) {
 // bundledScript puts a script together with the library.
 func bundledScript(t *testing.T, code string) string {
 	t.Helper()
-	job, err := script.Prepare(t.Context(), script.Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript}, script.Options{})
+	job, err := script.Read(t.Context(), script.Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript}, script.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func TestComputedPathsReadNothing(t *testing.T) {
 	} {
 		for _, dir := range []string{"", work} {
 			src := Source{Name: "script.ts", Code: "const x = 'cred';\nconst m = " + code + "; console.log(m);", Language: sandbox.LangTypeScript, Dir: dir}
-			made, err := Prepare(t.Context(), src, Options{Tree: tree(t)})
+			made, err := Read(t.Context(), src, Options{Tree: tree(t)})
 			if strings.Contains(code, ".defer") || strings.Contains(code, ".source") || strings.Contains(code, `\u`) || strings.Contains(code, forImport) {
 				var e *Error
 				if !errors.As(err, &e) || e.Problems[0].File != "script.ts" || e.Problems[0].Line != 2 {

@@ -2,6 +2,7 @@ package script
 
 import (
 	"encoding/base64"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,36 +19,57 @@ import (
 // tsconfig stands for any tsconfig.json: none is read.
 const tsconfig = `{"compilerOptions":{"verbatimModuleSyntax":false}}`
 
-// bundle is a script and what it imports, as one ES module with an inline source map.
+// bundle is a script and what it imports, as one ES module with an inline source map. Only Facts and Digest are of a script that was read
+// and cannot be bundled.
 type bundle struct {
 	Code string
 	// Modules are the modules that it registers for bundles that are made while it runs. Nil: it has no computed imports.
 	Modules map[string]module
-	Facts   *judge.Facts // of a task with Judge
-	Digest  string       // of a task with Judge; see [Bundler.Digest]
+	Facts   *judge.Facts // of a script
+	Digest  string       // of a script; see [Program]
 }
 
 // newBundle makes the bundle of a script.
 func newBundle(t task) (*bundle, error) {
-	src := t.Src
-	f := newFiles(src)
+	f := newFiles(t.Src)
 	f.onlySmall = t.small
 	defer f.close()
-	if err := f.open(src.Dir, t.Opt); err != nil {
+	if err := f.open(t.Src.Dir, t.Opt); err != nil {
 		return nil, err
 	}
-	script := scriptNamespace + ":" + src.Name
+	made, unread := f.facts()
+	if errors.Is(unread, errNotSmall) {
+		return nil, unread
+	}
+	code, modules, err := f.bundle()
+	switch {
+	case errors.Is(err, errNotSmall):
+		return nil, err
+	case err != nil && made != nil && len(made.Facts.Unreadable) > 0:
+		return nil, err
+	case err != nil: // it says more than unread
+		return made, err
+	case unread != nil:
+		return nil, unread
+	}
+	made.Code, made.Modules = code, modules
+	return made, nil
+}
+
+// bundle bundles the script, and returns the modules that it registers.
+func (f *files) bundle() (code string, modules map[string]module, err error) {
+	script := scriptNamespace + ":" + f.main.Name
 	res, err := f.build(script, "")
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if err := f.lostReturn(output(res)); err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	if needsModule(src.Code) {
+	if needsModule(f.main.Code) {
 		m, err := readMeta(res.Metafile)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		if f.ownModule = m.Inputs[script].Format == "esm"; f.ownModule {
 			again, err := f.build(script, "")
@@ -57,22 +79,22 @@ func newBundle(t task) (*bundle, error) {
 		}
 	}
 	if !f.computed {
-		return &bundle{Code: output(res)}, nil
+		return output(res), nil, nil
 	}
 	// Build again, with the modules that it turned out to have in the registry.
 	m, err := readMeta(res.Metafile)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	modules := m.modules()
+	modules = m.modules()
 	delete(modules, script)
 	f.entry["main"] = f.beginning(m, script)
 	f.entry["modules"] = registration(slices.Sorted(maps.Keys(modules)))
 	res, err = f.build(entryNamespace+":main", "")
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	return &bundle{Code: output(res), Modules: modules}, nil
+	return output(res), modules, nil
 }
 
 // beginning returns a module that fills the registry, runs the script and exports what the script exports.

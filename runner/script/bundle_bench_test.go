@@ -53,7 +53,7 @@ func BenchmarkTwentyImports(b *testing.B) {
 		code := twenty(style)
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				made, err := Prepare(b.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript}, Options{Tree: tree})
+				made, err := Read(b.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript}, Options{Tree: tree})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -42,7 +42,7 @@ func write(t testing.TB, name, text string) {
 // get bundles a small script.
 func (b *Bundler) get(t testing.TB, code string) {
 	t.Helper()
-	if _, err := b.Prepare(t.Context(), typescript(code, ""), Options{}); err != nil {
+	if _, err := b.Read(t.Context(), typescript(code, ""), Options{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -107,7 +107,7 @@ func TestBundlerHostileTexts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
-			_, err := c.Prepare(t.Context(), typescript(tt.code, dir), opt)
+			_, err := c.Read(t.Context(), typescript(tt.code, dir), opt)
 			took := time.Since(began)
 			var bad *Error
 			if err != nil && !errors.As(err, &bad) {
@@ -126,7 +126,7 @@ func TestBundlerHostileTexts(t *testing.T) {
 	if after := heapSize(); after > before+100<<20 {
 		t.Errorf("this process has grown by %d bytes", after-before)
 	}
-	if _, err := c.Prepare(t.Context(), typescript("console.log('next')", dir), opt); err != nil {
+	if _, err := c.Read(t.Context(), typescript("console.log('next')", dir), opt); err != nil {
 		t.Errorf("the next script: %v", err)
 	}
 }
@@ -137,10 +137,10 @@ func TestBundlerEndlessText(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	code := around("namespace a { ", "export const x = 1", "}", 3000)
-	if _, err := b.Prepare(ctx, typescript(code, ""), Options{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := b.Read(ctx, typescript(code, ""), Options{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%.200v", err)
 	}
-	if _, err := b.Prepare(t.Context(), typescript("console.log('next')", ""), Options{}); err != nil {
+	if _, err := b.Read(t.Context(), typescript("console.log('next')", ""), Options{}); err != nil {
 		t.Errorf("the next script: %v", err)
 	}
 	if len(b.slots) != 0 {
@@ -160,8 +160,8 @@ func TestBundlerSameResult(t *testing.T) {
 		"computed": "const load = (n: string) => import(n); console.log(load);",
 	} {
 		for where, bundler := range map[string]*Bundler{"apart": c, "one run": oneRun} {
-			want, wantErr := Prepare(t.Context(), typescript(code, dir), opt)
-			got, err := bundler.Prepare(t.Context(), typescript(code, dir), opt)
+			want, wantErr := Read(t.Context(), typescript(code, dir), opt)
+			got, err := bundler.Read(t.Context(), typescript(code, dir), opt)
 			if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 				t.Errorf("%s, %s: %v, want %v", name, where, err, wantErr)
 			}
@@ -199,7 +199,7 @@ func TestWorkerLost(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Prepare(t.Context(), typescript("console.log(3)", ""), Options{}); !errors.Is(err, errBundlerEnded) {
+	if _, err := b.Read(t.Context(), typescript("console.log(3)", ""), Options{}); !errors.Is(err, errBundlerEnded) {
 		t.Errorf("after the end: %v", err)
 	}
 }
@@ -218,7 +218,7 @@ func TestBundlerConcurrent(t *testing.T) {
 
 func TestBundlerWithoutProgram(t *testing.T) {
 	c := newBundler(t, &BundlerOptions{exe: filepath.Join(t.TempDir(), "none")})
-	if _, err := c.Prepare(t.Context(), typescript("console.log(1)", ""), Options{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := c.Read(t.Context(), typescript("console.log(1)", ""), Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }
@@ -230,7 +230,7 @@ func BenchmarkBundlerTwentyImports(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		i++
-		if _, err := bundler.Prepare(b.Context(), typescript(fmt.Sprintf("%s// %d", code, i), ""), Options{Tree: tree}); err != nil {
+		if _, err := bundler.Read(b.Context(), typescript(fmt.Sprintf("%s// %d", code, i), ""), Options{Tree: tree}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -242,9 +242,9 @@ func TestOneRunHostileTexts(t *testing.T) {
 	c := newBundler(t, &BundlerOptions{OneRun: true})
 	before := heapSize()
 	for _, code := range []string{doubling(40), "import { Big } from './big.ts'; console.log(Big.m40);", around("[", "1", "]", 90_000)} {
-		_, err := c.Prepare(t.Context(), typescript(code, dir), opt)
+		_, err := c.Read(t.Context(), typescript(code, dir), opt)
 		if _, bad := errors.AsType[*Error](err); !bad {
-			t.Errorf("Prepare(%.20q) = %v, want an *Error", code, err)
+			t.Errorf("Read(%.20q) = %v, want an *Error", code, err)
 		}
 	}
 	runtime.GC()

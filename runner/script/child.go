@@ -82,7 +82,7 @@ func (t task) answer() *answer {
 	}()
 	made, err := t.bundle()
 	if bad, ok := errors.AsType[*Error](err); ok {
-		return &answer{Problems: bad.Problems}
+		return &answer{Bundle: made, Problems: bad.Problems}
 	}
 	if err != nil {
 		return &answer{Failure: err.Error()}

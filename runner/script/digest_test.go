@@ -32,12 +32,11 @@ func TestDigest(t *testing.T) {
 		}
 		digest := func(code string) string {
 			t.Helper()
-			var b *Bundler
-			got, err := b.Digest(t.Context(), Source{Name: "main" + filepath.Ext(c.first), Code: code, Language: c.language, Dir: dir}, Options{})
+			got, err := Read(t.Context(), Source{Name: "main" + filepath.Ext(c.first), Code: code, Language: c.language, Dir: dir}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return got
+			return got.Digest
 		}
 		seen := map[string]string{digest(c.main): "nothing"}
 		if first, again := digest(c.main), digest(c.main); first != again || len(first) != 64 {

@@ -9,9 +9,9 @@ import (
 )
 
 // A script that imports nothing needs no folders. Errors in it have a place.
-func ExamplePrepare() {
+func ExampleRead() {
 	src := script.Source{Name: "total.ts", Code: "const total = 1 +;", Language: sandbox.LangTypeScript}
-	_, err := script.Prepare(context.Background(), src, script.Options{})
+	_, err := script.Read(context.Background(), src, script.Options{})
 	fmt.Println(err)
 	// Output:
 	// total.ts:1:18: Unexpected ";"

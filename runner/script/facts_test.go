@@ -55,7 +55,7 @@ func judged(t testing.TB, files []txtar.File) map[string]*judge.Report {
 			python[f.Name] = string(f.Data)
 			continue
 		}
-		facts, err := (*script.Bundler)(nil).Facts(context.Background(), script.Source{Name: f.Name, Code: string(f.Data), Language: sandbox.LangTypeScript}, script.Options{})
+		facts, err := readFacts(f.Name, string(f.Data))
 		if err != nil {
 			t.Errorf("%s: %v", f.Name, err)
 			continue
@@ -145,7 +145,16 @@ func TestPlainPython(t *testing.T) {
 
 func factsOf(t testing.TB, code string) (*judge.Facts, error) {
 	t.Helper()
-	return (*script.Bundler)(nil).Facts(t.Context(), script.Source{Name: "s.ts", Code: code, Language: sandbox.LangTypeScript}, script.Options{})
+	return readFacts("s.ts", code)
+}
+
+// readFacts returns the facts of a TypeScript script, also of one that cannot run.
+func readFacts(name, code string) (*judge.Facts, error) {
+	p, err := script.Read(context.Background(), script.Source{Name: name, Code: code, Language: sandbox.LangTypeScript}, script.Options{})
+	if p == nil {
+		return nil, err
+	}
+	return p.Facts, nil
 }
 
 // TestFindingsHaveTheirPlace: lines and columns are those of the text that a person wrote, not of the JavaScript that is read.

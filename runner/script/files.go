@@ -161,14 +161,13 @@ func (f *files) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 		return api.OnLoadResult{Errors: inModule(problems, a.Namespace, a.Path)}, nil
 	}
 	f.mu.Lock()
-	f.texts[id] = text
 	f.located = f.located || located
 	f.computed = f.computed || computed
 	f.mu.Unlock()
 	return api.OnLoadResult{Contents: &code, Loader: loader}, nil
 }
 
-// text returns a module as it was written.
+// text returns a module as it was written, when it was first read.
 func (f *files) text(namespace, p string) (string, error) {
 	switch {
 	case namespace == scriptNamespace && p == f.main.Name:
@@ -178,11 +177,23 @@ func (f *files) text(namespace, p string) (string, error) {
 	case namespace == treeNamespace && p == allServers:
 		return f.everyServer(), nil
 	}
+	id := place{namespace, p}.id()
+	f.mu.Lock()
+	known, ok := f.texts[id]
+	f.mu.Unlock()
+	if ok {
+		return known, nil
+	}
 	text, err := f.read(namespace, p)
 	if err != nil {
 		return "", err
 	}
-	return string(text), nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.texts[id]; !ok {
+		f.texts[id] = string(text)
+	}
+	return f.texts[id], nil
 }
 
 // Paths in the namespace of the guest library.

@@ -36,7 +36,7 @@ func TestNotForScripts(t *testing.T) {
 		if !errors.As(err, &e) || code != "" || !strings.Contains(err.Error(), "cannot be imported: ") {
 			t.Errorf("%s: %q %v", specifier, code, err)
 		}
-		if _, err := Prepare(t.Context(), Source{Name: "script.ts", Code: "import x from '" + specifier + "'; console.log(x);", Language: "typescript", Dir: dir}, opt); !errors.As(err, &e) {
+		if _, err := Read(t.Context(), Source{Name: "script.ts", Code: "import x from '" + specifier + "'; console.log(x);", Language: "typescript", Dir: dir}, opt); !errors.As(err, &e) {
 			t.Errorf("%s, written out: %v", specifier, err)
 		}
 	}
@@ -82,7 +82,7 @@ func TestNotForPython(t *testing.T) {
 		}
 	}
 	code := "import host\nfrom theirs.a import b\nimport link.to.b\nimport theirs2\nimport workspace.a, workspace.b.c\nfrom workspace import d, e\n"
-	p, err := Prepare(t.Context(), Source{Name: "script.py", Code: code, Language: "python", Dir: dir}, opt)
+	p, err := Read(t.Context(), Source{Name: "script.py", Code: code, Language: "python", Dir: dir}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,20 +39,20 @@ func TestCostlyTexts(t *testing.T) {
 		"words that are taken":       "const x = 'fs', s = '$imp0$ $imp1$ $imp2$';\nconst m = await import('node:' + x); console.log(m, s);",
 	} {
 		began := time.Now()
-		_, err := Prepare(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, opt)
+		_, err := Read(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, opt)
 		took := time.Since(began)
 		t.Logf("%s: %v, %.100v", name, took.Round(time.Millisecond), err)
 		if took > most {
-			t.Errorf("%s: Prepare() took %v, want at most %v", name, took, most)
+			t.Errorf("%s: Read() took %v, want at most %v", name, took, most)
 		}
 	}
 	for name, code := range map[string]string{
 		"imports": number("import N\n"), "strings": fill("f'''{x!r:{'''"), "fields": fill("f\"{\""), "brackets": fill("("), "dots": "from " + fill(".") + " import x", "a deep module": "import a" + fill(".a"),
 	} {
 		began := time.Now()
-		_, err := Prepare(t.Context(), Source{Name: "script.py", Code: code, Language: sandbox.LangPython, Dir: dir}, opt)
+		_, err := Read(t.Context(), Source{Name: "script.py", Code: code, Language: sandbox.LangPython, Dir: dir}, opt)
 		if took := time.Since(began); took > most || err != nil {
-			t.Errorf("%s: Prepare() = %v after %v, want no error within %v", name, err, took, most)
+			t.Errorf("%s: Read() = %v after %v, want no error within %v", name, err, took, most)
 		}
 	}
 }

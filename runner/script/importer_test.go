@@ -11,10 +11,10 @@ import (
 )
 
 // importing prepares a script that imports what it computes, and what else it is given.
-func importing(t testing.TB, b *Bundler, more string, dir string, opt Options) *Prepared {
+func importing(t testing.TB, b *Bundler, more string, dir string, opt Options) *Program {
 	t.Helper()
 	code := more + "\nconst load = (n: string) => import(n);\nconsole.log(load);"
-	p, err := b.Prepare(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, opt)
+	p, err := b.Read(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestImportRefuses(t *testing.T) {
 	if _, _, err := p.Import(ctx, "./servers/crm", ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end: %v", err)
 	}
-	plain, err := Prepare(t.Context(), Source{Name: "script.ts", Code: "console.log('import(x)')", Language: sandbox.LangTypeScript}, Options{})
+	plain, err := Read(t.Context(), Source{Name: "script.ts", Code: "console.log('import(x)')", Language: sandbox.LangTypeScript}, Options{})
 	if err != nil || plain.Import != nil {
 		t.Errorf("a script without computed imports may import: %v", err)
 	}

@@ -51,7 +51,7 @@ func run(t *testing.T, src Source, opt Options) *ran {
 	if src.Name == "" {
 		src.Name = "script.ts"
 	}
-	prepared, err := Prepare(t.Context(), src, opt)
+	prepared, err := Read(t.Context(), src, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

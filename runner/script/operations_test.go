@@ -10,8 +10,6 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/mcpgen/mcpgen/runner/risk"
-	"github.com/mcpgen/mcpgen/runner/sandbox"
-	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
@@ -155,7 +153,7 @@ func TestExpectedCommands(t *testing.T) {
 		`import { execSync } from "node:child_process"; execSync("curl x")`:                                         risk.Critical,
 		`import { execSync } from "node:child_process"; execSync("git status"); execSync(process.env.X as string);`: risk.Critical,
 	} {
-		facts, err := (*script.Bundler)(nil).Facts(t.Context(), script.Source{Name: "a.ts", Code: code, Language: sandbox.LangTypeScript}, script.Options{})
+		facts, err := readFacts("a.ts", code)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +169,7 @@ func TestExpectedCommands(t *testing.T) {
 // A script that does more than can be looked at is not taken for a harmless one.
 func TestManyOperations(t *testing.T) {
 	code := strings.Repeat("readFile(\"a\");\n", 12_000) + `writeFile("b", "c");`
-	facts, err := (*script.Bundler)(nil).Facts(t.Context(), script.Source{Name: "a.ts", Code: code, Language: sandbox.LangTypeScript}, script.Options{})
+	facts, err := readFacts("a.ts", code)
 	if err != nil {
 		t.Fatal(err)
 	}

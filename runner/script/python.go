@@ -2,10 +2,13 @@ package script
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -27,38 +30,65 @@ const (
 	maxModuleParts = 300_000
 )
 
-// preparePython finds the files beside the script that it imports. No other file of the folder goes into the sandbox, and no closed
-// one.
-func preparePython(job *bridge.Job, src Source, closed []string) (*Prepared, error) {
-	job.Code = strings.TrimPrefix(src.Code, "\ufeff")
-	if src.Dir == "" {
-		return &Prepared{Job: job}, nil
+// readPython finds the files beside the script and the skills that it imports. No other file of the folder goes into the sandbox, and
+// no closed one.
+func (p *Program) readPython(job *bridge.Job) error {
+	job.Code = strings.TrimPrefix(p.src.Code, "\ufeff")
+	f := newFiles(p.src)
+	defer f.close()
+	if err := f.open(p.src.Dir, p.opt); err != nil {
+		return err
 	}
-	root, err := safeopen.Root(src.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("open the script's folder: %w", err)
+	beside := &pythonFiles{root: f.script, closed: f.closed, found: map[string]string{}, absent: map[string]bool{}}
+	p.imports = map[string][]pyimport.Import{p.src.Name: beside.follow(p.src.Name, job.Code, path.Dir(p.src.Name))}
+	for len(beside.pending) > 0 && beside.problem == nil {
+		file := beside.pending[0]
+		beside.pending = beside.pending[1:]
+		p.imports[file] = beside.follow(file, beside.found[file], path.Dir(file))
 	}
-	defer root.Close()
-	p := &pythonFiles{root: root, closed: closedFiles(closed), found: map[string]string{}, absent: map[string]bool{}}
-	p.file = src.Name
-	p.follow(job.Code, path.Dir(src.Name))
-	for len(p.pending) > 0 && p.problem == nil {
-		p.file = p.pending[0]
-		p.pending = p.pending[1:]
-		p.follow(p.found[p.file], path.Dir(p.file))
+	if beside.problem != nil {
+		return &Error{Problems: []Problem{*beside.problem}}
 	}
-	if p.problem != nil {
-		return nil, &Error{Problems: []Problem{*p.problem}}
+	if len(beside.found) > 0 {
+		job.Modules = beside.found
 	}
-	if len(p.found) > 0 {
-		job.Modules = p.found
+	p.Job = job
+	p.sources.skills, p.sources.texts = p.opt.Skills, job.Modules
+	return p.pythonSkills(f)
+}
+
+// pythonSkills adds the skills to the files of the program, and makes its digest.
+func (p *Program) pythonSkills(f *files) error {
+	p.Texts = map[string]string{}
+	maps.Copy(p.Texts, p.Modules)
+	p.Texts[p.src.Name] = p.Code
+	p.Files = append([]string{p.src.Name}, slices.DeleteFunc(slices.Sorted(maps.Keys(p.Modules)), func(n string) bool { return n == p.src.Name })...)
+	sum, size := sha256.New(), 0
+	for i := 0; i < len(p.Files); i++ {
+		name := p.Files[i]
+		addTo(sum, name, p.Texts[name])
+		imports, ok := p.imports[name]
+		if !ok { // a skill
+			imports = pyimport.Scan(p.Texts[name])
+		}
+		for _, file := range f.pythonSkills(imports) {
+			text, err := f.text(skillsNamespace, file)
+			if name := "skills/" + file; err == nil && p.Texts[name] == "" && text != "" {
+				if size += len(text); len(p.Files) == maxModules || size > maxModuleBytes {
+					return tooMany(p.src.Name)
+				}
+				p.Texts[name] = strings.TrimPrefix(text, "\ufeff")
+				p.Files = append(p.Files, name)
+			}
+		}
 	}
-	return &Prepared{Job: job}, nil
+	p.Digest = hex.EncodeToString(sum.Sum(nil))
+	return nil
 }
 
 // pythonFiles follows imports from file to file.
 type pythonFiles struct {
-	root    *os.Root
+	root    *os.Root // nil: none
 	closed  []fs.FileInfo
 	found   map[string]string // code by path, with slashes
 	absent  map[string]bool   // paths that do not exist
@@ -69,11 +99,14 @@ type pythonFiles struct {
 	problem *Problem
 }
 
-// follow adds the files that code imports. Dir is the folder of its package, below the script's; empty for the script.
-func (p *pythonFiles) follow(code, dir string) {
-	for _, im := range pyimport.Scan(code) {
-		if p.problem != nil {
-			return
+// follow adds the files that a file imports, and returns its imports. Dir is the folder of its package, below the script's; empty for
+// the script.
+func (p *pythonFiles) follow(file, code, dir string) []pyimport.Import {
+	imports := pyimport.Scan(code)
+	p.file = file
+	for _, im := range imports {
+		if p.root == nil || p.problem != nil {
+			break
 		}
 		names := im.Module
 		if im.Level > 0 {
@@ -97,6 +130,7 @@ func (p *pythonFiles) follow(code, dir string) {
 			p.module(append(slices.Clone(names), name))
 		}
 	}
+	return imports
 }
 
 // module adds the files of a module, after those of its packages.
@@ -176,4 +210,34 @@ func (p *pythonFiles) read(file string) (text []byte, there bool, err error) {
 // shut reports whether a file is closed to scripts or hidden. For them it does not exist.
 func (p *pythonFiles) shut(file string, info fs.FileInfo) bool {
 	return refuse(p.closed, p.root.Name(), file, info) != nil
+}
+
+// pythonSkills returns the files of the skills that are imported.
+func (f *files) pythonSkills(imports []pyimport.Import) []string {
+	if f.skills == nil {
+		return nil
+	}
+	var out []string
+	for _, im := range imports {
+		if im.Level > 0 || len(im.Module) == 0 || im.Module[0] != skillsNamespace {
+			continue
+		}
+		names := im.Names
+		if len(im.Module) > 1 {
+			names = im.Module[1:2]
+		}
+		for _, name := range names {
+			for _, n := range spellings(name) {
+				for _, file := range f.entries(skillsNamespace, n+"/scripts") {
+					if strings.HasSuffix(file, ".py") {
+						out = append(out, n+"/scripts/"+file)
+					}
+				}
+			}
+			if len(out) > maxModules {
+				return out[:maxModules]
+			}
+		}
+	}
+	return out
 }

@@ -15,7 +15,7 @@ import (
 
 func modules(t *testing.T, code, dir string) (map[string]string, error) {
 	t.Helper()
-	p, err := Prepare(t.Context(), Source{Name: "s.py", Code: code, Language: sandbox.LangPython, Dir: dir}, Options{})
+	p, err := Read(t.Context(), Source{Name: "s.py", Code: code, Language: sandbox.LangPython, Dir: dir}, Options{})
 	if err != nil {
 		return nil, err
 	}

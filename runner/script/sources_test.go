@@ -26,7 +26,7 @@ func TestSource(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	find := func(p *Prepared, wants map[string]string) {
+	find := func(p *Program, wants map[string]string) {
 		t.Helper()
 		for name, want := range wants {
 			if got, ok := p.Source(name); ok != (want != "") || !strings.Contains(got, want) {
@@ -43,7 +43,7 @@ func TestSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	find(typed, map[string]string{"late.ts": "late: number", "lib/mail.ts": "mail: number"})
-	python, err := Prepare(t.Context(), Source{Name: "a.py", Code: "from lib import post\nimport skills.report", Language: sandbox.LangPython, Dir: dir}, opt)
+	python, err := Read(t.Context(), Source{Name: "a.py", Code: "from lib import post\nimport skills.report", Language: sandbox.LangPython, Dir: dir}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func TestNearestNames(t *testing.T) {
 		"import { readFile } from 'mcprum'; readFile();":                       `did you mean "mcprun"?`,
 		"import '../outside.ts';":                                              "outside of the script's folder",
 	} {
-		_, err := Prepare(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, opt)
+		_, err := Read(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, opt)
 		var e *Error
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) || e.Problems[0].Line != 1 {
 			t.Errorf("%s\n%v\nwant %s", code, err, want)
@@ -119,7 +119,7 @@ func TestNearestNames(t *testing.T) {
 	}
 	// Whether something is there may be asked.
 	code := "import * as d from './servers/google-drive'; if (d.maybe) console.log(d.maybe?.(1)); console.log(typeof d.other);"
-	if _, err := Prepare(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, opt); err != nil {
+	if _, err := Read(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, opt); err != nil {
 		t.Error(err)
 	}
 }

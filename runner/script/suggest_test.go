@@ -16,7 +16,7 @@ func TestReturnsThatAreLost(t *testing.T) {
 		"module.exports = () => { return 5 };":                   0,
 		"const f = () => { return 5 };\nexport const result = 1": 0,
 	} {
-		_, err := Prepare(t.Context(), typescript(code, ""), Options{})
+		_, err := Read(t.Context(), typescript(code, ""), Options{})
 		var bad *Error
 		switch {
 		case line == 0 && err != nil:

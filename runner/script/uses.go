@@ -51,7 +51,7 @@ func Uses(ctx context.Context, src Source, opt Options) (*Used, error) {
 	u := &uses{files: f, used: &Used{}, indexes: map[string][]string{}, members: map[string]bool{}}
 	var err error
 	if src.Language == sandbox.LangPython {
-		err = u.python(src)
+		err = u.python(src, opt)
 	} else {
 		err = u.typescript(ctx, src)
 	}
@@ -204,22 +204,20 @@ func (u *uses) index(file string) []string {
 }
 
 // python follows the imports of the script and of the files beside it.
-func (u *uses) python(src Source) error {
-	prepared, err := preparePython(&bridge.Job{Code: src.Code}, src, nil)
-	if err != nil {
+func (u *uses) python(src Source, opt Options) error {
+	p := &Program{src: src, opt: opt}
+	if err := p.readPython(&bridge.Job{}); err != nil {
 		return err
 	}
-	texts := map[string]string{src.Name: prepared.Code}
-	maps.Copy(texts, prepared.Modules)
-	for _, file := range slices.Sorted(maps.Keys(texts)) {
-		u.calls(texts[file])
-		for _, im := range pyimport.Scan(texts[file]) {
+	for _, file := range slices.Sorted(maps.Keys(p.imports)) {
+		u.calls(p.Texts[file])
+		for _, im := range p.imports[file] {
 			if im.Level > 0 || len(im.Module) == 0 {
 				continue
 			}
 			switch im.Module[0] {
 			case treeNamespace:
-				u.pythonTree(file, texts[file], im)
+				u.pythonTree(file, p.Texts[file], im)
 			case skillsNamespace:
 				u.pythonSkills(im)
 			}

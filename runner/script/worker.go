@@ -21,15 +21,11 @@ type task struct {
 	Module string            // the id of the module; empty: the script
 	Known  map[string]module // with Module: what the guest has
 	Idle   time.Duration     // how long the process waits for another task
-	Judge  bool              // find facts instead; the bundle has nothing else
 	small  bool              // fail with errNotSmall when a module is not small
 }
 
 func (t task) bundle() (*bundle, error) {
-	switch {
-	case t.Judge:
-		return t.facts()
-	case t.Module != "":
+	if t.Module != "" {
 		return moduleBundle(t)
 	}
 	return newBundle(t)
@@ -37,7 +33,7 @@ func (t task) bundle() (*bundle, error) {
 
 // answer is what a child process made of a task.
 type answer struct {
-	Bundle   *bundle
+	Bundle   *bundle   // with Problems, what is known of the script; nil: nothing
 	Problems []Problem // of an *Error
 	Failure  string    // another error
 }
@@ -45,7 +41,7 @@ type answer struct {
 func (a *answer) bundle() (*bundle, error) {
 	switch {
 	case len(a.Problems) > 0:
-		return nil, &Error{Problems: a.Problems}
+		return a.Bundle, &Error{Problems: a.Problems}
 	case a.Failure != "":
 		return nil, errors.New(a.Failure)
 	}

@@ -90,7 +90,7 @@ func (i *inspector) script(ctx context.Context, src script.Source, entry bool) e
 	if !entry {
 		return nil
 	}
-	_, err = i.store.opt.Scripts.Prepare(ctx, src, i.opt)
+	_, err = i.store.opt.Scripts.Read(ctx, src, i.opt)
 	if errors.As(err, &bad) {
 		i.problems(bad)
 		return nil

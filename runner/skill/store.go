@@ -42,7 +42,7 @@ type Options struct {
 	Lock    *catalog.Lock
 	// Check finds type errors, like [check.Run]. Nil means that types are not checked.
 	Check TypeCheck
-	// Scripts bundles scripts, to find out whether they can be bundled. Nil bundles in this process; see [script.Bundler.Prepare]
+	// Scripts bundles scripts, to find out whether they can be bundled. Nil bundles in this process; see [script.Bundler.Read]
 	// for why a service should not.
 	Scripts *script.Bundler
 	// Logger receives diagnostics. Nil discards them.

@@ -47,7 +47,7 @@ func pythonOf(t *testing.T, b sandbox.Backend, spec sandbox.Spec, code string) s
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	job, err := script.Prepare(ctx, script.Source{Name: "script.py", Code: code, Language: sandbox.LangPython}, script.Options{})
+	job, err := script.Read(ctx, script.Source{Name: "script.py", Code: code, Language: sandbox.LangPython}, script.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

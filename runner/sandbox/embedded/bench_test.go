@@ -46,7 +46,7 @@ func benchmarkFirstLine(b *testing.B, warm bool) {
 					b.Fatal(err)
 				}
 				begin := time.Now()
-				job, err := script.Prepare(b.Context(), script.Source{Name: "script.ts", Language: sandbox.LangTypeScript,
+				job, err := script.Read(b.Context(), script.Source{Name: "script.ts", Language: sandbox.LangTypeScript,
 					Code: "const n: number = 1; console.log('hello', n);"}, script.Options{})
 				if err != nil {
 					b.Fatal(err)

@@ -45,7 +45,7 @@ func one(t testing.TB, b sandbox.Backend, lang sandbox.Language, spec sandbox.Sp
 	defer cancel()
 	rt, _ := b.Runtime(lang)
 	name := map[sandbox.Language]string{sandbox.LangTypeScript: "script.ts", sandbox.LangPython: "script.py"}[lang]
-	job, err := script.Prepare(ctx, script.Source{Name: name, Code: code, Language: lang}, script.Options{})
+	job, err := script.Read(ctx, script.Source{Name: name, Code: code, Language: lang}, script.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

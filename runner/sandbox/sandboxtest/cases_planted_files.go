@@ -98,7 +98,7 @@ func (w *world) imports(lang sandbox.Language) error {
 	if lang == sandbox.LangTypeScript {
 		src.Name, src.Code = "main.ts", `import "./planted.ts";`
 	}
-	p, err := script.Prepare(context.Background(), src, script.Options{})
+	p, err := script.Read(context.Background(), src, script.Options{})
 	if err == nil && strings.Contains(fmt.Sprint(p.Job.Code, p.Job.Modules), w.secret) {
 		return errors.New("the canary was read")
 	}

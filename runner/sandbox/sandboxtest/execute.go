@@ -49,7 +49,7 @@ func (x *execution) execute(j *recorder, c testCase, w *world) *result {
 			}
 		}
 	}
-	job, err := script.Prepare(x.t.Context(), src, script.Options{Tree: spec.Tree, Skills: spec.Skills})
+	job, err := script.Read(x.t.Context(), src, script.Options{Tree: spec.Tree, Skills: spec.Skills})
 	if err != nil {
 		return &result{refused: err, outcome: &bridge.Outcome{}}
 	}
@@ -212,7 +212,7 @@ func (x *execution) neighbour(w *world) func() *result {
 }
 
 // answers serves the imports that a script makes while it runs.
-func answers(job *script.Prepared) call.Answerer {
+func answers(job *script.Program) call.Answerer {
 	return func(ctx context.Context, ask *call.Ask) (json.RawMessage, error) {
 		var in struct{ Specifier, From string }
 		if err := json.Unmarshal(ask.Params, &in); err != nil || ask.Method != "import" || job.Import == nil {

@@ -39,8 +39,8 @@ type Options struct {
 	Tree, Skills string
 	// Vars are the variables that the script gets; values are JSON.
 	Vars map[string]json.RawMessage
-	// Prepared is what the script was made into for a run. Nil: Run prepares it itself, in this process and without limits.
-	Prepared *script.Prepared
+	// Read is the script as it was read for a run. Nil: Run reads it itself, in this process and without limits.
+	Read *script.Program
 	Places
 	// Timeout bounds the check. Zero: DefaultTimeout.
 	Timeout time.Duration
@@ -73,9 +73,9 @@ func Run(ctx context.Context, src script.Source, opt Options) ([]Problem, error)
 	if err != nil {
 		return nil, err
 	}
-	prepared := opt.Prepared
-	if prepared == nil {
-		prepared, err = script.Prepare(ctx, src, script.Options{Tree: opt.Tree, Skills: opt.Skills})
+	read := opt.Read
+	if read == nil {
+		read, err = script.Read(ctx, src, script.Options{Tree: opt.Tree, Skills: opt.Skills})
 	}
 	var known []Problem // why it cannot be bundled
 	var bad *script.Error
@@ -100,7 +100,7 @@ func Run(ctx context.Context, src script.Source, opt Options) ([]Problem, error)
 	c := &checker{src: src, opt: opt, program: program, mirror: m}
 	var problems []Problem
 	if python {
-		problems, err = c.python(ctx, prepared.Modules)
+		problems, err = c.python(ctx, read.Modules)
 	} else {
 		problems, err = c.typescript(ctx)
 	}

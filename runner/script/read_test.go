@@ -33,7 +33,7 @@ func tree(t testing.TB) string {
 
 func prepare(t testing.TB, code, dir, tree string) (string, error) {
 	t.Helper()
-	job, err := Prepare(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, Options{Tree: tree})
+	job, err := Read(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, Options{Tree: tree})
 	if err != nil {
 		return "", err
 	}
@@ -139,7 +139,7 @@ func TestRefusedForms(t *testing.T) {
 	for name, code := range map[string]string{
 		"too long": strings.Repeat("a", MaxSize+1), "not UTF-8": "x = '\xff'", "NUL": "x = '\x00'",
 	} {
-		_, err := Prepare(t.Context(), Source{Name: "s.py", Code: code, Language: sandbox.LangPython}, Options{})
+		_, err := Read(t.Context(), Source{Name: "s.py", Code: code, Language: sandbox.LangPython}, Options{})
 		var e *Error
 		if !errors.As(err, &e) {
 			t.Errorf("%s: error %v, want an *Error", name, err)
@@ -149,7 +149,7 @@ func TestRefusedForms(t *testing.T) {
 
 func TestPythonIsPassedOn(t *testing.T) {
 	code := "print('ä')\n"
-	job, err := Prepare(t.Context(), Source{Name: "s.py", Code: "\ufeff" + code, Language: sandbox.LangPython, Args: []string{"a"}}, Options{})
+	job, err := Read(t.Context(), Source{Name: "s.py", Code: "\ufeff" + code, Language: sandbox.LangPython, Args: []string{"a"}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestPythonIsPassedOn(t *testing.T) {
 	}
 }
 
-func BenchmarkPrepare(b *testing.B) {
+func BenchmarkRead(b *testing.B) {
 	servers := tree(b)
 	for b.Loop() {
 		if _, err := prepare(b, `import { getDocument } from "./servers/google-drive"; console.log(await getDocument({}));`, "", servers); err != nil {
@@ -170,9 +170,30 @@ func BenchmarkPrepare(b *testing.B) {
 // TestOddNameOfAScript: Go's way to write a control character is not JavaScript's.
 func TestOddNameOfAScript(t *testing.T) {
 	for _, name := range []string{"a\x1b[31m.ts", "\a\v\x7f.ts", "é \U000e0001\"\\'.ts"} {
-		_, err := Prepare(t.Context(), Source{Name: name, Code: "console.log(import.meta.url, __filename)", Language: sandbox.LangTypeScript}, Options{})
+		_, err := Read(t.Context(), Source{Name: name, Code: "console.log(import.meta.url, __filename)", Language: sandbox.LangTypeScript}, Options{})
 		if err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+}
+
+// TestReadWhatCannotRun: what a script does is known if a file that it imports does not exist, and if one that it imports by a computed
+// path cannot be parsed.
+func TestReadWhatCannotRun(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "broken.ts"), "export const = 1;")
+	read := func(code string) (*Program, error) {
+		return newBundler(t, nil).Read(t.Context(), typescript(code, dir), Options{})
+	}
+	p, err := read(`import "./missing"; eval("1")`)
+	if err == nil || p == nil || p.Job != nil || len(p.Facts.Facts) == 0 || len(p.Digest) != 64 {
+		t.Errorf("Read() of a missing import = %+v, %v; want facts, a digest and an error", p, err)
+	}
+	if p, err = read(`import "./broken.ts"`); p != nil || err == nil || !strings.HasPrefix(err.Error(), "broken.ts:1:14: ") {
+		t.Errorf("Read() of a broken import = %+v, %v; want an error in broken.ts:1:14", p, err)
+	}
+	p, err = read(`const name = "broken"; await import("./" + name + ".ts").catch(() => {});`)
+	if err != nil || p.Job == nil || len(p.Facts.Unreadable) != 1 || p.Facts.Unreadable[0].File != "broken.ts" || p.Facts.Unreadable[0].Line != 1 {
+		t.Errorf("Read() of a late broken import = %+v, %v; want a program with a file that cannot be read", p, err)
 	}
 }

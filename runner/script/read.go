@@ -1,0 +1,61 @@
+// Package script makes the job that a guest runs from a script: TypeScript is bundled with the wrappers, skills and files that it
+// imports into one ES module; Python is passed on with the files beside it that it imports. Start with [Read]. Modules whose
+// path the script computes are bundled while it runs, by [Program.Import]. The package reads only files below the tree, the
+// folder of skills and the script's own folder, whatever the script contains.
+package script
+
+import (
+	"context"
+
+	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// Read is [Bundler.Read] in this process, without limits: a hostile script can then take all memory, or end the process.
+func Read(ctx context.Context, src Source, opt Options) (*Program, error) {
+	return (*Bundler)(nil).Read(ctx, src, opt)
+}
+
+// Read reads a script and what it imports, once: what is known of the program is known of what runs. Errors in the script are an
+// *Error. A script that was read and cannot run, such as for an import of what does not exist, has an *Error and a Program, which has
+// only Facts and Digest.
+func (b *Bundler) Read(ctx context.Context, src Source, opt Options) (*Program, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := check(src); err != nil {
+		return nil, err
+	}
+	p := &Program{src: src, opt: opt}
+	job := &bridge.Job{Language: string(src.Language), Name: src.Name, Code: src.Code, Args: src.Args}
+	if job.Args == nil {
+		job.Args = []string{}
+	}
+	if src.Language == sandbox.LangPython {
+		if err := p.readPython(job); err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+	made, err := b.make(ctx, task{Src: src, Opt: opt})
+	if made == nil {
+		return nil, err
+	}
+	p.Facts, p.Digest = made.Facts, made.Digest
+	if err != nil {
+		return p, err
+	}
+	job.Code = made.Code
+	p.Job = job
+	p.sources.add(made.Code)
+	if made.Modules != nil {
+		im := newImporter(src, opt, b, made.Modules)
+		p.Import = func(ctx context.Context, specifier, from string) (id, code string, err error) {
+			if id, code, err = im.module(ctx, specifier, from); err == nil {
+				p.sources.add(code)
+			}
+			return id, code, err
+		}
+	}
+	return p, nil
+}
