@@ -12,8 +12,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
 )
 
-// What the comparison of definitions calls compatible is checked against a validator: random schemas are changed at
-// random, and no value may be accepted by one side only unless the report says so.
+// What the comparison of definitions calls compatible is checked against a validator: random schemas are changed at random, and a value
+// that only one of the two schemas accepts must be reported.
 func TestChangesAgreeWithAValidator(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	said, found := map[string]int{}, 0
@@ -35,7 +35,7 @@ func TestChangesAgreeWithAValidator(t *testing.T) {
 		for range 50 {
 			v := marshal(t, randomValue(r, 3))
 			was, is := before.Validate(v) == nil, now.Validate(v) == nil
-			// A property that came or went is judged by who uses it, not by the values that it leaves.
+			// An added or removed property is judged by who uses it, not by the values that it allows.
 			byUse := slices.ContainsFunc(items, func(i diff.Item) bool { return i.Keyword == "property" })
 			switch {
 			case was == is:
@@ -57,7 +57,7 @@ func TestChangesAgreeWithAValidator(t *testing.T) {
 	}
 }
 
-// compared is what is said of a tool whose input and output both go from a to b.
+// compared returns the report about a tool whose input and output both change from a to b.
 func compared(t *testing.T, a, b any) (items []diff.Item, input, output diff.Impact) {
 	t.Helper()
 	one := func(s any) *catalog.Catalog {
@@ -101,7 +101,7 @@ var schemaTypes = []string{"null", "boolean", "integer", "number", "string", "ar
 
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
-// randomSchema is always an object of keywords, since an input schema has to be one.
+// randomSchema always returns an object of keywords, since an input schema must be one.
 func randomSchema(r *rand.Rand, depth int) map[string]any {
 	s := map[string]any{}
 	for range 1 + r.IntN(3) {
@@ -155,7 +155,7 @@ func randomKeyword(r *rand.Rand, depth int) (string, any) {
 	return "uniqueItems", true
 }
 
-// changed changes one keyword, here or further down, or only the spelling.
+// changed changes one keyword, at this level or deeper, or only the spelling.
 func changed(r *rand.Rand, v any) any {
 	s, ok := v.(map[string]any)
 	if !ok {

@@ -15,23 +15,23 @@ import (
 	"github.com/mcpgen/mcpgen/gen/tokens"
 )
 
-// Cost is what a tree costs a model, in tokens of o200k_base, beside the definitions it stands for.
+// Cost is what a tree costs a model, compared with the definitions that it stands for, in tokens of o200k_base.
 type Cost struct {
-	// Language is that of the wrappers and indexes that were counted.
+	// Language is the language of the wrappers and indexes that were counted.
 	Language string `json:"language"`
 	Encoding string `json:"encoding"`
 	// Servers are sorted by key.
 	Servers []ServerCost `json:"servers"`
-	// All is the sum of the servers, with a listing of the tree's root, and a wrapper in the middle of all: what a model
-	// reads that looks into every server and uses one tool. Nil where servers were left out.
+	// All is the sum over the servers, plus a listing of the tree's root and the median wrapper: what a model reads that looks into every
+	// server and uses one tool. It is nil if servers were left out.
 	All *Reading `json:"all,omitempty"`
 }
 
-// Reading is what a model reads to use one tool, beside all definitions.
+// Reading is what a model reads to use one tool, compared with all definitions.
 type Reading struct {
-	// Definitions are those of all tools, as hosts send them: name, description and input schema, compact JSON.
+	// Definitions are the definitions of all tools, as hosts send them: name, description and input schema, as compact JSON.
 	Definitions int `json:"definitions"`
-	// List is a listing of the folder, Index the index file, Wrapper the median of the wrappers, Read the sum of the three.
+	// List is a listing of the folder, Index the index file, Wrapper the median of the wrappers, and Read the sum of the three.
 	List    int `json:"ls"`
 	Index   int `json:"index"`
 	Wrapper int `json:"wrapper"`
@@ -43,22 +43,22 @@ type ServerCost struct {
 	Key string `json:"name"`
 	Dir string `json:"dir"`
 	Reading
-	// Tools are in the order of the catalog.
+	// Tools are in the catalog's order.
 	Tools []ToolCost `json:"tools"`
 }
 
 // ToolCost is one tool of a ServerCost.
 type ToolCost struct {
 	ID string `json:"id"`
-	// Definition is what hosts send of it, Raw the whole definition as compact JSON, Indented the same with two spaces.
+	// Definition is the part that hosts send, Raw the whole definition as compact JSON, and Indented the same indented by two spaces.
 	Definition int `json:"definition"`
 	Raw        int `json:"definitionCompact"`
 	Indented   int `json:"definitionIndented"`
-	// Wrapper is its file.
+	// Wrapper is the tool's file.
 	Wrapper int `json:"wrapper"`
 }
 
-// Languages are the names of those that the tree has wrappers in.
+// Languages returns the names of the languages in which the tree has wrappers.
 func (t *Tree) Languages() []string {
 	var out []string
 	for _, l := range Languages() {
@@ -69,8 +69,8 @@ func (t *Tree) Languages() []string {
 	return out
 }
 
-// Cost counts the tokens of the tree in one of its languages; empty is the first that it has. A language that the tree
-// does not have is an *[Error].
+// Cost counts the tokens of the tree in one of its languages, or in its first language if language is empty. If the tree does not have the
+// language, the error is an *[Error].
 func (t *Tree) Cost(language string) (*Cost, error) {
 	if has := t.Languages(); language == "" && len(has) > 0 {
 		language = has[0]
@@ -135,7 +135,7 @@ func (m *meter) server(s *catalog.Server, index string) ServerCost {
 	return out
 }
 
-// list counts what ls prints of a folder.
+// list counts the output of ls for a folder.
 func (m *meter) list(dir string) int {
 	entries, err := fs.ReadDir(m.files, dir)
 	m.keep(err)
@@ -180,7 +180,7 @@ func indented(raw json.RawMessage) string {
 	return b.String()
 }
 
-// median is the middle one, or the lower of the two in the middle; 0 of none.
+// median returns the middle number, or the lower of the two middle ones. It returns 0 if there are no numbers.
 func median(of []int) int {
 	if len(of) == 0 {
 		return 0
@@ -189,7 +189,7 @@ func median(of []int) int {
 	return sorted[(len(sorted)-1)/2]
 }
 
-// Only keeps those servers, by key or folder, and drops the others from the tree's catalog. None keeps all.
+// Only keeps the named servers, by key or folder, and drops the others from the tree's catalog. If no server is named, it keeps all.
 func (t *Tree) Only(servers []string) error {
 	if len(servers) == 0 {
 		return nil

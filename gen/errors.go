@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// ConfigError is a configuration that can't be found or read. Exit code 2.
+// ConfigError reports a configuration that cannot be found or read. Exit code 2.
 type ConfigError struct{ Err error }
 
 func (e *ConfigError) Error() string { return e.Err.Error() }
@@ -20,7 +20,7 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 // ExitCode is exit.Usage.
 func (e *ConfigError) ExitCode() int { return exit.Usage }
 
-// UnknownServerError is a name that is not in the configuration. Exit code 2.
+// UnknownServerError reports a name that is not in the configuration. Exit code 2.
 type UnknownServerError struct {
 	Key   string
 	Known []string
@@ -30,7 +30,7 @@ func (e *UnknownServerError) Error() string {
 	return fmt.Sprintf("no server %q in the configuration", e.Key)
 }
 
-// Hint names the server that may have been meant, else lists all.
+// Hint names the server that may have been meant, or else lists all.
 func (e *UnknownServerError) Hint() string {
 	if len(e.Known) == 0 {
 		return "the configuration has no servers"
@@ -44,15 +44,15 @@ func (e *UnknownServerError) Hint() string {
 // ExitCode is exit.Usage.
 func (e *UnknownServerError) ExitCode() int { return exit.Usage }
 
-// Error is why a sync or [Learn] did nothing.
+// Error says why a sync or [Learn] did nothing.
 type Error struct {
-	// Message is empty where Err says it all.
+	// Message is empty if Err says everything.
 	Message string
-	// Remedy is what to do about it.
+	// Remedy says what to do about it.
 	Remedy string
 	// Code is the exit code: 2 for usage, configuration or files, 3 if a server could not be asked.
 	Code int
-	// Err is what led to it, or nil.
+	// Err is the cause, or nil.
 	Err error
 }
 
@@ -80,12 +80,12 @@ func unasked(err error) string {
 	return "was not asked"
 }
 
-// PruneError reports that a sync would remove all wrappers of servers. Exit code 2.
+// PruneError reports that a sync would remove all wrappers of some servers. Exit code 2.
 type PruneError struct {
-	// Servers are the names of those that are no longer configured, Emptied of those of which include and exclude leave no
-	// tool. Both are sorted.
+	// Servers are the names of the servers that are no longer configured. Emptied are the names of the servers of which include and exclude
+	// leave no tool. Both are sorted.
 	Servers, Emptied []string
-	// Config is the configuration, Out the folder of the tree.
+	// Config is the configuration, and Out the folder of the tree.
 	Config, Out string
 }
 
@@ -93,7 +93,7 @@ func (e *PruneError) Error() string {
 	return fmt.Sprintf("%s, whose wrappers are in %s; nothing was written", e.reasons("does not configure"), e.Out)
 }
 
-// Question asks a person whether to remove the wrappers.
+// Question returns the question whether to remove the wrappers, for a person.
 func (e *PruneError) Question() string {
 	their := "their"
 	if len(e.Servers)+len(e.Emptied) == 1 {
@@ -102,7 +102,7 @@ func (e *PruneError) Question() string {
 	return fmt.Sprintf("%s. Remove %s wrappers from %s?", e.reasons("no longer configures"), their, e.Out)
 }
 
-// reasons says of which servers the wrappers would be removed, and why.
+// reasons names the servers whose wrappers would be removed, and says why.
 func (e *PruneError) reasons(verb string) string {
 	var list []string
 	if len(e.Servers) > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen"
 )
 
-// A check writes nothing and says what a sync would change. Its exit code is for continuous integration.
+// A check writes nothing and reports what a sync would change. Its exit code is for continuous integration.
 func ExampleSync_check() {
 	dir := newProject() // a folder with an .mcp.json
 	defer os.RemoveAll(dir)

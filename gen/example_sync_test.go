@@ -11,13 +11,13 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// tickets stands for the server of the examples. A program uses gen.UpstreamLister, which starts and asks the real ones.
+// tickets plays the server of the examples. A program uses gen.UpstreamLister, which starts and asks the real ones.
 func tickets(context.Context, config.Server) (*gen.Listing, error) {
 	return &gen.Listing{Title: "Tickets", Tools: []json.RawMessage{json.RawMessage(`{"name": "close_ticket", "description": "Closes a ticket.",
 		"inputSchema": {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"], "additionalProperties": false}}`)}}, nil
 }
 
-// newProject makes a folder with a configuration.
+// newProject creates a folder with a configuration.
 func newProject() string {
 	dir, err := os.MkdirTemp("", "project-")
 	if err != nil {

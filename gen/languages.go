@@ -11,18 +11,17 @@ import (
 	"github.com/mcpgen/mcpgen/gen/verify"
 )
 
-// Language is a target language of the tree: its printer, and what reads the printed files back, which knows nothing of
-// the printer.
+// Language is a target language of the tree: its printer, and an independent reader for the printed files.
 type Language struct {
 	*render.Language
 	VerifyWrapper func(want verify.Wrapper, source []byte) error
 	VerifyIndex   func(want verify.Index, source []byte) error
-	// VerifyModule reads a module for what a server offers beside tools.
+	// VerifyModule reads a module for what a server offers besides tools.
 	VerifyModule func(want verify.Offer, source []byte) error
 }
 
-// Languages returns the target languages; where any will do, the first one is taken that the tree has. All code that
-// depends on the target language reads this table. docs/design.md describes how to add one.
+// Languages returns the target languages. Where any language will do, the first one that the tree has is used. All code that depends on the
+// target language reads this table. docs/design.md describes how to add one.
 func Languages() []*Language {
 	return []*Language{
 		{typescript.Language(), verify.Wrapper.TypeScript, verify.Index.TypeScript, verify.Offer.TypeScript},
@@ -30,7 +29,7 @@ func Languages() []*Language {
 	}
 }
 
-// LanguageOf finds a language by its name, long or short.
+// LanguageOf finds a language by its long or short name.
 func LanguageOf(name string) (*Language, bool) {
 	all := Languages()
 	i := slices.IndexFunc(all, func(l *Language) bool { return l.Name == name || l.Short == name })
@@ -40,8 +39,7 @@ func LanguageOf(name string) (*Language, bool) {
 	return all[i], true
 }
 
-// LanguageNames lists the names of the languages, and what may be given beside them, for messages: "typescript, python
-// or all".
+// LanguageNames lists the names of the languages, and the other words that may be given, for messages: "typescript, python or all".
 func LanguageNames(beside ...string) string {
 	var names []string
 	for _, l := range Languages() {

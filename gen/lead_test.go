@@ -8,8 +8,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 )
 
-// TestSharedBeginning wants what the tools of a server begin with once, in the server's index, and the tool that is
-// deprecated marked there and found last.
+// TestSharedBeginning checks that the common beginning of a server's tools appears once, in the server's index, and that a deprecated tool
+// is marked there and found last.
 func TestSharedBeginning(t *testing.T) {
 	const lead = "This tool belongs to the trading desk, which has one account."
 	var tools []string

@@ -21,17 +21,17 @@ import (
 
 // LearnOptions are the settings of [Learn].
 type LearnOptions struct {
-	// Tool is any name of a tool that [Tree.Find] knows.
+	// Tool is any name of a tool that [Tree.Find] accepts.
 	Tool string
-	// Calls are argument objects: the tool is called with each, one after the other.
+	// Calls are argument objects. The tool is called with each, one after the other.
 	Calls []json.RawMessage
 	// Replies are recorded answers, in any form that [learn.ReadReply] knows, or recordings of calls.
 	Replies []json.RawMessage
-	// Forget drops what was learned of the tool before.
+	// Forget drops what was learned about the tool before.
 	Forget bool
-	// AllowWrites also calls a tool without the hint that it is read-only.
+	// AllowWrites also allows calling a tool without the hint that it is read-only.
 	AllowWrites bool
-	// Permit decides about each call before any is made; an error is why it is not made. Nil: all are made.
+	// Permit decides about each call before any is made. An error is the reason why a call must not be made. Nil: all are made.
 	Permit func(ctx context.Context, tool string, args json.RawMessage) error
 	// Check writes nothing.
 	Check bool
@@ -39,16 +39,16 @@ type LearnOptions struct {
 
 // LearnReport is what [Learn] found and did.
 type LearnReport struct {
-	// Tool is the tool's id. Key finds the shapes that runs have kept of it.
+	// Tool is the tool's id. Key identifies the shapes that runs have recorded for it.
 	Tool string
 	Key  learn.Tool
-	// Before is what was known of its replies, After what is known now. Nil means nothing.
+	// Before is what was known about its replies, and After what is known now. Nil: nothing.
 	Before, After *catalog.Learned
 	// Failed counts the answers in which the tool reported an error. They are not learned from.
 	Failed int
-	// Why is the text of the first of them; foreign text.
+	// Why is the text of the first of these answers; it is foreign text.
 	Why string
-	// Sync is the report of writing the tree.
+	// Sync is the report about writing the tree.
 	Sync *Report
 }
 
@@ -64,12 +64,12 @@ func declares(tool string) error {
 // learnTimeout bounds a call if the configuration has no time-out.
 const learnTimeout = 2 * time.Minute
 
-// Learn infers the output of a tool whose server declares none, from answers: those of calls that it makes, and
-// recorded ones. The result is merged with what was learned before, and kept in the tree, which is then rendered again
-// without asking any server. Only names and kinds are kept, no value of an answer.
+// Learn infers the output type of a tool whose server declares none from answers: recorded ones, and those to calls that it makes. The
+// result is merged with what was learned before and stored in the tree, which is then rendered again without asking any server. Only names
+// and kinds are stored, and no value in an answer.
 //
-// A tool is called only if it has the hint that it is read-only, unless AllowWrites; arguments must fit its
-// schema. The first call that can't be made ends it, and nothing is written.
+// A tool is called only if it has the hint that it is read-only, or if AllowWrites is set. Arguments must fit its schema. If a call cannot
+// be made, Learn stops, and nothing is written.
 func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptions) (*LearnReport, error) {
 	tree, err := Open(opts)
 	if err != nil {
@@ -121,13 +121,13 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 	return report, err
 }
 
-// relearn is what is known of a tool from now on; nil: nothing.
+// relearn is what is known about a tool from now on; nil means nothing.
 type relearn struct {
 	server, tool string
 	now          *catalog.Learned
 }
 
-// relearned makes the tree again with what is known of some tools, without asking any server.
+// relearned generates the tree again with what is known about some tools, without asking any server.
 func relearned(ctx context.Context, opts Options, check bool, changes []relearn) (*Report, error) {
 	opts.Offline, opts.Check, opts.Lister = true, check, nil
 	opts.relearn = func(known map[string]map[string]catalog.Learned) {
@@ -144,7 +144,7 @@ func relearned(ctx context.Context, opts Options, check bool, changes []relearn)
 	return Sync(ctx, opts)
 }
 
-// unanswered returns the error for a recording that has no answer of a tool.
+// unanswered returns the error for a recording without an answer of a tool.
 func unanswered(tool string, calls int) error {
 	switch calls {
 	case 0:
@@ -290,7 +290,7 @@ func (s *job) useLearned(place, server string, t *catalog.Tool, out *render.Tool
 	}
 }
 
-// widen makes a learned type say no more than the replies told: where each of them had null, the next may have any value.
+// widen makes a learned type say no more than the replies showed: where all of them had null, the next may have any value.
 func widen(learned *ir.Schema) {
 	var algebra ir.Algebra
 	var wider func(t ir.Type) ir.Type
@@ -315,8 +315,8 @@ func widen(learned *ir.Schema) {
 	}
 }
 
-// Learned returns the learned types of tools that declare no output, by their ids, as the wrappers have them: not those of JSON in
-// texts that the configuration wants as texts.
+// Learned returns the learned types of tools that declare no output, by tool id, as the wrappers have them. It leaves out types of JSON in
+// texts that, by the configuration, stay texts.
 func (t *Tree) Learned(cfg *config.Config) (map[string]catalog.Learned, error) {
 	known, err := catalog.ReadLearned(t.Dir)
 	if err != nil {
@@ -337,15 +337,15 @@ func (t *Tree) Learned(cfg *config.Config) (map[string]catalog.Learned, error) {
 // Learnable is a tool whose server declares no output.
 type Learnable struct {
 	Tool string `json:"tool"`
-	// Replies is how many replies its type was learned from.
+	// Replies is the number of replies from which its type was learned.
 	Replies int `json:"replies"`
 	// ReadOnly is the tool's hint. NoArguments reports whether it can be called without arguments.
 	ReadOnly    bool `json:"readOnly"`
 	NoArguments bool `json:"noArguments"`
-	// Arguments are taken from its schema: for each required parameter the only value, the default or the first example. Nil: the schema
-	// has none of these for a required parameter.
+	// Arguments are taken from its schema: for each required parameter the only allowed value, the default, or the first example. It is nil
+	// if the schema has none of these for a required parameter.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Unknown are the required parameters of which no value is known; names of the server.
+	// Unknown are the required parameters without a known value. The names are the server's.
 	Unknown []string `json:"unknown,omitempty"`
 
 	server *catalog.Server

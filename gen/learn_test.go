@@ -115,7 +115,7 @@ func TestLearnOfADeclaredOutput(t *testing.T) {
 	}
 }
 
-// A call has a time-out, and a server that does not answer, goes away or refuses is one that could not be asked.
+// A call has a time-out. A server that does not answer, goes away or refuses counts as one that could not be asked.
 func TestLearnOfAServerThatDoesNotAnswer(t *testing.T) {
 	var tools []string
 	for _, name := range []string{upstreamtest.ToolHang, upstreamtest.ToolCrash, upstreamtest.ToolRPCError, upstreamtest.ToolBigInt} {
@@ -163,7 +163,7 @@ func TestCostInTheLanguagesOfTheTree(t *testing.T) {
 		sum += s.List + s.Index
 		definitions += s.Definitions
 	}
-	if c.All.Read <= sum || c.All.Definitions != definitions { // the listing of the root is more
+	if c.All.Read <= sum || c.All.Definitions != definitions { // includes the listing of the root
 		t.Errorf("%+v", c.All)
 	}
 	p.write("mcpgen.yaml", "version: 1\nlanguages: [python]\n")
@@ -177,7 +177,7 @@ func TestCostInTheLanguagesOfTheTree(t *testing.T) {
 	}
 }
 
-// What no reply has shown can be used by scripts and their checkers as anything, like the result of a tool without a type.
+// What no reply has shown can be used as anything by scripts and their checkers, like the result of a tool without a type.
 func TestLearnedTypesSayNoMoreThanTheReplies(t *testing.T) {
 	p := newProject(t, map[string][]string{"s": {tool("get", "Gets."), tool("none", "None.")}})
 	p.mustSync(nil)

@@ -21,32 +21,32 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 )
 
-// LearnedTool is what was learned of one tool among several, or why nothing was.
+// LearnedTool is what was learned about one of several tools, or the reason why nothing was.
 type LearnedTool struct {
 	Tool string
-	// Before is what was known of its replies, After what is known now.
+	// Before is what was known about its replies, and After what is known now.
 	Before, After *catalog.Learned
-	// Skipped is why nothing was learned of it; empty if something was, or if nothing is new. Detail is more about that, of this tool
-	// alone; it may be foreign text.
+	// Skipped says why nothing was learned about the tool; it is empty if something was, or if nothing is new. Detail says more about this
+	// tool; it may be foreign text.
 	Skipped, Detail string
 }
 
-// Changed reports whether its type is another one now.
+// Changed reports whether the tool's type has changed.
 func (l *LearnedTool) Changed() bool {
 	return l.After != nil && (l.Before == nil || !bytes.Equal(l.Before.Schema, l.After.Schema) || l.Before.JSON != l.After.JSON)
 }
 
-// LearnedTools is what was learned of several tools.
+// LearnedTools is what was learned about several tools.
 type LearnedTools struct {
 	Tools []LearnedTool
-	// Sync is the report of what [LearnedTools.Write] would write, and then of what it wrote; nil if nothing has changed.
+	// Sync is the report of what [LearnedTools.Write] would write and, afterwards, of what it wrote. It is nil if nothing has changed.
 	Sync *Report
 
 	opts    Options
 	changes []relearn
 }
 
-// Changed returns those whose types have changed.
+// Changed returns the tools whose types have changed.
 func (r *LearnedTools) Changed() []LearnedTool {
 	return slices.DeleteFunc(slices.Clone(r.Tools), func(l LearnedTool) bool { return !l.Changed() })
 }
@@ -70,11 +70,11 @@ func (r *LearnedTools) Diff() []byte {
 	return nil
 }
 
-// minReplies is the least number of replies that a type is made of: what fewer have in common may be chance.
+// minReplies is the least number of replies from which a type is learned, because what fewer have in common may be chance.
 const minReplies = 3
 
-// LearnFromRuns makes types of the shapes that runs have kept, for the tools of the tree with these ids, or for all if there are none. A type
-// that was learned before is widened. Nothing is written before [LearnedTools.Write].
+// LearnFromRuns learns types from the shapes that runs have recorded, for the tools of the tree with these ids, or for all tools if ids is
+// empty. A type that was learned before is widened. Nothing is written before [LearnedTools.Write].
 func LearnFromRuns(ctx context.Context, opts Options, shapes []learn.Proposal, ids []string) (*LearnedTools, error) {
 	t, err := Open(opts)
 	if err != nil {
@@ -110,7 +110,7 @@ func LearnFromRuns(ctx context.Context, opts Options, shapes []learn.Proposal, i
 	return report, report.plan(ctx, opts, all)
 }
 
-// before returns what is known of a tool.
+// before returns what is known about a tool.
 func before(known map[string]map[string]catalog.Learned, l Learnable) *catalog.Learned {
 	out, ok := known[l.server.Key][l.tool.Name]
 	if !ok {
@@ -123,7 +123,7 @@ func before(known map[string]map[string]catalog.Learned, l Learnable) *catalog.L
 	return &out
 }
 
-// chosen returns those tools that some names mean, in the order of the names; all without a name.
+// chosen returns the tools that the names mean, in the order of the names, or all if there are no names.
 func (t *Tree) chosen(all []Learnable, names []string) ([]Learnable, error) {
 	if len(names) == 0 {
 		return all, nil
@@ -143,7 +143,7 @@ func (t *Tree) chosen(all []Learnable, names []string) ([]Learnable, error) {
 	return out, nil
 }
 
-// propose joins what runs have seen with what is known.
+// propose merges what runs have seen with what is known.
 func (l *LearnedTool) propose(p *learn.Proposal) {
 	out := catalog.Learned{Digest: p.Digest, Replies: p.Replies, JSON: p.Text}
 	var known json.RawMessage
@@ -165,7 +165,7 @@ func (l *LearnedTool) propose(p *learn.Proposal) {
 	l.After = &out
 }
 
-// plan finds how the tree would change.
+// plan finds out how the tree would change.
 func (r *LearnedTools) plan(ctx context.Context, opts Options, of []Learnable) error {
 	r.opts = opts
 	for i, l := range r.Tools {
@@ -176,7 +176,7 @@ func (r *LearnedTools) plan(ctx context.Context, opts Options, of []Learnable) e
 	return r.make(ctx, true)
 }
 
-// Write makes the tree again with what has changed.
+// Write generates the tree again with the changes.
 func (r *LearnedTools) Write(ctx context.Context) error { return r.make(ctx, false) }
 
 func (r *LearnedTools) make(ctx context.Context, check bool) error {
@@ -191,13 +191,13 @@ func (r *LearnedTools) make(ctx context.Context, check bool) error {
 const (
 	// learnAllTime bounds one call of [LearnAll], if the configuration has no shorter time-out.
 	learnAllTime = 30 * time.Second
-	// learnAllServers is how many servers LearnAll asks at once. Each gets one call after the other.
+	// learnAllServers is how many servers LearnAll asks at once. Each server gets one call at a time.
 	learnAllServers = 4
-	// learnAllTotal bounds LearnAll.
+	// learnAllTotal bounds the duration of LearnAll.
 	learnAllTotal = 10 * time.Minute
 )
 
-// Why [LearnAll] does not call a tool.
+// Reasons why [LearnAll] does not call a tool.
 const (
 	skipWrites    = "it doesn't say that it only reads"
 	skipUntrusted = "its server says that it only reads, and is not trusted; name it, or set trusted or read_only in mcpgen.yaml"
@@ -209,8 +209,8 @@ const (
 	skipTime      = "the time was up"
 )
 
-// AskPlan splits the tools without a declared output into those that [LearnAll] would call and the others, with the reasons.
-// As for a policy, a tool only reads if the configuration says so, or if its server says so and is trusted.
+// AskPlan splits the tools without a declared output into those that [LearnAll] would call and the others, with the reasons. As in a
+// policy, a tool counts as read-only if the configuration says so, or if its server says so and is trusted.
 func (t *Tree) AskPlan(cfg *config.Config) (ask []Learnable, skipped []LearnedTool, err error) {
 	all, err := t.Learnable()
 	if err != nil {
@@ -238,9 +238,9 @@ func (t *Tree) AskPlan(cfg *config.Config) (ask []Learnable, skipped []LearnedTo
 	return ask, skipped, nil
 }
 
-// LearnAll calls each of these tools, which are of [Tree.AskPlan], once with the arguments that are known, and makes types of the
-// answers. It asks several servers at once, for at most 10 minutes, and writes nothing before [LearnedTools.Write]. If one tool fails,
-// the report gives the reason, and the others go on. permit is [LearnOptions.Permit].
+// LearnAll calls each of the tools, which come from [Tree.AskPlan], once with the known arguments, and learns types from the answers. It
+// asks several servers at once, for at most 10 minutes, and writes nothing before [LearnedTools.Write]. If one tool fails, the report gives
+// the reason, and the others continue. permit is as in [LearnOptions].
 func LearnAll(ctx context.Context, opts Options, up UpstreamOptions, ask []Learnable, permit func(ctx context.Context, tool string, args json.RawMessage) error) (*LearnedTools, error) {
 	cfg, err := LoadConfig(opts)
 	if err != nil {
@@ -279,21 +279,21 @@ func LearnAll(ctx context.Context, opts Options, up UpstreamOptions, ask []Learn
 			return nil
 		})
 	}
-	_ = group.Wait() // what failed is in the report
+	_ = group.Wait() // failures are in the report
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	return report, report.plan(ctx, opts, ask)
 }
 
-// asking is a session at a server for one call after the other. After a call that ends it, it is opened again once.
+// asking is a session with a server for one call at a time. If a call ends the session, it is reopened once.
 type asking struct {
 	opts    Options
 	up      UpstreamOptions
 	key     string
 	server  config.Server
 	session *upstream.Session
-	failed  error // of connecting
+	failed  error // error of connecting
 }
 
 func (a *asking) close() {
@@ -303,7 +303,7 @@ func (a *asking) close() {
 	a.session = nil
 }
 
-// ask calls a tool and learns of its answer.
+// ask calls a tool and learns from its answer.
 func (a *asking) ask(ctx context.Context, l Learnable) LearnedTool {
 	out := LearnedTool{Tool: l.Tool}
 	skip := func(why string, err error) LearnedTool {
@@ -342,8 +342,8 @@ func (a *asking) ask(ctx context.Context, l Learnable) LearnedTool {
 	return out
 }
 
-// knownArguments returns a value for each required parameter of a tool as its schema gives it: the only one that is allowed, the default,
-// or the first example. unknown are those of which there is none.
+// knownArguments returns a value for each required parameter of a tool from its schema: the only allowed value, the default, or the first
+// example. unknown lists the parameters without one.
 func knownArguments(input json.RawMessage) (args json.RawMessage, unknown []string) {
 	var schema struct {
 		Required   []string `json:"required"`

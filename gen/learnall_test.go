@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/learn"
 )
 
-// seenBy returns shapes of replies of the tools of a server, each with the digest that the tree has.
+// seenBy returns shapes of replies of a server's tools, each with the digest in the tree.
 func (p *project) seenBy(replies map[string][]string) []learn.Proposal {
 	p.t.Helper()
 	tree, err := Open(Options{Dir: p.dir})
@@ -68,7 +68,7 @@ func TestLearnFromRuns(t *testing.T) {
 	if r, err = LearnFromRuns(t.Context(), Options{Dir: p.dir}, p.seenBy(seen), nil); err != nil || len(r.Changed()) != 0 || r.Sync != nil {
 		t.Errorf("a second time: %+v %v", r, err)
 	}
-	// A changed tool is not typed by what runs saw of the former one.
+	// A changed tool does not get a type from replies of the previous one.
 	shapes := p.seenBy(seen)
 	p.tools["s"][0] = tool("get", "Gets something else.")
 	p.mustSync(nil)

@@ -20,13 +20,13 @@ const maxParallel = 64
 
 // listed is the result of listing one server.
 type listed struct {
-	server   *catalog.Server // nil: neither the server nor the tree has a list
+	server   *catalog.Server // nil if neither the server nor the tree has a list
 	report   ServerReport
 	warnings []catalog.Warning
 	ended    <-chan struct{} // see Listing.Ended
 }
 
-// list returns the tools of all configured servers. Each list comes from the server or, if it is not asked or fails, from the tree.
+// list returns the tools of all configured servers. Each list comes from the server or, if the server is not asked or fails, from the tree.
 func (s *job) list(ctx context.Context) ([]catalog.Server, error) {
 	results := make([]listed, len(s.config.Servers))
 	var group errgroup.Group
@@ -38,7 +38,7 @@ func (s *job) list(ctx context.Context) ([]catalog.Server, error) {
 		}
 		group.Go(func() error {
 			results[i] = s.fromServer(ctx, srv)
-			return nil // a server's failure is its own
+			return nil // a server's failure affects only itself
 		})
 	}
 	_ = group.Wait()
@@ -76,14 +76,14 @@ func (s *job) list(ctx context.Context) ([]catalog.Server, error) {
 	return servers, nil
 }
 
-// awaitSessions waits until every session is closed: no server outlives a sync.
+// awaitSessions waits until every session is closed, so that no server outlives a sync.
 func (s *job) awaitSessions() {
 	for _, ended := range s.closing {
 		<-ended
 	}
 }
 
-// fromServer lists a server, or takes its stored list if that fails.
+// fromServer lists a server, or uses its stored list if that fails.
 func (s *job) fromServer(ctx context.Context, srv config.Server) listed {
 	start := time.Now()
 	s.progress(Event{Server: srv.Key})
@@ -132,7 +132,7 @@ func (s *job) addOffers(server *catalog.Server, listing *Listing) []catalog.Warn
 	return warnings
 }
 
-// fromTree returns the list of a server that the tree has stored.
+// fromTree returns the list of a server that is stored in the tree.
 func (s *job) fromTree(srv config.Server) listed {
 	report := ServerReport{Key: srv.Key, Status: Stored}
 	stored, ok := s.stored.Servers[srv.Key]
@@ -142,13 +142,13 @@ func (s *job) fromTree(srv config.Server) listed {
 		}
 		return listed{report: report}
 	}
-	stored.Tools = slices.Clone(stored.Tools) // s.stored keeps its own
+	stored.Tools = slices.Clone(stored.Tools) // leaves s.stored unchanged
 	return listed{server: &stored, report: report}
 }
 
 var errNotStored = errors.New("the tree has no tools stored for it; sync once without --offline")
 
-// checkMissing returns an error if the tree has wrappers of a server that has no list: they would be removed as stale.
+// checkMissing returns an error if the tree has wrappers of a server for which there is no list, because they would be removed as stale.
 func (s *job) checkMissing(r ServerReport) error {
 	if s.stored.Lock == nil {
 		return nil
@@ -163,8 +163,8 @@ func (s *job) checkMissing(r ServerReport) error {
 	return nil
 }
 
-// keepStoredForm replaces each definition with the stored one if they differ only in white space and the order of keys. Some
-// servers list keys in another order each time, which nobody should have to review.
+// keepStoredForm replaces each definition with the stored one if they differ only in white space and the order of keys. Some servers list
+// keys in a different order each time, which nobody should have to review.
 func (s *job) keepStoredForm(server *catalog.Server) {
 	old := map[string]catalog.Tool{}
 	for _, t := range s.stored.Servers[server.Key].Tools {

@@ -8,24 +8,24 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 )
 
-// The parts of package upstream that logging in needs.
+// The parts of package upstream that are needed to log in.
 type (
-	// Logins keeps the tokens of those servers that a person has logged in to; see [NewLogins].
+	// Logins keeps the tokens of the servers to which a person has logged in; see [NewLogins].
 	Logins = upstream.Logins
 	// Person is the person who logs in.
 	Person = upstream.Person
 	// LoginOptions are the settings of [Login].
 	LoginOptions = upstream.LoginOptions
-	// LoginResult describes a login that was made.
+	// LoginResult describes a completed login.
 	LoginResult = upstream.LoginResult
 	// StoredLogin is a stored login, without its secrets.
 	StoredLogin = upstream.StoredLogin
 )
 
-// NewLogins opens the logins in an absolute folder, with the system's keyring for their secrets if there is to be one.
+// NewLogins opens the logins in an absolute folder. With keyring set, their secrets are in the system's keyring.
 func NewLogins(dir string, keyring bool) *Logins { return upstream.NewLogins(dir, keyring) }
 
-// Login logs a person in to one configured server. Of the options of a [Sync] it reads Configs and Dir; up needs Logins.
+// Login logs a person in to one configured server. It uses only Configs and Dir of opts; up must have Logins.
 func Login(ctx context.Context, opts Options, up UpstreamOptions, server string, how LoginOptions) (*LoginResult, error) {
 	srv, options, err := configured(ctx, opts, up, server)
 	if err != nil {
@@ -34,8 +34,8 @@ func Login(ctx context.Context, opts Options, up UpstreamOptions, server string,
 	return upstream.Login(ctx, srv, options, how)
 }
 
-// Logout forgets the login of one configured server. found reports whether there was one; told is why its authorization
-// server could not be informed, nil if it was or has no way to be.
+// Logout forgets the login to one configured server. found reports whether there was one. told says why its authorization server could not
+// be informed; it is nil if the authorization server was informed or has no endpoint for that.
 func Logout(ctx context.Context, opts Options, up UpstreamOptions, server string) (found bool, told, err error) {
 	srv, options, err := configured(ctx, opts, up, server)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// offering is a project of one server that offers more than tools.
+// offering is a project with one server that offers more than tools.
 func offering(t *testing.T, change func(*Listing)) *project {
 	p := newProject(t, map[string][]string{"docs": {`{"name":"resources","inputSchema":{"type":"object"}}`}})
 	return p.offer(change)
@@ -81,7 +81,7 @@ func TestOffersAreGenerated(t *testing.T) {
 	if diff := cmp.Diff(before, p.files()); diff != "" {
 		t.Error(diff)
 	}
-	// The server takes all of it back.
+	// The server withdraws all of it.
 	p.offer(func(l *Listing) { l.Resources, l.HasPrompts, l.Prompts = false, false, nil })
 	r := p.mustSync(nil)
 	if different := cmp.Diff([]string{"resources no longer offered", "prompts no longer offered", "prompts greet: removed"}, changeLines(r)); different != "" || r.Impact() != diff.Breaking {
@@ -106,7 +106,7 @@ func TestPromptsDrift(t *testing.T) {
 	if r := p.mustSync(func(o *Options) { o.Frozen = true }); r.Written {
 		t.Error("a frozen sync wrote other prompts")
 	}
-	// Whoever puts them into the stored list and its digest into the lock beforehand does not hide the change.
+	// Putting them into the stored list and their digest into the lock beforehand does not hide the change.
 	stored := p.read(".mcpgen/docs.json")
 	p.mustSync(nil)
 	now := p.read(".mcpgen/docs.json")
@@ -154,7 +154,7 @@ func TestSuspiciousPrompt(t *testing.T) {
 	}
 }
 
-// TestOldTree reads a tree from before there were resources and prompts.
+// TestOldTree reads a tree from the time before resources and prompts.
 func TestOldTree(t *testing.T) {
 	p := offering(t, func(l *Listing) { l.Resources, l.HasPrompts = false, false })
 	p.mustSync(nil)
@@ -168,7 +168,7 @@ func TestOldTree(t *testing.T) {
 	}
 }
 
-// TestHostilePrompts makes files of prompts whose texts are all that could leave a string or a comment.
+// TestHostilePrompts generates files for prompts whose texts are everything that could escape from a string or a comment.
 func TestHostilePrompts(t *testing.T) {
 	pieces := []string{"*/", `"""`, "'''", `"`, "'", "`", "\\", "\n", "\r", "\u2028", "\x00", "${x}", "//", "#", "# type: ignore", "@ts-ignore",
 		"class", "self", "name", "args", "Prompts", "prompts", "get", "None", "__proto__", "constructor", "\u202e", "\U0001F600", "a", " ", "-", "", "sourceMappingURL=x",
@@ -208,7 +208,7 @@ func TestHostilePrompts(t *testing.T) {
 			t.Error(w.Message)
 		}
 	}
-	// Python itself reads what was made.
+	// Python itself reads the result.
 	cmd := exec.CommandContext(t.Context(), "python3", "-W", "error", "-c", "import servers.docs")
 	cmd.Dir = p.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -216,8 +216,8 @@ func TestHostilePrompts(t *testing.T) {
 	}
 }
 
-// TestPromptNamesThatAreRead has names that type checkers read as types or as code, or take for each other: those share
-// one form of get, and for the others a Literal is one of typing's.
+// TestPromptNamesThatAreRead uses names that type checkers read as types or code, or confuse with each other. Those share one form of get;
+// for the others, Literal is the one from typing.
 func TestPromptNamesThatAreRead(t *testing.T) {
 	names := func(names ...string) func(*Listing) {
 		return func(l *Listing) {

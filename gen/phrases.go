@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 )
 
-// Index makes the search index of the tree. Phrases that can't be read are left out; each answer of the index then says so.
+// Index builds the search index of the tree. Phrases that cannot be read are left out; each answer of the index then says so.
 func (t *Tree) Index(opt *search.Options) *search.Index {
 	own := search.Options{}
 	if opt != nil {
@@ -35,7 +35,7 @@ func (t *Tree) Index(opt *search.Options) *search.Index {
 	return search.New(t.Catalog, &own)
 }
 
-// phrasesTask tells a model what phrases are. The tools follow, a JSON object a line.
+// phrasesTask tells a model what phrases are. The tools follow, one JSON object per line.
 const phrasesTask = `Below are tools of MCP servers, a JSON object a line. Write 3 to 5 phrases for each: what a person would say who wants
 what the tool does, and who knows neither its name nor its description. Use everyday words, and other words for the thing and
 for the action than the tool does, 2 to 6 words a phrase. Of tools that are alike, say what sets each apart.
@@ -47,19 +47,19 @@ Answer with one JSON object and nothing else: the id of each tool, and a list of
 
 `
 
-// maxAsked bounds what a prompt says of a tool, in bytes.
+// maxAsked bounds the text about a tool in a prompt, in bytes.
 const maxAsked = 300
 
-// PhrasesRequest is a prompt for the phrases of tools.
+// PhrasesRequest is a prompt that asks for phrases for tools.
 type PhrasesRequest struct {
-	// Prompt is for a model. It contains text of servers, which is not to be trusted. Empty if no tool lacks phrases.
+	// Prompt is for a model. It contains text from servers, which is not to be trusted. It is empty if no tool lacks phrases.
 	Prompt string
 	// Asked is the number of tools in it, Left the number of further tools that lack phrases.
 	Asked, Left int
 }
 
-// RequestPhrases returns a prompt for the first tools that have no phrases, or whose texts have changed since, at most limit of
-// them, of one server or, if server is empty, of all.
+// RequestPhrases returns a prompt for the first tools that have no phrases, or whose texts have changed since. It includes at most limit
+// tools, of one server or, if server is empty, of all servers.
 func (t *Tree) RequestPhrases(server string, limit int) (*PhrasesRequest, error) {
 	known, err := catalog.ReadPhrases(t.Dir)
 	if err != nil {
@@ -97,7 +97,7 @@ func (t *Tree) RequestPhrases(server string, limit int) (*PhrasesRequest, error)
 	return out, nil
 }
 
-// lacking returns the tools without phrases for their texts.
+// lacking returns the tools without phrases for their present texts.
 func (t *Tree) lacking(known map[string]map[string]catalog.Phrases, server string) []*catalog.Tool {
 	var out []*catalog.Tool
 	for i := range t.Catalog.Servers {
@@ -118,22 +118,22 @@ const (
 	MaxPhrase  = catalog.MaxPhrase
 )
 
-// PhrasesReport is what became of an answer.
+// PhrasesReport is the result of reading an answer.
 type PhrasesReport struct {
-	// File is where they are, below the tree.
+	// File is the file with the phrases, below the tree.
 	File string `json:"file"`
-	// Tools is the number of tools that got phrases, Left the number of those that lack them still.
+	// Tools is the number of tools that got phrases, and Left the number that still lack them.
 	Tools int `json:"tools"`
 	Left  int `json:"left"`
-	// Refused is the number of phrases that were left out: they were empty, too long, too many, or no text.
+	// Refused is the number of phrases that were left out because they were empty, too long, too many, or not text.
 	Refused int `json:"refused"`
-	// Unknown are the first ids of the answer that no tool has. Foreign text.
+	// Unknown are the first ids in the answer that no tool has. They are foreign text.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// AddPhrases keeps the phrases of an answer to [Tree.RequestPhrases]: a JSON object, which may have text around it, with
-// lists of phrases by the ids of tools. They replace what these tools had. The answer is not trusted; what is not within the
-// bounds of [catalog.Phrases] is left out.
+// AddPhrases stores the phrases in an answer to [Tree.RequestPhrases]: a JSON object, which may have text around it, with lists of phrases
+// by tool id. They replace the phrases that these tools had. The answer is not trusted; phrases outside the bounds of [catalog.Phrases] are
+// left out.
 func (t *Tree) AddPhrases(answer []byte) (*PhrasesReport, error) {
 	given, err := firstObject(answer)
 	if err != nil {
@@ -177,7 +177,7 @@ func (t *Tree) AddPhrases(answer []byte) (*PhrasesReport, error) {
 
 const phrasesRemedy = `give the prompt of "mcpgen search --phrases" to a model, and its answer to "mcpgen search --phrases --answer FILE"`
 
-// firstObject finds the first JSON object in a text: models put words or a code fence around it.
+// firstObject finds the first JSON object in a text, because models put words or a code fence around it.
 func firstObject(text []byte) (map[string]json.RawMessage, error) {
 	const tries = 20
 	rest := text
@@ -209,7 +209,7 @@ func cleanPhrases(list []any) []string {
 	return out
 }
 
-// checkPhrases reports phrases whose tools have changed or are gone, and notes what is left without the latter.
+// checkPhrases reports phrases whose tools have changed or are gone, and records what is left without the latter.
 func (s *job) checkPhrases(now *catalog.Catalog) {
 	known, err := catalog.ReadPhrases(s.report.Out)
 	if bad, ok := errors.AsType[*catalog.PhrasesError](err); ok {

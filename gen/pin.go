@@ -11,8 +11,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
-// checkStored returns an error if wrappers would be made from a stored list that was edited since the lock was written: the edit
-// would get into the lock although no server sent it. For a server that was asked it only warns, because the list is not used.
+// checkStored returns an error if wrappers would be generated from a stored list that was edited since the lock was written: the edit would
+// get into the lock although no server sent it. For a server that was asked it only warns, because its stored list is not used.
 func (s *job) checkStored(r listed) error {
 	key := r.report.Key
 	if !s.stored.Altered[key] {
@@ -74,7 +74,7 @@ func (s *job) promptsPinned(server *catalog.Server) bool {
 	return s.stored.Lock.Servers[server.Key].SamePrompts(server)
 }
 
-// added reports whether a server is reported as new, and so all of its tools.
+// added reports whether a server, and so every tool of it, is reported as new.
 func (s *job) added(server string) bool {
 	return slices.ContainsFunc(s.report.Changes, func(c diff.Change) bool {
 		return c.Server == server && c.Kind == diff.ServerAdded
@@ -109,7 +109,7 @@ func (s *job) unpinnedPrompts(server *catalog.Server) diff.Change {
 func serverFromLock(locked catalog.LockServer, lock *catalog.Lock, now catalog.Server) catalog.Server {
 	out := catalog.Server{Key: now.Key, Dir: locked.Directory}
 	if b, err := catalog.MarshalServer(&now); err == nil && lock.Files[catalog.StoredPath(now.Dir)] == catalog.FileDigest(b) {
-		out.Title, out.Instructions = now.Title, now.Instructions // otherwise they may have been anything
+		out.Title, out.Instructions = now.Title, now.Instructions // otherwise these may have been anything
 	}
 	if locked.SamePrompts(&now) {
 		out.HasPrompts, out.Prompts = now.HasPrompts, now.Prompts

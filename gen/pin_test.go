@@ -13,7 +13,7 @@ import (
 func frozen(o *Options)  { o.Frozen = true }
 func offline(o *Options) { o.Offline, o.Lister = true, nil }
 
-// edit changes a file of the tree.
+// edit changes a file in the tree.
 func (p *project) edit(name, old, new string) {
 	p.t.Helper()
 	b, err := os.ReadFile(filepath.Join(p.dir, name))
@@ -38,7 +38,7 @@ func TestFrozenAcceptsOnlyWhatTheLockPins(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(p *project)
-		want   []string // changes; nil: accepted
+		want   []string // changes; nil if the edit is accepted
 	}{
 		{"nothing", func(*project) {}, nil},
 		{"another order of keys", func(p *project) {
@@ -102,7 +102,7 @@ func TestFrozenNeedsALock(t *testing.T) {
 	}
 }
 
-// What the tree has stored is made into wrappers only if it is what the lock was made with.
+// Stored definitions become wrappers only if the lock was made from the same ones.
 func TestAlteredStoredList(t *testing.T) {
 	offlineCheck := func(o *Options) { offline(o); o.Check = true }
 	tests := []struct {
@@ -144,7 +144,7 @@ func TestAlteredStoredList(t *testing.T) {
 				if diff := cmp.Diff(before, p.files()); diff != "" {
 					t.Errorf("something was written:\n%s", diff)
 				}
-				p.mustSync(nil) // a server that is asked needs no list
+				p.mustSync(nil) // a server that is asked needs no stored list
 			} else {
 				p.mustSync(offline)
 			}
@@ -155,7 +155,7 @@ func TestAlteredStoredList(t *testing.T) {
 	}
 }
 
-// A server that is down does not bring an altered list into the tree either.
+// If a server is down, its altered list does not get into the tree either.
 func TestAlteredListOfADeadServer(t *testing.T) {
 	p := newProject(t, map[string][]string{"a": {tool("one", "One.")}, "b": {tool("one", "Other.")}})
 	p.mustSync(nil)

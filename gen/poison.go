@@ -8,8 +8,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/poison"
 )
 
-// warnSuspicious adds a warning for each text of a server that tries to instruct a model, unless allow_text permits it. The
-// text stays in the tree.
+// warnSuspicious adds a warning for each text of a server that tries to instruct a model, unless allow_text permits it. The text stays in
+// the tree.
 func (s *job) warnSuspicious(c *catalog.Catalog) {
 	for _, f := range poison.Servers(c.Servers, s.allowedTexts()) {
 		s.report.Warnings = append(s.report.Warnings, Warning{
@@ -18,7 +18,7 @@ func (s *job) warnSuspicious(c *catalog.Catalog) {
 	}
 }
 
-// noteFirst adds notes about texts of servers and tools that come into the tree and so were never reviewed.
+// noteFirst adds notes about texts of servers and tools that are new in the tree and so were never reviewed.
 func (s *job) noteFirst(c *catalog.Catalog, texts *poison.Checker) {
 	whole, added := map[string]bool{}, map[string][]string{} // by server
 	for _, change := range s.report.Changes {
@@ -44,7 +44,7 @@ func (s *job) noteFirst(c *catalog.Catalog, texts *poison.Checker) {
 	}
 }
 
-// allowedTexts are the rules for suspicious texts that servers may break.
+// allowedTexts returns the rules for suspicious texts that servers may break.
 func (s *job) allowedTexts() map[string][]string {
 	allowed := map[string][]string{}
 	for key, settings := range s.config.Settings.Servers {

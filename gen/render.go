@@ -18,7 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/tree"
 )
 
-// render makes all files of the tree, the lock included, and the catalog they are made from.
+// render generates all files of the tree, including the lock, and returns the catalog from which they are generated.
 func (s *job) render(servers []catalog.Server) (tree.Tree, *catalog.Catalog, error) {
 	c, rendered, err := s.verified(servers, readBack)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *job) render(servers []catalog.Server) (tree.Tree, *catalog.Catalog, err
 	return files, c, nil
 }
 
-// marshalServers writes the stored list of every server, several at once.
+// marshalServers writes the stored lists of all servers, several at once.
 func marshalServers(c *catalog.Catalog) ([][]byte, error) {
 	out := make([][]byte, len(c.Servers))
 	var group errgroup.Group
@@ -62,14 +62,14 @@ func marshalServers(c *catalog.Catalog) ([][]byte, error) {
 	return out, group.Wait()
 }
 
-// converted are the types of one tool, and what was not understood of its schemas. output is nil where it has none.
+// converted holds the types of one tool, and what was not understood in its schemas. output is nil if the tool has none.
 type converted struct {
 	input                   ir.Schema
 	output                  *ir.Schema
 	inputNotes, outputNotes []schema.Note
 }
 
-// convert turns the schemas of all tools into types, several at once. The result is by server and tool.
+// convert converts the schemas of all tools to types, several at once. The result is indexed by server and tool.
 func convert(c *catalog.Catalog) [][]converted {
 	out := make([][]converted, len(c.Servers))
 	var group errgroup.Group
@@ -150,8 +150,8 @@ func lockNames(names map[string]map[string]render.Names) map[string]map[string]c
 	return out
 }
 
-// isGenerated recognises our files by their first line, so that one is known for ours even when the lock that named
-// it is lost, as after a merge. Only kinds of files that we write count, and in our own folder all lists.
+// isGenerated recognises our files by their first line, even when the lock that lists them is lost, for instance in a merge. Only the kinds
+// of files that we write count and, in our own folder, all lists.
 func isGenerated(name string, head []byte) bool {
 	ext := path.Ext(name)
 	if name == catalog.PhrasesPath {

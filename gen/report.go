@@ -11,31 +11,32 @@ import (
 	"github.com/mcpgen/mcpgen/gen/tree"
 )
 
-// Status is how a server of the configuration came into the tree.
+// Status is where the tools of a configured server came from.
 type Status string
 
 // The statuses.
 const (
 	Listed Status = "listed" // it was asked and answered
-	Stored Status = "stored" // it was not to be asked: what the tree had stored was used
-	Failed Status = "failed" // it could not be asked: what the tree had stored, if anything, was used
+	Stored Status = "stored" // it was not to be asked, so the tree's stored list was used
+	Failed Status = "failed" // it could not be asked, so the tree's stored list, if any, was used
 )
 
 // Report is what [Sync] found and did.
 type Report struct {
-	// Config is the path of the configuration, Out the absolute folder of the tree.
+	// Config is the path of the configuration, and Out the absolute folder of the tree.
 	Config, Out string
-	// Servers are those of the configuration, sorted by key.
+	// Servers are the configured servers, sorted by key.
 	Servers []ServerReport
-	// Changes are the differences between what servers list now and what the tree was written from.
+	// Changes are the differences between the present lists of the servers and those from which the tree was written.
 	Changes []diff.Change
-	// Catalog has the tools that servers list now; where a server was not asked, those that the tree has. Nil if none could be asked.
+	// Catalog has the tools in the present lists. For a server that was not asked, it has the tools in the tree. It is nil if no server
+	// could be asked.
 	Catalog *catalog.Catalog
-	// Files are those that were, or with Check would be, written or removed.
+	// Files are the files that were written or removed or, with Check, would be.
 	Files []tree.Step
-	// Unchanged is the number of generated files that are as they should be.
+	// Unchanged is the number of generated files that are already right.
 	Unchanged int
-	// Kept are files that are no longer generated but were changed by somebody, and so were not removed.
+	// Kept are files that are no longer generated but were not removed, because somebody has changed them.
 	Kept []string
 	// Gone are the servers that are no longer configured, and whose wrappers are among Files to be removed.
 	Gone []string
@@ -43,13 +44,13 @@ type Report struct {
 	Emptied []string
 	// Warnings are sorted by place.
 	Warnings []Warning
-	// Diff is a unified diff of Files, when it was asked for.
+	// Diff is a unified diff of Files, if it was requested.
 	Diff []byte
 	// Written reports whether Files were written.
 	Written bool
 	// Check, WithDiff, Strict and Frozen are the options of the sync.
 	Check, WithDiff, Strict, Frozen bool
-	// Duration is of the whole, for people; it is never written to a file.
+	// Duration is the duration of the whole sync, for people. It is never written to a file.
 	Duration time.Duration
 }
 
@@ -57,7 +58,7 @@ type Report struct {
 type ServerReport struct {
 	Key string
 	Dir string
-	// Source is the configuration file the server comes from.
+	// Source is the configuration file that lists the server.
 	Source string
 	Status Status
 	// Tools is the number of its tools in the tree.
@@ -67,25 +68,26 @@ type ServerReport struct {
 	Duration time.Duration
 }
 
-// Warning is something odd that did not stop the work.
+// Warning reports a problem that did not stop the work.
 type Warning struct {
-	// Place is "server", "server/tool" or "server/tool#/json/pointer", or a file of the tree. Foreign text.
+	// Place is "server", "server/tool" or "server/tool#/json/pointer", or a file of the tree. It is foreign text.
 	Place   string `json:"place"`
 	Message string `json:"message"`
-	// Dropped reports whether a tool has no wrapper because of it.
+	// Dropped reports whether the problem leaves a tool without a wrapper.
 	Dropped bool `json:"dropped,omitempty"`
 	// Suspicious reports whether the server's text looks as if it were meant to instruct a model.
 	Suspicious bool `json:"suspicious,omitempty"`
-	// Note reports whether it is only a remark on what is new in the tree: ordinary servers have some, and no exit code depends on it.
+	// Note reports whether this is only a remark about something new in the tree. Ordinary servers cause some notes, and no exit code
+	// depends on them.
 	Note bool `json:"note,omitempty"`
-	// Code names the kind of warning for programs, such as "ref-external"; empty where there is none.
+	// Code names the kind of warning for programs, such as "ref-external". It may be empty.
 	Code string `json:"code,omitempty"`
 }
 
-// Drift reports whether the tree is not, or was not, what it should be.
+// Drift reports whether the tree differs, or differed, from what it should be.
 func (r *Report) Drift() bool { return len(r.Files) > 0 }
 
-// Impact is the worst one of all changes.
+// Impact returns the worst impact of all changes.
 func (r *Report) Impact() diff.Impact {
 	worst := diff.NoImpact
 	for _, c := range r.Changes {
@@ -94,15 +96,15 @@ func (r *Report) Impact() diff.Impact {
 	return worst
 }
 
-// Verdict is the worst one of all changes; empty without one.
+// Verdict returns the worst verdict of all changes, or "" if there are none.
 func (r *Report) Verdict() diff.Verdict { return drift.Worst(r.Changes) }
 
-// Important reports whether a server took back an assurance about a tool.
+// Important reports whether a server withdrew an assurance about a tool.
 func (r *Report) Important() bool {
 	return slices.ContainsFunc(r.Changes, func(c diff.Change) bool { return c.Important })
 }
 
-// Failures are the servers that could not be asked.
+// Failures returns the servers that could not be asked.
 func (r *Report) Failures() []ServerReport {
 	var failed []ServerReport
 	for _, s := range r.Servers {
@@ -123,7 +125,7 @@ func (r *Report) Suspicious() bool {
 	return slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Suspicious })
 }
 
-// Tools is the number of tools in the tree.
+// Tools returns the number of tools in the tree.
 func (r *Report) Tools() int {
 	n := 0
 	for _, s := range r.Servers {
@@ -132,7 +134,7 @@ func (r *Report) Tools() int {
 	return n
 }
 
-// InTree is the number of servers that the tree has a folder of.
+// InTree returns the number of servers that have a folder in the tree.
 func (r *Report) InTree() int {
 	n := 0
 	for _, s := range r.Servers {
@@ -143,7 +145,7 @@ func (r *Report) InTree() int {
 	return n
 }
 
-// Outcome is what came of a sync, in one word for all views of a [Report].
+// Outcome is the result of a sync in one word, for all views of a [Report].
 type Outcome string
 
 // The outcomes.
@@ -151,11 +153,11 @@ const (
 	UpToDate  Outcome = "up to date" // nothing had to be written
 	Updated   Outcome = "updated"    // Files were written
 	OutOfDate Outcome = "out of date"
-	Unpinned  Outcome = "unpinned"  // a frozen sync met definitions that the lock does not pin, and wrote nothing
+	Unpinned  Outcome = "unpinned"  // a frozen sync found definitions that the lock does not pin, and wrote nothing
 	NotAsked  Outcome = "not asked" // no server could be asked, and the tree has nothing of any
 )
 
-// Outcome returns what came of the sync.
+// Outcome returns the result of the sync.
 func (r *Report) Outcome() Outcome {
 	switch {
 	case r.Frozen && len(r.Changes) > 0:
@@ -170,7 +172,7 @@ func (r *Report) Outcome() Outcome {
 	return UpToDate
 }
 
-// ExitCode is the worst of what happened: a server that could not be asked first, because then nothing else is certain.
+// ExitCode returns the code of the worst event. A server that could not be asked comes first, because nothing else is certain then.
 // docs/reference/lock-and-report.md lists the codes.
 func (r *Report) ExitCode() int {
 	switch {
@@ -184,21 +186,21 @@ func (r *Report) ExitCode() int {
 	return 0
 }
 
-// ServerChanges are the changes of one server, grouped by tool. Every view of a report is made of these.
+// ServerChanges are the changes of one server, grouped by tool. Every view of a report is built from these.
 type ServerChanges struct {
 	Server string
 	Tools  []ToolChanges
-	// The numbers of tools that were changed, renamed, added or removed; Breaking counts those that break callers.
+	// The numbers of tools that were changed, renamed, added or removed. Breaking is the number that break callers.
 	Changed, Renamed, Added, Removed, Breaking int
 }
 
-// ToolChanges are the changes of one tool, or of the server itself where Tool is empty. There is at least one.
+// ToolChanges are the changes of one tool, or of the server itself if Tool is empty. There is at least one change.
 type ToolChanges struct {
 	Tool    string
 	Changes []diff.Change
 }
 
-// Impact is the worst one of the changes.
+// Impact returns the worst impact of the changes.
 func (t ToolChanges) Impact() diff.Impact {
 	worst := diff.NoImpact
 	for _, c := range t.Changes {
@@ -207,10 +209,10 @@ func (t ToolChanges) Impact() diff.Impact {
 	return worst
 }
 
-// Verdict is the worst one of the changes.
+// Verdict returns the worst verdict of the changes.
 func (t ToolChanges) Verdict() diff.Verdict { return drift.Worst(t.Changes) }
 
-// Important reports whether the server took back an assurance.
+// Important reports whether the server withdrew an assurance.
 func (t ToolChanges) Important() bool {
 	return slices.ContainsFunc(t.Changes, func(c diff.Change) bool { return c.Important })
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 )
 
-// maxShown bounds what a result shows of a description, in bytes; its end is then marked with an ellipsis.
+// maxShown bounds the part of a description in a result, in bytes. A cut description ends with an ellipsis.
 const maxShown = 300
 
-// maxSignature bounds a signature, in bytes; the types of results, which come last, are cut first.
+// maxSignature bounds a signature, in bytes. The types of results come last, and are cut first.
 const maxSignature = 1200
 
-// Results returns hits with as much of each tool as detail asks for, "" being [search.DetailDescription]; at [search.Few] hits or
-// fewer each has its import and signature in any case. Imports, signatures and sources are in lang, or where that is empty
-// in the first of [Languages] that the tree has. A language that the tree does not have is an error, as
-// is a wrapper that can't be read. Imports are given in the languages of also too, where the tool has wrappers.
+// Results returns hits with as much about each tool as detail asks for; "" means [search.DetailDescription]. If there are at most
+// [search.Few] hits, each has its import and signature in any case. Imports, signatures and sources are in lang or, if lang is empty, in
+// the first of [Languages] that the tree has. It is an error if the tree does not have a language, or if a wrapper cannot be read. Imports
+// are also given in the languages in also for which the tool has wrappers.
 func (t *Tree) Results(hits []search.Hit, detail search.Detail, lang config.Language, also ...config.Language) ([]search.Result, error) {
 	out := make([]search.Result, 0, len(hits))
 	likely := search.Likely(hits)
@@ -61,7 +61,7 @@ func (t *Tree) Results(hits []search.Hit, detail search.Detail, lang config.Lang
 				return nil, err
 			}
 			if detail == search.DetailFull {
-				r.Description, r.Source = "", ident.CleanText(lean(source)) // which has the rest
+				r.Description, r.Source = "", ident.CleanText(lean(source)) // which contains the rest
 			} else {
 				r.Comment = language.Comment
 				r.Signature = cut(ident.CleanText(language.Brief(source, names.Function)), maxSignature)
@@ -72,7 +72,7 @@ func (t *Tree) Results(hits []search.Hit, detail search.Detail, lang config.Lang
 	return out, nil
 }
 
-// names finds a tool's wrapper in a language, or in the first that the tree has.
+// names finds a tool's wrapper in a language or, if lang is empty, in the first that the tree has.
 func (t *Tree) names(h search.Hit, lang config.Language) (catalog.LockNames, *Language, error) {
 	have := t.Lock.Servers[h.Server.Key].Tools[h.Tool.Name].Names
 	for _, l := range Languages() {
@@ -84,7 +84,7 @@ func (t *Tree) names(h search.Hit, lang config.Language) (catalog.LockNames, *La
 	return catalog.LockNames{}, nil, &catalog.TreeError{Dir: t.Dir, Err: fmt.Errorf("it has no wrapper of %s in %s", h.ID, wanted)}
 }
 
-// lean is a wrapper without its first lines: the header, orders to type checkers, and what it imports.
+// lean returns a wrapper without its first lines: the header, directives for type checkers, and imports.
 func lean(source string) string {
 	for {
 		line, rest, more := strings.Cut(source, "\n")
@@ -114,7 +114,7 @@ func shown(h search.Hit) string {
 	return cut(ident.CleanLine(text), maxShown)
 }
 
-// cut returns the beginning of a text of more than most bytes, up to a space, with an ellipsis.
+// cut returns the beginning of a text longer than most bytes, up to a space, with an ellipsis.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

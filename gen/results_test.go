@@ -43,7 +43,7 @@ func TestResults(t *testing.T) {
 		limit  int
 		detail search.Detail
 		lang   config.Language
-		// what the first result, drive__get_document, has
+		// expected values of the first result, drive__get_document
 		description, imported, signature, source string
 	}{
 		{5, search.DetailName, "", "", "", "", ""},
@@ -76,7 +76,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestListing has the description beside the function's head, as a comment of the language.
+// TestListing checks that the description is beside the function's head, as a comment in the language.
 func TestListing(t *testing.T) {
 	tree, x := demoTree(t)
 	hits, err := x.Search(t.Context(), search.Query{Text: "create a lead record", Limit: 1, Server: "crm"})
@@ -97,7 +97,7 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// TestResultsTrouble has a language and a wrapper that are not there.
+// TestResultsTrouble uses a language and a wrapper that do not exist.
 func TestResultsTrouble(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "servers")
 	if err := os.CopyFS(dir, os.DirFS(demoDir(t))); err != nil {
@@ -123,7 +123,7 @@ func TestResultsTrouble(t *testing.T) {
 	}
 }
 
-// TestSearchOptions reads categories and endpoint from mcpgen.yaml; a missing key is said when it is missed.
+// TestSearchOptions reads categories and endpoint from mcpgen.yaml. A missing key is reported when it is needed.
 func TestSearchOptions(t *testing.T) {
 	dir := t.TempDir()
 	yaml := "version: 1\nout: servers\nservers: {drive: {category: office}}\nsearch: {embeddings: {url: 'https://127.0.0.1:1/v1', model: m, key_env: EMBED_KEY, timeout: 1s}}\n"
@@ -164,8 +164,7 @@ func TestSearchOptions(t *testing.T) {
 	}
 }
 
-// TestSearchByMeaning goes the whole way, from mcpgen.yaml and the .env to an endpoint, and back to a cache that the next
-// program finds.
+// TestSearchByMeaning tests the whole path: from mcpgen.yaml and .env to an endpoint, and to a cache that the next program uses.
 func TestSearchByMeaning(t *testing.T) {
 	const key = "sk-of-the-dot-env"
 	var texts atomic.Int64
@@ -213,15 +212,14 @@ func TestSearchByMeaning(t *testing.T) {
 		if err != nil || a.Degraded != nil || len(a.Hits) == 0 || a.Hits[0].ID != "weather__get_climate" {
 			t.Errorf("%v, degraded %v, %v", a.Hits, a.Degraded, err)
 		}
-		// The tools and their names, which the self-test asks for, are embedded once.
+		// The tools, and their names, which the self-test asks for, are embedded once.
 		if got := texts.Load(); got > int64(2*tree.Catalog.Tools()+2) {
 			t.Errorf("%d texts were embedded for %d tools, their names and two queries", got, tree.Catalog.Tools())
 		}
 	}
 }
 
-// TestResultsShowNothingHidden: what a server says of its tools reaches scripts and models on one line and without what
-// nobody sees.
+// TestResultsShowNothingHidden: a server's text about its tools reaches scripts and models on one line and without invisible characters.
 func TestResultsShowNothingHidden(t *testing.T) {
 	tree, x := demoTree(t)
 	hits, err := x.Search(t.Context(), search.Query{Text: "get a document", Limit: 1})

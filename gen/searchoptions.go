@@ -9,10 +9,10 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 )
 
-// SearchOptions are the settings of a search as the configuration has them: the servers' categories, and the endpoint for
-// embeddings. lookup finds the variable that holds the endpoint's key; a .env beside the configuration is asked for what it
-// does not have. A key that is not there is no error: searches are answered by words, with the reason. cacheDir is for
-// [search.Options]. The errors are *[search.EndpointError], and those of reading the .env.
+// SearchOptions returns the settings of a search from the configuration: the servers' categories, and the endpoint for embeddings. lookup
+// finds the variable with the endpoint's key; variables that it does not have are looked up in a .env beside the configuration. A missing
+// key is not an error: searches then use words only, and say why. cacheDir is for [search.Options]. The errors are *[search.EndpointError],
+// and those of reading the .env.
 func SearchOptions(cfg *config.Config, lookup func(name string) (string, bool), cacheDir string) (*search.Options, error) {
 	opt := &search.Options{Categories: cfg.Settings.Categories(), CacheDir: cacheDir}
 	e := cfg.Settings.Search.Embeddings
@@ -41,8 +41,8 @@ func SearchOptions(cfg *config.Config, lookup func(name string) (string, bool), 
 	return opt, nil
 }
 
-// OpenSearch opens the tree that opts name, as [Open] does, and makes its index with the settings of the configuration;
-// a tree without one is searched by words, and each server is a category.
+// OpenSearch opens the tree that opts names, as [Open] does, and builds its index with the settings of the configuration. Without a
+// configuration, the tree is searched by words, and each server is a category.
 func OpenSearch(ctx context.Context, opts Options, lookup func(name string) (string, bool), cacheDir string) (*Tree, *search.Index, error) {
 	tree, err := Open(opts)
 	if err != nil {
@@ -56,7 +56,7 @@ func OpenSearch(ctx context.Context, opts Options, lookup func(name string) (str
 	case err != nil:
 		return nil, nil, err
 	default:
-		if cfg.Settings.Search.Embeddings != nil { // it is sent what is searched for, and a key
+		if cfg.Settings.Search.Embeddings != nil { // it receives the queries, and a key
 			if err := opts.consent(ctx, cfg); err != nil {
 				return nil, nil, err
 			}
@@ -68,7 +68,7 @@ func OpenSearch(ctx context.Context, opts Options, lookup func(name string) (str
 	return tree, tree.Index(opt), nil
 }
 
-// keyless stands for an endpoint whose key is in a variable that is not set.
+// keyless replaces an endpoint whose key is in a variable that is not set.
 type keyless struct{ variable string }
 
 func (k keyless) Name() string { return "" }

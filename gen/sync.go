@@ -21,9 +21,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/tree"
 )
 
-// Sync brings the tree in line with what the servers list, or, with Check, reports the difference. The report is
-// complete also when servers failed or tools were odd; an error means that there is nothing to report, and that
-// nothing was written unless writing itself failed.
+// Sync brings the tree in line with the servers' lists or, with Check, reports the difference. The report is complete even if servers
+// failed or tools had problems. An error means that there is nothing to report and, unless writing failed, that nothing was written.
 func Sync(ctx context.Context, opts Options) (*Report, error) {
 	start := time.Now()
 	s, err := open(ctx, opts)
@@ -45,13 +44,13 @@ func Sync(ctx context.Context, opts Options) (*Report, error) {
 	return s.report, nil
 }
 
-// job is one Sync under way.
+// job is one Sync in progress.
 type job struct {
 	opts   Options
 	config *config.Config
-	// stored is what the tree had when the job began.
+	// stored is what the tree contained when the job began.
 	stored *catalog.Stored
-	// learned is what is known of the replies of tools that declare no output, by server and tool.
+	// learned is what is known about the replies of tools that declare no output, by server and tool.
 	learned map[string]map[string]catalog.Learned
 	// dirs are the folders of all configured servers.
 	dirs   map[string]string
@@ -59,9 +58,9 @@ type job struct {
 	report *Report
 	// emptied are the servers of which include and exclude leave no tool.
 	emptied []string
-	// phrases are those of the tools that there are, if some belong to no tool; else nil.
+	// phrases are the phrases of the existing tools, if some phrases belong to no tool, and otherwise nil.
 	phrases map[string]map[string]catalog.Phrases
-	// closing are the sessions that are still being closed.
+	// closing are closed when the sessions that are still being closed are gone.
 	closing []<-chan struct{}
 }
 
@@ -153,7 +152,7 @@ func CheckOutput(opts Options, path string) error {
 	return config.CheckOutput(path, own, out)
 }
 
-// consent returns an error if the configuration may not be used.
+// consent returns an error if the configuration must not be used.
 func (o *Options) consent(ctx context.Context, cfg *config.Config) error {
 	if o.Consent == nil {
 		return nil
@@ -184,7 +183,7 @@ func resolve(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// generate makes the tree in memory and compares it with the one on the disk.
+// generate generates the tree in memory and compares it with the one on disk.
 func (s *job) generate(servers []catalog.Server) error {
 	want, now, err := s.render(servers)
 	if err != nil {
@@ -196,7 +195,7 @@ func (s *job) generate(servers []catalog.Server) error {
 	}
 	if len(now.Servers) == 0 && len(s.report.Failures()) > 0 {
 		s.sortWarnings()
-		return nil // an empty tree is useless, and probably the network is down: nothing is removed either
+		return nil // an empty tree is useless, and the network is probably down, so nothing is removed either
 	}
 	s.report.Catalog, s.report.Changes = now, diff.Catalogs(before, now)
 	texts := poison.NewChecker(now.Servers, s.allowedTexts())
@@ -233,7 +232,7 @@ func (s *job) generate(servers []catalog.Server) error {
 	return nil
 }
 
-// before returns the catalog that the tree was made from, to the extent that it can be read.
+// before returns the catalog from which the tree was generated, as far as it can be read.
 func (s *job) before(now *catalog.Catalog) (*catalog.Catalog, error) {
 	var servers []catalog.Server
 	for _, server := range s.stored.Servers {
@@ -255,7 +254,7 @@ func (s *job) before(now *catalog.Catalog) (*catalog.Catalog, error) {
 	return c, nil
 }
 
-// written are the files that the last sync wrote.
+// written returns the files that the last sync wrote.
 func (s *job) written() map[string]string {
 	if s.stored.Lock == nil {
 		return nil
@@ -292,13 +291,13 @@ func (s *job) write(ctx context.Context) error {
 	return nil
 }
 
-// gone are the servers whose wrappers would be removed because they are no longer configured, and those of which include and
+// gone returns the servers whose wrappers would be removed because they are no longer configured, and the servers of which include and
 // exclude leave no tool.
 func (s *job) gone() (gone, emptied []string) {
 	if !slices.ContainsFunc(s.plan.Steps, func(step tree.Step) bool { return step.Action == tree.Delete }) {
 		return nil, nil
 	}
-	left := map[string]bool{} // the servers of the tree, and whether it has tools of them
+	left := map[string]bool{} // the servers in the tree, and whether it has tools of them
 	for key, server := range s.stored.Servers {
 		left[key] = len(server.Tools) > 0
 	}
@@ -339,7 +338,7 @@ func (s *job) prune(ctx context.Context) error {
 // maxPlace bounds the place of a warning, in bytes. Names may be megabytes long.
 const maxPlace = 400
 
-// clipPlace shortens the place of a warning in its middle, so that the server and the last names stay.
+// clipPlace shortens the place of a warning in the middle, so that the server and the last names stay.
 func clipPlace(place string) string {
 	if len(place) <= maxPlace {
 		return place
@@ -354,7 +353,7 @@ func clipPlace(place string) string {
 	return place[:head] + "…" + place[tail:]
 }
 
-// writesNothing reports whether this sync must not write: it is a check, or strict or frozen forbids what it found.
+// writesNothing reports whether this sync must not write: it is a check, or strict or frozen forbids it because of what it found.
 func (s *job) writesNothing() bool {
 	switch {
 	case s.opts.Check:
@@ -365,7 +364,7 @@ func (s *job) writesNothing() bool {
 	return s.opts.Frozen && len(s.report.Changes) > 0
 }
 
-// warnStored returns a warning for each file of the tree that could not be read and will be written again.
+// warnStored returns a warning for each file in the tree that could not be read and will be written again.
 func warnStored(stored *catalog.Stored) []Warning {
 	var warnings []Warning
 	for _, problem := range stored.Problems {

@@ -19,12 +19,12 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// project is a folder with a configuration and servers that exist only here.
+// project is a folder with a configuration and servers that exist only in the test.
 type project struct {
 	t     *testing.T
 	dir   string
-	tools map[string][]string // server → definitions; a missing one is down
-	// lister answers for the servers instead; nil: list does.
+	tools map[string][]string // server → definitions; a missing server is down
+	// lister answers for the servers. Nil: list does.
 	lister Lister
 	prune  bool
 }
@@ -142,7 +142,7 @@ func TestSyncTwice(t *testing.T) {
 			t.Errorf("no %s", name)
 		}
 	}
-	slices.Reverse(p.tools["a"]) // the order of tools is the server's whim
+	slices.Reverse(p.tools["a"]) // servers may list tools in any order
 	r = p.mustSync(nil)
 	if r.Drift() || len(r.Changes) > 0 || r.Unchanged != len(before) {
 		t.Errorf("drift %v, changes %v", r.Files, kinds(r))
@@ -152,7 +152,7 @@ func TestSyncTwice(t *testing.T) {
 	}
 }
 
-// Nothing in a tree depends on where or when it is made.
+// A tree does not depend on where or when it is generated.
 func TestSameTreeElsewhere(t *testing.T) {
 	tools := map[string][]string{"a": {tool("one", "One.")}}
 	p, q := newProject(t, tools), newProject(t, tools)

@@ -20,7 +20,7 @@ type Tree struct {
 	Catalog *catalog.Catalog
 	Lock    *catalog.Lock
 
-	partial bool // servers were left out, see Only
+	partial bool // servers were left out; see Only
 }
 
 // Open reads the tree that [Sync] writes with the same Config, Dir and Out. It connects to no server.
@@ -51,21 +51,21 @@ type Definition struct {
 // Wrapper is a tool in one language.
 type Wrapper struct {
 	Language string
-	// File is the path below the tree, Function the exported name.
+	// File is the path below the tree, and Function the exported name.
 	File, Function string
 	// Import is the statement that imports the function into a script.
 	Import string
-	// Signature is the head of the function, Source the whole file, and Lean the part of it that shows how to call the
-	// function. All three contain text of the server, which is not to be trusted.
+	// Signature is the head of the function, Source the whole file, and Lean the part of the file that shows how to call the function. All
+	// three contain text from the server, which is not to be trusted.
 	Signature, Source, Lean string
 }
 
-// UnknownToolError reports a name that stands for no tool of the tree, or for several.
+// UnknownToolError reports a name that means no tool in the tree, or several.
 type UnknownToolError struct {
 	Name string
-	// Near holds the ids of tools that may be meant, the likeliest first.
+	// Near are the ids of tools that may be meant, the likeliest first.
 	Near []string
-	// Several is true if the name fits every tool in Near.
+	// Several reports whether the name fits every tool in Near.
 	Several bool
 }
 
@@ -90,8 +90,9 @@ func (e *UnknownToolError) Hint() string {
 // ExitCode is exit.Usage.
 func (e *UnknownToolError) ExitCode() int { return exit.Usage }
 
-// Find returns the tool with an id, a wrapper's file, or a name such as server/tool, server.tool or server__tool, with the tool's
-// own name or that of a function; or the only tool with such a name. The error is an *[UnknownToolError] unless reading a wrapper failed.
+// Find returns the tool with an id, a wrapper's file, or a name such as server/tool, server.tool or server__tool, in which the tool has its
+// own name or that of its function. A tool's name alone finds the tool if it is the only one with that name. The error is an
+// *[UnknownToolError] unless reading a wrapper failed.
 func (t *Tree) Find(name string) (*Definition, error) {
 	fits := t.Named(name)
 	if len(fits) != 1 {
@@ -106,7 +107,7 @@ func (t *Tree) Find(name string) (*Definition, error) {
 	for name, n := range t.Lock.Servers[server.Key].Tools[tool.Name].Names {
 		l, ok := LanguageOf(name)
 		if !ok {
-			continue // written by another version of mcpgen
+			continue // another version of mcpgen wrote it
 		}
 		source, err := t.source(n.File)
 		if err != nil {
@@ -121,8 +122,8 @@ func (t *Tree) Find(name string) (*Definition, error) {
 	return d, nil
 }
 
-// Named returns the ids of the tools that a name stands for, sorted: that of the tool with this id, or of all tools with
-// the name in one of the other forms that [Tree.Find] takes.
+// Named returns the ids of the tools that a name means, sorted: the tool with this id, or all tools with the name in one of the other forms
+// that [Tree.Find] accepts.
 func (t *Tree) Named(name string) []string {
 	if _, _, ok := t.Catalog.Lookup(name); ok {
 		return []string{name}
@@ -144,7 +145,7 @@ func (t *Tree) Named(name string) []string {
 	return ids
 }
 
-// ofServer returns what follows a server's name in the name of a tool; empty for a tool of another server.
+// ofServer returns what follows a server's name in the name of a tool, or "" for a tool of another server.
 func ofServer(name string, s catalog.Server) string {
 	for _, server := range []string{s.Key, s.Dir} {
 		for _, separator := range []string{"/", ".", "__"} {
@@ -156,7 +157,7 @@ func ofServer(name string, s catalog.Server) string {
 	return ""
 }
 
-// near returns the ids of tools that name may be a slip of.
+// near returns the ids of tools of which name may be a misspelling.
 func (t *Tree) near(name string) []string {
 	var ids []string
 	for _, s := range t.Catalog.Servers {

@@ -58,7 +58,7 @@ func TestDeadServerWithoutHistory(t *testing.T) {
 	}
 }
 
-// TestNobodyAnswersAndOneIsGone: a server that is no longer configured is not reported as removed when nothing is.
+// TestNobodyAnswersAndOneIsGone: if nothing is removed, a server that is no longer configured is not reported as removed.
 func TestNobodyAnswersAndOneIsGone(t *testing.T) {
 	p := newProject(t, map[string][]string{"a": {tool("one", "One.")}})
 	p.mustSync(nil)
@@ -73,12 +73,12 @@ func TestNobodyAnswersAndOneIsGone(t *testing.T) {
 	}
 }
 
-// A server's folder is the same whether or not one with a similar name can be reached.
+// A server's folder does not depend on whether one with a similar name can be reached.
 func TestFoldersDontDependOnOthersHealth(t *testing.T) {
 	p := newProject(t, map[string][]string{"a-b": {tool("one", "One.")}, "a_b": {tool("one", "One.")}})
 	p.mustSync(nil)
 	delete(p.tools, "a_b")
-	p.write("servers/.mcpgen/keep", "") // the stored lists stay; only the server is gone
+	p.write("servers/.mcpgen/keep", "") // keeps the stored lists; only the server is gone
 	r := p.mustSync(nil)
 	if r.Drift() {
 		t.Errorf("%v", r.Files)

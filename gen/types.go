@@ -22,22 +22,22 @@ import (
 type TypesOptions struct {
 	// Language is the name of one of [Languages]. Empty: the first of them.
 	Language string
-	// Name is what the type of the schema is called, to the letter. It must be an identifier of the language that the
-	// declarations do not need for themselves. Empty: "Schema". [TypeNameFor] makes one of a file's name.
+	// Name is the exact name of the schema's type. It must be an identifier of the language that the declarations do not need themselves.
+	// Empty: "Schema". [TypeNameFor] derives a name from a file's name.
 	Name string
 }
 
-// TypesResult is what [Types] made.
+// TypesResult is the result of [Types].
 type TypesResult struct {
-	// Source is a module of its own. It exports the named type, and the definitions that the type refers to.
+	// Source is a self-contained module. It exports the named type, and the definitions to which the type refers.
 	Source []byte
-	// Warnings are about what in the schema was not understood, or was left out. Place is a JSON pointer after "#".
+	// Warnings say what in the schema was not understood or was left out. Place is a JSON pointer after "#".
 	Warnings []Warning
 }
 
-// Types prints the declarations for one JSON Schema of any dialect: every value that the schema accepts, written as a
-// literal, fits the type of that name. The errors are *[JSONError] where raw is no JSON text and *[TypeNameError] where
-// the name cannot be used; a schema that makes no sense is not an error but a wide type and a warning.
+// Types prints the declarations for one JSON Schema of any dialect: every value that the schema accepts, written as a literal, fits the
+// named type. The errors are *[JSONError] if raw is not JSON and *[TypeNameError] if the name cannot be used. A schema that makes no sense
+// is not an error, but gives a wide type and a warning.
 func Types(raw json.RawMessage, opts TypesOptions) (*TypesResult, error) {
 	l, ok := LanguageOf(cmp.Or(opts.Language, Languages()[0].Name))
 	if !ok {
@@ -47,7 +47,7 @@ func Types(raw json.RawMessage, opts TypesOptions) (*TypesResult, error) {
 	if reason := l.CheckTypeName(name); reason != "" {
 		return nil, &TypeNameError{Name: name, Language: l.Name, Reason: reason}
 	}
-	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")) // some editors begin a file so
+	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")) // some editors write one
 	if err := checkJSON(raw); err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func Types(raw json.RawMessage, opts TypesOptions) (*TypesResult, error) {
 
 const defaultTypeName = "Schema"
 
-// TypeNameFor makes the name of a type from that of a file: "get-user.schema.json" becomes GetUser. A name that the
-// language needs for itself gets the word Schema at its end.
+// TypeNameFor derives the name of a type from that of a file: "get-user.schema.json" becomes GetUser. If the language reserves the name,
+// the word Schema is appended.
 func TypeNameFor(language, file string) string {
 	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
 	for _, ending := range []string{".json", ".schema"} {
@@ -82,10 +82,10 @@ func usableTypeName(language, name string) string {
 	return name
 }
 
-// TypeNameError is a name that a type cannot have in a language. Exit code 2.
+// TypeNameError reports a name that a type cannot have in a language. Exit code 2.
 type TypeNameError struct {
 	Name, Language string
-	// Reason is a clause: "it is a word of the language".
+	// Reason is a clause, such as "it is a word of the language".
 	Reason string
 }
 
@@ -109,9 +109,9 @@ func (e *TypeNameError) Hint() string {
 // ExitCode is exit.Usage.
 func (e *TypeNameError) ExitCode() int { return exit.Usage }
 
-// JSONError is a file that is no JSON text. Exit code 2.
+// JSONError reports a file that is not JSON. Exit code 2.
 type JSONError struct {
-	// Line and Column are where reading stopped, from 1; the column counts characters.
+	// Line and Column are the place at which reading stopped, from 1. The column counts characters.
 	Line, Column int
 	Err          error
 }

@@ -26,8 +26,7 @@ func TestTypeNameFor(t *testing.T) {
 	}
 }
 
-// TestTypeNamesAreRefusedOrKept: whatever the name, it is either an error or the name of the type, and no name carries
-// code into the source.
+// TestTypeNamesAreRefusedOrKept: a name is either an error or the exact name of the type, and no name carries code into the source.
 func TestTypeNamesAreRefusedOrKept(t *testing.T) {
 	schema := json.RawMessage(`{"type": "object", "properties": {"a": {"enum": ["x", 1]}, "b": {"type": "array", "items": {"type": "object", "properties": {"c": {"type": "string"}}}}}}`)
 	for _, language := range []string{"typescript", "python"} {

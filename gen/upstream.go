@@ -16,19 +16,19 @@ import (
 
 // UpstreamOptions are the settings of [UpstreamLister].
 type UpstreamOptions struct {
-	// LookupEnv finds the variables of the configuration; a .env beside it is asked for what it does not have.
+	// LookupEnv finds the variables of the configuration. Variables that it does not have are looked up in a .env beside the configuration.
 	LookupEnv func(name string) (string, bool)
 	// Logger receives tolerated protocol errors of servers. Nil logs nothing.
 	Logger *slog.Logger
-	// Stderr returns where a server's standard error goes. Nil drops it.
+	// Stderr returns the writer for a server's standard error. Nil discards it.
 	Stderr func(server string) io.Writer
-	// Logins has the tokens of those remote servers that a person has logged in to. Nil means none.
+	// Logins has the tokens of the remote servers to which a person has logged in. It may be nil.
 	Logins *upstream.Logins
-	// Version is the version of mcpgen that servers get.
+	// Version is the version of mcpgen reported to servers.
 	Version string
 }
 
-// options are those for one server.
+// options returns the options for one server.
 func (o UpstreamOptions) options(server config.Server) (*upstream.Options, error) {
 	variables, err := server.DotEnv()
 	if err != nil {
@@ -38,12 +38,12 @@ func (o UpstreamOptions) options(server config.Server) (*upstream.Options, error
 		Lookup: config.WithDotEnv(o.LookupEnv, variables),
 		Logger: o.Logger, Stderr: o.Stderr, Logins: o.Logins,
 		ClientName: "mcpgen", ClientVersion: o.Version,
-		// Some servers list certain tools only to clients that can ask a person. Nobody is there to be asked: all is declined.
+		// Some servers list certain tools only to clients that can ask a person. Nobody can be asked here, so all questions are declined.
 		Elicit: true,
 	}, nil
 }
 
-// UpstreamLister asks real servers: it starts or dials each, and ends the session when the server has listed its tools.
+// UpstreamLister asks real servers: it starts or dials each one, and ends the session when the server has listed its tools.
 func UpstreamLister(opts UpstreamOptions) Lister {
 	return func(ctx context.Context, server config.Server) (*Listing, error) {
 		options, err := opts.options(server)
@@ -55,7 +55,7 @@ func UpstreamLister(opts UpstreamOptions) Lister {
 			return nil, err
 		}
 		out, err := listAll(ctx, session)
-		// The listing is complete; how the server exits changes nothing, and is not awaited here.
+		// The listing is complete. How the server exits changes nothing, and is not awaited here.
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -70,8 +70,8 @@ func UpstreamLister(opts UpstreamOptions) Lister {
 	}
 }
 
-// ListServer asks one configured server for its tools, over a session that stays open, and returns the catalog that a tree with this
-// server alone would have: the same ids, and only the tools that the configuration allows.
+// ListServer asks one configured server for its tools, over a session that stays open. It returns the catalog of a tree with this server
+// alone: the same ids, and only the tools that the configuration allows.
 func ListServer(ctx context.Context, cfg *config.Config, key string, session *upstream.Session) (*catalog.Catalog, []catalog.Warning, error) {
 	listing, err := listAll(ctx, session)
 	if err != nil {
@@ -87,7 +87,7 @@ func ListServer(ctx context.Context, cfg *config.Config, key string, session *up
 // methodNotFound is JSON-RPC's code for a method that a server does not have.
 const methodNotFound = -32601
 
-// listAll asks for tools and prompts. Prompts that can't be listed are not worth failing for.
+// listAll asks for tools and prompts. Prompts that cannot be listed do not make it fail.
 func listAll(ctx context.Context, session *upstream.Session) (*Listing, error) {
 	info, offers := session.Info(), session.Offers()
 	out := &Listing{
@@ -105,10 +105,10 @@ func listAll(ctx context.Context, session *upstream.Session) (*Listing, error) {
 		return nil, err
 	}
 	if refused, ok := errors.AsType[*upstream.ProtocolError](out.PromptsErr); ok && refused.Code == methodNotFound {
-		out.HasPrompts, out.PromptsErr = false, nil // it declares the capability, and lacks the method
+		out.HasPrompts, out.PromptsErr = false, nil // it declares the capability but lacks the method
 	}
 	out.Omitted = session.Omitted()
-	// What goes into the tree is checked in: no value of a variable may be in it.
+	// The tree is checked in, so it must not contain values of variables.
 	for _, list := range [][]json.RawMessage{out.Tools, out.Prompts} {
 		for i := range list {
 			list[i] = session.ConcealIn(list[i])
@@ -117,6 +117,6 @@ func listAll(ctx context.Context, session *upstream.Session) (*Listing, error) {
 	return out, nil
 }
 
-// SweepUpstreams ends what servers of programs that died have left running, on Linux. It touches nothing of the living
-// and may be called beside other work. What can't be ended is left to the next sweep.
+// SweepUpstreams ends what servers of dead programs have left running, on Linux. It leaves servers of running programs alone, and may be
+// called alongside other work. Processes that cannot be ended are left to the next sweep.
 func SweepUpstreams(ctx context.Context) error { return upstream.Sweep(ctx) }

@@ -14,27 +14,27 @@ import (
 	"github.com/mcpgen/mcpgen/gen/verify"
 )
 
-// maxRenders is how often the tree is rendered to be rid of files that do not pass. What does not pass then is a
-// defect of ours that no server's text explains.
+// maxRenders is how often the tree is rendered to get rid of files that do not pass. If a file still does not pass, the defect is ours, and
+// no server's text explains it.
 const maxRenders = 4
 
-// offers is the tool of a refusal that is about what a server offers beside tools.
+// offers is the tool index of a refusal that concerns what a server offers besides tools.
 const offers = -2
 
-// refusal is a file that was not what it should be.
+// refusal is a file that does not have the expected form.
 type refusal struct {
 	server int
-	// tool is the index of the tool that the file is about, -1 where it can't be told: then the server is meant. -2 are
-	// the server's resources and prompts.
+	// tool is the index of the file's tool. -1 means that it is unknown, so that the server is to blame; -2 means the server's resources
+	// and prompts.
 	tool int
 	file string
 	err  error
 }
 
-// checker reads a wrapper or an index back. A wrapper's function is want.Function; for an index, functions are given.
+// checker reads back a wrapper or an index. A wrapper's function is want.Function; for an index, functions are given.
 type checker func(l *Language, src []byte, want verify.Wrapper, functions []string) error
 
-// readBack is the checker that is used.
+// readBack is the checker in use.
 func readBack(l *Language, src []byte, want verify.Wrapper, functions []string) error {
 	if want.ID != "" {
 		return l.VerifyWrapper(want, src)
@@ -42,8 +42,8 @@ func readBack(l *Language, src []byte, want verify.Wrapper, functions []string) 
 	return l.VerifyIndex(verify.Index{Functions: functions}, src)
 }
 
-// verified renders servers and reads every file back. A tool with a file that does not pass is left out of the
-// catalog, with a warning, and the rest is rendered again, so that what is returned fits together.
+// verified renders servers and reads every file back. If a file does not pass, its tool is left out of the catalog, with a warning, and the
+// rest is rendered again, so that the results fit together.
 func (s *job) verified(servers []catalog.Server, check checker) (*catalog.Catalog, *render.Result, error) {
 	warnings := slices.Clip(s.report.Warnings)
 	for range maxRenders {
@@ -81,8 +81,8 @@ func (s *job) recount(servers []catalog.Server) {
 	}
 }
 
-// refusals reads the wrappers and indexes of all languages back, several at once. They are in the order of languages,
-// servers and tools.
+// refusals reads back the wrappers and indexes of all languages, several at once. The result is in the order of languages, servers and
+// tools.
 func refusals(c *catalog.Catalog, languages []*Language, rendered *render.Result, check checker) []refusal {
 	var parts []func() []refusal
 	for _, l := range languages {
@@ -107,7 +107,7 @@ func refusals(c *catalog.Catalog, languages []*Language, rendered *render.Result
 	return slices.Concat(found...)
 }
 
-// reading is the files of one server in one language being read back.
+// reading reads back the files of one server in one language.
 type reading struct {
 	language *Language
 	server   int
@@ -138,12 +138,12 @@ func (r reading) index() []refusal {
 	return nil
 }
 
-// modules are the names of a server's modules beside its tools, in the order in which an index exports them.
+// modules returns the names of a server's modules besides its tools, in the order in which an index exports them.
 func modules(s *catalog.Server) []string {
 	return (&render.Server{Resources: s.Resources, HasPrompts: s.HasPrompts}).Modules()
 }
 
-// modules reads those.
+// modules reads back these modules.
 func (r reading) modules() []refusal {
 	for _, name := range modules(r.from) {
 		file := r.from.Dir + "/" + name + r.language.Ext
@@ -154,7 +154,7 @@ func (r reading) modules() []refusal {
 	return nil
 }
 
-// culprit returns the tool whose line of an index is the bad one, or -1: the documentation of the server is.
+// culprit returns the tool whose line in an index is bad, or -1 if the server's documentation is.
 func (r reading) culprit(file string, functions []string, err error) int {
 	var bad *verify.Error
 	lines := strings.Split(string(r.rendered.Tree[file]), "\n")
@@ -188,7 +188,7 @@ func (r refusal) warning(c *catalog.Catalog) Warning {
 	}
 }
 
-// without returns the catalog's servers without the tools that were refused.
+// without returns the catalog's servers without the refused tools.
 func without(c *catalog.Catalog, refused []refusal) []catalog.Server {
 	out := slices.Clone(c.Servers)
 	for i := range out {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/verify"
 )
 
-// verifiedWith renders two servers with a checker that finds fault where bad says so.
+// verifiedWith renders two servers with a checker that rejects what bad rejects.
 func verifiedWith(t *testing.T, bad func(language *Language, want verify.Wrapper, functions []string) error) (*job, *catalog.Catalog, []string, error) {
 	t.Helper()
 	var servers []catalog.Server
@@ -71,7 +71,7 @@ func TestToolThatDoesNotPass(t *testing.T) {
 	}
 }
 
-// A bad index is blamed on the tool whose line is bad, or on the server itself.
+// A bad index is blamed on the tool with the bad line, or on the server itself.
 func TestIndexThatDoesNotPass(t *testing.T) {
 	for _, tt := range []struct {
 		line  int

@@ -16,9 +16,9 @@ func IsServerText(text string) bool {
 	return strings.Contains(text, "://") || strings.ContainsAny(text, " \t\n\\") || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "/")
 }
 
-// FromCommandLine returns the server that a person gives as one text, without a file: its http(s) address, or the command that
-// starts it, with arguments between blanks, which quotes may enclose. Relative paths start at dir, where the command is started.
-// The server's name comes from the text. Variables are not expanded yet.
+// FromCommandLine returns the server that a person gives as one text, without a file: its http(s) address, or the command that starts it,
+// with arguments separated by blanks and optionally quoted. Relative paths start at dir, where the command is started. The server's name is
+// derived from the text. Variables are not yet expanded.
 func FromCommandLine(text, dir string) (Server, error) {
 	s := Server{Transport: TransportStdio, Dir: dir, Source: "the command line", Host: Project}
 	if strings.Contains(strings.SplitN(text, " ", 2)[0], "://") {
@@ -30,7 +30,7 @@ func FromCommandLine(text, dir string) (Server, error) {
 		return s, nil
 	}
 	words := strings.Fields(text)
-	if strings.ContainsAny(text, `"'`) { // otherwise a backslash is one, as in paths on Windows
+	if strings.ContainsAny(text, `"'`) { // otherwise a backslash stands for itself, as in paths on Windows
 		var err error
 		if words, err = shlex.Split(text); err != nil {
 			return s, fmt.Errorf("read the command of the server: a quote is not closed")
@@ -44,7 +44,7 @@ func FromCommandLine(text, dir string) (Server, error) {
 	return s, nil
 }
 
-// nameOf names a server after the package that a command runs, else after the program.
+// nameOf names a server after the package that a command runs, or else after the program.
 func nameOf(words []string) string {
 	command, args := Program(words[0], words[1:])
 	switch command {
@@ -58,8 +58,8 @@ func nameOf(words []string) string {
 	return strings.TrimSuffix(filepath.Base(words[0]), filepath.Ext(words[0]))
 }
 
-// Program returns what a command runs: the name of the program in lower case, without its folder and an extension of Windows, and
-// its arguments. "cmd /c npx x" runs npx, as it does on Windows, where npx is a script that only the shell starts.
+// Program returns what a command runs: the name of the program in lower case, without its folder and without an extension of Windows, and
+// its arguments. "cmd /c npx x" runs npx, as on Windows, where npx is a script that only the shell can start.
 func Program(command string, args []string) (name string, rest []string) {
 	if name = programName(command); name == "cmd" && len(args) > 1 && strings.EqualFold(args[0], "/c") {
 		return programName(args[1]), args[2:]

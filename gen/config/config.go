@@ -1,12 +1,12 @@
-// Package config reads configuration: the servers, from .mcp.json or the file of another MCP host, and our own settings,
-// from mcpgen.yaml. It understands the files of nine hosts, each with its own keys and variables. A host's dialect holds what
-// is special about it; [ReadFile] turns every form into [Server].
+// Package config reads configuration: the servers, from .mcp.json or the file of another MCP host, and our own settings, from mcpgen.yaml.
+// It understands the files of nine hosts, each with its own keys and variables. A dialect describes what is special about a host;
+// [ReadFile] turns every form into [Server].
 //
-// Variables stay unexpanded until [Server.Expand]. The package reads the files it is told to, and no environment or home
-// folder. Start with [Locate] and [Location.Load]. Package hosts knows where other programs keep their files.
+// Variables stay unexpanded until [Server.Expand]. The package reads only the files that it is given, and neither the environment nor the
+// home folder. Start with [Locate] and [Location.Load]. Package hosts knows where other programs keep their files.
 //
-// What cannot be understood is an error that names the file, the line, the key and the remedy. Text that may hold a secret
-// (a value of env, headers, args or url) never appears in an error or in a printed [Server].
+// What cannot be understood is an error that names the file, the line, the key and the remedy. Text that may hold a secret (a value of env,
+// headers, args or url) never appears in an error or in a printed [Server].
 package config
 
 import (
@@ -24,9 +24,9 @@ import (
 
 // The files that list the servers of a project. The first one that exists is used.
 const (
-	// OwnName is read by mcpgen and mcprun alone.
+	// OwnName is read only by mcpgen and mcprun.
 	OwnName = "mcpgen.json"
-	// FileName is read by Claude Code too.
+	// FileName is also read by Claude Code.
 	FileName = ".mcp.json"
 )
 
@@ -40,27 +40,27 @@ const maxFileSize = 4 << 20
 // FileError is a mistake in a configuration file.
 type FileError = node.FileError
 
-// Note is something in a configuration that a person should know.
+// Note is something about a configuration that a person should know.
 type Note = node.Note
 
 // Config is the content of one or several files of servers, with the settings beside the first.
 type Config struct {
-	// Path is the first file as it was given to [Load], Paths are all of them.
+	// Path is the first file as given to [Load]. Paths are all of them.
 	Path  string
 	Paths []string
 	// Dir is the absolute folder of the first file's project. It holds the settings, a .env and, unless the settings name
 	// another folder, the tree.
 	Dir string
-	// Servers are those to use, in the order of the files, with the settings applied.
+	// Servers are the servers to use, in the order of the files, with the settings applied.
 	Servers []Server
-	// Disabled are those that are switched off and left out of the tree.
+	// Disabled are the servers that are switched off and left out of the tree.
 	Disabled []Server
-	// Settings are those of the mcpgen.yaml in Dir, or the defaults.
+	// Settings are those in the mcpgen.yaml in Dir, or the defaults.
 	Settings Settings
-	// Notes are about what a person should know of the files.
+	// Notes say what a person should know about the files.
 	Notes []Note
 
-	listed []Server // all, without the settings
+	listed []Server // all servers, without the settings
 }
 
 // Files returns the files that the configuration is read from: the lists of servers, mcpgen.yaml and .env. They may be missing.
@@ -102,8 +102,8 @@ func (c *Config) Allows(key, tool string) bool {
 // Load reads files of servers, at least one, with the settings of the first one's project; see [Location.Load].
 func Load(paths ...string) (*Config, error) { return Location{Paths: paths}.Load() }
 
-// Load reads the files, each as [ReadFile] does, and the mcpgen.yaml of the project, if there is one. Of two servers of
-// the same name in different files the later counts.
+// Load reads the files, each as [ReadFile] does, and the project's mcpgen.yaml, if there is one. If two files have a server of the same
+// name, the later one is used.
 func (l Location) Load() (*Config, error) {
 	paths := l.Paths
 	if len(paths) == 0 {
@@ -149,7 +149,7 @@ func (l Location) Load() (*Config, error) {
 			if ours {
 				note.Minor = false
 				note.Message = "it is mcprun serve, which serves a tree itself, and is left out: the tree would contain its own tools. Keep it in another file than the servers, or set disabled: true for it in " + SettingsName + " (false keeps it in the tree)"
-				if own := c.Settings.Servers[s.Key].Disabled; own != nil { // a person chose so
+				if own := c.Settings.Servers[s.Key].Disabled; own != nil { // the user decided it
 					note.Minor = true
 				}
 			}
@@ -185,7 +185,7 @@ func (c *Config) merge(all []Server, s Server) []Server {
 	return append(all, s)
 }
 
-// checkNames refuses an alias that is another server's name: a script could not distinguish the two.
+// checkNames refuses an alias that is another server's name, because scripts could not distinguish the two.
 func (c *Config) checkNames() error {
 	owner := map[string]Server{}
 	for _, s := range c.Servers {

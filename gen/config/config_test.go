@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// write puts files into a new folder and returns it.
+// write creates a new folder with the files and returns its path.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -83,9 +83,9 @@ func TestLocate(t *testing.T) {
 	} {
 		addFile(t, dir, name, text)
 	}
-	cases := map[string]string{ // where from → what is found, "" for nothing
+	cases := map[string]string{ // starting folder → file found, or "" if none is
 		".":         ".mcp.json",
-		"plain":     "", // outside of a repository nothing above counts
+		"plain":     "", // outside a repository, folders above do not count
 		"repo":      "", // the root of the repository ends the search
 		"repo/a/b":  "",
 		"repo2/a/b": "repo2/.mcp.json",
@@ -94,7 +94,7 @@ func TestLocate(t *testing.T) {
 
 		"both":       "both/mcpgen.json",
 		"both/sub":   "both/mcpgen.json",
-		"both/inner": "both/inner/.mcp.json", // the nearest folder counts
+		"both/inner": "both/inner/.mcp.json", // the nearest folder is used
 		"key":        "key/conf/s.json",
 		"key/sub":    "key/conf/s.json",
 	}
@@ -117,7 +117,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// A file that mcpgen.yaml names is read for the folder of mcpgen.yaml, wherever it is.
+// If mcpgen.yaml names a file, the file is read for the folder of mcpgen.yaml, wherever the file is.
 func TestConfigKey(t *testing.T) {
 	dir := write(t, map[string]string{"mcpgen.yaml": "version: 1\nconfig: conf/s.json\nout: tree\n"})
 	at, err := Locate(dir, nil)
@@ -261,7 +261,7 @@ func TestLoadBoundsTheFile(t *testing.T) {
 	}
 }
 
-// TestLoadLeavesOutOurOwnServer: a tree that holds the server that serves it would hold its own tools again.
+// TestLoadLeavesOutOurOwnServer: a tree that contained the server that serves it would contain its own tools again.
 func TestLoadLeavesOutOurOwnServer(t *testing.T) {
 	const file = `{"mcpServers": {
 		"plain": {"command": "mcprun", "args": ["serve"]},

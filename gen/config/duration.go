@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// FormatDuration writes a time as mcpgen.yaml and flags have it, without units of zero: 1m, not 1m0s.
+// FormatDuration formats a duration as in mcpgen.yaml and flags, without units that are zero: 1m, not 1m0s.
 func FormatDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {

@@ -10,26 +10,26 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// entry is one server of a file while it is read.
+// entry is one server of a file while the file is read.
 type entry struct {
 	*serverFile
 	vars *translator
 	s    Server
 	path string
 	kind string // the type, in lower case
-	// The lines of keys that later checks report; 0 means that the key is missing.
+	// Lines of keys that later checks report; 0 means that the key is missing.
 	kindLine, commandLine, urlLine int
-	httpURL                        bool   // whether the key of the address implies streamable HTTP
-	sse                            bool   // whether it implies SSE
-	leaveOut                       string // why the server is left out; empty if it is not
-	leaveMinor                     bool   // whether the note about that is minor
+	httpURL                        bool   // the key of the address implies streamable HTTP
+	sse                            bool   // the key of the address implies SSE
+	leaveOut                       string // why the server is left out; empty if it is used
+	leaveMinor                     bool   // the note about leaving it out is minor
 }
 
 // setter reads one key of a server.
 type setter func(e *entry, n node.Node, key string) error
 
-// commonKeys returns the keys that have the same meaning in all hosts' files. Hosts borrow keys from each other, so that
-// these are accepted everywhere.
+// commonKeys returns the keys that have the same meaning in all hosts' files. Hosts borrow keys from each other, so these are accepted
+// everywhere.
 func commonKeys() map[string]setter {
 	return map[string]setter{
 		"type": (*entry).setType, "transport": (*entry).setType,
@@ -173,8 +173,8 @@ func (e *entry) checkNames(m node.Member) error {
 	return nil
 }
 
-// splitCommand splits a command line in "command" at its blanks. A path may contain blanks, so that it splits only a line that
-// begins with a bare name, or that has options.
+// splitCommand splits a command line in "command" at its blanks. A path may contain blanks, so it splits only a line that begins with a
+// bare name or contains options.
 func (e *entry) splitCommand() error {
 	words := strings.Fields(e.s.Command)
 	isOption := func(word string) bool { return strings.HasPrefix(word, "-") }
@@ -189,7 +189,7 @@ func (e *entry) splitCommand() error {
 	return nil
 }
 
-// into returns a setter that stores what read returns.
+// into returns a setter that stores the result of read.
 func into[T any](field func(*Server) *T, read func(*entry, node.Node, string) (T, error)) setter {
 	return func(e *entry, n node.Node, key string) (err error) {
 		*field(&e.s), err = read(e, n, key)

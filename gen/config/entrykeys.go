@@ -37,7 +37,7 @@ func (e *entry) setCommandList(n node.Node, key string) error {
 	return nil
 }
 
-// setZedSource leaves out servers of an extension of the editor, whose commands are not in the file.
+// setZedSource leaves out servers that come from an extension of the editor, whose commands are not in the file.
 func (e *entry) setZedSource(n node.Node, _ string) error {
 	if n.Text == "extension" {
 		e.leaveOut = "an extension of Zed starts it, and only that knows how"
@@ -119,7 +119,7 @@ func (e *entry) setPassEnv(n node.Node, key string) error {
 }
 
 func (e *entry) setURL(n node.Node, key string) error {
-	if e.httpURL { // the more specific key counts
+	if e.httpURL { // the more specific key is used
 		return nil
 	}
 	url, err := e.Str(n, key)
@@ -252,7 +252,7 @@ func (e *entry) setExclude(n node.Node, key string) error {
 	return err
 }
 
-// toolNames reads a list of tools. Gemini also allows "name(arguments)", of which the name is used.
+// toolNames reads a list of tools. Gemini also allows "name(arguments)", of which only the name is used.
 func (e *entry) toolNames(n node.Node, key string) ([]string, error) {
 	names, err := e.List(n, key)
 	for i, name := range names {
@@ -263,7 +263,7 @@ func (e *entry) toolNames(n node.Node, key string) ([]string, error) {
 	return names, err
 }
 
-// setTools reads a list of allowed tools. Codex has approvals of tools in an object there.
+// setTools reads a list of allowed tools. Codex has an object with approvals of tools there.
 func (e *entry) setTools(n node.Node, key string) error {
 	if n.Kind == node.KindObject {
 		return e.ignore(n, key)

@@ -14,25 +14,25 @@ import (
 // Lookup returns a variable, as os.LookupEnv does.
 type Lookup = func(name string) (value string, ok bool)
 
-// Expand returns the server with its variables replaced and its paths made absolute, ready to connect to. The result holds
-// secrets, and must not be written or printed. The forms are
+// Expand returns the server with its variables replaced and its paths made absolute, ready to connect to. The result contains secrets, and
+// must not be written or printed. The forms are
 //
 //   - ${VAR}, ${VAR:-default} (for an unset or empty VAR) and ${env:VAR};
 //   - ${input:ID}, for the variable that [InputVariable] returns;
 //   - ${file:PATH}, the text of a file without the line break at its end; a relative PATH starts at Dir, and ~ is HOME;
 //   - ${:-text}, the text itself: ${:-$}{A} writes a ${A} that is no variable.
 //
-// They are replaced in command, args, env, envFile, url, headers, cwd and the OAuth settings. $VAR and other text stay. A
-// default is plain text. A nil lookup knows no variable.
+// They are replaced in command, args, env, envFile, url, headers, cwd and the OAuth settings. $VAR and other text stay. A default is plain
+// text. A nil lookup knows no variable.
 //
-// A relative cwd, and a relative command with a slash, start at Dir, which is also the default working directory. The
-// variables of EnvFile and PassEnv are in the Env of the result.
+// A relative cwd, and a relative command with a slash, start at Dir, which is also the default working directory. The variables of EnvFile
+// and PassEnv are in the Env of the result.
 //
 // The error is an [*ExpandError].
 func (s Server) Expand(lookup Lookup) (Server, error) { return s.ExpandNoting(lookup, nil) }
 
-// ExpandNoting is Expand with a function that is called for each value from a variable or a file, so that the values can be
-// removed from what is written or printed. note may be nil.
+// ExpandNoting is Expand with a function that is called for each value from a variable or a file, so that these values can be removed from
+// what is written or printed. note may be nil.
 func (s Server) ExpandNoting(lookup Lookup, note func(name, value string)) (Server, error) {
 	if lookup == nil {
 		lookup = func(string) (string, bool) { return "", false }
@@ -95,13 +95,13 @@ type expander struct {
 
 func (e *expander) mapping(field string, values map[string]string) map[string]string {
 	out := make(map[string]string, len(values))
-	for _, name := range sortedKeys(values) { // sorted: the same error each time
+	for _, name := range sortedKeys(values) { // sorted, so that the first error is the same each time
 		out[name] = e.text(field+"."+name, values[name])
 	}
 	return out
 }
 
-// environment returns the variables of a stdio server besides those that every server inherits: of its file and those passed
+// environment returns the variables of a stdio server in addition to those that every server inherits: those from its file and those passed
 // on, overridden by its env.
 func (e *expander) environment(s Server) map[string]string {
 	out := map[string]string{}
@@ -246,7 +246,7 @@ func IsVariableName(s string) bool {
 	return s != ""
 }
 
-// prefixOf returns the first letters of a reference that is not one of ours, to recognise it by.
+// prefixOf returns the first letters of a reference that is not one of ours, by which to recognise it.
 func prefixOf(body string) string {
 	for i, r := range body {
 		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') || i >= 20 {
@@ -256,7 +256,7 @@ func prefixOf(body string) string {
 	return body
 }
 
-// ExpandError reports a variable that could not be expanded. It never holds a value.
+// ExpandError reports a variable that could not be expanded. It never contains a value.
 type ExpandError struct {
 	// Server is the server's name, and Field the place in it, such as headers.Authorization or args[2].
 	Server, Field string

@@ -32,7 +32,7 @@ func TestExpandText(t *testing.T) {
 		"${NO:-http://h:1/}":  "http://h:1/",
 		"${EMPTY}":            "",
 		"${EMPTY:-d}":         "d",
-		"${NESTED}":           "${A}", // a value is not read again
+		"${NESTED}":           "${A}", // values are not expanded again
 		"${A":                 "${A",
 		"$${A}":               "$1",
 	}

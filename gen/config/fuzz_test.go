@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// FuzzFiles reads arbitrary text as every host's file. Nothing may panic, and what is accepted must be whole.
+// FuzzFiles reads arbitrary text as every host's file. Nothing may panic, and accepted servers must be complete.
 func FuzzFiles(f *testing.F) {
 	for name := range hostCases() {
 		text, err := os.ReadFile(filepath.Join("testdata", "hosts", name))
@@ -44,7 +44,7 @@ func FuzzFiles(f *testing.F) {
 	})
 }
 
-// checkFileErrors wants every error to say what to do.
+// checkFileErrors checks that every error says what to do.
 func checkFileErrors(t *testing.T, err error) {
 	t.Helper()
 	if many, ok := err.(interface{ Unwrap() []error }); ok {

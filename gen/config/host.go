@@ -10,12 +10,12 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
-// Host is a program with a list of MCP servers, and stands for the form of its file.
+// Host is a program with a list of MCP servers. It also stands for the form of its file.
 type Host string
 
-// The forms of file that are understood.
+// The supported forms of files.
 const (
-	Project       Host = "project" // .mcp.json, and whatever else has an mcpServers object
+	Project       Host = "project" // .mcp.json, and any other file with an mcpServers object
 	ClaudeCode    Host = "claude-code"
 	ClaudeDesktop Host = "claude-desktop"
 	Cursor        Host = "cursor"
@@ -39,8 +39,8 @@ func Hosts() []Host {
 // Folder is where a host's file is.
 type Folder int
 
-// The folders: that of the project, the user's home folder, the one for settings of programs, XDG_CONFIG_HOME on all
-// systems, and the same except on Windows, where it is InSettings.
+// The folders: the project's, the user's home folder, the one for settings of programs, and XDG_CONFIG_HOME on all systems but Windows,
+// where it is InSettings.
 const (
 	InProject Folder = iota
 	InHome
@@ -54,7 +54,7 @@ type HostFile struct {
 	In Folder
 	// Path is the path below the folder, with slashes.
 	Path string
-	// DirEnv names the variable that holds another folder for the file; empty: none does.
+	// DirEnv names the variable that holds another folder for the file. It is empty if none does.
 	DirEnv string
 }
 
@@ -64,19 +64,19 @@ func (h Host) Files() []HostFile { return dialectOf(h).files }
 // dialect is what is special about a host's form of file.
 type dialect struct {
 	host Host
-	// files are those in which the host keeps servers, in order of precedence.
+	// files are the files in which the host keeps servers, in order of precedence.
 	files []HostFile
 	// root is the key of the servers.
 	root string
-	// off says how a person switches a server of their own file off in one project; empty: only the program's settings can.
+	// off says how a person switches off a server of their own file in one project. Empty: only the program's settings can do that.
 	off string
 	// translate converts the host's variables to ours.
 	translate func(*translator, string) string
 	// fallsBack reports whether the host tries the older SSE transport if a server refuses streamable HTTP.
 	fallsBack bool
-	// launch returns an entry that starts a program; nil stands for {"command": …, "args": […]}.
+	// launch returns an entry that starts a program. Nil means {"command": …, "args": […]}.
 	launch func(Launch) any
-	// keys are those with another meaning than in other hosts' files, or that only this host has.
+	// keys are the keys that only this host has, or that mean something else in other hosts' files.
 	keys map[string]setter
 }
 
@@ -126,10 +126,10 @@ func dialects() []dialect {
 	}
 }
 
-// Root returns the key below which the host's file has its servers.
+// Root returns the key under which the host's file has its servers.
 func (h Host) Root() string { return dialectOf(h).root }
 
-// SwitchOff says, for a person, how a server of their own file is switched off in one project.
+// SwitchOff says, for a person, how to switch off a server of their own file in one project.
 func (h Host) SwitchOff() string {
 	if off := dialectOf(h).off; off != "" {
 		return off
@@ -146,7 +146,7 @@ func dialectOf(h Host) dialect {
 	return dialect{root: "mcpServers", translate: (*translator).ours}
 }
 
-// Launch is a program that a host is to start as a server.
+// Launch is a program that a host starts as a server.
 type Launch struct {
 	Command string   `json:"command" toml:"command"`
 	Args    []string `json:"args" toml:"args"`
@@ -160,7 +160,7 @@ func (h Host) Entry(launch Launch) any {
 	return launch
 }
 
-// detect returns the host whose form a file has, by its content and, if several hosts share the form, by its name.
+// detect returns the host whose form a file has, by its content and, if several hosts share the form, by the file's name.
 func detect(file string, root node.Node) Host {
 	if IsTOML(file) {
 		return Codex
@@ -179,7 +179,7 @@ func detect(file string, root node.Node) Host {
 	return hostByName(file)
 }
 
-// hostByName returns the host that gives its file this name. The folder counts too for names that several hosts use.
+// hostByName returns the host whose file has this name. If several hosts use the name, the folder decides.
 func hostByName(file string) Host {
 	file = strings.ToLower(filepath.ToSlash(file))
 	for _, d := range dialects() {
@@ -196,7 +196,7 @@ func hostByName(file string) Host {
 	return Project
 }
 
-// projectDir returns the folder of the project of a file: its own folder, or the one above a host's folder such as .vscode.
+// projectDir returns the project's folder for a file: the file's own folder, or the one above a host's folder such as .vscode.
 func projectDir(abs string) string {
 	dir := filepath.Dir(abs)
 	for _, d := range dialects() {
@@ -212,7 +212,7 @@ func projectDir(abs string) string {
 // IsTOML reports whether a file is TOML rather than JSON, by its name.
 func IsTOML(file string) bool { return strings.EqualFold(filepath.Ext(file), ".toml") }
 
-// rootHint returns a hint if the file has the key under which another host has its servers.
+// rootHint returns a hint if the file has the key under which another host keeps its servers.
 func rootHint(root node.Node, want string) string {
 	for _, name := range root.Names() {
 		if name != want && slices.Contains([]string{"mcpServers", "servers", "mcp", "context_servers", "mcp_servers"}, name) {

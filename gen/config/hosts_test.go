@@ -12,12 +12,12 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
-// hostCase is a fixture and what must come of it. The project is /home/me/shop.
+// hostCase is a fixture and its expected result. The project is /home/me/shop.
 type hostCase struct {
 	host    Host
 	servers []Server
-	notes   []string // of those that everybody is told
-	minor   []string // of those that are for who asks
+	notes   []string // notes that everybody sees
+	minor   []string // minor notes, shown on request
 }
 
 const shop = "/home/me/shop"
@@ -67,7 +67,7 @@ func hostCases() map[string]hostCase {
 			{Key: "off", Transport: TransportStdio, Command: "x", Disabled: true},
 			{Key: "unlisted", Transport: TransportStdio, Command: "y", Disabled: true},
 		}, minor: []string{"authProviderType"}},
-		".copilot/mcp-config.json": {host: VSCode, servers: []Server{ // also that of Copilot CLI, which has the common key
+		".copilot/mcp-config.json": {host: VSCode, servers: []Server{ // also the name of Copilot CLI's file, which has the common key
 			{Key: "browser", Transport: TransportStdio, Command: "npx", Args: []string{"@playwright/mcp@latest"}, Env: map[string]string{"A": "${TOKEN}"}, Include: []string{"*"}},
 			{Key: "docs", Transport: TransportHTTP, Inferred: true, URL: "https://mcp.example.com/mcp", Headers: map[string]string{"K": "${K:-x}"}, Include: []string{"get"}},
 		}},
@@ -95,7 +95,7 @@ func TestHosts(t *testing.T) {
 	for name, c := range hostCases() {
 		t.Run(string(c.host), func(t *testing.T) {
 			path := filepath.Join(fixtures, name)
-			for _, host := range []Host{c.host, ""} { // said, and found out
+			for _, host := range []Host{c.host, ""} { // named, and detected
 				f, err := ReadFile(path, &ReadOptions{Host: host, Project: shop})
 				if err != nil {
 					t.Fatal(err)
@@ -125,7 +125,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// checkNotes wants exactly the notes that hold the texts.
+// checkNotes checks that there are exactly the notes that contain the texts.
 func checkNotes(t *testing.T, notes []Note, minor bool, want []string) {
 	t.Helper()
 	var got []string
@@ -144,7 +144,7 @@ func checkNotes(t *testing.T, notes []Note, minor bool, want []string) {
 	}
 }
 
-// TestEveryHostHasAFixture keeps the table whole.
+// TestEveryHostHasAFixture checks that the table is complete.
 func TestEveryHostHasAFixture(t *testing.T) {
 	have := map[Host]bool{}
 	for _, c := range hostCases() {
@@ -211,7 +211,7 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// TestClientCredentials reads the settings of a client without a person, of the server's own file and of mcpgen.yaml.
+// TestClientCredentials reads the settings of a client that logs in without a person, from the server's own file and from mcpgen.yaml.
 func TestClientCredentials(t *testing.T) {
 	want := OAuth{Grant: GrantClient, ClientID: "ci", ClientSecret: "s3cret", TokenEndpoint: "https://example.com/token"}
 	for _, c := range []struct{ entry, yaml string }{
@@ -336,7 +336,7 @@ func TestExpandFilesAndPassedVariables(t *testing.T) {
 	}
 }
 
-// serverText shows all of a server, which its own String does not.
+// serverText returns everything in a server, which its own String does not.
 func serverText(s Server) string {
 	type all Server
 	oauth := "none"

@@ -16,11 +16,11 @@ import (
 type Location struct {
 	// Paths are the files; [Locate] returns absolute ones.
 	Paths []string
-	// Project is the absolute folder of the mcpgen.yaml whose key config names the file. Relative paths in the file start
-	// there. If it is empty, the project is the first file's own.
+	// Project is the absolute folder of the mcpgen.yaml whose key config names the file. Relative paths in the file start there. If it is
+	// empty, the project is the first file's own.
 	Project string
-	// Idle is the mcpgen.yaml that [Locate] passed on its way up although it has a policy: no list of servers is beside it, so that
-	// it is not in force. Empty if there is none.
+	// Idle is an mcpgen.yaml with a policy that [Locate] passed on its way up. There is no list of servers beside it, so the policy has no
+	// effect. It is empty if there is none.
 	Idle string
 }
 
@@ -28,7 +28,7 @@ type Location struct {
 type NotFoundError struct {
 	// Dir is where the search began, and Root where it ended.
 	Dir, Root string
-	// Idle is that of [Location].
+	// Idle is as in [Location].
 	Idle string
 }
 
@@ -51,14 +51,14 @@ func (e *NotFoundError) Hint() string {
 	return "create one with \"mcpgen init\", take over what an editor has with \"mcpgen init --from cursor\", or name a file with --config"
 }
 
-// Is makes the error an [fs.ErrNotExist].
+// Is reports whether target is [fs.ErrNotExist].
 func (e *NotFoundError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// Locate returns the named files; relative ones start at dir. A folder stands for the file that is found in it. If none is
-// named, Locate looks in dir and, in a git repository, in each folder above it up to the repository's root. It uses the first
-// folder that has one of these, in this order: an mcpgen.yaml whose key config names a file, mcpgen.json, .mcp.json. Outside
-// a repository it looks in dir only, because a file further up could be anybody's, and it names commands to run. A file in a
-// workspace of a project further up is refused: a script could have written it.
+// Locate returns the named files; relative ones start at dir. A folder means the file found in it. If none is named, Locate looks in dir
+// and, in a git repository, in each folder above it up to the repository's root. It uses the first folder that has one of these, in this
+// order: an mcpgen.yaml whose key config names a file, mcpgen.json, .mcp.json. Outside a repository it looks only in dir, because a file
+// further up, which names commands to run, could be anybody's. A file in the workspace of a project further up is refused, because a script
+// could have written it.
 func Locate(dir string, named []string) (Location, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -109,7 +109,7 @@ func (l Location) Dir() string {
 	return projectDir(l.Paths[0])
 }
 
-// locateIn looks in one folder. The location has no path if nothing is found.
+// locateIn looks in one folder. The location has no path if nothing was found.
 func locateIn(dir string) (Location, error) {
 	named, err := configKey(filepath.Join(dir, SettingsName))
 	if err != nil {
@@ -131,14 +131,14 @@ func locateIn(dir string) (Location, error) {
 	return Location{}, nil
 }
 
-// refuseWorkspace returns an error if dir, where file was found, is in a folder that scripts of a project above may write to.
+// refuseWorkspace returns an error if dir, in which file was found, is in a folder that scripts of a project above may write to.
 func refuseWorkspace(dir, file string) error {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return fmt.Errorf("find the configuration: %w", err)
 	}
 	for above := filepath.Dir(dir); ; above = filepath.Dir(above) {
-		if l, err := locateIn(above); err == nil && len(l.Paths) > 0 { // what cannot be read is no project
+		if l, err := locateIn(above); err == nil && len(l.Paths) > 0 { // a folder that cannot be read is no project
 			for _, folder := range workspaces(l.Dir()) {
 				if rel, err := filepath.Rel(folder, dir); err == nil && filepath.IsLocal(rel) {
 					return &FileError{File: file, Problem: fmt.Sprintf("it is in %s, where scripts of the project in %s may write: one of them could have made it", folder, l.Dir()),
@@ -216,7 +216,7 @@ func hasPolicy(settings string) bool {
 	return err == nil && node.Value(root, "policy") != nil
 }
 
-// gitRoot returns the nearest folder at or above dir that holds .git (a folder, or a file in a worktree), else dir.
+// gitRoot returns the nearest folder at or above dir that contains .git (a folder, or a file in a worktree), or dir if there is none.
 func gitRoot(dir string) string {
 	for d := dir; ; d = filepath.Dir(d) {
 		if _, err := os.Stat(filepath.Join(d, ".git")); err == nil {

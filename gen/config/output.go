@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// OutputError reports that a command was to write a report, a recording or the like to a file of the project.
+// OutputError reports that a command would write a report, a recording or the like to one of the project's own files.
 type OutputError struct {
-	// Path is the file as it was named, and Is what it is.
+	// Path is the file as it was named, and Is describes it.
 	Path, Is string
 }
 
@@ -21,9 +21,9 @@ func (e *OutputError) Error() string {
 // Hint returns what to do about the error.
 func (e *OutputError) Hint() string { return "name another file, such as report.json" }
 
-// CheckOutput returns an *[OutputError] if a file that a person names for a command's output is one of own, is in tree, or has a
-// name that makes a folder a project, whether or not there is such a file. Links, relative paths and the case of names do not
-// hide that. own are files, such as a list of servers with a name of its own; tree is a folder, which may be empty or missing.
+// CheckOutput returns an *[OutputError] if a file that a person names for a command's output is one of own, is in tree, or has a name that
+// makes a folder a project, whether or not the file exists. Links, relative paths and the case of names cannot hide this. own are files,
+// such as a list of servers with a custom name; tree is a folder, which may be empty or missing.
 func CheckOutput(path string, own []string, tree string) error {
 	real := follow(path)
 	is := ""
@@ -40,10 +40,10 @@ func CheckOutput(path string, own []string, tree string) error {
 	return &OutputError{Path: path, Is: is}
 }
 
-// follow returns path without links, to the extent that it exists. A link to a file that does not exist leads there too.
+// follow returns path with links resolved, as far as it exists. A link to a file that does not exist is resolved too.
 func follow(path string) string {
 	path = filepath.Clean(path)
-	for range 40 { // more links in a row are a cycle
+	for range 40 { // more successive links are a cycle
 		if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 			path = filepath.Join(dir, filepath.Base(path))
 		}
@@ -59,7 +59,7 @@ func follow(path string) string {
 	return path
 }
 
-// sameFile reports whether two paths are the same file. It asks the file system, which may ignore the case of names.
+// sameFile reports whether two paths are the same file, according to the file system, which may ignore the case of names.
 func sameFile(a, b string) bool {
 	if a == b {
 		return true

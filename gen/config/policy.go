@@ -10,20 +10,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Policy is the key policy of mcpgen.yaml: which calls scripts may make. The zero value is no policy.
+// Policy is the key policy of mcpgen.yaml: which calls scripts may make. The zero value means that there is no policy.
 type Policy struct {
 	PolicyPart `yaml:",inline"`
-	// Levels are those that the operator has written, by name.
+	// Levels are the levels that the operator has written, by name.
 	Levels map[string]PolicyLevel
-	// Customers are for runs of one customer, by id.
+	// Customers are the parts for runs of one customer, by id.
 	Customers map[string]PolicyPart
-	// Unattended are the flags that hold without a terminal: allow, allow_drift, approve, approve_command, config. Empty: none.
+	// Unattended are the flags that apply without a terminal: allow, allow_drift, approve, approve_command, config. It may be empty.
 	Unattended []string
-	// File is where the policy was read, empty if nothing is configured.
+	// File is the file from which the policy was read, or empty if nothing is configured.
 	File string `yaml:"-"`
 }
 
-// PolicyPart is a policy for all runs, or what is added for one customer.
+// PolicyPart is a policy for all runs, or an addition for one customer.
 type PolicyPart struct {
 	// Level is read_only, write_restricted, execute_full, one of Policy.Levels, or empty.
 	Level    string
@@ -31,20 +31,20 @@ type PolicyPart struct {
 	Rules    []PolicyRule
 	// Default is allow, ask or deny, for calls that no rule fits. Empty: the level decides.
 	Default string
-	// LevelAt, CeilingsAt and DefaultAt are where these keys have their values.
+	// LevelAt, CeilingsAt and DefaultAt are the positions of the values of these keys.
 	LevelAt    Position `yaml:"-"`
 	CeilingsAt Position `yaml:"-"`
 	DefaultAt  Position `yaml:"-"`
 }
 
-// PolicyLevel is a level that the operator has written: one that is built in, with other lists of what scripts may use. Of a list that
-// is nil, the built-in level decides; an empty one allows nothing.
+// PolicyLevel is a level that the operator has written: a built-in one with different lists of what scripts may use. If a list is nil, the
+// built-in level decides; an empty list allows nothing.
 type PolicyLevel struct {
 	// Extends is read_only, write_restricted or execute_full.
 	Extends string
-	// Read and Write are files, and folders with all that is in them. Relative ones are in the workspace.
+	// Read and Write are files, and folders with everything in them. Relative paths are in the workspace.
 	Read, Write []string
-	// Hosts are names of hosts. *.example.com stands for all below example.com.
+	// Hosts are names of hosts. *.example.com means all hosts below example.com.
 	Hosts []string
 	// Commands may be nil.
 	Commands *PolicyCommands
@@ -67,26 +67,27 @@ type PolicyCeilings struct {
 // PolicyRule allows, asks about or denies the calls that it fits.
 type PolicyRule struct {
 	Name string
-	// One of these has globs, the others are nil. The globs are of tools, by their ids or their own names.
+	// One of these has globs, and the others are nil. The globs match tools by their ids or by their own names.
 	Allow, Ask, Deny Globs
-	// Hint is reads, writes, destructive or open_world. Risk is the least risk. Empty: any.
+	// Hint is reads, writes, destructive or open_world. Risk is the lowest risk. Empty: any.
 	Hint, Risk string
-	// Arguments is [ArgumentsDeclared], which denies calls with other arguments than the tool declares, or empty. Not with Deny.
+	// Arguments is [ArgumentsDeclared], which denies calls with arguments that the tool does not declare, or empty. It cannot be combined
+	// with Deny.
 	Arguments string
-	// When is a condition in CEL. Empty: none.
+	// When is a condition in CEL. It may be empty.
 	When string
-	// Over makes the rule apply to the calls above a number only.
+	// Over makes the rule apply only to calls above a number.
 	Over *PolicyOver
-	// At is where the rule begins, WhenAt where the text of When does.
+	// At is where the rule begins, and WhenAt where the text of When begins.
 	At, WhenAt Position `yaml:"-"`
 }
 
-// ArgumentsDeclared is the value of the key arguments of a rule or a server: calls may have the arguments only that the schema of
-// the tool declares, even if the schema lets others pass.
+// ArgumentsDeclared is the value of the key arguments of a rule or a server: calls may only have arguments that the tool's schema declares,
+// even if the schema allows others.
 const ArgumentsDeclared = "declared"
 
-// PolicyOver are numbers of calls: of a run, within a minute, of a session, of a customer or without one of the project, and of these
-// on one day in UTC. 0 means unset.
+// PolicyOver are numbers of calls: in a run, within a minute, in a session, by a customer (or, without one, by the project), and by the
+// same on one day in UTC. 0 means unset.
 type PolicyOver struct {
 	Run      int `json:"run,omitempty"`
 	Minute   int `json:"minute,omitempty"`
@@ -95,7 +96,7 @@ type PolicyOver struct {
 	Day      int `json:"day,omitempty"`
 }
 
-// String describes from when on the rule applies, as in "after 20 calls within a minute".
+// String describes from when on the rule applies, such as "after 20 calls within a minute".
 func (o *PolicyOver) String() string {
 	var parts []string
 	for _, each := range []struct {
@@ -109,10 +110,10 @@ func (o *PolicyOver) String() string {
 	return strings.Join(parts, " or ")
 }
 
-// Globs is a list of globs, which may be written as a single one.
+// Globs is a list of globs, which may also be written as a single glob.
 type Globs []string
 
-// ScriptsGlob in the place of a tool means scripts that are about to start.
+// ScriptsGlob, in place of a tool, means scripts that are about to start.
 const ScriptsGlob = "scripts"
 
 // Position is a place in a file, from 1.
@@ -127,7 +128,7 @@ func (g *Globs) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// UnmarshalYAML reads a rule with its places.
+// UnmarshalYAML reads a rule with its positions.
 func (r *PolicyRule) UnmarshalYAML(n *yaml.Node) error {
 	type plain PolicyRule
 	if err := n.Decode((*plain)(r)); err != nil {
@@ -137,7 +138,7 @@ func (r *PolicyRule) UnmarshalYAML(n *yaml.Node) error {
 	if when := node.Value(n, "when"); when != nil {
 		r.WhenAt = Position{when.Line, when.Column}
 		switch when.Style {
-		case yaml.LiteralStyle, yaml.FoldedStyle: // the text begins on the next line; how far it is indented is not known
+		case yaml.LiteralStyle, yaml.FoldedStyle: // the text begins on the next line, with unknown indentation
 			r.WhenAt = Position{when.Line + 1, n.Column + 2}
 		case yaml.DoubleQuotedStyle, yaml.SingleQuotedStyle:
 			r.WhenAt.Column++
@@ -157,11 +158,11 @@ func (r *PolicyRule) Effect() (effect string, globs []string) {
 	return "allow", r.Allow
 }
 
-// NameOf returns the name of a rule that has none of its own.
+// NameOf returns the name of a rule that has no name of its own.
 func NameOf(effect string, globs []string) string { return effect + " " + strings.Join(globs, ", ") }
 
-// ReadPolicy reads a policy from a mcpgen.yaml, of which it checks nothing else, with the settings of servers and of run; or from a
-// file that holds the value of the key policy alone. Then Servers is nil.
+// ReadPolicy reads a policy from an mcpgen.yaml, together with the settings of servers and of run, and checks nothing else in it.
+// Alternatively, the file may contain just the value of the key policy; Servers is then nil.
 func ReadPolicy(path string) (*Settings, error) {
 	text, err := readFile(path)
 	if err != nil {
@@ -197,7 +198,7 @@ func ReadPolicy(path string) (*Settings, error) {
 	return out, out.Policy.complete(file, root)
 }
 
-// complete names the rules and checks what the schema cannot.
+// complete names the rules and makes the checks that the schema cannot make.
 func (p *Policy) complete(file *node.File, root *yaml.Node) error {
 	if p.Level == "" && p.Default == "" && p.Rules == nil && p.Customers == nil && p.Levels == nil && p.Ceilings == (PolicyCeilings{}) {
 		return nil
@@ -238,7 +239,7 @@ func (p *Policy) complete(file *node.File, root *yaml.Node) error {
 	return nil
 }
 
-// BuiltInLevels are the levels that every policy has, from the strictest.
+// BuiltInLevels are the levels that every policy has, strictest first.
 var BuiltInLevels = []string{"read_only", "write_restricted", "execute_full"}
 
 // LevelNames returns the names of all levels that a policy has.

@@ -14,14 +14,14 @@ type PolicyCase struct {
 	// Tool is the tool's id, and Args are its arguments.
 	Tool string
 	Args map[string]any
-	// Customer, Session and Risk are of the run, Taint are the servers whose data it has received, Calls is how many calls it has
-	// made.
+	// Customer, Session and Risk belong to the run. Taint lists the servers whose data it has received, and Calls is the number of calls it
+	// has made.
 	Customer, Session, Risk string
 	Taint                   []string
 	Calls                   int
-	// Times is how often the call is made; the last one counts. 0 means once.
+	// Times is how often the call is made; the last call is checked. 0 means once.
 	Times int
-	// Expect is allow, ask or deny, and Rule the name of the rule that must decide. An empty Rule means any.
+	// Expect is allow, ask or deny. Rule is the name of the rule that must decide, or empty if any may.
 	Expect, Rule string
 	// Line is where the case begins.
 	Line int `yaml:"-"`

@@ -13,11 +13,10 @@ import (
 
 // ReadOptions are the settings of [ReadFile]. The zero value is valid.
 type ReadOptions struct {
-	// Host is the host whose form the file has. If it is empty, the content and the name of the file decide.
+	// Host is the host whose form the file has. If it is empty, the file's content and name decide.
 	Host Host
-	// Project is the absolute folder of the project that a user's own file is read for. It replaces ${workspaceFolder}, is
-	// the base of relative paths, and selects the entries that the file has for that project alone. If it is empty, the
-	// project is the file's own.
+	// Project is the absolute folder of the project for which a user's own file is read. It replaces ${workspaceFolder}, is the base of
+	// relative paths, and selects the file's entries for that project alone. If it is empty, the project is the file's own.
 	Project string
 }
 
@@ -27,7 +26,7 @@ type File struct {
 	Path string
 	Host Host
 	Dir  string
-	// Servers are in the order of the file, the disabled ones included.
+	// Servers are in the order of the file, and include disabled ones.
 	Servers []Server
 	Notes   []Note
 
@@ -43,13 +42,13 @@ type serverFile struct {
 	lists []serverList
 }
 
-// serverList is one of the objects in a file that hold servers.
+// serverList is an object in a file that contains servers.
 type serverList struct {
 	At    []string // the keys that lead to it
 	Names []string
 }
 
-// Local returns the names of the servers that a user's own file has for the project alone.
+// Local returns the names of the servers that are in a user's own file for the project alone.
 func (f *File) Local() []string {
 	for _, list := range f.Lists {
 		if list.At[0] == "projects" {
@@ -76,7 +75,7 @@ func ReadFile(path string, opts *ReadOptions) (*File, error) {
 	return parseFile(path, abs, text, *opts)
 }
 
-// ParseFile reads the text of a file of that absolute path, as [ReadFile] does. project is [ReadOptions.Project].
+// ParseFile reads the text of a file with that absolute path, as [ReadFile] does. project is as in [ReadOptions].
 func ParseFile(path string, text []byte, project string) (*File, error) {
 	return parseFile(path, path, text, ReadOptions{Project: project})
 }
@@ -110,7 +109,7 @@ func parseFile(path, abs string, text []byte, opts ReadOptions) (*File, error) {
 	return &File{Path: path, Host: f.host, Dir: f.dir, Servers: servers, Notes: f.Notes, Text: text, Lists: f.lists}, err
 }
 
-// read returns the servers. With an error it returns those without mistakes, or nil if the mistake is not in a server.
+// read returns the servers. If there is an error, it returns the servers without mistakes, or nil if the mistake is not in a server.
 func (f *serverFile) read(root node.Node, base string) ([]Server, error) {
 	vars := &translator{dialect: dialectOf(f.host).translate, project: f.dir, base: base}
 	if f.host == VSCode {
@@ -162,12 +161,12 @@ func (f *serverFile) read(root node.Node, base string) ([]Server, error) {
 	return servers, errors.Join(errs...)
 }
 
-// optional reports whether the file holds other settings of the host too, so that it may have no servers.
+// optional reports whether the file also holds other settings of the host, so that it may have no servers.
 func (f *serverFile) optional() bool {
 	return f.host != Project && f.host != VSCode && f.host != Cursor
 }
 
-// add reads one entry. Of two servers of one name the later counts.
+// add reads one entry. If two servers have one name, the later one is used.
 func (f *serverFile) add(servers []Server, errs []error, m node.Member, d dialect, vars *translator) ([]Server, []error) {
 	e, err := f.server(m, d, vars, commonKeys())
 	switch {
@@ -188,7 +187,7 @@ func (f *serverFile) add(servers []Server, errs []error, m node.Member, d dialec
 	return append(servers, e.s), errs
 }
 
-// project reads the servers that a user's file of Claude Code has for the project.
+// project reads the servers for the project in a user's file of Claude Code.
 func (f *serverFile) project(root node.Node, add func(list node.Node, at ...string) error) (found bool, err error) {
 	projects, ok := root.Get("projects")
 	if f.host != ClaudeCode || !ok || projects.Kind != node.KindObject {

@@ -38,7 +38,7 @@ func TestSchemaHasTheKeysThatAreRead(t *testing.T) {
 			}
 		}
 		want := slices.DeleteFunc(sortedKeys(c.properties), func(key string) bool {
-			return name == "top" && (key == "version" || key == "config") // Locate reads the latter
+			return name == "top" && (key == "version" || key == "config") // Locate reads config
 		})
 		slices.Sort(fields)
 		if diff := gocmp.Diff(want, fields); diff != "" {
@@ -47,7 +47,7 @@ func TestSchemaHasTheKeysThatAreRead(t *testing.T) {
 	}
 }
 
-// TestSchemaAgreesWithTheReader gives both the same files; both must accept or refuse each.
+// TestSchemaAgreesWithTheReader checks that schema and reader accept or refuse the same files.
 func TestSchemaAgreesWithTheReader(t *testing.T) {
 	compiled, err := jsonschema.CompileString("mcpgen.schema.json", SettingsSchema())
 	if err != nil {
@@ -186,7 +186,7 @@ func TestDocumentedSettings(t *testing.T) {
 		}
 		for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 			if !strings.Contains(m[1], "version: 1\n") {
-				continue // a workflow, say
+				continue // another kind of file, such as a workflow
 			}
 			found++
 			var value map[string]any

@@ -39,7 +39,7 @@ type Settings struct {
 	Languages []Language
 	// Out is the folder of the tree, absolute or relative to the configuration file. The default is "servers".
 	Out string
-	// Defaults are for servers without a setting of their own, here or in their file.
+	// Defaults apply to servers without a setting of their own, here or in their file.
 	Defaults ServerDefaults
 	// Servers holds settings by server name; a server without an entry has the zero value.
 	Servers map[string]ServerSettings
@@ -47,7 +47,7 @@ type Settings struct {
 	Run RunSettings
 	// Search are the settings of the search for tools.
 	Search SearchSettings
-	// Learn is [LearnTraffic] or empty: whether runs keep the shapes of results that no schema declares.
+	// Learn is [LearnTraffic] or empty. It says whether runs record the shapes of results that no schema declares.
 	Learn string
 	// Policy says which calls scripts may make.
 	Policy Policy
@@ -55,11 +55,11 @@ type Settings struct {
 	document map[string]any
 }
 
-// LearnTraffic is the value of the key learn: runs keep shapes of results, of which mcpgen learn makes types.
+// LearnTraffic is the value of the key learn with which runs record shapes of results, from which mcpgen learns types.
 const LearnTraffic = "traffic"
 
-// Document returns the content of the file as it is written: mappings, lists, strings, numbers and booleans. It must not be
-// changed. Nil: there is no file.
+// Document returns the content of the file as it is written: mappings, lists, strings, numbers and booleans. It must not be changed. It is
+// nil if there is no file.
 func (s *Settings) Document() map[string]any { return s.document }
 
 // ServerDefaults are settings of all servers. 0 and nil mean unset.
@@ -76,7 +76,7 @@ type ServerSettings struct {
 	// matches an Include, or there is none, and no Exclude.
 	Include []string `yaml:"include,omitempty,flow"`
 	Exclude []string `yaml:"exclude,omitempty,flow"`
-	// The next fields are those of [Server].
+	// The next fields are as in [Server].
 	Alias          string        `yaml:"alias,omitempty"`
 	Timeout        time.Duration `yaml:"timeout,omitempty"`
 	StartupTimeout time.Duration `yaml:"startup_timeout,omitempty"`
@@ -92,7 +92,7 @@ type ServerSettings struct {
 	OAuth          *OAuth        `yaml:"oauth,omitempty"`
 	Trusted        *bool         `yaml:"trusted,omitempty"`
 	Disabled       *bool         `yaml:"disabled,omitempty"`
-	// ClosedInputs is that of [Settings.ClosedInputs].
+	// ClosedInputs overrides the default; see [Settings.ClosedInputs].
 	ClosedInputs *bool `yaml:"closed_inputs,omitempty"`
 	// Category is the server's group in the search for tools.
 	Category string `yaml:"category,omitempty"`
@@ -105,9 +105,9 @@ type RunSettings map[string]RunSetting
 
 // RunSetting is one default of a flag.
 type RunSetting struct {
-	// Value is the value as on the command line. Paths are absolute, or bare names of programs.
+	// Value is the value as on the command line. Paths are absolute, unless they are bare names of programs.
 	Value string
-	// Line is its line in mcpgen.yaml.
+	// Line is the setting's line in mcpgen.yaml.
 	Line int
 }
 
@@ -129,14 +129,14 @@ type SearchSettings struct {
 	Embeddings *EmbeddingSettings
 }
 
-// EmbeddingSettings are the settings of an HTTP endpoint for embeddings. They do not hold its key, which is a secret.
+// EmbeddingSettings are the settings of an HTTP endpoint for embeddings. They do not contain the endpoint's key, which is a secret.
 type EmbeddingSettings struct {
 	URL, Model string
 	// API is "azure", or empty for the API of OpenAI.
 	API string
-	// APIVersion is the version of Azure's API. Empty means a default.
+	// APIVersion is the version of Azure's API. Empty: a default.
 	APIVersion string `yaml:"api_version"`
-	// KeyEnv is the name of the variable that holds the key. Empty means that no key is sent.
+	// KeyEnv is the name of the variable that holds the key. Empty: no key is sent.
 	KeyEnv string `yaml:"key_env"`
 	// Dimensions is the length of the vectors. 0 means the model's own.
 	Dimensions int
@@ -217,21 +217,21 @@ func (s ServerSettings) Allows(tool string) bool {
 	return len(s.Include) == 0 || slices.ContainsFunc(s.Include, fits)
 }
 
-// MatchGlob reports whether a glob matches all of s; * is any text, and ? any one character. Unlike in path.Match, * also
-// matches a slash: a tool name may contain anything, and must not escape an exclude rule.
+// MatchGlob reports whether a glob matches all of s; * is any text, and ? any one character. Unlike in path.Match, * also matches a slash,
+// because a tool name may contain anything and must not escape an exclude rule.
 func MatchGlob(glob, s string) bool {
 	head := strings.IndexFunc(glob, func(r rune) bool { return r == '*' || r == '?' || r >= utf8.RuneSelf })
 	if head < 0 {
 		return glob == s
 	}
-	if !strings.HasPrefix(s, glob[:head]) { // the usual case; a regular expression takes microseconds
+	if !strings.HasPrefix(s, glob[:head]) { // a fast path for the usual case; a regular expression takes microseconds
 		return false
 	}
 	pattern := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(strings.ToValidUTF8(glob, "\uFFFD")))
 	return regexp.MustCompile(`(?s)^` + pattern + `$`).MatchString(s)
 }
 
-// Categories returns the categories of the servers that have one, by the names of the servers.
+// Categories returns the categories of the servers that have one, by server name.
 func (s *Settings) Categories() map[string]string {
 	out := map[string]string{}
 	for name, server := range s.Servers {

@@ -49,7 +49,7 @@ func defaultSettings() Settings {
 	return Settings{Languages: Languages(), Out: DefaultOut, Servers: map[string]ServerSettings{}}
 }
 
-// parseSettings reads the text of a mcpgen.yaml for a project with these servers. The schema says what is right.
+// parseSettings reads the text of an mcpgen.yaml for a project with these servers. The schema decides what is valid.
 func parseSettings(path string, text []byte, servers []Server) (Settings, error) {
 	file := newSettingsFile(path, text)
 	root, err := file.ParseYAML()
@@ -75,7 +75,7 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 	return out, out.Policy.complete(file, node.Value(root, "policy"))
 }
 
-// withTextKeys returns a mapping whose keys, at every depth, are texts.
+// withTextKeys returns a mapping whose keys are texts at every depth.
 func withTextKeys(in map[string]any) (map[string]any, error) {
 	out, err := textKeys(in)
 	if err != nil {
@@ -100,7 +100,7 @@ func textKeys(in any) (any, error) {
 		for key, value := range v {
 			pairs[key] = value
 		}
-	case map[any]any: // a key is a number, or the like
+	case map[any]any: // a key is a number, for example
 		pairs = v
 	default:
 		return in, nil
@@ -123,7 +123,7 @@ func newSettingsFile(path string, text []byte) *node.File {
 	return &node.File{Name: path, Text: bytes.TrimPrefix(text, []byte("\ufeff"))}
 }
 
-// checkServerNames refuses settings of a server that is not configured. One that they disable may be missing.
+// checkServerNames refuses settings of a server that is not configured. A server that the settings disable may be missing.
 func checkServerNames(file *node.File, root *yaml.Node, servers []Server) error {
 	for key, value := range node.Pairs(node.Value(root, "servers")) {
 		known := slices.ContainsFunc(servers, func(s Server) bool { return s.Key == key.Value })
@@ -134,8 +134,8 @@ func checkServerNames(file *node.File, root *yaml.Node, servers []Server) error 
 	return nil
 }
 
-// normalize replaces words that stand for the default by the empty text, and makes the paths of run: relative to the working
-// directory instead of the file's folder.
+// normalize replaces words that stand for the default by the empty text, and makes the paths of run: relative to the working directory
+// instead of the file's folder.
 func (s *Settings) normalize() {
 	if s.Servers == nil {
 		s.Servers = map[string]ServerSettings{}

@@ -39,7 +39,7 @@ type schema struct {
 	Remedy               string `json:"x-remedy"`
 }
 
-// rootSchema is a schema with the definitions that it refers to.
+// rootSchema is a schema together with the definitions that it refers to.
 type rootSchema struct {
 	schema
 	Defs map[string]schema `json:"$defs"`
@@ -48,7 +48,7 @@ type rootSchema struct {
 var settingsSchema = sync.OnceValue(func() *rootSchema {
 	var root rootSchema
 	if err := json.Unmarshal([]byte(schemaText), &root); err != nil {
-		panic(err) // embedded, so that any test would find it broken
+		panic(err) // embedded: any test would find the error
 	}
 	return &root
 })
@@ -103,7 +103,7 @@ func checkSettings(file *node.File, s schema, n *yaml.Node, key string) error {
 	return nil
 }
 
-// errorAt returns an error at a node. Only those of a policy have a column: people write code there.
+// errorAt returns an error at a node. Only errors in a policy have a column, because people write code there.
 func errorAt(file *node.File, n *yaml.Node, key, problem, remedy string) error {
 	e := &FileError{File: file.Name, Line: n.Line, Key: key, Problem: problem, Remedy: remedy}
 	if key == "policy" || strings.HasPrefix(key, "policy.") {
@@ -134,8 +134,8 @@ func checkMembers(file *node.File, s *schema, n *yaml.Node, path string) error {
 	return nil
 }
 
-// refuses returns what is wrong with a value, apart from what it contains, and what to do about it. An empty problem means
-// that nothing is.
+// refuses returns what is wrong with a value itself, apart from its contents, and what to do about it. The problem is empty if nothing is
+// wrong.
 func (s *schema) refuses(n *yaml.Node, kind string) (problem, remedy string) {
 	if len(s.Type) > 0 && !slices.Contains(s.Type, kind) && (kind != "integer" || !slices.Contains(s.Type, "number")) {
 		return fmt.Sprintf("it is %s, not %s", withArticle(kind), withArticle(s.Type[0])), "write " + withArticle(s.Type[0])
@@ -195,7 +195,7 @@ func kindOf(n *yaml.Node) string {
 	return "string"
 }
 
-// withArticle returns a type for people, as YAML calls it.
+// withArticle returns the name of a type for people, as in YAML.
 func withArticle(kind string) string {
 	switch kind {
 	case "array":

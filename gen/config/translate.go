@@ -24,13 +24,13 @@ const dollarSign = "${:-$}"
 // literal returns a text in which nothing is a variable.
 func literal(s string) string { return strings.ReplaceAll(s, "${", dollarSign+"{") }
 
-// ours is for hosts with our variables.
+// ours is for hosts that use the same variables as we do.
 func (t *translator) ours(s string) string { return s }
 
 // literal is for hosts without variables.
 func (t *translator) literal(s string) string { return literal(s) }
 
-// references replaces each open…} by the result of f for its body. If f returns false it is text, which keep converts
+// references replaces each open…} by the result of f for its body. If f returns false, the reference is ordinary text, which keep converts
 // together with the text around it.
 func references(s, open string, f func(body string) (string, bool), keep func(string) string) string {
 	var out, plain strings.Builder
@@ -64,7 +64,7 @@ func references(s, open string, f func(body string) (string, bool), keep func(st
 
 func same(s string) string { return s }
 
-// editor converts the variables of Cursor and VS Code. Unknown ones stay, and connecting to the server refuses them.
+// editor converts the variables of Cursor and VS Code. Unknown ones stay, so that connecting to the server fails.
 func (t *translator) editor(s string) string {
 	return references(s, "${", func(body string) (string, bool) {
 		name, rest, _ := strings.Cut(body, ":")
@@ -92,11 +92,11 @@ func (t *translator) input(id string) string {
 	return "${" + name + "}"
 }
 
-// InputVariable returns the environment variable that an input is read from: MCPGEN_INPUT_ and the id in capitals, with
-// underscores for what a name cannot contain.
+// InputVariable returns the environment variable from which an input is read: MCPGEN_INPUT_ and the id in capitals, with underscores in
+// place of characters that a name cannot contain.
 func InputVariable(id string) string { return "MCPGEN_INPUT_" + variableName(id) }
 
-// variableName returns a text as the name of an environment variable, or "" if no letter or digit is left.
+// variableName converts a text to the name of an environment variable, or returns "" if no letter or digit is left.
 func variableName(s string) string {
 	var out strings.Builder
 	for _, r := range strings.ToUpper(s) {

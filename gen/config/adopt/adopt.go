@@ -1,7 +1,6 @@
-// Package adopt copies servers from other hosts to a project. It plans the changes of the project's list of servers and
-// mcpgen.yaml, both of which are checked in, so that a literal secret becomes a variable that [Plan] lists. With
-// [Options.Serve] it also plans that the hosts' files start mcprun serve in place of the servers. It writes no file. Start
-// with [Make].
+// Package adopt copies servers from other hosts to a project. It plans the changes of the project's list of servers and of mcpgen.yaml.
+// Both are checked in, so a literal secret becomes a variable that [Plan] lists. With [Options.Serve] it also plans that the hosts' files
+// start mcprun serve in place of the servers. It writes no file. Start with [Make].
 package adopt
 
 import (
@@ -25,30 +24,30 @@ type Options struct {
 	Config, Settings []byte
 	// Force replaces servers that are in Config already.
 	Force bool
-	// Serve moves the servers: [Plan.Hosts] puts mcprun serve in their place. Nil means that they are only copied.
+	// Serve moves the servers: [Plan.Hosts] puts mcprun serve in their place. Nil: they are only copied.
 	Serve *Serve
 }
 
-// Plan is what to write.
+// Plan describes what to write.
 type Plan struct {
 	// Config and Settings are the new texts; nil if nothing changes.
 	Config, Settings []byte
 	// Hosts are the new texts of hosts' files. They must be written after all others.
 	Hosts []*edit.FileEdit
-	// Outcomes are what becomes of each server, in the order of the files.
+	// Outcomes are what happens to each server, in the order of the files.
 	Outcomes []Outcome
-	// Variables are those that the adopted servers need.
+	// Variables are the variables that the adopted servers need.
 	Variables []Variable
-	// Shared are the files among Hosts that are for all projects of the user.
+	// Shared lists the files in Hosts that are for all projects of the user.
 	Shared []*config.File
-	// Loaded are the files whose servers were copied. They stay as they are, so their hosts still load these servers.
+	// Loaded lists the files whose servers were copied. These files stay as they are, so their hosts still load the servers.
 	Loaded []Loaded
-	// hunks are what Diff shows of the hosts' files, in their order; config and settings of the project's.
+	// hunks are the changes of the hosts' files that Diff shows, in their order; config and settings are those of the project's files.
 	hunks            []string
 	config, settings string
 }
 
-// Outcome is what becomes of one server.
+// Outcome is what happens to one server.
 type Outcome struct {
 	Key    string
 	Host   config.Host
@@ -70,7 +69,7 @@ type Action string
 const (
 	Added    Action = "added"
 	Replaced Action = "replaced"
-	Kept     Action = "kept"     // the project has one of the same name, which stays
+	Kept     Action = "kept"     // the project has another server of the same name, which is kept
 	LeftOut  Action = "left out" // it is not copied
 	Moved    Action = "moved"
 	Copied   Action = "copied" // its file is for all projects, and stays as it is
@@ -80,7 +79,7 @@ const (
 // Changed reports whether the action changes the project.
 func (a Action) Changed() bool { return a == Added || a == Replaced || a == Moved || a == Copied }
 
-// Make plans how to adopt the servers of files. Of several with one name the first counts.
+// Make plans how to adopt the servers of files. Of several servers with one name, the first is used.
 func Make(files []*config.File, opts Options) (*Plan, error) {
 	text := opts.Config
 	if text == nil {

@@ -20,7 +20,7 @@ func stdio(key string, args ...string) config.Server {
 	return config.Server{Key: key, Transport: config.TransportStdio, Command: "npx", Args: args, Source: "src", Host: config.Cursor}
 }
 
-// adopted plans for one server and returns what is written of it.
+// adopted plans the adoption of one server and returns the planned text, parsed.
 func adopted(t *testing.T, s config.Server) (map[string]any, *Plan) {
 	t.Helper()
 	plan, err := Make([]*config.File{{Servers: []config.Server{s}}}, Options{Dir: "/home/me/shop", Home: "/home/me"})
@@ -47,7 +47,7 @@ func TestSecretsBecomeVariables(t *testing.T) {
 		{token, "${MY_SERVER_ARG}", "MY_SERVER_ARG"},
 		{"postgres://app:pa55word@db/x", "postgres://app:${MY_SERVER_ARG_PASSWORD}@db/x", "MY_SERVER_ARG_PASSWORD"},
 		{"https://h/mcp?api_key=abc123&x=1", "https://h/mcp?api_key=${MY_SERVER_ARG_API_KEY}&x=1", "MY_SERVER_ARG_API_KEY"},
-		// and what is none
+		// and what is not a secret
 		{"--max-tokens=4000", "--max-tokens=4000", ""},
 		{"--auth=oauth", "--auth=oauth", ""},
 		{"@modelcontextprotocol/server-filesystem@2025.8.21", "@modelcontextprotocol/server-filesystem@2025.8.21", ""},
@@ -192,8 +192,8 @@ func TestSettingsMerge(t *testing.T) {
 	}
 }
 
-// TestAdoptedServersAreTheSame takes over the servers of each host, reads back what was written, and connects neither:
-// expanded with the same variables, both must come to the same.
+// TestAdoptedServersAreTheSame adopts the servers of each host, reads back the result, and connects to none. Expanded with the same
+// variables, the old and the new server must be the same.
 func TestAdoptedServersAreTheSame(t *testing.T) {
 	fixtures := filepath.Join("..", "testdata", "hosts")
 	for name, host := range map[string]config.Host{
@@ -242,7 +242,7 @@ func TestAdoptedServersAreTheSame(t *testing.T) {
 			}
 			want++
 			if _, err := os.Stat("/run/secrets/figma"); host == config.Windsurf && before.Key == "figma" && err != nil {
-				continue // what it reads is not on this machine
+				continue // the files that it reads are not on this machine
 			}
 			if a, b := expanded(t, before, lookup), expanded(t, after, lookup); a != b {
 				t.Errorf("%s: before %s\nafter  %s", host, a, b)
@@ -267,7 +267,7 @@ func write(t *testing.T, path string, text []byte) {
 	}
 }
 
-// expanded shows what a connection would be made with.
+// expanded returns the values with which a connection would be made.
 func expanded(t *testing.T, s config.Server, lookup config.Lookup) string {
 	t.Helper()
 	e, err := s.Expand(lookup)

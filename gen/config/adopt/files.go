@@ -17,8 +17,8 @@ func quoteEnv(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(value) + `"`
 }
 
-// IgnoredByGit reports whether the .gitignore files from the repository's root down to dir ignore a file of that name,
-// and whether there is a repository. It reads the common patterns; any other pattern ignores nothing.
+// IgnoredByGit reports whether the .gitignore files from the repository's root down to dir ignore a file with that name, and whether there
+// is a repository. It understands the common patterns; any other pattern is taken to ignore nothing.
 func IgnoredByGit(dir, name string) (ignored, inGit bool) {
 	var dirs []string
 	for d := dir; ; d = filepath.Dir(d) {
@@ -31,7 +31,7 @@ func IgnoredByGit(dir, name string) (ignored, inGit bool) {
 			return false, false
 		}
 	}
-	for i := len(dirs) - 1; i >= 0; i-- { // a file further down has the last word
+	for i := len(dirs) - 1; i >= 0; i-- { // a file further down takes precedence
 		text, err := os.ReadFile(filepath.Join(dirs[i], ".gitignore"))
 		if err != nil {
 			continue

@@ -12,12 +12,12 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// Variable is one that the adopted servers need.
+// Variable is a variable that the adopted servers need.
 type Variable struct {
 	Name string
 	// Server and Field are the first place that needs it.
 	Server, Field string
-	// value is the secret in the host's file; empty if the host has a variable there too.
+	// value is the secret in the host's file; empty if the host also uses a variable there.
 	value string
 }
 
@@ -27,7 +27,7 @@ func (v Variable) Value() string { return v.value }
 // String does not show the value.
 func (v Variable) String() string { return v.Name }
 
-// GoString does not show it either.
+// GoString does not show the value.
 func (v Variable) GoString() string { return v.Name }
 
 // naming chooses names of variables for secrets. Each name has one value.
@@ -54,7 +54,7 @@ func (n *naming) secret(server, field, base, value string) string {
 		case !taken:
 			n.add(Variable{Name: name, Server: server, Field: field, value: value})
 		case n.variables[at].value != value:
-			continue // another secret, or a variable that the host reads too
+			continue // another secret has it, or it is a variable that the host reads too
 		}
 		return "${" + name + "}"
 	}
@@ -83,7 +83,7 @@ func (n *naming) add(v Variable) {
 	n.variables = append(n.variables, v)
 }
 
-// name returns a text as the name of a variable.
+// name converts a text to the name of a variable.
 func name(s string) string {
 	out := strings.Trim(regexp.MustCompile(`[^A-Z0-9]+`).ReplaceAllString(strings.ToUpper(s), "_"), "_")
 	if out == "" || out[0] >= '0' && out[0] <= '9' {
@@ -181,7 +181,7 @@ func (p *portable) header(field, key, value string) string {
 	return value
 }
 
-// plain replaces the escaped form of $, because values of variables are not expanded again.
+// plain replaces the escaped form of $ by $, because values of variables are not expanded again.
 func plain(s string) string { return strings.ReplaceAll(s, "${:-$}", "$") }
 
 func (p *portable) url(field, address string) string {
@@ -279,7 +279,7 @@ func (p *portable) path(s string) string {
 	return p.fromHome(s)
 }
 
-// fromCwd is path for what the server itself reads, which is relative only if the server starts in the project's folder.
+// fromCwd is path for paths that the server itself reads. They are made relative only if the server starts in the project's folder.
 func (p *portable) fromCwd(s, cwd string) string {
 	if cwd == "" || cwd == "." {
 		return p.path(s)

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Which texts are secrets is a guess. It rather makes a variable too many, because a token that was checked in cannot be taken
-// back.
+// Whether a text is a secret is a guess. A needless variable is preferred to a missing one, because a token that was checked in cannot be
+// taken back.
 
 // strongWords are words in a name that make its value a secret, unless it is trivial or a path.
 func strongWords() []string {
@@ -139,7 +139,7 @@ func longRun(value string) bool {
 	return false
 }
 
-// changes counts the changes between letters and digits, of which a token has many, and words with a number few.
+// changes counts the changes between letters and digits. A token has many, and a word with a number has few.
 func changes(s string) int {
 	n := 0
 	for i := 1; i < len(s); i++ {

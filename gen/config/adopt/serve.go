@@ -17,16 +17,16 @@ const ServerName = "mcprun"
 
 // Serve are the settings for moving servers.
 //
-// A file that is for all projects of the user is changed only if the user named it, or if its host keeps no servers for a project
-// alone. Otherwise its servers are copied, and mcprun serve goes to the host's file for the project. If that has servers already,
-// they are moved, and the other file is left alone.
+// A file that is for all projects of the user is changed only if the user named it, or if its host has no file for a single project.
+// Otherwise its servers are copied, and mcprun serve is added to the host's file for the project. If that file has servers already, they
+// are moved, and the other file is left alone.
 type Serve struct {
-	// Reach returns whom a file is for.
+	// Reach returns for whom a file is.
 	Reach func(*config.File) Reach
-	// Own reads a host's file for the project alone, which may be missing: then it has a path, but no text and no servers. It is
-	// nil if the host keeps no servers for a project alone.
+	// Own reads a host's file for the project alone. If the file is missing, the result has a path, but no text and no servers. It is nil
+	// if the host has no such file.
 	Own func(config.Host) (*config.File, error)
-	// OnlyNamed leaves a file alone that is for all projects and was not named, even if its host has no other.
+	// OnlyNamed leaves a file alone that is for all projects and was not named, even if its host has no other file.
 	OnlyNamed bool
 	// Launch returns how the host of a file starts mcprun serve.
 	Launch func(*config.File) config.Launch
@@ -36,9 +36,9 @@ type Serve struct {
 	Unwanted func(key string) bool
 }
 
-// Reach is whom a host's file is for.
+// Reach describes for whom a host's file is.
 type Reach struct {
-	// Shared reports that the file is for all projects of the user, and Named that the user named it.
+	// Shared reports whether the file is for all projects of the user, and Named whether the user named it.
 	Shared, Named bool
 }
 
@@ -66,7 +66,7 @@ func (m *maker) move(files []*config.File, text []byte) error {
 	return nil
 }
 
-// moveFile plans what becomes of the servers of one file.
+// moveFile plans what happens to the servers of one file.
 func (m *maker) moveFile(f *source, forms map[string]string) error {
 	var taken []string
 	for _, s := range f.Servers {
@@ -130,9 +130,9 @@ func onlyLocal(change *edit.FileEdit) bool {
 // source is a file with servers to move.
 type source struct {
 	*config.File
-	// own is the file that gets mcprun serve while this one stays as it is; nil: this one is changed.
+	// own is the file that gets mcprun serve while this one stays as it is. Nil: this one is changed.
 	own *config.File
-	// stays is why servers stay that are not for the project alone; empty: they do not.
+	// stays says why servers that are not for the project alone stay. It is empty if they do not stay.
 	stays string
 }
 
@@ -168,7 +168,7 @@ func (m *maker) sources(files []*config.File) ([]source, error) {
 	return out, nil
 }
 
-// whyStay returns the reason why a server cannot be moved; it is empty for one that can.
+// whyStay returns the reason why a server cannot be moved, or "" if it can be.
 func (m *maker) whyStay(f *config.File, s config.Server) string {
 	switch {
 	case s.ServesTree():
@@ -183,7 +183,7 @@ func (m *maker) whyStay(f *config.File, s config.Server) string {
 	return ""
 }
 
-// moveServer plans one server, unless the project has a different one of the same name: that stays. forms are the project's servers.
+// moveServer plans one server. If the project has a different one of the same name, it stays. forms are the project's servers.
 func (m *maker) moveServer(s config.Server, forms map[string]string, out *Outcome) {
 	before := m.naming.clone()
 	own := m.portable(s)
@@ -202,7 +202,7 @@ func (m *maker) moveServer(s config.Server, forms map[string]string, out *Outcom
 	default:
 		forms[s.Key], m.taken[s.Key] = text, s.Source
 		if there {
-			old := &portable{naming: &naming{}, server: s.Key, dir: m.opts.Dir, home: m.opts.Home} // hides its secrets too
+			old := &portable{naming: &naming{}, server: s.Key, dir: m.opts.Dir, home: m.opts.Home} // to hide its secrets too
 			m.plan.config += diffLine("-", s.Key, formText(old.apply(m.old[s.Key])))
 		}
 		m.plan.config += diffLine("+", s.Key, text)
@@ -222,9 +222,9 @@ func jsonText(v any) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// Diff returns the changes of the plan, server by server. settings is the path of mcpgen.yaml, and name returns the text for a
-// path. A moved server is shown as it is written for the project, with variables in place of secrets. Nothing else of a file
-// is shown, because other tools keep credentials in these files, and a diff may end up in a log.
+// Diff returns the changes of the plan, server by server. settings is the path of mcpgen.yaml, and name returns the text for a path. A
+// moved server is shown as it is written for the project, with variables in place of secrets. Nothing else in a file is shown, because
+// other tools keep credentials in these files, and a diff may end up in a log.
 func (p *Plan) Diff(opts Options, settings string, name func(path string) string) []byte {
 	var out bytes.Buffer
 	add := func(path string, created bool, lines string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// Other tools keep credentials in the hosts' files, in neighbouring lines or in the same one.
+// Other tools keep credentials in the hosts' files, on neighbouring lines or on the same one.
 func TestDiffShowsNoOtherPartOfFiles(t *testing.T) {
 	const project = `{"mcpServers": {"b": {"command": "old", "env": {"API_TOKEN": "SECRET-1"}}, "c": {"command": "x", "args": ["--token", "SECRET-2"]}}}`
 	for _, tt := range []struct {

@@ -1,9 +1,9 @@
-// Package consent keeps what a person has agreed to: everything in a configuration that starts a program, is connected to, or
-// decides what scripts may do. A cloned repository, or a server that writes into the project, can change a configuration; what
-// is not agreed to is not used.
+// Package consent records what a person has agreed to: everything in a configuration that starts a program, is connected to, or decides
+// what scripts may do. A cloned repository, or a server that writes into the project, can change a configuration. Changes that nobody has
+// agreed to are not used.
 //
-// [List] returns the configuration as items. A [Store] keeps a digest of each item outside of the project, and the text of
-// the policy, so that a later change shows the difference only. The content of programs and scripts that a configuration names is no part of it.
+// [List] returns the configuration as items. A [Store] keeps a digest of each item outside the project, and the text of the policy, so that
+// a later change shows only the difference. The content of programs and scripts that a configuration names is not recorded.
 package consent
 
 import (
@@ -24,13 +24,13 @@ import (
 
 // Item is one thing that a configuration starts, connects to or decides.
 type Item struct {
-	// Place is the server or file that it belongs to, such as `server "crm"` or "mcpgen.yaml".
+	// Place is the server or file to which it belongs, such as `server "crm"` or "mcpgen.yaml".
 	Place string
-	// Key is its name there, such as command, env.NODE_OPTIONS or policy.rules. Several rules have the same one.
+	// Key is its name there, such as command, env.NODE_OPTIONS or policy.rules. Several rules have the same key.
 	Key string
-	// Value is what is written there, with variables unexpanded. It may hold a secret, and anything that its author likes.
+	// Value is the text there, with variables unexpanded. It may contain a secret, and anything else that its author likes.
 	Value string
-	// Hidden reports that the value comes from a file of variables, and is not to be shown.
+	// Hidden means that the value comes from a file of variables and must not be shown.
 	Hidden bool
 }
 
@@ -38,12 +38,12 @@ type Item struct {
 func (i Item) name() string { return i.Place + ": " + i.Key }
 
 func (i Item) digest() string {
-	text, _ := json.Marshal([]string{i.Place, i.Key, i.Value}) // strings always can be
+	text, _ := json.Marshal([]string{i.Place, i.Key, i.Value}) // strings can always be marshalled
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// text returns the value of an item of the policy, which names no secret; empty for others.
+// text returns the value of an item of the policy, which contains no secret, or "" for other items.
 func (i Item) text() string {
 	if i.Place == config.SettingsName && strings.HasPrefix(i.Key, "policy.") {
 		return i.Value
@@ -51,14 +51,14 @@ func (i Item) text() string {
 	return ""
 }
 
-// List returns the items of a configuration in a stable order. A configuration that starts and decides nothing has none. lookup
-// finds variables of the environment, which take precedence over those of the project's .env; nil is an empty environment.
+// List returns the items of a configuration in a stable order. A configuration that starts and decides nothing has no items. lookup finds
+// variables of the environment, which take precedence over those in the project's .env. A nil lookup is an empty environment.
 func List(cfg *config.Config, lookup config.Lookup) ([]Item, error) {
 	var items []Item
 	for _, listed := range cfg.ServersWith(&config.Settings{}) {
 		used, ok := cfg.Server(listed.Key)
 		if !ok {
-			continue // it is switched off, and nothing of it is used
+			continue // it is switched off, and nothing in it is used
 		}
 		items = append(items, server(listed)...)
 		given, err := variables(used, lookup)
@@ -70,7 +70,7 @@ func List(cfg *config.Config, lookup config.Lookup) ([]Item, error) {
 	return append(append(items, settings(cfg)...), checkers(cfg.Dir)...), nil
 }
 
-// checkers returns the type checkers that the project brings: checks of scripts and skills start them.
+// checkers returns the type checkers that the project contains, which are started to check scripts and skills.
 func checkers(dir string) []Item {
 	l := &list{place: "type checks"}
 	for _, name := range []string{"tsc", "tsc.cmd", "pyright", "pyright.cmd"} {
@@ -82,7 +82,7 @@ func checkers(dir string) []Item {
 	return l.items
 }
 
-// server returns what the list of servers has of one.
+// server returns the items of one server in the list of servers.
 func server(s config.Server) []Item {
 	l := &list{place: fmt.Sprintf("server %q", s.Key)}
 	if s.Command != "" {
@@ -115,7 +115,7 @@ func server(s config.Server) []Item {
 	return l.items
 }
 
-// list collects items of one place.
+// list collects the items of one place.
 type list struct {
 	place string
 	items []Item
@@ -128,7 +128,7 @@ func (l *list) add(key, value string) {
 	}
 }
 
-// words writes a list so that its parts can be told apart: those that are not plain are quoted.
+// words writes a list so that its elements can be told apart: those that are not plain words are quoted.
 func words(list []string) string {
 	out := slices.Clone(list)
 	for i, word := range out {
@@ -142,9 +142,8 @@ func words(list []string) string {
 	return strings.Join(out, " ")
 }
 
-// variables returns the values that reach a server's process or address from the project's .env, from its env_file and from
-// files. Those of the environment belong to the person. Headers and credentials of a login are left out: they decide nothing,
-// and change often.
+// variables returns the values that reach a server's process or address from the project's .env, from its env_file and from files. Those
+// from the environment belong to the user. Headers and credentials of a login are left out, because they decide nothing and change often.
 func variables(s config.Server, lookup config.Lookup) ([]Item, error) {
 	dotenv, err := s.DotEnv()
 	if err != nil {
@@ -166,7 +165,7 @@ func variables(s config.Server, lookup config.Lookup) ([]Item, error) {
 		return value, ok
 	}
 	found := map[Item]bool{}
-	_, _ = s.ExpandNoting(config.WithDotEnv(environment, dotenv), func(name, value string) { // what cannot be expanded does not start
+	_, _ = s.ExpandNoting(config.WithDotEnv(environment, dotenv), func(name, value string) { // a server that cannot be expanded does not start
 		if mine, ok := own[name]; !ok || mine != value {
 			found[Item{Place: fmt.Sprintf("server %q", s.Key), Key: "value of " + name, Value: value, Hidden: true}] = true
 		}
@@ -176,12 +175,12 @@ func variables(s config.Server, lookup config.Lookup) ([]Item, error) {
 	}), nil
 }
 
-// plainKeys are the settings that start and decide nothing. Those of a server have the server's name before them.
+// plainKeys are the settings that neither start nor decide anything. For a setting of a server, the server's name comes before the key.
 var plainKeys = []string{"version", "languages", "config", "defaults"}
 
 var plainServerKeys = []string{"timeout", "startup_timeout", "max_time", "parallel", "protocol", "category", "closed_inputs"}
 
-// settings returns what mcpgen.yaml has. Keys are left out by name, so that a new one counts until somebody knows better.
+// settings returns the items in mcpgen.yaml. Keys are left out by name, so that a new key counts until it is added to that list.
 func settings(cfg *config.Config) []Item {
 	l := &list{place: config.SettingsName}
 	document := maps.Clone(cfg.Settings.Document())
@@ -189,7 +188,7 @@ func settings(cfg *config.Config) []Item {
 		delete(document, key)
 	}
 	if filepath.IsLocal(cfg.Settings.Out) {
-		delete(document, "out") // a folder of the project
+		delete(document, "out") // the folder is in the project
 	}
 	servers, _ := document["servers"].(map[string]any)
 	delete(document, "servers")

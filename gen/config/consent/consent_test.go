@@ -39,7 +39,7 @@ func itemsOf(t *testing.T, cfg *config.Config) []Item {
 	return items
 }
 
-// TestEverythingThatDecides changes one thing after another of a project that was agreed to: each is noticed, and nothing else is.
+// TestEverythingThatDecides changes a project that was agreed to in one way after another. Each relevant change is noticed, and no other.
 func TestEverythingThatDecides(t *testing.T) {
 	const (
 		servers = `{"mcpServers": {
@@ -57,7 +57,7 @@ run: {sandbox: embedded}
 	)
 	for _, c := range []struct {
 		name, file, from, to string
-		want                 []string // names of items; none: nothing has changed
+		want                 []string // names of items; empty if nothing has changed
 	}{
 		{"nothing", config.FileName, "", "", nil},
 		{"an argument", config.FileName, `"a b"`, `"a", "b"`, []string{`~server "files": command`}},
@@ -124,7 +124,7 @@ run: {sandbox: embedded}
 	}
 }
 
-// TestFormerRules shows what the rules of a policy were.
+// TestFormerRules checks that a change shows the previous rules of a policy.
 func TestFormerRules(t *testing.T) {
 	const before = `version: 1
 policy:
@@ -212,7 +212,7 @@ func TestStoreHoldsNoValues(t *testing.T) {
 	}
 }
 
-// TestOtherProject: what was agreed to in one folder holds in no copy of it.
+// TestOtherProject: consent given for a folder does not apply to a copy of it.
 func TestOtherProject(t *testing.T) {
 	files := map[string]string{config.FileName: `{"mcpServers": {"x": {"command": "./run.sh"}}}`}
 	one, other := project(t, t.TempDir(), files), project(t, t.TempDir(), files)
@@ -235,7 +235,7 @@ func TestNothingToAgreeTo(t *testing.T) {
 func TestReach(t *testing.T) {
 	for _, c := range []struct {
 		server string
-		want   string // what the warning names; empty: there is none
+		want   string // what the warning names; empty if there is none
 	}{
 		{`{"command": "npx", "args": ["-y", "server-filesystem", "."]}`, "an argument"},
 		{`{"command": "npx", "args": ["-y", "server-filesystem", "./data"]}`, ""},

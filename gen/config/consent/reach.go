@@ -9,9 +9,9 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// Reach warns of the servers whose arguments or working directory name a folder that holds the project's configuration, or one
-// of its files: a script that may write there through such a server can change what is started and decided. lookup finds
-// variables of the environment; nil is an empty one.
+// Reach warns about servers whose arguments or working directory name a folder that contains the project's configuration, or one of its
+// files: a script that may write there through such a server can change what is started and decided. lookup finds variables of the
+// environment; nil is an empty environment.
 func Reach(cfg *config.Config, lookup config.Lookup) []config.Note {
 	var notes []config.Note
 	files := append([]string{filepath.Join(cfg.Dir, config.SettingsName), filepath.Join(cfg.Dir, config.DotEnvName)}, cfg.Paths...)
@@ -45,7 +45,7 @@ func Reach(cfg *config.Config, lookup config.Lookup) []config.Note {
 	return notes
 }
 
-// argumentPaths returns the absolute paths that an argument may name: itself, or what follows one of = , : in it.
+// argumentPaths returns the absolute paths that an argument may name: the argument itself, or a part of it between the marks = , and :.
 func argumentPaths(arg, base string) []string {
 	var out []string
 	parts := append([]string{arg, strings.TrimPrefix(arg, "file://")}, strings.FieldsFunc(arg, func(r rune) bool { return strings.ContainsRune("=,:", r) })...)
@@ -60,7 +60,7 @@ func argumentPaths(arg, base string) []string {
 	return out
 }
 
-// firstHeld returns the first file that is one of the paths or lies below one.
+// firstHeld returns the first file that is one of the paths or is below one of them.
 func firstHeld(paths, files []string) string {
 	for _, path := range paths {
 		info, err := os.Stat(path)

@@ -16,40 +16,40 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// Store keeps what was agreed to: one file for each project, in a folder that only its owner can read. It holds names and
-// digests, and the text of the policy. Other values are not kept: they may be secrets.
+// Store records what was agreed to: one file for each project, in a folder that only its owner can read. It contains names and digests, and
+// the text of the policy. Other values are not stored, because they may be secrets.
 type Store struct{ dir string }
 
 // Open returns the store in an absolute folder, which need not exist.
 func Open(dir string) *Store { return &Store{dir} }
 
-// Change is how a configuration differs from what was agreed to.
+// Change is the difference between a configuration and what was agreed to.
 type Change struct {
-	// First reports that nothing of the project was agreed to.
+	// First means that nothing in the project was agreed to.
 	First bool
-	// Added are new items, Changed those that have another value, and Removed those that are gone. What is gone counts as well: it
-	// may have been a rule that denied a call.
+	// Added are new items, Changed are items with another value, and Removed are items that are gone. Removals count because an item may
+	// have been a rule that denied a call.
 	Added   []Item
 	Changed []Changed
 	Removed []Removed
 }
 
-// Changed is an item as it is now. Was is its former value; empty if that was not kept.
+// Changed is an item as it is now. Was is its previous value, or empty if that was not stored.
 type Changed struct {
 	Item
 	Was string
 }
 
-// Removed is an item that is gone: its place and key, and its value; empty if that was not kept.
+// Removed is an item that is gone: its place and key, and its value, or empty if that was not stored.
 type Removed struct{ Name, Was string }
 
-// None reports whether all was agreed to.
+// None reports whether everything was agreed to.
 func (c *Change) None() bool { return len(c.Added)+len(c.Changed)+len(c.Removed) == 0 }
 
 // kept is the content of a file.
 type kept struct {
 	Version int `json:"version"`
-	// Folder and Files are for whoever reads the file.
+	// Folder and Files are for people who read the file.
 	Folder string     `json:"folder"`
 	Files  []string   `json:"files"`
 	Items  []keptItem `json:"items"`
@@ -74,9 +74,9 @@ func (s *Store) Compare(cfg *config.Config, items []Item) (*Change, error) {
 	}
 	var old kept
 	if err := json.Unmarshal(text, &old); err != nil || old.Version != 1 {
-		return &Change{First: true, Added: items}, nil // not ours, or damaged: all is asked for again
+		return &Change{First: true, Added: items}, nil // another program's, or damaged: the user is asked again about everything
 	}
-	left := map[string]int{} // how often each is there
+	left := map[string]int{} // how many of each there are
 	for _, i := range old.Items {
 		left[i.Digest]++
 	}
@@ -98,8 +98,8 @@ func (s *Store) Compare(cfg *config.Config, items []Item) (*Change, error) {
 	return pair(unknown, gone), nil
 }
 
-// pair finds the items that only have another value: those of which there is one before and after, rules that resemble each other,
-// and what cannot be told apart, because its text was not kept.
+// pair finds the items that only have another value: items that occur once before and after, rules that resemble each other, and items that
+// cannot be matched because their text was not stored.
 func pair(items []Item, gone []keptItem) *Change {
 	out := &Change{}
 	one := func(name string) bool {
@@ -137,7 +137,7 @@ func pair(items []Item, gone []keptItem) *Change {
 	return out
 }
 
-// alike reports whether two texts are rules of the same name, or with the same effect on the same tools.
+// alike reports whether two texts are rules with the same name, or with the same effect on the same tools.
 func alike(a, b string) bool {
 	var x, y map[string]any
 	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
@@ -148,7 +148,7 @@ func alike(a, b string) bool {
 	})
 }
 
-// Agree keeps that a person has agreed to the items of a configuration.
+// Agree records that a person has agreed to the items of a configuration.
 func (s *Store) Agree(cfg *config.Config, items []Item) error {
 	path, now := s.place(cfg)
 	for _, i := range items {
@@ -164,7 +164,7 @@ func (s *Store) Agree(cfg *config.Config, items []Item) error {
 	return atomicfile.Write(path, append(text, '\n'), 0o600)
 }
 
-// Forget drops what was agreed to for a configuration. It reports whether there was anything.
+// Forget removes the consent to a configuration. It reports whether there was any.
 func (s *Store) Forget(cfg *config.Config) (bool, error) {
 	path, _ := s.place(cfg)
 	err := os.Remove(path)
@@ -174,13 +174,13 @@ func (s *Store) Forget(cfg *config.Config) (bool, error) {
 	return err == nil, err
 }
 
-// place returns a configuration's file, which is named after the real paths of its folder and its lists of servers.
+// place returns a configuration's file in the store, which is named after the real paths of its folder and its lists of servers.
 func (s *Store) place(cfg *config.Config) (string, kept) {
 	k := kept{Version: 1, Folder: real(cfg.Dir)}
 	for _, path := range cfg.Paths {
 		k.Files = append(k.Files, real(path))
 	}
-	text, _ := json.Marshal(append([]string{k.Folder}, k.Files...)) // strings always can be
+	text, _ := json.Marshal(append([]string{k.Folder}, k.Files...)) // strings can always be marshalled
 	sum := sha256.Sum256(text)
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+".json"), k
 }

@@ -26,14 +26,14 @@ type FileEdit struct {
 type ListEdit struct {
 	// At are the keys that lead to the list.
 	At []string
-	// Removed are the names of servers. Added is the entry that replaces them, in the host's form; nil for none.
+	// Removed are the names of servers. Added is the entry that replaces them, in the host's form, or nil if none does.
 	Removed []string
 	Added   any
 }
 
-// ReplaceServers replaces servers of a file by one: it removes those in remove, and adds an entry for launch under the name,
-// unless mcprun serve is in the file already. Everything else stays, comments too. The error is a [*node.FileError] if the
-// file has a form that cannot be edited safely.
+// ReplaceServers replaces servers of a file by a single one: it removes the servers in remove, and adds an entry for launch under the name,
+// unless mcprun serve is already in the file. Everything else stays, including comments. The error is a [*node.FileError] if the file has a
+// form that cannot be edited safely.
 func ReplaceServers(f *config.File, remove []string, name string, launch config.Launch) (*FileEdit, error) {
 	bom := []byte("\ufeff")
 	text, hasBOM := bytes.CutPrefix(f.Text, bom)
@@ -46,7 +46,7 @@ func ReplaceServers(f *config.File, remove []string, name string, launch config.
 	var lists []ListEdit
 	for _, list := range f.Lists {
 		gone := slices.DeleteFunc(slices.Clone(list.Names), func(key string) bool { return !slices.Contains(remove, key) })
-		if list.At[0] != "projects" { // of two servers of one name, the project's own was read
+		if list.At[0] != "projects" { // the project's own of two servers with one name was read
 			gone = slices.DeleteFunc(gone, func(key string) bool { return slices.Contains(f.Local(), key) })
 		}
 		if len(gone) == 0 {
@@ -76,8 +76,8 @@ func ReplaceServers(f *config.File, remove []string, name string, launch config.
 	return &FileEdit{f.Path, f.Text, out, lists}, nil
 }
 
-// AddServer adds an entry for launch under the name to a host's file, which may be missing, unless mcprun serve is in it. Then, the
-// result is nil. Everything else stays, comments too.
+// AddServer adds an entry for launch under the name to a host's file, which may be missing. If mcprun serve is already in the file, the
+// result is nil. Everything else stays, including comments.
 func AddServer(f *config.File, name string, launch config.Launch) (*FileEdit, error) {
 	if slices.ContainsFunc(f.Servers, func(s config.Server) bool { return s.ServesTree() }) {
 		return nil, nil
@@ -126,7 +126,7 @@ func addJSON(f *config.File, text []byte, at []string, name string, launch confi
 }
 
 func replaceJSON(f *config.File, text []byte, at, gone []string, by string, launch config.Launch) (_ []byte, err error) {
-	if slices.Contains(gone, by) { // a server of that name is removed first, so that the new one is not taken for it
+	if slices.Contains(gone, by) { // a server with that name is removed first, so that the new one is not mistaken for it
 		gone = slices.DeleteFunc(slices.Clone(gone), func(key string) bool { return key == by })
 		if text, err = removeJSON(text, at, []string{by}); err != nil {
 			return nil, err
@@ -157,14 +157,14 @@ func removeJSON(text []byte, at, keys []string) ([]byte, error) {
 	return root.Pack(), nil
 }
 
-// replaceTOML removes the tables and lines of the servers, and adds the new table at the end of the file. It refuses a file whose
-// content would then be another one than meant.
+// replaceTOML removes the tables and lines of the servers, and adds the new table at the end of the file. It refuses a file if the result
+// would mean something other than intended.
 func replaceTOML(f *config.File, text []byte, at, gone []string, by string, launch config.Launch) ([]byte, error) {
 	var want, got map[string]any
 	if err := toml.Unmarshal(text, &want); err != nil {
 		return nil, err
 	}
-	list, ok := want[at[0]].(map[string]any) // at is mcp_servers: other files of hosts are JSON
+	list, ok := want[at[0]].(map[string]any) // at is mcp_servers; other hosts' files are JSON
 	if !ok {
 		list = map[string]any{}
 		if want == nil { // an empty file
@@ -230,7 +230,7 @@ func removeTOML(text []byte, at, gone []string) []byte {
 		all = append(all, expression{index.Line(offset) - 1, len(path) > n && slices.Equal(path[:n], at) && slices.Contains(gone, path[n])})
 	}
 	var out []byte
-	next := 0 // the first line that is not copied yet
+	next := 0 // the first line that has not been copied
 	for i, e := range all {
 		if !e.gone {
 			continue
@@ -239,7 +239,7 @@ func removeTOML(text []byte, at, gone []string) []byte {
 		if i+1 < len(all) {
 			end = all[i+1].line
 		}
-		for end > e.line+1 && blankOrComment(lines[end-1]) { // comments before the next table belong to that
+		for end > e.line+1 && blankOrComment(lines[end-1]) { // comments before the next table belong to that table
 			end--
 		}
 		begin := e.line

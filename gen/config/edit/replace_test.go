@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
-// What can't be edited safely is refused, never written wrong.
+// Files that cannot be edited safely are refused, never damaged.
 func TestReplaceServers(t *testing.T) {
 	const table = "[mcp_servers.mcprun]\ncommand = 'mcprun'\nargs = ['serve']\n"
 	for _, tt := range []struct {

@@ -1,5 +1,5 @@
-// Package edit changes lists of servers and mcpgen.yaml in their own form: what an edit is not about, comments too, stays
-// byte by byte. It computes texts and writes no file.
+// Package edit changes lists of servers and mcpgen.yaml in their own form: everything that an edit does not concern, including comments,
+// stays byte by byte. It computes texts and writes no files.
 package edit
 
 import (
@@ -36,8 +36,8 @@ func ServerNames(path string, text []byte) ([]string, error) {
 	return list.Names(), nil
 }
 
-// SetServers returns the text of a .mcp.json with the entries: those with a present key are replaced, and the others added at
-// the end. Everything else, comments too, stays byte by byte. path is for errors.
+// SetServers returns the text of a .mcp.json with the entries: existing keys are replaced, and new ones added at the end. Everything else,
+// including comments, stays byte by byte. path is for errors.
 func SetServers(path string, text []byte, entries []Entry) ([]byte, error) {
 	for _, e := range entries {
 		var err error
@@ -48,11 +48,11 @@ func SetServers(path string, text []byte, entries []Entry) ([]byte, error) {
 	return text, nil
 }
 
-// setServer writes an entry to the object that the keys at lead to.
+// setServer writes an entry to the object to which the keys in at lead.
 func setServer(path string, text []byte, at []string, entry Entry) ([]byte, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	f := &node.File{Name: path, Text: text}
-	if _, err := f.ParseJSON(); err != nil { // its errors say where
+	if _, err := f.ParseJSON(); err != nil { // for its errors, which give the place
 		return nil, err
 	}
 	root, err := hujson.Parse(text)
@@ -116,7 +116,7 @@ func parseValue(v any, indent string) (hujson.ValueTrimmed, error) {
 	return value.Value, err
 }
 
-// indentOf returns the white space that the line of an offset begins with.
+// indentOf returns the white space at the beginning of the line that contains an offset.
 func indentOf(text []byte, offset int) string {
 	line := text[bytes.LastIndexByte(text[:offset], '\n')+1 : offset]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
@@ -133,7 +133,7 @@ func marshalIndented(v any, indent string) (string, error) {
 	return strings.TrimRight(out.String(), "\n"), nil
 }
 
-// SettingsEntry is the settings of one server to write to mcpgen.yaml.
+// SettingsEntry is the settings of one server, to be written to mcpgen.yaml.
 type SettingsEntry struct {
 	Key   string
 	Value config.ServerSettings
@@ -148,8 +148,8 @@ func (e SettingsEntry) String() string {
 	return out.String()
 }
 
-// AddSettings returns the text of a mcpgen.yaml with the entries added below servers. It skips entries whose key is present,
-// and returns these keys. Everything else, comments too, stays. path is for errors.
+// AddSettings returns the text of a mcpgen.yaml with the entries added below servers. It skips entries whose key is present, and returns
+// these keys. Everything else stays, including comments. path is for errors.
 func AddSettings(path string, text []byte, entries []SettingsEntry) (_ []byte, present []string, _ error) {
 	f := &node.File{Name: path, Text: text}
 	root, err := f.ParseYAML()
@@ -158,7 +158,7 @@ func AddSettings(path string, text []byte, entries []SettingsEntry) (_ []byte, p
 	}
 	servers := node.Value(root, "servers")
 	lines := strings.SplitAfter(string(text), "\n")
-	indent, at := "  ", len(lines) // before which line to insert, counted from 0
+	indent, at := "  ", len(lines) // the line, counted from 0, before which to insert
 	switch {
 	case servers == nil && len(lines[at-1]) > 0:
 		lines[at-1] += "\n"

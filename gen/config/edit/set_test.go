@@ -7,7 +7,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// A comment that follows a server on its line stays with that server.
+// A comment after a server on the same line stays with that server.
 func TestSetServersKeepsComments(t *testing.T) {
 	const added = `"b": {
       "command": "y"
@@ -39,7 +39,7 @@ func TestSetServersKeepsComments(t *testing.T) {
 	}
 }
 
-// FuzzSetServers adds a server to arbitrary text: what comes out must be readable, and have it.
+// FuzzSetServers adds a server to arbitrary text. The result must be readable, and contain the server.
 func FuzzSetServers(f *testing.F) {
 	f.Add(EmptyServers)
 	f.Add("{\"mcpServers\": {\"a\": {\"command\": \"c\"}, // x\n}} ")

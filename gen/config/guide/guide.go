@@ -1,5 +1,5 @@
-// Package guide maintains the paragraph in AGENTS.md or CLAUDE.md that describes the generated tree to an agent. The
-// paragraph is between two markers. Text outside of them stays.
+// Package guide maintains the paragraph in AGENTS.md or CLAUDE.md that describes the generated tree to an agent. The paragraph is between
+// two markers. Text outside them stays.
 package guide
 
 import (
@@ -29,7 +29,7 @@ stay in its working directory. Never edit %[1]s%[2]s/%[1]s: %[1]smcpgen sync%[1]
 `, "`", out)
 }
 
-// MarkerError reports damaged markers, so that the paragraph cannot be found.
+// MarkerError reports damaged markers, because of which the paragraph cannot be found.
 type MarkerError struct{}
 
 func (*MarkerError) Error() string { return "the markers of the paragraph are damaged" }

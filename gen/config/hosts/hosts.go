@@ -1,5 +1,5 @@
-// Package hosts returns where MCP hosts keep their lists of servers, in a project and in a user's home folder, on Linux, macOS
-// and Windows. Paths depend on a [Person] only. [Person.Find] checks whether files exist; package config reads them.
+// Package hosts returns where MCP hosts keep their lists of servers, in a project and in a user's home folder, on Linux, macOS and Windows.
+// Paths depend only on a [Person]. [Person.Find] checks whether files exist; package config reads them.
 package hosts
 
 import (
@@ -12,20 +12,20 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// Person is a user, with the machine and the project to find files of.
+// Person is a user, with the machine and the project for which to find files.
 type Person struct {
-	// OS is a value of runtime.GOOS. All but "windows" and "darwin" count as Linux.
+	// OS is a value of runtime.GOOS. Everything except "windows" and "darwin" counts as Linux.
 	OS string
-	// Home is the user's home folder. Without one there are no files outside the project.
+	// Home is the user's home folder. If it is empty, there are no files outside the project.
 	Home string
-	// Env looks up the variables that move a host's files: APPDATA, XDG_CONFIG_HOME, CLAUDE_CONFIG_DIR and CODEX_HOME. Nil
-	// knows none.
+	// Env looks up the variables that move a host's files: APPDATA, XDG_CONFIG_HOME, CLAUDE_CONFIG_DIR and CODEX_HOME. Nil: no variable is
+	// set.
 	Env config.Lookup
 	// Project is the absolute folder of the project.
 	Project string
 }
 
-// Scope is whether a file belongs to a project or to a user.
+// Scope says whether a file belongs to a project or to a user.
 type Scope string
 
 const (
@@ -38,7 +38,7 @@ type Place struct {
 	Host  config.Host
 	Scope Scope
 	Path  string
-	// Named reports that a person named the file, rather than the host.
+	// Named reports whether a person named the file, rather than the host.
 	Named bool
 }
 
@@ -74,8 +74,8 @@ func (p Person) Name(host config.Host, path string) Place {
 	return place
 }
 
-// Own reads the file in which a host keeps servers for the project alone: the first that exists. If there is none, it is the
-// preferred one, without text and servers. The result is nil if the host keeps none for a project.
+// Own reads the file in which a host keeps servers for the project alone: the first that exists. If none exists, the result is the
+// preferred one, without text and servers. The result is nil if the host has no such file.
 func (p Person) Own(host config.Host) (*config.File, error) {
 	var own *config.File
 	for _, place := range p.Places(host) {
@@ -84,7 +84,7 @@ func (p Person) Own(host config.Host) (*config.File, error) {
 		}
 		f, err := config.ReadFile(place.Path, &config.ReadOptions{Host: host, Project: p.Project})
 		if f != nil || !errors.Is(err, fs.ErrNotExist) {
-			if f != nil { // a server with a mistake is the host's concern
+			if f != nil { // the host deals with mistakes in a server
 				err = nil
 			}
 			return f, err
@@ -96,7 +96,7 @@ func (p Person) Own(host config.Host) (*config.File, error) {
 	return own, nil
 }
 
-// folder returns a folder; empty if it is unknown.
+// folder returns a folder, or "" if it is unknown.
 func (p Person) folder(f config.Folder) string {
 	switch f {
 	case config.InProject:
@@ -113,7 +113,7 @@ func (p Person) folder(f config.Folder) string {
 	return p.xdg()
 }
 
-// Find returns the places of a host that have a regular file.
+// Find returns the places of a host that contain a regular file.
 func (p Person) Find(host config.Host) []Place {
 	var found []Place
 	for _, place := range p.Places(host) {
@@ -124,7 +124,7 @@ func (p Person) Find(host config.Host) []Place {
 	return found
 }
 
-// configDir returns the folder where programs keep a user's settings.
+// configDir returns the folder in which programs keep a user's settings.
 func (p Person) configDir() string {
 	switch p.OS {
 	case "windows":
@@ -135,10 +135,10 @@ func (p Person) configDir() string {
 	return p.xdg()
 }
 
-// xdg is configDir for programs that use the folder of Linux everywhere.
+// xdg is configDir for programs that use the Linux folder on every system.
 func (p Person) xdg() string { return p.env("XDG_CONFIG_HOME", p.under(".config")) }
 
-// under returns a folder in the home folder, or "" without one.
+// under returns a folder in the home folder, or "" if there is no home folder.
 func (p Person) under(parts ...string) string {
 	if p.Home == "" {
 		return ""

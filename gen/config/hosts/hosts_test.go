@@ -69,7 +69,7 @@ func TestPlaces(t *testing.T) {
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, ".cursor", "mcp.json")
-	if err := os.MkdirAll(filepath.Join(dir, ".vscode", "mcp.json"), 0o755); err != nil { // a folder of that name
+	if err := os.MkdirAll(filepath.Join(dir, ".vscode", "mcp.json"), 0o755); err != nil { // a folder with that name
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

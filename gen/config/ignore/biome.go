@@ -10,7 +10,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// biomeConfig is the part of biome.json that says which files are read.
+// biomeConfig is the part of biome.json that says which files biome reads.
 type biomeConfig struct {
 	Schema string `json:"$schema"`
 	Files  *struct {
@@ -19,7 +19,7 @@ type biomeConfig struct {
 	} `json:"files"`
 }
 
-// biome adds the tree to files.includes, or to files.ignore of version 1. Comments stay.
+// biome adds the tree to files.includes, or to files.ignore in version 1. Comments stay.
 func (p *planner) biome() error {
 	name := p.first("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc")
 	if name == "" {
@@ -52,7 +52,7 @@ func (p *planner) biome() error {
 	return nil
 }
 
-// editBiome returns the edited text, or nil where that fails. It writes as biome itself would format it.
+// editBiome returns the edited text, or nil if that fails. It formats the text as biome itself would.
 func editBiome(text []byte, key, pattern string) []byte {
 	root, err := hujson.Parse(text)
 	if err != nil {
@@ -60,7 +60,7 @@ func editBiome(text []byte, key, pattern string) []byte {
 	}
 	list := fmt.Sprintf("[%q]", pattern)
 	if key == "includes" {
-		list = fmt.Sprintf(`["**", %q]`, pattern) // a list of exclusions alone includes nothing
+		list = fmt.Sprintf(`["**", %q]`, pattern) // a list that only excludes includes nothing
 	}
 	if at := root.Find("/files/" + key); at != nil {
 		if elements, ok := at.Value.(*hujson.Array); ok {
@@ -107,8 +107,8 @@ func appendMember(root, at *hujson.Value, name, value string) []byte {
 	return root.Pack()
 }
 
-// following splits what stands between the last entry and the end of the list: its comment, with the indentation of the last entry, comes
-// before a new entry, and the rest after it.
+// following splits the text between the last entry and the end of the list. The last entry's comment, with its indentation, comes before a
+// new entry, and the rest after it.
 func following(before, after hujson.Extra) (hujson.Extra, hujson.Extra) {
 	const space = " \t\r\n"
 	indent := before[len(bytes.TrimRight(before, space)):]

@@ -1,5 +1,5 @@
-// Package ignore keeps formatters away from the generated tree. A wrapper that prettier, biome or ruff has rewritten differs from what
-// sync writes. [Plan] plans one line in the tool's own file, for each of them that a project uses.
+// Package ignore keeps formatters away from the generated tree, because a wrapper rewritten by prettier, biome or ruff differs from what
+// sync writes. For each of these tools that a project uses, [Plan] plans one line in the tool's own file.
 package ignore
 
 import (
@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// Edit adds the tree to what one tool ignores.
+// Edit adds the tree to what a tool ignores.
 type Edit struct {
 	// Tool is prettier, biome or ruff.
 	Tool string
-	// Path is the file, which need not exist: Before is nil then.
+	// Path is the file. It need not exist: Before is then nil.
 	Path          string
 	Before, After []byte
-	// Line is what a person has to add, where After is nil because the file has a form that is not edited safely.
+	// Line is what a person must add if After is nil because the file has a form that cannot be edited safely.
 	Line string
 }
 
-// Plan returns the edits for the tools that the project in dir uses. The tree is a path below dir. A tool that ignores the tree already
-// has no edit.
+// Plan returns the edits for the tools that the project in dir uses. The tree is a path below dir. A tool that already ignores the tree
+// needs no edit.
 func Plan(dir, tree string) ([]Edit, error) {
 	tree = strings.Trim(path.Clean(filepath.ToSlash(tree)), "/")
 	if tree == "." || tree == ".." || strings.HasPrefix(tree, "../") {
@@ -46,7 +46,7 @@ type planner struct {
 	edits     []Edit
 }
 
-// first returns the first file that is there and fits a pattern, or "".
+// first returns the first existing file that matches a pattern, or "".
 func (p *planner) first(patterns ...string) string {
 	for _, pattern := range patterns {
 		for _, name := range p.names {
@@ -67,7 +67,7 @@ func (p *planner) read(name string) ([]byte, error) {
 	return text, err
 }
 
-// add plans an edit; without an edited text it is one for a person.
+// add plans an edit; without an edited text, a person must make it.
 func (p *planner) add(tool, name string, before, after []byte, line string) {
 	p.edits = append(p.edits, Edit{Tool: tool, Path: filepath.Join(p.dir, name), Before: before, After: after, Line: line})
 }

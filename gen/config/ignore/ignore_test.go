@@ -9,7 +9,7 @@ import (
 func TestPlan(t *testing.T) {
 	for name, tt := range map[string]struct {
 		file, before string
-		want         string // the text afterwards; empty: no edit
+		want         string // the text afterwards; empty if there is no edit
 		byHand       string // what is left to a person
 	}{
 		"prettier":                    {file: ".prettierignore", before: "dist", want: "dist\n/gen/servers/\n"},

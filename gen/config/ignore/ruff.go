@@ -31,7 +31,7 @@ func (p *planner) ruff() error {
 	own := name != "pyproject.toml"
 	settings := ruffSettings(content, own)
 	if bad != nil || settings == nil {
-		return nil // ruff reports the mistake; or it is a project without ruff
+		return nil // ruff reports the mistake, or the project does not use ruff
 	}
 	list, _ := settings[ruffKey].([]any)
 	for _, pattern := range list {
@@ -44,7 +44,7 @@ func (p *planner) ruff() error {
 	after := editRuff(string(before), own, fmt.Sprintf("%q", pattern))
 	var got map[string]any
 	if toml.Unmarshal([]byte(after), &got) != nil || !reflect.DeepEqual(got, content) {
-		after = "" // the file has another form than the edit is for
+		after = "" // the file has a form that the edit does not handle
 	}
 	edited := []byte(after)
 	if after == "" {
@@ -64,7 +64,7 @@ func ruffSettings(content map[string]any, own bool) map[string]any {
 	return settings
 }
 
-// editRuff adds a pattern to the list in ruff's own table, or the list, or the table.
+// editRuff adds a pattern to the list in ruff's own table, and adds the list or the table if necessary.
 func editRuff(text string, own bool, pattern string) string {
 	start := 0
 	if !own {

@@ -8,8 +8,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// maxOpen bounds the brackets that are open at a place, those in strings and comments included. The library recurses, and has no
-// bound of its own for nested lists and objects.
+// maxOpen bounds the number of brackets open at one place, including those in strings and comments. The library recurses without a bound of
+// its own for nested lists and objects.
 const maxOpen = 100_000
 
 // ParseJSON reads JSON with comments and trailing commas.
@@ -34,7 +34,7 @@ func (f *File) ParseJSON() (Node, error) {
 		b := jsonBuilder{file: f, lines: NewLineIndex(f.Text)}
 		return b.node(root, "")
 	}
-	// The error is "hujson: line 3, column 5: problem". Only the place is kept, since the problem quotes the file.
+	// The error is "hujson: line 3, column 5: problem". Only the place is used, because the problem quotes the file.
 	var line, column int
 	if _, scanErr := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); scanErr != nil {
 		line = 0
@@ -102,7 +102,7 @@ func jsonLiteral(lit hujson.Literal) (Kind, string) {
 	switch lit.Kind() {
 	case '"':
 		var s string
-		_ = json.Unmarshal(lit, &s) // the parser accepted it
+		_ = json.Unmarshal(lit, &s) // the parser has accepted it
 		return KindString, s
 	case '0':
 		return KindNumber, string(lit)

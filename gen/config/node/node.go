@@ -1,6 +1,6 @@
-// Package node reads JSON with comments and TOML into one form, [Node], whose values know their lines, and YAML into the nodes
-// of its library. A [File] turns nodes into Go values, and makes errors and notes that name the file, the line and the key. Neither ever holds a
-// value of the file, which may be a secret.
+// Package node reads JSON with comments and TOML into one form, [Node], whose values know their lines, and YAML into the nodes of its
+// library. A [File] turns nodes into Go values, and creates errors and notes that name the file, the line and the key. Neither ever
+// contains a value from the file, which may be a secret.
 package node
 
 import (
@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is the kind of a value, the same in all formats.
+// Kind is the kind of a value. It is the same in all formats.
 type Kind int
 
 // The kinds of values.
@@ -30,11 +30,11 @@ func (k Kind) String() string {
 	return [...]string{"null", "a boolean", "a number", "a string", "an object", "a list"}[k]
 }
 
-// Node is one value of a file with its place.
+// Node is one value in a file, with its place.
 type Node struct {
 	Kind Kind
 	Text string // the value of a string, or a number or boolean as written
-	// Members are the members of an object in the file's order. Names are unique.
+	// Members are the members of an object, in the file's order. Their names are unique.
 	Members []Member
 	Items   []Node // of a list
 	Line    int
@@ -57,7 +57,7 @@ func (n Node) Get(name string) (Node, bool) {
 	return Node{}, false
 }
 
-// File is a configuration file that is being read. Its methods read nodes, and make errors and notes with a line.
+// File is a configuration file that is being read. Its methods read nodes, and create errors and notes with a line.
 type File struct {
 	Name  string // as it was given
 	Text  []byte
@@ -151,7 +151,7 @@ func (f *File) Mapping(n Node, key string) (map[string]string, error) {
 	return values, nil
 }
 
-// Number reads a duration that is written as a number of units, at most a year.
+// Number reads a duration given as a number of units. It is at most a year.
 func (f *File) Number(n Node, key string, unit time.Duration) (time.Duration, error) {
 	const most = 365 * 24 * time.Hour
 	v, err := strconv.ParseFloat(n.Text, 64)
@@ -177,7 +177,7 @@ func (f *File) Port(n Node, key string) (int, error) {
 	return int(v), nil
 }
 
-// checkMembers refuses a repeated key: nobody can know which of the two counts.
+// checkMembers refuses a repeated key, because nobody can know which of the two counts.
 func (f *File) checkMembers(members []Member, path string) error {
 	seen := make(map[string]int, len(members))
 	for _, m := range members {

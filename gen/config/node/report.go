@@ -4,7 +4,7 @@ import "fmt"
 
 // FileError is a mistake in a configuration file.
 type FileError struct {
-	// File is the file as it was named. Line and Column count from 1; 0 means that the mistake has none.
+	// File is the file as it was named. Line and Column count from 1; 0 means unknown.
 	File         string
 	Line, Column int
 	// Key is the place in the file, such as mcpServers.github.url. It may be empty.
@@ -31,15 +31,15 @@ func (e *FileError) Error() string {
 	return text
 }
 
-// Note is something in a configuration file that a person should know. It never holds a value of the file.
+// Note is something about a configuration file that a person should know. It never contains a value from the file.
 type Note struct {
-	// File is the file as it was named. Line counts from 1; 0 means none.
+	// File is the file as it was named. Line counts from 1; 0 means that there is none.
 	File string
 	Line int
-	// Server and Key are what the note is about. Either may be empty.
+	// Server and Key say what the note is about. Either may be empty.
 	Server, Key string
 	Message     string
-	// Minor reports that nothing is lost by what the note is about.
+	// Minor means that nothing is lost through what the note describes.
 	Minor bool
 }
 

@@ -33,10 +33,10 @@ func (f *File) ParseTOML() (Node, error) {
 	return b.node(root, nil, 1), nil
 }
 
-// tomlBuilder joins the values of the decoder with the places of the parser.
+// tomlBuilder combines the decoder's values with the parser's places.
 type tomlBuilder struct{ lines map[string]int }
 
-const tomlSep = "\x00" // between the parts of a key; no key can hold it
+const tomlSep = "\x00" // separates the parts of a key; no key can contain it
 
 func (b *tomlBuilder) node(v any, path []string, line int) Node {
 	n := Node{Line: line}

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ParseYAML reads one YAML document. An empty one is an empty mapping. Keys are unique, and no alias contains itself.
+// ParseYAML reads one YAML document. An empty document is an empty mapping. Keys are unique, and no alias contains itself.
 func (f *File) ParseYAML() (*yaml.Node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(f.Text))
 	var doc yaml.Node
@@ -27,7 +27,7 @@ func (f *File) ParseYAML() (*yaml.Node, error) {
 		return nil, f.ErrorAt(0, "", "the file holds more than one document", "keep one, without ---")
 	}
 	var value any
-	if err := doc.Decode(&value); err != nil { // finds keys that are there twice, and bounds the work of aliases
+	if err := doc.Decode(&value); err != nil { // detects repeated keys, and bounds the work of aliases
 		return nil, f.YAMLError(err)
 	}
 	return doc.Content[0], nil
@@ -42,11 +42,11 @@ func (f *File) YAMLError(err error) error {
 	if m == nil {
 		return f.ErrorAt(0, "", strings.TrimPrefix(err.Error(), "yaml: "), "correct the YAML")
 	}
-	line, _ := strconv.Atoi(m[1]) // digits by the pattern; an absurd number of them leaves 0
+	line, _ := strconv.Atoi(m[1]) // the pattern matches digits only; too many of them give 0
 	return f.ErrorAt(line, "", m[2], "correct the YAML; a text with a colon and a space or with \" #\", and one that begins with a quote or !, needs quotes around it")
 }
 
-// Pairs returns the keys and values of a mapping. Anything else, such as nil, has none.
+// Pairs returns the keys and values of a mapping. For anything else, such as nil, there are none.
 func Pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(key, value *yaml.Node) bool) {
 		if n != nil && n.Kind == yaml.AliasNode {
