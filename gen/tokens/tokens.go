@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/tiktoken-go/tokenizer"
+	"github.com/tiktoken-go/tokenizer/codec"
 )
 
 const (
@@ -19,13 +19,8 @@ const (
 	maxBlank = 256
 )
 
-var load = sync.OnceValue(func() tokenizer.Codec {
-	codec, err := tokenizer.Get(tokenizer.O200kBase)
-	if err != nil {
-		panic(err) // the vocabulary is compiled in
-	}
-	return codec
-})
+// load does not look the codec up by name: that would link the vocabularies of all names, some 7 MB.
+var load = sync.OnceValue(codec.NewO200kBase)
 
 // Count returns the number of tokens of text in the o200k_base encoding. Invalid UTF-8 counts as the replacement
 // character. Text over 256 KiB is split at line ends, and white space after every 256 characters of it; each split may add
@@ -34,12 +29,12 @@ func Count(text string) int {
 	if text == "" {
 		return 0
 	}
-	codec := load()
+	encoding := load()
 	sum := 0
 	for len(text) > 0 {
 		piece := text[:cut(text)]
 		text = text[len(piece):]
-		n, err := codec.Count(strings.ToValidUTF8(piece, "\uFFFD"))
+		n, err := encoding.Count(strings.ToValidUTF8(piece, "\uFFFD"))
 		if err != nil {
 			n = len(piece) / 4 // an estimate for English; the encoder does not fail on valid UTF-8
 		}
