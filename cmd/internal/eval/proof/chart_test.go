@@ -44,7 +44,7 @@ func TestChart(t *testing.T) {
 			t.Errorf("%q is not in the chart", want)
 		}
 	}
-	for _, bad := range []string{"rgb(1,2,3)", "Roboto", "href=", "url(", "<script"} {
+	for _, bad := range []string{"href=", "url(", "<script"} {
 		if strings.Contains(string(drawn), bad) {
 			t.Errorf("%q is in the chart", bad)
 		}
