@@ -48,7 +48,7 @@ svg { --page: #ffffff; --ink: #1f2328 }
 <rect width="100%%" height="100%%" rx="10" style="fill:var(--page)"/>
 `
 
-// chart draws what a conversation of all tasks of a kind reads and writes, as an SVG that follows the reader's color scheme.
+// chart draws what a conversation with all tasks of a kind reads and writes, as an SVG that follows the reader's color scheme.
 func (r *report) chart() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, chartStyle, chartWidth, chartHeight)

@@ -1,15 +1,11 @@
 package calculator
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"math"
+	"strconv"
 	"strings"
-
-	"github.com/expr-lang/expr"
-	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/file"
+	"unicode"
 )
 
 // ExpressionError reports where and why an expression is wrong.
@@ -24,95 +20,215 @@ func (e *ExpressionError) Error() string {
 	return fmt.Sprintf("%s at position %d\n  %s\n  %s^", e.Message, e.Position, e.Expression, strings.Repeat(" ", e.Position-1))
 }
 
-// Evaluate computes an arithmetic expression. Precedence, loosest first: + and
-// -, then * / %, then the unary signs, then ^ (right-associative), then the
-// postfix factorial. So -2^2 is -4 and 2^-1 is 0.5. Trigonometric functions
+// Evaluate computes an arithmetic expression. Precedence, loosest first:
+// + and -, then * / %, then the unary signs, then ^ (right-associative), then
+// the postfix factorial. So -2^2 is -4 and 2^-1 is 0.5. Trigonometric functions
 // take and return angles in a unit whose size in radians is given.
-func Evaluate(expression string, variables map[string]float64, radians float64) (float64, error) {
-	expression = expandFactorials(expression)
-	env := functions(radians)
-	maps.Copy(env, map[string]any{"pi": math.Pi, "e": math.E, "tau": 2 * math.Pi})
-	for name, value := range variables {
-		env[name] = value
+func Evaluate(expression string, variables map[string]float64, radians float64) (value float64, err error) {
+	e := &evaluator{text: []rune(expression), variables: variables, functions: functions(radians)}
+	defer func() {
+		if at, ok := recover().(mistake); ok {
+			value, err = 0, &ExpressionError{expression, min(at.position, max(len(e.text)-1, 0)) + 1, at.message}
+		}
+	}()
+	value = e.sum()
+	if e.peek() != 0 {
+		e.unexpected()
 	}
-	program, err := expr.Compile(expression, expr.Env(env), expr.DisableAllBuiltins(), expr.Patch(arithmetic{}), expr.AsFloat64())
-	if err != nil {
-		return 0, located(expression, err)
-	}
-	result, err := expr.Run(program, env)
-	if err != nil {
-		return 0, located(expression, err)
-	}
-	value, ok := result.(float64)
-	if !ok || math.IsInf(value, 0) || math.IsNaN(value) {
-		return 0, &ExpressionError{expression, 1, "the result is too large or not a real number"}
+	if math.IsInf(value, 0) || math.IsNaN(value) {
+		e.fail(0, "the result is too large or not a real number")
 	}
 	return value, nil
 }
 
-// located turns an error of expr into one that counts positions in characters from 1.
-func located(expression string, err error) error {
-	var at *file.Error
-	if !errors.As(err, &at) {
-		return &ExpressionError{expression, 1, err.Error()}
-	}
-	return &ExpressionError{expression, min(at.From, len([]rune(expression))) + 1, at.Message}
+// evaluator computes an expression while it reads it. Each method reads one level of precedence, and panics with a mistake.
+type evaluator struct {
+	text      []rune
+	at        int
+	variables map[string]float64
+	functions map[string]function
 }
 
-// arithmetic converts all numbers to floating-point, and turns division,
-// remainder and power into calls of our functions, which report an error if
-// there is no real result.
-type arithmetic struct{}
+type mistake struct {
+	position int // from 0
+	message  string
+}
 
-// Visit changes one node of the syntax tree.
-func (arithmetic) Visit(node *ast.Node) {
-	switch n := (*node).(type) {
-	case *ast.IntegerNode:
-		ast.Patch(node, &ast.FloatNode{Value: float64(n.Value)})
-	case *ast.BinaryNode:
-		name, ok := map[string]string{"/": "$divide", "%": "$remainder", "^": "$power", "**": "$power"}[n.Operator]
-		if ok {
-			ast.Patch(node, &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: []ast.Node{n.Left, n.Right}})
+func (e *evaluator) fail(position int, message string) { panic(mistake{position, message}) }
+
+func (e *evaluator) unexpected() {
+	if e.peek() == 0 {
+		e.fail(e.at, "unexpected end")
+	}
+	e.fail(e.at, fmt.Sprintf("unexpected %q", e.text[e.at]))
+}
+
+// peek returns the next character that is no space, or 0 at the end.
+func (e *evaluator) peek() rune {
+	for e.at < len(e.text) && unicode.IsSpace(e.text[e.at]) {
+		e.at++
+	}
+	if e.at == len(e.text) {
+		return 0
+	}
+	return e.text[e.at]
+}
+
+// accept reads the next character if it is one of a set, and returns it with its position; 0 if it is not.
+func (e *evaluator) accept(set string) (operator rune, position int) {
+	r := e.peek()
+	if r == 0 || !strings.ContainsRune(set, r) {
+		return 0, e.at
+	}
+	e.at++
+	return r, e.at - 1
+}
+
+// check returns a value, or fails at a position.
+func (e *evaluator) check(position int) func(float64, error) float64 {
+	return func(value float64, err error) float64 {
+		if err != nil {
+			e.fail(position, err.Error())
 		}
+		return value
 	}
 }
 
-// expandFactorials writes each postfix "!" as a call, because expr has no such
-// operator: "3! + (1 + 2)!" becomes "factorial(3) + factorial((1 + 2))".
-func expandFactorials(expression string) string {
+func (e *evaluator) sum() float64 {
+	left := e.product()
 	for {
-		mark := strings.IndexByte(expression, '!')
-		operand := operandStart(expression[:max(mark, 0)])
-		if mark < 0 || operand == mark {
-			return expression
+		switch operator, _ := e.accept("+-"); operator {
+		case '+':
+			left += e.product()
+		case '-':
+			left -= e.product()
+		default:
+			return left
 		}
-		expression = expression[:operand] + "factorial(" + expression[operand:mark] + ")" + expression[mark+1:]
 	}
 }
 
-// operandStart returns where the operand at the end of the text begins: a
-// number, a name, or parentheses, with a function's name before them if there
-// is one.
-func operandStart(text string) int {
-	at := len(strings.TrimRight(text, " "))
-	if at > 0 && text[at-1] == ')' {
-		depth := 0
-		for at--; at >= 0; at-- {
-			if text[at] == ')' {
-				depth++
-			} else if text[at] == '(' {
-				if depth--; depth == 0 {
-					break
-				}
-			}
+func (e *evaluator) product() float64 {
+	left := e.signed()
+	for {
+		switch operator, at := e.accept("*/%"); operator {
+		case '*':
+			left *= e.signed()
+		case '/':
+			left = e.check(at)(quotient(left, e.signed()))
+		case '%':
+			left = e.check(at)(remainder(left, e.signed()))
+		default:
+			return left
 		}
-		at = max(at, 0)
 	}
-	for at > 0 && (text[at-1] == '_' || text[at-1] == '.' || text[at-1]-'0' < 10 || (text[at-1]|0x20)-'a' < 26) {
-		at--
+}
+
+func (e *evaluator) signed() float64 {
+	switch sign, _ := e.accept("+-"); sign {
+	case '+':
+		return e.signed()
+	case '-':
+		return -e.signed()
 	}
-	if at == len(strings.TrimRight(text, " ")) {
-		return len(text)
+	base := e.operand()
+	if operator, at := e.accept("^"); operator != 0 {
+		return e.check(at)(power(base, e.signed()))
 	}
-	return at
+	return base
+}
+
+func (e *evaluator) operand() float64 {
+	value := e.atom()
+	for {
+		operator, at := e.accept("!")
+		if operator == 0 {
+			return value
+		}
+		value = e.check(at)(factorial(value))
+	}
+}
+
+// atom reads a number, a constant, a variable, a call, or an expression in parentheses.
+func (e *evaluator) atom() float64 {
+	start := e.at
+	r := e.peek()
+	switch {
+	case r == '(':
+		e.at++
+		value := e.sum()
+		e.expect(")")
+		return value
+	case r == '.' || r >= '0' && r <= '9':
+		return e.number()
+	case r == '_' || unicode.IsLetter(r):
+		start = e.at
+		e.skip(func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) })
+		return e.named(start, string(e.text[start:e.at]))
+	}
+	e.unexpected()
+	return 0
+}
+
+func (e *evaluator) expect(set string) rune {
+	r, _ := e.accept(set)
+	if r == 0 {
+		e.unexpected()
+	}
+	return r
+}
+
+func (e *evaluator) skip(in func(rune) bool) {
+	for e.at < len(e.text) && in(e.text[e.at]) {
+		e.at++
+	}
+}
+
+func (e *evaluator) number() float64 {
+	start := e.at
+	digit := func(r rune) bool { return r >= '0' && r <= '9' }
+	e.skip(func(r rune) bool { return r == '.' || digit(r) })
+	mantissa := e.at
+	if e.at < len(e.text) && (e.text[e.at] == 'e' || e.text[e.at] == 'E') {
+		if e.at++; e.at < len(e.text) && (e.text[e.at] == '+' || e.text[e.at] == '-') {
+			e.at++
+		}
+		exponent := e.at
+		if e.skip(digit); e.at == exponent {
+			e.at = mantissa // a name follows, which is unexpected
+		}
+	}
+	value, err := strconv.ParseFloat(string(e.text[start:e.at]), 64)
+	if err != nil {
+		e.fail(start, "the number is malformed or out of range")
+	}
+	return value
+}
+
+// named returns the value of a variable, a constant or a call whose name was read.
+func (e *evaluator) named(start int, name string) float64 {
+	if value, ok := e.variables[name]; ok {
+		return value
+	}
+	if value, ok := map[string]float64{"pi": math.Pi, "e": math.E, "tau": 2 * math.Pi}[name]; ok {
+		return value
+	}
+	f, ok := e.functions[name]
+	if !ok {
+		e.fail(start, "unknown name "+name)
+	}
+	var args []float64
+	e.expect("(")
+	if r, _ := e.accept(")"); r == 0 {
+		for next := ','; next == ','; next = e.expect(",)") {
+			args = append(args, e.sum())
+		}
+	}
+	switch {
+	case len(args) < f.least:
+		e.fail(start, fmt.Sprintf("not enough arguments for %s", name))
+	case len(args) > f.most:
+		e.fail(start, fmt.Sprintf("too many arguments for %s", name))
+	}
+	return e.check(start)(f.call(args))
 }

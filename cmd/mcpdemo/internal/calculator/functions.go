@@ -4,30 +4,43 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
+
+// function is what expressions can call with least to most arguments.
+type function struct {
+	least, most int
+	call        func(args []float64) (float64, error)
+}
+
+func one(f func(float64) float64) function {
+	return function{1, 1, func(args []float64) (float64, error) { return f(args[0]), nil }}
+}
+
+func two(f func(a, b float64) float64) function {
+	return function{2, 2, func(args []float64) (float64, error) { return f(args[0], args[1]), nil }}
+}
+
+func many(f func([]float64) float64) function {
+	return function{1, math.MaxInt, func(args []float64) (float64, error) { return f(args), nil }}
+}
 
 // functions returns what expressions can call. Trigonometric functions take and
 // return angles in a unit whose size in radians is given.
-func functions(radians float64) map[string]any {
-	of := func(f func(float64) float64) func(float64) float64 {
-		return func(x float64) float64 { return f(x * radians) }
-	}
-	angle := func(f func(float64) float64) func(float64) float64 {
-		return func(x float64) float64 { return f(x) / radians }
-	}
-	return map[string]any{
-		"abs": math.Abs, "sqrt": math.Sqrt, "cbrt": math.Cbrt, "exp": math.Exp, "ln": math.Log, "log10": math.Log10, "log2": math.Log2,
-		"floor": math.Floor, "ceil": math.Ceil, "hypot": math.Hypot,
+func functions(radians float64) map[string]function {
+	of := func(f func(float64) float64) function { return one(func(x float64) float64 { return f(x * radians) }) }
+	angle := func(f func(float64) float64) function { return one(func(x float64) float64 { return f(x) / radians }) }
+	return map[string]function{
+		"abs": one(math.Abs), "sqrt": one(math.Sqrt), "cbrt": one(math.Cbrt), "exp": one(math.Exp),
+		"ln": one(math.Log), "log10": one(math.Log10), "log2": one(math.Log2),
+		"floor": one(math.Floor), "ceil": one(math.Ceil), "hypot": two(math.Hypot),
 		"sin": of(math.Sin), "cos": of(math.Cos), "tan": of(math.Tan), "asin": angle(math.Asin), "acos": angle(math.Acos), "atan": angle(math.Atan),
-		"atan2": func(y, x float64) float64 { return math.Atan2(y, x) / radians },
-		"log":   func(x, base float64) float64 { return math.Log(x) / math.Log(base) },
-		"round": round,
-		"min":   func(first float64, rest ...float64) float64 { return fold(append(rest, first), math.Min) },
-		"max":   func(first float64, rest ...float64) float64 { return fold(append(rest, first), math.Max) },
-		"sum":   func(first float64, rest ...float64) float64 { return sum(append(rest, first)) },
-		"avg":   func(first float64, rest ...float64) float64 { return sum(append(rest, first)) / float64(len(rest)+1) },
-
-		"factorial": factorial, "$divide": quotient, "$remainder": remainder, "$power": power,
+		"atan2": two(func(y, x float64) float64 { return math.Atan2(y, x) / radians }),
+		"log":   two(func(x, base float64) float64 { return math.Log(x) / math.Log(base) }),
+		"round": {1, 2, func(args []float64) (float64, error) { return round(args[0], args[1:]...), nil }},
+		"min":   many(slices.Min[[]float64]), "max": many(slices.Max[[]float64]),
+		"sum": many(sum), "avg": many(func(values []float64) float64 { return sum(values) / float64(len(values)) }),
+		"factorial": {1, 1, func(args []float64) (float64, error) { return factorial(args[0]) }},
 	}
 }
 
