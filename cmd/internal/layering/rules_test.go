@@ -160,10 +160,8 @@ func homes() []home {
 		{"github.com/modelcontextprotocol/go-sdk", []string{"gen/upstream/**", "runner/mcpserver/**", "cmd/mcpdemo/**", "cmd/internal/eval/bench"}},
 		{"github.com/google/jsonschema-go", []string{"cmd/mcpdemo/**"}}, // for tools of our own
 		{"github.com/santhosh-tekuri/jsonschema/v5", []string{"gen/schema/validate"}},
-		{"github.com/go-analyze/charts", []string{"cmd/internal/eval/proof"}},
 		{"github.com/kljensen/snowball", []string{"gen/search"}},
 		{"github.com/go-json-experiment/json", []string{"gen/**", "runner/**"}},
-		{"github.com/expr-lang/expr", []string{"cmd/mcpdemo/**"}},
 		{"github.com/google/shlex", []string{"gen/config"}},
 		{"github.com/google/cel-go", []string{"runner/policy"}},
 		{"github.com/spf13/cobra", []string{"cmd/**"}},
@@ -199,8 +197,6 @@ func homes() []home {
 		{"golang.org/x/net", []string{"**"}},
 		// For tests only.
 		{"github.com/google/go-cmp", nil},
-		{"github.com/qri-io/jsonschema", nil},    // for the test suite that it carries
-		{"github.com/xeipuuv/gojsonschema", nil}, // the same, other drafts
 		{"github.com/rogpeppe/go-internal", nil},
 		{"github.com/ory/dockertest/v3", nil},
 	}
