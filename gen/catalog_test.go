@@ -70,7 +70,7 @@ func compared(t *testing.T, a, b any) (items []diff.Item, input, output diff.Imp
 		return c
 	}
 	input, output = diff.NoImpact, diff.NoImpact
-	for _, c := range diff.Catalogs(one(a), one(b)) {
+	for _, c := range diff.Catalogs(one(a), one(b), nil) {
 		switch c.Kind {
 		case diff.Input:
 			input, items = c.Impact, c.Items

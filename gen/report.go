@@ -6,7 +6,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
-	"github.com/mcpgen/mcpgen/gen/catalog/drift"
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/tree"
 )
@@ -97,7 +96,7 @@ func (r *Report) Impact() diff.Impact {
 }
 
 // Verdict returns the worst verdict of all changes, or "" if there are none.
-func (r *Report) Verdict() diff.Verdict { return drift.Worst(r.Changes) }
+func (r *Report) Verdict() diff.Verdict { return diff.Worst(r.Changes) }
 
 // Important reports whether a server withdrew an assurance about a tool.
 func (r *Report) Important() bool {
@@ -210,7 +209,7 @@ func (t ToolChanges) Impact() diff.Impact {
 }
 
 // Verdict returns the worst verdict of the changes.
-func (t ToolChanges) Verdict() diff.Verdict { return drift.Worst(t.Changes) }
+func (t ToolChanges) Verdict() diff.Verdict { return diff.Worst(t.Changes) }
 
 // Important reports whether the server withdrew an assurance.
 func (t ToolChanges) Important() bool {

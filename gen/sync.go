@@ -13,7 +13,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
-	"github.com/mcpgen/mcpgen/gen/catalog/drift"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/consent"
 	"github.com/mcpgen/mcpgen/gen/exit"
@@ -197,9 +196,8 @@ func (s *job) generate(servers []catalog.Server) error {
 		s.sortWarnings()
 		return nil // an empty tree is useless, and the network is probably down, so nothing is removed either
 	}
-	s.report.Catalog, s.report.Changes = now, diff.Catalogs(before, now)
 	texts := poison.NewChecker(now.Servers, s.allowedTexts())
-	drift.Judge(s.report.Changes, before, now, texts)
+	s.report.Catalog, s.report.Changes = now, diff.Catalogs(before, now, texts)
 	s.addUnpinned(now)
 	s.warnSuspicious(now)
 	s.checkPhrases(now)

@@ -254,3 +254,21 @@ func (d *Document) PathOf(v *Value) []string {
 	slices.Reverse(out)
 	return out
 }
+
+// Local returns what a reference leads to that is a JSON pointer from the root of a document, and nil for any other, or one that leads
+// through a schema with an $id of its own: a reference from there means something else.
+func (v *Value) Local(ref string) *Value {
+	pointer, ok := strings.CutPrefix(ref, "#")
+	pointer, err := url.PathUnescape(pointer)
+	if !ok || err != nil || pointer != "" && pointer[0] != '/' {
+		return nil
+	}
+	root := v
+	for token := range jsontext.Pointer(pointer).Tokens() {
+		if v != root && v.Get("$id") != nil {
+			return nil
+		}
+		v = v.Child(token)
+	}
+	return v
+}

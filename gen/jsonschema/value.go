@@ -7,12 +7,17 @@ package jsonschema
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/big"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -45,6 +50,22 @@ type Value struct {
 	Lossy   bool // text replaces invalid Unicode
 	Items   []*Value
 	Members []Member // keys are unique
+
+	index map[string]int // of the members of a large object, as it was read
+}
+
+// Text returns a string.
+func Text(s string) *Value { return &Value{Kind: KindString, Text: s} }
+
+// Truth returns a boolean.
+func Truth(b bool) *Value { return &Value{Kind: KindBool, Bool: b} }
+
+// List returns an array.
+func List(items ...*Value) *Value { return &Value{Kind: KindArray, Items: items} }
+
+// Record returns an object.
+func Record(members ...Member) *Value {
+	return &Value{Kind: KindObject, Members: slices.Clone(members)}
 }
 
 // Member is one member of an object.
@@ -59,12 +80,78 @@ func (v *Value) Get(key string) *Value {
 	if v == nil || v.Kind != KindObject {
 		return nil
 	}
+	if v.index != nil {
+		if i, ok := v.index[key]; ok {
+			return v.Members[i].Value
+		}
+		return nil
+	}
 	for i := range v.Members {
 		if v.Members[i].Key == key {
 			return v.Members[i].Value
 		}
 	}
 	return nil
+}
+
+// Set gives a key a value. Whoever changes the members of an object that was read does so by Set and Delete, or in a copy.
+func (v *Value) Set(key string, value *Value) {
+	v.index = nil
+	for i := range v.Members {
+		if v.Members[i].Key == key {
+			v.Members[i].Value = value
+			return
+		}
+	}
+	v.Members = append(v.Members, Member{Key: key, Value: value})
+}
+
+// Delete removes keys.
+func (v *Value) Delete(keys ...string) {
+	v.index = nil
+	v.Members = slices.DeleteFunc(v.Members, func(m Member) bool { return slices.Contains(keys, m.Key) })
+}
+
+// Without returns a copy of an object without some keys.
+func (v *Value) Without(keys ...string) *Value {
+	out := Record(v.Members...)
+	out.Delete(keys...)
+	return out
+}
+
+// Sorted returns the members of an object by their keys.
+func (v *Value) Sorted() []Member {
+	if v == nil {
+		return nil
+	}
+	return slices.SortedFunc(slices.Values(v.Members), func(a, b Member) int { return cmp.Compare(a.Key, b.Key) })
+}
+
+// Rat returns a number, if v is one and not too long to be read: 100 digits, or an exponent of 3.
+func (v *Value) Rat() (*big.Rat, bool) {
+	if v == nil || v.Kind != KindNumber || len(v.Text) > 100 {
+		return nil, false
+	}
+	if at := strings.IndexAny(v.Text, "eE"); at >= 0 && len(v.Text)-at > 5 {
+		return nil, false
+	}
+	return new(big.Rat).SetString(v.Text)
+}
+
+// Equal reports whether two values are the same but for the order of keys. Numbers are if they are written the same.
+func Equal(a, b *Value) bool {
+	if a == b || a == nil || b == nil {
+		return a == b
+	}
+	if a.Kind != b.Kind || a.Text != b.Text || a.Bool != b.Bool || len(a.Members) != len(b.Members) {
+		return false
+	}
+	for _, m := range a.Members {
+		if !Equal(m.Value, b.Get(m.Key)) {
+			return false
+		}
+	}
+	return slices.EqualFunc(a.Items, b.Items, Equal)
 }
 
 // Has reports whether v has any of the keys.
@@ -175,6 +262,45 @@ func (v *Value) AppendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
+// AppendCanonical appends v to b as RFC 8785 demands, but with numbers as written.
+func (v *Value) AppendCanonical(b []byte) []byte {
+	switch v.Kind {
+	case KindString:
+		b, _ = jsontext.AppendQuote(b, v.Text) // invalid UTF-8 was replaced
+		return b
+	case KindArray:
+		b = append(b, '[')
+		for i, item := range v.Items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = item.AppendCanonical(b)
+		}
+		return append(b, ']')
+	case KindObject:
+		b = append(b, '{')
+		for i, m := range slices.SortedFunc(slices.Values(v.Members), func(a, b Member) int { return compareUTF16(a.Key, b.Key) }) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b, _ = jsontext.AppendQuote(b, m.Key)
+			b = m.Value.AppendCanonical(append(b, ':'))
+		}
+		return append(b, '}')
+	}
+	return v.AppendJSON(b)
+}
+
+// compareUTF16 orders strings by their UTF-16 code units (RFC 8785 §3.2.3). It differs from Go's order only where a
+// character outside the basic plane meets one in U+E000…U+FFFF.
+func compareUTF16(a, b string) int {
+	ascii := func(s string) bool { return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) }
+	if ascii(a) && ascii(b) {
+		return cmp.Compare(a, b)
+	}
+	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+}
+
 // appendString appends a JSON string in which line separators (U+2028 and U+2029) are escaped and HTML is not.
 func appendString(b []byte, s string) []byte {
 	var buf bytes.Buffer
@@ -193,6 +319,9 @@ type Limits struct {
 
 // DefaultNodes is the default of limits.nodes.
 const DefaultNodes = 10_000
+
+// Unlimited is for documents whose size was bounded before. Nobody nests deeper than 10,000 levels.
+var Unlimited = Limits{Bytes: math.MaxInt, Depth: 10_000, Nodes: math.MaxInt}
 
 // LimitError reports a document that exceeds one of its limits.
 type LimitError struct {
@@ -303,6 +432,9 @@ func (p *parser) object() (*Value, error) {
 		}
 		at[key] = len(v.Members)
 		v.Members = append(v.Members, Member{Key: key, Lossy: isLossy(key), Value: val})
+	}
+	if len(v.Members) > 32 {
+		v.index = at
 	}
 	_, err := p.tokens.ReadToken()
 	return v, err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
-	"github.com/mcpgen/mcpgen/gen/catalog/drift"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
 	"github.com/mcpgen/mcpgen/gen/upstream"
@@ -138,8 +137,8 @@ func (ch *Chain) drifted(req *request, live json.RawMessage) *drifted {
 	}
 	d := &drifted{live: live}
 	if digest, err := catalog.Digest(live); err != nil || digest != locked.Digest {
-		changes := drift.Definitions(server.Key, locked.Raw, live, ch.texts())
-		d.verdict, d.text = drift.Worst(changes), describeChanges(changes)
+		changes := diff.Definitions(server.Key, locked.Raw, live, ch.texts())
+		d.verdict, d.text = diff.Worst(changes), describeChanges(changes)
 		if d.verdict == "" { // it cannot be read
 			d.verdict = diff.Undecided
 		}

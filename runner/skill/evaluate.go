@@ -11,7 +11,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
-	"github.com/mcpgen/mcpgen/gen/catalog/drift"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/poison"
 )
@@ -152,7 +151,7 @@ func (s *Store) changed(tool Tool) (Reason, diff.Verdict) {
 	if now == nil || before == nil {
 		return r, ""
 	}
-	changes := drift.Definitions(key, before, now, s.tools.texts())
+	changes := diff.Definitions(key, before, now, s.tools.texts())
 	var kinds []string
 	for _, c := range changes {
 		if !slices.Contains(kinds, string(c.Kind)) {
@@ -167,7 +166,7 @@ func (s *Store) changed(tool Tool) (Reason, diff.Verdict) {
 	if len(kinds) > 0 {
 		r.Text += ": " + strings.Join(kinds, ", ")
 	}
-	return r, drift.Worst(changes)
+	return r, diff.Worst(changes)
 }
 
 // tools are the tools in the lock file of a tree.

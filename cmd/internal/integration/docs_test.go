@@ -49,7 +49,7 @@ var notRun = map[string]string{
 	"make bench":                                                 "measures for minutes",
 	"BENCH_JSON=bench.json make bench":                           "measures for minutes",
 	"BENCH_ONLY=search BENCH_EMBEDDINGS=text-embedding-3-small BENCH_EMBEDDINGS_URL=https://api.openai.com/v1 BENCH_EMBEDDINGS_KEY=$OPENAI_API_KEY make bench": "calls a model",
-	"go test -v -run 'TestMutations|TestPairs|TestRandomPairs' ./gen/catalog/drift":                                                                            "measures for minutes",
+	"go test -v -run 'TestMutations|TestPairs|TestRandomPairs' ./gen/catalog/diff":                                                                             "measures for minutes",
 	"go test -v -run TestMeasure ./runner/script/migrate":                                                                                                      "measures for minutes",
 	`git tag -s v1.2.3 -m "v1.2.3"`:                       "publishes a release",
 	"git push origin v1.2.3":                              "publishes a release",

@@ -32,13 +32,13 @@ func rules() []rule {
 		{"gen/config/guide", []string{"gen/exit"}},
 		{"gen/config/ignore", nil},
 		{"gen/catalog", []string{"gen/atomicfile", "gen/exit", "gen/ident"}},
-		{"gen/catalog/diff", []string{"gen/catalog"}},
+		{"gen/catalog/drift", []string{"gen/jsonschema"}}, // proves; knows nothing of tools
+		{"gen/catalog/diff", []string{"gen/catalog", "gen/catalog/drift", "gen/jsonschema", "gen/poison"}},
 		{"gen/schema/validate", []string{"gen/ident", "gen/jsonschema"}},                       // checks values; knows nothing of types
 		{"gen/schema/listing", []string{"gen/ident", "gen/jsonschema", "gen/schema/validate"}}, // what others read of a schema
 		{"gen/schema", []string{"gen/ident", "gen/ir", "gen/jsonschema"}},
 		{"gen/verify", nil}, // knows nothing of what made the files that it reads
 		{"gen/poison", []string{"gen/catalog"}},
-		{"gen/catalog/drift", []string{"gen/catalog", "gen/catalog/diff", "gen/poison"}},
 		{"gen/render", []string{"gen/ident", "gen/ir", "gen/tree", "gen/render/internal/text"}},
 		{"gen/render/internal/text", []string{"gen/ident", "gen/ir"}},
 		{"gen/render/internal/rendertest", []string{"gen/ident", "gen/render", "gen/schema", "gen/tree"}},
@@ -53,7 +53,7 @@ func rules() []rule {
 		{"gen/upstream/upstreamtest", []string{"gen/config"}},
 		{"gen/search", []string{"gen/atomicfile", "gen/catalog", "gen/exit", "gen/ident"}},
 		{"gen/search/searchtest", []string{"gen/catalog", "gen/search"}},
-		{"gen", []string{"gen/*", "gen/config/consent", "gen/catalog/diff", "gen/catalog/drift", "gen/render/*", "gen/schema/validate"}},
+		{"gen", []string{"gen/*", "gen/config/consent", "gen/catalog/diff", "gen/render/*", "gen/schema/validate"}},
 
 		// Leaves of runner, then what stands on them.
 		{"runner/risk", nil},
@@ -79,7 +79,7 @@ func rules() []rule {
 		{"runner/trace", []string{"gen/ident", "runner", "runner/chain"}},
 		{"runner/daemon", nil},
 		{"runner/skill/internal/frontmatter", []string{"gen/ident"}},
-		{"runner/skill", []string{"gen/atomicfile", "runner/skill/internal/frontmatter", "gen/catalog", "gen/catalog/diff", "gen/catalog/drift", "gen/ident", "gen/poison", "runner/sandbox", "runner/script", "runner/script/check", "runner/internal/safeopen"}},
+		{"runner/skill", []string{"gen/atomicfile", "runner/skill/internal/frontmatter", "gen/catalog", "gen/catalog/diff", "gen/ident", "gen/poison", "runner/sandbox", "runner/script", "runner/script/check", "runner/internal/safeopen"}},
 		{"runner/script", []string{"runner/script/judge", "gen/ident", "runner/bridge", "runner/sandbox", "templates", "runner/internal/safeopen", "runner/script/internal/pyimport"}},
 		{"runner/script/judge", []string{"runner/risk", "runner/script/judge/internal/syntax"}}, // knows nothing of bundles and sandboxes
 		{"runner/script/judge/internal/syntax", nil},
@@ -102,7 +102,7 @@ func rules() []rule {
 		{"runner/mcpserver/bearer", nil},
 		{"runner/mcpserver", []string{"gen/atomicfile", "runner/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/sandbox", "runner/script", "runner/skill", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/schema/listing", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen"}},
 		{"runner/chain", []string{
-			"gen/catalog", "gen/catalog/diff", "gen/catalog/drift", "gen/config", "gen/ident", "gen/learn", "gen/poison", "gen/schema/validate", "gen/tokens", "gen/upstream",
+			"gen/catalog", "gen/catalog/diff", "gen/config", "gen/ident", "gen/learn", "gen/poison", "gen/schema/validate", "gen/tokens", "gen/upstream",
 			"runner/approve", "runner/call", "runner/internal/clock", "runner/pii", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/workspace",
 		}},
 		{"runner", []string{

@@ -50,7 +50,7 @@ func (i Impact) Worse(j Impact) Impact {
 	return NoImpact
 }
 
-// Verdict is whether a call of a tool may go on after a change that nobody has reviewed. Package drift gives it.
+// Verdict is whether a call of a tool may go on after a change that nobody has reviewed.
 type Verdict string
 
 // The verdicts, from the worst.
@@ -104,7 +104,7 @@ type Change struct {
 	Kind    Kind   `json:"kind"`
 	// Impact is the worst one of Items.
 	Impact Impact `json:"impact"`
-	// Verdict is whether calls may go on, and Why the reason of one that is not in Items. Empty if nobody has judged the change.
+	// Verdict is whether calls may go on, and Why the reason of one that is not in Items.
 	Verdict Verdict `json:"verdict,omitempty"`
 	Why     string  `json:"why,omitempty"`
 	// Important reports whether a server took back an assurance: a tool no longer claims to be read-only, or may destroy now.

@@ -1,36 +1,43 @@
-// Package diff compares two catalogs: which tools came and went, and what changed in a definition, by what its schemas
-// accept and not by how they are written. Start with [Catalogs].
+// Package diff compares two catalogs: which tools came and went, what changed in a definition, by what its schemas
+// accept and not by how they are written, and whether calls may go on: a [Verdict]. Start with [Catalogs].
 //
 // A schema is compared in two steps. A viewer brings it into one form: references followed, allOf merged, older keywords
 // rewritten, and split by JSON type into alternatives. A comparer walks two such views and reports, for each place, what
-// is accepted now and was not (widened), what no longer is (narrowed), and what cannot be told (changed, which counts as
-// breaking). Everything that a server controls costs from a budget.
+// is accepted now and was not (widened), what no longer is (narrowed), and what cannot be told (changed). Everything that a
+// server controls costs from a budget.
+//
+// A change is harmless if every input that was valid still is and has the same defaults, outputs stay within what they
+// were, hints take no assurance back, and new texts are not suspicious. For schemas package drift has to prove that.
 package diff
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
-// Catalogs returns how new differs from old, sorted by server and tool. Either may be nil, which is empty. Tools with one
+// Catalogs returns how new differs from old, sorted by server and tool, with verdicts. Either may be nil, which is empty. Tools with one
 // digest are the same: the order of keys in a definition makes no difference. Whatever the schemas, its time and its
-// result are bounded.
-func Catalogs(old, new *catalog.Catalog) []Change {
-	d := &differ{}
+// result are bounded. Without texts, no text counts as suspicious.
+func Catalogs(old, new *catalog.Catalog, texts Texts) []Change {
+	d := &differ{texts: texts}
 	oldServers, newServers := serversByKey(old), serversByKey(new)
 	d.limits = newBudget(changedTools(oldServers, newServers))
 	for _, key := range unionKeys(oldServers, newServers) {
 		a, b := oldServers[key], newServers[key]
 		switch {
 		case a == nil:
-			d.add(Change{Server: key, Dir: b.Dir, Kind: ServerAdded, Impact: Compatible, Tools: toolNames(b)})
+			c := Change{Server: key, Dir: b.Dir, Kind: ServerAdded, Impact: Compatible, Verdict: Harmless, Tools: toolNames(b)}
+			for _, t := range b.Tools {
+				d.suspicious(&c, nil, t.Raw)
+			}
+			d.add(c)
 		case b == nil:
-			d.add(Change{Server: key, Dir: a.Dir, Kind: ServerRemoved, Impact: Breaking, Tools: toolNames(a)})
+			d.add(Change{Server: key, Dir: a.Dir, Kind: ServerRemoved, Impact: Breaking, Verdict: BreakingVerdict, Tools: toolNames(a)})
 		default:
 			d.server(a, b)
 		}
@@ -38,8 +45,8 @@ func Catalogs(old, new *catalog.Catalog) []Change {
 	return d.changes
 }
 
-// Definitions returns how one tool of a server differs between two definitions. It is nil if one of them is malformed.
-func Definitions(server string, old, new json.RawMessage) []Change {
+// Definitions is [Catalogs] for one tool of a server. It is nil if one of the definitions is malformed.
+func Definitions(server string, old, new json.RawMessage, texts Texts) []Change {
 	catalogs := make([]*catalog.Catalog, 2)
 	for i, raw := range []json.RawMessage{old, new} {
 		s, _ := catalog.NewServer(server, "", "", []json.RawMessage{raw})
@@ -49,12 +56,13 @@ func Definitions(server string, old, new json.RawMessage) []Change {
 		}
 		catalogs[i] = c
 	}
-	return Catalogs(catalogs[0], catalogs[1])
+	return Catalogs(catalogs[0], catalogs[1], texts)
 }
 
 // differ collects changes.
 type differ struct {
 	changes []Change
+	texts   Texts
 	limits  *budget
 }
 
@@ -87,7 +95,9 @@ func (d *differ) server(a, b *catalog.Server) {
 	words.words("title", "", "", a.Title, b.Title)
 	words.words("instructions", "", "", a.Instructions, b.Instructions)
 	if len(words.items) > 0 {
-		d.changes = append(d.changes, words.change(Change{Server: b.Key, Dir: b.Dir, Kind: ServerText}))
+		c := words.change(Change{Server: b.Key, Dir: b.Dir, Kind: ServerText, Verdict: Harmless})
+		d.suspicious(&c, texted(a.Title, a.Instructions), texted(b.Title, b.Instructions))
+		d.changes = append(d.changes, c)
 	}
 	d.offers(a, b)
 	oldTools, newTools := toolsByName(a), toolsByName(b)
@@ -105,14 +115,15 @@ func (d *differ) server(a, b *catalog.Server) {
 			x = oldTools[oldNames[name]]
 			of.ID = y.ID
 			rename := of
-			rename.Kind, rename.Impact, rename.OldTool, rename.OldID = ToolRenamed, Breaking, x.Name, x.ID
+			rename.Kind, rename.Impact, rename.Verdict, rename.OldTool, rename.OldID = ToolRenamed, Breaking, BreakingVerdict, x.Name, x.ID
 			d.add(rename)
 			d.tool(of, x, y)
 		case x == nil:
-			of.ID, of.Kind, of.Impact, of.Summary = y.ID, ToolAdded, Compatible, summary(y)
+			of.ID, of.Kind, of.Impact, of.Verdict, of.Summary = y.ID, ToolAdded, Compatible, Harmless, summary(y)
+			d.suspicious(&of, nil, y.Raw)
 			d.add(of)
 		case y == nil:
-			of.ID, of.Kind, of.Impact, of.Summary = x.ID, ToolRemoved, Breaking, summary(x)
+			of.ID, of.Kind, of.Impact, of.Verdict, of.Summary = x.ID, ToolRemoved, Breaking, BreakingVerdict, summary(x)
 			d.add(of)
 		case x.Digest != y.Digest:
 			of.ID = y.ID
@@ -123,7 +134,10 @@ func (d *differ) server(a, b *catalog.Server) {
 
 // change is of with what was found.
 func (r result) change(of Change) Change {
-	of.Items, of.More, of.Impact, of.Important = r.items, r.more, r.impact, r.important
+	of.Items, of.More, of.Impact, of.Important, of.Why = r.items, r.more, r.impact, r.important, r.why
+	if r.verdict != "" {
+		of.Verdict = r.verdict
+	}
 	return of
 }
 
@@ -133,7 +147,12 @@ func (d *differ) tool(of Change, a, b *catalog.Tool) {
 	add := func(kind Kind, r result) {
 		if len(r.items) > 0 {
 			of.Kind = kind
-			d.changes = append(d.changes, r.change(of))
+			c := r.change(of)
+			c.judge()
+			if len(d.changes) == before {
+				d.suspicious(&c, a.Raw, b.Raw)
+			}
+			d.changes = append(d.changes, c)
 		}
 	}
 	var title, description result
@@ -144,7 +163,7 @@ func (d *differ) tool(of Change, a, b *catalog.Tool) {
 	add(HintsChanged, diffHints(a.Hints, b.Hints))
 	add(Input, diffSchema(a.Input, b.Input, inputRole, d.limits))
 	add(Output, diffOutput(a.Output, b.Output, d.limits))
-	add(Definition, diffRest(a.Raw, b.Raw))
+	add(Definition, rawItems(rest(a.Raw), rest(b.Raw)))
 	if len(d.changes) == before && a.Name == b.Name { // the digests differ, so something must be reported
 		var r result
 		r.add(Item{Op: Respelled, Impact: NoImpact, Message: "changed in a way that has no effect on the wrapper"})
@@ -161,6 +180,7 @@ func diffOutput(a, b json.RawMessage, limits *budget) result {
 		r.add(Item{Keyword: "outputSchema", Op: Added, Impact: Compatible, New: compact(b), Message: "declared now: " + shortly(b)})
 	case b == nil:
 		r.add(Item{Keyword: "outputSchema", Op: Removed, Impact: Breaking, Old: compact(a), Message: "no longer declared (was " + shortly(a) + ")"})
+		r.verdict = BreakingVerdict
 	default:
 		return diffSchema(a, b, outputRole, limits)
 	}
@@ -169,17 +189,17 @@ func diffOutput(a, b json.RawMessage, limits *budget) result {
 
 // shortly describes an output schema by its first properties.
 func shortly(schema json.RawMessage) string {
-	v, err := catalog.Decode(schema)
+	v, err := jsonschema.Parse(schema, jsonschema.Unlimited)
 	if err != nil {
 		return "?"
 	}
 	d := newDocument(v, newBudget(1))
-	node := d.flat(v)
-	what := typesText(d.types(node, 0))
-	if properties, _ := node["properties"].(map[string]any); len(properties) > 0 {
+	flat := d.flat(v)
+	what := typesText(d.types(flat, 0))
+	if properties := flat.Get("properties").Sorted(); len(properties) > 0 {
 		var names []string
-		for _, name := range sortedKeys(properties) {
-			names = append(names, displayName(name))
+		for _, m := range properties {
+			names = append(names, displayName(m.Key))
 		}
 		what += " with " + list(names)
 	}
@@ -245,53 +265,20 @@ func hintText(b *bool) string {
 	return fmt.Sprint(*b)
 }
 
-// diffRest compares what no other comparison looks at.
-func diffRest(a, b json.RawMessage) result {
-	x, y := restFields(a), restFields(b)
-	for key, value := range x {
-		if bytes.Equal(value, y[key]) {
-			delete(x, key)
-			delete(y, key)
+// rest returns the parts of a definition that no other comparison looks at.
+func rest(raw json.RawMessage) node {
+	all, err := jsonschema.Parse(raw, jsonschema.Unlimited)
+	if err != nil { // NewServer has read it before
+		return jsonschema.Record()
+	}
+	all.Delete("name", "title", "description", "inputSchema", "outputSchema")
+	if hints := all.Get("annotations"); isObject(hints) {
+		hints.Delete("title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+		if len(hints.Members) == 0 {
+			all.Delete("annotations")
 		}
-	}
-	if len(x)+len(y) == 0 {
-		return result{}
-	}
-	return rawItems(decodeFields(x), decodeFields(y))
-}
-
-// restFields are the parts of a definition that are not known, as they were sent.
-func restFields(raw json.RawMessage) map[string]json.RawMessage {
-	var all map[string]json.RawMessage
-	if json.Unmarshal(raw, &all) != nil {
-		return nil // NewServer has read it before
-	}
-	for _, known := range []string{"name", "title", "description", "inputSchema", "outputSchema"} {
-		delete(all, known)
 	}
 	return all
-}
-
-func decodeFields(raw map[string]json.RawMessage) any {
-	out := map[string]any{}
-	for key, value := range raw {
-		v, err := catalog.Decode(value)
-		if err != nil {
-			continue
-		}
-		if hints, ok := v.(map[string]any); ok && key == "annotations" {
-			hints = maps.Clone(hints)
-			for _, known := range []string{"title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
-				delete(hints, known)
-			}
-			if len(hints) == 0 {
-				continue
-			}
-			v = hints
-		}
-		out[key] = v
-	}
-	return out
 }
 
 // summary is the first line of a tool's description, if it has one.

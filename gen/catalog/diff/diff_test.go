@@ -66,7 +66,7 @@ func TestDiffTool(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			changes := Catalogs(catalogOf(t, "s", base), catalogOf(t, "s", tt.new))
+			changes := Catalogs(catalogOf(t, "s", base), catalogOf(t, "s", tt.new), nil)
 			important := false
 			for _, c := range changes {
 				if c.Server != "s" || c.Dir != "s" || c.Tool != "t" || c.ID != "s__t" {
@@ -83,20 +83,20 @@ func TestDiffTool(t *testing.T) {
 
 func TestDiffServersAndTools(t *testing.T) {
 	a, b := `{"name":"a","inputSchema":{},"description":"first\nsecond"}`, `{"name":"b","inputSchema":{}}`
-	got := Catalogs(catalogOf(t, "s", a), catalogOf(t, "s", b))
+	got := Catalogs(catalogOf(t, "s", a), catalogOf(t, "s", b), nil)
 	want := []Change{
-		{Server: "s", Dir: "s", Tool: "a", ID: "s__a", Kind: ToolRemoved, Impact: Breaking, Summary: "first", Items: []Item{}},
-		{Server: "s", Dir: "s", Tool: "b", ID: "s__b", Kind: ToolAdded, Impact: Compatible, Items: []Item{}},
+		{Server: "s", Dir: "s", Tool: "a", ID: "s__a", Kind: ToolRemoved, Impact: Breaking, Verdict: BreakingVerdict, Summary: "first", Items: []Item{}},
+		{Server: "s", Dir: "s", Tool: "b", ID: "s__b", Kind: ToolAdded, Impact: Compatible, Verdict: Harmless, Items: []Item{}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	got = Catalogs(nil, catalogOf(t, "s", a, b))
-	want = []Change{{Server: "s", Dir: "s", Kind: ServerAdded, Impact: Compatible, Tools: []string{"a", "b"}, Items: []Item{}}}
+	got = Catalogs(nil, catalogOf(t, "s", a, b), nil)
+	want = []Change{{Server: "s", Dir: "s", Kind: ServerAdded, Impact: Compatible, Verdict: Harmless, Tools: []string{"a", "b"}, Items: []Item{}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got = Catalogs(catalogOf(t, "s", a), nil); len(got) != 1 || got[0].Kind != ServerRemoved || got[0].Impact != Breaking {
+	if got = Catalogs(catalogOf(t, "s", a), nil, nil); len(got) != 1 || got[0].Kind != ServerRemoved || got[0].Impact != Breaking {
 		t.Errorf("%+v", got)
 	}
 }
@@ -134,7 +134,7 @@ func TestDiffRenames(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, c := range Catalogs(catalogOf(t, "s", tt.old...), catalogOf(t, "s", tt.new...)) {
+			for _, c := range Catalogs(catalogOf(t, "s", tt.old...), catalogOf(t, "s", tt.new...), nil) {
 				line := string(c.Kind) + " "
 				if c.Kind == ToolRenamed {
 					line += c.OldTool + " → "
@@ -197,7 +197,7 @@ func TestDiffSchema(t *testing.T) {
 		{"format", object(`"a":{"type":"string","format":"uri"}`), object(`"a":{"type":"string","format":"email"}`), []string{`a breaking: changed: format "uri" → "email"`}},
 		{"words", object(`"a":{"description":"The id.","default":1}`), object(`"a":{"description":"The name.","default":2,"x-y":true}`), []string{
 			"a compatible: default 1 → 2", "a none: description: The [-id-]{+name+}.", "a none: x-y true"}},
-		{"closed", object(``), object(``, `,"additionalProperties":false`), []string{"{others} breaking: narrowed: type anything → nothing"}},
+		{"closed", object(`"a":{}`), object(`"a":{}`, `,"additionalProperties":false`), []string{"{others} breaking: narrowed: type anything → nothing"}},
 		{"opened", object(``, `,"additionalProperties":false`), object(``, `,"additionalProperties":{"type":"string"}`), []string{"{others} compatible: widened: type nothing → string"}},
 		{"open said", object(``), object(``, `,"additionalProperties":true`), []string{" none: written differently, with the same meaning: #/additionalProperties"}},
 		{"pattern", object(``, `,"patternProperties":{"^x":{"type":"string"}}`), object(``, `,"patternProperties":{"^x":{"type":"integer"}}`),
@@ -355,14 +355,14 @@ func BenchmarkDiff(b *testing.B) {
 	old, same, changed := definitions("string"), definitions("string"), definitions("integer")
 	b.Run("same", func(b *testing.B) {
 		for b.Loop() {
-			if len(Catalogs(old, same)) > 0 {
+			if len(Catalogs(old, same, nil)) > 0 {
 				b.Fatal("changes")
 			}
 		}
 	})
 	b.Run("all changed", func(b *testing.B) {
 		for b.Loop() {
-			if len(Catalogs(old, changed)) != 20_000 {
+			if len(Catalogs(old, changed, nil)) != 20_000 {
 				b.Fatal("changes")
 			}
 		}
@@ -385,7 +385,7 @@ func TestDiffOfLongNames(t *testing.T) {
 		}
 		old, now := catalogOf(t, "s", tool("string")), catalogOf(t, "s", tool("number"))
 		began := time.Now()
-		changes := Catalogs(old, now)
+		changes := Catalogs(old, now, nil)
 		if took := time.Since(began); took > time.Minute { // it was minutes
 			t.Errorf("it took %v", took)
 		}
@@ -403,7 +403,7 @@ func TestDiffOfLongNames(t *testing.T) {
 		return `{"name":"t","inputSchema":{"type":"object","properties":{` + properties + `}}}`
 	}
 	old := catalogOf(t, "s", tool(`"`+long+`a":{"type":"string"},"`+long+`b":{"type":"string"}`))
-	if changes := Catalogs(old, catalogOf(t, "s", tool(""))); len(changes) != 1 || len(changes[0].Items) != 2 {
+	if changes := Catalogs(old, catalogOf(t, "s", tool("")), nil); len(changes) != 1 || len(changes[0].Items) != 2 {
 		t.Errorf("%v", lines(changes))
 	}
 }
@@ -452,7 +452,7 @@ func TestDiffOffers(t *testing.T) {
 			NoImpact, []string{"b: changed in a way that has no effect on its arguments"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			changes := Catalogs(&catalog.Catalog{Servers: []catalog.Server{base}}, &catalog.Catalog{Servers: []catalog.Server{tt.new}})
+			changes := Catalogs(&catalog.Catalog{Servers: []catalog.Server{base}}, &catalog.Catalog{Servers: []catalog.Server{tt.new}}, nil)
 			var lines []string
 			for _, c := range changes {
 				if c.Impact != tt.impact || c.Tool != "" {

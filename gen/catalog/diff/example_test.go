@@ -20,7 +20,7 @@ func catalogOf(limit int) *catalog.Catalog {
 }
 
 func ExampleCatalogs() {
-	for _, change := range diff.Catalogs(catalogOf(100), catalogOf(50)) {
+	for _, change := range diff.Catalogs(catalogOf(100), catalogOf(50), nil) {
 		fmt.Println(change.ID, change.Kind, change.Impact)
 		for _, line := range change.Lines() {
 			fmt.Println(line)

@@ -1,86 +1,80 @@
 package diff
 
 import (
-	"maps"
-	"net/url"
-	"reflect"
 	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
-// fields are the keywords of one schema object.
-type fields = map[string]any
+// node is a schema, or a value of a keyword; nil if there is none.
+type node = *jsonschema.Value
 
 // maxNesting bounds references and unions in one schema that are followed.
 const maxNesting = 64
 
 // document reads the schemas of one document.
 type document struct {
-	root any
+	root node
 	left *budget
-	// flats are the results of flat, by the identity of their node. A nil one is under way.
-	flats map[uintptr]*flattened
+	// flats are the results of flat. A nil one is under way.
+	flats map[node]node
 }
 
-type flattened struct{ node, flat fields } // node is kept, so that its identity stays its own
-
-func newDocument(root any, left *budget) document {
-	return document{root, left, map[uintptr]*flattened{}}
+func newDocument(root node, left *budget) document {
+	return document{root, left, map[node]node{}}
 }
 
 // flat returns a schema as an object of keywords, in one form for the spellings that servers use: references and an
 // allOf of one part are followed, older keywords are rewritten, and a union with null is a list of types.
-func (d document) flat(schema any) fields { return d.flatAt(schema, 0) }
+func (d document) flat(schema node) node { return d.flatAt(schema, 0) }
 
-func (d document) flatAt(schema any, depth int) fields {
-	node, ok := schema.(map[string]any)
-	if !ok {
-		if schema == false {
-			return fields{"type": []any{}}
+func (d document) flatAt(schema node, depth int) node {
+	if schema == nil || schema.Kind != jsonschema.KindObject {
+		if isFalse(schema) {
+			return jsonschema.Record(jsonschema.Member{Key: "type", Value: jsonschema.List()})
 		}
-		return fields{}
+		return jsonschema.Record()
 	}
-	known := d.flats[identity(node)]
-	if known != nil && known.flat != nil {
-		return known.flat
+	known, met := d.flats[schema]
+	if known != nil {
+		return known
 	}
-	if known != nil || depth > maxNesting || !d.left.spend(1+len(node)) {
+	if met || depth > maxNesting || !d.left.spend(1+len(schema.Members)) {
 		d.left.overrun()
-		return fields{}
+		return jsonschema.Record()
 	}
-	known = &flattened{node: node}
-	d.flats[identity(node)] = known
-	known.flat = d.flatten(node, depth)
-	return known.flat
+	d.flats[schema] = nil
+	known = d.flatten(schema, depth)
+	d.flats[schema] = known
+	return known
 }
 
-func (d document) flatten(node fields, depth int) fields {
-	out := modern(node)
-	if key, ref := refOf(out); ref != "" {
-		target, found := d.find(ref)
-		if !found {
+func (d document) flatten(schema node, depth int) node {
+	out := modern(schema)
+	if key, ref := refOf(out); key != "" {
+		target := d.root.Local(ref)
+		if target == nil {
 			d.left.overrun()
 		}
-		delete(out, key)
+		out.Delete(key)
 		out = d.with(out, target, depth)
 	}
-	if all, ok := out["allOf"].([]any); ok && len(all) == 1 {
-		delete(out, "allOf")
+	if all := out.Get("allOf").Elements(); len(all) == 1 {
+		out.Delete("allOf")
 		out = d.with(out, all[0], depth)
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
-		if list, ok := out[key].([]any); ok && only(out, key) && len(list) <= maxNesting {
-			d.joinTypes(out, key, list, depth)
-			d.joinEnums(out, key, list, depth)
+		if list := out.Get(key); isList(list) && only(out, key) && len(list.Items) <= maxNesting {
+			d.joinTypes(out, key, list.Items, depth)
+			d.joinEnums(out, key, list.Items, depth)
 		}
 	}
-	if list, ok := out["oneOf"].([]any); ok && out["anyOf"] == nil && len(list) <= maxNesting && d.disjoint(list, depth) {
-		delete(out, "oneOf")
-		out["anyOf"] = list
+	if list := out.Get("oneOf"); isList(list) && !out.Has("anyOf") && len(list.Items) <= maxNesting && d.disjoint(list.Items, depth) {
+		out.Delete("oneOf")
+		out.Set("anyOf", list)
 	}
-	if out["nullable"] == true {
-		delete(out, "nullable")
+	if out.Is("nullable", true) {
+		out.Delete("nullable")
 		addType(out, "null")
 	}
 	limitEnum(out)
@@ -88,12 +82,11 @@ func (d document) flatten(node fields, depth int) fields {
 }
 
 // target follows a reference that has nothing beside it.
-func (d document) target(schema any) any {
+func (d document) target(schema node) node {
 	for range maxNesting {
-		node, ok := schema.(map[string]any)
-		_, ref := refOf(node)
-		next, found := d.find(ref)
-		if !ok || len(node) != 1 || !found {
+		_, ref := refOf(schema)
+		next := d.root.Local(ref)
+		if next == nil || len(schema.Members) != 1 {
 			break
 		}
 		schema = next
@@ -102,246 +95,197 @@ func (d document) target(schema any) any {
 }
 
 // with returns a node that part holds of too. Its own texts go before those of part.
-func (d document) with(node fields, part any, depth int) fields {
+func (d document) with(out, part node, depth int) node {
 	inner := d.flatAt(part, depth+1)
-	for key, value := range node {
-		if isConstraint(key) && (key != "type" || !equal(value, inner["type"])) {
-			all, _ := node["allOf"].([]any)
-			node["allOf"] = slices.Concat(all, []any{part})
-			return node
+	for _, m := range out.Members {
+		if jsonschema.IsConstraint(m.Key) && (m.Key != "type" || !jsonschema.Equal(m.Value, inner.Get("type"))) {
+			out.Set("allOf", jsonschema.List(slices.Concat(out.Get("allOf").Elements(), []node{part})...))
+			return out
 		}
 	}
-	out := maps.Clone(inner)
-	maps.Copy(out, node)
-	return out
+	both := jsonschema.Record(inner.Members...)
+	for _, m := range out.Members {
+		both.Set(m.Key, m.Value)
+	}
+	return both
 }
 
 // joinTypes makes a list of types of a union of types and at most one other schema, if all the rest is null.
-func (d document) joinTypes(node fields, key string, list []any, depth int) {
+func (d document) joinTypes(out node, key string, list []node, depth int) {
 	var types []string // of those that accept nothing else
-	var other fields
+	var other node
 	for _, part := range list {
 		flat := d.flatAt(part, depth+1)
-		name, simple := flat["type"].(string)
+		name := flat.Str("type")
 		switch {
-		case simple && len(constraints(flat)) == 1 && (name == "null" || len(flat) == 1) && !slices.Contains(types, name):
+		case name != "" && only(flat, "type") && (name == "null" || len(flat.Members) == 1) && !slices.Contains(types, name):
 			types = append(types, name)
-		case other == nil && flat["anyOf"] == nil && flat["oneOf"] == nil && flat["allOf"] == nil && flat["not"] == nil && flat["if"] == nil && flat["$ref"] == nil:
+		case other == nil && !flat.Has("anyOf", "oneOf", "allOf", "not", "if", "$ref"):
 			other = flat
 		default:
 			return
 		}
 	}
-	if other != nil && (!slices.Equal(types, []string{"null"}) || slices.Contains(typeNames(other), "null")) {
+	if other != nil && (!slices.Equal(types, []string{"null"}) || typesOf(other)&jsonschema.Null != 0) {
 		return
 	}
 	if key == "oneOf" && slices.Contains(types, "integer") && slices.Contains(types, "number") {
 		return // no integer is accepted
 	}
-	delete(node, key)
-	for name, value := range other {
-		if _, there := node[name]; !there {
-			node[name] = value
+	out.Delete(key)
+	if other == nil {
+		out.Set("type", jsonschema.List())
+	} else {
+		for _, m := range other.Members {
+			if !out.Has(m.Key) {
+				out.Set(m.Key, m.Value)
+			}
 		}
 	}
-	if other == nil {
-		node["type"] = []any{}
-	}
 	for _, name := range types {
-		addType(node, name)
+		addType(out, name)
 	}
 }
 
 // joinEnums makes one enum of a union of values.
-func (d document) joinEnums(node fields, key string, list []any, depth int) {
-	var values []any
+func (d document) joinEnums(out node, key string, list []node, depth int) {
+	var values []node
 	for _, part := range list {
 		flat := d.flatAt(part, depth+1)
-		enum, ok := flat["enum"].([]any)
-		if !ok || len(flat) > 1 || key == "oneOf" && len(without(texts(enum), texts(values))) < len(enum) {
+		enum := flat.Get("enum")
+		if !isList(enum) || len(flat.Members) > 1 || key == "oneOf" && len(without(texts(enum.Items), texts(values))) < len(enum.Items) {
 			return
 		}
-		values = append(values, enum...)
+		values = append(values, enum.Items...)
 	}
 	if len(values) > 0 {
-		delete(node, key)
-		node["enum"] = values
+		out.Delete(key)
+		out.Set("enum", jsonschema.List(values...))
 	}
 }
 
 // addType lets a node accept another type.
-func addType(node fields, name string) {
-	if enum, ok := node["enum"].([]any); ok && name == "null" && !slices.Contains(enum, nil) {
-		node["enum"] = slices.Concat(enum, []any{nil})
+func addType(out node, name string) {
+	if enum := out.Get("enum"); isList(enum) && name == "null" && typesIn(enum.Items)&jsonschema.Null == 0 {
+		out.Set("enum", jsonschema.List(slices.Concat(enum.Items, []node{{}})...))
 	}
-	if value, ok := node["type"]; ok {
-		list, isList := value.([]any)
-		if !isList {
-			list = []any{value}
+	if types := out.Get("type"); types != nil {
+		list := []node{types}
+		if isList(types) {
+			list = types.Items
 		}
-		if !slices.Contains(list, any(name)) {
-			node["type"] = slices.Concat(list, []any{name})
+		if !slices.ContainsFunc(list, func(t node) bool { return t.Text == name }) {
+			out.Set("type", jsonschema.List(slices.Concat(list, []node{jsonschema.Text(name)})...))
 		}
 	}
 }
 
 // limitEnum drops the values of an enum that are not of the node's type, and then the type.
-func limitEnum(node fields) {
-	enum, ok := node["enum"].([]any)
-	if _, typed := node["type"]; !ok || !typed {
+func limitEnum(out node) {
+	enum := out.Get("enum")
+	if !isList(enum) || !out.Has("type") {
 		return
 	}
-	accepted := typeNames(node)
-	node["enum"] = slices.DeleteFunc(slices.Clone(enum), func(v any) bool { return !slices.Contains(accepted, typeOf(v)) })
-	delete(node, "type")
+	accepted := typesOf(out)
+	out.Delete("type")
+	out.Set("enum", jsonschema.List(slices.DeleteFunc(slices.Clone(enum.Items), func(v node) bool { return v.Type()&accepted == 0 })...))
 }
 
-// modern rewrites keywords of older drafts and of OpenAPI as their newer equivalents.
-func modern(node fields) fields {
-	out := maps.Clone(node)
+// modern rewrites keywords of older drafts and of OpenAPI as their newer equivalents, in a copy.
+func modern(schema node) node {
+	out := jsonschema.Record(schema.Members...)
 	for _, bound := range [][2]string{{"exclusiveMinimum", "minimum"}, {"exclusiveMaximum", "maximum"}} {
-		exclusive, isBool := out[bound[0]].(bool)
-		if !isBool {
+		exclusive := out.Is(bound[0], true)
+		if !exclusive && !out.Is(bound[0], false) {
 			continue
 		}
-		delete(out, bound[0])
-		if limit, there := out[bound[1]]; exclusive && there {
-			out[bound[0]] = limit
-			delete(out, bound[1])
+		out.Delete(bound[0])
+		if limit := out.Get(bound[1]); exclusive && limit != nil {
+			out.Delete(bound[1])
+			out.Set(bound[0], limit)
 		}
 	}
-	if list, tuple := out["items"].([]any); tuple {
-		delete(out, "items")
-		out["prefixItems"] = list
-		if rest, ok := out["additionalItems"]; ok {
-			out["items"] = rest
+	if isList(out.Get("items")) {
+		first, rest := jsonschema.Tuple(out)
+		out.Delete("items")
+		out.Set("prefixItems", jsonschema.List(first...))
+		if rest != nil {
+			out.Set("items", rest)
 		}
 	}
-	delete(out, "additionalItems")
-	if value, ok := out["const"]; ok {
-		delete(out, "const")
-		if list, both := out["enum"].([]any); !both || slices.Contains(texts(list), text(value)) {
-			out["enum"] = []any{value}
+	out.Delete("additionalItems")
+	if value := out.Get("const"); value != nil {
+		enum := out.Get("enum")
+		out.Delete("const")
+		if !isList(enum) || slices.Contains(texts(enum.Items), text(value)) {
+			out.Set("enum", jsonschema.List(value))
 		} else {
-			out["enum"] = []any{}
+			out.Set("enum", jsonschema.List())
 		}
 	}
 	return out
 }
 
-// typeNames lists the types that a flat node accepts by itself, whatever its unions say. A number that may have a
-// fraction is of two types, integer and number.
-func typeNames(node fields) []string {
-	var out []string
-	add := func(name string) {
-		if name == "number" && !slices.Contains(out, "integer") {
-			out = append(out, "integer")
-		}
-		if !slices.Contains(out, name) {
-			out = append(out, name)
-		}
+// typesOf returns the types that a flat node accepts by itself, whatever its unions say.
+func typesOf(flat node) jsonschema.Types {
+	if none := flat.Get("type"); isList(none) && len(none.Items) == 0 {
+		return 0
 	}
-	enum, limited := node["enum"].([]any)
-	value, typed := node["type"]
-	switch list, many := value.([]any); {
-	case typed && !many:
-		list = []any{value}
-		fallthrough
-	case typed:
-		for _, t := range list {
-			if name, ok := t.(string); ok {
-				add(name)
-			}
+	types, typed := jsonschema.TypesOf(flat)
+	if enum := flat.Get("enum"); isList(enum) && !typed {
+		return typesIn(enum.Items)
+	}
+	return types
+}
+
+// typesIn returns the types of values. People do not tell numbers with a fraction from all numbers.
+func typesIn(values []node) (out jsonschema.Types) {
+	for _, v := range values {
+		if out |= v.Type(); out&jsonschema.Fraction != 0 {
+			out |= jsonschema.Number
 		}
-	case limited:
-		for _, v := range enum {
-			add(typeOf(v))
-		}
-	default:
-		return jsonTypes
 	}
 	return out
 }
 
-// types lists the types that a flat node accepts.
-func (d document) types(node fields, depth int) []string {
-	out := typeNames(node)
+// types returns the types that a flat node accepts.
+func (d document) types(flat node, depth int) jsonschema.Types {
+	out := typesOf(flat)
 	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
-		list, ok := node[key].([]any)
-		if !ok {
+		list := flat.Get(key)
+		if !isList(list) {
 			continue
 		}
-		if depth > maxNesting || !d.left.spend(len(list)) {
+		if depth > maxNesting || !d.left.spend(len(list.Items)) {
 			d.left.overrun()
 			return out
 		}
-		var union []string
-		for _, part := range list {
+		var union jsonschema.Types
+		for _, part := range list.Items {
 			types := d.types(d.flatAt(part, depth+1), depth+1)
 			if key == "allOf" {
-				out = intersection(out, types)
+				out &= types
 			}
-			union = append(union, types...)
+			union |= types
 		}
-		out = intersection(out, union)
+		out &= union
 	}
 	return out
 }
 
-func intersection(a, b []string) []string {
-	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
-}
-
-// find returns what a reference stands for. One that leads outside or names an anchor is not followed.
-func (d document) find(ref string) (any, bool) {
-	pointer, ok := strings.CutPrefix(ref, "#")
-	if !ok || pointer != "" && pointer[0] != '/' {
-		return nil, false
-	}
-	v := d.root
-	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		if pointer == "" {
-			break
-		}
-		if plain, err := url.PathUnescape(token); err == nil {
-			token = plain
-		}
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		switch node := v.(type) {
-		case map[string]any:
-			if v, ok = node[token]; !ok {
-				return nil, false
-			}
-		case []any:
-			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(node) {
-				return nil, false
-			}
-			v = node[i]
-		default:
-			return nil, false
-		}
-	}
-	return v, true
-}
-
 // refOf returns the reference in a schema: $ref, or one that a document without dynamic scopes resolves the same way.
-func refOf(node fields) (key, ref string) {
+func refOf(schema node) (key, ref string) {
 	for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
-		if ref, ok := node[key].(string); ok {
-			return key, ref
+		if ref := schema.Get(key); ref != nil && ref.Kind == jsonschema.KindString {
+			return key, ref.Text
 		}
 	}
 	return "", ""
 }
 
-// identity distinguishes the nodes of a document. Only objects have one; others get 0.
-func identity(v any) uintptr {
-	if node, ok := v.(map[string]any); ok && node != nil {
-		return reflect.ValueOf(node).Pointer()
-	}
-	return 0
-}
+func isList(v node) bool { return v != nil && v.Kind == jsonschema.KindArray }
+
+func isFalse(v node) bool { return v != nil && v.Kind == jsonschema.KindBool && !v.Bool }
 
 // budget bounds the work of comparing two schemas, which a hostile one could make endless. It counts keywords and items
 // looked at.

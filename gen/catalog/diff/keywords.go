@@ -1,57 +1,31 @@
 package diff
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
-	"math/big"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
-
-// jsonTypes are the types of values, in the order in which they are listed. An integer is not a number here.
-var jsonTypes = []string{"boolean", "integer", "number", "string", "array", "object", "null"}
-
-// typeKeywords are the keywords that constrain values of one type only. Those of numbers hold of integers too.
-var typeKeywords = map[string][]string{
-	"integer": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "format"},
-	"string":  {"minLength", "maxLength", "pattern", "format", "contentEncoding", "contentMediaType", "contentSchema"},
-	"array": {"items", "prefixItems", "unevaluatedItems", "minItems", "maxItems", "uniqueItems", "contains", "minContains",
-		"maxContains"},
-	"object": {"properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "required", "minProperties",
-		"maxProperties", "propertyNames", "dependentRequired", "dependentSchemas", "dependencies"},
-}
-
-// constraining are the keywords that refuse values, and structural those that only help to find schemas. All others are
-// notes: texts, defaults, and what is unknown.
-var (
-	constraining = append(slices.Concat(slices.Collect(maps.Values(typeKeywords))...),
-		"type", "enum", "nullable", "not", "if", "then", "else", "allOf", "anyOf", "oneOf", "$ref", "$dynamicRef", "$recursiveRef")
-	structural = []string{"$defs", "definitions", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary"}
-)
-
-func isConstraint(key string) bool { return slices.Contains(constraining, key) }
 
 // constraints returns the keywords of a node that refuse values.
-func constraints(node fields) fields {
-	out := maps.Clone(node)
-	maps.DeleteFunc(out, func(key string, _ any) bool { return !isConstraint(key) })
-	return out
+func constraints(flat node) node {
+	return jsonschema.Record(slices.DeleteFunc(slices.Clone(flat.Members), func(m jsonschema.Member) bool { return !jsonschema.IsConstraint(m.Key) })...)
 }
 
 // only reports whether key is the one constraint of a node.
-func only(node fields, key string) bool { return node[key] != nil && len(constraints(node)) == 1 }
+func only(flat node, key string) bool { return flat.Has(key) && len(constraints(flat).Members) == 1 }
 
 // typed compares the keywords for values of one type.
-func (c *comparer) typed(p place, kind string, a, b fields, handled map[string]bool) {
+func (c *comparer) typed(p place, kind jsonschema.Types, a, b node, handled map[string]bool) {
 	switch kind {
-	case "integer":
+	case jsonschema.Number:
 		c.limit(p, a, b, "minimum", "exclusiveMinimum", 1, handled)
 		c.limit(p, a, b, "maximum", "exclusiveMaximum", -1, handled)
-	case "string":
+	case jsonschema.String:
 		c.limit(p, a, b, "minLength", "", 1, handled)
 		c.limit(p, a, b, "maxLength", "", -1, handled)
-	case "array":
+	case jsonschema.Array:
 		for _, key := range []string{"minItems", "minContains"} {
 			c.limit(p, a, b, key, "", 1, handled)
 		}
@@ -59,7 +33,7 @@ func (c *comparer) typed(p place, kind string, a, b fields, handled map[string]b
 			c.limit(p, a, b, key, "", -1, handled)
 		}
 		c.elements(p, a, b, handled)
-	case "object":
+	case jsonschema.Object:
 		c.limit(p, a, b, "minProperties", "", 1, handled)
 		c.limit(p, a, b, "maxProperties", "", -1, handled)
 		c.properties(p, a, b, handled)
@@ -67,10 +41,10 @@ func (c *comparer) typed(p place, kind string, a, b fields, handled map[string]b
 }
 
 // enum compares lists of values. No list is every value.
-func (c *comparer) enum(p place, a, b fields) {
-	x, inA := a["enum"].([]any)
-	y, inB := b["enum"].([]any)
-	old, now := texts(x), texts(y)
+func (c *comparer) enum(p place, a, b node) {
+	x, y := a.Get("enum"), b.Get("enum")
+	inA, inB := isList(x), isList(y)
+	old, now := texts(x.Elements()), texts(y.Elements())
 	switch {
 	case !inA && !inB:
 	case !inA:
@@ -119,7 +93,7 @@ func list(values []string) string {
 }
 
 // limit compares a bound, and its exclusive form if it has one. sign is 1 where a larger bound accepts less.
-func (c *comparer) limit(p place, a, b fields, key, exclusive string, sign int, handled map[string]bool) {
+func (c *comparer) limit(p place, a, b node, key, exclusive string, sign int, handled map[string]bool) {
 	handled[key], handled[exclusive] = true, exclusive != ""
 	oldKey, old := bound(a, key, exclusive, sign)
 	newKey, now := bound(b, key, exclusive, sign)
@@ -144,8 +118,8 @@ func (c *comparer) limit(p place, a, b fields, key, exclusive string, sign int, 
 }
 
 // bound is the bound that holds of a pair.
-func bound(shape fields, key, exclusive string, sign int) (string, any) {
-	x, y := shape[key], shape[exclusive]
+func bound(shape node, key, exclusive string, sign int) (string, node) {
+	x, y := shape.Get(key), shape.Get(exclusive)
 	if exclusive == "" || y == nil {
 		return key, x
 	}
@@ -155,7 +129,7 @@ func bound(shape fields, key, exclusive string, sign int) (string, any) {
 	return exclusive, y
 }
 
-func limitText(key, inclusive string, v any) string {
+func limitText(key, inclusive string, v node) string {
 	switch {
 	case v == nil:
 		return ""
@@ -166,47 +140,34 @@ func limitText(key, inclusive string, v any) string {
 }
 
 // compareNumbers orders two JSON numbers; false when one is no number, or is too long to read.
-func compareNumbers(x, y any) (int, bool) {
-	a, okA := number(x)
-	b, okB := number(y)
+func compareNumbers(x, y node) (int, bool) {
+	a, okA := x.Rat()
+	b, okB := y.Rat()
 	if !okA || !okB {
 		return 0, false
 	}
 	return a.Cmp(b), true
 }
 
-func number(v any) (*big.Float, bool) {
-	s, ok := v.(json.Number)
-	if !ok || len(s) > 400 {
-		return nil, false
-	}
-	if _, exponent, ok := strings.Cut(strings.ToLower(string(s)), "e"); ok && len(exponent) > 6 {
-		return nil, false
-	}
-	f, _, err := big.ParseFloat(string(s), 10, 1500, big.ToNearestEven)
-	return f, err == nil
-}
-
 // rest compares keywords that the comparison does not look into: one that comes accepts less, one that goes more.
-func (c *comparer) rest(p place, a, b fields, handled map[string]bool) {
-	for _, key := range unionKeys(a, b) {
-		x, inA := a[key]
-		y, inB := b[key]
-		if handled[key] || !isConstraint(key) {
+func (c *comparer) rest(p place, a, b node, handled map[string]bool) {
+	for _, key := range unionOfKeys(a, b) {
+		x, y := a.Get(key), b.Get(key)
+		if handled[key] || !jsonschema.IsConstraint(key) {
 			continue
 		}
 		if !c.limits.spend(textCost(x, y)) {
 			return
 		}
-		old, now := textOf(x, inA), textOf(y, inB)
+		old, now := textOf(x), textOf(y)
 		switch {
-		case old == now && inA == inB:
+		case old == now:
 			if strings.Contains(old, `ef":`) && !c.sameDefinitions() {
 				c.values(p, key, Changed, old, now)
 			}
-		case key == "if" || key == "then" || key == "else" || inA && inB && key != "uniqueItems":
+		case key == "if" || key == "then" || key == "else" || x != nil && y != nil && key != "uniqueItems":
 			c.values(p, key, Changed, old, now)
-		case y == false || !inB || y == nil: // uniqueItems
+		case y == nil || isFalse(y): // uniqueItems
 			c.values(p, key, Widened, old, now)
 		default:
 			c.values(p, key, Narrowed, old, now)
@@ -216,17 +177,15 @@ func (c *comparer) rest(p place, a, b fields, handled map[string]bool) {
 
 // sameDefinitions reports whether what the two documents define beside their schemas is the same.
 func (c *comparer) sameDefinitions() bool {
-	x, _ := c.old.root.(map[string]any)
-	y, _ := c.new.root.(map[string]any)
-	return equal(x["$defs"], y["$defs"]) && equal(x["definitions"], y["definitions"])
+	x, y := c.old.root, c.new.root
+	return jsonschema.Equal(x.Get("$defs"), y.Get("$defs")) && jsonschema.Equal(x.Get("definitions"), y.Get("definitions"))
 }
 
 // elements compares the items of arrays, position by position and then the rest.
-func (c *comparer) elements(p place, a, b fields, handled map[string]bool) {
+func (c *comparer) elements(p place, a, b node, handled map[string]bool) {
 	handled["items"], handled["prefixItems"] = true, true
-	x, _ := a["prefixItems"].([]any)
-	y, _ := b["prefixItems"].([]any)
-	restA, restB := orAnything(a, "items"), orAnything(b, "items")
+	x, restA := jsonschema.Tuple(a)
+	y, restB := jsonschema.Tuple(b)
 	for i := range max(len(x), len(y)) {
 		old, now := restA, restB
 		if i < len(x) {
@@ -245,24 +204,22 @@ func (c *comparer) elements(p place, a, b fields, handled map[string]bool) {
 }
 
 // properties compares what objects may and must hold.
-func (c *comparer) properties(p place, a, b fields, handled map[string]bool) {
+func (c *comparer) properties(p place, a, b node, handled map[string]bool) {
 	for _, key := range []string{"properties", "required", "additionalProperties", "patternProperties"} {
 		handled[key] = true
 	}
-	x, _ := a["properties"].(map[string]any)
-	y, _ := b["properties"].(map[string]any)
+	x, y := a.Get("properties"), b.Get("properties")
 	mustOld, mustNew := required(a), required(b)
-	for _, name := range unionKeys(x, y) {
-		old, inA := x[name]
-		now, inB := y[name]
+	for _, name := range unionOfKeys(x, y) {
+		old, now := x.Get(name), y.Get(name)
 		at := p.property(name)
 		switch {
-		case !inA:
+		case old == nil:
 			c.propertyAdded(at, now, mustNew[name])
 			if mustOld[name] && !mustNew[name] {
 				c.requirement(at, false)
 			}
-		case !inB:
+		case now == nil:
 			c.propertyRemoved(at, old, mustOld[name])
 			if mustNew[name] && !mustOld[name] {
 				c.requirement(at, true)
@@ -275,26 +232,16 @@ func (c *comparer) properties(p place, a, b fields, handled map[string]bool) {
 		}
 	}
 	for _, name := range unionKeys(mustOld, mustNew) { // names that are no property
-		_, inA := x[name]
-		_, inB := y[name]
-		if !inA && !inB && mustOld[name] != mustNew[name] {
+		if !x.Has(name) && !y.Has(name) && mustOld[name] != mustNew[name] {
 			c.requirement(p.property(name), mustNew[name])
 		}
 	}
 	c.patterns(p, a, b)
-	c.compare(p.at("/additionalProperties", "{others}"), orAnything(a, "additionalProperties"), orAnything(b, "additionalProperties"))
-}
-
-// orAnything returns the schema of what other keywords do not describe. Without one it is anything.
-func orAnything(node fields, key string) any {
-	if v, ok := node[key]; ok {
-		return v
-	}
-	return true
+	c.compare(p.at("/additionalProperties", "{others}"), a.Get("additionalProperties"), b.Get("additionalProperties"))
 }
 
 // propertyAdded: callers need not give an optional one, and may ignore one that a server gives.
-func (c *comparer) propertyAdded(p place, schema any, must bool) {
+func (c *comparer) propertyAdded(p place, schema node, must bool) {
 	impact, what := Compatible, c.kindOf(c.new, schema)+", optional"
 	if c.overlapping > 0 {
 		impact = Breaking
@@ -309,7 +256,7 @@ func (c *comparer) propertyAdded(p place, schema any, must bool) {
 }
 
 // propertyRemoved: code that gave or read it can't any longer.
-func (c *comparer) propertyRemoved(p place, schema any, must bool) {
+func (c *comparer) propertyRemoved(p place, schema node, must bool) {
 	what := c.kindOf(c.old, schema)
 	if must {
 		what += ", required"
@@ -329,32 +276,30 @@ func (c *comparer) requirement(p place, must bool) {
 }
 
 // kindOf is a short word for what a schema accepts.
-func (c *comparer) kindOf(d document, schema any) string {
-	node := d.flat(schema)
-	types := d.types(node, 0)
+func (c *comparer) kindOf(d document, schema node) string {
+	flat := d.flat(schema)
+	types := d.types(flat, 0)
 	what := typesText(types)
-	if items, ok := node["items"]; ok && slices.Contains(types, "array") {
+	if items := flat.Get("items"); items != nil && types&jsonschema.Array != 0 {
 		if inner := typesText(d.types(d.flat(items), 0)); !strings.Contains(inner, "|") && inner != "anything" {
 			what = strings.Replace(what, "array", inner+"[]", 1)
 		}
 	}
-	if enum, ok := node["enum"].([]any); ok {
-		what += " (" + list(texts(enum)) + ")"
+	if enum := flat.Get("enum"); isList(enum) {
+		what += " (" + list(texts(enum.Items)) + ")"
 	}
 	return cut(what, maxText)
 }
 
-func (c *comparer) patterns(p place, a, b fields) {
-	x, _ := a["patternProperties"].(map[string]any)
-	y, _ := b["patternProperties"].(map[string]any)
-	for _, pattern := range unionKeys(x, y) {
-		old, inA := x[pattern]
-		now, inB := y[pattern]
+func (c *comparer) patterns(p place, a, b node) {
+	x, y := a.Get("patternProperties"), b.Get("patternProperties")
+	for _, pattern := range unionOfKeys(x, y) {
+		old, now := x.Get(pattern), y.Get(pattern)
 		at := p.at("/patternProperties/"+pointerEscape(pattern), fmt.Sprintf("{/%s/}", cut(pattern, maxText)))
 		switch {
-		case !inA:
+		case old == nil:
 			c.values(at, "patternProperties", Changed, "", c.kindOf(c.new, now))
-		case !inB:
+		case now == nil:
 			c.values(at, "patternProperties", Changed, c.kindOf(c.old, old), "")
 		default:
 			c.compare(at, old, now)
@@ -362,13 +307,10 @@ func (c *comparer) patterns(p place, a, b fields) {
 	}
 }
 
-func required(schema fields) map[string]bool {
+func required(schema node) map[string]bool {
 	names := map[string]bool{}
-	list, _ := schema["required"].([]any)
-	for _, item := range list {
-		if name, ok := item.(string); ok {
-			names[name] = true
-		}
+	for _, name := range jsonschema.RequiredNames(schema) {
+		names[name] = true
 	}
 	return names
 }

@@ -1,47 +1,45 @@
 package diff
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
+)
 
 // notes compares keywords that refuse no value.
-func (c *comparer) notes(p place, a, b fields) {
-	for _, key := range unionKeys(a, b) {
-		x, inA := a[key]
-		y, inB := b[key]
-		if isConstraint(key) || slices.Contains(structural, key) {
+func (c *comparer) notes(p place, a, b node) {
+	for _, key := range unionOfKeys(a, b) {
+		x, y := a.Get(key), b.Get(key)
+		if jsonschema.IsConstraint(key) || jsonschema.IsStructure(key) {
 			continue
 		}
 		if !c.limits.spend(textCost(x, y)) {
 			return
 		}
-		old, okOld := x.(string)
-		now, okNew := y.(string)
+		old, now := textOf(x), textOf(y)
+		isText := func(v node) bool { return v == nil || v.Kind == jsonschema.KindString }
 		switch {
-		case inA && inB && text(x) == text(y):
-		case isWords(key) && (okOld || !inA) && (okNew || !inB):
-			c.out.add(textItem(key, "#"+p.pointer, p.name, old, now))
+		case old == now:
+		case isWords(key) && isText(x) && isText(y):
+			c.out.add(textItem(key, "#"+p.pointer, p.name, a.Str(key), b.Str(key)))
 		case key == "default":
-			c.item(p, key, Changed, Compatible, textOf(x, inA), textOf(y, inB), "%s", transition(key, textOf(x, inA), textOf(y, inB)))
+			c.item(p, key, Changed, Compatible, old, now, "%s", transition(key, old, now))
 		default:
-			c.item(p, key, Changed, NoImpact, textOf(x, inA), textOf(y, inB), "%s", transition(key, textOf(x, inA), textOf(y, inB)))
+			c.item(p, key, Changed, NoImpact, old, now, "%s", transition(key, old, now))
 		}
 	}
 }
 
 // textCost is about the work of writing values down.
-func textCost(values ...any) int {
+func textCost(values ...node) int {
 	n := 1
 	for _, v := range values {
-		switch v := v.(type) {
-		case map[string]any:
-			for _, inner := range v {
-				n += 1 + textCost(inner)
+		if n++; v != nil {
+			n += len(v.Text) / 1024
+			for _, m := range v.Members {
+				n += 1 + textCost(m.Value)
 			}
-		case []any:
-			n += textCost(v...)
-		case string:
-			n += len(v) / 1024
-		default:
-			n++
+			n += textCost(v.Items...)
 		}
 	}
 	return n
@@ -67,8 +65,9 @@ func textItem(keyword, path, name, old, new string) Item {
 	}
 }
 
-func textOf(v any, there bool) string {
-	if !there {
+// textOf returns a value as JSON, or nothing if there is none.
+func textOf(v node) string {
+	if v == nil {
 		return ""
 	}
 	return text(v)

@@ -12,14 +12,20 @@ func (d *differ) offers(a, b *catalog.Server) {
 	case b.Resources && !a.Resources:
 		r.add(Item{Keyword: "resources", Op: Added, Impact: Compatible, Message: "offered now"})
 	}
-	if len(r.items) > 0 {
-		of.Kind = Resources
-		d.changes = append(d.changes, r.change(of))
+	add := func(kind Kind, r result) {
+		if len(r.items) == 0 {
+			return
+		}
+		of.Kind = kind
+		c := r.change(of)
+		c.judge()
+		for _, p := range b.Prompts {
+			d.suspicious(&c, nil, p.Raw)
+		}
+		d.changes = append(d.changes, c)
 	}
-	if r = diffPrompts(a, b); len(r.items) > 0 {
-		of.Kind = Prompts
-		d.changes = append(d.changes, r.change(of))
-	}
+	add(Resources, r)
+	add(Prompts, diffPrompts(a, b))
 }
 
 // diffPrompts compares the prompts of a server. MCP does not describe which values their arguments take, only

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 const (
@@ -47,25 +48,26 @@ func bySchemas(tools, other map[string]*catalog.Tool) map[string][]*catalog.Tool
 		if other[name] != nil || len(t.Input) == 0 { // one that only the lock recalls has no schema
 			continue
 		}
-		input, err1 := catalog.Decode(t.Input)
-		output, err2 := catalog.Decode(orNull(t.Output))
+		input, err1 := jsonschema.Parse(t.Input, jsonschema.Unlimited)
+		output, err2 := jsonschema.Parse(orNull(t.Output), jsonschema.Unlimited)
 		if err1 != nil || err2 != nil {
 			continue
 		}
-		for _, schema := range []any{input, output} { // FastMCP has the tool's name in there
-			if object, ok := schema.(map[string]any); ok {
-				delete(object, "title")
-			}
-		}
-		key := string(catalog.AppendCanonical(nil, input)) + "\n" + string(catalog.AppendCanonical(nil, output))
-		if object, ok := input.(map[string]any); ok && t.Output == nil {
-			if properties, _ := object["properties"].(map[string]any); len(properties) == 0 && object["$ref"] == nil {
-				key = noSchemas
-			}
+		key := untitled(input) + "\n" + untitled(output)
+		if properties := input.Get("properties"); isObject(input) && t.Output == nil && (properties == nil || len(properties.Members) == 0) && !input.Has("$ref") {
+			key = noSchemas
 		}
 		out[key] = append(out[key], t)
 	}
 	return out
+}
+
+// untitled returns a schema without its title: FastMCP has the tool's name in there.
+func untitled(schema node) string {
+	if isObject(schema) {
+		schema = schema.Without("title")
+	}
+	return text(schema)
 }
 
 func orNull(raw []byte) []byte {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 const (
@@ -59,6 +59,9 @@ type result struct {
 	more      int
 	impact    Impact
 	important bool
+	// Of a schema: the verdict, and the reason of one that is not in items.
+	verdict Verdict
+	why     string
 }
 
 func (r *result) add(item Item) {
@@ -77,18 +80,23 @@ func (r *result) add(item Item) {
 
 // diffSchema compares two schemas by the values they accept. It returns no items only if both have the same meaning and the same
 // text, apart from the order of keys. limits bounds its work.
-func diffSchema(a, b json.RawMessage, who role, limits *budget) result {
+func diffSchema(a, b json.RawMessage, who role, limits *budget) (out result) {
 	if bytes.Equal(a, b) {
 		return result{}
 	}
-	x, errX := catalog.Decode(a)
-	y, errY := catalog.Decode(b)
+	x, errX := jsonschema.Parse(a, jsonschema.Unlimited)
+	y, errY := jsonschema.Parse(b, jsonschema.Unlimited)
 	if errX != nil || errY != nil { // NewServer has read both before
-		return result{items: []Item{{Op: Changed, Impact: Breaking, Message: "changed"}}, impact: Breaking}
+		return result{items: []Item{{Op: Changed, Impact: Breaking, Message: "changed"}}, impact: Breaking, verdict: Undecided}
 	}
+	defer func() {
+		if len(out.items) > 0 {
+			out.settle(x, y, who)
+		}
+	}()
 	limits.start()
 	c := &comparer{
-		who: who, limits: limits, done: map[[2]uintptr]*compared{},
+		who: who, limits: limits, done: map[[2]node]*compared{},
 		old: newDocument(x, limits), new: newDocument(y, limits), plain: !mayRefer(a) && !mayRefer(b),
 	}
 	c.compare(place{}, x, y)
@@ -144,7 +152,7 @@ type comparer struct {
 	who      role
 	old, new document
 	limits   *budget
-	done     map[[2]uintptr]*compared
+	done     map[[2]node]*compared
 	// plain reports that neither schema has references, so that equal text means the same.
 	plain bool
 	// overlapping counts the enclosing oneOf unions whose alternatives overlap. In one, a value may be refused because an
@@ -191,11 +199,11 @@ func transition(keyword, old, new string) string {
 	return keyword + " " + cut(old, maxText) + " → " + cut(new, maxText)
 }
 
-func (c *comparer) compare(p place, a, b any) {
-	if acceptsAll(a) && acceptsAll(b) || a == false && b == false {
+func (c *comparer) compare(p place, a, b node) {
+	if acceptsAll(a) && acceptsAll(b) || isFalse(a) && isFalse(b) {
 		return // stops the recursion: an absent schema accepts anything, and so do its parts
 	}
-	if c.plain && equal(a, b) {
+	if c.plain && jsonschema.Equal(a, b) {
 		return
 	}
 	if p.depth > maxCompareDepth {
@@ -206,8 +214,8 @@ func (c *comparer) compare(p place, a, b any) {
 		return
 	}
 	a, b = c.old.target(a), c.new.target(b)
-	key := [2]uintptr{identity(a), identity(b)}
-	if key[0] != 0 && key[1] != 0 {
+	key := [2]node{a, b}
+	if isObject(a) && isObject(b) {
 		if met, ok := c.done[key]; ok {
 			c.again(p, met)
 			return
@@ -219,10 +227,12 @@ func (c *comparer) compare(p place, a, b any) {
 	c.flat(p, c.old.flat(a), c.new.flat(b))
 }
 
-func acceptsAll(schema any) bool {
-	node, ok := schema.(map[string]any)
-	return ok && len(node) == 0 || schema == true
+// acceptsAll reports whether a schema is empty, or not there.
+func acceptsAll(schema node) bool {
+	return schema == nil || isObject(schema) && len(schema.Members) == 0 || schema.Kind == jsonschema.KindBool && schema.Bool
 }
+
+func isObject(v node) bool { return v != nil && v.Kind == jsonschema.KindObject }
 
 // again adds a further place to the items of a pair that was already compared. It does nothing for a recursive reference.
 func (c *comparer) again(p place, met *compared) {
@@ -238,10 +248,10 @@ func (c *comparer) again(p place, met *compared) {
 }
 
 // flat compares two schemas in their common form.
-func (c *comparer) flat(p place, x, y fields) {
+func (c *comparer) flat(p place, x, y node) {
 	c.notes(p, x, y)
 	before, now := c.old.types(x, 0), c.new.types(y, 0)
-	if x["enum"] == nil || y["enum"] == nil {
+	if !x.Has("enum") || !y.Has("enum") {
 		c.types(p, before, now)
 	}
 	if key := unionOf(x, y); key != "" {
@@ -251,51 +261,41 @@ func (c *comparer) flat(p place, x, y fields) {
 	handled := map[string]bool{"type": true, "enum": true}
 	c.enum(p, x, y)
 	for _, key := range []string{"anyOf", "oneOf"} {
-		a, inA := x[key].([]any)
-		b, inB := y[key].([]any)
-		if handled[key] = inA && inB; inA && inB {
-			c.union(p, key, a, b, before, now)
+		a, b := x.Get(key), y.Get(key)
+		if handled[key] = isList(a) && isList(b); handled[key] {
+			c.union(p, key, a.Items, b.Items, before, now)
 		}
 	}
 	c.conjunction(p, x, y, handled)
-	applies := map[string]bool{}
-	for _, kind := range []string{"integer", "string", "array", "object"} {
-		both := accepts(before, kind) && accepts(now, kind)
-		if both {
+	var both jsonschema.Types
+	for _, kind := range []jsonschema.Types{jsonschema.Number, jsonschema.String, jsonschema.Array, jsonschema.Object} {
+		if before&kind != 0 && now&kind != 0 {
+			both |= kind
 			c.typed(p, kind, x, y, handled)
 		}
-		for _, key := range typeKeywords[kind] {
-			applies[key] = applies[key] || both
-		}
 	}
-	for key, does := range applies { // keywords of a type that is not on both sides
-		handled[key] = handled[key] || !does
+	for _, key := range unionOfKeys(x, y) { // keywords of a type that is not on both sides
+		about := jsonschema.About(key)
+		handled[key] = handled[key] || about != jsonschema.Any && about&both == 0
 	}
 	c.rest(p, x, y, handled)
 }
 
-// accepts reports whether types has a kind; integer stands for all numbers.
-func accepts(types []string, kind string) bool {
-	return slices.Contains(types, kind) || kind == "integer" && slices.Contains(types, "number")
-}
-
 // conjunction compares the parts of an allOf.
-func (c *comparer) conjunction(p place, x, y fields, handled map[string]bool) {
-	a, inA := x["allOf"].([]any)
-	b, inB := y["allOf"].([]any)
-	if !inA || !inB || len(a) != len(b) {
+func (c *comparer) conjunction(p place, x, y node, handled map[string]bool) {
+	a, b := x.Get("allOf"), y.Get("allOf")
+	if !isList(a) || !isList(b) || len(a.Items) != len(b.Items) {
 		return
 	}
 	handled["allOf"] = true
-	for i := range a {
-		c.compare(p.at(fmt.Sprintf("/allOf/%d", i), ""), a[i], b[i])
+	for i := range a.Items {
+		c.compare(p.at(fmt.Sprintf("/allOf/%d", i), ""), a.Items[i], b.Items[i])
 	}
 }
 
 // types compares the accepted types.
-func (c *comparer) types(p place, before, now []string) {
-	gone := slices.ContainsFunc(before, func(t string) bool { return !slices.Contains(now, t) })
-	come := slices.ContainsFunc(now, func(t string) bool { return !slices.Contains(before, t) })
+func (c *comparer) types(p place, before, now jsonschema.Types) {
+	gone, come := before&^now != 0, now&^before != 0
 	op := Changed
 	switch {
 	case !gone && !come:
@@ -309,25 +309,19 @@ func (c *comparer) types(p place, before, now []string) {
 }
 
 // typesText lists types: "string | null".
-func typesText(types []string) string {
-	var names []string
-	for _, name := range jsonTypes {
-		if slices.Contains(types, name) && (name != "integer" || !slices.Contains(types, "number")) {
-			names = append(names, name)
-		}
-	}
-	switch len(names) {
+func typesText(types jsonschema.Types) string {
+	switch types {
 	case 0:
 		return "nothing"
-	case len(jsonTypes) - 1:
+	case jsonschema.Any:
 		return "anything"
 	}
-	return strings.Join(names, " | ")
+	return strings.Join(types.Names(), " | ")
 }
 
-func text(v any) string { return string(catalog.AppendCanonical(nil, v)) }
+func text(v node) string { return string(v.AppendCanonical(nil)) }
 
-func texts(list []any) []string {
+func texts(list []node) []string {
 	out := make([]string, len(list))
 	for i, v := range list {
 		out[i] = text(v)
@@ -340,6 +334,20 @@ func unionKeys[V any](a, b map[string]V) []string {
 	maps.Copy(all, a)
 	maps.Copy(all, b)
 	return sortedKeys(all)
+}
+
+// unionOfKeys returns the keys of two objects, sorted.
+func unionOfKeys(a, b node) []string {
+	var all []string
+	for _, v := range []node{a, b} {
+		if v != nil {
+			for _, m := range v.Members {
+				all = append(all, m.Key)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -3,16 +3,17 @@ package diff
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // unionOf returns the keyword of a union that is all that one of two schemas has, while the other may be an alternative of
 // it. Empty means none.
-func unionOf(x, y fields) string {
+func unionOf(x, y node) string {
 	for _, key := range []string{"anyOf", "oneOf"} {
-		for _, pair := range [][2]fields{{x, y}, {y, x}} {
-			if only(pair[0], key) && (only(pair[1], key) || pair[1]["anyOf"] == nil && pair[1]["oneOf"] == nil && len(constraints(pair[1])) > 0) {
+		for _, pair := range [][2]node{{x, y}, {y, x}} {
+			if only(pair[0], key) && (only(pair[1], key) || !pair[1].Has("anyOf", "oneOf") && len(constraints(pair[1]).Members) > 0) {
 				return key
 			}
 		}
@@ -21,23 +22,23 @@ func unionOf(x, y fields) string {
 }
 
 // alternatives returns those of a union or of a list of types, and for another schema itself.
-func alternatives(node fields, key string) []any {
-	if list, ok := node[key].([]any); ok && only(node, key) {
-		return list
+func alternatives(flat node, key string) []node {
+	if list := flat.Get(key); isList(list) && only(flat, key) {
+		return list.Items
 	}
-	if types, ok := node["type"].([]any); ok && only(node, "type") {
-		list := make([]any, len(types))
-		for i, t := range types {
-			list[i] = fields{"type": t}
+	if types := flat.Get("type"); isList(types) && only(flat, "type") {
+		list := make([]node, len(types.Items))
+		for i, t := range types.Items {
+			list[i] = jsonschema.Record(jsonschema.Member{Key: "type", Value: t})
 		}
 		return list
 	}
-	return []any{constraints(node)}
+	return []node{constraints(flat)}
 }
 
 // union compares the alternatives of two unions, each with the one that is most likely the same. before and now are the
 // types of both: one that came or went is not reported again.
-func (c *comparer) union(p place, key string, a, b []any, before, now []string) {
+func (c *comparer) union(p place, key string, a, b []node, before, now jsonschema.Types) {
 	if !c.limits.spend(textCost(a...)+textCost(b...)) || len(a)+len(b) > 2*maxNesting {
 		c.limits.overrun()
 		return
@@ -53,7 +54,7 @@ func (c *comparer) union(p place, key string, a, b []any, before, now []string) 
 		pair[i] = -1
 	}
 	for _, fits := range []func(i, j int) bool{
-		func(i, j int) bool { return equal(a[i], b[j]) },
+		func(i, j int) bool { return jsonschema.Equal(a[i], b[j]) },
 		func(i, j int) bool { return labelsA[i] == labelsB[j] && labelsA[i] != "" },
 		func(i, j int) bool { return c.sameTypes(a[i], b[j]) && labelsA[i] == "" && labelsB[j] == "" },
 	} {
@@ -69,38 +70,38 @@ func (c *comparer) union(p place, key string, a, b []any, before, now []string) 
 		at := p.at(fmt.Sprintf("/%s/%d", key, max(pair[i], 0)), c.alternative(c.old, a[i], labelsA[i], i))
 		if pair[i] >= 0 {
 			c.compare(at, a[i], b[pair[i]])
-		} else if len(intersection(now, c.old.types(c.old.flat(a[i]), 0))) > 0 {
+		} else if now&c.old.types(c.old.flat(a[i]), 0) != 0 {
 			c.values(at, "alternative", Narrowed, text(a[i]), "")
 		}
 	}
 	for j := range b {
-		if !used[j] && len(intersection(before, c.new.types(c.new.flat(b[j]), 0))) > 0 {
+		if !used[j] && before&c.new.types(c.new.flat(b[j]), 0) != 0 {
 			at := p.at(fmt.Sprintf("/%s/%d", key, j), c.alternative(c.new, b[j], labelsB[j], j))
 			c.values(at, "alternative", Widened, "", text(b[j]))
 		}
 	}
 }
 
-func (c *comparer) sameTypes(a, b any) bool {
-	return slices.Equal(c.old.types(c.old.flat(a), 0), c.new.types(c.new.flat(b), 0))
+func (c *comparer) sameTypes(a, b node) bool {
+	return c.old.types(c.old.flat(a), 0) == c.new.types(c.new.flat(b), 0)
 }
 
 // alternative names an alternative for people.
-func (c *comparer) alternative(d document, schema any, label string, i int) string {
+func (c *comparer) alternative(d document, schema node, label string, i int) string {
 	return "<" + cmp.Or(label, fmt.Sprintf("%s %d", typesText(d.types(d.flat(schema), 0)), i+1)) + ">"
 }
 
 // labels names the alternatives that have a label of their own: a property with one value, or a title.
-func (c *comparer) labels(d document, alternatives []any) []string {
+func (c *comparer) labels(d document, alternatives []node) []string {
 	out := make([]string, len(alternatives))
 	count := map[string]int{}
 	for i, schema := range alternatives {
-		node := d.flat(schema)
-		out[i], _ = node["title"].(string)
-		if enum, _ := node["enum"].([]any); len(enum) == 1 {
+		flat := d.flat(schema)
+		out[i] = flat.Str("title")
+		if enum := flat.Get("enum").Elements(); len(enum) == 1 {
 			out[i] = text(enum[0])
 		}
-		if name, value := d.tag(node, 0); name != "" {
+		if name, value := d.tag(flat, 0); name != "" {
 			out[i] = displayName(name) + "=" + strings.Trim(value, `"`)
 		}
 		out[i] = cut(out[i], maxText)
@@ -115,12 +116,10 @@ func (c *comparer) labels(d document, alternatives []any) []string {
 }
 
 // tag is the property of an alternative that has one value only.
-func (d document) tag(node fields, depth int) (name, value string) {
-	properties, _ := node["properties"].(map[string]any)
-	for _, name := range sortedKeys(properties) {
-		property := properties[name]
-		if enum, ok := d.flatAt(property, depth+1)["enum"].([]any); ok && len(enum) == 1 {
-			return name, text(enum[0])
+func (d document) tag(flat node, depth int) (name, value string) {
+	for _, m := range flat.Get("properties").Sorted() {
+		if enum := d.flatAt(m.Value, depth+1).Get("enum").Elements(); len(enum) == 1 {
+			return m.Key, text(enum[0])
 		}
 	}
 	return "", ""
@@ -128,17 +127,16 @@ func (d document) tag(node fields, depth int) (name, value string) {
 
 // disjoint reports whether no value can fit two of the alternatives: they are of different types, or each requires another
 // value of the same property.
-func (d document) disjoint(alternatives []any, depth int) bool {
-	property, seen, types := "", map[string]bool{}, []string{}
+func (d document) disjoint(alternatives []node, depth int) bool {
+	property, seen, types := "", map[string]bool{}, jsonschema.Types(0)
 	typed, tagged := true, true
 	for _, schema := range alternatives {
-		node := d.flatAt(schema, depth+1)
-		own := d.types(node, depth+1)
-		typed = typed && len(intersection(own, types)) == 0
-		types = append(types, own...)
-		name, value := d.tag(node, depth)
-		tagged = tagged && name != "" && !seen[value] && (property == "" || name == property) && required(node)[name] &&
-			slices.Equal(own, []string{"object"})
+		flat := d.flatAt(schema, depth+1)
+		own := d.types(flat, depth+1)
+		typed = typed && own&types == 0
+		types |= own
+		name, value := d.tag(flat, depth)
+		tagged = tagged && name != "" && !seen[value] && (property == "" || name == property) && required(flat)[name] && own == jsonschema.Object
 		property, seen[value] = name, true
 	}
 	return typed || tagged

@@ -5,24 +5,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
-// sameDefaults reports whether a call that omits a member still means the same: each default of an input is as it was, and none is new
+// SameDefaults reports whether a call that omits a member still means the same: each default of an input is as it was, and none is new
 // that says true. Like a proof it is one-sided: what it cannot show is false.
-func sameDefaults(old, now any) bool {
+func SameDefaults(old, now *jsonschema.Value) bool {
 	d := &defaults{old: old, now: now, seen: map[string]bool{}}
-	return d.same([]any{old}, []any{now})
+	return d.same([]node{old}, []node{now})
 }
 
 type defaults struct {
-	old, now any // the documents, for references
+	old, now node // the documents, for references
 	steps    int
 	seen     map[string]bool // places of both documents, by their schemas
 }
 
 // same compares one place of a value, for which there are several schemas.
-func (d *defaults) same(old, now []any) bool {
+func (d *defaults) same(old, now []node) bool {
 	a, b := d.parts(d.old, old), d.parts(d.now, now)
 	key := ""
 	for _, n := range a {
@@ -36,20 +36,20 @@ func (d *defaults) same(old, now []any) bool {
 	}
 	d.seen[key] = true
 	was, is := map[string]bool{}, map[string]bool{}
-	places := map[string]*[2][]any{}
+	places := map[string]*[2][]node{}
 	for i, nodes := range [][]node{a, b} {
 		for _, n := range nodes {
-			if v, ok := n["default"]; ok {
-				text := string(catalog.AppendCanonical(nil, v))
+			if v := n.Get("default"); v != nil {
+				text := string(v.AppendCanonical(nil))
 				if i == 0 {
 					was[text] = true
 				} else if is[text] = true; !was[text] && (len(was) > 0 || saysTrue(v)) {
 					return false
 				}
 			}
-			below(n, func(place string, schema any) {
+			below(n, func(place string, schema node) {
 				if places[place] == nil {
-					places[place] = &[2][]any{}
+					places[place] = &[2][]node{}
 				}
 				places[place][i] = append(places[place][i], schema)
 			})
@@ -67,72 +67,59 @@ func (d *defaults) same(old, now []any) bool {
 }
 
 // below calls add with the schemas of what is in a value.
-func below(n node, add func(place string, schema any)) {
-	for _, key := range []string{"properties", "patternProperties"} {
-		inner, _ := n[key].(node)
-		for name, schema := range inner {
-			add(key+"/"+name, schema)
-		}
-	}
-	if others, ok := n["additionalProperties"]; ok {
-		add("additionalProperties", others)
-	}
-	for _, key := range []string{"items", "prefixItems", "additionalItems"} {
-		if list, ok := n[key].([]any); ok {
-			for _, schema := range list {
+func below(n node, add func(place string, schema node)) {
+	for _, m := range n.Members {
+		switch m.Key {
+		case "properties", "patternProperties":
+			for _, inner := range m.Value.Members {
+				add(m.Key+"/"+inner.Key, inner.Value)
+			}
+		case "additionalProperties":
+			add(m.Key, m.Value)
+		case "items", "prefixItems", "additionalItems":
+			for _, schema := range m.Value.Items {
 				add("items", schema)
 			}
-		} else if schema, ok := n[key]; ok {
-			add("items", schema)
+			if isObject(m.Value) {
+				add("items", m.Value)
+			}
 		}
 	}
 }
 
 // parts returns the schemas of a place, and those that they are made of.
-func (d *defaults) parts(root any, schemas []any) []node {
+func (d *defaults) parts(root node, schemas []node) []node {
 	var out []node
 	refs := map[string]bool{}
 	for queue := slices.Clone(schemas); len(queue) > 0 && d.steps <= maxSteps; queue = queue[1:] {
 		d.steps++
-		n, ok := queue[0].(node)
-		if !ok {
+		n := queue[0]
+		if !isObject(n) {
 			continue
 		}
 		out = append(out, n)
-		if ref, ok := n["$ref"].(string); ok && !refs[ref] {
-			refs[ref] = true
-			target, _ := resolve(root, ref)
-			queue = append(queue, target)
-		}
-		for _, key := range []string{"allOf", "anyOf", "oneOf"} {
-			list, _ := n[key].([]any)
-			queue = append(queue, list...)
-		}
-		queue = append(queue, n["if"], n["then"], n["else"])
-		for _, key := range []string{"dependentSchemas", "dependencies"} {
-			inner, _ := n[key].(node)
-			for _, schema := range inner {
-				queue = append(queue, schema)
+		for _, m := range n.Members {
+			switch m.Key {
+			case "$ref":
+				if !refs[m.Value.Text] {
+					refs[m.Value.Text] = true
+					queue = append(queue, root.Local(n.Str("$ref")))
+				}
+			case "allOf", "anyOf", "oneOf":
+				queue = append(queue, m.Value.Items...)
+			case "if", "then", "else":
+				queue = append(queue, m.Value)
+			case "dependentSchemas", "dependencies":
+				for _, inner := range m.Value.Members {
+					queue = append(queue, inner.Value)
+				}
 			}
 		}
 	}
 	return out
 }
 
-func saysTrue(v any) bool {
-	switch v := v.(type) {
-	case bool:
-		return v
-	case string:
-		return strings.EqualFold(v, "true")
-	case []any:
-		return slices.ContainsFunc(v, saysTrue)
-	case node:
-		for _, inner := range v {
-			if saysTrue(inner) {
-				return true
-			}
-		}
-	}
-	return false
+func saysTrue(v node) bool {
+	return v.Bool || v.Kind == jsonschema.KindString && strings.EqualFold(v.Text, "true") || slices.ContainsFunc(v.Items, saysTrue) ||
+		slices.ContainsFunc(v.Members, func(m jsonschema.Member) bool { return saysTrue(m.Value) })
 }

@@ -1,24 +1,22 @@
 package drift
 
 import (
-	"fmt"
-	"maps"
 	"math/big"
 	"slices"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // direct shows a keyword of w that holds by what ns say of themselves, without their unions.
 func (p *proof) direct(ns []node, w node, key string, depth int) bool {
 	switch key {
 	case "type":
-		listed, ok := typesOf(w[key])
+		listed, ok := jsonschema.TypesOf(w)
 		return ok && p.types(ns, 0)&^listed == 0
 	case "enum", "const":
-		allowed, many := w[key].([]any)
-		if key == "const" || !many {
-			allowed = []any{w[key]}
+		allowed := []node{w.Get(key)}
+		if many, ok := list(w, key); ok && key == "enum" {
+			allowed = many
 		}
 		values, ok := p.values(ns)
 		return ok && p.within(values, allowed)
@@ -27,7 +25,7 @@ func (p *proof) direct(ns []node, w node, key string, depth int) bool {
 	case "multipleOf":
 		return p.multiple(ns, w)
 	case "uniqueItems":
-		return w[key] == false || slices.ContainsFunc(ns, func(n node) bool { return n[key] == true })
+		return w.Is(key, false) || slices.ContainsFunc(ns, func(n node) bool { return n.Is(key, true) })
 	case "items", "prefixItems", "additionalItems":
 		return p.elements(ns, w, depth)
 	case "properties":
@@ -40,7 +38,7 @@ func (p *proof) direct(ns []node, w node, key string, depth int) bool {
 		return p.required(ns, w)
 	case "propertyNames":
 		return slices.ContainsFunc(ns, func(n node) bool {
-			return n[key] != nil && p.all(append([]node{{"type": "string"}}, p.conjuncts(n[key], 0)...), w[key], depth)
+			return n.Has(key) && p.all(append([]node{saying("type", jsonschema.Text("string"))}, p.conjuncts(n.Get(key), 0)...), w.Get(key), depth)
 		})
 	case "if", "then", "else":
 		return p.identical(ns, w, "if", "then", "else")
@@ -49,89 +47,70 @@ func (p *proof) direct(ns []node, w node, key string, depth int) bool {
 	case "pattern", "format", "not", "dependentRequired", "dependentSchemas", "dependencies", "contentEncoding", "contentMediaType", "contentSchema":
 		return p.identical(ns, w, key)
 	case "unevaluatedProperties", "unevaluatedItems":
-		return w[key] == true
+		return w.Is(key, true)
 	}
 	return slices.ContainsFunc(ns, func(n node) bool { // an unknown keyword
-		v, ok := n[key]
-		return ok && p.unchanged(key, v, w[key])
+		v := n.Get(key)
+		return v != nil && p.unchanged(jsonschema.Member{Key: key, Value: v}, w.Get(key))
 	})
 }
 
 // within reports whether each of values is one of allowed.
-func (p *proof) within(values, allowed []any) bool {
+func (p *proof) within(values, allowed []node) bool {
 	if p.steps += len(values) + len(allowed); p.steps > maxSteps {
 		return false
 	}
 	known := make(map[string]bool, len(allowed))
 	for _, v := range allowed {
-		known[string(catalog.AppendCanonical(nil, v))] = true
+		known[string(v.AppendCanonical(nil))] = true
 	}
-	return !slices.ContainsFunc(values, func(v any) bool { return !known[string(catalog.AppendCanonical(nil, v))] })
+	return !slices.ContainsFunc(values, func(v node) bool { return !known[string(v.AppendCanonical(nil))] })
 }
 
 // identical reports whether one of ns has the same keywords.
 func (p *proof) identical(ns []node, w node, keys ...string) bool {
 	return slices.ContainsFunc(ns, func(n node) bool {
 		return !slices.ContainsFunc(keys, func(key string) bool {
-			a, inA := n[key]
-			b, inB := w[key]
-			return inA != inB || inA && !p.sameKeyword(key, a, b, 0)
+			a, b := n.Get(key), w.Get(key)
+			return (a == nil) != (b == nil) || a != nil && !p.sameKeyword(jsonschema.Member{Key: key, Value: a}, b, 0)
 		})
 	})
 }
 
 func (p *proof) multiple(ns []node, w node) bool {
-	of, ok := number(w["multipleOf"])
+	of, ok := w.Get("multipleOf").Rat()
 	if !ok || of.Sign() <= 0 {
 		return false
 	}
-	divides := func(v any) bool {
-		n, ok := number(v)
+	divides := func(v node) bool {
+		n, ok := v.Rat()
 		return ok && new(big.Rat).Quo(n, of).IsInt()
 	}
 	if values, ok := p.values(ns); ok {
-		return !slices.ContainsFunc(values, func(v any) bool { return typeOfValue(v)&(integer|fraction) != 0 && !divides(v) })
+		return !slices.ContainsFunc(values, func(v node) bool { return v.Type()&jsonschema.Number != 0 && !divides(v) })
 	}
-	if slices.ContainsFunc(ns, func(n node) bool { return n["multipleOf"] != nil && divides(n["multipleOf"]) }) {
+	if slices.ContainsFunc(ns, func(n node) bool { return divides(n.Get("multipleOf")) }) {
 		return true
 	}
-	return p.types(ns, 0)&fraction == 0 && of.Num().IsInt64() && of.Num().Int64() == 1
-}
-
-// tuple returns the schemas of an array's first elements, and of the others.
-func tuple(n node) (first []any, rest any) {
-	rest = true
-	if list, ok := n["prefixItems"].([]any); ok {
-		first = list
-	}
-	switch items := n["items"].(type) {
-	case nil:
-	case []any:
-		if first = items; n["additionalItems"] != nil {
-			rest = n["additionalItems"]
-		}
-	default:
-		rest = items
-	}
-	return first, rest
+	return p.types(ns, 0)&jsonschema.Fraction == 0 && of.Num().IsInt64() && of.Num().Int64() == 1
 }
 
 // elements shows the schemas of an array's elements, place by place.
 func (p *proof) elements(ns []node, w node, depth int) bool {
 	most := 0
 	for _, n := range append([]node{w}, ns...) {
-		first, _ := tuple(n)
+		first, _ := jsonschema.Tuple(n)
 		most = max(most, len(first))
 	}
 	if p.steps += most; p.steps > maxSteps {
 		return false
 	}
-	at := func(n node, i int) any {
-		first, rest := tuple(n)
+	at := func(n node, i int) node {
+		first, rest := jsonschema.Tuple(n)
 		if i < len(first) {
 			return first[i]
 		}
-		return rest
+		return orAny(rest)
 	}
 	for i := range most + 1 { // the last one stands for all others
 		var fit []node
@@ -149,12 +128,9 @@ func (p *proof) elements(ns []node, w node, depth int) bool {
 func (p *proof) property(ns []node, name string) (fit []node, open bool) {
 	open = true
 	for _, n := range ns {
-		properties, _ := n["properties"].(node)
-		schema, declared := properties[name]
-		_, patterns := n["patternProperties"]
-		_, unevaluated := n["unevaluatedProperties"]
-		_, named := n["propertyNames"]
-		others, said := n["additionalProperties"]
+		schema := n.Get("properties").Get(name)
+		others := n.Get("additionalProperties")
+		declared, patterns, said := schema != nil, n.Has("patternProperties"), others != nil
 		switch {
 		case declared:
 			fit = append(fit, p.conjuncts(schema, 0)...)
@@ -162,23 +138,22 @@ func (p *proof) property(ns []node, name string) (fit []node, open bool) {
 		case said:
 			fit = append(fit, p.conjuncts(others, 0)...)
 		}
-		open = open && !declared && !patterns && !said && !unevaluated && !named
+		open = open && !declared && !patterns && !said && !n.Has("unevaluatedProperties", "propertyNames")
 	}
 	return fit, open
 }
 
 func (p *proof) properties(ns []node, w node, depth int) bool {
-	properties, ok := w["properties"].(node)
-	if !ok {
+	if !isObject(w.Get("properties")) {
 		return false
 	}
 	declares := p.empty(ns) || len(names(ns, "properties")) > 0 // other objects are free in form
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		fit, open := p.property(ns, name)
-		if open && declares && p.input && !p.says(ns, name) {
+	for _, m := range w.Get("properties").Sorted() {
+		fit, open := p.property(ns, m.Key)
+		if open && declares && p.input && !p.says(ns, m.Key) {
 			continue // nobody has sent it
 		}
-		if !p.value(fit, properties[name], depth+1) {
+		if !p.value(fit, m.Value, depth+1) {
 			return false
 		}
 	}
@@ -187,55 +162,63 @@ func (p *proof) properties(ns []node, w node, depth int) bool {
 
 // empty reports whether ns are the input of a tool that takes nothing.
 func (p *proof) empty(ns []node) bool {
-	if !p.input || len(ns) != 1 || fmt.Sprintf("%p", ns[0]) != fmt.Sprintf("%p", p.narrow) {
+	if !p.input || len(ns) != 1 || ns[0] != p.narrow {
 		return false
 	}
-	for key, v := range ns[0] {
-		properties, _ := v.(node)
-		required, _ := v.([]any)
-		if !isAnnotation(key) && key != "type" && !(key == "properties" && len(properties) == 0) && !(key == "required" && len(required) == 0) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(ns[0].Members, func(m jsonschema.Member) bool {
+		nothing := (m.Key == "properties" || m.Key == "required") && len(m.Value.Members)+len(m.Value.Items) == 0
+		return !isAnnotation(m.Key) && m.Key != "type" && !nothing
+	})
 }
 
 // says reports whether ns say something of a property in any other way than declaring it.
 func (p *proof) says(ns []node, name string) bool {
 	return slices.ContainsFunc(ns, func(n node) bool {
 		return slices.ContainsFunc([]string{"required", "anyOf", "oneOf", "if", "then", "else", "not", "dependentSchemas", "dependentRequired", "dependencies"}, func(key string) bool {
-			return p.mentions(n[key], name, 0)
+			return p.mentions(n.Get(key), name, 0)
 		})
 	})
 }
 
 // mentions reports whether a schema has the name of a property, a reference, or a rule for undeclared ones anywhere.
-func (p *proof) mentions(v any, name string, depth int) bool {
-	if p.steps++; p.steps > maxSteps {
+func (p *proof) mentions(v node, name string, depth int) bool {
+	if p.steps++; p.steps > maxSteps || depth > maxDepth {
 		return true
 	}
-	switch v := v.(type) {
-	case node:
-		for key, inner := range v {
-			if key == name || key == "$ref" || key == "patternProperties" || key == "additionalProperties" && inner != false || depth > maxDepth || p.mentions(inner, name, depth+1) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(v, func(inner any) bool { return p.mentions(inner, name, depth+1) })
-	case string:
-		return v == name
+	if v == nil {
+		return false
 	}
-	return false
+	return v.Kind == jsonschema.KindString && v.Text == name ||
+		slices.ContainsFunc(v.Items, func(inner node) bool { return p.mentions(inner, name, depth+1) }) ||
+		slices.ContainsFunc(v.Members, func(m jsonschema.Member) bool {
+			return m.Key == name || m.Key == "$ref" || m.Key == "patternProperties" || m.Key == "additionalProperties" && !isBool(m.Value, false) || p.mentions(m.Value, name, depth+1)
+		})
+}
+
+// properties returns the properties that a schema declares.
+func properties(n node) []jsonschema.Member {
+	if p := n.Get("properties"); isObject(p) {
+		return p.Members
+	}
+	return nil
+}
+
+// orAny returns a schema, or the one that accepts anything if there is none.
+func orAny(schema node) node {
+	if schema == nil {
+		return jsonschema.Truth(true)
+	}
+	return schema
 }
 
 // names returns the properties that ns declare, and their patterns.
 func names(ns []node, key string) map[string]bool {
 	out := map[string]bool{}
 	for _, n := range ns {
-		declared, _ := n[key].(node)
-		for name := range declared {
-			out[name] = true
+		if declared := n.Get(key); declared != nil {
+			for _, m := range declared.Members {
+				out[m.Key] = true
+			}
 		}
 	}
 	return out
@@ -245,9 +228,7 @@ func names(ns []node, key string) map[string]bool {
 func (p *proof) undeclared(ns []node) []node {
 	var fit []node
 	for _, n := range ns {
-		if others, ok := n["additionalProperties"]; ok {
-			fit = append(fit, p.conjuncts(others, 0)...)
-		}
+		fit = append(fit, p.conjuncts(n.Get("additionalProperties"), 0)...)
 	}
 	return fit
 }
@@ -255,8 +236,7 @@ func (p *proof) undeclared(ns []node) []node {
 // matching returns what the values of properties fit whose names match a pattern.
 func (p *proof) matching(ns []node, pattern string) (fit []node, known bool) {
 	for _, n := range ns {
-		patterns, _ := n["patternProperties"].(node)
-		if schema, ok := patterns[pattern]; ok {
+		if schema := n.Get("patternProperties").Get(pattern); schema != nil {
 			fit, known = append(fit, p.conjuncts(schema, 0)...), true
 		}
 	}
@@ -265,22 +245,20 @@ func (p *proof) matching(ns []node, pattern string) (fit []node, known bool) {
 
 // additional shows what w says of properties that it does not declare.
 func (p *proof) additional(ns []node, w node, depth int) bool {
-	others := w["additionalProperties"]
-	if others == false && p.empty(ns) {
+	others := w.Get("additionalProperties")
+	if isBool(others, false) && p.empty(ns) {
 		return true
 	}
-	declared, _ := w["properties"].(node)
 	for name := range names(ns, "properties") {
-		if _, ok := declared[name]; ok {
+		if w.Get("properties").Has(name) {
 			continue
 		}
 		if fit, _ := p.property(ns, name); !p.value(fit, others, depth+1) {
 			return false
 		}
 	}
-	patterns, _ := w["patternProperties"].(node)
 	for pattern := range names(ns, "patternProperties") {
-		if _, ok := patterns[pattern]; ok {
+		if w.Get("patternProperties").Has(pattern) {
 			continue
 		}
 		if fit, _ := p.matching(ns, pattern); !p.value(fit, others, depth+1) {
@@ -292,11 +270,12 @@ func (p *proof) additional(ns []node, w node, depth int) bool {
 
 // patterns shows what w says of properties whose names match a pattern.
 func (p *proof) patterns(ns []node, w node, depth int) bool {
-	patterns, ok := w["patternProperties"].(node)
-	if !ok {
+	patterns := w.Get("patternProperties")
+	if !isObject(patterns) {
 		return false
 	}
-	for pattern, schema := range patterns {
+	for _, m := range patterns.Members {
+		pattern, schema := m.Key, m.Value
 		fit, known := p.matching(ns, pattern)
 		if known && p.value(fit, schema, depth+1) {
 			continue
@@ -319,21 +298,23 @@ func (p *proof) patterns(ns []node, w node, depth int) bool {
 }
 
 func (p *proof) required(ns []node, w node) bool {
-	list, ok := w["required"].([]any)
-	if p.steps += len(list); !ok || p.steps > maxSteps {
+	must, ok := list(w, "required")
+	if p.steps += len(must); !ok || p.steps > maxSteps {
 		return false
 	}
-	return !slices.ContainsFunc(list, func(name any) bool {
-		return !slices.ContainsFunc(ns, func(n node) bool {
-			always, _ := n["required"].([]any)
-			return slices.Contains(always, name)
-		})
+	return !slices.ContainsFunc(must, func(name node) bool { return !p.always(ns, name) })
+}
+
+// always reports whether ns require a property.
+func (p *proof) always(ns []node, name node) bool {
+	return slices.ContainsFunc(ns, func(n node) bool {
+		return slices.ContainsFunc(n.Get("required").Elements(), func(must node) bool { return jsonschema.Equal(must, name) })
 	})
 }
 
 // disjoint reports whether no value can fit two of the alternatives: they are of different types, or require different values of one
 // property.
-func (p *proof) disjoint(alternatives []any) bool {
+func (p *proof) disjoint(alternatives []node) bool {
 	wide := &proof{narrow: p.wide, steps: p.steps}
 	defer func() { p.steps = wide.steps }()
 	fits := make([][]node, len(alternatives))
@@ -355,19 +336,19 @@ func (p *proof) apart(a, b []node) bool {
 	differ := func(x, y []node) bool {
 		old, okA := p.values(x)
 		now, okB := p.values(y)
-		return okA && okB && !slices.ContainsFunc(old, func(v any) bool { return p.within([]any{v}, now) }) && p.steps <= maxSteps
+		return okA && okB && !slices.ContainsFunc(old, func(v node) bool { return p.within([]node{v}, now) }) && p.steps <= maxSteps
 	}
 	if differ(a, b) {
 		return true
 	}
-	if p.types(a, 0)|p.types(b, 0) != object {
+	if p.types(a, 0)|p.types(b, 0) != jsonschema.Object {
 		return false
 	}
 	for name := range names(a, "properties") {
-		must := node{"required": []any{name}}
+		must := jsonschema.Text(name)
 		x, _ := p.property(a, name)
 		y, _ := p.property(b, name)
-		if p.required(a, must) && p.required(b, must) && differ(x, y) {
+		if p.always(a, must) && p.always(b, must) && differ(x, y) {
 			return true
 		}
 	}

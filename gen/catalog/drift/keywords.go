@@ -1,131 +1,45 @@
 package drift
 
 import (
-	"encoding/json"
 	"math/big"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
-
-// types is a set of types of JSON values. A number is an integer or has a fraction.
-type types uint8
-
-const (
-	null types = 1 << iota
-	boolean
-	integer
-	fraction
-	text
-	array
-	object
-	anything = 1<<iota - 1
-)
-
-var typeBits = map[string]types{"null": null, "boolean": boolean, "integer": integer, "number": integer | fraction, "string": text, "array": array, "object": object}
-
-// split lists the types of a set.
-func (t types) split() []string {
-	var out []string
-	for _, name := range []string{"null", "boolean", "string", "array", "object"} {
-		if t&typeBits[name] != 0 {
-			out = append(out, name)
-		}
-	}
-	switch {
-	case t&fraction != 0:
-		return append(out, "number")
-	case t&integer != 0:
-		return append(out, "integer")
-	}
-	return out
-}
-
-// aboutTypes returns the types of values that a keyword is about.
-func aboutTypes(key string) types {
-	switch key {
-	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
-		return integer | fraction
-	case "minLength", "maxLength", "pattern", "contentEncoding", "contentMediaType", "contentSchema":
-		return text
-	case "items", "prefixItems", "additionalItems", "unevaluatedItems", "minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains":
-		return array
-	case "properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "required", "minProperties",
-		"maxProperties", "propertyNames", "dependentRequired", "dependentSchemas", "dependencies":
-		return object
-	}
-	return anything
-}
 
 // isKnown reports whether a keyword is one that a proof may leave out on the narrow side.
 func isKnown(key string) bool {
-	return aboutTypes(key) != anything || slices.Contains([]string{"type", "enum", "const", "format", "not", "if", "then", "else", "allOf", "anyOf", "oneOf", "$ref"}, key)
+	return jsonschema.IsConstraint(key) && key != "nullable" && key != "$dynamicRef" && key != "$recursiveRef"
 }
 
 // isAnnotation reports whether a keyword refuses no value.
 func isAnnotation(key string) bool {
-	return strings.HasPrefix(key, "x-") || slices.Contains([]string{"title", "description", "$comment", "default", "examples", "example", "deprecated",
-		"readOnly", "writeOnly", "$schema", "$id", "id", "$defs", "definitions", "$anchor", "enumNames", "enumDescriptions", "markdownDescription"}, key)
-}
-
-// typesOf returns the types that a type keyword lists. It is not ok if it has others.
-func typesOf(v any) (out types, ok bool) {
-	list, many := v.([]any)
-	if !many {
-		list = []any{v}
-	}
-	for _, t := range list {
-		name, _ := t.(string)
-		if typeBits[name] == 0 {
-			return 0, false
-		}
-		out |= typeBits[name]
-	}
-	return out, len(list) > 0
-}
-
-func typeOfValue(v any) types {
-	switch v := v.(type) {
-	case nil:
-		return null
-	case bool:
-		return boolean
-	case json.Number:
-		if n, ok := number(v); ok && !n.IsInt() {
-			return fraction
-		}
-		return integer
-	case string:
-		return text
-	case []any:
-		return array
-	}
-	return object
+	return jsonschema.IsNote(key) || jsonschema.IsStructure(key) && key != "$dynamicAnchor" && key != "$recursiveAnchor" && key != "$vocabulary"
 }
 
 // types returns the types of the values that fit ns, and maybe others.
-func (p *proof) types(ns []node, depth int) types {
-	out := types(anything)
+func (p *proof) types(ns []node, depth int) jsonschema.Types {
+	out := jsonschema.Types(jsonschema.Any)
 	for _, n := range ns {
-		if listed, ok := typesOf(n["type"]); ok {
+		if listed, ok := jsonschema.TypesOf(n); ok {
 			out &= listed
 		}
-		if values, ok := valuesOf(n); ok {
+		if values, ok := jsonschema.Values(n); ok {
 			p.steps += len(values) / 16
-			var of types
+			var of jsonschema.Types
 			for _, v := range values {
-				of |= typeOfValue(v)
+				of |= v.Type()
 			}
 			out &= of
 		}
 		for _, key := range []string{"anyOf", "oneOf"} {
-			alternatives, ok := n[key].([]any)
+			alternatives, ok := list(n, key)
 			if p.steps += len(alternatives); !ok || depth > 10 || p.steps > maxSteps {
 				continue
 			}
-			var union types
+			var union jsonschema.Types
 			for _, a := range alternatives {
 				union |= p.types(p.conjuncts(a, 0), depth+1)
 			}
@@ -135,63 +49,50 @@ func (p *proof) types(ns []node, depth int) types {
 	return out
 }
 
-// valuesOf returns the values that a schema lists.
-func valuesOf(n node) ([]any, bool) {
-	if v, ok := n["const"]; ok {
-		return []any{v}, true
-	}
-	list, ok := n["enum"].([]any)
-	return list, ok
+// list returns the elements of a keyword that has a list.
+func list(n node, key string) ([]node, bool) {
+	v := n.Get(key)
+	return v.Elements(), v != nil && v.Kind == jsonschema.KindArray
 }
 
 // values returns values of which one is each value that fits ns.
-func (p *proof) values(ns []node) ([]any, bool) {
+func (p *proof) values(ns []node) ([]node, bool) {
 	kinds := p.types(ns, 0)
 	for _, n := range ns {
-		if list, ok := valuesOf(n); ok {
-			return slices.DeleteFunc(slices.Clone(list), func(v any) bool { return typeOfValue(v)&kinds == 0 }), true
+		if list, ok := jsonschema.Values(n); ok {
+			return slices.DeleteFunc(slices.Clone(list), func(v node) bool { return v.Type()&kinds == 0 }), true
 		}
 	}
+	null, no, yes := &jsonschema.Value{}, jsonschema.Truth(false), jsonschema.Truth(true)
 	switch kinds {
-	case null:
-		return []any{nil}, true
-	case boolean:
-		return []any{true, false}, true
-	case null | boolean:
-		return []any{nil, true, false}, true
+	case jsonschema.Null:
+		return []node{null}, true
+	case jsonschema.Boolean:
+		return []node{yes, no}, true
+	case jsonschema.Null | jsonschema.Boolean:
+		return []node{null, yes, no}, true
 	}
 	return nil, false
 }
 
-// number reads a JSON number that is not too long.
-func number(v any) (*big.Rat, bool) {
-	s, ok := v.(json.Number)
-	if !ok || len(s) > 100 {
-		return nil, false
+// size returns what a bound of a number, a length or a count applies to.
+func size(v node) (*big.Rat, bool) {
+	switch n := int64(len(v.Items) + len(v.Members)); v.Kind {
+	case jsonschema.KindString:
+		return new(big.Rat).SetInt64(int64(utf8.RuneCountInString(v.Text))), true
+	case jsonschema.KindArray, jsonschema.KindObject:
+		return new(big.Rat).SetInt64(n), true
 	}
-	if _, exponent, ok := strings.Cut(strings.ToLower(string(s)), "e"); ok && len(exponent) > 4 {
-		return nil, false
-	}
-	return new(big.Rat).SetString(string(s))
-}
-
-func equal(a, b any) bool {
-	return string(catalog.AppendCanonical(nil, a)) == string(catalog.AppendCanonical(nil, b))
-}
-
-// measures are what bounds of lengths and counts apply to.
-var measures = map[string]func(v any) (int, bool){
-	"Length":     func(v any) (int, bool) { s, ok := v.(string); return utf8.RuneCountInString(s), ok },
-	"Items":      func(v any) (int, bool) { s, ok := v.([]any); return len(s), ok },
-	"Properties": func(v any) (int, bool) { s, ok := v.(node); return len(s), ok },
+	return v.Rat()
 }
 
 // bounded shows a bound: minimum, maxLength and their kin.
 func (p *proof) bounded(ns []node, w node, key string) bool {
-	limit, ok := number(w[key])
+	limit, ok := w.Get(key).Rat()
 	if !ok {
 		return false
 	}
+	about := jsonschema.About(key)
 	lower, strict := strings.Contains(strings.ToLower(key), "min"), strings.HasPrefix(key, "exclusive")
 	fits := func(n *big.Rat, open bool) bool {
 		order := n.Cmp(limit)
@@ -201,92 +102,69 @@ func (p *proof) bounded(ns []node, w node, key string) bool {
 		return order > 0 || order == 0 && (!strict || open)
 	}
 	if values, ok := p.values(ns); ok {
-		return !slices.ContainsFunc(values, func(v any) bool {
-			if typeOfValue(v)&aboutTypes(key) == 0 {
-				return false
-			}
-			n, ok := number(v)
-			for suffix, measure := range measures {
-				if size, is := measure(v); is && strings.HasSuffix(key, suffix) {
-					n, ok = new(big.Rat).SetInt64(int64(size)), true
-				}
-			}
-			return !ok || !fits(n, false)
+		return !slices.ContainsFunc(values, func(v node) bool {
+			n, ok := size(v)
+			return v.Type()&about != 0 && (!ok || !fits(n, false))
 		})
 	}
 	inclusive, exclusive := key, ""
-	switch key {
-	case "minimum", "exclusiveMinimum":
-		inclusive, exclusive = "minimum", "exclusiveMinimum"
-	case "maximum", "exclusiveMaximum":
-		inclusive, exclusive = "maximum", "exclusiveMaximum"
+	if about == jsonschema.Number {
+		bare := strings.ToLower(strings.TrimPrefix(key, "exclusive"))
+		inclusive, exclusive = bare, "exclusive"+strings.ToUpper(bare[:1])+bare[1:]
 	}
 	for _, n := range ns {
-		if at, ok := number(n[inclusive]); ok && fits(at, false) {
+		if at, ok := n.Get(inclusive).Rat(); ok && fits(at, false) {
 			return true
 		}
-		if at, ok := number(n[exclusive]); ok && fits(at, true) {
+		if at, ok := n.Get(exclusive).Rat(); ok && fits(at, true) {
 			return true
 		}
-		if required, _ := n["required"].([]any); key == "minProperties" && fits(new(big.Rat).SetInt64(int64(len(required))), false) && !repeats(required) {
+		if names := jsonschema.RequiredNames(n); key == "minProperties" && fits(new(big.Rat).SetInt64(int64(len(names))), false) && !repeats(n) {
 			return true
 		}
 	}
-	return lower && limit.Sign() <= 0 && aboutTypes(key) != integer|fraction // a count is never less
+	return lower && limit.Sign() <= 0 && about != jsonschema.Number // a count is never less
 }
 
-func repeats(list []any) bool {
-	known := map[any]bool{}
-	for _, v := range list {
-		name, ok := v.(string)
-		if known[name] || !ok {
-			return true
-		}
-		known[name] = true
-	}
-	return false
+// repeats reports whether the names that a schema requires are not all different names.
+func repeats(n node) bool {
+	names := jsonschema.RequiredNames(n)
+	slices.Sort(names)
+	return len(slices.Compact(names)) != len(n.Get("required").Elements())
 }
 
 // sameDialect reports whether keywords mean the same in both documents.
-func sameDialect(a, b any) bool {
-	x, _ := a.(node)
-	y, _ := b.(node)
-	old, now := dialect(x), dialect(y)
-	return old != "" && now != "" && (old == now || !sensitive(a, 0) && !sensitive(b, 0))
+func sameDialect(a, b node) bool {
+	old, now := dialect(a), dialect(b)
+	return old != jsonschema.DraftUnknown && now != jsonschema.DraftUnknown && (old == now || !sensitive(a, 0) && !sensitive(b, 0))
 }
 
-// dialect returns the draft of a document; empty if it is not a known one.
-func dialect(root node) string {
-	s, ok := root["$schema"].(string)
-	if !ok {
-		return "2020-12"
+// dialect returns the draft of a document, if a proof knows its keywords: those of draft 4 it does not.
+func dialect(root node) jsonschema.Draft {
+	uri := root.Str("$schema")
+	if uri == "" {
+		return jsonschema.Draft202012
 	}
-	for _, draft := range []string{"draft-06", "draft-07", "2019-09", "2020-12"} {
-		if strings.Contains(s, "json-schema.org/") && strings.Contains(s, draft) {
-			return draft
-		}
+	if draft := jsonschema.DraftByURI(uri); draft != jsonschema.Draft04 {
+		return draft
 	}
-	return ""
+	return jsonschema.DraftUnknown
 }
 
 // sensitive reports whether a document has what drafts treat differently.
-func sensitive(v any, depth int) bool {
-	switch v := v.(type) {
-	case node:
-		for key, inner := range v {
-			_, list := inner.([]any)
-			_, ref := v["$ref"]
-			switch key {
-			case "prefixItems", "additionalItems", "dependencies", "dependentRequired", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties",
-				"minContains", "maxContains", "$recursiveRef", "$dynamicRef", "$anchor", "if":
-				return true
-			}
-			if key == "items" && list || ref && isKnown(key) && key != "$ref" || depth > maxDepth || sensitive(inner, depth+1) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(v, func(inner any) bool { return sensitive(inner, depth+1) })
+func sensitive(v node, depth int) bool {
+	if depth > maxDepth {
+		return true
 	}
-	return false
+	for _, m := range v.Members {
+		switch m.Key {
+		case "prefixItems", "additionalItems", "dependencies", "dependentRequired", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties",
+			"minContains", "maxContains", "$recursiveRef", "$dynamicRef", "$anchor", "if":
+			return true
+		}
+		if m.Key == "items" && m.Value.Kind == jsonschema.KindArray || v.Has("$ref") && isKnown(m.Key) && m.Key != "$ref" || sensitive(m.Value, depth+1) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(v.Items, func(inner node) bool { return sensitive(inner, depth+1) })
 }

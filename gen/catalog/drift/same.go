@@ -1,28 +1,29 @@
 package drift
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
+)
 
 // same reports whether two schemas are equal but for annotations. References in them lead to schemas that are the same too.
-func (p *proof) same(a, b any, depth int) bool {
-	if p.steps++; depth > maxDepth || p.steps > 2*maxSteps {
+func (p *proof) same(a, b node, depth int) bool {
+	if p.steps++; depth > maxDepth || p.steps > 2*maxSteps || a == nil || b == nil {
 		return false
 	}
-	x, okA := a.(node)
-	y, okB := b.(node)
-	if !okA || !okB {
-		return okA == okB && equal(a, b)
+	if a.Kind != jsonschema.KindObject || b.Kind != jsonschema.KindObject {
+		return jsonschema.Equal(a, b)
 	}
-	for key := range y {
-		if _, ok := x[key]; !ok && (!isAnnotation(key) || identifies(key)) {
+	for _, m := range b.Members {
+		if a.Get(m.Key) == nil && (!isAnnotation(m.Key) || identifies(m.Key)) {
 			return false
 		}
 	}
-	for key, v := range x {
-		if isAnnotation(key) && !identifies(key) {
+	for _, m := range a.Members {
+		if isAnnotation(m.Key) && !identifies(m.Key) {
 			continue
 		}
-		w, ok := y[key]
-		if !ok || !p.sameKeyword(key, v, w, depth+1) {
+		if w := b.Get(m.Key); w == nil || !p.sameKeyword(m, w, depth+1) {
 			return false
 		}
 	}
@@ -32,82 +33,57 @@ func (p *proof) same(a, b any, depth int) bool {
 // identifies reports whether a keyword says how a document is read.
 func identifies(key string) bool { return key == "$schema" || key == "$id" || key == "$anchor" }
 
-// sameKeyword is same for the value of a keyword.
-func (p *proof) sameKeyword(key string, a, b any, depth int) bool {
-	switch key {
-	case "properties", "patternProperties", "dependentSchemas", "dependencies":
-		x, okA := a.(node)
-		y, okB := b.(node)
-		if !okA || !okB || len(x) != len(y) {
-			return false
-		}
-		for name, v := range x {
-			if w, ok := y[name]; !ok || !p.same(v, w, depth+1) {
-				return false
-			}
-		}
-		return true
-	case "allOf", "anyOf", "oneOf", "prefixItems", "items":
-		x, okA := a.([]any)
-		y, okB := b.([]any)
-		if okA && okB {
-			return slices.EqualFunc(x, y, func(v, w any) bool { return p.same(v, w, depth+1) })
+// sameKeyword is same for a keyword and its value on the other side.
+func (p *proof) sameKeyword(m jsonschema.Member, b node, depth int) bool {
+	a := m.Value
+	switch jsonschema.Subschemas(m) {
+	case jsonschema.MapOfSchemas:
+		return a.Kind == jsonschema.KindObject && b.Kind == jsonschema.KindObject && len(a.Members) == len(b.Members) &&
+			!slices.ContainsFunc(a.Members, func(m jsonschema.Member) bool { return !p.same(m.Value, b.Get(m.Key), depth+1) })
+	case jsonschema.ListOfSchemas, jsonschema.OneSchema:
+		if a.Kind == jsonschema.KindArray && b.Kind == jsonschema.KindArray {
+			return slices.EqualFunc(a.Items, b.Items, func(v, w node) bool { return p.same(v, w, depth+1) })
 		}
 		return p.same(a, b, depth+1)
-	case "not", "if", "then", "else", "contains", "contentSchema", "propertyNames", "additionalProperties", "additionalItems", "unevaluatedItems", "unevaluatedProperties":
-		return p.same(a, b, depth+1)
-	case "$ref":
-		if !equal(a, b) {
+	}
+	if m.Key == "$ref" && a.Kind == jsonschema.KindString {
+		if !jsonschema.Equal(a, b) {
 			return false
 		}
-		if known := "same " + a.(string); !p.busy[known] { // the same reference is followed once
+		if known := "same " + a.Text; !p.busy[known] { // the same reference is followed once
 			p.busy[known] = true
 			defer delete(p.busy, known)
-			x, okA := resolve(p.narrow, a.(string))
-			y, okB := resolve(p.wide, a.(string))
-			return okA && okB && p.same(x, y, depth+1)
+			return p.same(p.narrow.Local(a.Text), p.wide.Local(a.Text), depth+1)
 		}
 		return true
 	}
-	return p.unchanged(key, a, b)
+	return p.unchanged(m, b)
 }
 
 // unchanged reports whether a keyword whose meaning is not known is the same. One that refers to something is not: that may have changed.
-func (p *proof) unchanged(key string, a, b any) bool {
-	return equal(a, b) && !p.refers(node{key: a}, 0)
+func (p *proof) unchanged(m jsonschema.Member, b node) bool {
+	return jsonschema.Equal(m.Value, b) && !p.refers(jsonschema.Record(m), 0)
 }
 
 // refers reports whether there is a reference in a value.
-func (p *proof) refers(v any, depth int) bool {
+func (p *proof) refers(v node, depth int) bool {
 	if p.steps++; depth > maxDepth || p.steps > 2*maxSteps {
 		return true
 	}
-	switch v := v.(type) {
-	case node:
-		for key, inner := range v {
-			if key == "$ref" || key == "$dynamicRef" || key == "$recursiveRef" || p.refers(inner, depth+1) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(v, func(inner any) bool { return p.refers(inner, depth+1) })
-	}
-	return false
+	return slices.ContainsFunc(v.Members, func(m jsonschema.Member) bool {
+		return m.Key == "$ref" || m.Key == "$dynamicRef" || m.Key == "$recursiveRef" || p.refers(m.Value, depth+1)
+	}) || slices.ContainsFunc(v.Items, func(inner node) bool { return p.refers(inner, depth+1) })
 }
 
 // sameSet reports whether two lists have the same alternatives, in any order.
-func (p *proof) sameSet(a any, y []any) bool {
-	x, ok := a.([]any)
-	if !ok || len(x) != len(y) {
-		return false
-	}
+func (p *proof) sameSet(x, y []node) bool {
 	used := make([]bool, len(y))
 	for _, v := range x {
-		i := slices.IndexFunc(y, func(w any) bool { return p.same(v, w, 0) })
+		i := slices.IndexFunc(y, func(w node) bool { return p.same(v, w, 0) })
 		if i < 0 || used[i] {
 			return false
 		}
 		used[i] = true
 	}
-	return true
+	return len(x) == len(y)
 }

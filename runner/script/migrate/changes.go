@@ -38,7 +38,7 @@ func Load(dir string) (t Tree, err error) {
 // changes returns the tools that code may have to be adapted to: those that have another name or another input.
 func changes(before, after Tree) []*tool {
 	former := map[[2]string]string{}
-	for _, c := range diff.Catalogs(before.Catalog, after.Catalog) {
+	for _, c := range diff.Catalogs(before.Catalog, after.Catalog, nil) {
 		if c.Kind == diff.ToolRenamed {
 			former[[2]string{c.Server, c.Tool}] = c.OldTool
 		}

@@ -62,7 +62,7 @@ func printer(t *testing.T, tools int) (*View, *bytes.Buffer) {
 	}
 	var out bytes.Buffer
 	app := &cli.App{Stdout: &out, Stderr: &out, Dir: t.TempDir()}
-	report := &gen.Report{Out: filepath.Join(app.Dir, "servers"), Config: ".mcp.json", Check: true, Changes: diff.Catalogs(catalogs[0], catalogs[1]),
+	report := &gen.Report{Out: filepath.Join(app.Dir, "servers"), Config: ".mcp.json", Check: true, Changes: diff.Catalogs(catalogs[0], catalogs[1], nil),
 		Servers:  []gen.ServerReport{{Key: "srv" + hostile, Status: gen.Failed, Err: fmt.Errorf("down%s", hostile)}},
 		Warnings: []gen.Warning{{Place: "p" + hostile, Message: "m" + hostile}}, Kept: []string{"k" + hostile}}
 	return &View{App: app, Report: report, Repair: "mcpgen sync"}, &out
