@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -13,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/schema/listing"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
@@ -230,23 +232,6 @@ func parseBlock(raw json.RawMessage) (block mcp.Content, text *string) {
 	return nil, nil
 }
 
-// joinOutput joins texts, each beginning on a new line. Empty ones are left out.
-func joinOutput(texts ...string) string {
-	var b strings.Builder
-	endsLine := true
-	for _, text := range texts {
-		if text == "" {
-			continue
-		}
-		if !endsLine {
-			b.WriteByte('\n')
-		}
-		b.WriteString(text)
-		endsLine = strings.HasSuffix(text, "\n")
-	}
-	return b.String()
-}
-
 // keepLarge writes a result to a file in the workspace. It returns the beginning of the result and says where the rest is.
 func (c *toolCall) keepLarge(ctx context.Context, text string, structured json.RawMessage) string {
 	data, extension := []byte(text), "txt"
@@ -278,4 +263,14 @@ func (c *toolCall) keep(ctx context.Context, extension string, data []byte) (str
 	store := workspace.NewStore(dir, int64(len(data)))
 	defer store.Close()
 	return store.Put(resultsFolder, "call-"+strings.ToLower(rand.Text()[:12])+"."+extension, data)
+}
+
+// asObject returns a value as structured content, which must be an object. Any other value becomes its member [listing.Result], as in other
+// servers. Revisions before 2026-07-28 allow objects only, and their clients discard a result with anything else, although the call was
+// made.
+func asObject(value json.RawMessage) json.RawMessage {
+	if value = bytes.TrimSpace(value); value[0] == '{' {
+		return value
+	}
+	return json.RawMessage(`{"` + listing.Result + `":` + string(value) + `}`)
 }

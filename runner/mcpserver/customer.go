@@ -3,10 +3,6 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
-	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/skill"
@@ -49,51 +45,15 @@ type Entry struct {
 	Run     *customer.Run
 }
 
-// customerServer is the MCP server of one customer, through which alone clients reach the customer.
-type customerServer struct {
-	s        *Server
-	customer *Customer
-	mcp      *mcp.Server
-	parked   parkedCalls
-	stats    stats
-	calls    sessionCalls
+// Labels records whose data a customer's files hold, and whose data each client has received. A client is identified by its session, as in
+// Entry.
+type Labels interface {
+	// Taint returns the servers whose data the client has received.
+	Taint(ctx context.Context, session string) ([]string, error)
+	// Wrote is called before the client writes a file, and Read before it gets files or their names. The paths are below
+	// Customer.Files, with slashes.
+	Wrote(ctx context.Context, session, file string) error
+	Read(ctx context.Context, session string, files ...string) error
+	// Got is called before the client gets data of servers. The values describe where the data was.
+	Got(ctx context.Context, session string, from map[string]string) error
 }
-
-func newCustomerServer(s *Server, c *Customer) *customerServer {
-	cs := &customerServer{s: s, customer: c}
-	//lint:ignore SA1019 clients of older revisions ask for logging, and those of the newest may
-	caps := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{ListChanged: true}}
-	skills := c.Skills != nil && s.opt.Mode != ModePassthrough // in passthrough mode no script can import one
-	if skills {
-		caps.AddExtension(skillsExtension, nil)
-		caps.Resources = &mcp.ResourceCapabilities{}
-	}
-	cs.mcp = mcp.NewServer(&mcp.Implementation{Name: "mcprun", Version: s.opt.Version},
-		&mcp.ServerOptions{Capabilities: caps, Logger: s.log, SetCacheable: cacheable})
-	for _, t := range s.now.Load().tools {
-		cs.mcp.AddTool(t.definition(), cs.handler(t))
-	}
-	if skills {
-		cs.serveSkills()
-	}
-	cs.mcp.AddReceivingMiddleware(s.refreshed, cs.listSkillResources, cs.listed)
-	if s.opt.Mode == ModePassthrough {
-		t := otherTool()
-		cs.mcp.AddTool(t.definition(), cs.handler(t))
-		cs.mcp.AddReceivingMiddleware(s.routed)
-	}
-	return cs
-}
-
-// toolsTTL is how long clients may cache the list of tools. Clients that do not listen for changes see a changed list after that time.
-const toolsTTL = time.Minute
-
-// cacheable lets clients cache results. The tools may name a customer's own servers.
-func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
-	c.CacheScope = "private"
-	if _, ok := req.(*mcp.ListToolsRequest); ok {
-		c.TTLMs = int(toolsTTL.Milliseconds())
-	}
-}
-
-func (cs *customerServer) logger() *slog.Logger { return cs.s.log.With("customer", cs.customer.ID) }

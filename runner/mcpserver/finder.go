@@ -12,25 +12,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/index"
 )
 
-// Finder finds tools of the generated tree.
-type Finder interface {
-	// Search returns the tools that a query finds, with the given detail, and wrappers in a language.
-	Search(ctx context.Context, q search.Query, detail search.Detail, language string) ([]search.Result, error)
-	// Definition returns the tools of that name with their source. The name is a tool's id or its own name; it is looked up in one
-	// category, or in all if category is empty. The error for an unknown name suggests the nearest one.
-	Definition(ctx context.Context, name, category, language string) ([]search.Result, error)
-	Categories() []Category
-}
-
-// Category is a group of tools.
-type Category struct {
-	Name string `json:"name"`
-	// Description is one line about its tools.
-	Description string   `json:"description,omitempty"`
-	Servers     []string `json:"servers,omitempty"`
-	Tools       int      `json:"tools"`
-}
-
 const (
 	maxQueryBytes = 1000
 	maxNameBytes  = 500

@@ -10,19 +10,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/skill"
 )
 
-// Labels records whose data a customer's files hold, and whose data each client has received. A client is identified by its session, as in
-// Entry.
-type Labels interface {
-	// Taint returns the servers whose data the client has received.
-	Taint(ctx context.Context, session string) ([]string, error)
-	// Wrote is called before the client writes a file, and Read before it gets files or their names. The paths are below
-	// Customer.Files, with slashes.
-	Wrote(ctx context.Context, session, file string) error
-	Read(ctx context.Context, session string, files ...string) error
-	// Got is called before the client gets data of servers. The values describe where the data was.
-	Got(ctx context.Context, session string, from map[string]string) error
-}
-
 // wrote labels a file before it is written.
 func (c *toolCall) wrote(ctx context.Context, file string) error {
 	if l := c.cs.customer.Labels; l != nil {
@@ -62,15 +49,4 @@ func (cs *customerServer) gets(ctx context.Context, session string, skills ...*s
 // getsIn is gets for a request that may or may not belong to the session in which it came.
 func (cs *customerServer) getsIn(ctx context.Context, client mcp.Session, skills ...*skill.Skill) error {
 	return errors.Join(cs.gets(ctx, "", skills...), cs.gets(ctx, client.ID(), skills...))
-}
-
-// sessionOf returns the session of a request as in Entry: empty if it belongs to none.
-func sessionOf(req interface {
-	ProtocolVersion() string
-	GetSession() mcp.Session
-}) string {
-	if req.ProtocolVersion() < firstStateless {
-		return req.GetSession().ID()
-	}
-	return ""
 }

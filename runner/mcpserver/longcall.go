@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -16,49 +15,11 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/progress"
 )
 
-// firstStateless is the first revision of the protocol in which a server sends no requests. A question is returned as the result of the
-// client's request (input_required), and the answer comes with its next request.
-const firstStateless = "2026-07-28"
-
 // answerKey names the only question in a result.
 const answerKey = "answer"
 
 // maxAsked is how often a question is repeated to a client that returns without a usable answer.
 const maxAsked = 3
-
-// maxParked bounds the calls of one customer that wait for an answer.
-const maxParked = 32
-
-// longCall is a call that may outlive a request. It belongs to the requests that successively ask for its result. If a client cancels its
-// request, or does not return with an answer, the call is cancelled.
-type longCall struct {
-	tool      string
-	progress  *progress.Progress
-	cancel    context.CancelCauseFunc
-	questions chan *pendingQuestion
-	done      chan struct{} // closed when result and err are set
-	result    *mcp.CallToolResult
-	err       error
-}
-
-// pendingQuestion is a question on its way to the client.
-type pendingQuestion struct {
-	question *upstream.Question
-	asked    int                  // how often the client was asked
-	answer   chan *upstream.Reply // of capacity 1
-}
-
-// parkedCalls are the calls that wait for their client to return, keyed by an unguessable requestState.
-type parkedCalls struct {
-	mu      sync.Mutex
-	byState map[string]*parkedCall
-}
-
-type parkedCall struct {
-	*longCall
-	pending *pendingQuestion
-	timeout *time.Timer
-}
 
 var (
 	errCancelled = errors.New("the client cancelled its request")
@@ -142,15 +103,6 @@ func (cs *customerServer) park(l *longCall, p *pendingQuestion) (*mcp.CallToolRe
 	cs.parked.byState[state] = parked
 	l.progress.Detach()
 	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{answerKey: elicitParams(p.question)}, RequestState: state}, nil
-}
-
-// take removes and returns a parked call, or nil if there is none.
-func (p *parkedCalls) take(state string) *parkedCall {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c := p.byState[state]
-	delete(p.byState, state)
-	return c
 }
 
 // resume continues the parked call whose question the request answers. Without a usable answer it repeats the question.

@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -134,16 +133,6 @@ func (c *toolCall) passedReply(a *CallAnswer, described bool) (*reply, error) {
 		r.blocks = append(r.blocks, &mcp.TextContent{Text: "warning: " + w})
 	}
 	return r, nil
-}
-
-// asObject returns a value as structured content, which must be an object. Any other value becomes its member [listing.Result], as in other
-// servers. Revisions before 2026-07-28 allow objects only, and their clients discard a result with anything else, although the call was
-// made.
-func asObject(value json.RawMessage) json.RawMessage {
-	if value = bytes.TrimSpace(value); value[0] == '{' {
-		return value
-	}
-	return json.RawMessage(`{"` + listing.Result + `":` + string(value) + `}`)
 }
 
 // otherTool is the tool that receives calls of unlisted names: an id that is too long for a name, another name of a tool, or a name that

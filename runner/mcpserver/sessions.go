@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // sessionCalls are the long calls of a customer's HTTP sessions.
@@ -57,4 +59,19 @@ func (cs *customerServer) sessions() []string {
 		}
 	}
 	return ids
+}
+
+// firstStateless is the first revision of the protocol in which a server sends no requests. A question is returned as the result of the
+// client's request (input_required), and the answer comes with its next request.
+const firstStateless = "2026-07-28"
+
+// sessionOf returns the session of a request as in Entry: empty if it belongs to none.
+func sessionOf(req interface {
+	ProtocolVersion() string
+	GetSession() mcp.Session
+}) string {
+	if req.ProtocolVersion() < firstStateless {
+		return req.GetSession().ID()
+	}
+	return ""
 }

@@ -1,23 +1,48 @@
 package mcpserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/arguments"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/progress"
-	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/runqueue"
 )
+
+// tool is one tool. Every client pays for the definition in tokens, so a description contains only what the name does not say, and a schema
+// only what a model must know. Arguments are checked more strictly than the schema says.
+type tool struct {
+	name, title, description string
+	// input is a JSON Schema. Our own tools have no schema of the output: it would cost tokens, and require structured content even with
+	// images.
+	input, output string
+	hints         *mcp.ToolAnnotations
+	meta          mcp.Meta
+	id            string // the id of a tool of the tree
+	// always asks hosts that load definitions on demand to load this one at once. Without it, a model would not know what there is.
+	always bool
+	run    func(ctx context.Context, c *toolCall) (*reply, error)
+	// long calls wait for a place in the queue, and may ask the client's user; stage is what they do while no call of the
+	// script is in progress.
+	long  bool
+	stage string
+}
+
+func (t *tool) definition() *mcp.Tool {
+	d := &mcp.Tool{Meta: t.meta, Name: t.name, Title: t.title, Description: t.description, Annotations: t.hints, InputSchema: json.RawMessage(t.input)}
+	if t.output != "" {
+		d.OutputSchema = json.RawMessage(t.output)
+	}
+	if t.always {
+		d.Meta = mcp.Meta{"anthropic/alwaysLoad": true}
+	}
+	return d
+}
 
 // toolCall is one tools/call from its first request to its result. In the stateless revision it may take several requests:
 // a question to the client ends one, and its answer comes with the next.
@@ -31,6 +56,14 @@ type toolCall struct {
 	session string
 	ask     upstream.ElicitFunc
 	canAsk  bool // with forms
+}
+
+// inputSchema returns the schema of an object with these properties, some of which are required.
+func inputSchema(properties string, required ...string) string {
+	if len(required) == 0 {
+		return `{"type":"object","properties":` + properties + `}`
+	}
+	return `{"type":"object","properties":` + properties + `,"required":["` + strings.Join(required, `","`) + `"]}`
 }
 
 // reply is the outcome of a tool. Hosts show a model either the text or the structured content, so each is complete.
@@ -94,126 +127,4 @@ func withArgs[Args any](run func(ctx context.Context, c *toolCall, args *Args) (
 		}
 		return run(ctx, c, args)
 	}
-}
-
-// handler answers the calls of a tool.
-func (cs *customerServer) handler(t *tool) mcp.ToolHandler {
-	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if req.Params.RequestState != "" {
-			return cs.resume(ctx, t, req)
-		}
-		v, err := cs.s.refresh(ctx)
-		if err != nil {
-			return cs.result(nil, modelErrorf("%s: nothing was done: %s", t.name, reasonOf(err)))
-		}
-		cs.openStream(req)
-		if t.long {
-			return cs.startLongCall(ctx, v, t, req)
-		}
-		p := progress.New(ctx, req, cs.s.opt.Quiet, t.name+" running")
-		defer p.Close()
-		return cs.result(t.run(ctx, &toolCall{cs: cs, view: v, tool: t, args: req.Params.Arguments, progress: p}))
-	}
-}
-
-// openStream sends the headers of the HTTP answer once the request is known to be valid and to get a result.
-func (cs *customerServer) openStream(req *mcp.CallToolRequest) {
-	if req.Extra != nil {
-		cs.s.streams.Open(req.Extra.Header)
-	}
-}
-
-// metaKey is the member of a result's _meta for what programs may want and a model need not read.
-const metaKey = "com.github.mcpgen/run"
-
-// result returns the result for the client. Errors that are not written for the model may describe this machine and only go to the log.
-func (cs *customerServer) result(r *reply, err error) (*mcp.CallToolResult, error) {
-	if err != nil {
-		var forModel *modelError
-		var busy *runqueue.BusyError
-		text := err.Error()
-		if !errors.As(err, &forModel) && !errors.As(err, &busy) {
-			cs.logger().Warn("a tool failed", "error", err)
-			text = "the server could not do this; its log has the reason"
-		}
-		text = ident.CleanText(text) // it may quote other servers
-		r = &reply{text: text, data: map[string]any{"success": false, "error": text}, failed: true}
-	}
-	res := &mcp.CallToolResult{IsError: r.failed, StructuredContent: r.data}
-	if r.data != nil && !r.foreign {
-		data, err := withSuccess(r.data, !r.failed)
-		if err != nil {
-			return nil, err
-		}
-		res.StructuredContent = data
-	}
-	if r.text != "" || len(r.blocks) == 0 {
-		res.Content = append(res.Content, &mcp.TextContent{Text: r.text})
-	}
-	res.Content = append(res.Content, r.blocks...)
-	if r.meta != nil {
-		res.Meta = mcp.Meta{metaKey: r.meta}
-	}
-	return res, nil
-}
-
-// withSuccess returns an object as JSON, with a leading member success unless it already begins with one.
-func withSuccess(data any, success bool) (json.RawMessage, error) {
-	text, err := compactJSON(data)
-	if err != nil {
-		return nil, err
-	}
-	const member = `{"success":`
-	switch rest, _ := strings.CutPrefix(text, "{"); {
-	case strings.HasPrefix(text, member):
-		return json.RawMessage(text), nil
-	case rest == "}":
-		return json.RawMessage(member + strconv.FormatBool(success) + "}"), nil
-	default:
-		return json.RawMessage(member + strconv.FormatBool(success) + "," + rest), nil
-	}
-}
-
-// formatNumber writes a number without an exponent.
-func formatNumber(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-
-// compactJSON marshals without spaces, and without escapes for HTML.
-func compactJSON(v any) (string, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
-}
-
-// cutText cuts a text after most characters, and says that it was cut.
-func cutText(text string, most int) string {
-	n := 0
-	for i := range text {
-		if n == most {
-			return fmt.Sprintf("%s\n[cut: %d more bytes]", text[:i], len(text)-i)
-		}
-		n++
-	}
-	return text
-}
-
-// cleanLines turns each text into one line without invisible characters.
-func cleanLines(texts []string) []string {
-	out := make([]string, len(texts))
-	for i, text := range texts {
-		out[i] = ident.CleanLine(text)
-	}
-	return out
-}
-
-// firstOf returns the first n elements, or all if there are fewer.
-func firstOf[T any](list []T, n int) []T { return list[:min(n, len(list))] }
-
-// mentions reports whether one of the texts contains the query, ignoring case.
-func mentions(query string, texts ...string) bool {
-	query = strings.ToLower(strings.TrimSpace(query))
-	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), query) })
 }

@@ -2,46 +2,14 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/index"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/progress"
 )
-
-// tool is one tool. Every client pays for the definition in tokens, so a description contains only what the name does not say, and a schema
-// only what a model must know. Arguments are checked more strictly than the schema says.
-type tool struct {
-	name, title, description string
-	// input is a JSON Schema. Our own tools have no schema of the output: it would cost tokens, and require structured content even with
-	// images.
-	input, output string
-	hints         *mcp.ToolAnnotations
-	meta          mcp.Meta
-	id            string // the id of a tool of the tree
-	// always asks hosts that load definitions on demand to load this one at once. Without it, a model would not know what there is.
-	always bool
-	run    func(ctx context.Context, c *toolCall) (*reply, error)
-	// long calls wait for a place in the queue, and may ask the client's user; stage is what they do while no call of the
-	// script is in progress.
-	long  bool
-	stage string
-}
-
-func (t *tool) definition() *mcp.Tool {
-	d := &mcp.Tool{Meta: t.meta, Name: t.name, Title: t.title, Description: t.description, Annotations: t.hints, InputSchema: json.RawMessage(t.input)}
-	if t.output != "" {
-		d.OutputSchema = json.RawMessage(t.output)
-	}
-	if t.always {
-		d.Meta = mcp.Meta{"anthropic/alwaysLoad": true}
-	}
-	return d
-}
 
 // anyObject is the schema of an arbitrary object. OpenAI refuses objects without properties and enums without a type. Gemini has refused
 // empty properties at the root. Models mistake an invented property for a real one.
@@ -117,14 +85,6 @@ func (s *Server) tools(v *view) []*tool {
 	)
 }
 
-// inputSchema returns the schema of an object with these properties, some of which are required.
-func inputSchema(properties string, required ...string) string {
-	if len(required) == 0 {
-		return `{"type":"object","properties":` + properties + `}`
-	}
-	return `{"type":"object","properties":` + properties + `,"required":["` + strings.Join(required, `","`) + `"]}`
-}
-
 // listed makes tools/list show the tools of the mode in the order of tools; the SDK shows all, sorted by name.
 func (cs *customerServer) listed(next mcp.MethodHandler) mcp.MethodHandler {
 	s := cs.s
@@ -141,11 +101,6 @@ func (cs *customerServer) listed(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		return res, err
 	}
-}
-
-// languageSchema returns the schema of an argument that names a language.
-func (v *view) languageSchema() string {
-	return `{"type":"string","enum":["` + strings.Join(v.Languages, `","`) + `"]}`
 }
 
 func (s *Server) executeCodeTool(v *view) *tool {

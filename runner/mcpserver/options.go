@@ -1,0 +1,114 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
+)
+
+// Mode selects the tools that clients see in tools/list.
+type Mode string
+
+const (
+	// ModeCore lists the tools that run code, and find and call tools. The others are tools of a category mcprun: search_tools
+	// shows them, and call_tool calls them. Clients may also call them by name.
+	ModeCore Mode = "core"
+	// ModeAll lists all tools.
+	ModeAll Mode = "all"
+	// ModeCode offers execute_code and search_tools only, which costs a model the fewest tokens.
+	ModeCode Mode = "code"
+	// ModePassthrough lists the tools of the tree instead, for hosts that run code themselves. Calls of them are made as those of call_tool
+	// are.
+	ModePassthrough Mode = "passthrough"
+)
+
+// Modes lists the modes, the default one first.
+func Modes() []Mode { return []Mode{ModeCore, ModeAll, ModeCode, ModePassthrough} }
+
+// Names of the languages of scripts.
+const (
+	TypeScript = "typescript"
+	Python     = "python"
+)
+
+// Options are a Server's settings. Run and Customer are required.
+type Options struct {
+	// Version is the server's version reported to clients.
+	Version string
+	// Mode selects the tools. Empty: ModeCore.
+	Mode Mode
+	// Project is the initial project.
+	Project
+	// Reload returns the current project: the same pointer as before if nothing has changed. It is called before each call of a tool and
+	// each list of tools, one at a time. While it returns an error, tools do nothing and answer with that error, or with the result of its
+	// method ForModel. Nil: the project does not change.
+	Reload func(ctx context.Context) (*Project, error)
+	// IndexTokens bounds the index in the description of execute_code. Two thirds of it bound the servers' own instructions in the
+	// instructions of this server. Zero: 120. Negative: both are left out.
+	IndexTokens int
+
+	// Run runs a script. Its errors are shown to the model.
+	Run func(ctx context.Context, job *Job) (*runner.Result, error)
+	// Call calls one tool without a script. Nil: call_tool answers that it is not available.
+	Call func(ctx context.Context, job *CallJob) (*CallAnswer, error)
+	// Customer opens a customer, once for each id. The customer is closed with the server.
+	Customer func(ctx context.Context, id string) (*Customer, error)
+
+	// Parallel bounds the runs and calls in progress. Zero: 8, or 64 in ModePassthrough, which has no runs.
+	Parallel int
+	// Share bounds the runs and calls in progress of one customer. Zero: Parallel.
+	Share int
+	// Waiting bounds how many runs and calls wait for their turn, and MaxWait how long each waits. Zero: 64 and 30 s; in ModePassthrough
+	// 1,000 and 5 min, because a host's code starts as many calls at once as a script does.
+	Waiting int
+	MaxWait time.Duration
+	// MaxTime bounds timeout_seconds. Zero: 10 min. MaxMemory bounds memory_mb, in bytes. Zero: 4 GB.
+	MaxTime   time.Duration
+	MaxMemory int64
+	// MaxText bounds the text of one result, in characters. Zero: 30,000. Run itself bounds the output of scripts. MaxText does not apply
+	// in ModePassthrough, where results go to code.
+	MaxText int
+	// AnswerTime is how long a run waits for the client to return with the answer to a question. Zero: 5 min.
+	AnswerTime time.Duration
+	// Prices are used by get_execution_stats. Zero: customer.DefaultPrices.
+	Prices customer.Prices
+	// ShowPaths tells clients the path of the workspace on this machine. It is for clients on the same machine.
+	ShowPaths bool
+	// Quiet is how long a call may be silent before its client is told what the call waits for. Zero: 10 s.
+	Quiet time.Duration
+	// KeepAlive is how long an HTTP answer may be silent before an empty comment is sent. Zero: 15 s.
+	KeepAlive time.Duration
+	// MaxSessions bounds the HTTP sessions of one customer. Stateless requests have none. Zero: 1,000.
+	MaxSessions int
+	// Logger receives diagnostics. Nil discards them.
+	Logger *slog.Logger
+}
+
+// WithDefaults returns the options with zero fields replaced by their defaults.
+func (o Options) WithDefaults() Options {
+	o.Mode = cmp.Or(o.Mode, ModeCore)
+	o.IndexTokens = cmp.Or(o.IndexTokens, 120)
+	if o.Mode == ModePassthrough {
+		o.Parallel, o.Waiting, o.MaxWait = cmp.Or(o.Parallel, 64), cmp.Or(o.Waiting, 1000), cmp.Or(o.MaxWait, 5*time.Minute)
+	}
+	o.Parallel = cmp.Or(o.Parallel, 8)
+	o.Share = cmp.Or(o.Share, o.Parallel)
+	o.Waiting = cmp.Or(o.Waiting, 64)
+	o.MaxWait = cmp.Or(o.MaxWait, 30*time.Second)
+	o.MaxTime = cmp.Or(o.MaxTime, 10*time.Minute)
+	o.MaxMemory = cmp.Or(o.MaxMemory, 4e9)
+	o.MaxText = cmp.Or(o.MaxText, 30_000)
+	o.AnswerTime = cmp.Or(o.AnswerTime, 5*time.Minute)
+	o.Prices = cmp.Or(o.Prices, customer.DefaultPrices())
+	o.Quiet = cmp.Or(o.Quiet, 10*time.Second)
+	o.KeepAlive = cmp.Or(o.KeepAlive, 15*time.Second)
+	o.MaxSessions = cmp.Or(o.MaxSessions, 1000)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
