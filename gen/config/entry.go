@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpgen/mcpgen/gen/config/node"
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
 // entry is one server of a file while the file is read.
@@ -27,59 +28,6 @@ type entry struct {
 
 // setter reads one key of a server.
 type setter func(e *entry, n node.Node, key string) error
-
-// commonKeys returns the keys that have the same meaning in all hosts' files. Hosts borrow keys from each other, so these are accepted
-// everywhere.
-func commonKeys() map[string]setter {
-	return map[string]setter{
-		"type": (*entry).setType, "transport": (*entry).setType,
-		"command": (*entry).setCommand, "args": (*entry).setArgs, "cwd": text(func(s *Server) *string { return &s.Cwd }),
-		"env": (*entry).setEnv, "environment": (*entry).setEnv, "env_vars": (*entry).setPassEnv,
-		"envFile": text(func(s *Server) *string { return &s.EnvFile }),
-		"url":     (*entry).setURL, "serverUrl": (*entry).setURL, "httpUrl": (*entry).setHTTPURL,
-		"headers": (*entry).setHeaders, "http_headers": (*entry).setHeaders,
-		"env_http_headers": (*entry).setEnvHeaders, "bearer_token_env_var": (*entry).setBearer,
-		"oauth": (*entry).setOAuth, "auth": (*entry).setOAuth,
-		"scopes":         into(func(s *Server) *[]string { return (*[]string)(&s.oauth().Scopes) }, func(e *entry, n node.Node, key string) ([]string, error) { return e.Words(n, key) }),
-		"oauth_resource": text(func(s *Server) *string { return &s.oauth().Resource }),
-		"disabled":       (*entry).setDisabled, "enabled": (*entry).setEnabled,
-		"disabledTools": (*entry).setExclude, "disabled_tools": (*entry).setExclude, "excludeTools": (*entry).setExclude,
-		"enabledTools": (*entry).setInclude, "enabled_tools": (*entry).setInclude, "includeTools": (*entry).setInclude, "tools": (*entry).setTools,
-		"startup_timeout_sec": into(startup, (*entry).seconds), "startup_timeout_ms": into(startup, (*entry).millis), "tool_timeout_sec": into(timeout, (*entry).seconds),
-		"trust":         into(func(s *Server) *bool { return &s.Trusted }, func(e *entry, n node.Node, key string) (bool, error) { return e.Boolean(n, key) }),
-		"headersHelper": (*entry).setHeadersHelper, "tcp": (*entry).setTCP,
-	}
-}
-
-// server reads one entry. The Server is complete only if there is no error and leaveOut is empty.
-func (f *serverFile) server(m node.Member, d dialect, vars *translator, keys map[string]setter) (*entry, error) {
-	e := &entry{serverFile: f, vars: vars, path: node.Join(d.root, m.Name)}
-	e.s = Server{Key: m.Name, Dir: f.dir, Source: f.Name, Host: f.host}
-	if strings.TrimSpace(m.Name) == "" {
-		return e, f.ErrorAt(m.Line, d.root, "a server has a blank name", "give it a name")
-	}
-	if m.Value.Kind != node.KindObject {
-		return e, f.ErrorAt(m.Value.Line, e.path, "it is "+m.Value.Kind.String()+", not an object", `write {"command": …} or {"url": …}`)
-	}
-	for _, k := range m.Value.Members {
-		key := node.Join(e.path, k.Name)
-		set, ok := d.keys[k.Name]
-		if !ok {
-			set, ok = keys[k.Name]
-		}
-		if !ok {
-			set = (*entry).ignore
-		}
-		value := k.Value
-		if value.Line == 0 {
-			value.Line = k.Line
-		}
-		if err := set(e, value, key); err != nil {
-			return e, err
-		}
-	}
-	return e, e.finish(m, d)
-}
 
 // finish sets the transport and checks what depends on several keys.
 func (e *entry) finish(m node.Member, d dialect) error {

@@ -8,6 +8,29 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
+// commonKeys returns the keys that have the same meaning in all hosts' files. Hosts borrow keys from each other, so these are accepted
+// everywhere.
+func commonKeys() map[string]setter {
+	return map[string]setter{
+		"type": (*entry).setType, "transport": (*entry).setType,
+		"command": (*entry).setCommand, "args": (*entry).setArgs, "cwd": text(func(s *Server) *string { return &s.Cwd }),
+		"env": (*entry).setEnv, "environment": (*entry).setEnv, "env_vars": (*entry).setPassEnv,
+		"envFile": text(func(s *Server) *string { return &s.EnvFile }),
+		"url":     (*entry).setURL, "serverUrl": (*entry).setURL, "httpUrl": (*entry).setHTTPURL,
+		"headers": (*entry).setHeaders, "http_headers": (*entry).setHeaders,
+		"env_http_headers": (*entry).setEnvHeaders, "bearer_token_env_var": (*entry).setBearer,
+		"oauth": (*entry).setOAuth, "auth": (*entry).setOAuth,
+		"scopes":         into(func(s *Server) *[]string { return (*[]string)(&s.oauth().Scopes) }, func(e *entry, n node.Node, key string) ([]string, error) { return e.Words(n, key) }),
+		"oauth_resource": text(func(s *Server) *string { return &s.oauth().Resource }),
+		"disabled":       (*entry).setDisabled, "enabled": (*entry).setEnabled,
+		"disabledTools": (*entry).setExclude, "disabled_tools": (*entry).setExclude, "excludeTools": (*entry).setExclude,
+		"enabledTools": (*entry).setInclude, "enabled_tools": (*entry).setInclude, "includeTools": (*entry).setInclude, "tools": (*entry).setTools,
+		"startup_timeout_sec": into(startup, (*entry).seconds), "startup_timeout_ms": into(startup, (*entry).millis), "tool_timeout_sec": into(timeout, (*entry).seconds),
+		"trust":         into(func(s *Server) *bool { return &s.Trusted }, func(e *entry, n node.Node, key string) (bool, error) { return e.Boolean(n, key) }),
+		"headersHelper": (*entry).setHeadersHelper, "tcp": (*entry).setTCP,
+	}
+}
+
 func (e *entry) setType(n node.Node, key string) error {
 	kind, err := e.Str(n, key)
 	e.kind, e.kindLine = strings.ToLower(kind), n.Line

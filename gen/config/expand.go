@@ -11,9 +11,6 @@ import (
 	"strings"
 )
 
-// Lookup returns a variable, as os.LookupEnv does.
-type Lookup = func(name string) (value string, ok bool)
-
 // Expand returns the server with its variables replaced and its paths made absolute, ready to connect to. The result contains secrets, and
 // must not be written or printed. The forms are
 //
@@ -233,18 +230,6 @@ func (e *expander) fail(field, problem, remedy string) {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// IsVariableName reports whether s can be the name of an environment variable: letters of ASCII, digits and _, without a
-// digit at the beginning.
-func IsVariableName(s string) bool {
-	for i, r := range s {
-		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return s != ""
-}
 
 // prefixOf returns the first letters of a reference that is not one of ours, by which to recognise it.
 func prefixOf(body string) string {

@@ -12,48 +12,6 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
-// Location is the result of [Locate]: the files that list the servers of a project.
-type Location struct {
-	// Paths are the files; [Locate] returns absolute ones.
-	Paths []string
-	// Project is the absolute folder of the mcpgen.yaml whose key config names the file. Relative paths in the file start there. If it is
-	// empty, the project is the first file's own.
-	Project string
-	// Idle is an mcpgen.yaml with a policy that [Locate] passed on its way up. There is no list of servers beside it, so the policy has no
-	// effect. It is empty if there is none.
-	Idle string
-}
-
-// NotFoundError reports that [Locate] found no list of servers. It is an [fs.ErrNotExist].
-type NotFoundError struct {
-	// Dir is where the search began, and Root where it ended.
-	Dir, Root string
-	// Idle is as in [Location].
-	Idle string
-}
-
-func (e *NotFoundError) Error() string {
-	text := fmt.Sprintf("no %s or %s in %s", OwnName, FileName, e.Dir)
-	if e.Dir != e.Root {
-		text += " or above it, up to " + e.Root
-	}
-	if e.Idle != "" {
-		text += "; without a list of servers, the policy in " + e.Idle + " is not in force"
-	}
-	return text
-}
-
-// Hint returns what to do about the error.
-func (e *NotFoundError) Hint() string {
-	if e.Idle != "" {
-		return fmt.Sprintf("\"mcpgen init\" creates %s beside it; the list may stay empty", OwnName)
-	}
-	return "create one with \"mcpgen init\", take over what an editor has with \"mcpgen init --from cursor\", or name a file with --config"
-}
-
-// Is reports whether target is [fs.ErrNotExist].
-func (e *NotFoundError) Is(target error) bool { return target == fs.ErrNotExist }
-
 // Locate returns the named files; relative ones start at dir. A folder means the file found in it. If none is named, Locate looks in dir
 // and, in a git repository, in each folder above it up to the repository's root. It uses the first folder that has one of these, in this
 // order: an mcpgen.yaml whose key config names a file, mcpgen.json, .mcp.json. Outside a repository it looks only in dir, because a file
@@ -99,14 +57,6 @@ func Locate(dir string, named []string) (Location, error) {
 			return Location{}, &NotFoundError{Dir: abs, Root: d, Idle: idle}
 		}
 	}
-}
-
-// Dir returns the absolute folder of the project.
-func (l Location) Dir() string {
-	if l.Project != "" {
-		return l.Project
-	}
-	return projectDir(l.Paths[0])
 }
 
 // locateIn looks in one folder. The location has no path if nothing was found.

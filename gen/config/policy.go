@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpgen/mcpgen/gen/config/node"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
 // Policy is the key policy of mcpgen.yaml: which calls scripts may make. The zero value means that there is no policy.
@@ -160,43 +161,6 @@ func (r *PolicyRule) Effect() (effect string, globs []string) {
 
 // NameOf returns the name of a rule that has no name of its own.
 func NameOf(effect string, globs []string) string { return effect + " " + strings.Join(globs, ", ") }
-
-// ReadPolicy reads a policy from an mcpgen.yaml, together with the settings of servers and of run, and checks nothing else in it.
-// Alternatively, the file may contain just the value of the key policy; Servers is then nil.
-func ReadPolicy(path string) (*Settings, error) {
-	text, err := readFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read policy: %w", err)
-	}
-	file := newSettingsFile(path, text)
-	root, err := file.ParseYAML()
-	if err != nil {
-		return nil, err
-	}
-	out := &Settings{Path: path}
-	own := node.Value(root, "policy")
-	if own != nil || node.Value(root, "version") != nil {
-		rest := struct {
-			Servers map[string]ServerSettings
-			Run     RunSettings
-		}{Servers: map[string]ServerSettings{}}
-		if err := root.Decode(&rest); err != nil {
-			return nil, file.YAMLError(err)
-		}
-		out.Servers, out.Run = rest.Servers, rest.Run
-		if own == nil {
-			return out, nil
-		}
-		root = own
-	}
-	if err := checkSettings(file, settingsSchema().Properties["policy"], root, "policy"); err != nil {
-		return nil, err
-	}
-	if err := root.Decode(&out.Policy); err != nil {
-		return nil, file.YAMLError(err)
-	}
-	return out, out.Policy.complete(file, root)
-}
 
 // complete names the rules and makes the checks that the schema cannot make.
 func (p *Policy) complete(file *node.File, root *yaml.Node) error {

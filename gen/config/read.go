@@ -261,3 +261,33 @@ func (f *serverFile) allowed(root node.Node, servers []Server) error {
 	}
 	return nil
 }
+
+// server reads one entry. The Server is complete only if there is no error and leaveOut is empty.
+func (f *serverFile) server(m node.Member, d dialect, vars *translator, keys map[string]setter) (*entry, error) {
+	e := &entry{serverFile: f, vars: vars, path: node.Join(d.root, m.Name)}
+	e.s = Server{Key: m.Name, Dir: f.dir, Source: f.Name, Host: f.host}
+	if strings.TrimSpace(m.Name) == "" {
+		return e, f.ErrorAt(m.Line, d.root, "a server has a blank name", "give it a name")
+	}
+	if m.Value.Kind != node.KindObject {
+		return e, f.ErrorAt(m.Value.Line, e.path, "it is "+m.Value.Kind.String()+", not an object", `write {"command": …} or {"url": …}`)
+	}
+	for _, k := range m.Value.Members {
+		key := node.Join(e.path, k.Name)
+		set, ok := d.keys[k.Name]
+		if !ok {
+			set, ok = keys[k.Name]
+		}
+		if !ok {
+			set = (*entry).ignore
+		}
+		value := k.Value
+		if value.Line == 0 {
+			value.Line = k.Line
+		}
+		if err := set(e, value, key); err != nil {
+			return e, err
+		}
+	}
+	return e, e.finish(m, d)
+}

@@ -117,12 +117,6 @@ func (s *RunSetting) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// IsRunKey reports whether run: in mcpgen.yaml may have the key.
-func IsRunKey(key string) bool {
-	_, ok := settingsSchema().Properties["run"].Properties[key]
-	return ok
-}
-
 // SearchSettings are the settings of the search for tools.
 type SearchSettings struct {
 	// Embeddings is an endpoint that ranks by meaning. Without one, tools are found by their words only.

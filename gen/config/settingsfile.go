@@ -9,8 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/gen/config/node"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
 // StarterSettings is the mcpgen.yaml that mcpgen init writes.
@@ -158,4 +159,41 @@ func (s *Settings) normalize() {
 			s.Run[name] = setting
 		}
 	}
+}
+
+// ReadPolicy reads a policy from an mcpgen.yaml, together with the settings of servers and of run, and checks nothing else in it.
+// Alternatively, the file may contain just the value of the key policy; Servers is then nil.
+func ReadPolicy(path string) (*Settings, error) {
+	text, err := readFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read policy: %w", err)
+	}
+	file := newSettingsFile(path, text)
+	root, err := file.ParseYAML()
+	if err != nil {
+		return nil, err
+	}
+	out := &Settings{Path: path}
+	own := node.Value(root, "policy")
+	if own != nil || node.Value(root, "version") != nil {
+		rest := struct {
+			Servers map[string]ServerSettings
+			Run     RunSettings
+		}{Servers: map[string]ServerSettings{}}
+		if err := root.Decode(&rest); err != nil {
+			return nil, file.YAMLError(err)
+		}
+		out.Servers, out.Run = rest.Servers, rest.Run
+		if own == nil {
+			return out, nil
+		}
+		root = own
+	}
+	if err := checkSettings(file, settingsSchema().Properties["policy"], root, "policy"); err != nil {
+		return nil, err
+	}
+	if err := root.Decode(&out.Policy); err != nil {
+		return nil, file.YAMLError(err)
+	}
+	return out, out.Policy.complete(file, root)
 }

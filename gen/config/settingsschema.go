@@ -12,8 +12,9 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/mcpgen/mcpgen/gen/config/node"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
 //go:embed mcpgen.schema.json
@@ -210,4 +211,10 @@ func withArticle(kind string) string {
 		return "null"
 	}
 	return "a " + kind
+}
+
+// IsRunKey reports whether run: in mcpgen.yaml may have the key.
+func IsRunKey(key string) bool {
+	_, ok := settingsSchema().Properties["run"].Properties[key]
+	return ok
 }
