@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
-	"github.com/mcpgen/mcpgen/gen/atomicfile"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/adopt"
 	"github.com/mcpgen/mcpgen/gen/config/hosts"
@@ -129,26 +128,6 @@ func (o *initOptions) putProject(p project, plan *adopt.Plan, opts adopt.Options
 		return err
 	}
 	return o.put(p.settings(), plan.Settings, opts.Settings != nil)
-}
-
-// put writes a file; with --dry-run it prints what would be written.
-func (o *initOptions) put(path string, text []byte, was bool) error {
-	verb := "created"
-	if was {
-		verb = "updated"
-	}
-	switch {
-	case text == nil:
-		return nil
-	case o.dryRun:
-		o.say("\n%s would be %s:\n\n%s", o.name(path), verb, cli.Escape(string(text)))
-		return nil
-	}
-	if err := atomicfile.Write(path, text, 0o644); err != nil {
-		return err
-	}
-	o.say("%s %s", verb, o.name(path))
-	return nil
 }
 
 // places returns the files that --from names, or the existing files of the hosts that it names, without the project's own list.

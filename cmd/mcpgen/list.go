@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -153,13 +152,4 @@ func (o *listOptions) print(list listJSON) error {
 		return err
 	}
 	return nil
-}
-
-// firstLine is the beginning of a description, else the title.
-func firstLine(title, description string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(description), "\n")
-	if line == "" {
-		line = title
-	}
-	return cli.Shorten(cli.EscapeLine(line), 90)
 }

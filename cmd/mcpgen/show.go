@@ -124,16 +124,6 @@ func (o *showOptions) print(d *gen.Definition) error {
 	return err
 }
 
-func indent(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, line := range lines {
-		if line != "" {
-			lines[i] = "  " + line
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
 // hintsOf returns the hints that a server gives.
 func hintsOf(t *gen.Tool) map[string]bool {
 	hints := map[string]bool{}
