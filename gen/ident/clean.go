@@ -17,16 +17,15 @@ func Visible(r rune) bool {
 	return unicode.IsPrint(r) && r != utf8.RuneError && !Invisible(r)
 }
 
-// Invisible reports whether r has no visible shape and is not a space: zero-width, bidirectional and tag characters,
-// variation selectors and fillers. It returns false for control characters.
+// Invisible reports whether r has no visible shape and is not a space, as zero-width, bidirectional and tag characters, variation selectors
+// and fillers. It returns false for control characters.
 func Invisible(r rune) bool {
 	const blankBraille = '\u2800'
 	return r >= 0xAD && (r == blankBraille ||
 		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point))
 }
 
-// lineEnds replaces every line end by a line feed, and tabs by spaces. It is kept because building it costs more than
-// using it.
+// lineEnds replaces every line end by a line feed, and tabs by spaces. It is built once, because building it costs more than using it.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n", "\t", "  ")
 
 // CleanText makes untrusted text safe to show to a model or a person. It drops characters that are not [Visible],
@@ -59,7 +58,7 @@ func CleanName(name string) string {
 	return name
 }
 
-// isClean reports whether text consists of visible ASCII and line feeds, as most text does. It needs no change then.
+// isClean reports whether text consists of visible ASCII and line feeds, as most text does. Such text needs no change.
 func isClean(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; (c < ' ' || c > '~') && c != '\n' {
@@ -69,7 +68,7 @@ func isClean(text string) bool {
 	return true
 }
 
-// Clip returns text, or if it is longer than n bytes its first n bytes in whole characters and an ellipsis.
+// Clip returns text or, if it is longer than n bytes, its first n bytes (in whole characters) and an ellipsis.
 func Clip(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -77,10 +76,10 @@ func Clip(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
-// maxNamed is how many names List writes out.
+// maxNamed is how many names List includes.
 const maxNamed = 20
 
-// List joins names with commas; of more than twenty it counts the rest.
+// List joins names with commas. Of more than twenty names it lists the first ones and counts the rest.
 func List(names []string) string {
 	if len(names) > maxNamed {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)

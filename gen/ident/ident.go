@@ -1,12 +1,12 @@
-// Package ident converts names from servers, which may contain any characters, to identifiers and file names that are
-// safe in TypeScript, in Python and on every file system. The result is stable: the same set of names gives the same
-// identifiers on every machine, in any order. Start with [Snake], [Camel], [Pascal] and [Unique].
+// Package ident converts names from servers, which may contain any characters, to identifiers and file names that are safe in TypeScript,
+// in Python and on every file system. The result is stable: the same set of names gives the same identifiers on every machine, in any
+// order. Start with [Snake], [Camel], [Pascal] and [Unique].
 //
-// Nothing is transliterated. ASCII letters and digits are kept, and ASCII punctuation and spaces separate words. A name
-// with any other character gets a short hash of the whole name as a suffix, so that two such names differ.
+// Nothing is transliterated. ASCII letters and digits are kept, and ASCII punctuation and spaces separate words. A name with any other
+// character gets a short hash of the whole name as a suffix, so that two such names differ.
 //
-// The package also finds names that a misspelt one may stand for ([Nearest]), and removes characters from untrusted text
-// that nobody can see ([CleanText]).
+// The package also finds the names that a misspelt one may stand for ([Nearest]), and removes invisible characters from untrusted text
+// ([CleanText]).
 package ident
 
 import (

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// longestName bounds, in bytes, the names that are compared: no identifier is longer, and the work grows with its square.
+// longestName bounds, in bytes, the names that are compared. No identifier is longer, and the work grows with the square of the length.
 const longestName = 200
 
-// Nearest returns up to most of the candidates that name may be a slip of, the likeliest first. Names are compared by
-// edit distance after [Fold]; the limit is a third of the name's length. A candidate that contains the name, or is
-// contained in it, also counts as near. Equal candidates are returned once.
+// Nearest returns up to most of the candidates of which name may be a misspelling, the likeliest first. Names are compared by edit distance
+// after [Fold]; the limit is a third of the name's length. A candidate that contains the name, or is contained in it, also counts as near.
+// Equal candidates are returned once.
 func Nearest(name string, candidates []string, most int) []string {
 	type near struct {
 		name     string
-		distance int // edits, but fewer for a part or an abbreviation of the name
+		distance int // number of edits, reduced for a part or an abbreviation of the name
 		edits    int
 	}
 	wanted := Fold(name)
@@ -46,15 +46,15 @@ func Nearest(name string, candidates []string, most int) []string {
 	})
 	names := make([]string, 0, most)
 	for _, n := range found[:min(most, len(found))] {
-		if n.distance <= found[0].distance+1 { // drop distant candidates when there is a near one
+		if n.distance <= found[0].distance+1 { // drop distant candidates if there is a near one
 			names = append(names, n.name)
 		}
 	}
 	return names
 }
 
-// NearestTools is [Nearest] for ids of tools, which read server__tool. Of a name with a server, the tool's part is
-// compared first, because the server says nothing about the tool; of any other name, the whole id is.
+// NearestTools is [Nearest] for tool ids, which have the form server__tool. If name includes a server, the tool's part is compared first,
+// because the server says nothing about the tool. Otherwise the whole id is compared.
 func NearestTools(name string, ids []string, most int) []string {
 	byTool := map[string][]string{}
 	tools := make([]string, len(ids))
@@ -79,10 +79,10 @@ func NearestTools(name string, ids []string, most int) []string {
 	return near[:min(len(near), most)]
 }
 
-// contains reports whether part is in whole and long enough to mean something.
+// contains reports whether part is in whole and is long enough to be meaningful.
 func contains(whole, part string) bool { return len(part) >= 4 && strings.Contains(whole, part) }
 
-// abbreviates reports whether short is long with letters left out, as doc_id is of document_id.
+// abbreviates reports whether short is long with letters left out, as doc_id is document_id.
 func abbreviates(short, long string) bool {
 	if len(short) < 4 || len(short) > len(long) || 2*len(short) < len(long) || short[0] != long[0] {
 		return false

@@ -16,8 +16,8 @@ func ReservedFile(name string) bool {
 	return false
 }
 
-// ReservedDir reports whether name cannot be the folder of a server: it is a device name, a keyword that Python cannot
-// import, or the name of something else at the root of a tree.
+// ReservedDir reports whether name cannot be the folder of a server: because it is a device name, a keyword that Python cannot import, or
+// the name of something else at the root of a tree.
 func ReservedDir(name string) bool {
 	switch strings.ToLower(name) {
 	case "client", "index", "init", "mcprun", "readme", "skills", "node_modules", "pycache":

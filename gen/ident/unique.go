@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Unique maps each name through f to an identifier that differs from all others, even if case is ignored, and from
-// reserved words. The result has one identifier per name, in the order of names. An identifier depends on the set of
-// names, not on their order. Equal names get equal identifiers, so callers drop duplicates first.
+// Unique maps each name through f to an identifier that differs from all others, even if case is ignored, and from reserved words. The
+// result has one identifier per name, in the order of names. An identifier depends on the set of names, not on their order. Equal names get
+// equal identifiers, so callers drop duplicates first.
 //
-// An identifier for which reserved returns true gets an underscore as a suffix; reserved may be nil. If identifiers
-// collide, the one that is equal to its name stays, and every other one gets an underscore and a short hash of its name.
+// An identifier for which reserved returns true gets an underscore as a suffix; reserved may be nil. If identifiers collide, the one that
+// equals its name stays, and every other one gets an underscore and a short hash of its name.
 func Unique(names []string, f func(string) string, reserved func(string) bool) []string {
 	distinct := slices.Compact(slices.Sorted(slices.Values(names)))
 	base := make(map[string]string, len(distinct))     // name → identifier before collisions are resolved
@@ -54,7 +54,7 @@ func Unique(names []string, f func(string) string, reserved func(string) bool) [
 	return out
 }
 
-// keeper returns the only name of a group that is equal to its identifier, or "" if there is not exactly one.
+// keeper returns the only name in a group that equals its identifier, or "" if there is not exactly one.
 func keeper(group []string, base map[string]string) string {
 	kept := ""
 	for _, name := range group {

@@ -3,29 +3,29 @@ package ir
 const (
 	// defaultSteps is the default of Algebra.Steps.
 	defaultSteps = 20_000
-	// maxDepth bounds how deep types in types are followed.
+	// maxDepth bounds how deep nested types are followed.
 	maxDepth = 200
-	// maxDistribute bounds the branches of an intersection whose unions are multiplied out.
+	// maxDistribute bounds the number of branches when the unions in an intersection are multiplied out.
 	maxDistribute = 64
-	// maxPairs bounds the pairs of objects of two unions that are compared to find those that exclude each other.
+	// maxPairs bounds the number of pairs of objects from two unions that are compared to find those that exclude each other.
 	maxPairs = 64
 )
 
-// Algebra computes with types. Its results never lack a value; if one holds too many, Widened grows. The zero value is ready
-// for use and follows no references. An Algebra is not safe for concurrent use.
+// Algebra computes with types. Its results never lack a value that they must hold. If a result holds too many, Widened grows. The zero
+// value is ready to use and follows no references. An Algebra is not safe for concurrent use.
 type Algebra struct {
-	// Resolve returns the type that a reference stands for; ok is false if it is unknown. Nil knows none.
+	// Resolve returns the type that a reference stands for; ok is false if it is unknown. Nil: no reference is known.
 	Resolve func(Ref) (t Type, ok bool)
-	// Within reports whether every value of a is known to be one of b. Nil knows nothing.
+	// Within reports whether every value of a is known to be a value of b. Nil: nothing is known.
 	Within func(a, b Ref) bool
-	// Steps bounds the work; 0 means 20,000. Later results are wide.
+	// Steps bounds the work; 0 means 20,000. Results after that are wide.
 	Steps int
 	// Widened counts results that hold too many values.
 	Widened int
 
 	spent int
 	depth int
-	open  map[[2]string]bool // the pairs with references that are being met
+	open  map[[2]string]bool // pairs with references that are being met
 }
 
 // Meet returns a type that holds every value that both a and b hold, and as few others as possible.
@@ -47,7 +47,7 @@ const (
 	kAll = kNull | kBool | kNumber | kString | kArray | kObject
 )
 
-// kinds returns a set with all kinds of values that t can hold.
+// kinds returns all kinds of values that t can hold.
 func (x *Algebra) kinds(t Type) kinds { return x.kindsAt(t, 0) }
 
 func (x *Algebra) kindsAt(t Type, depth int) kinds {
@@ -118,7 +118,7 @@ func (x *Algebra) Restrict(t, like Type) Type {
 	return NewUnion(out...)
 }
 
-// members returns the members of a union, and of another type the type itself.
+// members returns the members of a union, or any other type itself.
 func members(t Type) []Type {
 	if u, ok := t.(Union); ok {
 		return u.Members
@@ -126,7 +126,7 @@ func members(t Type) []Type {
 	return []Type{t}
 }
 
-// expanded is like members, but has every kind in the place of Unknown.
+// expanded is like members, but replaces Unknown by a type for every kind.
 func expanded(t Type) []Type {
 	var out []Type
 	for _, m := range members(t) {
@@ -146,7 +146,7 @@ func (x *Algebra) limit() int {
 	return x.Steps
 }
 
-// begin counts one step of work and one level of depth. It reports false if there is none left.
+// begin counts one step of work and one level of depth. It reports false if none is left.
 func (x *Algebra) begin() bool {
 	if x.Exhausted() || x.depth >= maxDepth {
 		x.Widened++

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Doc is what a schema documents about a value beside its type. All of it is hostile text.
+// Doc is what a schema says about a value in addition to its type. All of it is hostile text.
 type Doc struct {
 	Title, Description string
 	// Limits are short phrases in the order of the JSON Schema specification: "1..100", "format date".
@@ -44,7 +44,7 @@ func (d *Doc) AddDescription(text string) {
 	}
 }
 
-// containsWords reports whether all words of part are in text, in their order.
+// containsWords reports whether text contains all words of part in their order.
 func containsWords(text, part string) bool {
 	rest := fields(part)
 	for _, word := range fields(text) {

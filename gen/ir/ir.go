@@ -1,5 +1,5 @@
-// Package ir defines the language-neutral types that JSON Schemas are converted to and that printers print. The set of types
-// is sealed. Start with [Schema]. Unions are built with [NewUnion] and conjunctions with [Meet], which keep types small.
+// Package ir defines the language-neutral types into which JSON Schemas are converted and which printers print. The set of types is sealed.
+// Start with [Schema]. Unions are built with [NewUnion] and conjunctions with [Meet], which keep types small.
 //
 // A type is a set of JSON values. It holds at least every value that its schema accepts; it may hold more.
 package ir
@@ -11,7 +11,7 @@ type Type interface{ isType() }
 type (
 	// Unknown is any JSON value.
 	Unknown struct{}
-	// Never is no value at all: a schema of false.
+	// Never is no value at all: the schema false.
 	Never struct{}
 	// Null is null.
 	Null struct{}
@@ -34,9 +34,9 @@ type (
 	// Tuple is a list whose first elements have types of their own.
 	Tuple struct {
 		Items []Type
-		// Required is how many of Items are always present.
+		// Required is the number of Items that are always present.
 		Required int
-		// Rest is the type of the elements after Items; Never if there are none.
+		// Rest is the type of the elements after Items, or Never if there are none.
 		Rest Type
 	}
 	// Map is an object whose keys are data.
@@ -44,15 +44,14 @@ type (
 	// Object is an object with declared properties, in the schema's order.
 	Object struct {
 		Fields []Field
-		// Extra is the type of undeclared properties: nil if the schema has no keyword about them, and Never if it
-		// forbids them.
+		// Extra is the type of undeclared properties: nil if the schema says nothing about them, and Never if it forbids them.
 		Extra Type
 	}
-	// Union is any of at least two members.
+	// Union is any of its members, of which there are at least two.
 	Union struct{ Members []Type }
-	// Intersection is all of at least two members, each of which is a wider type.
+	// Intersection is all of its members at once, of which there are at least two.
 	Intersection struct{ Members []Type }
-	// Ref stands for the definition of that name, or with an empty name for the schema's root.
+	// Ref stands for the definition with that name or, if the name is empty, for the schema's root.
 	Ref struct{ Name string }
 )
 
@@ -101,11 +100,11 @@ type Def struct {
 type Schema struct {
 	Root Type
 	Doc  Doc
-	// Defs are the definitions that references name, in the order of their first use.
+	// Defs are the definitions to which references refer, in the order of their first use.
 	Defs []Def
 }
 
-// Resolve follows references at the top of t and returns what they stand for. A reference to nothing is Unknown.
+// Resolve follows references at the top of t and returns the type they lead to. A reference to a missing definition is Unknown.
 func (s *Schema) Resolve(t Type) Type {
 	for range len(s.Defs) + 2 {
 		ref, ok := t.(Ref)

@@ -8,7 +8,7 @@ import (
 
 // Key returns a text that is the same for equal types. Documentation does not count.
 func Key(t Type) string {
-	switch t := t.(type) { // the most frequent ones
+	switch t := t.(type) { // the most frequent types
 	case Unknown:
 		return "?"
 	case String:
@@ -82,7 +82,7 @@ func writeLiteralKey(b *strings.Builder, l Literal) {
 	}
 }
 
-// stringKey begins with the length of a text, so that no text can imitate its own end and another type.
+// stringKey begins with the length of the text, so that no text can imitate its own end followed by another type.
 func stringKey(text string) string { return "=" + strconv.Itoa(len(text)) + ":" + text }
 
 func writeObjectKey(b *strings.Builder, t Object) {

@@ -45,7 +45,7 @@ func (x *Algebra) Meet(a, b Type) Type {
 	return x.meetKinds(a, b)
 }
 
-// meetRef keeps the reference if its meeting with t changes nothing.
+// meetRef keeps the reference if meeting t does not change the type.
 func (x *Algebra) meetRef(r Ref, t Type) Type {
 	if other, ok := t.(Ref); ok && x.Within != nil {
 		switch {
@@ -79,7 +79,7 @@ func (x *Algebra) meetRef(r Ref, t Type) Type {
 	return met
 }
 
-// meetIntersection meets t with the first member that it can be merged with.
+// meetIntersection meets t with the first member with which it can be merged.
 func (x *Algebra) meetIntersection(i Intersection, t Type) Type {
 	if other, ok := t.(Intersection); ok {
 		out := Type(i)
@@ -108,7 +108,7 @@ func (x *Algebra) meetIntersection(i Intersection, t Type) Type {
 	return x.intersect(append(append([]Type{}, i.Members...), t)...)
 }
 
-// mergeable reports whether types of this form meet in a type of this form.
+// mergeable reports whether two types of this form meet in another type of this form.
 func mergeable(t Type) bool {
 	switch t.(type) {
 	case Ref, Union, Intersection:
@@ -117,7 +117,7 @@ func mergeable(t Type) bool {
 	return true
 }
 
-// overlapping returns the types that can hold a value of t's kinds.
+// overlapping returns the types that can hold a value of one of t's kinds.
 func (x *Algebra) overlapping(types []Type, t Type) []Type {
 	mask := x.kinds(t)
 	var out []Type
@@ -129,8 +129,7 @@ func (x *Algebra) overlapping(types []Type, t Type) []Type {
 	return out
 }
 
-// meetUnion multiplies u out, unless that would repeat the fields of an object in every member. If flipped is set, t's
-// fields come first.
+// meetUnion multiplies out u, unless that would repeat the fields of an object in every member. If flipped is set, t's fields come first.
 func (x *Algebra) meetUnion(u Union, t Type, flipped bool) Type {
 	us := x.overlapping(u.Members, t)
 	ts := x.overlapping(members(t), u)
@@ -141,7 +140,7 @@ func (x *Algebra) meetUnion(u Union, t Type, flipped bool) Type {
 		for _, a := range as {
 			for _, b := range bs {
 				if a, ok := a.(Literal); ok {
-					if b, ok := b.(Literal); ok { // a shortcut for long enumerations
+					if b, ok := b.(Literal); ok { // a fast path for long enumerations
 						if sameLiteral(a, b) {
 							out = append(out, a)
 						}
@@ -207,7 +206,7 @@ func (x *Algebra) meetObjectUnions(as, bs []Type) Type {
 		return product
 	}
 	a, b := NewUnion(as...), NewUnion(bs...)
-	if len(as) > 1 && len(bs) == 1 { // the part in common comes first
+	if len(as) > 1 && len(bs) == 1 { // the common part comes first
 		a, b = b, a
 	}
 	return x.intersect(a, b)
@@ -241,8 +240,8 @@ func weight(types []Type) int {
 	return n
 }
 
-// intersect returns the intersection of types. It leaves out members with which the product would have more than
-// maxDistribute branches, because a compiler would refuse it.
+// intersect returns the intersection of types. It leaves out members that would give the product more than maxDistribute branches, because
+// a compiler would refuse it.
 func (x *Algebra) intersect(types ...Type) Type {
 	var members []Type
 	product := 1

@@ -2,7 +2,7 @@ package ir
 
 import "slices"
 
-// meetKinds meets two types of one and the same JSON kind.
+// meetKinds meets two types of the same JSON kind.
 func (x *Algebra) meetKinds(a, b Type) Type {
 	if l, ok := a.(Literal); ok {
 		return meetLiteral(l, b)
@@ -27,7 +27,7 @@ func (x *Algebra) meetKinds(a, b Type) Type {
 	return a
 }
 
-// sameLiteral reports whether two literals are the same value. Numbers may be equal and written differently.
+// sameLiteral reports whether two literals are the same value. Equal numbers may be written differently.
 func sameLiteral(a, b Literal) bool {
 	if a.Kind == LiteralNumber && b.Kind == LiteralNumber {
 		return a.Text == b.Text || canonical(a.Text) == canonical(b.Text)
@@ -77,8 +77,8 @@ func (x *Algebra) meetLists(a, b Tuple) Type {
 	return NewList(items, max(a.Required, b.Required), x.Meet(a.Rest, b.Rest))
 }
 
-// NewList returns the type of lists of items, of which required are always present, and any number of rest. The list ends
-// before an item that is Never.
+// NewList returns the type of lists that begin with items, of which required are always present, followed by any number of elements of type
+// rest. The list ends before an item that is Never.
 func NewList(items []Type, required int, rest Type) Type {
 	if end := slices.IndexFunc(items, isNever); end >= 0 {
 		items, rest = items[:end], Never{}

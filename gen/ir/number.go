@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// canonical returns a text that is the same for equal numbers, such as 1, 1.0 and 10e-1. It takes time in proportion to the
-// length of the text, whatever the exponent.
+// canonical returns a text that is the same for equal numbers, such as 1, 1.0 and 10e-1. Its time is proportional to the length of the
+// text, whatever the exponent.
 func canonical(number string) string {
 	digits, exponent, ok := decimal(number)
 	if !ok {
@@ -36,7 +36,7 @@ func isInteger(number string) bool {
 	return ok && (digits == "" || exponent >= 0)
 }
 
-// decimal splits the absolute value of a number into digits, without zeros at either end, and a power of ten.
+// decimal splits the absolute value of a number into its digits, without zeros at either end, and a power of ten.
 func decimal(number string) (digits string, exponent int, ok bool) {
 	mantissa := strings.TrimPrefix(number, "-")
 	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {

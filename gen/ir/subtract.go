@@ -1,10 +1,10 @@
 package ir
 
-// maxAlternatives bounds how many objects Subtract splits one into.
+// maxAlternatives bounds the number of objects into which Subtract splits one.
 const maxAlternatives = 4
 
-// Subtract returns a type that holds every value of a that is not a value of b, and as few others as possible. B must not be
-// a type that was widened.
+// Subtract returns a type that holds every value of a that is not a value of b, and as few others as possible. b must not be a widened
+// type.
 func (x *Algebra) Subtract(a, b Type) Type { return x.subtract(a, b, maxAlternatives) }
 
 // SubtractFlat is like Subtract, but does not split objects.
@@ -48,7 +48,7 @@ func (x *Algebra) subtract(a, b Type, most int) Type {
 	return x.subtractOne(a, b, most)
 }
 
-// withoutLiterals subtracts one enumeration from another; ok is false if a or b is something else.
+// withoutLiterals subtracts one enumeration from another; ok is false if either is not an enumeration.
 func withoutLiterals(a Type, b Union) (left Type, ok bool) {
 	taken := make(map[Literal]bool, len(b.Members))
 	for _, m := range b.Members {
@@ -125,7 +125,7 @@ func (x *Algebra) subtractOne(a, b Type, most int) Type {
 	return Never{} // null
 }
 
-// subtractWhole subtracts b if it holds nothing of a, or all of it.
+// subtractWhole subtracts b if it holds none or all of a's values.
 func (x *Algebra) subtractWhole(a, b Type) (done bool, out Type) {
 	before := x.Widened
 	met := x.Meet(a, b)
@@ -149,7 +149,7 @@ func (x *Algebra) subtractLists(a, b Tuple, whole Type) Type {
 		}
 	}
 	switch {
-	case anything(b.Rest) && b.Required == 1: // all lists but the empty one
+	case anything(b.Rest) && b.Required == 1: // all lists except the empty one
 		return NewList(nil, a.Required, Never{})
 	case isNever(b.Rest) && len(b.Items) == 0: // the empty list
 		return NewList(a.Items, max(a.Required, 1), a.Rest)
@@ -157,8 +157,7 @@ func (x *Algebra) subtractLists(a, b Tuple, whole Type) Type {
 	return x.wide(whole)
 }
 
-// subtractObjects returns the objects of a that are not objects of b: a property that b requires is missing, or one has
-// another type.
+// subtractObjects returns the objects of a that are not objects of b: they lack a property that b requires, or have one of another type.
 func (x *Algebra) subtractObjects(a, b Object, whole Type, most int) Type {
 	if done, out := x.subtractWhole(whole, b); done {
 		return out
@@ -177,7 +176,7 @@ func (x *Algebra) subtractObjects(a, b Object, whole Type, most int) Type {
 		}
 		if other := x.subtract(have.Type, f.Type, most); !isNever(other) {
 			if _, any := have.Type.(Unknown); any && Same(other, have.Type) && len(b.Fields) > 1 {
-				return x.wide(whole) // almost as wide as a, and long
+				return x.wide(whole) // almost as wide as a, but long
 			}
 			out = append(out, x.Meet(whole, Object{Fields: []Field{{Name: f.Name, Type: other, Required: true}}}))
 		}

@@ -2,9 +2,9 @@ package ir
 
 import "slices"
 
-// NewUnion returns the type of the values of any of types. It flattens unions, and drops repeated members and those that
-// another member covers, but for those that tell a reader something, see [Described]. If it holds every value, it is
-// Unknown, or a union of such members and Unknown.
+// NewUnion returns the type of the values of any of types. It flattens unions, and drops repeated members and those that another member
+// covers, except those that tell a reader something; see [Described]. If it holds every value, the result is Unknown, or a union of such
+// members and Unknown.
 func NewUnion(types ...Type) Type { return newUnion(types, Described) }
 
 // NewPlainUnion is like [NewUnion], but drops every member that another one covers.
@@ -12,7 +12,7 @@ func NewPlainUnion(types ...Type) Type {
 	return newUnion(types, func(Type) bool { return false })
 }
 
-// newUnion makes a union of types. A member that kept accepts stays beside a wider one.
+// newUnion builds a union of types. A member for which kept is true stays beside a wider one.
 func newUnion(types []Type, kept func(Type) bool) Type {
 	u := union{seen: map[string]bool{}}
 	for _, t := range types {
@@ -33,8 +33,8 @@ func newUnion(types []Type, kept func(Type) bool) Type {
 	return Union{Members: members}
 }
 
-// Described reports whether t says more than of which kind its values are: it has properties with a type or a text, or
-// constants that are texts or numbers.
+// Described reports whether t says more about its values than their kind: it has properties with a type or a text, or constants that are
+// texts or numbers.
 func Described(t Type) bool {
 	switch t := t.(type) {
 	case Literal:
@@ -68,7 +68,7 @@ func (f Field) described() bool {
 type union struct {
 	members []Type
 	seen    map[string]bool
-	// anything is set once a member is Unknown; members does not contain it.
+	// anything is set once a member is Unknown, which members then does not contain.
 	anything bool
 }
 
@@ -101,7 +101,7 @@ func (u *union) mergeBools() {
 	}
 	for i, m := range u.members {
 		if m == Type(yes) || m == Type(no) {
-			u.members[i] = Bool{} // in the place of the first of them
+			u.members[i] = Bool{} // in place of the first of them
 			break
 		}
 	}
@@ -142,12 +142,12 @@ func (u *union) everyKind() bool {
 var (
 	anyArray  = Array{Elem: Unknown{}}
 	anyObject = Map{Value: Unknown{}}
-	// everyKind are the types whose union is Unknown.
+	// everyKind lists types whose union is Unknown.
 	everyKind = []Type{anyObject, anyArray, String{}, Number{}, Bool{}, Null{}}
 )
 
-// AnyExcept returns the types of all values that are not of the JSON kind of t, which is one of Map, Object, Array, Tuple,
-// String, Number, Bool and Null; of Never, those of every kind.
+// AnyExcept returns types for all values that are not of the JSON kind of t. t is a Map, Object, Array, Tuple, String, Number, Bool or
+// Null, or Never to get the types of every kind.
 func AnyExcept(t Type) []Type {
 	var a Algebra
 	mask := a.kinds(t)
@@ -160,7 +160,7 @@ func AnyExcept(t Type) []Type {
 	return out
 }
 
-// Nullable reports whether t holds null.
+// Nullable reports whether t can be null.
 func (s *Schema) Nullable(t Type) bool { return s.nullable(t, 0) }
 
 func (s *Schema) nullable(t Type, depth int) bool {

@@ -1,6 +1,6 @@
 package ir
 
-// Walk calls f for t and, if f returns true, for the types in t, in their order. It does not follow references.
+// Walk calls f for t and, if f returns true, for the types within t, in their order. It does not follow references.
 func Walk(t Type, f func(Type) bool) {
 	if t == nil || !f(t) {
 		return
@@ -31,8 +31,8 @@ func Walk(t Type, f func(Type) bool) {
 	}
 }
 
-// Replace returns t with each type directly in it replaced by f's result. Unions and intersections are built again, so that
-// they stay in their normal form.
+// Replace returns t with each of its direct components replaced by f's result. Unions and intersections are rebuilt, so that they stay in
+// normal form.
 func (x *Algebra) Replace(t Type, f func(Type) Type) Type {
 	switch t := t.(type) {
 	case Array:

@@ -1,8 +1,8 @@
-// Package owner names a process, so that another process can find out later whether it is still running. Everything that a
-// program leaves on the machine while it works (containers, folders, control groups, child processes) carries the name of
-// its owner. Anything that carries the name of a dead owner may be removed. Start with [Self].
+// Package owner names a process, so that another process can later find out whether it is still running. Everything that a program leaves
+// on the machine while it works (containers, folders, control groups, child processes) carries the name of its owner, and may be removed
+// once the owner is dead. Start with [Self].
 //
-// A process number alone is not enough: numbers are reused, and are valid in one process namespace of one boot only.
+// A process number alone is not enough: numbers are reused, and are valid only in one process namespace of one boot.
 package owner
 
 import (
@@ -42,15 +42,15 @@ func Parse(s string) (o Owner, ok bool) {
 // State is what one process knows about another.
 type State int
 
-// The states. An Unknown process may be running, so nothing of it may be removed.
+// The states. An Unknown process may be running, so nothing that carries its name may be removed.
 const (
 	Alive   State = iota
-	Dead          // was a process of this boot, and has ended
-	Unknown       // belongs to another boot, namespace or user
+	Dead          // it was a process of this boot, and has ended
+	Unknown       // it belongs to another boot, namespace or user
 )
 
-// Judge returns the state of o as seen by me, a running process. A process of another user may be invisible, so its state
-// is Unknown unless me belongs to root.
+// Judge returns the state of o as seen by me, a running process. Another user's process may be invisible, so its state is Unknown unless me
+// belongs to root.
 func (o Owner) Judge(me Owner) State {
 	if o.Boot != me.Boot || o.Space != me.Space || (o.UID != me.UID && me.UID != 0) {
 		return Unknown

@@ -29,8 +29,8 @@ func Self() (Owner, error) {
 	}, nil
 }
 
-// started returns when a process started, in ticks since the boot. The process name before that field may contain any
-// character. A zombie does not exist to started.
+// started returns when a process started, in ticks since the boot. The process name before that field may contain any character. A zombie
+// counts as not existing.
 func started(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -38,7 +38,7 @@ func started(pid int) (string, error) {
 	}
 	text := string(stat)
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	const startTime = 22 - 3 // the number of the field in proc(5), counted from the field after the name
+	const startTime = 22 - 3 // number of the field in proc(5), counted from the field after the name
 	if len(fields) <= startTime {
 		return "", fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// processStart stands in for the start of this process, which every one of these systems reports in another way. It
-// distinguishes two processes that have the same number one after the other.
+// processStart replaces the start time of this process, which each of these systems reports in a different way. It distinguishes successive
+// processes with the same number.
 var processStart = strconv.FormatInt(time.Now().UnixNano(), 36)
 
 // Self returns the name of this process.
@@ -22,8 +22,8 @@ func Self() (Owner, error) {
 
 var errGone = errors.New("no such process")
 
-// started finds out only whether the process exists. If it exists and is not this process, it may be the owner: leaving
-// something behind is better than removing something in use.
+// started finds out only whether the process exists. If it exists and is not this process, it may be the owner. Leaving something behind is
+// better than removing something in use.
 func started(pid int) (string, error) {
 	if pid == os.Getpid() {
 		return processStart, nil
@@ -33,7 +33,7 @@ func started(pid int) (string, error) {
 		return "", errGone
 	}
 	defer p.Release()
-	if runtime.GOOS != "windows" { // FindProcess has reported it there
+	if runtime.GOOS != "windows" { // there, FindProcess has already reported it
 		if err := p.Signal(syscall.Signal(0)); errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.ESRCH) {
 			return "", errGone
 		}

@@ -26,10 +26,10 @@ var addedWords = map[string]string{
 	"must":     `must should shall has_to have_to needs_to`,
 }
 
-// addedPatterns are kinds of orders to a model that maintainers rarely add to a description. Whole descriptions of ordinary servers
-// have some of them, so they are only used for what a definition did not have before.
+// addedPatterns are kinds of orders to a model that maintainers rarely add to a description. Whole descriptions of ordinary servers do
+// contain some of them, so they are applied only to text that a definition did not have before.
 var addedPatterns = []pattern{
-	// What the caller says, or other texts and tools, are given a new standing.
+	// Orders that change the standing of what the caller, other texts or tools say.
 	{instruction, `from_now_on`, ""},
 	{instruction, `system_prompt`, ""},
 	{instruction, `note|message|instruction|instructions to|for ~1 {model}`, ""},
@@ -56,7 +56,7 @@ var addedPatterns = []pattern{
 	{instruction, `disable|deactivate|turn_off|switch_off ~2 safe|safety|confirmation|confirmations|approval|approvals|protection|sandbox|policy|logging`, ""},
 	{instruction, `{never} ~2 say|tell|inform|mention|bring|admit|reveal|explain ~3 {anybody}`, ""},
 	{instruction, `silently|secretly|quietly drop|remove|add|change|replace|skip|omit|send|delete|call|run|use`, ""},
-	// Data that the call does not need.
+	// Orders to give data that the call does not need.
 	{instruction, `{give}|run|read ~8 {secret}`, ""},
 	{instruction, `{give}|with ~6 full|whole|entire|this|our|current chat|conversation`, ""},
 	{instruction, `everything|anything|all ~1 you_know|you_have_seen|you_have_read`, ""},
@@ -75,17 +75,17 @@ func lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// address matches a URL, an e-mail address, or a host that is named alone. It is matched in lower case.
+// address matches a URL, an e-mail address, or a host name on its own, in lower-case text.
 var address = lazy(`https?://[^\s)"'<>` + "`" + `]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}|\b(?:[a-z0-9-]+\.)+(?:com|net|org|io|dev|app|ai|co|ru|cn|xyz|site|top|info|me|cloud|sh)\b`)
 
 // ends matches the end of a sentence.
 var ends = regexp.MustCompile(`[.!?;:](?:\s|$)|\n`)
 
-// delivers matches an order to send something, or to go somewhere.
+// delivers matches an order to send something, or to visit a place.
 var delivers = lazy(`\b(?:send|post|upload|forward|copy|share|paste|invite|sent|posted|uploaded|forwarded|deliver|transmit|push|submit|open|curl|wget|(?:report|e-?mail|mail) (?:it|them|this|that|the|each|every|all)|log in|sign in)\b|\bfetch\(`)
 
-// acts matches a sentence, in lower case, that orders an act on a thing. The verbs are those of acts beyond the call: descriptions also
-// say use, set, pass, provide, include, choose and omit, of arguments.
+// acts matches a sentence, in lower case, that orders an action on a thing. The verbs are those of actions beyond the call: descriptions
+// also say use, set, pass, provide, include, choose and omit, about arguments.
 var acts = lazy(`^[^\w]*(?:(?:also|then|please|always|never|first|finally|afterwards|next|now|just|simply|important|note|instead|and|do not|don't|` +
 	`(?:if|when|whenever|once|after|before|for|to|as|in) [^,:]*)[,:]? |(?:you|your \w+|the \w+(?: of \w+)?) (?:must|should|shall|has to|have to|needs? to|are to) )*` +
 	`(?:send|post|upload|forward|mail|e-mail|publish|share|invite|deliver|transmit|append|attach|prepend|copy|keep|save|store|remember|memorize|repeat|print|say|tell|claim|mention|reply|answer|` +
@@ -93,8 +93,8 @@ var acts = lazy(`^[^\w]*(?:(?:also|then|please|always|never|first|finally|afterw
 	`close|delete|remove|drop|replace|rewrite|change|modify|disable|grant|approve|accept|confirm|sign|pay|wire|transfer|buy|order|hide|bypass|give|hand|supply|put|embed|export|dump|collect|gather) ` +
 	`(?:(?:to|on|with|from|for|in) )?(?:an?|the|its?|them|that|these|those|all|any|each|every|your|their|what|whatever|everything|anything|anybody|anyone|[0-9]+)\b`)
 
-// former is what a definition said before: its sentences, as words and as they are written, its addresses, and its words that may be
-// names.
+// former is the previous text of a definition: its sentences, both as words and as they are written, its addresses, and its words that may
+// be names.
 type former struct {
 	sentences, addresses, names map[string]bool
 }
@@ -133,11 +133,11 @@ func sentencesOf(plain string) iter.Seq[string] {
 	}
 }
 
-// added checks what a text says that the former definition did not.
+// added checks what a text says that the previous definition did not.
 func (s *scan) added(place, text string) {
 	n := normalize(addedMatcher(), text, false)
 	if (&former{}).newOrder(n, s.others) == "" {
-		return // the usual case; what was said before does not matter
+		return // the usual case, in which the previous text does not matter
 	}
 	if s.former == nil {
 		s.former = formerOf(s.old)
@@ -147,7 +147,7 @@ func (s *scan) added(place, text string) {
 	}
 }
 
-// newOrder returns the part of a text that gives an order which is new, or "".
+// newOrder returns the part of a text that gives a new order, or "".
 func (f *former) newOrder(n *normalized, others *otherNames) string {
 	fresh := &normalized{}
 	for _, sentence := range n.sentences {
@@ -176,8 +176,8 @@ func (f *former) newOrder(n *normalized, others *otherNames) string {
 	return ""
 }
 
-// act returns the part of a new sentence that orders an act beyond the call, or "". The first sentence of a text says what a tool does,
-// often as an order.
+// act returns the part of a new sentence that orders an action beyond the call, or "". The first sentence of a text says what a tool does,
+// often in the form of an order.
 func (f *former) act(sentence string, first bool, others *otherNames) string {
 	if !first && acts().MatchString(sentence) && !strings.Contains(sentence, "`") && !others.namesOwn(sentence) {
 		return sentence

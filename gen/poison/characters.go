@@ -33,7 +33,7 @@ func around(text string, i int) string {
 	return text[from:min(len(text), i+40)]
 }
 
-// hidden reports invisible characters that have no ordinary use where they are.
+// hidden reports invisible characters that have no ordinary use in their place.
 func (s *scan) hidden(place, text string) {
 	rtl := strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac, unicode.Thaana)

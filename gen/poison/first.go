@@ -14,13 +14,13 @@ import (
 // maxNotes bounds the findings of [Checker.First] for one server.
 const maxNotes = 5
 
-// nothing is the former definition of what nobody has seen before.
+// nothing is the previous definition of something new.
 var nothing = json.RawMessage("null")
 
-// First checks the texts of tools, or of a whole server, that nobody has reviewed yet, as [Checker.New] does what is added to a
-// definition. It returns only what [Servers] does not report: texts that order an act beyond the call. Ordinary servers have such texts
-// too, about one server in six, so these are notes, not warnings. An order that several texts give is one finding, and there are at most
-// six for a server.
+// First checks the texts of tools, or of a whole server, that nobody has reviewed yet, in the way in which [Checker.New] checks additions
+// to a definition. It returns only what [Servers] does not report: texts that order an action beyond the call. About one ordinary server in
+// six has such texts too, so these are notes, not warnings. If several texts give the same order, it is one finding, and there are at most
+// six findings for a server.
 func (c *Checker) First(s catalog.Server) []Finding {
 	allowed := c.allowed[s.Key]
 	if slices.Contains(allowed, instruction) {

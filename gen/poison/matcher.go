@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// bitset has one bit for each set of words. A sentence has the bits of the sets that it contains a word of. A rule is
-// tried only on sentences that have all bits it needs, because looking words up is much cheaper than matching.
+// bitset has one bit for each set of words. A sentence has the bits of the sets of which it contains a word. A rule is tried only on
+// sentences that have all the bits it needs, because looking up words is much cheaper than matching.
 type bitset [6]uint64
 
 func (s *bitset) add(other bitset) {
@@ -26,7 +26,7 @@ func (s *bitset) contains(subset *bitset) bool {
 	return true
 }
 
-// bit returns the set with only bit n.
+// bit returns the bitset that has only bit n.
 func bit(n int) bitset {
 	var s bitset
 	s[n/64] = 1 << (n % 64)
@@ -67,8 +67,8 @@ func (r *rule) match(n *normalized) string {
 	return ""
 }
 
-// negated matches the end of a text that negates the instruction after it, as in "do not include" and "never ever
-// send". It does not match in "do not forget to send", which is an instruction.
+// negated matches the end of a text that negates the instruction after it, as in "do not include" and "never ever send". It does not match
+// "do not forget to send", which is an instruction.
 var negated = regexp.MustCompile(`(?:\bnot|\bnever|n't|\bdon t|\bdont|\bwithout|\bavoid|\bcannot)(?: [^ ]+)? ?$`)
 
 // find returns the first match that is not negated, or "".
@@ -81,7 +81,7 @@ func (r *rule) find(expression *regexp.Regexp, text string) string {
 	return ""
 }
 
-// matcher holds the compiled rules, and for each word the sets that it is in.
+// matcher holds the compiled rules and, for each word, the sets that contain it.
 type matcher struct {
 	rules []rule
 	sets  map[string]bitset
@@ -93,7 +93,7 @@ type matcher struct {
 //	word|w2  one of these words
 //	~n       up to n words of the same sentence
 //
-// A period stands for the end of a sentence.
+// A period means the end of a sentence.
 func compile(sets map[string]string, patterns []pattern) *matcher {
 	m := &matcher{sets: map[string]bitset{}}
 	bits := map[string]bitset{} // by alternatives
@@ -126,7 +126,7 @@ func compile(sets map[string]string, patterns []pattern) *matcher {
 				continue // every sentence has an end
 			}
 			if _, ok := bits[words]; !ok {
-				bits[words] = bit(len(bits)) // panics, in every test, if there are too many sets
+				bits[words] = bit(len(bits)) // if there are too many sets, this panics in every test
 				for _, alternative := range strings.Split(words, "|") {
 					first, _, _ := strings.Cut(alternative, " ")
 					set := m.sets[first]

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog"
 )
 
-// owners holds the keys of the servers that have a name, by the name in lower case.
+// owners maps each name, in lower case, to the keys of the servers that have it.
 type owners map[string]map[string]bool
 
 func (o owners) add(name, key string) {
@@ -21,7 +21,7 @@ func (o owners) add(name, key string) {
 
 // names holds the names of all servers of a configuration and of their tools.
 type names struct {
-	tools   owners // names of tools, if distinct
+	tools   owners // names of tools, if distinctive
 	ids     owners // ids of tools
 	servers owners // keys and directories of servers
 }
@@ -47,8 +47,8 @@ func collectNames(all []catalog.Server) *names {
 	return n
 }
 
-// otherNames looks up the names of servers other than one. A name that this server has too is its own. Single words do
-// not count as names of tools, because they may mean anything.
+// otherNames looks up the names of servers other than a given one. A name that this server also has is its own. Single words do not count
+// as names of tools, because they may mean anything.
 type otherNames struct {
 	all *names
 	key string
@@ -72,13 +72,13 @@ func (o *otherNames) tool(name string) bool {
 // server reports whether another server has this name.
 func (o *otherNames) server(name string) bool { return o.has(o.all.servers, name) }
 
-// has reports whether a server other than o's owns name in m.
+// has reports whether m lists a server other than o's for name.
 func (o *otherNames) has(m owners, name string) bool {
 	keys := m[name]
 	return len(keys) > 1 || len(keys) == 1 && !keys[o.key]
 }
 
-// distinct reports whether a name is more than one word, so that ordinary text does not contain it by chance.
+// distinct reports whether a name consists of more than one word, so that ordinary text does not contain it by chance.
 func distinct(name string) bool {
 	if len(name) < 6 {
 		return false
@@ -89,8 +89,8 @@ func distinct(name string) bool {
 // directive matches a sentence that gives an instruction.
 var directive = regexp.MustCompile(`\b(?:must|always|never|instead|whenever|every|do not|don't|also|(?:then|and|to|first|silently) (?:call|use|run|invoke)|(?:before|after|when) (?:calling|using|running|invoking))\b`)
 
-// mention returns the part of a text, in lower case, that instructs the reader to use another server or its tool in some
-// way, or "". Merely naming one is ordinary: many servers have tools such as create_project.
+// mention returns the part of a text, in lower case, that gives an instruction about another server or its tool, or "". Merely naming one
+// is ordinary: many servers have tools such as create_project.
 func (o *otherNames) mention(plain string) string {
 	if o == nil {
 		return ""
@@ -123,12 +123,12 @@ func (o *otherNames) mention(plain string) string {
 	return ""
 }
 
-// namesOwn reports whether a text, in lower case, has the name of one of the server's own tools.
+// namesOwn reports whether a text, in lower case, contains the name of one of the server's own tools.
 func (o *otherNames) namesOwn(plain string) bool {
 	return wordOf(plain, func(word string) bool { return o != nil && o.own[word] && distinct(word) }) != ""
 }
 
-// wordOf returns the first word that fits and may be a name.
+// wordOf returns the first word for which fits is true and which may be a name.
 func wordOf(plain string, fits func(word string) bool) string {
 	for _, word := range strings.FieldsFunc(plain, func(r rune) bool { return r >= utf8.RuneSelf || !nameByte(byte(r)) }) {
 		if word = strings.Trim(word, "-._/"); fits(word) {

@@ -13,16 +13,16 @@ import (
 
 // normalized is a text in the forms that rules match.
 type normalized struct {
-	// plain is the text in lower case. If the text is not ASCII, it is in compatibility form (NFKC), without invisible
-	// characters and with look-alike letters replaced.
+	// plain is the text in lower case. If the text is not ASCII, it is in compatibility form (NFKC), without invisible characters and
+	// look-alike letters are replaced.
 	plain     string
 	sentences []sentence
 	// bits is the union of the bits of all sentences.
 	bits bitset
 }
 
-// sentence is one sentence and the word sets that it contains words of. The text is the words and a final period, with
-// one space before each and one at the end.
+// sentence is one sentence, with the sets of which it contains words. The text consists of the words and a final period, each preceded by a
+// space, and a space at the end.
 type sentence struct {
 	text string
 	bits bitset
@@ -72,8 +72,8 @@ func splitCase(s string) string {
 	return b.String()
 }
 
-// split splits plain into sentences. It joins single letters that are separated by one character each, because a reader
-// sees a word in them.
+// split splits plain into sentences. It joins single letters that are separated by one character each, because a reader sees a word in
+// them.
 func (n *normalized) split(m *matcher) {
 	w := &splitter{n: n, sets: m.sets}
 	w.b.Grow(len(n.plain) + 8)
@@ -167,7 +167,7 @@ func isWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
 }
 
-// endsSentence reports whether r, which precedes plain[next], ends a sentence. A line break does only if another follows.
+// endsSentence reports whether r, the character before plain[next], ends a sentence. A line break does only if another follows.
 func endsSentence(r rune, plain string, next int) bool {
 	switch r {
 	case '.', '!', '?', ';', ':':
@@ -180,8 +180,8 @@ func endsSentence(r rune, plain string, next int) bool {
 	return false
 }
 
-// quote returns an excerpt in quotation marks, cut to 80 characters. If it has invisible characters, everything but ASCII
-// is escaped.
+// quote returns an excerpt in quotation marks, cut to 80 characters. If it has invisible characters, all characters outside ASCII are
+// escaped.
 func quote(s string) string {
 	const longest = 80 // characters
 	short := []rune(strings.TrimSpace(s[:min(len(s), 4*longest)]))

@@ -2,14 +2,14 @@ package poison
 
 import "sync"
 
-// pattern is the source of a rule: words for [compile], or a regular expression over the plain text. With an expression,
-// words lists the markers of which every match contains at least one.
+// pattern is the source of a rule: words for [compile], or a regular expression over the plain text. If plain is set, words lists markers,
+// and every match contains at least one of them.
 type pattern struct{ id, words, plain string }
 
 // defaultMatcher returns the matcher for patterns. It is compiled on first use, because most runs do not need it.
 var defaultMatcher = sync.OnceValue(func() *matcher { return compile(wordSets, patterns) })
 
-// wordSets holds alternatives that several patterns share. An underscore stands for a space.
+// wordSets holds alternatives that several patterns share. An underscore represents a space.
 var wordSets = map[string]string{
 	"disregard": `ignore ignoring disregard disregarding forget forgetting do_not_obey don_t_obey never_obey stop_obeying no_longer_obey
 		do_not_follow don_t_follow never_follow stop_following no_longer_follow pay_no_attention_to set_aside`,
@@ -30,8 +30,8 @@ var wordSets = map[string]string{
 	"place":  `parameter param field argument notes metadata context request server endpoint url tool body`,
 }
 
-// patterns holds all patterns. They should have few false positives, because nobody reads warnings that are usually
-// wrong. None matches tools that praise themselves or ask to be called first, because ordinary servers do that.
+// patterns holds all patterns. They should have few false positives, because nobody reads warnings that are usually wrong. No pattern
+// matches tools that praise themselves or ask to be called first, because ordinary servers do that.
 var patterns = []pattern{
 	{override, `{disregard} ~3 {earlier} ~3 {instructions}`, ""},
 	{override, `{disregard} ~1 all|any ~2 instructions|directives|guidelines|training`, ""},

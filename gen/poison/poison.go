@@ -1,12 +1,12 @@
-// Package poison finds text in the definitions of MCP servers that tries to instruct a model: to disregard its
-// instructions, to keep something from the user, to give data away or to change how another server's tools are used. It
-// also finds text that a model can read and a person cannot see. Such text is valid MCP, and harmless until a model
-// follows it. So the package reports it for a person to judge, and never changes it.
+// Package poison finds text in the definitions of MCP servers that tries to instruct a model: to disregard its instructions, to keep
+// something from the user, to give data away or to change how another server's tools are used. It also finds text that a model can read and
+// a person cannot see. Such text is valid MCP, and harmless until a model follows it, so the package reports it for a person to judge, and
+// never changes it.
 //
 // The checks are rules over words, which [Rules] lists. An attack in other words is not found. Start with [Servers].
 //
-// Matching takes time linear in the length of the text. The amount of text checked per server is bounded, and text beyond
-// the bound is itself a finding.
+// Matching takes time linear in the length of the text. The amount of text checked per server is bounded, and text beyond the bound is
+// itself a finding.
 package poison
 
 import (
@@ -59,13 +59,13 @@ func Servers(all []catalog.Server, allowed map[string][]string) []Finding {
 	return slices.Concat(found...)
 }
 
-// Checker checks what changed in definitions of servers. It is safe for concurrent use.
+// Checker checks changes in the definitions of servers. It is safe for concurrent use.
 type Checker struct {
 	servers map[string]*otherNames
 	allowed map[string][]string
 }
 
-// NewChecker returns a Checker for the servers of one configuration. The argument allowed is as for [Servers].
+// NewChecker returns a Checker for the servers of one configuration. allowed is as for [Servers].
 func NewChecker(all []catalog.Server, allowed map[string][]string) *Checker {
 	c, names := &Checker{map[string]*otherNames{}, allowed}, collectNames(all)
 	for _, s := range all {
@@ -74,8 +74,7 @@ func NewChecker(all []catalog.Server, allowed map[string][]string) *Checker {
 	return c
 }
 
-// New checks the texts of a definition that the former one, which may be nil, does not have. Places are JSON pointers with "#"
-// before them.
+// New checks the texts in a definition that the previous one, which may be nil, does not have. Places are JSON pointers preceded by "#".
 func (c *Checker) New(server string, old, new json.RawMessage) []Finding {
 	s := scan{others: c.servers[server], matcher: defaultMatcher(), allowed: c.allowed[server], known: stringsOf(old), old: old}
 	s.definition("#", new)
@@ -146,20 +145,20 @@ func checkPrompts(s catalog.Server, others *otherNames, m *matcher, allowed []st
 
 // scan collects the findings for one tool or prompt.
 type scan struct {
-	others  *otherNames // nil: there are no other servers
+	others  *otherNames // nil if there are no other servers
 	matcher *matcher
 	// allowed lists the ids of rules whose findings are left out. They do not count towards maxFindings, which would let
 	// them hide other findings.
 	allowed []string
-	// known are texts that were checked before, or that nobody asks about. Nil: none.
+	// known are texts that were checked before or are of no interest. It may be nil.
 	known map[string]bool
-	// old is the former definition, and former what it said. Nil: there was none, or nobody asks.
+	// old is the previous definition, and former its text. Both are nil if there was none or only the present one matters.
 	old    json.RawMessage
 	former *former
 	found  []Finding
 }
 
-// add adds a finding, unless its rule is allowed or there are enough.
+// add adds a finding, unless its rule is allowed or the bound is reached.
 func (s *scan) add(place, rule, excerpt string) {
 	if len(s.found) < maxFindings && !slices.Contains(s.allowed, rule) {
 		s.found = append(s.found, Finding{place, rule, description(rule) + ": " + quote(excerpt)})

@@ -22,7 +22,7 @@ const (
 	instruction = "instruction"
 )
 
-// TooLong is the id of the rule for text that is longer than what is checked.
+// TooLong is the id of the rule for text that is too long to be checked completely.
 const TooLong = "too-long"
 
 // Rules returns all rules, in the order in which the documentation lists them.

@@ -10,10 +10,10 @@ import (
 	"github.com/mcpgen/mcpgen/gen/render/internal/text"
 )
 
-// Many servers describe their arguments in the tool's description, as docstrings do. A caller needs those words at the
-// argument, and once.
+// Many servers describe their arguments in the tool's description, as docstrings do. A caller needs these words beside the argument, and
+// only once.
 
-// withArguments returns t with the description's words on arguments moved to the arguments.
+// withArguments returns t with the description's text about arguments moved to the arguments.
 func withArguments(t Tool) Tool {
 	if len(t.Description) > text.MaxRead || !strings.Contains(t.Description, "\n") {
 		return t
@@ -30,41 +30,41 @@ func withArguments(t Tool) Tool {
 	return t
 }
 
-// maxArgumentDepth bounds the types inside each other in which arguments are looked for; recursive ones have no end.
+// maxArgumentDepth bounds the nesting of types in which arguments are looked for, because recursive types have no end.
 const maxArgumentDepth = 4
 
 // argumentReader splits a description.
 type argumentReader struct {
-	schema ir.Schema // whose members get the texts
+	schema ir.Schema // its members get the texts
 	lines  []string
-	kept   []string // lines that stay
+	kept   []string // lines that stay in the description
 	moved  bool
 }
 
 // argumentText is the description of one argument.
 type argumentText struct {
 	name, text string
-	from, to   int // its lines
-	// within are arguments of its own that the lines name, and outline its text without them.
+	from, to   int // the lines it occupies
+	// within are the argument's own arguments that the lines name, and outline is its text without them.
 	within  []argumentText
 	outline string
 }
 
 var (
-	// argsHeader is a line above arguments and nothing else: "Args:", "**Parameters:**", "## Arguments", "Required parameters:".
+	// argsHeader is a line that introduces arguments: "Args:", "**Parameters:**", "## Arguments", "Required parameters:".
 	argsHeader = regexp.MustCompile(`(?i)^[\s#*_]*(?:(?:required|optional|input|other|keyword|tool|request|available|supported) )?(?:args?|arguments?|params?|parameters?|options?|inputs?)(?: explained)?[\s*_]*(:?)[\s*_]*$`)
-	// argsField and argsTag are one argument in the style of Sphinx, and of JSDoc, anywhere.
+	// argsField and argsTag match one argument in the styles of Sphinx and JSDoc, anywhere.
 	argsField = regexp.MustCompile(`^\s*:(?:param|parameter|arg)\s+(?:[^:]*\s)?([\w.-]+)\s*:\s*(.*)$`)
 	argsTag   = regexp.MustCompile(`^\s*@(?:param|arg)\s+(?:\{[^}]*\}\s*)?\[?([\w.]+)(?:=[^\]]*)?\]?\s*[-–:]?\s*(.*)$`)
-	// argsType is a type in the style of Sphinx, which the schema has.
+	// argsType matches a type in the style of Sphinx, which repeats the schema.
 	argsType = regexp.MustCompile(`^\s*:type\s+[\w.-]+:`)
-	// argsEntry is one argument below a header: "- `name` (string, optional): text", "name: text", "**name** - text".
+	// argsEntry matches one argument below a header: "- `name` (string, optional): text", "name: text", "**name** - text".
 	argsEntry = regexp.MustCompile("^\\s*((?:[-*+•]|\\d+[.)])\\s+)?[*_`<\\[]{0,3}(?:--)?([A-Za-z_$][\\w.$-]*)[*_`>\\]]{0,3}\\s*(\\((?:[^()]|\\([^()]*\\))*\\))?[*_`]{0,3}\\s*(?::|：|–|—| - )[*_`]{0,3}\\s*(.*)$")
-	// argsTypeOnly matches words beside a name that only repeat its type.
+	// argsTypeOnly matches words after a name that only repeat its type.
 	argsTypeOnly = regexp.MustCompile(`^\((?:\b(?i:str|string|int|integer|float|number|bool|boolean|list|dict|array|object|any|none|null|optional|required|union|literal|tuple|set|sequence|mapping|of|or|path|strings|ints|numbers|objects|text)\b|\b[A-Z][a-z]+[A-Z]\w*\b|[\s,|\[\]/?])*\)$`)
 )
 
-// section reads what begins at line i, and returns where it ends.
+// section reads the section that begins at line i, if any, and returns where it ends.
 func (m *argumentReader) section(i int) int {
 	line := m.lines[i]
 	found := argsField.FindStringSubmatch(line)
@@ -121,8 +121,8 @@ func (m *argumentReader) section(i int) int {
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// readEntries reads arguments from line i on, all with the indentation and the mark of the first, and returns where they
-// end: inside a header's lines not at a blank one. In NumPy's style the text is below the name.
+// readEntries reads arguments from line i on, which all have the indentation and the mark of the first, and returns where they end. Below a
+// header (inside), a blank line does not end them. In NumPy's style the text is below the name.
 func readEntries(lines []string, i int, numpy, inside bool) (entries []argumentText, end int) {
 	indent, end := indentOf(lines[i]), i
 	mark := ""
@@ -142,7 +142,7 @@ func readEntries(lines []string, i int, numpy, inside bool) (entries []argumentT
 		} else {
 			found := argsEntry.FindStringSubmatch(lines[i])
 			if found == nil && mark != "" && strings.HasPrefix(strings.TrimSpace(lines[i]), strings.TrimSpace(mark)) {
-				found = make([]string, 5) // one that stays
+				found = make([]string, 5) // one that is kept
 				found[1] = mark
 			}
 			if found == nil || (len(entries) > 0 && (found[1] == "") != (mark == "")) || (found[4] == "" && otherHeader.MatchString(found[2])) {
@@ -163,10 +163,10 @@ func readEntries(lines []string, i int, numpy, inside bool) (entries []argumentT
 	return entries, end
 }
 
-// otherHeader is a line after arguments that looks like one more.
+// otherHeader matches a line after the arguments that looks like another argument.
 var otherHeader = regexp.MustCompile(`(?i)^(?:returns?|raises|yields|throws|examples?|notes?|outputs?|response|usage|warnings?|errors?)$`)
 
-// readWithin reads the lines below an argument: its text, and arguments of its own.
+// readWithin reads the lines below an argument: its text, and its own arguments.
 func (e *argumentText) readWithin(lines []string) {
 	e.outline = e.text
 	e.text = text.Join(append([]string{e.text}, trimmed(lines)...)...)
@@ -190,12 +190,12 @@ func trimmed(lines []string) []string {
 	return out
 }
 
-// place gives entries to the members of the input, and reports whether all have one.
+// place gives entries to the members of the input, and reports whether every entry has a member.
 func (m *argumentReader) place(entries []argumentText) bool {
 	root, all := m.placeIn(m.schema.Root, entries, 0)
 	if object, ok := m.schema.Root.(ir.Object); ok && !all && len(object.Fields) == 1 {
 		only := object.Fields[0]
-		only.Type, all = m.placeIn(only.Type, entries, 1) // one object holds what would be the arguments
+		only.Type, all = m.placeIn(only.Type, entries, 1) // a single object holds the real arguments
 		root = ir.Object{Fields: []ir.Field{only}, Extra: object.Extra}
 	}
 	if all {
@@ -204,7 +204,7 @@ func (m *argumentReader) place(entries []argumentText) bool {
 	return all
 }
 
-// placeIn returns t with the texts of entries at its members, and whether each entry has one.
+// placeIn returns t with the texts of entries at its members, and whether every entry has a member.
 func (m *argumentReader) placeIn(t ir.Type, entries []argumentText, depth int) (ir.Type, bool) {
 	if depth > maxArgumentDepth {
 		return t, false

@@ -11,8 +11,8 @@ import (
 // MaxSummary bounds a tool's line in an index, in characters.
 const MaxSummary = 120
 
-// Doc returns the documentation of a tool's function: the description, else the title; hints; and the tool's own name
-// where the function's differs by more than spelling.
+// Doc returns the documentation of a tool's function: the description, or else the title; hints; and the tool's own name if the function's
+// name differs by more than spelling.
 func (t *Tool) Doc(function string) string {
 	var parts []string
 	if description := text.Body(t.Description, t.Stored()); description != "" {
@@ -47,7 +47,7 @@ func hintText(h Hints) string {
 	return strings.Join(words, ", ")
 }
 
-// Summary returns a tool's line in an index. comment makes a text the lines of a comment in the language.
+// Summary returns a tool's line in an index. comment converts a text to the lines of a comment in the language.
 func (t *Tool) Summary(comment func(string) []string) string {
 	const mark = "DEPRECATED: "
 	about := ""
@@ -66,7 +66,7 @@ func (t *Tool) Summary(comment func(string) []string) string {
 
 // Doc returns the documentation at the top of a server's index.
 func (s *Server) Doc() string {
-	const limit = 800 // instructions are read each time the index is
+	const limit = 800 // instructions are read every time the index is
 	var parts []string
 	if title := strings.TrimSpace(s.Title); !text.SameWords(title, s.Key) {
 		parts = append(parts, text.Cut(title, limit, s.Stored()))
@@ -80,7 +80,7 @@ func (s *Server) Doc() string {
 	return strings.Join(parts, "\n")
 }
 
-// InputDoc returns what a tool's input documents beside the tool's own description and its properties.
+// InputDoc returns the documentation of a tool's input, apart from the tool's description and the input's properties.
 func (t *Tool) InputDoc() string {
 	d := t.Input.Doc
 	if ref, ok := t.Input.Root.(ir.Ref); ok {
@@ -95,11 +95,11 @@ func (t *Tool) InputDoc() string {
 	if said.Description == t.Description {
 		d.Description = ""
 	}
-	d.Title = "" // which generators make of the tool's name
+	d.Title = "" // generators derive it from the tool's name
 	return text.Field("", d, false, t.Stored())
 }
 
-// OutputDoc returns the documentation of a tool's output, which is not nil: its limits, and from how many replies it was
+// OutputDoc returns the documentation of a tool's output, which must not be nil: its limits, and the number of replies from which it was
 // learned.
 func (t *Tool) OutputDoc() string {
 	learned := ""

@@ -6,8 +6,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ir"
 )
 
-// objectInput returns a tool's input as it is printed. Arguments are always an object, so where nothing is known of them
-// they are a map.
+// objectInput returns a tool's input as it is printed. Arguments are always an object, so if nothing is known about them they are a map.
 func objectInput(s ir.Schema) ir.Schema {
 	if _, unknown := s.Root.(ir.Unknown); unknown || s.Root == nil {
 		s.Root = ir.Map{Value: ir.Unknown{}}
@@ -15,10 +14,10 @@ func objectInput(s ir.Schema) ir.Schema {
 	return s
 }
 
-// closedInput returns s with its objects closed, but those whose schemas mention undeclared properties.
+// closedInput returns s with its objects closed, except those whose schemas mention undeclared properties.
 func closedInput(s ir.Schema) ir.Schema {
 	var alg ir.Algebra
-	met := map[string]bool{} // definitions in intersections, of which each declares a part
+	met := map[string]bool{} // definitions in intersections, each of which declares only a part
 	var visit func(t ir.Type) ir.Type
 	visit = func(t ir.Type) ir.Type {
 		switch t := t.(type) {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/render/internal/text"
 )
 
-// The README is read whole, each time: it names servers on one line, and gives their titles where there are few.
+// The README is read as a whole every time. It names servers on one line, and gives their titles if there are few.
 const (
 	maxNamed  = 20
 	maxTitled = 10
@@ -28,7 +28,7 @@ func readme(servers []Server, languages []*Language, names map[string]map[string
 		Indexes, Run, Clients, Library string
 		Examples                       []string
 		Servers                        string
-		More                           int // servers that are not named
+		More                           int // number of servers that are not named
 	}
 	var tool *Tool
 	dir := "SERVER"
@@ -70,8 +70,7 @@ func readme(servers []Server, languages []*Language, names map[string]map[string
 	return Fill(readmeTemplate, "README.md", d)
 }
 
-// readmeTitle returns a server's title where it adds to the folder's name, without what Markdown takes for links, code or
-// HTML.
+// readmeTitle returns a server's title if it adds to the folder's name, without anything that Markdown reads as links, code or HTML.
 func readmeTitle(s Server) string {
 	if text.SameWords(s.Title, s.Dir) {
 		return ""
@@ -80,7 +79,7 @@ func readmeTitle(s Server) string {
 	return plain.Replace(text.Summary(text.Lines(s.Title), 60))
 }
 
-// needs counts what has to be given to a tool: properties, or one for what is not a plain object.
+// needs counts what a tool must be given: its required properties, or one if its input is not a plain object.
 func needs(t Tool) int {
 	if t.NoArguments() {
 		return 0

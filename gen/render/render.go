@@ -1,9 +1,9 @@
-// Package render turns tools into source files, in any number of target languages. Types are printed by Go; templates
-// only lay out. A language is a package below this one, such as package typescript, that makes a [Language]; package gen
-// has the list of them. Start with [Render].
+// Package render turns tools into source files, in any number of target languages. Types are printed by Go code; templates only lay out
+// files. A language is a package below this one, such as package typescript, that returns a [Language]; package gen lists them. Start with
+// [Render].
 //
-// Every text that came from a server reaches a file through package text or package ident, which escape it. The output
-// depends on the input alone: no time, no host, no path, no version, no order of a map.
+// Every text from a server reaches a file through package text or package ident, which escape it. The output depends on the input alone,
+// and not on a time, host, path, version or map order.
 package render
 
 import (
@@ -21,51 +21,50 @@ import (
 	"github.com/mcpgen/mcpgen/gen/tree"
 )
 
-// Language is one target language: what the rest of mcpgen must know of it, and the printer of its files.
+// Language is one target language: what the rest of mcpgen needs to know about it, and the printer of its files.
 type Language struct {
-	// Name stands for the language in configurations, in the lock and in results: "typescript". Short is another name that
-	// people may give: "ts". Title is for messages: "TypeScript".
+	// Name identifies the language in configurations, in the lock and in results: "typescript". Short is another name that people may use:
+	// "ts". Title is for messages: "TypeScript".
 	Name, Short, Title string
-	// Ext is the extension of a wrapper's file, IndexFile the file in a server's folder that exports all of its wrappers.
+	// Ext is the extension of a wrapper's file, and IndexFile the file in a server's folder that exports all of its wrappers.
 	Ext, IndexFile string
-	// Comment begins a comment that ends with its line.
+	// Comment begins a comment that extends to the end of its line.
 	Comment string
-	// Client is the file at the root of the tree that declares the errors of calls, Library the one that declares the
-	// library of scripts.
+	// Client is the file at the root of the tree that declares the errors of calls. Library is the file that declares the library of
+	// scripts.
 	Client, Library string
-	// Import returns the statement by which a script beside the tree imports a function from a server's folder.
+	// Import returns the statement with which a script beside the tree imports a function from a server's folder.
 	Import func(dir, function string) string
 	// Exports reports whether a line of an index exports the function.
 	Exports func(line, function string) bool
-	// Signature cuts the head of a function out of a wrapper, from the line that declares it to the end of its types. It is
-	// empty where there is no such function.
+	// Signature returns the head of a function in a wrapper, from the line that declares it to the end of its types, or "" if there is no
+	// such function.
 	Signature func(source, function string) string
-	// Brief returns the head of a function with the types that it needs, without comments: what is enough for a call that
-	// needs no explanation. It is empty where there is no such function.
+	// Brief returns the head of a function with the types that it needs, without comments, which is enough for a call that needs no
+	// explanation. It returns "" if there is no such function.
 	Brief func(source, function string) string
-	// Example returns a call of a function as a block of Markdown. args reports whether it takes arguments.
+	// Example returns a call of a function as a block of Markdown. args reports whether the function takes arguments.
 	Example func(dir, function string, args bool) string
-	// CheckTypeName returns why a type cannot have a name, as a clause, or "" where it can.
+	// CheckTypeName returns why a type cannot have a name, as a clause, or "" if it can.
 	CheckTypeName func(name string) string
 	Printer
 }
 
 // Printer writes the files of one language.
 type Printer interface {
-	// Types returns a module of its own that exports the type of s under exactly that name, and the definitions that it
-	// refers to under others. Every value of s, written as a literal, fits the type. An error is a name that
-	// CheckTypeName refuses.
+	// Types returns a self-contained module that exports the type of s under exactly that name, and the definitions to which it refers
+	// under other names. Every value of s, written as a literal, fits the type. It returns an error if CheckTypeName rejects the name.
 	Types(name string, s ir.Schema) ([]byte, error)
-	// Root returns the files at the root of the tree that belong to this language alone.
+	// Root returns the files at the root of the tree that belong only to this language.
 	Root(servers []Server) tree.Tree
-	// Functions returns the name of each tool's function, which is also the name of its file without the extension. The
-	// names differ, and do not depend on the order of tools.
+	// Functions returns the name of each tool's function, which is also the name of its file without the extension. The names are distinct,
+	// and do not depend on the order of tools.
 	Functions(tools []Tool) []string
 	// Wrapper returns a tool's file.
 	Wrapper(t Tool, function string) (Wrapper, error)
-	// Index returns the index of a server's folder; wrappers are in the order of its tools.
+	// Index returns the index of a server's folder. wrappers are in the order of the server's tools.
 	Index(s Server, wrappers []Wrapper) ([]byte, error)
-	// Resources returns the module "resources" of a server, Prompts the module "prompts".
+	// Resources returns a server's module "resources", and Prompts its module "prompts".
 	Resources(s Server) ([]byte, error)
 	Prompts(s Server) ([]byte, error)
 }
@@ -73,11 +72,11 @@ type Printer interface {
 // Wrapper is one tool's file.
 type Wrapper struct {
 	Source []byte
-	// Parts is what the index of the language needs of it.
+	// Parts is what the language's index needs from the wrapper.
 	Parts any
 }
 
-// Names is what a tool became in one language.
+// Names are the names of a tool in one language.
 type Names struct {
 	File     string `json:"file"`     // path below the tree
 	Function string `json:"function"` // the exported name
@@ -85,17 +84,17 @@ type Names struct {
 
 // Result is a rendered tree.
 type Result struct {
-	// Tree holds every generated file but what the tree was made from.
+	// Tree holds every generated file, but not the files from which the tree is generated.
 	Tree tree.Tree
 	// Names maps a language's name → tool id → names.
 	Names map[string]map[string]Names
 }
 
-// EditorDir holds the settings of a person's editor. A listing of the tree does not show it.
+// EditorDir holds settings for a person's editor. A listing of the tree does not show it.
 const EditorDir = ".mcpgen/editor/"
 
-// Render makes the tree for servers in the given languages. Two tools that claim one file are an error: servers must
-// differ in Dir, and the tools of one server in Name and ID.
+// Render generates the tree for servers in the given languages. It is an error if two tools claim one file: servers must differ in Dir, and
+// the tools of one server in Name and ID.
 func Render(servers []Server, languages []*Language) (*Result, error) {
 	servers = prepared(servers)
 	var folders []*folder
@@ -124,8 +123,8 @@ func Render(servers []Server, languages []*Language) (*Result, error) {
 	return collect(servers, languages, folders)
 }
 
-// prepared returns servers with tools as they are printed: what descriptions say on arguments is at these, and
-// inputs are objects.
+// prepared returns servers with tools as they are printed: the descriptions' text about arguments is moved to the arguments, and inputs are
+// objects.
 func prepared(servers []Server) []Server {
 	servers = slices.Clone(servers)
 	for i := range servers {
@@ -148,10 +147,10 @@ type folder struct {
 	server    Server
 	functions []string
 	wrappers  []Wrapper
-	files     tree.Tree // all but the wrappers
+	files     tree.Tree // all files except the wrappers
 }
 
-// wrapper renders the tool of that index.
+// wrapper renders the tool with that index.
 func (f *folder) wrapper(i int) (err error) {
 	f.wrappers[i], err = f.language.Wrapper(f.server.Tools[i], f.functions[i])
 	return f.failed(err)
@@ -212,7 +211,7 @@ func collect(servers []Server, languages []*Language, folders []*folder) (*Resul
 	return out, err
 }
 
-// add puts a file into a tree; a path that is taken is an error.
+// add adds a file to a tree. It is an error if the path is taken.
 func add(t tree.Tree, path string, content []byte) error {
 	if _, taken := t[path]; taken {
 		return fmt.Errorf("two tools or servers claim the file %q", path)

@@ -2,7 +2,7 @@ package render
 
 import "fmt"
 
-// Scope gives out the names of one module. They differ, and depend on the order in which they are asked for.
+// Scope allocates the names of one module. They are distinct, and depend on the order in which they are requested.
 type Scope map[string]bool
 
 // NewScope returns a scope in which the given names are taken.
@@ -14,7 +14,7 @@ func NewScope(taken ...string) Scope {
 	return s
 }
 
-// Name returns want, or want with the first number that makes it new, and takes it.
+// Name allocates want, or want followed by the first number that makes it unique.
 func (s Scope) Name(want string) string {
 	name := want
 	for n := 2; s[name]; n++ {

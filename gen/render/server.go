@@ -13,34 +13,34 @@ type Server struct {
 	Key                 string // the name in the configuration
 	Dir                 string // the folder, a safe snake-case identifier
 	Title, Instructions string // hostile, may be empty
-	// Lead is what the descriptions of tools begin with, and leave out here. Hostile, may be empty.
+	// Lead is the common beginning of the descriptions of tools, which is left out of them here. It is hostile and may be empty.
 	Lead  string
 	Tools []Tool // sorted by Name
-	// Resources and HasPrompts report what the server offers beside tools.
+	// Resources and HasPrompts report what the server offers besides tools.
 	Resources, HasPrompts bool
 	Prompts               []Prompt // sorted by Name
-	// ClosedInputs closes objects in inputs whose schemas do not mention other properties than theirs.
+	// ClosedInputs closes objects in inputs whose schemas do not mention undeclared properties.
 	ClosedInputs bool
 }
 
 // Tool is one wrapper in each language.
 type Tool struct {
 	ID                 string // server__tool
-	Name               string // the server's own, hostile
+	Name               string // the server's own name for it, hostile
 	Title, Description string // hostile, may be empty
-	// Deprecated says that a description or title calls the tool so.
+	// Deprecated reports whether the description or title calls the tool deprecated.
 	Deprecated bool
 	Hints      Hints
-	// Input is an object, or a reference to one, when a [Printer] gets it.
+	// Input is an object, or a reference to one, when it is passed to a [Printer].
 	Input  ir.Schema
-	Output *ir.Schema // nil: the server gave none
-	// Learned is how many replies Output was inferred from; 0 where the server declared it.
+	Output *ir.Schema // nil if the server declares none
+	// Learned is the number of replies from which Output was inferred, or 0 if the server declared it.
 	Learned int
-	// TextResult reports that a script gets JSON in a text as that text. It matters only without Output.
+	// TextResult reports whether a script gets JSON in a text as that text. It matters only without Output.
 	TextResult bool
 }
 
-// The type of a result that its tool does not declare. The client has both in each language.
+// The types of a result that its tool does not declare. The client has both in each language.
 const (
 	anyUndeclared = "AnyUndeclared"
 	textOrContent = "TextOrContent"
@@ -54,10 +54,10 @@ func (t *Tool) UndeclaredResult() string {
 	return anyUndeclared
 }
 
-// UndeclaredResults are the names that [Tool.UndeclaredResult] returns.
+// UndeclaredResults returns the names that [Tool.UndeclaredResult] can return.
 func UndeclaredResults() []string { return []string{anyUndeclared, textOrContent} }
 
-// Hints mirror the catalog's; nil means that the server does not give the hint.
+// Hints mirror the catalog's. Nil means that the server does not give the hint.
 type Hints struct {
 	ReadOnly, Destructive, Idempotent, OpenWorld *bool
 }
@@ -68,26 +68,25 @@ type Prompt struct {
 	Arguments                []Argument
 }
 
-// Argument is one argument of a prompt; its value is a text.
+// Argument is one argument of a prompt. Its value is a text.
 type Argument struct {
 	Name, Title, Description string
 	Required                 bool
 }
 
-// The names of the modules for what a server offers beside tools. Tools never have them, even where the server offers no
-// such thing: the name of a tool does not depend on it.
+// The names of the modules for what a server offers besides tools. Tools never have these names, even if the server offers nothing of the
+// kind, so that a tool's name does not depend on it.
 const (
 	ResourcesName = "resources"
 	PromptsName   = "prompts"
 )
 
-// IsModule reports whether a file of that name would be a module for what a server offers beside tools.
+// IsModule reports whether a file with that name would be a module for what a server offers besides tools.
 func IsModule(name string) bool {
 	return strings.EqualFold(name, ResourcesName) || strings.EqualFold(name, PromptsName)
 }
 
-// Modules returns the names of the server's modules beside its tools. Its index exports each under its name, in this
-// order.
+// Modules returns the names of the server's modules besides its tools. Its index exports each under its name, in this order.
 func (s *Server) Modules() []string {
 	var out []string
 	if s.Resources {
@@ -99,19 +98,19 @@ func (s *Server) Modules() []string {
 	return out
 }
 
-// Stored returns the file of the tree that has what the server sent.
+// Stored returns the file in the tree that contains the server's own definitions.
 func (s *Server) Stored() string { return ".mcpgen/" + s.Dir + ".json" }
 
-// Stored returns that file of the tool's server.
+// Stored returns that file for the tool's server.
 func (t *Tool) Stored() string {
 	dir, _, _ := strings.Cut(t.ID, "__")
 	return (&Server{Dir: dir}).Stored()
 }
 
-// Export is a line of an index for a module beside the tools. Summary is hostile text.
+// Export is a line in an index for a module other than a tool. Summary is hostile text.
 type Export struct{ Name, Summary string }
 
-// Exports returns those lines. comment makes a text the lines of a comment in the language.
+// Exports returns these lines. comment converts a text to the lines of a comment in the language.
 func (s *Server) Exports(comment func(string) []string) []Export {
 	var out []Export
 	if s.Resources {
@@ -142,14 +141,14 @@ func (p Prompt) Object() ir.Object {
 	return out
 }
 
-// Optional reports whether a prompt needs no arguments.
+// Optional reports whether a prompt can be used without arguments.
 func (p Prompt) Optional() bool {
 	return !slices.ContainsFunc(p.Arguments, func(a Argument) bool { return a.Required })
 }
 
 // NoArguments reports whether the tool can be called without arguments: {} is a value of its input.
 func (t *Tool) NoArguments() bool {
-	known := map[string]bool{} // definitions; true while one is being looked at, which is the wider answer
+	known := map[string]bool{} // definitions; true while one is being examined, which is the wider answer
 	var accepts func(t ir.Type) bool
 	accepts = func(typ ir.Type) bool {
 		switch typ := typ.(type) {

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/atomicfile"
 )
 
-// maxCached is how many vectors a cache keeps; when there are more, it starts again with those that are added.
+// maxCached bounds the number of vectors in a cache. Beyond that, it starts again with the added ones.
 const maxCached = 100_000
 
 // key is the digest of an embedded text.
@@ -25,9 +25,9 @@ type key [sha256.Size]byte
 
 func textKey(text string) key { return sha256.Sum256([]byte(text)) }
 
-// cache keeps the vectors of one embedder in a file: for each the key of its text, the number of dimensions, and as many
-// float32, in little-endian order. Several processes may share it; of two that add vectors at the same time, one may lose
-// its own. The zero cache keeps nothing.
+// cache keeps the vectors of one embedder in a file. For each vector it has the key of its text, the number of dimensions, and the float32
+// values, in little-endian order. Several processes may share it; if two add vectors at the same time, one may lose its own. The zero cache
+// keeps nothing.
 type cache struct{ file string }
 
 func newCache(dir, embedder string) cache {
@@ -35,7 +35,7 @@ func newCache(dir, embedder string) cache {
 	return cache{filepath.Join(dir, fmt.Sprintf("embeddings-%x.bin", digest[:8]))}
 }
 
-// remedy says, for the end of an error, which file to remove.
+// remedy says, at the end of an error, which file to remove.
 func (c cache) remedy() string {
 	if c.file == "" {
 		return ""
@@ -74,10 +74,10 @@ func (c cache) load() (map[key][]float32, error) {
 	return out, nil
 }
 
-// maxWeights is how many weights a cache keeps; when there are more, it starts again.
+// maxWeights bounds the number of weights in a cache. Beyond that, it starts again.
 const maxWeights = 100
 
-// weightKey names what a weight depends on: the texts of an index, in order, and how the self-test works.
+// weightKey identifies everything on which a weight depends: the texts of an index, in order, and the working of the self-test.
 func weightKey(texts []string) string {
 	sum := sha256.New()
 	fmt.Fprintln(sum, weights, maxAsked, maxLoss, maxTrust)
@@ -88,8 +88,8 @@ func weightKey(texts []string) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// weights reads the file of weights, which is beside that of the vectors. One that is damaged has none: they are cheap to find
-// again.
+// weights reads the file of weights, which is beside the file of vectors. It returns none from a damaged file, because they are cheap to
+// compute again.
 func (c cache) weights() map[string]float64 {
 	out := map[string]float64{}
 	if raw, err := os.ReadFile(c.file + ".json"); err == nil && len(raw) < 1<<16 && json.Unmarshal(raw, &out) != nil {
@@ -98,7 +98,7 @@ func (c cache) weights() map[string]float64 {
 	return out
 }
 
-// weight returns the weight that the self-test of an index found; -1 if it is not known.
+// weight returns the weight that the self-test of an index found, or -1 if it is unknown.
 func (c cache) weight(texts []string) float64 {
 	if c.file != "" {
 		if w, ok := c.weights()[weightKey(texts)]; ok && (w == 0 || slices.Contains(weights, w)) {
@@ -108,7 +108,7 @@ func (c cache) weight(texts []string) float64 {
 	return -1
 }
 
-// keepWeight keeps it.
+// keepWeight stores the weight.
 func (c cache) keepWeight(texts []string, weight float64) error {
 	if c.file == "" {
 		return nil
@@ -125,7 +125,7 @@ func (c cache) keepWeight(texts []string, weight float64) error {
 	return c.replace(c.file+".json", raw)
 }
 
-// add writes vectors beside those that are there.
+// add adds vectors to the existing ones.
 func (c cache) add(made map[key][]float32) error {
 	if c.file == "" {
 		return nil
@@ -147,7 +147,7 @@ func (c cache) add(made map[key][]float32) error {
 	return c.replace(c.file, raw)
 }
 
-// replace writes a file of the cache in one step. It makes the folder, and the file for the user alone.
+// replace writes a file of the cache atomically. It creates the folder and the file for the user alone.
 func (c cache) replace(file string, raw []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("create the cache of embeddings: %w", err)

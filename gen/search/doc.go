@@ -17,21 +17,21 @@ const (
 	fieldGroup         // its server's name and title, and the category
 	fieldLead          // the first sentence of its description
 	fieldBody          // the rest of it
-	fieldPhrase        // what people say who want it
-	fieldInput         // names and descriptions of what it takes
+	fieldPhrase        // what people say when they want it
+	fieldInput         // names and descriptions of its arguments
 	fieldCount
 )
 
-// What is read of one tool, in bytes. Descriptions of megabytes exist; what a tool is for stands at their beginning.
+// The parts of one tool that are read, in bytes. Some descriptions have megabytes, but the purpose of a tool is at the beginning.
 const (
 	maxName  = 400
 	maxTitle = 400
 	maxLead  = 600
 	maxBody  = 6 << 10
 	maxInput = 4 << 10
-	// maxAbout bounds what is said of a category.
+	// maxAbout bounds the description of a category.
 	maxAbout = 400
-	// maxInputJSON bounds the schemas that are looked into at all.
+	// maxInputJSON bounds the schemas that are examined.
 	maxInputJSON = 256 << 10
 )
 
@@ -41,10 +41,10 @@ type doc struct {
 	tool        *catalog.Tool
 	serverIndex int32
 	category    string
-	lead        string // of the server
+	lead        string // the lead of its server
 	deprecated  bool
 	phrases     []string
-	// text is what its fields say; nil once the index is made.
+	// text holds the texts of its fields; nil once the index is built.
 	text *[fieldCount]string
 }
 
@@ -54,7 +54,7 @@ type member struct {
 	category string
 }
 
-// read makes the documents of a catalog, in its order, and its servers and categories.
+// read returns the documents of a catalog, in its order, and its servers and categories.
 func read(cat *catalog.Catalog, opt *Options) ([]doc, []member, []Category) {
 	docs := make([]doc, 0, cat.Tools())
 	members := make([]member, 0, len(cat.Servers))
@@ -92,7 +92,7 @@ func read(cat *catalog.Catalog, opt *Options) ([]doc, []member, []Category) {
 	return docs, members, categories
 }
 
-// about is what a server's tools are for, on one short line.
+// about says what a server's tools are for, on one short line.
 func about(s *catalog.Server) string {
 	lead, _ := split(ident.CleanText(clip(s.Instructions, maxLead)))
 	for _, text := range []string{ident.CleanLine(s.Title), ident.CleanLine(lead), ident.CleanLine(s.Lead())} {
@@ -107,7 +107,7 @@ func about(s *catalog.Server) string {
 	return shorten(strings.Join(names, ", "))
 }
 
-// shorten cuts a line at a word, if it is long.
+// shorten cuts a long line at a word.
 func shorten(line string) string {
 	const most = 120
 	if len(line) <= most {
@@ -120,7 +120,7 @@ func shorten(line string) string {
 	return strings.TrimRight(line, ", ") + " …"
 }
 
-// fields are what is searched of a tool.
+// fields returns the texts of a tool that are searched.
 func (d *doc) fields() *[fieldCount]string {
 	s, t := d.server, d.tool
 	lead, body := split(clip(t.Own(d.lead), maxLead+maxBody))
@@ -135,7 +135,7 @@ func (d *doc) fields() *[fieldCount]string {
 	}
 }
 
-// joinPhrases is phrases as one text, within their bounds.
+// joinPhrases joins phrases into one text, within their bounds.
 func joinPhrases(phrases []string) string {
 	var out strings.Builder
 	for _, p := range phrases[:min(len(phrases), catalog.MaxPhrases)] {
@@ -159,7 +159,7 @@ func split(description string) (lead, body string) {
 	return description[:end], description[end:]
 }
 
-// inputs are the names of a schema's properties, and what they say of themselves.
+// inputs returns the names and descriptions of a schema's properties.
 func inputs(schema json.RawMessage) string {
 	if len(schema) > maxInputJSON {
 		return ""
@@ -180,7 +180,7 @@ func inputs(schema json.RawMessage) string {
 		var property struct {
 			Description string `json:"description"`
 		}
-		_ = json.Unmarshal(parsed.Properties[name], &property) // a property of true or false has none
+		_ = json.Unmarshal(parsed.Properties[name], &property) // a property that is true or false has no description
 		out.WriteString(clip(name, maxName))
 		out.WriteByte(' ')
 		out.WriteString(clip(property.Description, maxTitle))
@@ -192,7 +192,7 @@ func inputs(schema json.RawMessage) string {
 	return clip(out.String(), maxInput)
 }
 
-// clip returns at most the first most bytes of s, whole characters.
+// clip returns at most the first most bytes of s, in whole characters.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s

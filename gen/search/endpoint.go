@@ -29,7 +29,7 @@ const (
 const DefaultAPIVersion = "2024-10-21"
 
 const (
-	// maxEmbedAnswer is the size limit of an answer, in bytes; maxEmbedError is how much of an error answer is quoted.
+	// maxEmbedAnswer bounds an answer, in bytes. maxEmbedError bounds the quoted part of an error answer.
 	maxEmbedAnswer, maxEmbedError = 32 << 20, 300
 )
 
@@ -51,9 +51,9 @@ type EndpointOptions struct {
 	API API
 	// APIVersion is for [Azure] only. Empty: [DefaultAPIVersion].
 	APIVersion string
-	// Key is the API key. It never appears in an error, and is sent over https or to this machine only. Empty: no key is sent.
+	// Key is the API key. It never appears in an error, and is sent only over https or to this machine. Empty: no key is sent.
 	Key string
-	// Dimensions asks for shorter vectors than the model's own. 0: the model's own.
+	// Dimensions requests shorter vectors than the model's own. 0: the model's own.
 	Dimensions int
 	// Transport carries the requests. Nil: [http.DefaultTransport].
 	Transport http.RoundTripper
@@ -174,7 +174,7 @@ func (e *Endpoint) post(ctx context.Context, body []byte) (answer []byte, err er
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // part of a text is better than none
+		text, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // part of a text is better than nothing
 		return nil, e.failure(fmt.Errorf("%s: %s", res.Status, e.shown(text)))
 	}
 	answer, err = io.ReadAll(io.LimitReader(res.Body, maxEmbedAnswer+1))

@@ -10,11 +10,11 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// UnknownError is a filter that names nothing.
+// UnknownError reports a filter that names nothing.
 type UnknownError struct {
 	// What is "server" or "category".
 	What, Name string
-	// Near are names that may have been meant, the likeliest first; Known are the first of all, sorted.
+	// Near are names that may have been meant, the likeliest first. Known are the first of all names, sorted.
 	Near, Known []string
 }
 
@@ -22,7 +22,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("no %s is called %q", e.What, clip(e.Name, 200))
 }
 
-// Hint names those that there are.
+// Hint lists the existing names.
 func (e *UnknownError) Hint() string {
 	switch {
 	case len(e.Near) > 0:
@@ -36,12 +36,12 @@ func (e *UnknownError) Hint() string {
 // ExitCode is exit.Usage.
 func (e *UnknownError) ExitCode() int { return exit.Usage }
 
-// scope is what the filters leave: nil is all documents, otherwise the servers, by their place in the catalog.
+// scope is the set of servers that the filters leave, by their index in the catalog. Nil means all documents.
 type scope map[int32]bool
 
 func (s scope) has(d *doc) bool { return s == nil || s[d.serverIndex] }
 
-// scope finds the servers that a query is about.
+// scope finds the servers to which a query is limited.
 func (x *Index) scope(q Query) (scope, error) {
 	if q.Server == "" && q.Category == "" {
 		return nil, nil

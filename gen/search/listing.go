@@ -2,8 +2,7 @@ package search
 
 import "strings"
 
-// Listing returns results as text for [DetailSignature]: the ids, then how those that have a signature are imported and
-// called.
+// Listing returns results as text for [DetailSignature]: first the ids, and then how those with a signature are imported and called.
 func Listing(results []Result) string {
 	var ids, calls strings.Builder
 	for _, r := range results {

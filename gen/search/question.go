@@ -10,25 +10,25 @@ import (
 const (
 	maxConcepts     = 48 // words that count; a longer query is a document
 	maxAlternatives = 24 // terms that may stand for one of them
-	// maxMended is how many misspelt words are looked up: each is compared with thousands.
+	// maxMended bounds the number of misspelt words that are looked up, because each is compared with thousands.
 	maxMended = 16
-	// minPart is the shortest part, in bytes, that a word is split into.
+	// minPart is the length, in bytes, of the shortest part into which a word is split.
 	minPart = 3
 )
 
 const (
-	trustBegins = 0.35 // the trust in a term that begins with the word
-	weakShare   = 0.3  // what a weak word or a number counts
+	trustBegins = 0.35 // trust in a term that begins with the word
+	weakShare   = 0.3  // weight of a weak word or a number
 )
 
 // question is a query in the terms of the vocabulary.
 type question struct {
 	concepts []concept
-	// action is what it wants done; 0 if it does not say.
+	// action is what the query wants done, or 0 if it does not say.
 	action action
-	// asks reports whether it is a question in form: "which issues are open".
+	// asks reports whether it has the form of a question: "which issues are open".
 	asks bool
-	// unknown counts the words that no tool has, and that resemble no other.
+	// unknown counts the words that no tool has and that resemble no word of a tool.
 	unknown int
 }
 
@@ -37,14 +37,14 @@ func (q *question) empty() bool { return len(q.concepts) == 0 && q.unknown == 0 
 // concept is one word or phrase of a query: the terms that may stand for it.
 type concept struct {
 	alternatives []alternative
-	// together are terms that stand for it if a tool has all of them: the words of a phrase.
+	// together are terms that stand for the concept if a tool has all of them: the words of a phrase.
 	together []int32
 	idf      float64
 }
 
 type alternative struct {
 	term int32
-	// trust is how surely it means the same: 1 for the word itself.
+	// trust says how surely it means the same: 1 for the word itself.
 	trust float64
 }
 
@@ -56,7 +56,7 @@ func (v *vocabulary) question(text string) *question {
 	q := &question{}
 	q.intent(all, stemmed)
 	seen := map[string]bool{}
-	covered := 0 // the words before this one are parts of a phrase that stands for them
+	covered := 0 // words before this index are parts of a phrase that stands for them
 	for i := range all {
 		if len(q.concepts) >= maxConcepts {
 			break
@@ -81,8 +81,8 @@ func (v *vocabulary) question(text string) *question {
 	return q
 }
 
-// intent reads what a query wants done: the first verb counts, later ones may be things (a search index) or say which ones
-// (issues to close).
+// intent finds out what a query wants done. The first verb counts; later ones may be things (a search index) or say which ones (issues to
+// close).
 func (q *question) intent(all, stemmed []string) {
 	if len(all) > 1 && (lists().question[all[0]] || all[0] == "how" && lists().quantity[all[1]]) {
 		q.action, q.asks = actRead, true
@@ -95,18 +95,18 @@ func (q *question) intent(all, stemmed []string) {
 	}
 }
 
-// isWeak reports whether a word says little. Numbers do: they are values of arguments.
+// isWeak reports whether a word says little, as numbers do, because they are values of arguments.
 func isWeak(word string) bool {
 	return lists().weak[word] || strings.IndexFunc(word, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
 }
 
-// take adds a concept if any term may stand for it.
+// take adds a concept if there is a term that may stand for it.
 func (q *question) take(v *vocabulary, c concept, weak bool) {
 	if len(c.alternatives) == 0 {
 		q.unknown++
 		return
 	}
-	// The idf is that of the word itself, or else of the commonest that may stand for it.
+	// The idf is that of the word itself, or else of the commonest term that may stand for it.
 	c.idf = v.terms[c.alternatives[0].term].idf
 	for _, a := range c.alternatives {
 		if c.alternatives[0].trust < 1 {
@@ -119,7 +119,7 @@ func (q *question) take(v *vocabulary, c concept, weak bool) {
 	q.concepts = append(q.concepts, c)
 }
 
-// phrases adds what the next words mean together, and returns how many of them say nothing else.
+// phrases adds the phrases that the next words form, and returns how many of these words mean nothing else.
 func (q *question) phrases(v *vocabulary, next, written []string) (covered int) {
 	if len(next) > 1 && lists().stop[written[0]] != lists().stop[written[1]] {
 		var c concept
@@ -142,11 +142,11 @@ func (q *question) phrases(v *vocabulary, next, written []string) (covered int) 
 			}
 		}
 		if len(c.together) < n {
-			c.together = nil // the rest is no phrase
+			c.together = nil // the rest of the words form no phrase
 		}
 		q.take(v, c, false)
 		if c.together == nil || slices.ContainsFunc(written[:n], isWeak) {
-			covered = n // its words mean something else by themselves: spin up
+			covered = n // alone, its words mean something else: spin up
 		}
 	}
 	return covered
@@ -175,8 +175,8 @@ func (c *concept) add(v *vocabulary, text string, trust float64) {
 	c.alternatives = append(c.alternatives, alternative{id, trust})
 }
 
-// leaveOutChanges removes synonyms that make, change or remove things: in a question, a verb tells which things are meant
-// (those that are open).
+// leaveOutChanges removes synonyms that create, change or remove things, because in a question a verb says which things are meant (those
+// that are open).
 func (c *concept) leaveOutChanges(v *vocabulary) {
 	c.alternatives = slices.DeleteFunc(c.alternatives, func(a alternative) bool {
 		does := lists().verbs[v.terms[a.term].text]
@@ -184,8 +184,8 @@ func (c *concept) leaveOutChanges(v *vocabulary) {
 	})
 }
 
-// spell writes the words of a query as the catalog has them: abbreviations are written out if names have their words, a
-// word that no tool has is split into two that names have (cherrypick), or replaced by the word that it resembles.
+// spell rewrites the words of a query as the catalog writes them. An abbreviation is expanded if names contain its words. A word that no
+// tool has is split into two words that names have (cherrypick), or replaced by the word that it resembles.
 func (v *vocabulary) spell(list []string) []string {
 	out := make([]string, 0, len(list))
 	mended := 0
@@ -211,14 +211,14 @@ func (v *vocabulary) spell(list []string) []string {
 	return out
 }
 
-// strange reports whether a word is neither in the catalog nor in the word list, nor begins such a word.
+// strange reports whether a word is neither in the catalog nor in the word list, nor begins a word there.
 func (v *vocabulary) strange(word string) bool {
 	s := stem(word)
 	_, known := v.ids[s]
 	return !known && !lists().stop[word] && !isWeak(word) && len(lists().synonyms[s]) == 0 && len(v.begins(word, 1)) == 0
 }
 
-// split parts a word in two that names have. Of several ways it takes the one whose rarer part is in the most tools.
+// split splits a word into two words that names have. Of several ways it takes the one whose rarer part is in the most tools.
 func (v *vocabulary) split(word string) (first, second string, ok bool) {
 	most := 0
 	for i := minPart; i <= len(word)-minPart; i++ {

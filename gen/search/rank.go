@@ -14,13 +14,13 @@ type ranked struct {
 }
 
 const (
-	// nameShare raises a tool of whose name the query has a greater part.
+	// nameShare is the bonus for the share of the name's words that are in the query.
 	nameShare = 0.3
-	// pairShare raises a tool for each two neighbours of the query that are neighbours in its name, up to maxPairs.
+	// pairShare is the bonus for each pair of neighbours in the query that are also neighbours in the name, for at most maxPairs.
 	pairShare = 0.3
 	maxPairs  = 2
-	// otherAction is the factor for a tool whose name has another kind of verb than the query, otherActionAsked the one for such
-	// a tool if the query is a question.
+	// otherAction is the factor for a tool whose name has another kind of verb than the query. otherActionAsked is the same factor if the
+	// query is a question.
 	otherAction      = 0.75
 	otherActionAsked = 0.3
 	// deprecatedShare is the factor for a deprecated tool.
@@ -29,17 +29,17 @@ const (
 
 // tally accumulates the score of a tool for one query.
 type tally struct {
-	sum, have float64 // the weights of its concepts times their idf, and how much of each concept it has
-	named     int     // the number of concepts in its name
-	pairs     int     // the number of neighbours in the query that are neighbours in its name
-	// concept is the number of the last concept that it has, from 1. term is the term for it with the highest weight, and best
-	// is that weight. before and beforeTerm are the previous values of concept and term.
+	sum, have float64 // sum of its concepts' weights times their idf, and its share of each concept
+	named     int     // number of concepts in its name
+	pairs     int     // number of neighbours in the query that are also neighbours in its name
+	// concept is the number, from 1, of the last concept found in the tool. term is the term for it with the highest weight, and best is
+	// that weight. before and beforeTerm are the previous values of concept and term.
 	concept, before  int
 	term, beforeTerm int32
 	best             float64
 }
 
-// byWords ranks the tools that have words of the query.
+// byWords ranks the tools that contain words of the query.
 func (x *Index) byWords(q *question, s scope) []ranked {
 	tallies := make([]tally, len(x.docs))
 	all := 0.0
@@ -68,7 +68,7 @@ func (x *Index) byWords(q *question, s scope) []ranked {
 	return out
 }
 
-// collect finds the tools that have a concept, which is the number-th of the query, and the best term for each.
+// collect finds the tools that have a concept of the query, and the best term for each tool. number is the number of the concept.
 func (v *vocabulary) collect(tallies []tally, number int, c concept) (docs []int32) {
 	add := func(doc, term int32, value float64) {
 		t := &tallies[doc]
@@ -100,10 +100,10 @@ func (v *vocabulary) collect(tallies []tally, number int, c concept) (docs []int
 	return docs
 }
 
-// score returns the score of a tool for a query; all is the sum of the idf of all concepts.
+// score returns the score of a tool for a query. all is the sum of the idf of all concepts.
 func (v *vocabulary) score(q *question, doc int32, t *tally, all float64) float64 {
 	name := v.names[doc]
-	share := t.have / max(all, 1e-9) // squared: a tool with all words of a query goes before one that has one of them many times
+	share := t.have / max(all, 1e-9) // squared, so that a tool with all words of a query comes before one that has one of them many times
 	score := t.sum * share * share * (1 + nameShare*float64(t.named)/float64(max(1, len(name))))
 	score *= 1 + pairShare*float64(min(t.pairs, maxPairs))
 	if does := v.does[doc]; q.action != 0 && does != 0 && does&q.action == 0 {
@@ -113,11 +113,11 @@ func (v *vocabulary) score(q *question, doc int32, t *tally, all float64) float6
 			score *= otherAction
 		}
 	}
-	return math.Round(score*1e9) / 1e9 // so that the order does not depend on how a machine adds
+	return math.Round(score*1e9) / 1e9 // makes the order independent of rounding differences between machines
 }
 
-// neighbours reports whether two terms are beside each other in a name, in either order: some servers put verbs before
-// things, others after them.
+// neighbours reports whether two terms are next to each other in a name, in either order, because some servers put verbs before things and
+// others after them.
 func neighbours(name []int32, a, b int32) bool {
 	for i := 1; i < len(name); i++ {
 		if name[i-1] == a && name[i] == b || name[i-1] == b && name[i] == a {
@@ -146,9 +146,9 @@ func (x *Index) all(s scope) []ranked {
 	return out
 }
 
-// fuse joins the rankings of several wordings: the score of a tool is the sum of its shares of the best score of each (CombSUM,
-// Fox and Shaw, 1994). Reciprocal rank fusion found up to 5 % fewer of the questions in testdata/search among the first
-// three, and its scores do not say which hits are likely.
+// fuse combines the rankings of several wordings. The score of a tool is the sum of its shares of the best score in each (CombSUM, Fox and
+// Shaw, 1994). With reciprocal rank fusion, up to 5 % fewer of the questions in testdata/search had their answer among the first three, and
+// its scores do not show which hits are likely.
 func (x *Index) fuse(rankings ...[]ranked) []ranked {
 	if len(rankings) == 1 {
 		return rankings[0]
@@ -162,7 +162,7 @@ func (x *Index) fuse(rankings ...[]ranked) []ranked {
 	return x.sum(sum)
 }
 
-// sum is the ranking by scores.
+// sum returns the ranking by scores.
 func (x *Index) sum(scores map[int32]float64) []ranked {
 	out := make([]ranked, 0, len(scores))
 	for doc, score := range scores {
@@ -172,7 +172,7 @@ func (x *Index) sum(scores map[int32]float64) []ranked {
 	return out
 }
 
-// merge adds the ranking by meaning to that by words, with a weight. Where words find nothing, it is the ranking by meaning.
+// merge adds the ranking by meaning, with a weight, to the ranking by words. If words find nothing, the result is the ranking by meaning.
 func (x *Index) merge(byWords, byMeaning []ranked, weight float64) []ranked {
 	if len(byWords) == 0 {
 		weight = 1
@@ -183,9 +183,9 @@ func (x *Index) merge(byWords, byMeaning []ranked, weight float64) []ranked {
 	return x.sum(weigh(byWords, byMeaning, weight))
 }
 
-// weigh returns the scores of tools in two rankings: the sum of their shares of the best score of each, where those by meaning
-// begin at the last tool that it ranks (a convex combination; Bruch, Gai and Ingber, 2023). Reciprocal rank fusion costs far
-// more where one ranking is bad.
+// weigh returns the scores of tools in two rankings: the sum of their shares of the best score in each. The scores by meaning are counted
+// from the last tool in that ranking (a convex combination; Bruch, Gai and Ingber, 2023). Reciprocal rank fusion costs far more if one
+// ranking is bad.
 func weigh(byWords, byMeaning []ranked, weight float64) map[int32]float64 {
 	sum := make(map[int32]float64, len(byWords)+len(byMeaning))
 	for _, r := range byWords {

@@ -1,18 +1,17 @@
-// Package search finds tools of a catalog by what somebody wants done, in words: "close a pull request" finds
+// Package search finds the tools of a catalog that do what somebody wants done, described in words: "close a pull request" finds
 // github__update_pull_request. Start with [New] and [Index.Search].
 //
-// Words are found in an inverted index in memory. Names are split into words (getDocument, get_document, get-document),
-// words are stemmed, some have synonyms (words.txt), and a word that no tool has is taken for the one that it resembles.
-// Tools are ranked by [BM25F]: a word in a name counts for more than one in a description. A query may have several wordings,
-// whose rankings are added up. With an [Embedder] a second
-// ranking, by meaning, is added with a weight that the tools' own names decide; if it fails, the first answers alone, and the
-// caller is told why.
+// Words are looked up in an inverted index in memory. Names are split into words (getDocument, get_document, get-document), words are
+// stemmed, some have synonyms (words.txt), and a word that no tool has is replaced by the one that it resembles. Tools are ranked by
+// [BM25F]: a word in a name counts for more than one in a description. A query may have several wordings, whose rankings are added up. With
+// an [Embedder], a second ranking, by meaning, is added. A self-test with the tools' own names determines its weight. If this ranking
+// fails, the first one is used alone, and the caller is told why.
 //
-// Catalogs and queries are foreign text: only their letters and digits reach the index, and neither becomes part of a
-// statement. The same catalog and query give the same hits in the same order.
+// Catalogs and queries are foreign text: only their letters and digits reach the index, and there is no query language into which they
+// could be injected. The same catalog and query give the same hits in the same order.
 //
-// SQLite's FTS5 with its porter tokenizer and bm25() was tried instead, with the same synonyms: it found 62 % of 60 new
-// questions among the first three hits where this index found 70 %, and needs a query for each term.
+// SQLite's FTS5 with its porter tokenizer and bm25() was tried instead, with the same synonyms: it found 62 % of 60 new questions among the
+// first three hits where this index found 70 %, and needs a query for each term.
 //
 // [BM25F]: https://doi.org/10.1561/1500000019
 package search
@@ -28,32 +27,32 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// Bounds of a query, and its default.
+// Bounds of a query, and their defaults.
 const (
-	// DefaultLimit is the number of hits if a query sets none, MaxLimit the most that it may ask for.
+	// DefaultLimit is the number of hits if a query sets none. MaxLimit is the most that it may ask for.
 	DefaultLimit, MaxLimit = 10, 100
-	// MaxText is how many bytes of each wording are read, and MaxWordings how many wordings.
+	// MaxText bounds each wording, in bytes. MaxWordings bounds the number of wordings.
 	MaxText, MaxWordings = 4 << 10, 8
 )
 
 // Options are the settings of [New].
 type Options struct {
-	// Categories are names of groups that servers belong to, by server key. A server without one is a category of its
-	// own, called like the server.
+	// Categories are the names of groups to which servers belong, by server key. A server without one is a category of its own, with the
+	// server's name.
 	Categories map[string]string
-	// Phrases are what people say who want a tool, by its id. They are searched too; of more than [catalog.MaxPhrases], or of
-	// longer ones than [catalog.MaxPhrase], only the first and the beginnings.
+	// Phrases are what people say when they want a tool, by tool id. They are searched too. Only the first [catalog.MaxPhrases] are used,
+	// and of each only the first [catalog.MaxPhrase] bytes.
 	Phrases map[string][]string
-	// Incomplete is why the index lacks something; each [Answer] has it. Nil: it lacks nothing.
+	// Incomplete says why the index lacks something, and is included in each [Answer]. Nil: it is complete.
 	Incomplete error
-	// Embedder ranks by meaning as well. Nil: by words only.
+	// Embedder adds a ranking by meaning. Nil: tools are ranked by words only.
 	Embedder Embedder
-	// CacheDir is a folder for the vectors of tools; it is made if it is missing. Empty: nothing is kept on disk.
+	// CacheDir is a folder for the vectors of tools, which is created if missing. Empty: nothing is kept on disk.
 	CacheDir string
 	// EmbedTime bounds how long one search waits for the Embedder. 0: 10 seconds.
 	EmbedTime time.Duration
-	// Degraded is called with the reason when a search was answered by words only although there is an Embedder; see
-	// [Answer]. It must be safe for concurrent use. Nil: not called.
+	// Degraded is called with the reason if a search was answered by words only although there is an Embedder; see [Answer]. It must be
+	// safe for concurrent use. It may be nil.
 	Degraded func(error)
 }
 
@@ -64,20 +63,20 @@ type Index struct {
 	members    []member
 	categories []Category
 	words      *vocabulary
-	vectors    *vectors // nil: no Embedder
+	vectors    *vectors // nil if there is no Embedder
 }
 
-// Query is what to look for.
+// Query describes what to look for.
 type Query struct {
-	// Text is in words, or parts of names. Of a longer one the first [MaxText] bytes count.
+	// Text consists of words, or parts of names. Only its first [MaxText] bytes are used.
 	Text string
-	// Also are other wordings of the same wish. A tool that several wordings find ranks higher. The first [MaxWordings]
-	// count, Text included.
+	// Also are other wordings of the same request. A tool that several wordings find ranks higher. Only the first [MaxWordings] are used,
+	// including Text.
 	Also []string
-	// Server is a server's key or folder, Category the name of a category or of a server; only tools of these are found.
-	// Neither case nor separators count. Empty: all. One that is not there is an *[UnknownError].
+	// Server is a server's key or folder, and Category the name of a category or of a server. Only their tools are found. Case and
+	// separators are ignored. Empty: all. If there is no such server or category, the error is an *[UnknownError].
 	Server, Category string
-	// Limit is how many hits there are at most. 0: [DefaultLimit]; it is never more than [MaxLimit].
+	// Limit bounds the number of hits. 0: [DefaultLimit]; it is never more than [MaxLimit].
 	Limit int
 }
 
@@ -87,20 +86,20 @@ type Hit struct {
 	ID     string
 	Server *catalog.Server
 	Tool   *catalog.Tool
-	// Category is that of the server.
+	// Category is the server's category.
 	Category string
-	// Score is greater for a better fit. It compares hits of one answer only.
+	// Score is higher for a better fit. Scores are only comparable within one answer.
 	Score float64
 }
 
-// Answer is what was found, and how.
+// Answer is the result of a search.
 type Answer struct {
-	// Hits are the best first, those of one score by their ids.
+	// Hits are sorted by score, the best first, and then by id.
 	Hits []Hit
-	// Weight is that of the ranking by meaning, from 0 to 1; that by words has 1. A self-test of the index chooses it.
+	// Weight is the weight of the ranking by meaning, from 0 to 1; the ranking by words has weight 1. A self-test of the index chooses it.
 	Weight float64
-	// Degraded tells why the ranking by meaning did not take part although there is an Embedder, that its vectors are not
-	// kept on disk, or that the index is incomplete. Nil: none of it happened.
+	// Degraded says why the ranking by meaning was not used although there is an Embedder, why its vectors are not kept on disk, or why the
+	// index is incomplete. It is nil if none of these applies.
 	Degraded error
 }
 
@@ -110,16 +109,16 @@ type Category struct {
 	// About says what the tools are for: the title of each server, or the beginning of its instructions, or else the names of
 	// its first tools. It is foreign text, on one line.
 	About string `json:"about"`
-	// Servers are their keys, sorted.
+	// Servers are the keys of its servers, sorted.
 	Servers []string `json:"servers"`
-	// Tools is how many tools they have together.
+	// Tools is the number of their tools together.
 	Tools int `json:"tools"`
 }
 
-// Is reports whether a name is this category's, ignoring case and separators.
+// Is reports whether name is this category's name, ignoring case and separators.
 func (c Category) Is(name string) bool { return ident.Fold(c.Name) == ident.Fold(name) }
 
-// New makes the index of a catalog, which must not change afterwards.
+// New builds the index of a catalog, which must not change afterwards.
 func New(cat *catalog.Catalog, opt *Options) *Index {
 	x := &Index{}
 	if opt != nil {
@@ -128,7 +127,7 @@ func New(cat *catalog.Catalog, opt *Options) *Index {
 	x.docs, x.members, x.categories = read(cat, &x.opts)
 	x.words = newVocabulary(x.docs)
 	for i := range x.docs {
-		x.docs[i].text = nil // the vocabulary has what is needed of it
+		x.docs[i].text = nil // the vocabulary now has what is needed
 	}
 	if x.opts.Embedder != nil {
 		x.vectors = newVectors(x.opts)
@@ -136,7 +135,7 @@ func New(cat *catalog.Catalog, opt *Options) *Index {
 	return x
 }
 
-// Categories are all categories, sorted by name.
+// Categories returns all categories, sorted by name.
 func (x *Index) Categories() []Category { return x.categories }
 
 // Search returns the hits of [Index.Answer].
@@ -145,8 +144,8 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	return a.Hits, err
 }
 
-// Answer finds tools. Texts without a word in them find all tools that the filters leave, in the order of their ids; the id
-// of a tool finds this tool alone. The errors are *[UnknownError], and those of ctx.
+// Answer finds tools. A query without any word finds all tools that the filters leave, sorted by id. The id of a tool finds only this tool.
+// The errors are *[UnknownError], and the context's.
 func (x *Index) Answer(ctx context.Context, q Query) (Answer, error) {
 	scope, err := x.scope(q)
 	if err != nil {
@@ -178,7 +177,8 @@ func (x *Index) Answer(ctx context.Context, q Query) (Answer, error) {
 	return Answer{Hits: x.hits(x.merge(byWords, near, weight), limit), Weight: weight, Degraded: errors.Join(x.opts.Incomplete, degraded)}, nil
 }
 
-// read ranks the tools for each wording of a query that has a word in it: nil if none has. inWords are those that are no ids.
+// read ranks the tools for each wording of a query that contains a word. It returns nil if none does. inWords are the wordings that are not
+// ids.
 func (x *Index) read(q Query, s scope) (found [][]ranked, inWords []string) {
 	texts := append([]string{q.Text}, q.Also...)
 	for _, text := range texts[:min(MaxWordings, len(texts))] {
@@ -192,7 +192,7 @@ func (x *Index) read(q Query, s scope) (found [][]ranked, inWords []string) {
 	return found, inWords
 }
 
-// hits are the first of ranked, which it changes: deprecated tools go down.
+// hits returns the first of ranked, in which deprecated tools are moved down. It changes the list.
 func (x *Index) hits(list []ranked, limit int) []Hit {
 	moved := false
 	for i, r := range list {

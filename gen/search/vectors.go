@@ -17,38 +17,38 @@ import (
 // Embedder turns texts into vectors; texts with similar meanings have similar vectors. [NewEndpoint] returns one that calls
 // an HTTP endpoint.
 type Embedder interface {
-	// Name identifies the model and its dimensions. Vectors of Embedders with different names are never compared. It is
-	// part of the key of the cache on disk.
+	// Name identifies the model and its dimensions. Vectors of Embedders with different names are never compared. The name is part of the
+	// key of the cache on disk.
 	Name() string
-	// Embed returns one vector for each text, in their order, all of the same length. It gets at most [EmbedBatch] texts,
-	// none of them empty or to be trusted. Several goroutines may call it at once.
+	// Embed returns one vector for each text, in their order, all of the same length. It gets at most [EmbedBatch] texts. None of them is
+	// empty, and none is to be trusted. Several goroutines may call it at once.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
 const (
 	// EmbedBatch is the largest number of texts in one call of Embed. Servers that run models themselves take 32 unless told otherwise.
 	EmbedBatch = 32
-	// maxEmbedText is how much text of a tool is embedded, in bytes: small models read 512 tokens.
+	// maxEmbedText bounds the text of a tool that is embedded, in bytes: small models read 512 tokens.
 	maxEmbedText = 1536
-	// maxDimensions is the size limit of a vector.
+	// maxDimensions bounds the length of a vector.
 	maxDimensions = 16 << 10
-	// maxNear is how many tools the ranking by meaning returns.
+	// maxNear bounds how many tools the ranking by meaning returns.
 	maxNear = 100
-	// embedTime is the default of [Options].EmbedTime. embedPause is the time from a failure to the next try, so that a dead
-	// endpoint does not slow down every search.
+	// embedTime is the default of [Options].EmbedTime. embedPause is the time between a failure and the next try, so that a dead endpoint
+	// does not slow down every search.
 	embedTime, embedPause = 10 * time.Second, 30 * time.Second
 )
 
-// vectors has the vectors of all tools. The first search makes them.
+// vectors holds the vectors of all tools. The first search computes them.
 type vectors struct {
 	embedder Embedder
 	wait     time.Duration
 	cache    cache
-	outage   atomic.Pointer[outage] // the last failure; nil: none
+	outage   atomic.Pointer[outage] // the last failure, or nil
 
-	lock     *semaphore.Weighted // of what follows; a search waits for it no longer than its time
-	known    [][]float32         // by document, then of the questions of the self-test; of length 1; nil until made
-	weight   float64             // what the self-test found; -1 until then
+	lock     *semaphore.Weighted // guards the following fields; a search waits for it within its time limit
+	known    [][]float32         // of the documents, then of the questions of the self-test; of length 1; nil until computed
+	weight   float64             // result of the self-test; -1 until then
 	cacheErr error               // why vectors are not kept on disk
 }
 
@@ -79,8 +79,8 @@ func (x *Index) Warm(ctx context.Context) error {
 	return errors.Join(err, cacheErr)
 }
 
-// rank returns the tools nearest to texts together, the nearest first, and the weight of this ranking: none if it is
-// 0, unless they are wanted anyway. It may return a ranking and an error of the cache.
+// rank returns the tools nearest to the sum of texts, the nearest first, and the weight of this ranking. If the weight is 0, it returns no
+// tools unless anyway is set. It may return both a ranking and an error of the cache.
 func (v *vectors) rank(ctx context.Context, x *Index, texts []string, s scope, anyway bool) (near []ranked, weight float64, err error) {
 	if o := v.outage.Load(); o != nil && time.Now().Before(o.until) {
 		return nil, 0, fmt.Errorf("%w; next try in %s", o.err, time.Until(o.until).Round(time.Second))
@@ -101,7 +101,7 @@ func (v *vectors) rank(ctx context.Context, x *Index, texts []string, s scope, a
 	if err != nil {
 		return nil, 0, v.failed(ctx, fmt.Errorf("embed the query: %w", err))
 	}
-	sum := make([]float32, len(asked[0])) // its product with a tool is the sum of the products
+	sum := make([]float32, len(asked[0])) // its product with a tool's vector is the sum of the products
 	for _, vector := range asked {
 		for i, x := range vector {
 			sum[i] += x
@@ -122,8 +122,8 @@ func (v *vectors) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// all returns the vectors of all tools and the weight that the self-test gives them. It embeds the texts that are neither in
-// memory nor in the cache. cacheErr tells why vectors are not kept on disk.
+// all returns the vectors of all tools and the weight that the self-test gives them. It embeds the texts that are neither in memory nor in
+// the cache. cacheErr says why vectors are not kept on disk.
 func (v *vectors) all(ctx context.Context, x *Index) (tools [][]float32, weight float64, cacheErr, err error) {
 	if err := v.lock.Acquire(ctx, 1); err != nil {
 		return nil, 0, nil, fmt.Errorf("wait for the vectors of the tools: %w", err)
@@ -144,7 +144,7 @@ func (v *vectors) all(ctx context.Context, x *Index) (tools [][]float32, weight 
 	return v.known[:len(x.docs)], v.weight, v.cacheErr, nil
 }
 
-// texts are those that are embedded: of all tools, and of the self-test.
+// texts returns the texts that are embedded: those of all tools, and those of the self-test.
 func texts(docs []doc) []string {
 	out := make([]string, 0, len(docs)+maxAsked)
 	for i := range docs {
@@ -156,7 +156,7 @@ func texts(docs []doc) []string {
 	return out
 }
 
-// complete embeds the texts whose vectors are not known. What it made before an error is kept.
+// complete embeds the texts whose vectors are unknown. Vectors computed before an error are kept.
 func (v *vectors) complete(ctx context.Context, texts []string) (err error) {
 	if v.known == nil {
 		kept, err := v.cache.load()
@@ -202,7 +202,7 @@ func (v *vectors) keepErr(err error) {
 	}
 }
 
-// embed calls the embedder, checks that the vectors have the dimensions of those of the tools, and scales them to length 1.
+// embed calls the embedder, checks that the vectors have as many dimensions as those of the tools, and scales them to length 1.
 func (v *vectors) embed(ctx context.Context, texts []string, tools [][]float32) ([][]float32, error) {
 	made, err := v.embedder.Embed(ctx, texts)
 	if err != nil {
@@ -245,7 +245,7 @@ func unit(vector []float32) []float32 {
 	return out
 }
 
-// nearest returns the tools with the greatest cosine similarity, sorted by ids if it is equal.
+// nearest returns the tools with the greatest cosine similarity; equal ones are sorted by id.
 func nearest(tools [][]float32, asked []float32, docs []doc, s scope) []ranked {
 	var out []ranked
 	for i, vector := range tools {
@@ -264,7 +264,7 @@ func nearest(tools [][]float32, asked []float32, docs []doc, s scope) []ranked {
 	return out[:min(maxNear, len(out))]
 }
 
-// embedText returns the text that is embedded for a tool: its server, the words of its name, title, phrases and description.
+// embedText returns the text that is embedded for a tool: its server, and the words of its name, title, phrases and description.
 func embedText(d *doc) string {
 	f := d.fields()
 	text := d.server.Key + ": " + strings.Join(words(f[fieldName]), " ") + "\n" + f[fieldTitle] + "\n" + f[fieldPhrase] + f[fieldLead] + f[fieldBody]

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// fieldWeights say how much a word in a field counts, fieldLengths how much less it counts in a long field (w and b of
-// BM25F); saturation is how soon more of the same word adds nothing (k1).
+// fieldWeights say how much a word in a field counts, and fieldLengths how much less it counts in a long field (w and b of BM25F).
+// saturation says how soon repetitions of a word add nothing (k1).
 var (
 	fieldWeights = [fieldCount]float64{fieldName: 4, fieldTitle: 1.5, fieldGroup: 1.5, fieldLead: 1.5, fieldBody: 0.7, fieldPhrase: 1.5, fieldInput: 0.5}
 	fieldLengths = [fieldCount]float64{fieldName: 1, fieldTitle: 1, fieldGroup: 0.4, fieldLead: 0.4, fieldBody: 0.75, fieldPhrase: 0.4, fieldInput: 0.75}
@@ -18,21 +18,20 @@ var (
 
 const saturation = 1.5
 
-// vocabulary is the inverted index: all terms of a catalog, and how much each says about each tool. It does not change
-// once it is made.
+// vocabulary is the inverted index: all terms of a catalog, and how much each says about each tool. It does not change once it is built.
 type vocabulary struct {
 	ids   map[string]int32
 	terms []term
-	names [][]int32 // the terms of each tool's name, in its order
-	does  []action  // what each tool does to things
-	// spellings are the words of the catalog and of the word list, sorted by text.
+	names [][]int32 // terms of each tool's name, in order
+	does  []action  // what each tool does with things
+	// spellings are the words in the catalog and in the word list, sorted by text.
 	spellings []spelling
 }
 
 // term is a stem.
 type term struct {
 	text     string
-	idf      float64 // how well it tells tools apart
+	idf      float64 // how well it distinguishes tools
 	named    bool    // it is in a tool's name, title or group
 	postings []posting
 }
@@ -46,7 +45,7 @@ type posting struct {
 // spelling is a word as it is written somewhere.
 type spelling struct {
 	text  string
-	tools int // how many have its term
+	tools int // number of tools that have its term
 }
 
 func newVocabulary(docs []doc) *vocabulary {
@@ -79,8 +78,8 @@ func newVocabulary(docs []doc) *vocabulary {
 	return v
 }
 
-// number turns words into terms, and notes the term of each in written. Stop words are left out except in a name, which
-// may be made of them (who_am_i).
+// number converts words to terms, and records the term of each in written. It leaves out stop words, except in a name, which may consist of
+// them (who_am_i).
 func (v *vocabulary) number(written map[string]int32, list []string, name bool) []int32 {
 	out := make([]int32, 0, len(list))
 	for _, w := range list {
@@ -97,7 +96,7 @@ func (v *vocabulary) number(written map[string]int32, list []string, name bool) 
 	return out
 }
 
-// add returns the number of a term, a new one if need be.
+// add returns the number of a term, and adds the term if it is new.
 func (v *vocabulary) add(text string) int32 {
 	id, ok := v.ids[text]
 	if !ok {
@@ -108,7 +107,7 @@ func (v *vocabulary) add(text string) int32 {
 	return id
 }
 
-// pairs are the terms for neighbours in a name of which one is a stop word, written as one word: oncall.
+// pairs returns the terms for neighbours in a name of which one is a stop word, written as one word: oncall.
 func (v *vocabulary) pairs(name []int32) []int32 {
 	var out []int32
 	for i := 1; i < len(name); i++ {
@@ -136,7 +135,7 @@ func (v *vocabulary) post(doc int32, fields [fieldCount][]int32, total [fieldCou
 	}
 }
 
-// doing is what a tool does, by the first verb of its name and the last word of it.
+// doing returns what a tool does, according to the first verb in its name and the last word.
 func (v *vocabulary) doing(name []int32) action {
 	var out action
 	for i, t := range name {
@@ -147,7 +146,7 @@ func (v *vocabulary) doing(name []int32) action {
 	return out
 }
 
-// says is how much a term says about a tool.
+// says returns how much a term says about a tool.
 func (v *vocabulary) says(term, doc int32) float64 {
 	list := v.terms[term].postings
 	if i, ok := slices.BinarySearchFunc(list, doc, func(p posting, doc int32) int { return cmp.Compare(p.doc, doc) }); ok {
@@ -175,12 +174,12 @@ func (v *vocabulary) addSpellings(written map[string]int32) {
 	v.spellings = slices.Compact(v.spellings)
 }
 
-// common puts the word that more tools have first.
+// common sorts the word that more tools have first.
 func common(a, b spelling) int {
 	return cmp.Or(cmp.Compare(b.tools, a.tools), strings.Compare(a.text, b.text))
 }
 
-// begins are the words of the catalog that begin with a word, at most most of them, the commonest first.
+// begins returns at most most words of the catalog that begin with a word, the commonest first.
 func (v *vocabulary) begins(word string, most int) []spelling {
 	if len(word) < 3 {
 		return nil
@@ -199,9 +198,9 @@ func (v *vocabulary) begins(word string, most int) []spelling {
 	return out[:min(most, len(out))]
 }
 
-// nearest is the word that a misspelt one was meant to be, if there is one: one letter off from 4 letters on, two from 8
-// on. Words with digits are taken as they are: v1 is not v2. A short word with another letter is likelier a word of its
-// own (Rome is not role).
+// nearest returns the word for which a misspelt one was probably meant, if there is one. It may differ in one letter from 4 letters on, and
+// in two from 8 on. Words with digits are not corrected: v1 is not v2. A short word with another letter is more likely a word of its own
+// (Rome is not role).
 func (v *vocabulary) nearest(word string) (string, bool) {
 	limit := 1
 	if len(word) >= 8 {
@@ -212,7 +211,7 @@ func (v *vocabulary) nearest(word string) (string, bool) {
 	}
 	type near struct {
 		spelling
-		edits, first int // first is 1 if the words begin differently, which is rarely a slip
+		edits, first int // first is 1 if the words begin differently, which a misspelling rarely does
 	}
 	var best *near
 	for _, s := range v.spellings {
@@ -236,10 +235,10 @@ func (v *vocabulary) nearest(word string) (string, bool) {
 	return best.text, true
 }
 
-// shortWord is the longest word, in bytes, in which another letter makes another word.
+// shortWord is the length, in bytes, up to which another letter makes another word.
 const shortWord = 5
 
-// anagrams reports whether two words have the same letters.
+// anagrams reports whether two words consist of the same letters.
 func anagrams(a, b string) bool {
 	x, y := []byte(a), []byte(b)
 	slices.Sort(x)

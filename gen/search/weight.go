@@ -2,18 +2,18 @@ package search
 
 import "strings"
 
-// weights are those that the ranking by meaning may have, the greatest first; the ranking by words has 1.
+// weights are the possible weights of the ranking by meaning, the greatest first. The ranking by words has weight 1.
 var weights = []float64{1, 0.5, 0.25, 0.1}
 
 const (
-	// maxAsked is how many tools are asked for by their own names.
+	// maxAsked bounds the number of tools that the self-test asks for by their own names.
 	maxAsked = 3 * EmbedBatch
-	// maxLoss is how much the mean reciprocal rank of these answers may fall, and maxTrust how much greater than that of the
-	// embedder alone a weight may be.
+	// maxLoss is how much the mean reciprocal rank of these answers may fall. maxTrust is how much a weight may exceed the mean reciprocal
+	// rank of the embedder alone.
 	maxLoss, maxTrust = 0.005, 0.05
 )
 
-// asked are the tools that the self-test asks for: evenly spread, at most [maxAsked].
+// asked returns the tools that the self-test asks for: at most [maxAsked], evenly spread.
 func asked(docs []doc) []int {
 	n := min(len(docs), maxAsked)
 	out := make([]int, n)
@@ -23,19 +23,19 @@ func asked(docs []doc) []int {
 	return out
 }
 
-// ownName is the question that the self-test asks for a tool: its name in words.
+// ownName returns the question with which the self-test asks for a tool: its name in words.
 func ownName(d *doc) string {
 	name := clip(strings.Join(words(d.tool.Name), " "), maxName)
-	if name == "" { // it is made of signs
+	if name == "" { // it consists of symbols
 		return d.tool.ID
 	}
 	return name
 }
 
-// selfTest returns the weight of the ranking by meaning. It asks for tools by their own names, which words find nearly always: a
-// bad embedder puts other tools before them. The weight is the greatest with which the answers are no worse than those of words
-// alone, and no greater than how well the embedder finds the names by itself; 0 if no weight qualifies. Equal weights would cost the
-// user of a bad embedder many answers, and a fixed small weight would waste a good one.
+// selfTest returns the weight of the ranking by meaning. It asks for tools by their own names, which words nearly always find, while a bad
+// embedder puts other tools first. The weight is the greatest one with which the answers are no worse than those of words alone, and which
+// does not exceed how well the embedder finds the names by itself. It is 0 if no weight qualifies. With equal weights, the user of a bad
+// embedder would lose many answers; a small fixed weight would waste a good embedder.
 func (x *Index) selfTest(tools, vectors [][]float32) float64 {
 	names := make([]string, len(x.docs))
 	for i := range x.docs {
@@ -64,8 +64,8 @@ func (x *Index) selfTest(tools, vectors [][]float32) float64 {
 	return 0
 }
 
-// reciprocal is 1 divided by the place of the best tool that fits, 0 if it is not among the first [DefaultLimit]. Of equal
-// scores the others come first.
+// reciprocal returns 1 divided by the rank of the best tool that fits, or 0 if it is not among the first [DefaultLimit]. Tools with equal
+// scores are ranked before it.
 func reciprocal(scores map[int32]float64, fits func(doc int32) bool) float64 {
 	best, found := 0.0, false
 	for doc, score := range scores {

@@ -8,12 +8,12 @@ import (
 // Wordings are the texts of a query as models and scripts give them in JSON: a string, or a list of strings.
 type Wordings []string
 
-// WordingsError says why a value is not [Wordings], for whoever wrote it.
+// WordingsError says why a value is not valid [Wordings], for the author of the value.
 type WordingsError struct{ text string }
 
 func (e *WordingsError) Error() string { return e.text }
 
-// UnmarshalJSON takes a string, a list of at most [MaxWordings] strings, or null for no wording. Errors are of the type *WordingsError.
+// UnmarshalJSON accepts a string, a list of at most [MaxWordings] strings, or null for no wording. Errors are of type *WordingsError.
 func (w *Wordings) UnmarshalJSON(b []byte) error {
 	var one *string
 	if json.Unmarshal(b, &one) == nil {
@@ -33,7 +33,7 @@ func (w *Wordings) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Query is the query with these wordings.
+// Query returns the query with these wordings.
 func (w Wordings) Query() Query {
 	if len(w) == 0 {
 		return Query{}

@@ -12,7 +12,7 @@ import (
 //go:embed words.txt
 var wordsFile string
 
-// action is what a verb does to things; a set of them, as bits.
+// action says what a verb does to things. It is a set of bits.
 type action uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	actRemove
 )
 
-// How much a synonym is trusted to mean the same, by its section of words.txt.
+// trusts say how surely a synonym means the same, by its section in words.txt.
 var trusts = map[string]float64{"form": trustForm, "same": 0.7, "like": 0.5, "implied": 0.5, "everyday": 0.3}
 
 const (
@@ -38,12 +38,12 @@ type synonym struct {
 	trust float64
 }
 
-// wordList is words.txt.
+// wordList is the content of words.txt.
 type wordList struct {
 	stop, weak         map[string]bool
 	question, quantity map[string]bool
 	synonyms           map[string][]synonym // by stem
-	phrases            map[string][]string  // by stems with blanks between them, the stems that may stand for them
+	phrases            map[string][]string  // by stems separated by blanks, the stems that may stand for them
 	short              map[string][]string  // abbreviations
 	verbs              map[string]action    // by stem
 	all                []string             // every word of the file
@@ -102,7 +102,7 @@ func readWordList() *wordList {
 	return l
 }
 
-// addSynonyms lets each of meant stand for each of words.
+// addSynonyms makes each word in meant a synonym for each word in words.
 func (l *wordList) addSynonyms(words, meant []string, trust float64) {
 	for _, w := range words {
 		for _, m := range meant {
@@ -133,7 +133,7 @@ func (l *wordList) inherit(forms [][]string) {
 	}
 }
 
-// stem brings the forms of a word together.
+// stem maps the forms of a word to one text.
 func stem(word string) string { return english.Stem(word, true) }
 
 func stems(words []string) []string {

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxWord bounds a word in bytes; what is longer is no word but data.
+// maxWord bounds a word, in bytes. Anything longer is not a word but data.
 const maxWord = 64
 
-// words splits text into words in lower case, without accents: at whatever is neither letter nor digit, where a name
-// goes from lower to upper case (getDocument), and before the last capital of an abbreviation (HTTPServer). Scripts
-// that have no spaces between words give pairs of characters instead.
+// words splits text into words in lower case, without accents. It splits at every character that is neither letter nor digit, where a name
+// goes from lower to upper case (getDocument), and before the last capital of an abbreviation (HTTPServer). For scripts without spaces
+// between words it returns pairs of characters instead.
 func words(text string) []string {
 	var out []string
 	var word []rune
@@ -35,7 +35,7 @@ func words(text string) []string {
 	runes := []rune(norm.NFKD.String(strings.ToValidUTF8(text, " ")))
 	for i, r := range runes {
 		switch {
-		case unicode.Is(unicode.Mn, r): // an accent: it neither counts nor separates
+		case unicode.Is(unicode.Mn, r): // an accent neither counts nor separates
 		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
 			flush()
 			dense = append(dense, r)
@@ -57,7 +57,7 @@ func words(text string) []string {
 	return out
 }
 
-// beginsWord reports whether a word begins at runes[i], which is r, although no separator is before it.
+// beginsWord reports whether a word begins at runes[i], which is r, although there is no separator before it.
 func beginsWord(before, r rune, runes []rune, i int) bool {
 	if !unicode.IsUpper(r) {
 		return false
@@ -68,6 +68,6 @@ func beginsWord(before, r rune, runes []rune, i int) bool {
 	if i+1 == len(runes) || !unicode.IsLower(runes[i+1]) {
 		return false
 	}
-	// The s of PRs and URLs makes a plural of the abbreviation.
+	// The s in PRs and URLs is the plural of an abbreviation.
 	return runes[i+1] != 's' || i+2 < len(runes) && unicode.IsLower(runes[i+2])
 }

@@ -12,19 +12,17 @@ import (
 )
 
 const (
-	// chunk is the longest piece of text that is encoded at once, in bytes: the encoder needs several times its input in
-	// memory.
+	// chunk bounds the piece of text that is encoded at once, in bytes, because the encoder needs several times its input in memory.
 	chunk = 256 << 10
-	// maxBlank is the longest run of white space that is encoded at once, in characters: the time grows with its square.
+	// maxBlank bounds the run of white space that is encoded at once, in characters, because the time grows with the square of its length.
 	maxBlank = 256
 )
 
 // load does not look the codec up by name: that would link the vocabularies of all names, some 7 MB.
 var load = sync.OnceValue(codec.NewO200kBase)
 
-// Count returns the number of tokens of text in the o200k_base encoding. Invalid UTF-8 counts as the replacement
-// character. Text over 256 KiB is split at line ends, and white space after every 256 characters of it; each split may add
-// a token.
+// Count returns the number of tokens of text in the o200k_base encoding. Invalid UTF-8 counts as the replacement character. Text over 256
+// KiB is split at line ends, and white space after every 256 characters. Each split may add a token.
 func Count(text string) int {
 	if text == "" {
 		return 0
@@ -36,17 +34,18 @@ func Count(text string) int {
 		text = text[len(piece):]
 		n, err := encoding.Count(strings.ToValidUTF8(piece, "\uFFFD"))
 		if err != nil {
-			n = len(piece) / 4 // an estimate for English; the encoder does not fail on valid UTF-8
+			n = len(piece) / 4 // an estimate for English; the encoder does not fail for valid UTF-8
 		}
 		sum += n
 	}
 	return sum
 }
 
-// wholeEstimate is the size in bytes of the largest text whose tokens Estimate counts: ten megabytes take a second of processor time.
+// wholeEstimate is the size, in bytes, of the largest text whose tokens Estimate counts. Counting ten megabytes takes a second of processor
+// time.
 const wholeEstimate = 1 << 20
 
-// Estimate returns the number of tokens of a text of up to 1 MiB. That of a longer text is estimated from its two ends.
+// Estimate returns the number of tokens of a text of up to 1 MiB. For a longer text it estimates the number from both ends.
 func Estimate(text string) int {
 	if len(text) <= wholeEstimate {
 		return Count(text)

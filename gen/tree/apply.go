@@ -16,18 +16,18 @@ import (
 	"github.com/mcpgen/mcpgen/gen/atomicfile"
 )
 
-// creators is how many files are created at once. The system creates the files of one folder one by one, and goroutines
-// that wait for that keep a processor busy.
+// creators bounds how many files are created at once. The system creates the files in one folder one after another, and goroutines that
+// wait for that keep a processor busy.
 const creators = 4
 
-// temporary reports whether a file was not complete when a process was killed. Such files are in the folder of the commit file.
+// temporary reports whether a file is an incomplete one left by a killed process. Such files are in the folder of the commit file.
 func (o Options) temporary(p string) bool {
 	return path.Dir(p) == path.Dir(o.Commit) && strings.HasPrefix(path.Base(p), atomicfile.TempPrefix)
 }
 
-// Apply executes the plan. The folder should not have changed since [MakePlan]. If ctx ends before all files are
-// written under temporary names, Apply changes nothing and returns the cause. After that it ignores ctx. If Apply fails, its
-// changes so far stay, and another sync completes them. If another Apply is writing to the folder, it returns an error.
+// Apply executes the plan. The folder should not have changed since [MakePlan]. If ctx ends before all files are written under temporary
+// names, Apply changes nothing and returns the cause. After that it ignores ctx. If Apply fails, the changes made so far stay, and another
+// sync completes them. If another Apply is writing to the folder, it returns an error.
 func (p *Plan) Apply(ctx context.Context) (err error) {
 	if p.Empty() && len(p.leftovers) == 0 {
 		return nil
@@ -126,15 +126,15 @@ func (w *writer) renameAll(temps []string, steps []Step) error {
 	return nil
 }
 
-// stageAll writes every file under a temporary name, so that a full disk changes nothing. It returns the names also if it fails,
-// when not all of the files exist. It does not wait for the disk: after a power failure, another sync completes the tree.
+// stageAll writes every file under a temporary name, so that a full disk changes nothing. It returns the names even if it fails, although
+// not all of the files then exist. It does not wait for the disk: after a power failure, another sync completes the tree.
 func (w *writer) stageAll(ctx context.Context, steps []Step) ([]string, error) {
 	var temps []string
 	var group errgroup.Group
 	group.SetLimit(creators)
 	for _, s := range steps {
 		if ctx.Err() != nil {
-			_ = group.Wait() // nothing stays of these files
+			_ = group.Wait() // nothing of these files stays
 			return temps, context.Cause(ctx)
 		}
 		temp := path.Join(w.meta, atomicfile.TempPrefix+rand.Text())

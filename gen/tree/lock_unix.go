@@ -23,7 +23,7 @@ func lockDir(root *os.Root, dir string) (unlock func(), err error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return nil, errors.New("another sync is writing it; wait until it ends")
 	}
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK) { // some network file systems
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK) { // on some network file systems
 		return func() {}, nil
 	}
 	return nil, fmt.Errorf("lock the folder: %w", err)

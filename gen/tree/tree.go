@@ -1,9 +1,9 @@
-// Package tree writes a set of files below one folder. It compares the wanted files with the present ones ([MakePlan]) and
-// writes the difference ([Plan.Apply]). It never changes a file that it did not write. It does not know what the files mean.
+// Package tree writes a set of files below one folder. It compares the wanted files with the present ones ([MakePlan]) and writes the
+// difference ([Plan.Apply]). It never changes a file that it did not write, and does not know what the files mean.
 //
-// Writing survives a crash at any point. First, every file is written to the disk under a temporary name. Then each file is
-// renamed atomically, stale files are removed, and the files beside the commit file are renamed, the commit file last. The
-// next sync removes temporary files, and recognizes generated files by their first lines.
+// Writing survives a crash at any point. First, every file is written to the disk under a temporary name. Then each file is renamed
+// atomically, stale files are removed, and the files beside the commit file are renamed, the commit file last. The next sync removes
+// temporary files, and recognizes generated files by their first lines.
 //
 // All access goes through an os.Root. A symbolic link on the way to a file is an error, even if it stays inside the root.
 package tree

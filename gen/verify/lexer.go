@@ -16,20 +16,20 @@ const (
 	text        // a string literal; token.text is the source between the quotation marks
 	mark        // punctuation
 	line        // the end of a logical line (Python)
-	indent      // one level in (Python)
-	dedent      // one level out (Python)
+	indent      // one level of indentation more (Python)
+	dedent      // one level of indentation less (Python)
 )
 
 // token is one token of a file.
 type token struct {
 	kind kind
-	// quote tells how a string was quoted: '"', '\'', or 'd' for three double quotation marks.
+	// quote says how a string was quoted: '"', '\'', or 'd' for three double quotation marks.
 	quote byte
-	// escaped reports whether a string holds escapes.
+	// escaped reports whether a string contains escapes.
 	escaped bool
 	line    int
 	text    string
-	end     int // the offset in the file after it
+	end     int // offset in the file after it
 }
 
 // is reports whether a token is one of these words or marks.
@@ -45,7 +45,7 @@ func (t token) is(words ...string) bool {
 	return false
 }
 
-// show is a token as an error quotes it.
+// show returns a token as quoted in an error.
 func (t token) show() string {
 	switch t.kind {
 	case end:
@@ -62,24 +62,24 @@ func (t token) show() string {
 
 var (
 	plainNumber = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?`)
-	// tsEscapes and pyEscapes match the text of a string if all its escapes are those of generated files.
+	// tsEscapes and pyEscapes match the text of a string if all escapes in it are ones used in generated files.
 	tsEscapes = regexp.MustCompile(`^([^\\]|\\(["'\\nrtbf]|x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|u\{[[:xdigit:]]{1,6}\}))*$`)
 	pyEscapes = regexp.MustCompile(`^([^\\]|\\(["'\\nrtbf]|x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|U00(0[[:xdigit:]]|10)[[:xdigit:]]{4}))*$`)
 )
 
-// lexer splits a file into tokens. It refuses what no generated file holds: templates, regular expressions, decorators
-// in TypeScript, prefixes of strings, continued lines, escapes outside strings, identifiers beyond ASCII.
+// lexer splits a file into tokens. It rejects what no generated file contains: templates, regular expressions, decorators in TypeScript,
+// prefixes of strings, continued lines, escapes outside strings, identifiers beyond ASCII.
 type lexer struct {
 	python     bool
 	src        string
 	i          int
 	row        int
-	open       int   // brackets
-	levels     []int // of indentation
+	open       int   // open brackets
+	levels     []int // indentation levels
 	tokens     []token
 	err        *Error
 	comments   int
-	directives []token // comments that type checkers of Python obey
+	directives []token // comments that Python's type checkers obey
 }
 
 func newLexer(src string, python bool) *lexer {
@@ -108,7 +108,7 @@ func (l *lexer) fail(found, want string) {
 	}
 }
 
-// add adds a token of the next n bytes.
+// add adds a token that consists of the next n bytes.
 func (l *lexer) add(k kind, n int) {
 	l.tokens = append(l.tokens, token{kind: k, line: l.row, text: l.src[l.i : l.i+n], end: l.i + n})
 	l.i += n
@@ -225,7 +225,7 @@ func tsDirective(comment string) string {
 	return ""
 }
 
-// pyComment skips a comment of Python, up to the end of its line, and notes a directive.
+// pyComment skips a comment of Python, up to the end of its line, and records a directive.
 func (l *lexer) pyComment() {
 	comment, _, _ := strings.Cut(l.src[l.i:], "\n")
 	if pyDirective(comment) {
@@ -235,8 +235,7 @@ func (l *lexer) pyComment() {
 	l.i += len(comment)
 }
 
-// pyDirective reports whether type checkers obey a comment: "type: ignore" and similar, at its beginning or after a
-// further # in it.
+// pyDirective reports whether type checkers obey a comment: "type: ignore" and similar, at its beginning or after a further # in it.
 func pyDirective(comment string) bool {
 	for part := range strings.SplitSeq(comment, "#") {
 		part = strings.TrimLeft(part, " ")
@@ -249,13 +248,13 @@ func pyDirective(comment string) bool {
 	return false
 }
 
-// encoding reports whether a line declares how the file is encoded (PEP 263).
+// encoding reports whether a line declares the encoding of the file (PEP 263).
 func encoding(line string) bool {
 	return strings.Contains(line, "coding:") || strings.Contains(line, "coding=")
 }
 
-// string reads a string literal: in double quotation marks; in Python also in single ones, or in three double ones over
-// several lines.
+// string reads a string literal. It is in double quotation marks; in Python also in single ones, or in triple double ones over several
+// lines.
 func (l *lexer) string(quote byte) {
 	rest := l.src[l.i:]
 	t := token{kind: text, quote: quote, line: l.row}
@@ -334,7 +333,7 @@ func (l *lexer) isLetter(c byte) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// foldPrefix reports whether s begins with prefix, which is lower case, in any case.
+// foldPrefix reports whether s begins with prefix, ignoring the case of s. prefix must be in lower case.
 func foldPrefix(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }

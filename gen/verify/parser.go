@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// parser walks over the tokens of a file, of which the last is always end. It keeps the first error; after it, every
-// token that is left reads as end, so loops stop and callers need not check.
+// parser walks over the tokens of a file, the last of which is always end. It keeps the first error. After an error, every remaining token
+// reads as end, so loops stop and callers need not check.
 type parser struct {
 	tokens []token
 	at     int
 	err    *Error
-	// used are the type names in the file, which must turn out to be known.
+	// used are the type names in the file, which must prove to be known.
 	used []token
 	out  module
 }
@@ -27,7 +27,7 @@ func (p *parser) peekAt(n int) token {
 	return p.tokens[min(p.at+n, last)]
 }
 
-// last is the token that was taken last.
+// last returns the token that was taken last.
 func (p *parser) last() token { return p.tokens[max(p.at-1, 0)] }
 
 func (p *parser) next() token {
@@ -59,7 +59,7 @@ func (p *parser) expect(words string) {
 	}
 }
 
-// take takes the next token, which must be of a kind.
+// take takes the next token, which must be of kind k.
 func (p *parser) take(k kind, want string) token {
 	if p.peek().kind != k {
 		p.unexpected(want)
@@ -74,7 +74,7 @@ func (p *parser) id(want string) token {
 	return t
 }
 
-// require fails at a token unless ok.
+// require fails at token t unless ok is true.
 func (p *parser) require(ok bool, t token, want string) {
 	if !ok && p.err == nil {
 		p.err = fail(t.line, t.show(), want)
@@ -84,7 +84,7 @@ func (p *parser) require(ok bool, t token, want string) {
 // unexpected fails at the next token.
 func (p *parser) unexpected(want string) { p.require(false, p.peek(), want) }
 
-// maxNesting bounds how deep types may be nested.
+// maxNesting bounds the nesting of types.
 const maxNesting = 500
 
 // brackets are the brackets that are open in a type.
@@ -92,7 +92,7 @@ type brackets struct {
 	open []string
 }
 
-// innermost is the bracket that was opened last; empty when none is open.
+// innermost returns the bracket that was opened last, or "" if none is open.
 func (b *brackets) innermost() string {
 	if len(b.open) == 0 {
 		return ""
@@ -100,7 +100,7 @@ func (b *brackets) innermost() string {
 	return b.open[len(b.open)-1]
 }
 
-// push opens a bracket and reports whether that is not too deep.
+// push opens a bracket. It reports false if the nesting is too deep.
 func (b *brackets) push(bracket string) bool {
 	b.open = append(b.open, bracket)
 	return len(b.open) <= maxNesting

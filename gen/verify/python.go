@@ -8,9 +8,9 @@ import (
 // pyParser reads a Python file.
 type pyParser struct {
 	parser
-	known map[string]bool // names of Python's, of typing's and of the client's, and those that the file declares
-	code  bool            // a statement other than an import was read
-	// prompts reports whether the class of a server's prompts was read.
+	known map[string]bool // names in Python, in typing and in the client, and those that the file declares
+	code  bool            // a statement other than an import has been read
+	// prompts reports whether the class of a server's prompts has been read.
 	prompts bool
 }
 
@@ -20,7 +20,7 @@ const (
 		"global if import in is lambda nonlocal not or pass raise return try while with yield "
 )
 
-// pyImports are the imports of generated files other than indexes, and the names that each makes known.
+// pyImports are the imports in generated files other than indexes, with the names that each makes known.
 var pyImports = map[string]string{
 	"from __future__ import annotations":       "",
 	"from . . client import *":                 "UNSET Any AnyUndeclared Extra Literal Mapping NoValue NotRequired OneOf Open Sequence TextOrContent TypeAlias TypedDict tool",
@@ -30,7 +30,7 @@ var pyImports = map[string]string{
 	"from typing import Literal":               "Literal",
 }
 
-// mypyDirective is the only order to a type checker that generated files have, on the second line.
+// mypyDirective is the only directive to a type checker in generated files, on the second line.
 const mypyDirective = "# mypy: disable-error-code=empty-body"
 
 func readPython(src []byte) (*module, *Error) {
@@ -55,7 +55,7 @@ func readPython(src []byte) (*module, *Error) {
 		p.require(directive.line == 2 && directive.text == mypyDirective, directive, "no directive to a type checker in a comment")
 	}
 	row := 0
-	for text := range strings.SplitSeq(string(src), "\n") { // mypy obeys such lines in strings, too
+	for text := range strings.SplitSeq(string(src), "\n") { // mypy obeys such lines in strings too
 		row++
 		directive := strings.HasPrefix(text, "# mypy:") && (row != 2 || text != mypyDirective)
 		p.require(!directive, token{kind: name, line: row, text: text}, "no directive to a type checker")
@@ -70,7 +70,7 @@ func (p *pyParser) know(names string) {
 	}
 }
 
-// docstring skips a string that is a statement of its own.
+// docstring skips a string that is a statement.
 func (p *pyParser) docstring() {
 	if p.peek().kind == text {
 		p.next()
@@ -142,7 +142,7 @@ func (p *pyParser) imports() {
 	p.out.exports = append(p.out.exports, f)
 }
 
-// declare notes a new type.
+// declare records a new type.
 func (p *pyParser) declare(t token) {
 	p.require(!p.known[t.text] && !isKeyword(t.text), t, "a new type's name")
 	p.known[t.text] = true
@@ -154,7 +154,7 @@ func (p *pyParser) declared(name string) bool {
 	return slices.ContainsFunc(p.out.types, func(t token) bool { return t.text == name })
 }
 
-// class reads a class of fields, with a TypedDict or classes of the file as bases; or an empty one.
+// class reads a class of fields, with TypedDict or classes in the file as bases, or an empty one.
 func (p *pyParser) class() {
 	p.next()
 	t := p.take(name, "a class's name")
@@ -190,8 +190,8 @@ func (p *pyParser) options() {
 	p.expect(")")
 }
 
-// body reads the body of a class or function, behind its colon: an ellipsis or docstring on the same line, or a block of
-// a docstring and members. member may be nil.
+// body reads the body of a class or function, after its colon: an ellipsis or docstring on the same line, or a block with a docstring and
+// members. member may be nil.
 func (p *pyParser) body(member func()) {
 	switch {
 	case p.accept("..."):
@@ -216,7 +216,7 @@ func (p *pyParser) body(member func()) {
 	p.next()
 }
 
-// alias reads a type alias, or a TypedDict that is made by a call.
+// alias reads a type alias, or a TypedDict that is created by a call.
 func (p *pyParser) alias() {
 	t := p.take(name, "an import, a type or a wrapper")
 	p.declare(t)
@@ -246,8 +246,8 @@ func (p *pyParser) alias() {
 	p.endOfLine()
 }
 
-// wrapper reads the decorated function of a tool. Its body is empty: the decorator makes the call. After the id, the
-// decorator has strings only.
+// wrapper reads the decorated function of a tool. Its body is empty, because the decorator makes the call. After the id, the decorator has
+// only strings.
 func (p *pyParser) wrapper() {
 	p.expect("@")
 	decorator := p.next()
@@ -309,8 +309,8 @@ func (p *pyParser) offer() {
 	}
 }
 
-// promptsClass reads the class of a server's prompts, behind "class Prompts(": overloads of its one method, one for each
-// prompt, and the method.
+// promptsClass reads the class of a server's prompts, after "class Prompts(": overloads of its only method, one for each prompt, and the
+// method.
 func (p *pyParser) promptsClass(t token) {
 	p.require(t.text == "Prompts", t, "the class Prompts")
 	p.prompts = true
@@ -349,11 +349,11 @@ func (p *pyParser) signature() {
 	p.expect(") -> MCPPromptResult :")
 }
 
-// typ reads a type, up to the first token outside of brackets that cannot belong to it.
+// typ reads a type, up to the first token outside brackets that cannot belong to it.
 func (p *pyParser) typ() {
 	var in brackets
 	operand := false
-	literal := 0 // how many brackets are open where the innermost Literal begins; 0 outside of one
+	literal := 0 // number of open brackets where the innermost Literal begins; 0 outside one
 	for p.peek().kind != end {
 		t := p.peek()
 		inner := in.innermost()

@@ -8,15 +8,15 @@ import (
 // tsParser reads a TypeScript file.
 type tsParser struct {
 	parser
-	known    map[string]bool // types of the language and of the file
-	imported string          // the function that is imported from the client
+	known    map[string]bool // types of the language and in the file
+	imported string          // the function imported from the client
 }
 
 // tsTypes are the types of the language that generated files use.
 const tsTypes = "string number boolean bigint null undefined any unknown never object void true false " +
 	"Record Array ReadonlyArray Readonly Promise Partial Required Omit Exclude Function"
 
-// tsReserved are words that mean something else in a type than a type's name.
+// tsReserved are words that, in a type, mean something other than the name of a type.
 const tsReserved = "infer keyof typeof asserts is import new unique extends symbol this readonly"
 
 func readTypeScript(src []byte) (*module, *Error) {
@@ -60,7 +60,7 @@ func (p *tsParser) statement() {
 	}
 }
 
-// importClient reads the one import of a wrapper or an offer.
+// importClient reads the only import of a wrapper or an offer.
 func (p *tsParser) importClient() {
 	if p.imported != "" || p.out.function.text != "" || len(p.out.types) > 0 || len(p.out.exports) > 0 {
 		p.unexpected("no import here")
@@ -82,8 +82,8 @@ func (p *tsParser) importClient() {
 	p.expect(";")
 }
 
-// reexport reads a line of an index, after export: everything of a wrapper's module, one function and types of it, types
-// of a module above, or nothing at all.
+// reexport reads a line of an index, after export: everything in a wrapper's module, one function and types in it, types in a module above,
+// or nothing at all.
 func (p *tsParser) reexport() {
 	start := p.peek()
 	p.require(p.imported == "" && p.out.function.text == "" && len(p.out.types) == 0, start, "no export of another module here")
@@ -117,7 +117,7 @@ func (p *tsParser) reexport() {
 	p.expect(";")
 }
 
-// isIdentifier reports whether s is one name.
+// isIdentifier reports whether s is a single name.
 func isIdentifier(s string) bool {
 	l := newLexer(s, false)
 	return l.err == nil && l.tokens[0].kind == name && l.tokens[0].text == s
@@ -144,7 +144,7 @@ func (p *tsParser) declaration() {
 	p.accept(";")
 }
 
-// function reads the wrapper, after export. Its only statement is the call, which passes on the one parameter.
+// function reads the wrapper, after export. Its only statement is the call, which passes on the only parameter.
 func (p *tsParser) function() {
 	p.accept("async")
 	p.expect("function")
@@ -187,7 +187,7 @@ func (p *tsParser) offer() {
 	}
 }
 
-// typ reads a type, up to the first token outside of brackets that cannot belong to it.
+// typ reads a type, up to the first token outside brackets that cannot belong to it.
 func (p *tsParser) typ() {
 	var in brackets
 	operand, member := false, false // an operand was read; a member of an object type must begin
@@ -207,7 +207,7 @@ func (p *tsParser) typ() {
 		case operand && inner == "{" && t.is(";", ","):
 			member = true
 		case operand && inner == "{" && t.line > p.last().line && !t.is("|", "&"):
-			member = true // a line end separates members as well
+			member = true // a line end also separates members
 			continue
 		case operand && (t.is("|", "&") || t.is(",") && (inner == "[" || inner == "<")):
 			operand = false

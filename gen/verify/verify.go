@@ -1,17 +1,15 @@
-// Package verify reads generated source files back before they are written. Its lexer and parser know nothing of how
-// the files were made. It accepts the shapes of file that mcpgen writes below servers/ and nothing else: one wrapper with its
-// types, which passes its arguments on, the object for a server's resources or prompts, and the index of a folder. It refuses any other
-// statement, call, import, decorator, template or operator, so text of a server that escapes from its comment or string
-// never reaches the disk.
+// Package verify reads generated source files back before they are written. Its lexer and parser are independent of the code that generates
+// the files. It accepts only the kinds of files that mcpgen writes below servers/: one wrapper with its types, which passes its arguments
+// on; the object for a server's resources or prompts; and the index of a folder. It rejects any other statement, call, import, decorator,
+// template or operator, so that a server's text that escapes from its comment or string never reaches the disk.
 //
-// Statements must match a shape token by token. Types are not parsed: a type may hold strings, numbers, known names and
-// the punctuation of types, brackets match, and no operand follows another, so nothing in a type can be called or
-// assigned and no statement can begin in it. The contents of comments and strings are not judged, except that each must
-// be closed, that no comment is a directive to a compiler or type checker, and that the file holds no invisible
-// characters. Layout is free.
+// Statements must match a shape token by token. Types are not parsed: a type may hold strings, numbers, known names and the punctuation of
+// types, brackets match, and no operand follows another, so nothing in a type can be called or assigned and no statement can begin in it.
+// The contents of comments and strings are not checked, except that each must be closed, no comment may be a directive to a compiler or
+// type checker, and the file must not contain invisible characters. The layout is free.
 //
-// Start with [Wrapper], [Offer] and [Index], which also check what a file calls or exports; [TypeScript] and [Python]
-// accept any of the shapes.
+// Start with [Wrapper], [Offer] and [Index], which also check what a file calls or exports; [TypeScript] and [Python] accept any of the
+// shapes.
 package verify
 
 import (
@@ -23,11 +21,11 @@ import (
 	"unicode/utf8"
 )
 
-// Error is the first token in a file that is not allowed there.
+// Error reports the first token in a file that is not allowed in its place.
 type Error struct {
 	// Line counts from 1.
 	Line int
-	// Found is the token, quoted and cut; foreign text. Empty at the end of the file.
+	// Found is the token, quoted and cut. It is foreign text. It is empty at the end of the file.
 	Found string
 	// Want describes what is allowed instead.
 	Want string
@@ -57,20 +55,19 @@ func fail(line int, found, want string) *Error {
 	return &Error{Line: line, Found: found, Want: want}
 }
 
-// Wrapper is the file of one tool: it declares one function, which calls the one tool.
+// Wrapper is the file of one tool. It declares one function, which calls only this tool.
 type Wrapper struct {
-	// ID is the tool's id, Function the exported name.
+	// ID is the tool's id, and Function the exported name.
 	ID, Function string
 }
 
-// Offer is the file of a server's resources or prompts: it exports one name, for one folder.
+// Offer is the file of a server's resources or prompts. It exports one name, for one folder.
 type Offer struct {
-	// Name is resources or prompts, Server the folder.
+	// Name is resources or prompts, and Server the folder.
 	Name, Server string
 }
 
-// Index is the index of a folder: it exports these functions in this order, each from the module of its name, and
-// nothing else.
+// Index is the index of a folder. It exports these functions in this order, each from the module with its name, and nothing else.
 type Index struct {
 	Functions []string
 }
@@ -78,25 +75,25 @@ type Index struct {
 // TypeScript accepts a wrapper, an offer, an index, or a module of types. The error is an *[Error].
 func TypeScript(src []byte) error { return read(src, readTypeScript, nil) }
 
-// Python accepts a wrapper, an offer, an index, or types as a wrapper has them. The error is an *[Error].
+// Python accepts a wrapper, an offer, an index, or types as in a wrapper. The error is an *[Error].
 func Python(src []byte) error { return read(src, readPython, nil) }
 
-// TypeScript accepts the TypeScript file of that tool only. The error is an *[Error].
+// TypeScript accepts only the TypeScript file of that tool. The error is an *[Error].
 func (w Wrapper) TypeScript(src []byte) error { return read(src, readTypeScript, w.check) }
 
-// Python accepts the Python file of that tool only. The error is an *[Error].
+// Python accepts only the Python file of that tool. The error is an *[Error].
 func (w Wrapper) Python(src []byte) error { return read(src, readPython, w.check) }
 
-// TypeScript accepts the TypeScript file of that offer only. The error is an *[Error].
+// TypeScript accepts only the TypeScript file of that offer. The error is an *[Error].
 func (o Offer) TypeScript(src []byte) error { return read(src, readTypeScript, o.check) }
 
-// Python accepts the Python file of that offer only. The error is an *[Error].
+// Python accepts only the Python file of that offer. The error is an *[Error].
 func (o Offer) Python(src []byte) error { return read(src, readPython, o.check) }
 
-// TypeScript accepts the TypeScript index of those functions only. The error is an *[Error].
+// TypeScript accepts only the TypeScript index of these functions. The error is an *[Error].
 func (x Index) TypeScript(src []byte) error { return read(src, readTypeScript, x.check) }
 
-// Python accepts the Python index of those functions only. The error is an *[Error].
+// Python accepts only the Python index of these functions. The error is an *[Error].
 func (x Index) Python(src []byte) error { return read(src, readPython, x.check) }
 
 // read reads a file with the parser of its language and applies check, which may be nil, to what the file does.
@@ -105,18 +102,18 @@ func read(src []byte, parse func([]byte) (*module, *Error), check func(*module) 
 	if err == nil && check != nil {
 		err = check(m)
 	}
-	if err != nil { // a nil *Error would not be a nil error
+	if err != nil { // a nil *Error in an error would not be nil
 		return err
 	}
 	return nil
 }
 
-// module is what a file does.
+// module describes what a file does.
 type module struct {
 	function, id  token   // of the wrapper
 	offer, server token   // resources or prompts, and the server's folder
 	exports       []token // of an index, each with the name of its module
-	types         []token // that it declares
+	types         []token // the types that it declares
 }
 
 func (w Wrapper) check(m *module) *Error {
@@ -187,7 +184,7 @@ func checkBytes(src []byte, mark string) *Error {
 	return nil
 }
 
-// visible reports whether a character beyond ASCII shows, and changes nothing around it.
+// visible reports whether a character beyond ASCII is visible and does not change anything around it.
 func visible(r rune) bool {
 	return unicode.IsPrint(r) && !slices.ContainsFunc(
 		[]*unicode.RangeTable{unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point},

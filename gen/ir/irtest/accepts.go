@@ -24,13 +24,13 @@ func Accepts(s *ir.Schema, document []byte) (bool, error) {
 	return m.holds(s.Root, v, 0), nil
 }
 
-// maxLoop bounds the references that are followed for one value. Only a broken converter makes a type that refers to
-// itself; that type holds nothing.
+// maxLoop bounds the references that are followed for one value. Only a broken converter creates a type that refers directly to itself;
+// such a type holds nothing.
 const maxLoop = 1_000
 
 type member struct{ schema *ir.Schema }
 
-// holds reports whether v is a value of t; loop counts the references that were followed since the last property.
+// holds reports whether v is a value of t. loop counts the references followed since the last property.
 func (m member) holds(t ir.Type, v any, loop int) bool {
 	if loop > maxLoop {
 		return false

@@ -10,26 +10,26 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ir"
 )
 
-// closed reports whether an object takes no properties but the declared ones.
+// closed reports whether an object has no properties other than the declared ones.
 func closed(t ir.Object) bool {
 	_, never := t.Extra.(ir.Never)
 	return never
 }
 
-// isClass reports whether an object is printed as a TypedDict: one that declares properties or forbids all.
+// isClass reports whether an object is printed as a TypedDict, which is the case if it declares properties or forbids all.
 func (p *printer) isClass(t ir.Object) bool {
 	named := slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return validKey(f.Name) })
 	return named || (p.input && len(t.Fields) == 0 && closed(t))
 }
 
-// object prints an object, and declares it where it is a class.
+// object prints an object, and declares it if it is a class.
 func (p *printer) object(t ir.Object, hint string) []string {
 	if !p.isClass(t) {
 		return []string{p.mapping(ir.Unknown{}, hint)}
 	}
 	name := hint
 	if hint == p.root && !p.rootDone && p.rootNamed {
-		p.rootDone = true // the root's own name was kept for it
+		p.rootDone = true // the root's own name was reserved for it
 		p.class(name, t, "")
 	} else {
 		name = p.className(hint)
@@ -39,7 +39,7 @@ func (p *printer) object(t ir.Object, hint string) []string {
 	return append([]string{name}, p.openness(t)...)
 }
 
-// once takes the class that was declared last back if it is equal to an earlier one, and returns the name of that.
+// once removes the class that was declared last if it equals an earlier one, and returns the name of the class to use.
 func (p *printer) once(name string) string {
 	last := len(p.declarations) - 1
 	text, ok := strings.CutPrefix(p.declarations[last], "class "+name+"(")
@@ -56,8 +56,8 @@ func (p *printer) once(name string) string {
 	return equal
 }
 
-// className returns a name for a class: what it is called where it stands, where another is called so with the class
-// around it, and only then a number.
+// className returns a name for a class: its own hint; if that is taken, the hint combined with the name of the enclosing class; and only
+// then with a number.
 func (p *printer) className(hint string) string {
 	if p.types[hint] {
 		hint = p.around + hint
@@ -65,10 +65,10 @@ func (p *printer) className(hint string) string {
 	return p.types.Name(hint)
 }
 
-// openness prints what stands beside a class for the properties that it does not declare.
+// openness prints what is beside a class for the properties that it does not declare.
 //
-// Where anything may be there, the class has the base Open and Extra stands beside it: pyright sees what else Open
-// takes, and an Extra that nothing fits; mypy does not know of it, and takes what the class refuses as Extra.
+// If these may have any type, the class has the base Open, and Extra is beside it. pyright sees what else Open accepts, and an Extra that
+// no value fits. mypy does not know Open, and accepts as Extra what the class rejects.
 func (p *printer) openness(t ir.Object) []string {
 	switch {
 	case !p.input || p.sealed(t):
@@ -87,8 +87,8 @@ func (p *printer) openness(t ir.Object) []string {
 	return []string{p.mapping(ir.NewUnion(t.Extra, ir.NewPlainUnion(fields...)), "")}
 }
 
-// openMapping prints the mapping that takes all properties of an object. Its values may be anything; what is said of
-// undeclared ones stands beside that.
+// openMapping prints the mapping that accepts all properties of an object. Its values may have any type; the type of undeclared properties
+// is beside it.
 func (p *printer) openMapping(t ir.Object) string {
 	var values ir.Type = ir.Unknown{}
 	if t.Extra != nil && ir.Described(t.Extra) {
@@ -97,7 +97,7 @@ func (p *printer) openMapping(t ir.Object) string {
 	key := ir.Key(t)
 	text, known := p.mappings[key]
 	if !known {
-		p.mappings[key] = p.mapping(ir.Unknown{}, "") // for an object that holds itself
+		p.mappings[key] = p.mapping(ir.Unknown{}, "") // for an object that contains itself
 		text = p.mapping(values, "Value")
 		p.mappings[key] = text
 	}
@@ -115,12 +115,12 @@ func (p *printer) based(t ir.Object) bool {
 	if !p.input || (t.Extra != nil && !any) || slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return !validKey(f.Name) }) {
 		return false
 	}
-	// Fields with names of other kinds are in a base that is made by a call, which must not be recursive.
+	// Fields with unusual names are in a base that is created by a call and must not be recursive.
 	odd, _ := p.odd(t.Fields)
 	return len(odd) == 0 || !p.recursive(t, odd)
 }
 
-// recursive reports whether a definition that fields of t refer to, or one that those refer to, holds t.
+// recursive reports whether fields of t lead, through definitions, back to t.
 func (p *printer) recursive(t ir.Object, fields []ir.Field) bool {
 	key := ir.Key(t)
 	seen := map[string]bool{}
@@ -132,7 +132,7 @@ func (p *printer) recursive(t ir.Object, fields []ir.Field) bool {
 			}
 			seen[name] = true
 			def := p.made(name)
-			// The type printed for an intersection has no key of its own, and may be anything.
+			// The type printed for an intersection has no key of its own, and may be any type.
 			if def.meets || strings.Contains(def.key, key) || reaches(def.refs) {
 				return true
 			}
@@ -142,14 +142,14 @@ func (p *printer) recursive(t ir.Object, fields []ir.Field) bool {
 	return reaches(refsOf(ir.Object{Fields: fields}))
 }
 
-// makeup is what a definition is made of.
+// makeup describes what a definition consists of.
 type makeup struct {
 	key   string
-	refs  []string // the definitions that it names
-	meets bool     // it has an intersection in it
+	refs  []string // the definitions to which it refers
+	meets bool     // it contains an intersection
 }
 
-// made returns what the definition of that name is made of, and remembers it.
+// made returns the makeup of the definition with that name, and caches it.
 func (p *printer) made(name string) *makeup {
 	m := p.makeups[name]
 	if m == nil {
@@ -161,7 +161,7 @@ func (p *printer) made(name string) *makeup {
 	return m
 }
 
-// refsOf lists the definitions that t names.
+// refsOf lists the definitions to which t refers.
 func refsOf(t ir.Type) []string {
 	var out []string
 	ir.Walk(t, func(t ir.Type) bool {
@@ -173,7 +173,7 @@ func refsOf(t ir.Type) []string {
 	return out
 }
 
-// scalar reports whether t is printed without declaring anything.
+// scalar reports whether t is printed without a declaration.
 func scalar(t ir.Type) bool {
 	switch t := t.(type) {
 	case ir.Null, ir.Bool, ir.String, ir.Number, ir.Literal:
@@ -232,8 +232,8 @@ func (p *printer) members(fields []ir.Field, exprs []string) string {
 	return b.String()
 }
 
-// called prints a TypedDict whose keys are no names, by a call of it. Where that is to have the base Open it is a base
-// itself, and what is recursive in it is declared in the class.
+// called prints a TypedDict whose keys are not identifiers, as a call. If it is to have the base Open, it is itself a base, and its
+// recursive fields are declared in the class.
 func (p *printer) called(name string, t ir.Object, exprs []string, option string, later bool, doc string) string {
 	made, open := name, ""
 	inCall := func(ir.Field) bool { return true }
@@ -265,7 +265,7 @@ func (p *printer) called(name string, t ir.Object, exprs []string, option string
 	b.WriteString(made + " = " + p.place(p.word("TypedDict")) + "(" + quote(made) + ", {\n")
 	for i, f := range t.Fields {
 		if !validKey(f.Name) || !inCall(f) {
-			continue // a TypedDict cannot have it, or the class does
+			continue // a TypedDict cannot have it, or the class declares it
 		}
 		expr := exprs[i]
 		if later {
@@ -278,8 +278,8 @@ func (p *printer) called(name string, t ir.Object, exprs []string, option string
 	return b.String() + open
 }
 
-// classSyntax reports whether all fields can be written as members of a class: their names are identifiers, and none
-// hides a name that the types of the others use.
+// classSyntax reports whether all fields can be written as members of a class: their names are identifiers, and none of them hides a name
+// that the types of the others use.
 func (p *printer) classSyntax(fields []ir.Field, exprs []string) bool {
 	used := map[string]bool{}
 	for _, expr := range exprs {
@@ -291,9 +291,9 @@ func (p *printer) classSyntax(fields []ir.Field, exprs []string) bool {
 }
 
 var (
-	// stringLiterals finds string literals in a type, which may hold words that look like names.
+	// stringLiterals matches string literals in a type, which may contain words that look like names.
 	stringLiterals = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	// literalTypes finds the Literal types in a type.
+	// literalTypes matches the Literal types in a type.
 	literalTypes = regexp.MustCompile(`Literal_*\[(?:[^"\]]|"(?:[^"\\]|\\.)*")*\]`)
 )
 
@@ -303,7 +303,7 @@ func words(expr string) []string {
 	return strings.FieldsFunc(bare, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
 }
 
-// place notes what a type that is put into the module needs to import, and returns it.
+// place records what a type that is put into the module needs to import, and returns the type.
 func (p *printer) place(text string) string {
 	for _, word := range words(text) {
 		p.used[word] = true
@@ -312,11 +312,11 @@ func (p *printer) place(text string) string {
 	return text
 }
 
-// later puts a type in quotation marks, so that it may name what is declared later. Types in quotation marks can't
-// hold escapes; literals that have some get a name of their own.
+// later puts a type in quotation marks, so that it can refer to what is declared later. Types in quotation marks cannot contain escapes, so
+// literals with escapes get a name of their own.
 func (p *printer) later(text, name string) string {
 	text = literalTypes.ReplaceAllStringFunc(text, func(literal string) string {
-		if !strings.ContainsAny(literal, `'\#`) { // mypy looks for orders behind a #
+		if !strings.ContainsAny(literal, `'\#`) { // mypy looks for directives after a #
 			return literal
 		}
 		alias := p.types.Name(name + "Literal")

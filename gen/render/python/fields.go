@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ir"
 )
 
-// odd separates the fields that may have to be declared by a call, see classSyntax, from the others.
+// odd separates the fields that may have to be declared by a call (see classSyntax) from the others.
 func (p *printer) odd(fields []ir.Field) (odd, others []ir.Field) {
 	for _, f := range fields {
 		if !plainName(f.Name) || slices.Contains(globals, f.Name) || slices.Contains(builtins, f.Name) || p.mayNameType(f.Name) {
@@ -21,7 +21,7 @@ func (p *printer) odd(fields []ir.Field) (odd, others []ir.Field) {
 	return odd, others
 }
 
-// mayNameType reports whether a type of the module can have that name, now or later.
+// mayNameType reports whether a type in the module has that name, or may get it later.
 func (p *printer) mayNameType(name string) bool {
 	if p.types[name] {
 		return true
@@ -38,7 +38,7 @@ func (p *printer) mayNameType(name string) bool {
 			p.hint(def.Type)
 		}
 	}
-	for hint := range p.hints { // with which more may stand before and behind it
+	for hint := range p.hints { // possibly with more text before and after it
 		if strings.Contains(name, hint) {
 			return true
 		}
@@ -46,7 +46,7 @@ func (p *printer) mayNameType(name string) bool {
 	return false
 }
 
-// hint collects what the classes in t will be called after: the fields that they are the types of.
+// hint records the fields of which classes in t are the types, because the classes will be named after them.
 func (p *printer) hint(t ir.Type) {
 	ir.Walk(t, func(t ir.Type) bool {
 		if object, ok := t.(ir.Object); ok {
@@ -60,7 +60,7 @@ func (p *printer) hint(t ir.Type) {
 	})
 }
 
-// declares reports whether t is not made of references and what needs no name.
+// declares reports whether t contains anything that is declared under a name, apart from references.
 func declares(t ir.Type) bool {
 	found := false
 	ir.Walk(t, func(t ir.Type) bool {

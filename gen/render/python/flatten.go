@@ -3,14 +3,14 @@ package python
 import "github.com/mcpgen/mcpgen/gen/ir"
 
 const (
-	// maxBranches bounds what an intersection is multiplied out to.
+	// maxBranches bounds the branches into which an intersection is multiplied out.
 	maxBranches = 8
-	// maxFlattened bounds how many types one intersection is put together from; references can multiply them.
+	// maxFlattened bounds the number of types from which one intersection is built, because references can multiply them.
 	maxFlattened = 1000
 )
 
-// flatten turns an intersection into a type without one, for languages that have none. Where that is too much it
-// returns the most specific member: each member alone is a wider type.
+// flatten converts an intersection to a type without one, for languages that have none. If that is too much work, it returns the most
+// specific member; each member alone is a wider type.
 func flatten(s *ir.Schema, t ir.Type) ir.Type {
 	left := maxFlattened
 	return flattened(s, t, &left)
@@ -25,7 +25,7 @@ func flattened(s *ir.Schema, t ir.Type, left *int) ir.Type {
 	var unions []ir.Union
 	for _, m := range in.Members {
 		if *left--; *left < 0 {
-			break // wider
+			break // the result is wider
 		}
 		switch m := flattened(s, s.Resolve(m), left).(type) {
 		case ir.Union:
@@ -47,7 +47,7 @@ func flattened(s *ir.Schema, t ir.Type, left *int) ir.Type {
 			continue
 		}
 		if _, many := merged.(ir.Union); many {
-			return merged // the other unions are left out, which is wider
+			return merged // the other unions are left out, which makes the result wider
 		}
 		object = merged
 	}
@@ -57,7 +57,7 @@ func flattened(s *ir.Schema, t ir.Type, left *int) ir.Type {
 	return object
 }
 
-// widest picks the member of an intersection to stand for it.
+// widest picks the member of an intersection that represents it.
 func widest(in ir.Intersection) ir.Type {
 	for _, m := range in.Members {
 		if _, ok := m.(ir.Object); ok {

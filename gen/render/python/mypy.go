@@ -2,11 +2,11 @@ package python
 
 import "strings"
 
-// maxMypyCost bounds what mypy spends on the types of one wrapper, in its visits of classes: some tenths of a second.
+// maxMypyCost bounds the work of mypy on the types of one wrapper, in visits of classes. It corresponds to some tenths of a second.
 const maxMypyCost = 30_000
 
-// costsMypy reports whether mypy would take very long over a wrapper that keeps its types. To apply a decorator it
-// unfolds the classes of a signature along all paths, up to where one repeats, in a time that doubles with each level.
+// costsMypy reports whether mypy would take very long for a wrapper that keeps its types. To apply a decorator, mypy unfolds the classes in
+// a signature along all paths until one repeats, in a time that doubles with each level.
 func costsMypy(declarations []string, signature string) bool {
 	uses := map[string][]string{}
 	var texts []string
@@ -57,7 +57,7 @@ func costsMypy(declarations []string, signature string) bool {
 	return false
 }
 
-// codeOf takes comments and strings out of a declaration, line by line. Of docstrings some may stay.
+// codeOf removes comments and strings from a declaration, line by line. Parts of docstrings may remain.
 func codeOf(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

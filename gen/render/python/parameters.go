@@ -8,8 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/render"
 )
 
-// plainObject returns an input whose properties can be keyword arguments: one object, and not a map, whose keys are
-// data.
+// plainObject returns an input whose properties can be keyword arguments: a single object that is not a map, because a map's keys are data.
 func plainObject(s *ir.Schema) (ir.Object, bool) {
 	object, ok := flatten(s, s.Resolve(s.Root)).(ir.Object)
 	if !ok || (len(object.Fields) == 0 && object.Extra != nil && !closed(object)) {
@@ -18,10 +17,10 @@ func plainObject(s *ir.Schema) (ir.Object, bool) {
 	return object, true
 }
 
-// parameters prints keyword-only parameters, and how those are named on the wire that have other names there.
+// parameters prints keyword-only parameters, and a mapping for those that have other names on the wire.
 //
-// An optional one takes None in any case. The default tells what None means: if it is None, a value like any other, which
-// is sent; if it is ..., that the argument is left out. Undeclared properties, where there may be any, are further keywords.
+// An optional parameter always accepts None. Its default says what None means: if the default is None, None is a value like any other and
+// is sent; if the default is ..., None leaves the argument out. Undeclared properties, if allowed, are further keyword arguments.
 func parameters(p *printer, object ir.Object) (parameters, wire string) {
 	fields := object.Fields
 	names := parameterNames(fields)
@@ -55,7 +54,7 @@ func (p *printer) extra(object ir.Object) string {
 	return p.place(p.expr(object.Extra, "Extra"))
 }
 
-// extraName returns a name for the parameter that takes undeclared properties.
+// extraName returns a name for the parameter that accepts undeclared properties.
 func extraName(names []string) string {
 	used := render.NewScope(names...)
 	return used.Name("extra")
@@ -95,7 +94,7 @@ func wireNames(fields []ir.Field, names []string) string {
 	return wire
 }
 
-// parameterNames maps property names to parameter names. One that is an identifier stays as it is.
+// parameterNames maps property names to parameter names. A property name that is an identifier stays as it is.
 func parameterNames(fields []ir.Field) []string {
 	wire := make([]string, len(fields))
 	exact := map[string]bool{}
@@ -103,7 +102,7 @@ func parameterNames(fields []ir.Field) []string {
 		wire[i] = f.Name
 		exact[f.Name] = plainName(f.Name)
 	}
-	// Mapped names must not meet one that stays; names that differ by case alone are different parameters.
+	// Mapped names must not equal one that stays. Names that differ only in case are different parameters.
 	mapped := ident.Unique(wire, ident.Snake, func(s string) bool { return exact[s] || ident.PythonKeyword(s) })
 	for i, name := range wire {
 		if exact[name] {
@@ -125,7 +124,7 @@ func parameterNames(fields []ir.Field) []string {
 	return mapped
 }
 
-// plainName reports whether a property can be a parameter, or a field of a class, of that name.
+// plainName reports whether a property can be a parameter, or a field of a class, with its own name.
 func plainName(name string) bool {
 	for i, c := range []byte(name) {
 		letter := c == '_' || (c|0x20 >= 'a' && c|0x20 <= 'z')

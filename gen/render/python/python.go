@@ -1,7 +1,7 @@
 // Package python prints wrappers and types for Python 3.11 and newer: one module per tool. Start with [Language].
 //
-// The types of arguments are written for two type checkers: pyright, and mypy, which picks the class that a dict display
-// is checked against by its keys alone.
+// The types of arguments work with two type checkers: pyright, and mypy, which chooses the class against which it checks a dict display by
+// the display's keys alone.
 package python
 
 import (
@@ -53,7 +53,7 @@ func signature(source, function string) string {
 	head := source[i+1:]
 	end, from := len(head), 0
 	if line, _, _ := strings.Cut(head, "\n"); strings.HasSuffix(line, "(*,") || strings.HasSuffix(line, "(") {
-		// Parameters on lines of their own have comments, which may end as a head does.
+		// If parameters are on lines of their own, they have comments, which may look like the end of a head.
 		from = max(0, strings.Index(head, "\n) -> "))
 	}
 	for _, mark := range []string{":\n", ": ...\n"} {
@@ -93,7 +93,7 @@ func (files) Functions(tools []render.Tool) []string {
 	return ident.Unique(names, ident.Snake, reserved)
 }
 
-// wrapper is what the template of a wrapper shows, and the index of its server.
+// wrapper is the data for the templates of a wrapper and of its server's index.
 type wrapper struct {
 	Imports, Types       []string
 	Decorator            string
@@ -140,7 +140,7 @@ func newWrapper(t render.Tool, function string) *wrapper {
 	w.Types = in.declarations
 	if t.Output != nil {
 		if w.Result != "object" {
-			// mypy takes the body of a stub for a function that returns None.
+			// mypy would report the body as a stub for a function that returns None.
 			w.Imports = append(w.Imports, "# mypy: disable-error-code=empty-body")
 		}
 		if doc := t.OutputDoc(); doc != "" {
@@ -214,7 +214,7 @@ func (files) Prompts(s render.Server) ([]byte, error) {
 		o.Doc = strings.TrimSuffix(docComment("        ", doc), "\n")
 		data.Prompts = append(data.Prompts, o)
 	}
-	if unread { // one for all whose names type checkers would take for something else
+	if unread { // one for all prompts whose names type checkers would misread
 		data.Prompts = append(data.Prompts, overload{Name: "str", Arguments: "Mapping[str, object] | None = None"})
 	}
 	data.Many = len(data.Prompts) > 1
@@ -226,14 +226,14 @@ func reserved(name string) bool {
 	return render.IsModule(name) || ident.PythonKeyword(name) || ident.ReservedFile(name) || slices.Contains(globals, name) || slices.Contains(builtins, name) || name == "client"
 }
 
-// globals are names that printed types and wrappers rely on, beside builtins.
+// globals are names that printed types and wrappers use in addition to builtins.
 var globals = append([]string{
 	"annotations", "tool", "any_tool", "UNSET", "Any", "Extra", "Literal", "Mapping", "NoValue", "NotRequired", "OneOf", "Open",
 	"Sequence", "TypeAlias", "TypedDict",
 }, render.UndeclaredResults()...)
 
-// builtins are names of the language that printed types rely on.
+// builtins are names of the language that printed types use.
 var builtins = []string{"bool", "dict", "float", "int", "list", "object", "str", "None", "True", "False"}
 
-// promptWords are names that the module of prompts relies on beside globals and builtins.
+// promptWords are names that the module of prompts uses in addition to globals and builtins.
 var promptWords = []string{"MCPPromptResult", "Prompts", "ServerPrompts", "ServerResources", "get", "name", "overload", "prompts", "self"}

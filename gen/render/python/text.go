@@ -9,7 +9,7 @@ import (
 // quote returns s as a string literal.
 func quote(s string) string { return text.Quote(s, text.Long) }
 
-// comment makes s safe to stand inside a comment, and returns its lines. There are none where s is blank.
+// comment makes s safe to appear inside a comment, and returns its lines. There are none if s is blank.
 func comment(s string) []string {
 	lines := text.Lines(s)
 	for i, line := range lines {
@@ -18,8 +18,8 @@ func comment(s string) []string {
 	return lines
 }
 
-// defuse breaks what type checkers and linters read inside comments: "type: ignore", "pyright: basic". They count at the
-// beginning of a comment and after each # in it.
+// defuse breaks what type checkers and linters read in comments: "type: ignore", "pyright: basic". They read it at the beginning of a
+// comment and after each # in it.
 func defuse(line string) string {
 	parts := strings.Split(line, "#")
 	for i, part := range parts {
@@ -35,7 +35,7 @@ func defuse(line string) string {
 	return strings.Join(parts, "#")
 }
 
-// docComment returns a docstring with a line end, or nothing for a blank text.
+// docComment returns a docstring with a line end, or nothing if the text is blank.
 func docComment(indent, s string) string {
 	lines := comment(s)
 	if len(lines) == 0 {
@@ -55,8 +55,8 @@ func docComment(indent, s string) string {
 	return indent + `"""` + body + "\n" + indent + `"""` + "\n"
 }
 
-// escapeQuotes escapes a line for a string between three quotation marks. Of quotation marks it escapes those that could
-// help to end it: in a row, or at the end of a line.
+// escapeQuotes escapes a line for a string in triple quotation marks. It escapes only the quotation marks that could help to end the
+// string: several in a row, or one at the end of a line.
 func escapeQuotes(line string) string {
 	var b strings.Builder
 	for i := 0; i < len(line); i++ {
@@ -68,7 +68,7 @@ func escapeQuotes(line string) string {
 	return b.String()
 }
 
-// commented puts doc beside code where it is one line, and above it where it is more. It reports whether there is any.
+// commented puts doc beside code if doc is one line, and above it if it is longer. It reports whether there is any documentation.
 func commented(indent, code, doc string) (string, bool) {
 	lines := comment(doc)
 	switch len(lines) {

@@ -10,52 +10,51 @@ import (
 	"github.com/mcpgen/mcpgen/gen/render"
 )
 
-// printer prints the types of one schema. Objects become classes, which it declares in an order in which each
-// comes before its use, except in recursive types.
+// printer prints the types of one schema. Objects become classes, each of which is declared before its use, except in recursive types.
 //
-// What it prints for input is written for two type checkers: pyright, and mypy, which picks the class that a dict
-// display is checked against by its keys alone. See union.go.
+// Types for input work with two type checkers: pyright, and mypy, which chooses the class against which it checks a dict display by the
+// display's keys alone. See union.go.
 type printer struct {
 	schema *ir.Schema
-	stored string // the file that has the schema, if any
+	stored string // the file that contains the schema, if any
 	root   string
 	types  render.Scope
-	// input is set for what a script passes in. There every value of the schema, written as a literal, fits its type;
-	// elsewhere types describe what a script reads.
+	// input is set for what a script passes in: every value of the schema, written as a literal, must fit its type. Otherwise types
+	// describe what a script reads.
 	input        bool
 	declarations []string
-	used         map[string]bool   // words of the types that were put into the module
-	vocabulary   map[string]string // what a word of typing is called where its name is taken
+	used         map[string]bool   // words in the types that were put into the module
+	vocabulary   map[string]string // names of typing's words in this module, if their own names are taken
 
-	// Results for intersections and unions, by their members: the same ones occur in many places.
+	// Results for intersections and unions, by their members, because the same ones occur in many places.
 	flat     map[span]ir.Type
 	confused map[span]bool
 	makeups  map[string]*makeup // of definitions
 	weights  map[string]int     // of aliases, see unfolds
 	depths   map[string]int     // of classes and aliases, see below
-	mappings map[string]string  // what openMapping returned, by the object's key
-	classes  map[string]string  // the names of classes that stand where they are used, by the rest of their declarations
+	mappings map[string]string  // results of openMapping, by the object's key
+	classes  map[string]string  // names of classes declared where they are used, by the rest of their declarations
 	hints    map[string]bool    // see mayNameType; nil until asked for
 
 	names   map[string]string // of definitions
 	state   map[string]defState
-	bare    map[string]bool // definitions that are being printed and that no list or object is around of
+	bare    map[string]bool // definitions that are being printed outside any list or object
 	forward bool            // a type was used before its declaration, or is a text for that reason
-	quoted  map[string]bool // names of aliases to such texts, which only a text can put into a union
-	code    bool            // a literal was put into the module that looks like an expression
+	quoted  map[string]bool // names of aliases to such texts, which can be in a union only as a text
+	code    bool            // a literal that looks like an expression was put into the module
 	depth   int             // of intersections being printed
-	nesting int             // of brackets around what is being printed
+	nesting int             // brackets around what is being printed
 
-	learned  bool   // the types are those of replies, nobody declared them
+	learned  bool   // the types were learned from replies and declared by nobody
 	around   string // the class whose members are being printed
 	rootUsed bool
-	// rootNamed is set where the root is a class, and so the first one printed under the root's name.
+	// rootNamed is set if the root is a class, and so is the first class printed under the root's name.
 	rootNamed bool
 	rootDone  bool
-	rootWhole bool // the root's name stands for all of it, undeclared properties too
+	rootWhole bool // the root's name means all of it, including undeclared properties
 }
 
-// span identifies a list of types by its address: types are not changed.
+// span identifies a list of types by its address, because types are never changed.
 type span struct {
 	first *ir.Type
 	n     int
@@ -92,23 +91,21 @@ const (
 )
 
 const (
-	// maxFlatten is how many intersections may be inside each other; recursive ones have no end.
+	// maxFlatten bounds the nesting of intersections, because recursive ones have no end.
 	maxFlatten = 4
-	// maxClasses bounds what intersections can multiply a schema to.
+	// maxClasses bounds the number of classes, because intersections can multiply a schema.
 	maxClasses = 400
-	// maxBrackets bounds lists in lists: Python's parser takes 200 brackets inside each other.
+	// maxBrackets bounds the nesting of lists: Python's parser accepts 200 nested brackets.
 	maxBrackets = 60
-	// maxUnfolded bounds what an alias stands for: type checkers unfold the aliases in it, which can double with each.
+	// maxUnfolded bounds the size of an alias once type checkers have unfolded the aliases in it, which can double with each of them.
 	maxUnfolded = 2000
-	// maxBelow bounds how many classes and aliases lead from one to the next: pyright follows them on its stack, and
-	// some hundreds end it.
+	// maxBelow bounds the length of chains of classes and aliases: pyright follows them on its stack, and some hundreds exhaust it.
 	maxBelow = 60
-	// maxDigits bounds integers, which Python reads up to 4300 digits of.
+	// maxDigits bounds integers. Python reads integers of up to 4300 digits.
 	maxDigits = 1000
 )
 
-// newPrinter prints s, whose root is called root where it is a class or is referred to; an object in any other root
-// gets a name like part.
+// newPrinter prints s. The root is named root if it is a class or is referred to; an object within any other root gets a name like part.
 func newPrinter(s *ir.Schema, root, part string, types render.Scope, input bool) *printer {
 	p := &printer{schema: s, root: part, types: types, input: input, used: map[string]bool{}, names: map[string]string{},
 		state: map[string]defState{}, bare: map[string]bool{}, flat: map[span]ir.Type{}, confused: map[span]bool{},
@@ -122,7 +119,7 @@ func newPrinter(s *ir.Schema, root, part string, types render.Scope, input bool)
 	return p
 }
 
-// refersToRoot reports whether any type of s names its root.
+// refersToRoot reports whether any type in s refers to its root.
 func refersToRoot(s *ir.Schema) bool {
 	found := false
 	visit := func(t ir.Type) { found = found || strings.Contains(ir.Key(t), ir.Key(ir.Ref{})) }
@@ -136,7 +133,7 @@ func refersToRoot(s *ir.Schema) bool {
 // rootExpr prints the schema's root.
 func (p *printer) rootExpr() string { return p.place(p.expr(p.schema.Root, p.root)) }
 
-// finishRoot declares the root where a type refers to it.
+// finishRoot declares the root if a type refers to it.
 func (p *printer) finishRoot() {
 	if p.rootUsed && !p.rootDone {
 		p.rootDone = true
@@ -145,9 +142,9 @@ func (p *printer) finishRoot() {
 	}
 }
 
-// anything is the type of any value. A value that is an argument, or a part of one, is checked with less fuss against
-// Any: pyright, in its strict mode, complains of an empty list in an object. What a learned type says nothing about is Any, as
-// results without a type are.
+// anything is the type of any value. For an argument, or a part of one, it is Any, because checks against Any are more lenient: in strict
+// mode, pyright complains about an empty list in an object. Where a learned type says nothing, it is also Any, like a result without a
+// type.
 func (p *printer) anything() string {
 	if p.input || p.learned {
 		return p.word("Any")
@@ -155,7 +152,7 @@ func (p *printer) anything() string {
 	return "object"
 }
 
-// word returns what a name that types are made of is called in this module.
+// word returns the name in this module of a word from which types are built.
 func (p *printer) word(name string) string {
 	if other, ok := p.vocabulary[name]; ok {
 		return other
@@ -168,7 +165,7 @@ func (p *printer) expr(t ir.Type, hint string) string {
 	return p.join(p.parts(t, hint))
 }
 
-// parts prints t as the members of a union. There is none in a definition that refers only to itself.
+// parts prints t as the members of a union. There are none for a definition that refers only to itself.
 func (p *printer) parts(t ir.Type, hint string) []string {
 	switch t := t.(type) {
 	case ir.Null:
@@ -189,7 +186,7 @@ func (p *printer) parts(t ir.Type, hint string) []string {
 	case ir.Array:
 		return []string{p.list(t.Elem, hint)}
 	case ir.Tuple:
-		// JSON has lists only, and a tuple type would refuse them.
+		// JSON has only lists, which a tuple type would reject.
 		items := slices.Clone(t.Items)
 		if t.Rest != nil {
 			items = append(items, t.Rest)
@@ -222,7 +219,7 @@ func (p *printer) flattened(t ir.Intersection, hint string) []string {
 	return p.parts(flat, hint)
 }
 
-// inside prints t where brackets or a class are around it.
+// inside prints t within brackets or a class.
 func (p *printer) inside(t ir.Type, hint string) string {
 	if p.nesting >= maxBrackets {
 		return p.anything()
@@ -234,8 +231,8 @@ func (p *printer) inside(t ir.Type, hint string) string {
 	return p.expr(t, hint)
 }
 
-// list prints a list. An argument's is read-only, so that more lists fit, except where a str would: a str is a
-// sequence of str, and never meant.
+// list prints a list. An argument's list is read-only, so that more lists fit, except where a str would fit: a str is a sequence of str,
+// which is never intended.
 func (p *printer) list(elem ir.Type, hint string) string {
 	text := p.inside(elem, hint)
 	if !p.input || text == p.anything() || p.holdsString(elem, 0) {
@@ -244,7 +241,7 @@ func (p *printer) list(elem ir.Type, hint string) string {
 	return p.word("Sequence") + "[" + text + "]"
 }
 
-// holdsString reports whether every string is a value of t.
+// holdsString reports whether t holds every string.
 func (p *printer) holdsString(t ir.Type, depth int) bool {
 	switch t := p.schema.Resolve(t).(type) {
 	case ir.String, ir.Unknown:
@@ -262,7 +259,7 @@ func (p *printer) mapping(value ir.Type, hint string) string {
 	return "dict[str, " + p.inside(value, hint) + "]"
 }
 
-// ref prints the name of a definition, which it declares where that has not been done.
+// ref prints the name of a definition, and declares the definition if that has not been done.
 func (p *printer) ref(t ir.Ref) []string {
 	if t.Name == "" {
 		if p.bare[""] {
@@ -305,7 +302,7 @@ func (p *printer) ref(t ir.Ref) []string {
 	return p.named(name, def.Type)
 }
 
-// named returns the union for a type that is declared as name: beside a class, the types of its undeclared properties.
+// named returns the union for a type that is declared as name: for a class, this includes the types of its undeclared properties.
 func (p *printer) named(name string, t ir.Type) []string {
 	if object, ok := p.flatten(t).(ir.Object); ok && p.isClass(object) {
 		return append([]string{name}, p.openness(object)...)
@@ -344,7 +341,7 @@ func (p *printer) alias(name, doc string, parts func() []string) {
 	p.declarations = append(p.declarations, line)
 }
 
-// unfolds notes and returns of how many names an alias is made once the aliases before it are written out.
+// unfolds records and returns the number of names in an alias once the aliases before it are unfolded.
 func (p *printer) unfolds(name, text string) int {
 	n := 0
 	for _, word := range words(text) {
@@ -356,8 +353,8 @@ func (p *printer) unfolds(name, text string) int {
 	return n
 }
 
-// below returns how many classes and aliases, each in the next, a type that was printed leads down to. One that is
-// declared later counts for none.
+// below returns the length of the longest chain of classes and aliases to which a printed type leads. One that is declared later does not
+// count.
 func (p *printer) below(text string) int {
 	n := 0
 	for _, word := range words(text) {

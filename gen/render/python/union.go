@@ -9,15 +9,15 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ir"
 )
 
-// union prints the members of a union: literals in one, and the type of undeclared properties once, at the end. Lists and
-// objects that mypy cannot distinguish are put in OneOf, which is their union to pyright, and any list or object to mypy.
+// union prints the members of a union: all literals in one member, and the type of undeclared properties once, at the end. Lists and
+// objects that mypy cannot distinguish are put into OneOf, which is their union to pyright, and any list or object to mypy.
 func (p *printer) union(types []ir.Type, hint string) []string {
 	if i := slices.IndexFunc(types, func(t ir.Type) bool { return t == ir.Type(ir.Unknown{}) }); i >= 0 {
-		// Any would hide the others, and pyright complains of [[]] beside it.
+		// Any would hide the others, and pyright complains about [[]] beside it.
 		types = slices.Concat(types[:i], types[i+1:], ir.AnyExcept(ir.Never{}))
 	}
 	var out, literals, containers, rest []string
-	at := -1 // where the literals stand
+	at := -1 // position of the literals
 	confused := p.input && p.confuses(types)
 	if confused {
 		types = append(slices.Clone(types), p.scalars(types)...)
@@ -63,7 +63,7 @@ func (p *printer) union(types []ir.Type, hint string) []string {
 	return append(out, rest...)
 }
 
-// variant names an object among several: after the constant that distinguishes it, or a property that only it has.
+// variant names an object among several: after the constant that distinguishes it, or after a property that only it has.
 func variant(t ir.Type, of []ir.Type) string {
 	object, ok := t.(ir.Object)
 	if !ok {
@@ -107,11 +107,11 @@ func appendNew(list []string, texts ...string) []string {
 	return list
 }
 
-// maxMembers bounds a union. Python and pyright read it as brackets inside each other, and give up at some depth; a
-// Literal is one member, however many values it has.
+// maxMembers bounds a union. Python and pyright read a union as nested brackets, and give up at some depth. A Literal is one member,
+// however many values it has.
 const maxMembers = 200
 
-// join prints the members of a union as one type. None goes last.
+// join prints the members of a union as one type, with None last.
 func (p *printer) join(parts []string) string {
 	switch {
 	case len(parts) == 0:
@@ -125,15 +125,15 @@ func (p *printer) join(parts []string) string {
 	return strings.Join(parts, " | ")
 }
 
-// shape is what mypy sees of an object: it checks a dict display against the class of a union whose required keys it
-// has and whose keys it does not exceed, and complains where there are two.
+// shape is what mypy considers in an object: it checks a dict display against the class in a union whose required keys the display has and
+// whose keys it does not exceed, and complains if there are two such classes.
 type shape struct {
 	class          bool
 	items, require map[string]bool
-	open           bool // takes keys beside items
+	open           bool // accepts keys other than items
 }
 
-// confuses reports whether mypy would, for some value of a union, pick a wrong member or none.
+// confuses reports whether mypy would pick a wrong member or none for some value of a union.
 func (p *printer) confuses(types []ir.Type) bool {
 	key := spanOf(types)
 	out, known := p.confused[key]
@@ -160,7 +160,7 @@ func (p *printer) confusing(types []ir.Type) bool {
 			lists = append(lists, ir.Unknown{})
 		}
 	})
-	if !plain(lists) || len(maps) > 1 { // an empty dict display fits several maps, and mypy wants one
+	if !plain(lists) || len(maps) > 1 { // an empty dict display fits several maps, and mypy requires a single one
 		return true
 	}
 	for i, a := range shapes {
@@ -173,9 +173,9 @@ func (p *printer) confusing(types []ir.Type) bool {
 	return false
 }
 
-// takes reports whether mypy may check a value of b against a, which it need not fit, or cannot choose.
+// takes reports whether mypy may check a value of b against a, which the value need not fit, or cannot choose between the two.
 func (a shape) takes(b shape) bool {
-	if a.class && b.class && within(a.items, b.items) { // in a list, mypy takes b for a kind of a and forgets it
+	if a.class && b.class && within(a.items, b.items) { // in a list, mypy treats b as a kind of a and drops it
 		return true
 	}
 	if !a.class || !within(b.require, a.items) {
@@ -211,8 +211,8 @@ func (p *printer) shape(t ir.Object) shape {
 	return s
 }
 
-// plain reports whether mypy distinguishes the elements of several lists without their expected type:
-// there is one such list, or all are of scalars.
+// plain reports whether mypy can distinguish the elements of several lists without their expected type: there is only one such list, or all
+// contain scalars.
 func plain(elems []ir.Type) bool {
 	if len(elems) < 2 {
 		return true
@@ -227,7 +227,7 @@ func plain(elems []ir.Type) bool {
 	return true
 }
 
-// leaves calls see for each member of a union, of the unions in it, and of those that they refer to.
+// leaves calls see for each member of a union, including members of unions in it and of definitions that they refer to.
 func (p *printer) leaves(types []ir.Type, seen map[string]bool, see func(ir.Type)) {
 	for _, t := range types {
 		switch t := t.(type) {
@@ -248,7 +248,7 @@ func (p *printer) leaves(types []ir.Type, seen map[string]bool, see func(ir.Type
 	}
 }
 
-// scalars returns what the lists and objects of a union stand beside in definitions of their own.
+// scalars returns the scalar types among the members of a union and of the definitions that they refer to.
 func (p *printer) scalars(types []ir.Type) []ir.Type {
 	var out []ir.Type
 	p.leaves(types, map[string]bool{}, func(t ir.Type) {
@@ -259,7 +259,7 @@ func (p *printer) scalars(types []ir.Type) []ir.Type {
 	return out
 }
 
-// isContainer reports whether t has lists or objects among its values.
+// isContainer reports whether t holds lists or objects.
 func (p *printer) isContainer(t ir.Type) bool {
 	found := false
 	p.leaves([]ir.Type{t}, map[string]bool{}, func(t ir.Type) {

@@ -7,10 +7,10 @@ import (
 	"github.com/mcpgen/mcpgen/gen/render/internal/text"
 )
 
-// declared finds the name of a declared type, and its body.
+// declared matches the name and the body of a declared type.
 var declared = regexp.MustCompile(`(?s)^(?:interface (\w+) |type (\w+) = )(.*?);?$`)
 
-// longUnion is a union of so many texts that its first members say little.
+// longUnion matches a union of so many texts that its first members say little.
 var longUnion = regexp.MustCompile(`(?:"[^"\\]*"\|){5,}"[^"\\]*"`)
 
 // brief implements [render.Language.Brief].
@@ -22,7 +22,7 @@ func brief(source, function string) string {
 	head := cutBody(source[i:])
 	code := text.Uncomment(source[:i]+head, "//", "/*", "*/", ";")
 	code = strings.ReplaceAll(code, "; [key: string]: unknown", "")
-	parts := strings.Split(code, "\nexport ")[1:] // before them are imports
+	parts := strings.Split(code, "\nexport ")[1:] // imports come before them
 	head = strings.TrimPrefix(parts[len(parts)-1], "async function ")
 	var types []string
 	for n, part := range parts[:len(parts)-1] {
@@ -35,7 +35,7 @@ func brief(source, function string) string {
 		others := strings.Join(append(append([]string{}, parts[:n]...), parts[n+1:]...), "\n")
 		if used := name.FindAllStringIndex(others, 2); len(used) == 1 && name.MatchString(head) && !name.MatchString(m[3]) {
 			if strings.HasSuffix(head, ": Promise<"+m[1]+m[2]+">") {
-				m[3] = longUnion.ReplaceAllLiteralString(m[3], "string") // of results; the wrapper has it
+				m[3] = longUnion.ReplaceAllLiteralString(m[3], "string") // types of results are in the wrapper
 			}
 			head = name.ReplaceAllLiteralString(head, m[3])
 			continue

@@ -6,9 +6,9 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ir"
 )
 
-// besideFields widens the index signatures in an intersection of which another member declares properties. For such a
-// property the compiler reads a literal by what the property is declared as and not by the signature, so that the text
-// "x" is a string that no longer fits a signature of "x", and a list fits no tuple.
+// besideFields widens the index signatures in an intersection in which another member declares properties. The compiler types a literal for
+// such a property by the declaration and not by the signature: the text "x" becomes a string, which no longer fits a signature of "x", and
+// a list fits no tuple.
 func (p *printer) besideFields(members []ir.Type) []ir.Type {
 	out := slices.Clone(members)
 	for i, t := range members {
@@ -20,7 +20,7 @@ func (p *printer) besideFields(members []ir.Type) []ir.Type {
 	return out
 }
 
-// declares reports whether t, or a member of it, has a property. Of references no more than left are followed.
+// declares reports whether t, or a member of it, has a property. It follows at most left references.
 func (p *printer) declares(t ir.Type, left int) bool {
 	any := func(types []ir.Type) bool {
 		return slices.ContainsFunc(types, func(m ir.Type) bool { return p.declares(m, left) })
@@ -57,7 +57,7 @@ func (p *printer) widenSignature(t ir.Type) ir.Type {
 			switch {
 			case ir.Key(wider) == ir.Key(target):
 				return t
-			case refers(target): // written out with what it refers to, it may be endless
+			case refers(target): // including the types to which it refers, it may be endless
 				return ir.Unknown{}
 			}
 			return wider
@@ -66,7 +66,7 @@ func (p *printer) widenSignature(t ir.Type) ir.Type {
 	return t
 }
 
-// withoutContext returns a wider type whose values have the same type wherever they stand: no literal, no tuple.
+// withoutContext returns a wider type whose values have the same type in every place: it contains no literal and no tuple.
 func withoutContext(t ir.Type) ir.Type {
 	switch t := t.(type) {
 	case ir.Literal:
@@ -94,7 +94,7 @@ func withoutContext(t ir.Type) ir.Type {
 		return t
 	case ir.Union:
 		return ir.NewPlainUnion(eachType(t.Members, withoutContext)...)
-	case ir.Intersection, ir.Ref: // may hold a literal, which is not worth finding out
+	case ir.Intersection, ir.Ref: // may contain a literal; finding out is not worth the work
 		return ir.Unknown{}
 	}
 	return t

@@ -8,11 +8,11 @@ import (
 	"github.com/mcpgen/mcpgen/gen/tree"
 )
 
-// namesDir holds modules that an editor finds where a script imports what no file of the tree is called: its settings
-// lay this folder over the one that the tree is in. mcprun finds all that by itself, and does not look here.
+// namesDir holds modules for the editor, for imports under names that no file in the tree has: the editor's settings overlay this folder on
+// the one that contains the tree. mcprun resolves such imports by itself and does not look here.
 const namesDir = render.EditorDir + "names/servers/"
 
-// otherNames adds the index over all servers, and for each folder with _ in its name one that has - there.
+// otherNames adds the index over all servers and, for each folder with _ in its name, an index under the name with - instead.
 func otherNames(t tree.Tree, servers []render.Server) {
 	var all strings.Builder
 	all.WriteString(header)

@@ -7,13 +7,13 @@ import (
 	"github.com/mcpgen/mcpgen/gen/render"
 )
 
-// An index exports the types of its tools too, so that a script can name them. `export *` does that in the fewest tokens,
-// but two modules must not export one name that way: then the index takes it from one of them, or leaves it out.
+// An index also exports the types of its tools, so that a script can name them. `export *` does that in the fewest tokens, but two modules
+// must not export the same name in this way. The index then takes the name from one of them, or leaves it out.
 
-// declaration is a type that a wrapper's file declares, below its documentation.
+// declaration is a type that a wrapper's file declares, with its documentation above it.
 type declaration struct{ name, code, doc string }
 
-// sharedType is a type that several files declare alike, and the one that the index takes it from.
+// sharedType is a type that several files declare identically, with the module from which the index takes it.
 type sharedType struct{ Name, Specifier string }
 
 func (w *wrapper) declare(name, code, doc string) { w.add([]declaration{{name, code, doc}}) }
@@ -40,8 +40,8 @@ func (files) Index(s render.Server, wrappers []render.Wrapper) ([]byte, error) {
 	return render.Fill(layout, "index.ts.tmpl", data)
 }
 
-// exportTypes fills in what an index exports of each tool, and returns the types that several of them share. A type that
-// files declare in different ways, or that has the name of a function, is not exported: it is in the tool's own file.
+// exportTypes fills in what an index exports from each tool, and returns the types that several tools share. A type that files declare
+// differently, or that has the name of a function, is not exported; it remains available in the tool's own file.
 func exportTypes(tools []*wrapper) []sharedType {
 	texts, times := map[string]string{}, map[string]int{}
 	for _, w := range tools {
@@ -86,8 +86,8 @@ func exportTypes(tools []*wrapper) []sharedType {
 	return shared
 }
 
-// withUsers returns names, and those whose text mentions one of them: two that read alike are not alike where that one
-// differs.
+// withUsers returns names, and those whose text mentions one of them. Two declarations with the same text are not the same type if a type
+// that they mention differs.
 func withUsers(names []string, texts map[string]string) map[string]bool {
 	users := map[string][]string{}
 	for name, text := range texts {

@@ -51,7 +51,7 @@ func checkTypeName(name string) string {
 	case "any", "bigint", "boolean", "never", "number", "object", "string", "symbol", "undefined", "unknown", "globalThis",
 		"__proto__", "Array", "Boolean", "Function", "Number", "Object", "Record", "String", "Symbol":
 		return "it has a meaning of its own in the declarations"
-	// These stand before types, or begin declarations.
+	// These come before types, or begin declarations.
 	case "abstract", "as", "asserts", "async", "declare", "global", "infer", "intrinsic", "is", "keyof", "module", "namespace",
 		"readonly", "type", "unique":
 		return "it has a meaning of its own in the declarations"

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// maxInline is how long an object type may be to stand on one line, in bytes.
+	// maxInline bounds the length of an object type on one line, in bytes.
 	maxInline = 80
-	// maxIndex bounds the union that an index signature repeats of the properties beside it, in bytes.
+	// maxIndex bounds the union in an index signature that repeats the types of the declared properties, in bytes.
 	maxIndex = 400
-	// maxIndexTypes bounds the same union, in types of which it is made.
+	// maxIndexTypes bounds the same union, in the number of types in it.
 	maxIndexTypes = 200
-	// indentStep is one blank, which a tokenizer joins to the next word; two blanks are a token of their own.
+	// indentStep is one blank, which a tokenizer joins to the next word. Two blanks are a token of their own.
 	indentStep = " "
 )
 
-// object prints an object. One with a short type and without documentation stands on one line.
+// object prints an object. If its type is short and has no documentation, it is on one line.
 func (p *printer) object(t ir.Object, indent string) string {
 	if len(t.Fields) == 0 {
 		if t.Extra == nil {
 			return p.mapping(ir.Unknown{}, indent)
 		}
-		return p.mapping(t.Extra, indent) // of never: an object without properties
+		return p.mapping(t.Extra, indent) // never: an object without properties
 	}
 	inner := indent + indentStep
 	var lines []string
@@ -54,7 +54,7 @@ func (p *printer) object(t ir.Object, indent string) string {
 	return "{\n" + strings.Join(lines, "\n") + "\n" + indent + "}"
 }
 
-// documented puts text beside code where both are one line, and above it otherwise or where editors are to show it.
+// documented puts text beside code if both are one line, and above it otherwise, or if editors are to show it.
 func (p *printer) documented(indent, code, text string) (line string, any bool) {
 	lines := comment(text)
 	switch {
@@ -66,8 +66,8 @@ func (p *printer) documented(indent, code, text string) (line string, any bool) 
 	return docComment(indent, text) + indent + code, true
 }
 
-// index prints the type of an object's undeclared properties, or nothing where it has none. The compiler demands that
-// each declared property fits it too, so it is a union with theirs.
+// index prints the type of an object's undeclared properties, or nothing if it has none. The compiler demands that each declared property
+// fits it too, so it is a union with their types.
 func (p *printer) index(t ir.Object, indent string) string {
 	switch t.Extra.(type) {
 	case nil:
@@ -81,7 +81,7 @@ func (p *printer) index(t ir.Object, indent string) string {
 		return p.anything()
 	}
 	if p.bare || !small(t, maxIndexTypes) {
-		return p.anything() // repeating what repeats in turn has no end
+		return p.anything() // repeating what itself repeats has no end
 	}
 	var fields []ir.Type
 	optional, function := false, false
@@ -139,8 +139,8 @@ func (p *printer) field(f ir.Field, indent string) string {
 	return name + "?: " + text
 }
 
-// orInherited widens the type of an optional property that every object inherits as a function. Without that the type
-// would refuse objects without the property.
+// orInherited widens the type of an optional property that every object inherits as a function. Otherwise the type would reject objects
+// without the property.
 func orInherited(text string) string {
 	if text == "unknown" || text == "any" {
 		return text
@@ -159,7 +159,7 @@ func plainKey(name string) bool {
 	return name != "" && name != "__proto__"
 }
 
-// inherited reports whether TypeScript takes a property to be there on every object.
+// inherited reports whether TypeScript assumes that every object has the property.
 func inherited(name string) bool {
 	return slices.Contains([]string{
 		"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",

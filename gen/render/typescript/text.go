@@ -10,7 +10,7 @@ import (
 // quote returns s as a string literal.
 func quote(s string) string { return text.Quote(s, text.Braces) }
 
-// comment makes s safe to stand inside a comment, and returns its lines. There are none where s is blank.
+// comment makes s safe to appear inside a comment, and returns its lines. There are none if s is blank.
 func comment(s string) []string {
 	lines := text.Lines(s)
 	for i, line := range lines {
@@ -19,7 +19,7 @@ func comment(s string) []string {
 	return lines
 }
 
-// defuse breaks what tools read inside comments: @ts-ignore and the like, and the marks by which a bundler may drop calls.
+// defuse breaks what tools read in comments: @ts-ignore and the like, and the marks that allow a bundler to drop calls.
 func defuse(line string) string {
 	if !strings.ContainsAny(line, "@#") {
 		return line
@@ -39,8 +39,8 @@ func defuse(line string) string {
 	return b.String()
 }
 
-// docComment returns a documentation comment with a line end, or nothing for a blank text. No line of the text begins a
-// line of the file, where code begins.
+// docComment returns a documentation comment with a line end, or nothing if the text is blank. No line of the text is at the beginning of a
+// line in the file, where code begins.
 func docComment(indent, s string) string {
 	lines := comment(s)
 	if len(lines) == 0 {

@@ -10,38 +10,38 @@ import (
 	"github.com/mcpgen/mcpgen/gen/render/internal/text"
 )
 
-// mode is what printed types are for. They differ in objects whose schema is silent on undeclared properties.
+// mode is the use of printed types. The modes differ for objects whose schemas say nothing about undeclared properties.
 type mode int
 
 const (
-	// accept is for what a script writes: a silent object takes more properties than it declares.
+	// accept is for what a script writes: such an object accepts more properties than it declares.
 	accept mode = iota
-	// result is for what a script reads: a silent object is what it declares.
+	// result is for what a script reads: such an object has only the properties that it declares.
 	result
 )
 
 // printer prints the types of one schema.
 type printer struct {
 	schema *ir.Schema
-	stored string // the file that has the schema, if any
+	stored string // the file that contains the schema, if any
 	mode   mode
 	root   string            // the name of the schema's root
 	names  map[string]string // of definitions
-	widths map[string]int    // of definitions, as width has found them
-	// standalone is set for types that compilers and people read by themselves: the documentation of properties is above
-	// them, where editors show it and where it costs a model more, and lists of limited length are tuples, which a script
-	// that computes a list can't give.
+	widths map[string]int    // widths of definitions found so far
+	// standalone is set for types that compilers and people read by themselves. The documentation of properties is above them, where
+	// editors show it but where it costs a model more. Lists of limited length are tuples, which a script that computes a list cannot
+	// produce.
 	standalone bool
-	// learned is set for types that nobody declared. What they say nothing about has the type any, as results without a type have.
+	// learned is set for types that were learned and declared by nobody. Where they say nothing, the type is any, as for results without a
+	// type.
 	learned bool
-	// bare leaves out documentation, and puts objects on one line whatever their length.
+	// bare leaves out documentation, and puts objects on one line regardless of their length.
 	bare bool
-	// refersToRoot is set once the root was referred to by name.
+	// refersToRoot is set once a type has referred to the root by name.
 	refersToRoot bool
 }
 
-// newPrinter prints s under the name root. Definitions get names of their own from scope; other is put behind one
-// that is taken.
+// newPrinter prints s under the name root. Definitions get names of their own from scope; other is appended to a name that is taken.
 func newPrinter(s *ir.Schema, mode mode, root, other string, scope render.Scope) *printer {
 	p := &printer{schema: s, mode: mode, root: root, names: map[string]string{}, widths: map[string]int{}}
 	sole, _ := p.soleDef()
@@ -59,7 +59,7 @@ func newPrinter(s *ir.Schema, mode mode, root, other string, scope render.Scope)
 	return p
 }
 
-// soleDef returns the definition that the root is a reference to, and nothing but that. It takes the root's name.
+// soleDef returns the definition to which the root is a mere reference. It takes the root's name.
 func (p *printer) soleDef() (string, ir.Def) {
 	ref, ok := p.schema.Root.(ir.Ref)
 	if !ok || ref.Name == "" {
@@ -73,10 +73,10 @@ func (p *printer) soleDef() (string, ir.Def) {
 	return "", ir.Def{}
 }
 
-// rootType prints what the root's name stands for.
+// rootType prints the type for which the root's name stands.
 func (p *printer) rootType() string { return p.typ(p.named(), "") }
 
-// named is what the root's name stands for.
+// named returns the type for which the root's name stands.
 func (p *printer) named() ir.Type {
 	if name, def := p.soleDef(); name != "" {
 		return def.Type
@@ -107,8 +107,8 @@ func (p *printer) definitions() []declaration {
 
 func alias(name, text string) string { return "export type " + name + " = " + text + ";\n" }
 
-// typ prints t for a place with that indentation. Objects are anonymous types and not interfaces, because only those
-// can be given where a map is wanted.
+// typ prints t for a place with that indentation. Objects are anonymous types and not interfaces, because only anonymous types can be
+// passed where a map is expected.
 func (p *printer) typ(t ir.Type, indent string) string {
 	switch t := t.(type) {
 	case ir.Never:
@@ -174,7 +174,7 @@ func literal(l ir.Literal) string {
 	return "false"
 }
 
-// operand prints t so that [] or & may stand beside it.
+// operand prints t so that [] or & may follow or precede it.
 func (p *printer) operand(t ir.Type, indent string) string {
 	text := p.typ(t, indent)
 	switch t.(type) {
@@ -186,7 +186,7 @@ func (p *printer) operand(t ir.Type, indent string) string {
 
 func (p *printer) union(members []ir.Type, indent string) string {
 	var out, constants []string
-	at := -1 // where the constants stand
+	at := -1 // position of the constants
 	for _, t := range members {
 		text := p.typ(t, indent)
 		switch t.(type) {
@@ -207,7 +207,7 @@ func (p *printer) union(members []ir.Type, indent string) string {
 		}
 	}
 	if at >= 0 {
-		out[at] = strings.Join(constants, "|") // long enumerations cost a model less without the blanks
+		out[at] = strings.Join(constants, "|") // without the blanks, long enumerations cost a model less
 	}
 	if allLiterals(members) {
 		return strings.Join(out, "|")
@@ -225,10 +225,10 @@ func allLiterals(types []ir.Type) bool {
 	})
 }
 
-// maxProduct bounds how many members the compiler multiplies an intersection of unions out to. It refuses 100,000.
+// maxProduct bounds the number of members into which the compiler multiplies out an intersection of unions. It refuses 100,000.
 const maxProduct = 1000
 
-// intersection leaves out members that would multiply the whole to too much, which is wider.
+// intersection leaves out members whose product would be too large, which makes the type wider.
 func (p *printer) intersection(members []ir.Type, indent string) string {
 	var kept []ir.Type
 	product := 1
@@ -252,7 +252,7 @@ func (p *printer) intersection(members []ir.Type, indent string) string {
 	return strings.Join(out, " & ")
 }
 
-// width is how many members the compiler makes of t as a union, at most maxProduct+1.
+// width returns the number of members when the compiler turns t into a union, at most maxProduct+1.
 func (p *printer) width(t ir.Type) int {
 	n := 1
 	switch t := t.(type) {
@@ -295,7 +295,7 @@ func (p *printer) tuple(t ir.Tuple, indent string) string {
 	return "[" + strings.Join(out, ", ") + "]"
 }
 
-// listOf returns the type of the elements where t is a list whose length alone is limited, and may vary.
+// listOf returns the type of the elements if t only limits the length of a list, and the length may vary.
 func listOf(t ir.Tuple) (ir.Type, bool) {
 	_, closed := t.Rest.(ir.Never)
 	if len(t.Items) == 0 || (closed && t.Required == len(t.Items)) {
@@ -309,7 +309,7 @@ func listOf(t ir.Tuple) (ir.Type, bool) {
 	return t.Items[0], true
 }
 
-// mapping prints a map. Where the value refers to a definition, Record would make a recursive one circular.
+// mapping prints a map. If the value refers to a definition, it does not use Record, which would make a recursive definition circular.
 func (p *printer) mapping(value ir.Type, indent string) string {
 	text := p.typ(value, indent)
 	if refers(value) {
@@ -318,7 +318,7 @@ func (p *printer) mapping(value ir.Type, indent string) string {
 	return "Record<string, " + text + ">"
 }
 
-// refers reports whether t holds a reference.
+// refers reports whether t contains a reference.
 func refers(t ir.Type) bool {
 	found := false
 	ir.Walk(t, func(t ir.Type) bool {

@@ -46,7 +46,7 @@ func Language() *render.Language {
 	}
 }
 
-// cutBody cuts the body of its function off a wrapper.
+// cutBody removes the function's body from a wrapper.
 func cutBody(source string) string {
 	if i := strings.LastIndex(source, " { return callMCPTool("); i >= 0 {
 		return source[:i]
@@ -81,15 +81,15 @@ func (files) Functions(tools []render.Tool) []string {
 	return ident.Unique(names, ident.Camel, reserved)
 }
 
-// wrapper is what the template of a wrapper shows, and the index of its server.
+// wrapper is the data for the templates of a wrapper and of its server's index.
 type wrapper struct {
 	Types               []string // with their line ends
 	Doc                 string
 	Function, Parameter string
 	Result, ID          string
 	Specifier, Summary  string
-	Imported            string // the type that the client has for Result, if any
-	Export              string // what the index exports of it, from its specifier
+	Imported            string // the type for Result that the client has, if any
+	Export              string // what the index exports from it, beginning with the specifier
 	declared            []declaration
 }
 
@@ -122,7 +122,7 @@ func newWrapper(t render.Tool, function string) *wrapper {
 		w.declare(inputName, code, docComment("", t.InputDoc()))
 	}
 	if t.NoArguments() {
-		w.Parameter = strings.Replace(w.Parameter, ":", "?:", 1) // the client takes undefined for {}
+		w.Parameter = strings.Replace(w.Parameter, ":", "?:", 1) // the client treats undefined as {}
 	}
 	w.add(definitions)
 	if t.Output == nil {
@@ -160,13 +160,13 @@ func (files) Prompts(s render.Server) ([]byte, error) {
 func reserved(name string) bool {
 	switch name {
 	case "client", "callMCPTool",
-		"then",                         // a module with it is taken for a promise by import()
+		"then",                         // import() treats a module that has it as a promise
 		"require", "exports", "module": // belong to the other module system
 		return true
 	}
-	// Where case makes no difference to files, it makes none here.
+	// These ignore case, because some file systems do.
 	return strings.EqualFold(name, "index") || render.IsModule(name) || ident.ReservedFile(name) || ident.TypeScriptReserved(name)
 }
 
-// globals are names that printed types and wrappers rely on.
+// globals are names that printed types and wrappers use.
 var globals = append([]string{"Array", "Object", "Promise", "Record", "String", "Number", "Boolean", "Symbol", "Function", "callMCPTool"}, render.UndeclaredResults()...)

@@ -17,7 +17,7 @@ type List struct {
 	Tools []json.RawMessage `json:"tools"`
 }
 
-// ReadLists reads recorded lists, a file each. One without an id is called like its file.
+// ReadLists reads recorded lists, one per file. A list without an id is named after its file.
 func ReadLists(paths []string) ([]List, error) {
 	out := make([]List, len(paths))
 	for i, path := range paths {
@@ -33,7 +33,7 @@ func ReadLists(paths []string) ([]List, error) {
 	return out, nil
 }
 
-// Server is the server that a list is of.
+// Server returns the server of the list.
 func (l List) Server() catalog.Server {
 	s, _ := catalog.NewServer(l.ID, "", "", l.Tools)
 	return s

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog"
 )
 
-// Substring is the plainest search: the tools with the most words of the question in their names and descriptions, as
-// parts of the text, whatever case; those of as many by their ids.
+// Substring is the simplest search: it finds the tools with the most words of the question in their names and descriptions, as parts of the
+// text, ignoring case. Equal ones are sorted by id.
 func Substring(c *catalog.Catalog) Find {
 	type text struct{ id, text string }
 	var texts []text
@@ -48,7 +48,7 @@ func Substring(c *catalog.Catalog) Find {
 	}
 }
 
-// plainWords are letters and digits between anything else, in lower case.
+// plainWords splits a text into runs of letters and digits, in lower case.
 func plainWords(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

@@ -1,10 +1,10 @@
-// Package searchtest judges a search by questions whose answers are known. Start with [Load] and [Judge]; [Substring]
-// is a plain search to compare with.
+// Package searchtest evaluates a search with questions whose answers are known. Start with [Load] and [Judge]; [Substring] is a plain
+// search to compare with.
 //
-// The questions are in testdata/search, a line each: the question, a tab, and the tools that answer it, each as
-// server/tool, with spaces between them. Any one of these counts. They were written by looking at what tools do, before
-// anything was tuned on them; of heldout.tsv and unseen.tsv only the totals were looked at. wordings.tsv has second wordings
-// of the questions of these two. phrases.json has phrases for all tools of some servers, in the form of a tree.
+// The questions are in testdata/search, one per line: the question, a tab, and the tools that answer it, each as server/tool, separated by
+// spaces. Any one of these counts as the answer. The questions were written from what the tools do, before anything was tuned on them; for
+// heldout.tsv and unseen.tsv, only the totals were looked at. wordings.tsv has second wordings of the questions in these two files.
+// phrases.json has phrases for all tools of some servers, in the form used in a tree.
 package searchtest
 
 import (
@@ -22,29 +22,29 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 )
 
-// DemoPrefix is what the demo servers' names begin with in the questions: a recorded server may have the same name.
+// DemoPrefix begins the names of the demo servers in the questions, because a recorded server may have the same name.
 const DemoPrefix = "demo-"
 
-// Question is one whose answers are known.
+// Question is a question whose answers are known.
 type Question struct {
 	Text string
 	// Also are other wordings of it.
 	Also []string
-	// Tools are ids of the catalog.
+	// Tools are the ids of tools that answer it.
 	Tools []string
 }
 
-// Set is the questions to which a catalog has an answer.
+// Set holds the questions that a catalog can answer.
 type Set struct {
-	// Tuning are those that the ranking was tuned on, HeldOut the others.
+	// Tuning are the questions on which the ranking was tuned, and HeldOut the others.
 	Tuning, HeldOut []Question
-	// Fresh are of a later set, which was written without a look at the others and at the word lists; general faults of
-	// the ranking were then looked for in them. Unseen are more such questions, of which only the totals were looked at.
+	// Fresh are from a later set, which was written without looking at the others or at the word lists; afterwards, general faults of the
+	// ranking were looked for in them. Unseen are more such questions, of which only the totals were looked at.
 	Fresh, Unseen []Question
-	// Reworded are HeldOut and Unseen with a second wording each, as a model gives it that knows the service but has not seen
-	// its tools.
+	// Reworded are the questions in HeldOut and Unseen with a second wording each, such as a model writes that knows the service but has
+	// not seen its tools.
 	Reworded []Question
-	// Absent is how many have no answer in the catalog, because a server's list is not there.
+	// Absent is the number of questions without an answer in the catalog, because a server's list is missing.
 	Absent int
 }
 
@@ -75,7 +75,7 @@ func Load(folder string, c *catalog.Catalog) (*Set, error) {
 	return set, err
 }
 
-// wordings reads the other wordings of questions: a line for each question, with tabs between them.
+// wordings reads the other wordings of questions: one line per question, separated by tabs.
 func wordings(file string) (map[string][]string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -115,8 +115,8 @@ func read(file string, ids map[string]string) (out []Question, absent int, err e
 	return out, absent, lines.Err()
 }
 
-// Catalog reads recorded tool lists, and the demo servers of the tree in tree, which are in every checkout. Without
-// lists it is the demo servers alone.
+// Catalog reads recorded tool lists, and the demo servers of the generated tree, which every checkout contains. Without lists it returns
+// the demo servers alone.
 func Catalog(lists []string, tree string) (*catalog.Catalog, error) {
 	demo, _, err := catalog.LoadTree(tree)
 	if err != nil {
@@ -141,9 +141,8 @@ func Catalog(lists []string, tree string) (*catalog.Catalog, error) {
 	return catalog.New(servers)
 }
 
-// Phrased returns the servers of a catalog for which phrases.json in folder has phrases, as a catalog of their own, and the
-// phrases by the ids of tools. Beside tools without phrases, those with phrases would have an advantage that no tree gives
-// them.
+// Phrased returns a catalog of the servers for which phrases.json in folder has phrases, and the phrases by tool id. Beside tools without
+// phrases, these tools would have an advantage that they do not have in a real tree.
 func Phrased(folder string, c *catalog.Catalog) (*catalog.Catalog, map[string][]string, error) {
 	raw, err := os.ReadFile(filepath.Join(folder, "phrases.json"))
 	if err != nil {
@@ -173,10 +172,10 @@ func Phrased(folder string, c *catalog.Catalog) (*catalog.Catalog, map[string][]
 	return some, phrases, nil
 }
 
-// Find is a search: the ids of at most limit tools, the best first. The wordings are of one question.
+// Find is a search. It returns the ids of at most limit tools, the best first. The wordings are of a single question.
 type Find func(ctx context.Context, wordings []string, limit int) ([]string, error)
 
-// Index is the search of an index.
+// Index returns the search of an index.
 func Index(x *search.Index) Find {
 	return func(ctx context.Context, wordings []string, limit int) ([]string, error) {
 		q := search.Wordings(wordings).Query()
@@ -190,13 +189,13 @@ func Index(x *search.Index) Find {
 	}
 }
 
-// Score is how a search did.
+// Score is the performance of a search.
 type Score struct {
 	Questions int
-	// At3, At5 and At10 are the shares of questions that had an answer among the first three, five (which serve shows), and
-	// ten; of 1.
+	// At3, At5 and At10 are the shares of questions, from 0 to 1, with an answer among the first three, five (the number that serve shows)
+	// and ten hits.
 	At3, At5, At10 float64
-	// Missed are those that had none among the first ten, Late those that had none among the first three.
+	// Missed are the questions without an answer among the first ten hits, and Late those without one among the first three.
 	Missed, Late []Question
 }
 

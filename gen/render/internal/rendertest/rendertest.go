@@ -1,5 +1,4 @@
-// Package rendertest has what the tests of package render and of its languages share: recorded tool lists, and type
-// checkers.
+// Package rendertest contains what the tests of package render and of its languages share: recorded tool lists, and type checkers.
 package rendertest
 
 import (
@@ -34,7 +33,7 @@ func Root(t testing.TB) string {
 	return ""
 }
 
-// GoldenDir returns the folder of the golden tree and of the tool lists that it is made from.
+// GoldenDir returns the folder of the golden tree and of the tool lists from which it is generated.
 func GoldenDir(t testing.TB) string { return filepath.Join(Root(t), "testdata/golden") }
 
 // GoldenServers returns the servers of the golden tree.
@@ -42,14 +41,14 @@ func GoldenServers(t testing.TB) []render.Server {
 	t.Helper()
 	dir := GoldenDir(t)
 	servers := []render.Server{LoadServer(t, dir+"/google-drive.json"), LoadServer(t, dir+"/hostile.json"), LoadServer(t, dir+"/docs.json")}
-	// The ids of tools with odd names are the catalog's matter; here they only have to differ.
+	// The catalog deals with the ids of tools with unusual names; here they only have to differ.
 	for i := range servers[1].Tools {
 		servers[1].Tools[i].ID = "hostile__" + string(rune('a'+i))
 	}
 	return servers
 }
 
-// wireTool is a tool definition as servers list it.
+// wireTool is a tool definition as listed by servers.
 type wireTool struct {
 	Name         string          `json:"name"`
 	Title        string          `json:"title"`
@@ -105,7 +104,7 @@ func LoadServer(t testing.TB, path string) render.Server {
 	return s
 }
 
-// Write puts a tree into a new folder and returns the path of that folder's "servers".
+// Write writes a tree to a new folder and returns the path of that folder's "servers".
 func Write(t testing.TB, files tree.Tree) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "servers")
@@ -121,8 +120,7 @@ func Write(t testing.TB, files tree.Tree) string {
 	return dir
 }
 
-// Checker returns the path of a type checker from testdata/npm. Without it the test fails in CI and is skipped
-// elsewhere.
+// Checker returns the path of a type checker in testdata/npm. If it is missing, the test fails in CI and is skipped elsewhere.
 func Checker(t testing.TB, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(Root(t), "testdata/npm/node_modules/.bin", name))
@@ -141,7 +139,7 @@ func Checker(t testing.TB, name string) string {
 	return path
 }
 
-// Run runs a program in dir and fails the test with its output when it fails.
+// Run runs a program in dir. If the program fails, the test fails with its output.
 func Run(t testing.TB, dir, program string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -159,7 +157,7 @@ func Run(t testing.TB, dir, program string, args ...string) {
 	}
 }
 
-// CheckMypy runs mypy over a tree. Without it the test fails in CI and goes on elsewhere.
+// CheckMypy runs mypy over a tree. If mypy is missing, the test fails in CI and continues elsewhere.
 func CheckMypy(t *testing.T, dir string) {
 	t.Helper()
 	program, err := exec.LookPath("mypy")
@@ -173,7 +171,7 @@ func CheckMypy(t *testing.T, dir string) {
 	}
 }
 
-// CorpusPaths returns the recorded tool lists that lie beside the repository, if any.
+// CorpusPaths returns the recorded tool lists beside the repository, if there are any.
 func CorpusPaths(t testing.TB) []string {
 	t.Helper()
 	dir := os.Getenv("MCPGEN_TEST_CORPUS")
@@ -187,7 +185,7 @@ func CorpusPaths(t testing.TB) []string {
 	return paths
 }
 
-// Hostile are texts that try to leave the place they are put in.
+// Hostile are texts that try to escape from the place where they are written.
 var Hostile = []string{
 	"", "*/", "**/", "* /", "/", "*\u200b/", `"""`, `""""`, `"`, `\`, `\\`, `\"`, "a\\", "${x}", "`", "\u2028", "\u2029", "\x00", "\u202e", "\u2066",
 	"\ufeff", "\r", "\n", "\r\n*/", "\v\f\u0085", "\x1b[31m", "__proto__", "constructor", "@ts-ignore", "@ts-nocheck", "@TS-expect-error",
@@ -195,7 +193,7 @@ var Hostile = []string{
 	"NoQA", "coding: latin-1", "\xff\xfe", "\U000E0041", "\U0001F600", strings.Repeat("x\n", 3000), "'", "'''", "\ud7ff", "\ufffd", "\u3164",
 }
 
-// CheckLines reports characters of lines that a reader does not see.
+// CheckLines reports characters in lines that are invisible to a reader.
 func CheckLines(t testing.TB, text string, lines []string) {
 	t.Helper()
 	for _, line := range lines {

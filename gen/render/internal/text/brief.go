@@ -2,9 +2,9 @@ package text
 
 import "strings"
 
-// Uncomment returns printed code without comments. A comment begins with the mark line and ends with its line, or is between
-// the marks block and end, if block is not empty. Line breaks inside braces, brackets and parentheses become spaces, after
-// the separator where one is needed; other lines stay with their indent, except empty ones.
+// Uncomment returns printed code without comments. A comment begins with the mark line and ends with its line or, if block is not empty, is
+// between the marks block and end. Line breaks inside braces, brackets and parentheses become spaces, after the separator if one is needed.
+// Other lines keep their indentation; empty lines are dropped.
 func Uncomment(code, line, block, end, separator string) string {
 	var b strings.Builder
 	depth := 0
@@ -42,7 +42,7 @@ func Uncomment(code, line, block, end, separator string) string {
 	return b.String()
 }
 
-// lineBreak returns what stands for a line break between the code before it and the byte after it.
+// lineBreak returns the replacement of a line break between the code before it and the byte after it.
 func lineBreak(before string, next byte, depth int, separator string) string {
 	last := before[len(before)-1]
 	switch {
@@ -62,7 +62,7 @@ func lengthTo(s, mark string) int {
 	return len(before)
 }
 
-// blankAfter reports whether nothing but blanks and a comment are left of a line.
+// blankAfter reports whether the rest of a line contains only blanks and a comment.
 func blankAfter(s, line string) bool {
 	s = strings.TrimLeft(s, " \t")
 	return s == "" || s[0] == '\n' || strings.HasPrefix(s, line)

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ir"
 )
 
-// Field returns the documentation of a property: its description, or a title that adds to its name, and its limits. With
-// integer the text adds that the number is one, for languages whose type does not. stored is as for [Cut].
+// Field returns the documentation of a property: its description, or a title that adds to its name, and its limits. If integer is set, the
+// text adds that the number is an integer, for languages whose types do not say so. stored is as for [Cut].
 func Field(name string, d ir.Doc, integer bool, stored string) string {
 	text := Body(d.Description, stored)
 	if text == "" && !SameWords(d.Title, name) {
@@ -33,7 +33,7 @@ func Field(name string, d ir.Doc, integer bool, stored string) string {
 	}
 }
 
-// repeats reports whether text already mentions limit: a default with its value, or bounds with all their numbers.
+// repeats reports whether text already mentions limit: a default with its value, or bounds with all of their numbers.
 func repeats(text, limit string) bool {
 	lower := strings.ToLower(text)
 	if value, ok := strings.CutPrefix(limit, "default "); ok {
@@ -49,10 +49,10 @@ func repeats(text, limit string) bool {
 var (
 	boundWords   = regexp.MustCompile(`\b(min|max|minimum|maximum|least|most|between|from|up to|range|greater|less|positive|than)\b|[<>≤≥]|\d ?(-|–|to|\.\.) ?\d`)
 	boundLimit   = regexp.MustCompile(`^(at least |at most |[<>]=? |-?[\d.]+\.\.)`)
-	boundNumbers = regexp.MustCompile(`\d+`) // in a range, - is no sign
+	boundNumbers = regexp.MustCompile(`\d+`) // in a range, - is not a sign
 )
 
-// IsInteger reports whether t has integers, but no other numbers, or lists of them.
+// IsInteger reports whether the numbers in t, or in lists in t, are all integers, and there are some.
 func IsInteger(t ir.Type) bool {
 	switch t := t.(type) {
 	case ir.Number:
@@ -65,13 +65,13 @@ func IsInteger(t ir.Type) bool {
 	return false
 }
 
-// SameWords reports whether two names differ in nothing but case and punctuation.
+// SameWords reports whether two names differ only in case and punctuation.
 func SameWords(a, b string) bool {
 	squash := func(s string) string { return strings.ReplaceAll(ident.Snake(s), "_", "") }
 	return a == "" || squash(a) == squash(b)
 }
 
-// Body returns text as it stands in documentation, at most [Max] characters of it. stored is as for [Cut].
+// Body returns text as it appears in documentation, at most [Max] characters of it. stored is as for [Cut].
 func Body(text, stored string) string {
 	if len(text) <= MaxRead {
 		text = strings.Join(Tidy(text), "\n")

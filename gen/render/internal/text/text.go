@@ -1,6 +1,5 @@
-// Package text cleans, cuts and quotes the words of servers for generated files. Text from a server reaches a file
-// through three functions and no other: [Lines], which each language makes its comments of, [Quote] for string
-// literals, and package ident for identifiers.
+// Package text cleans, cuts and quotes servers' text for generated files. Text from a server reaches a file through three functions only:
+// [Lines], from which each language builds its comments, [Quote] for string literals, and package ident for identifiers.
 package text
 
 import (
@@ -13,26 +12,26 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// Max bounds one documentation text, in characters. The raw text is in the catalog beside the tree.
+// Max bounds one documentation text, in characters. The whole text is in the catalog beside the tree.
 const Max = 2000
 
-// Lines returns the lines of s for a comment; there are none where s is blank. No line holds a line end, a control or a
-// bidirectional character. The caller still has to escape what ends a comment in its language, or is an order there.
-func Lines(s string) []string { return Tidy(Cut(s, 2*Max, "")) } // callers cut at Max; this holds whatever they add
+// Lines returns the lines of s for a comment. There are none if s is blank. No line contains a line end, a control character or a
+// bidirectional character. The caller must still escape what ends a comment in its language, or is a directive there.
+func Lines(s string) []string { return Tidy(Cut(s, 2*Max, "")) } // callers cut at Max; this also bounds what they add
 
-// Join joins the texts that are not empty, one a line.
+// Join joins the texts that are not empty, one per line.
 func Join(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n")
 }
 
-// How [Quote] escapes a character above U+FFFF.
+// The forms in which [Quote] escapes a character above U+FFFF.
 const (
 	Braces = `\u{%x}` // TypeScript
 	Long   = `\U%08x` // Python
 )
 
-// Quote returns s as a string literal between quotation marks. Whatever does not print is escaped, and so is what would
-// be an order outside of strings. astral is [Braces] or [Long].
+// Quote returns s as a string literal in quotation marks. It escapes whatever does not print, and whatever would be a directive outside a
+// string. astral is [Braces] or [Long].
 func Quote(s, astral string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -54,11 +53,11 @@ func Quote(s, astral string) string {
 		}
 	}
 	b.WriteByte('"')
-	// Bundlers, and mcprun itself, look for it without checking whether it is in a string.
+	// Bundlers, and mcprun itself, look for this word without checking whether it is in a string.
 	return strings.ReplaceAll(b.String(), "sourceMappingURL", `source\u004dappingURL`)
 }
 
-// Tidy returns the lines of text without what does not print, without the indentation that they share, and squeezed.
+// Tidy returns the lines of text, squeezed, without invisible characters and without their common indentation.
 func Tidy(text string) []string {
 	lines := strings.Split(ident.CleanText(text), "\n")
 	for i, line := range lines {
@@ -67,7 +66,7 @@ func Tidy(text string) []string {
 	return Squeeze(dedent(lines))
 }
 
-// dedent removes the indentation that all lines after the first share.
+// dedent removes the common indentation of all lines after the first.
 func dedent(lines []string) []string {
 	common := -1
 	for _, line := range lines[1:] {
@@ -85,7 +84,7 @@ func dedent(lines []string) []string {
 	return out
 }
 
-// Squeeze drops blank lines at both ends, and all but one of those in a row.
+// Squeeze drops blank lines at both ends, and reduces successive blank lines to one.
 func Squeeze(lines []string) []string {
 	var out []string
 	for _, line := range lines {
@@ -100,8 +99,8 @@ func Squeeze(lines []string) []string {
 	return out
 }
 
-// Cut shortens text to limit characters, and adds a note that names the file stored, unless that is "", as the place of
-// the whole text. Half of the characters are kept for a description's part on the result, at its end.
+// Cut shortens text to limit characters, and adds a note. If stored is not "", the note names this file as the place of the whole text. If
+// the text ends with a part about the result, up to half of the characters are kept for the beginning of that part.
 func Cut(text string, limit int, stored string) string {
 	if len(text) <= limit || utf8.RuneCountInString(text) <= limit {
 		return text
@@ -126,14 +125,14 @@ func Cut(text string, limit int, stored string) string {
 	}
 }
 
-// MaxRead is the longest description that is searched for its parts, in bytes.
+// MaxRead bounds the descriptions that are searched for their parts, in bytes.
 const MaxRead = 64 << 10
 
 // returnsHeader matches the line where a description begins to describe the result: "Returns:", "**Returns:** text", "## Returns",
 // ":returns: text", "@returns text".
 var returnsHeader = regexp.MustCompile(`(?im)^[ \t#*_]*(?:returns?[ *_]*:|returns[ *_]*$|[:@]returns?\b)`)
 
-// first returns at most limit characters of text, and cuts at the end of a word where it can.
+// first returns at most limit characters of text, cut at the end of a word if possible.
 func first(text string, limit int) string {
 	n := 0
 	for i := range text {
@@ -149,8 +148,7 @@ func first(text string, limit int) string {
 	return text
 }
 
-// Summary returns the beginning of a comment's lines as one short line: its first sentence, or at most limit
-// characters.
+// Summary returns the beginning of a comment's lines as one short line: its first sentence, or at most limit characters.
 func Summary(lines []string, limit int) string {
 	if len(lines) == 0 {
 		return ""
@@ -165,10 +163,10 @@ func Summary(lines []string, limit int) string {
 	return line
 }
 
-// notLast is a word with a full stop that ends no sentence: an abbreviation, an initial, a number of a list.
+// notLast matches a word with a full stop that does not end a sentence: an abbreviation, an initial, a number in a list.
 var notLast = regexp.MustCompile(`(?i)(?:^|[^\pL\pN.])(?:e\.g|i\.e|etc|vs|cf|incl|excl|approx|resp|no|max|min|\pL|\pN+)\.$`)
 
-// sentenceEnd returns where the first sentence of a line ends, 0 where the line has no more than one.
+// sentenceEnd returns the end of the first sentence in a line, or 0 if the line has only one.
 func sentenceEnd(line string) int {
 	for i := 0; i < len(line); {
 		n := strings.Index(line[i:], ". ")
