@@ -364,7 +364,7 @@ func (r *report) besideSearch(b *strings.Builder) {
 		} {
 			fmt.Fprintf(b, "| %s | %+.1f %% | %s |\n", c.name, c.percent, map[bool]string{true: "reached", false: "missed"}[c.percent <= mostMore[oneCall]])
 		}
-		fmt.Fprintf(b, "\nWith the same listing, all that divides the two is the definitions of their own tools, with instructions: %s tokens for `mcprun serve`, %s for search-then-call.\n",
+		fmt.Fprintf(b, "\nWith the same listing, the two differ only in the definitions of their own tools, with instructions: %s tokens for `mcprun serve`, %s for search-then-call.\n",
 			thousands(alike.Own), thousands(alike.Rival))
 	}
 }
@@ -395,7 +395,7 @@ func (r *report) eachTask(b *strings.Builder) {
 			slices.Sort(lost[w])
 			fmt.Fprintf(b, "\n**Where %s loses**: as a conversation of its own, it reads more than search-then-call on %d of these tasks: %s.\n", w, len(lost[w]), strings.Join(lost[w], ", "))
 		} else if l := r.pick(tools, all, w); len(l) > 0 {
-			fmt.Fprintf(b, "\nOn none of these tasks %s reads more than search-then-call.\n", w)
+			fmt.Fprintf(b, "\nOn none of these tasks does %s read more than search-then-call.\n", w)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func Prices(p *customer.Prices) pflag.Value {
 }
 
 // PricesUsage is the help of the flag --prices.
-const PricesUsage = "what a million tokens cost that a model reads, and that it writes"
+const PricesUsage = "the price of a million tokens that a model reads, and of a million that it writes"
 
 // customersCommand holds what the commands about customers share.
 type customersCommand struct {
