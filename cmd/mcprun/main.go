@@ -57,7 +57,7 @@ const examplesHelp = `  mcprun report.ts                          a file; the sa
 func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 	root := run.NewCommand(app, at, "mcprun [run] SCRIPT [-- ARGS...]", "Run a script that calls MCP tools, in a sandbox")
 	root.Long, root.Example = longHelp, examplesHelp
-	cli.ShowVersion(root)
+	cli.ShowVersion(app, root)
 	root.AddCommand(
 		run.NewCommand(app, at, "run SCRIPT [-- ARGS...]", "Run a script; the word run may be left out"),
 		run.NewPlanCommand(app, at),

@@ -5,23 +5,16 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	_ "embed"
-	"html/template"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
 
-//go:embed page.html
-var pageHTML string
-
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"riskOf": func(line string) string { level, _ := strings.CutPrefix(line, riskLine); return level },
-	"isRisk": func(line string) bool { return strings.HasPrefix(line, riskLine) },
-}).Parse(pageHTML))
+//go:embed page.css
+var pageStyle string
 
 // PageOptions configure a Page.
 type PageOptions struct {
@@ -116,7 +109,7 @@ func (p *Page) redeem(r *http.Request) bool {
 	return true
 }
 
-// pageData is what the template gets.
+// pageData is what a page shows.
 type pageData struct {
 	Title, Forms, Note string
 	Refresh            bool // of the list: what a person may be about to click does not move
@@ -130,7 +123,7 @@ func (p *Page) show(w http.ResponseWriter, status int, d *pageData) {
 	d.Title, d.Forms = p.opt.Title, p.forms
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_ = pageTemplate.Execute(w, d)
+	_ = d.write(w)
 }
 
 func (p *Page) list(w http.ResponseWriter, r *http.Request) {

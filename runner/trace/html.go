@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
 	"slices"
 	"strconv"
@@ -17,8 +16,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
-//go:embed page.html
-var page string
+//go:embed page.css
+var style string
 
 // maxTools bounds the tools that have totals and can be selected.
 const maxTools = 200
@@ -39,10 +38,6 @@ type row struct {
 // HTML writes a page with the waterfall of a script's run, the totals of each tool, and the details of each call. The page loads
 // nothing and runs no script: its style sheet selects calls, and its Content-Security-Policy forbids the rest.
 func HTML(w io.Writer, name string, res *runner.Result) error {
-	t, err := template.New("trace").Parse(page)
-	if err != nil {
-		return err
-	}
 	whole := max(res.StartMS+end(res), 0.001)
 	percent := func(ms float64) string { return strconv.FormatFloat(100*ms/whole, 'f', 3, 64) }
 	tools, all := totals(res.Calls)
@@ -71,14 +66,14 @@ func HTML(w io.Writer, name string, res *runner.Result) error {
 		r.CallRecord = c
 		rows[i] = r
 	}
-	began := map[string]string{"Took": duration(res.StartMS)}
-	if res.StartMS > 0 {
-		began["Width"] = percent(res.StartMS)
+	v := view{
+		title: heading(name, res), run: runLine(res), rows: rows, more: res.CallCount - len(rows), began: duration(res.StartMS), half: duration(whole / 2), end: duration(whole),
+		tools: tools[:min(len(tools), maxTools)], moreTools: max(0, len(tools)-maxTools), all: all,
 	}
-	return t.Execute(w, map[string]any{
-		"Title": heading(name, res), "Run": runLine(res), "Rows": rows, "More": res.CallCount - len(rows), "Began": began, "End": duration(whole),
-		"Half": duration(whole / 2), "Tools": tools[:min(len(tools), maxTools)], "MoreTools": max(0, len(tools)-maxTools), "All": all,
-	})
+	if res.StartMS > 0 {
+		v.beganWidth = percent(res.StartMS)
+	}
+	return v.write(w)
 }
 
 // toolTotal is the sum over the calls of a tool.

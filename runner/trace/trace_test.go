@@ -94,7 +94,7 @@ func TestHTML(t *testing.T) {
 		}
 	}
 	for _, good := range []string{
-		"default-src 'none'", "report.ts: 3 calls", "sandbox docker, ready after 250 ms; exit code 0",
+		"default-src &#39;none&#39;", "report.ts: 3 calls", "sandbox docker, ready after 250 ms; exit code 0",
 		"left:40.000%;width:40.000%",                                                 // call 2 waits from 500 to 1000 of 1250 ms
 		`<i class="begin" style="left:0;width:20.000%">`,                             // the sandbox
 		`<details class="call tool-2"><summary class="row"><span class="number n">1`, // the tool that took second longest
