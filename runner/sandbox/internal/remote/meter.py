@@ -1,9 +1,9 @@
-"""What a guest has used, by the container's own control group and by the workspace's file system."""
+"""Measures what a guest has used, from the container's own control group and the workspace's file system."""
 
 import os
 
 V1, V2 = "/sys/fs/cgroup/{}/{}", "/sys/fs/cgroup/{1}"
-# Which file says it, with version 1 and with version 2 of control groups, and on which line of it.
+# The file with each figure, for versions 1 and 2 of control groups, and the line in it.
 OOMS = (("memory", "memory.oom_control", "oom_kill"), ("memory", "memory.events", "oom_kill"))
 PEAK = (("memory", "memory.max_usage_in_bytes", ""), ("memory", "memory.peak", ""))
 FORKS = (("pids", "pids.events", "max"), ("pids", "pids.events", "max"))
@@ -11,7 +11,7 @@ CPU = (("cpuacct", "cpuacct.usage", ""), ("cpu", "cpu.stat", "usage_usec"))
 
 
 def read(where):
-    """Read one figure; zero where the container does not see it."""
+    """Read one figure, or return zero if the container cannot see it."""
     old, new = where
     for pattern, (group, name, word) in ((V2, new), (V1, old)):
         try:
@@ -29,12 +29,12 @@ def read(where):
 class Meter:
     def __init__(self):
         self.disk = None
-        self.cpu = 0  # nanoseconds of all processes; zero: no limit
+        self.cpu = 0  # nanoseconds of all processes; zero means no limit
         self.spent = 0
         self.told = set()
 
     def begin(self, cpu):
-        """Start to count for a run; false if processor time is limited and the container does not see it."""
+        """Start counting for a run. Return false if processor time is limited but the container cannot see it."""
         self.cpu, self.spent = cpu, read(CPU)
         return self.spent > 0 or not cpu
 
@@ -46,7 +46,7 @@ class Meter:
         return bool(self.cpu or self.disk)
 
     def passed(self):
-        """Name the limits that were passed since the last time."""
+        """Name the limits that were exceeded since the last call."""
         found = []
         if self.cpu and read(CPU) - self.spent >= self.cpu:
             found.append("cpu")
@@ -60,5 +60,5 @@ class Meter:
         return found
 
     def figures(self):
-        """Processes killed for want of memory, processes refused, processor time in nanoseconds, most memory in bytes."""
+        """Return processes killed for lack of memory, processes refused, processor time in nanoseconds, and peak memory in bytes."""
         return min(read(OOMS), 0xFFFFFFFF), min(read(FORKS), 0xFFFFFFFF), max(read(CPU) - self.spent, 0), read(PEAK)

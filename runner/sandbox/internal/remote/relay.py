@@ -4,7 +4,7 @@ The bridge and the script's three streams go through this program's own standard
 frames.
 
 It is process 1 of its container and cannot be traced, so that a script can neither kill nor stop nor impersonate it.
-The host trusts nothing that it says all the same.
+The host nevertheless trusts nothing that it says.
 """
 
 import _socket
@@ -21,30 +21,30 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import enter
 from meter import Meter
 
-EXIT_LOST = 125  # what the guest programs use when there is no host
+EXIT_LOST = 125  # exit code of guest programs that have no host
 
-WINDOW = 1 << 20  # how many bytes of a channel may be on their way, in each direction
-CHUNK = 64 << 10  # the most in one frame
-BUSY = 256 << 10  # with so much waiting to be sent, nothing more is read
-LOOK = 0.02  # seconds between two looks at what the guest has used
+WINDOW = 1 << 20  # how many bytes of a channel may be in flight, in each direction
+CHUNK = 64 << 10  # bytes in one frame, at most
+BUSY = 256 << 10  # while this much waits to be sent, nothing more is read
+LOOK = 0.02  # seconds between two measurements of what the guest has used
 
 START, RUN, BRIDGE, STDIN, GRANT, KILL, QUIT = b"SRBIGKQ"
 STDOUT, STDERR, EXITED, DONE, LIMIT, FAULT = b"OEXDLF"
-CLOSED = 0x20  # added to a channel's letter: nothing more comes on it
+CLOSED = 0x20  # added to a channel's letter: the end of the channel
 
 PR_SET_DUMPABLE = 4
 
 
 def alone():
-    """Kill every other process of the container; they have no say in it, and none can escape by forking."""
+    """Kill every other process of the container; none can prevent it or escape by forking."""
     try:
         os.kill(-1, signal.SIGKILL)
     except OSError:
-        pass  # there is none
+        pass  # there are no others
 
 
 class Incoming:
-    """Bytes of the host for one descriptor of the guest, or for none any more."""
+    """Bytes from the host for one descriptor of the guest, or for none once it is closed."""
 
     def __init__(self, relay, kind, fd):
         self.relay, self.kind, self.fd = relay, kind, fd
@@ -94,9 +94,9 @@ class Relay:
         self.out = bytearray()
         self.window = dict.fromkeys((BRIDGE, STDOUT, STDERR), WINDOW)
         self.owed = dict.fromkeys((BRIDGE, STDIN), 0)
-        self.sources = {}  # channel → descriptor that it is read from
+        self.sources = {}  # channel → descriptor from which it is read
         self.sinks = {}  # channel → Incoming
-        self.guest = 0  # its process, while it lives
+        self.guest = 0  # its process ID while it is running, else 0
         self.status = None
         self.done = False  # everything was sent
         self.meter = Meter()
@@ -117,10 +117,10 @@ class Relay:
         self.send(FAULT, text.encode("utf-8", "replace")[:1000])
         self.ended(EXIT_LOST)
 
-    # What comes in.
+    # Input.
 
     def parse(self):
-        """Take frames apart; a generator that is sent the bytes as they come."""
+        """Split the input into frames; a generator that is sent the bytes as they arrive."""
         data = bytearray()
         while True:
             while len(data) < 5:
@@ -165,7 +165,7 @@ class Relay:
             self.fault(f"start the guest: {error}")
 
     def begin(self, payload):
-        """Make the guest that of a run."""
+        """Give the guest its run."""
         max_bytes, max_files, cpu = map(int, payload.split(b"\0"))
         if not self.meter.begin(cpu):
             alone()
@@ -209,7 +209,7 @@ class Relay:
             self.send(channel | CLOSED)
 
     def end_bridge(self):
-        """Close the bridge for both directions."""
+        """Close the bridge in both directions."""
         fd = self.sources.pop(BRIDGE, None)
         if fd is None:
             return
@@ -298,9 +298,9 @@ class Relay:
 
 
 def become(descriptors, command):
-    """Turn a forked process into the guest, with its descriptors in their places; does not return."""
+    """Turn a forked process into the guest, with its descriptors under their numbers. It does not return."""
     try:
-        # Away from the places first, so that no move overwrites one that is still to be moved.
+        # First move them to other numbers, so that no move overwrites a descriptor that is still to be moved.
         high = [os.dup2(fd, 20 + i, False) for i, fd in enumerate(descriptors)]
         for place, fd in enumerate(high):
             os.dup2(fd, place, True)
@@ -308,7 +308,7 @@ def become(descriptors, command):
             signal.signal(number, signal.SIG_DFL)
         os.setsid()
         dumpable(1)
-        try:  # when memory runs out it is the guest that has to go
+        try:  # if memory runs out, the kernel kills the guest first
             with open("/proc/self/oom_score_adj", "w") as file:
                 file.write("500")
         except OSError:
@@ -325,11 +325,11 @@ def dumpable(yes):
 
 
 def main():
-    if os.getpid() != 1:  # what it kills are all processes that it sees
+    if os.getpid() != 1:  # it kills all processes that it can see
         raise RuntimeError("this program is the first of a container")
     enter.forbid()
     dumpable(0)
-    # Process 1 gets no signal from inside its container that it has no handler for.
+    # From inside its container, process 1 gets only signals for which it has a handler.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     wakeup, into = os.pipe()
     os.set_blocking(into, False)

@@ -174,7 +174,7 @@
   seal("mcprun.import", function (specifier, from) {
     const name = `${specifier}`;
     if (host.builtin(name)) return import(name);
-    const site = new Error(); // the engine keeps no lines across the wait for the host
+    const site = new Error(); // the engine does not keep lines while it waits for the host
     return promiseThen(host.import(name, `${from ?? ""}`), undefined, (e) => {
       if (e instanceof Error && e.code === "ERR_MODULE_NOT_FOUND" && e.stack === `Error: ${e.message}`) e.stack += slice(site.stack, 5);
       throw e;
@@ -190,11 +190,11 @@
     throw e;
   });
 
-  // --- nothing is lost: JSON.stringify writes a BigInt as its digits, and a Map or Set as what it holds ---
+  // --- JSON.stringify loses nothing: it writes a BigInt as its digits, and a Map or Set as its contents ---
   const { stringify } = JSON;
   const randomKey = () => { let key = ""; for (let i = 0; i < 4; i++) key += Math.random().toString(36); return key; };
   const isArray = Array.isArray, includes = uncurry(Array.prototype.includes);
-  // A replacer gets the Map or Set itself, and may return one.
+  // A replacer gets the Map or Set itself, and may return another.
   const isCollection = (value) => value instanceof Map || value instanceof Set;
   const aware = (replacer) => typeof replacer !== "function" ? replacer : function (name, value) {
     const now = replacer.call(this, name, isCollection(this[name]) ? this[name] : value);

@@ -84,7 +84,7 @@
     }
   }
 
-  let make; // only a controller or a static method makes a signal
+  let make; // only a controller or a static method creates a signal
   class AbortSignal extends EventTarget {
     static { make = () => new AbortSignal(make); }
     #aborted = false; #reason;
