@@ -25,7 +25,7 @@ else:
         pass
 
 class NoValue:
-    """The type of what must not be there: no value that is sent has it."""
+    """The type of something that must be absent: no value that is sent has it."""
 
 
 class _Missing:
@@ -33,7 +33,7 @@ class _Missing:
 
 
 class _TextOrContent(str):
-    """What a tool answers that declares no result, of a server with `results: text`: a text, or the list of its content
+    """The answer of a tool that declares no result, on a server with `results: text`: a text, or the list of its content
     blocks. The text may hold JSON: use json.loads.
     """
 
@@ -43,8 +43,8 @@ class _TextOrContent(str):
         def __getitem__(self, key: SupportsIndex | slice, /) -> Any: ...
 
 
-# What a tool answers that declares no result: the dict or list in its answer where that is JSON, else a text, or the list of
-# its content blocks. `mcpgen learn` gives the tool a type.
+# The answer of a tool that declares no result: the dict or list in it if it is JSON, else a text, or the list of its content
+# blocks. `mcpgen learn` gives the tool a type.
 AnyUndeclared: TypeAlias = Any
 
 # Type checkers differ in what they know of such objects. pyright needs no more than Open. mypy does not know of
@@ -65,8 +65,8 @@ class MCPError(Exception):
 
     kind is tool, protocol, argument, denied, timeout, connection, cancelled or internal; tool is the tool's id,
     server__tool; content holds the content blocks of a tool that answered with an error; code and data are those of
-    a protocol error. is_retryable: the same call may succeed later, and making it again repeats nothing: it was not
-    sent, or may be repeated.
+    a protocol error. is_retryable: the same call may succeed later, and repeating it does no harm, because it was not sent or
+    may be repeated.
     """
 
     def __init__(self, message: str, *, kind: str = "internal", server: str | None = None, tool: str | None = None,
@@ -112,8 +112,7 @@ _CallError.__name__ = _CallError.__qualname__ = "MCPArgumentError"
 
 
 class MCPDeniedError(MCPError):
-    """Policy or a person refused the call, or the tool is no longer the one that was generated from. Nothing was
-    sent.
+    """Policy or a person refused the call, or the tool has changed since the wrapper was generated. Nothing was sent.
     """
 
 
@@ -174,8 +173,8 @@ def _ask(ask: Callable[[Any], Any], **about: str) -> Any:
 def call_mcp_tool(tool: str, args: Mapping[str, object] | None = None, *, timeout: float | None = None,
                   raw: bool = False) -> Any:
     """Call a tool by its id, server__tool, and return what it answered: its structured content, else its text, else
-    its list of content blocks; with raw the whole answer, also that of a tool that failed. timeout is in seconds; it
-    can only shorten what the host allows. Raises an MCPError.
+    its list of content blocks; with raw the whole answer, even if the tool failed. timeout is in seconds; it can only shorten
+    what the host allows. Raises an MCPError.
     """
     options: dict[str, Any] = {}
     if timeout is not None:

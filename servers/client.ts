@@ -52,7 +52,7 @@ export class MCPError extends Error {
     return this.#failure.data;
   }
 
-  /** The same call may succeed later, and making it again repeats nothing: it was not sent, or may be repeated. */
+  /** The same call may succeed later, and repeating it does no harm, because it was not sent or may be repeated. */
   get isRetryable(): boolean {
     return this.#failure.retryable === true;
   }
@@ -78,7 +78,7 @@ export class MCPArgumentError extends MCPError {
   override name = "MCPArgumentError";
 }
 
-/** Policy or a person refused the call, or the tool is no longer the one that was generated from. Nothing was sent. */
+/** Policy or a person refused the call, or the tool has changed since the wrapper was generated. Nothing was sent. */
 export class MCPDeniedError extends MCPError {
   override name = "MCPDeniedError";
 }
@@ -99,7 +99,7 @@ export interface MCPCallOptions {
   signal?: { readonly aborted: boolean } | undefined;
   /** How long to wait for the answer; it can only shorten what the host allows. */
   timeoutMs?: number | undefined;
-  /** Returns the whole answer, also that of a tool that failed. */
+  /** Returns the whole answer, even if the tool failed. */
   raw?: boolean | undefined;
 }
 
@@ -136,13 +136,13 @@ export interface MCPContent {
 }
 
 /**
- * What a tool answers that declares no result: the object or array in its answer where that is JSON, else a text, or the list
- * of its content blocks. `mcpgen learn` gives the tool a type.
+ * The answer of a tool that declares no result: the object or array in it if it is JSON, else a text, or the list of its
+ * content blocks. `mcpgen learn` gives the tool a type.
  */
 export type AnyUndeclared = any;
 
 /**
- * What a tool answers that declares no result, of a server with `results: text`: a text, or the list of its content blocks.
+ * The answer of a tool that declares no result, on a server with `results: text`: a text, or the list of its content blocks.
  * The text may hold JSON: use JSON.parse.
  */
 export type TextOrContent = string & { readonly [index: number]: MCPContent };

@@ -21,22 +21,22 @@ export function readFile(path: string, options?: { binary?: false }): Promise<st
 export function readFile(path: string, options: { binary: boolean }): Promise<Uint8Array>;
 
 /**
- * Writes a text, bytes, or any other value as JSON, and returns the file's path. Folders that are missing are made; a file
- * that is there is replaced, or with `append` made longer.
+ * Writes a text, bytes, or any other value as JSON, and returns the file's path. Missing folders are created. An existing file
+ * is replaced, or with `append` extended.
  */
 export function writeFile(path: string, data: unknown, options?: { append?: boolean }): Promise<string>;
 
 /**
  * Returns the files below a folder, or those whose path matches a pattern: `*` is any text within a name, `?` any character,
- * `**` any number of folders. Folders, which end with a slash, are listed only where `*` or `?` matches them. Hidden ones are
- * left out. Of `servers` and `skills` only the top is listed, and `**` does not look into them.
+ * `**` any number of folders. Folders, which end with a slash, are listed only where `*` or `?` matches them. Hidden files and
+ * folders are left out. Only the top of `servers` and `skills` is listed, and `**` does not look into them.
  */
 export function listFiles(pattern?: string): Promise<string[]>;
 
-/** Deletes a file. One that is not there is an error. */
+/** Deletes a file. A missing file is an error. */
 export function deleteFile(path: string): Promise<void>;
 
-/** `in` takes a list; `exists` takes true or false. `>` and its kin hold only between two numbers, or two texts. */
+/** `in` takes a list; `exists` takes true or false. Comparisons such as `>` hold only between two numbers, or two texts. */
 export type Operator = "==" | "!=" | ">" | ">=" | "<" | "<=" | "contains" | "in" | "exists";
 
 /**
@@ -48,7 +48,7 @@ export function filterByField<T>(items: Iterable<T>, field: string, value: unkno
 /** What a field of many items holds. */
 export interface FieldSummary {
   types: ("boolean" | "list" | "number" | "object" | "string")[];
-  /** In how many items it is not there, or null. */
+  /** In how many items it is missing or null. */
   missing: number;
   /** How many different values there are; only of texts, numbers and booleans. */
   distinct?: number;
@@ -63,16 +63,16 @@ export function saveCheckpoint(name: string, data?: unknown): Promise<string>;
 /** Returns the value of a checkpoint: the last one, or the one with that name. null if it does not exist. */
 export function loadCheckpoint(name?: string): Promise<any>;
 
-/** Returns the checkpoints there are, the last one last. */
+/** Returns all checkpoints, the last one last. */
 export function listCheckpoints(): Promise<{ name: string; time: string; path: string }[]>;
 
-/** Returns what a long list holds in few words, with its first `limit` items (5), whose long texts and lists are cut. */
+/** Summarizes a long list, with its first `limit` items (5), in which long texts and lists are cut. */
 export function summarizeList<T>(items: Iterable<T>, limit?: number): { count: number; fields: Record<string, FieldSummary>; sample: T[] };
 
 /** Statistics of numbers; null where there are too few of them. */
 export interface Stats {
   count: number;
-  /** How many values are no numbers. */
+  /** How many values are not numbers. */
   skipped: number;
   sum: number;
   mean: number | null;
@@ -84,9 +84,9 @@ export interface Stats {
 }
 
 /**
- * Returns statistics of the numbers in a field; with a list of fields those of each, by its name, and the `count` of items;
- * without a field those of all fields that hold numbers, or of the items, where these are numbers. With `groupBy` for each
- * value of that field. What is there as `stats.amount.sum` is also `stats.amount_sum`, which is not printed or encoded.
+ * Returns statistics of the numbers in a field. With a list of fields, it returns them for each field, by its name, and the
+ * `count` of items; without a field, for all fields that hold numbers, or for the items if these are numbers. With `groupBy`,
+ * it returns them for each value of that field. `stats.amount.sum` is also `stats.amount_sum`, which is not printed or encoded.
  */
 export function aggregateStats(items: Iterable<unknown>, field: string): Stats;
 export function aggregateStats(items: Iterable<number | bigint | null>, field?: null): Stats;
@@ -96,7 +96,7 @@ export function aggregateStats(items: Iterable<unknown>, field: string[] | null 
 
 /**
  * Returns data as a text to print. `auto`, the default, is a text as it is, and JSON for everything else; `table` is
- * `markdown`. A table has at most `limit` rows (100) and says how many more there are. What is longer than `maxChars` is cut and
+ * `markdown`. A table has at most `limit` rows (100) and says how many more there are. A text longer than `maxChars` is cut and
  * says by how much. The options, or `maxChars`, may be the second argument.
  */
 export function formatOutput(data: unknown, format?: OutputFormat | FormatOptions | number, options?: FormatOptions): string;
@@ -112,10 +112,10 @@ export interface FoundTool {
   /** Its id, as callMCPTool takes it; also `name`, which is not printed or encoded. */
   tool: string;
   readonly name: string;
-  /** How to call it, as far as the detail says: `source`, else `signature`, else `import`. It is not printed or encoded. */
+  /** How to call it, in as much detail as was asked for: `source`, else `signature`, else `import`. It is not printed or encoded. */
   readonly definition?: string;
   server: string;
-  /** Where it is another than the server. */
+  /** Present if it is not the server's name. */
   category?: string;
   description?: string;
   /** The statement that imports its function. */
@@ -142,7 +142,7 @@ export interface SkillInfo {
   description: string;
   language: "typescript" | "python" | "";
   version: string;
-  /** A tool that it uses is gone or has changed, or it does not work: `reason` says which. */
+  /** A tool that it uses is gone or has changed, or it does not work: `reason` says why. */
   broken?: boolean;
   reason?: string;
   [member: string]: unknown;
@@ -151,13 +151,13 @@ export interface SkillInfo {
 /** A saved skill. */
 export interface Skill extends SkillInfo {
   code: string;
-  /** Where the script lies, which `./skills/NAME` imports. */
+  /** The file of the script that `./skills/NAME` imports. */
   path: string;
 }
 
 /**
- * Keeps a script under a name, so that later ones can import it from `./skills/NAME`. One that is there under the name becomes
- * an earlier version. The options may be the description alone; the language is seen from the code.
+ * Keeps a script under a name, so that later ones can import it from `./skills/NAME`. An existing skill of that name becomes an
+ * earlier version. The options may be the description alone; the language is detected from the code.
  */
 export function saveSkill(
   name: string, code: string, options?: string | { description?: string; language?: "typescript" | "python" },
@@ -166,7 +166,7 @@ export function saveSkill(
 /** Returns a skill with its code. */
 export function loadSkill(name: string): Promise<Skill>;
 
-/** Returns the skills there are, or those that fit a text. */
+/** Returns all skills, or those that fit a text. */
 export function listSkills(query?: string): Promise<SkillInfo[]>;
 
 /** The types of personal data that are found; the first part of a token. */
@@ -179,12 +179,12 @@ export type PIIType = "EMAIL" | "PHONE" | "SSN" | "CARD" | "IBAN" | "IP" | "API_
 export function tokenizePii(value: string, options?: { types?: PIIType | Iterable<PIIType> }): Promise<string>;
 export function tokenizePii<T>(value: T, options?: { types?: PIIType | Iterable<PIIType> }): Promise<T>;
 
-/** Returns the value with what its tokens stand for. A token that nothing is known of stays. */
+/** Returns the value with what its tokens stand for. An unknown token stays. */
 export function detokenizePii(value: string): Promise<string>;
 export function detokenizePii<T>(value: T): Promise<T>;
 
 /**
  * Shows an image to whoever reads the output of the script: bytes, the path of a file in the workspace, or an image that a tool
- * returned. The type of PNG, JPEG, GIF and WebP need not be said.
+ * returned. The type of PNG, JPEG, GIF and WebP need not be given.
  */
 export function showImage(image: Uint8Array | ArrayBuffer | string | MCPContent, options?: { mimeType?: string }): Promise<void>;

@@ -43,22 +43,22 @@ def read_file(path: str | PathLike[str], binary: Literal[False] = False) -> str:
 @overload
 def read_file(path: str | PathLike[str], binary: Literal[True]) -> bytes: ...
 def write_file(path: str | PathLike[str], data: object, append: bool = False) -> str:
-    """Write a text, bytes, or any other value as JSON, and return the file's path. Folders that are missing are made; a
-    file that is there is replaced, or with append made longer.
+    """Write a text, bytes, or any other value as JSON, and return the file's path. Missing folders are created. An existing
+    file is replaced, or with append extended.
     """
 
 def list_files(pattern: str = ".") -> list[str]:
     """Return the files below a folder, or those whose path matches a pattern: * is any text within a name, ? any
     character, ** any number of folders. Folders, which end with a slash, are listed only where * or ? matches them. Hidden
-    ones are left out. Of servers and skills only the top is listed, and ** does not look into them.
+    files and folders are left out. Only the top of servers and skills is listed, and ** does not look into them.
     """
 
 def delete_file(path: str | PathLike[str]) -> None:
-    """Delete a file. One that is not there is a FileNotFoundError."""
+    """Delete a file. A missing file is a FileNotFoundError."""
 
 def save_checkpoint(name: str, data: object = None) -> str:
-    """Keep data under the name of a step, for later runs in this workspace, and return the path of its file. One of that
-    name is replaced.
+    """Keep data under the name of a step, for later runs in this workspace, and return the path of its file. A checkpoint of
+    that name is replaced.
     """
 
 def load_checkpoint(name: str | None = None) -> Any:
@@ -72,7 +72,7 @@ class Checkpoint(TypedDict):
     path: str
 
 def list_checkpoints() -> list[Checkpoint]:
-    """Return the checkpoints there are, the last one last."""
+    """Return all checkpoints, the last one last."""
 
 def filter_by_field(
     items: Iterable[_T],
@@ -83,16 +83,16 @@ def filter_by_field(
     """Return the items whose field has a value: filter_by_field(rows, "owner.name", "Ann"), or (rows, "size", 10, ">").
 
     in takes a list, exists takes True or False. value may also be a function of what the item has there. A field that is
-    missing counts as None. > and its kin hold only between two numbers, or two texts.
+    missing counts as None. Comparisons such as > hold only between two numbers, or two texts.
     """
 
 def summarize_list(items: Iterable[object], limit: int = 5) -> dict[str, Any]:
-    """Return what a long list holds in few words: count; fields, with the types of each, in how many items it is missing,
-    how many distinct values it has, least and greatest; and the first items as sample, with long texts and lists cut.
+    """Summarize a long list: count; fields, with the types of each, in how many items it is missing, how many distinct values
+    it has, least and greatest; and the first items as sample, with long texts and lists cut.
     """
 
 class Stats(TypedDict):
-    """Statistics of numbers; None where there are too few. skipped counts what is no number; stddev is a sample's."""
+    """Statistics of numbers; None where there are too few. skipped counts values that are not numbers; stddev is a sample's."""
 
     count: int
     skipped: int
@@ -105,10 +105,10 @@ class Stats(TypedDict):
 
 @overload
 def aggregate_stats(items: Iterable[object], field: str, group_by: None = None) -> Stats:
-    """Return statistics of the numbers in a field; with a list of fields those of each, by its name, and the count of items;
-    without a field those of all fields that hold numbers, or of the items, where these are numbers. With group_by for each
-    value of that field. numeric_fields is another name for a list of fields. What is there as stats["amount"]["sum"] is also
-    stats["amount_sum"], which is not printed or encoded.
+    """Return statistics of the numbers in a field. With a list of fields, return them for each field, by its name, and the
+    count of items; without a field, for all fields that hold numbers, or for the items if these are numbers. With group_by,
+    return them for each value of that field. numeric_fields is another name for a list of fields. stats["amount"]["sum"] is
+    also stats["amount_sum"], which is not printed or encoded.
     """
 @overload
 def aggregate_stats(items: Iterable[object], field: str, group_by: str) -> dict[str, Stats]: ...
@@ -127,8 +127,8 @@ def format_output(
     max_chars: int | None = None,
 ) -> str:
     """Return data as a text to print. auto is a text as it is, and JSON for everything else; table is markdown. A table has
-    at most limit rows and says how many more there are. What is longer than max_chars, which may be the second argument, is
-    cut and says by how much.
+    at most limit rows and says how many more there are. A text longer than max_chars, which may be the second argument, is cut
+    and says by how much.
     """
 
 # What import is, Python keeps for itself as a name in a class; so this one is made of a dict.
@@ -139,7 +139,7 @@ FoundTool = TypedDict(
         "name": str,  # the same; it is not printed or encoded
         "definition": NotRequired[str],  # source, else signature, else import; it is not printed or encoded
         "server": str,
-        "category": NotRequired[str],  # where it is another than the server
+        "category": NotRequired[str],  # if it is not the server's name
         "description": NotRequired[str],
         "import": NotRequired[str],  # the statement that imports its function
         "signature": NotRequired[str],  # the head of its function
@@ -162,8 +162,8 @@ def search_tools(
     """
 
 class SkillInfo(TypedDict):
-    """A saved skill that is listed. broken: a tool that it uses is gone or has changed, or it does not work; reason says
-    which.
+    """A saved skill that is listed. It is broken if a tool that it uses is gone or has changed, or if it does not work; reason
+    says why.
     """
 
     name: str
@@ -174,8 +174,8 @@ class SkillInfo(TypedDict):
     reason: NotRequired[str]
 
 class Skill(str):
-    """The code of a saved skill. What else there is to say of it is found by key: its name, description, language, version,
-    broken, reason, code, and path, where the script lies which an import from skills means.
+    """The code of a saved skill. Its other properties are found by key: name, description, language, version, broken, reason,
+    code, and path, the file of the script that an import from skills refers to.
     """
 
     def __getitem__(self, key: Any) -> Any: ...
@@ -184,7 +184,7 @@ class Skill(str):
     def items(self) -> ItemsView[str, Any]: ...
 
 class SavedSkill(TypedDict):
-    """What came of saving one."""
+    """The result of saving a skill."""
 
     name: str
     version: str
@@ -194,15 +194,15 @@ class SavedSkill(TypedDict):
 def save_skill(
     name: str, code: str, description: str | None = None, language: Literal["typescript", "python"] | None = None
 ) -> SavedSkill:
-    """Keep a script under a name, so that later ones can import it from skills. One that is there under the name becomes an
-    earlier version. The language is seen from the code.
+    """Keep a script under a name, so that later ones can import it from skills. An existing skill of that name becomes an
+    earlier version. The language is detected from the code.
     """
 
 def load_skill(name: str) -> Skill:
     """Return a skill with its code."""
 
 def list_skills(query: str | None = None) -> list[SkillInfo]:
-    """Return the skills there are, or those that fit a text."""
+    """Return all skills, or those that fit a text."""
 
 PIIType: TypeAlias = Literal["EMAIL", "PHONE", "SSN", "CARD", "IBAN", "IP", "API_KEY", "SECRET"]
 
@@ -215,11 +215,11 @@ def tokenize_pii(value: str, types: PIIType | Iterable[PIIType] | None = None) -
 @overload
 def tokenize_pii(value: _NotText, types: PIIType | Iterable[PIIType] | None = None) -> _NotText: ...
 def detokenize_pii(value: _T, tokens: Mapping[str, str] | None = None) -> _T:
-    """Return the value with what its tokens stand for. A token that nothing is known of stays. With tokens, such as
-    tokenize_pii gives, only those in it are put back.
+    """Return the value with what its tokens stand for. An unknown token stays. With tokens, such as tokenize_pii gives, only
+    the tokens in it are restored.
     """
 
 def show_image(image: bytes | bytearray | memoryview | str | PathLike[str] | MCPContent, mime_type: str | None = None) -> None:
     """Show an image to whoever reads the output of the script: bytes, the path of a file in the workspace, or an image that a
-    tool returned. The type of PNG, JPEG, GIF and WebP need not be said.
+    tool returned. The type of PNG, JPEG, GIF and WebP need not be given.
     """

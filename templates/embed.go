@@ -21,8 +21,8 @@ func Text(name string) string {
 }
 
 // Library returns the source of the module that TypeScript scripts import as "mcprun". It imports the client of the
-// tree as "./servers/client.ts", so that there is one class of each error, however a script comes by it; where there is
-// no tree, that is Text("ts/client.ts").
+// tree as "./servers/client.ts", so that each error has only one class, however a script imports it. Without a tree, that
+// module is Text("ts/client.ts").
 func Library() string { return Text("guest/mcprun.ts") }
 
 // PythonLibrary returns the source of the module that Python scripts import as mcprun. Where there is no tree, it takes

@@ -22,8 +22,8 @@ func PythonGuest() map[string][]byte {
 	return all
 }
 
-// Values returns the source of an ES module, the same for every guest of TypeScript, that makes what a script gets from
-// a call where that is more than plain JSON. It imports nothing and has one export, the function values.
+// Values returns the source of an ES module that creates the values of calls that are more than plain JSON. All TypeScript
+// guests use it. It imports nothing and has one export, the function values.
 func Values() string { return string(readGuest("guest/values.mjs")) }
 
 func guest(pattern string) map[string][]byte {
@@ -84,6 +84,6 @@ func RuntimeArgs(runtime string) []string {
 //go:embed guest/restrict.js
 var restrict string
 
-// Restrict returns JavaScript, without a line break, that takes the means to run texts as code from a script that follows it on
-// the same line.
+// Restrict returns JavaScript, without a line break, that removes the ways to run text as code from the script that follows it
+// on the same line.
 func Restrict() string { return strings.ReplaceAll(restrict, "\n", "") }

@@ -44,7 +44,7 @@ def load(name):
 
 
 def _both(module):
-    """Return what is the module datetime and its class: code that is brought along means the one or the other."""
+    """Return an object that is both the module datetime and its class, because scripts mean one or the other."""
 
     class Datetime(type(module)):
         def __getattr__(self, name):

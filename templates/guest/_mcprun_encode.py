@@ -114,7 +114,7 @@ def as_text(value, describe, parents=frozenset()):
         return value
     if isinstance(value, float):
         return value if value - value == 0 else json().dumps(value)
-    if hasattr(value, "__next__") or hasattr(value, "__await__"):  # it is not what it will give
+    if hasattr(value, "__next__") or hasattr(value, "__await__"):  # an iterator or awaitable is not its result
         raise NotJSON("the value has still to be computed")
     if isinstance(value, VIEWS):
         return as_text(list(value), describe, parents)

@@ -10,7 +10,8 @@ __all__ = ["read_file", "write_file", "list_files", "delete_file", "save_checkpo
 
 _CHECKPOINTS = "checkpoints"
 
-# Names at the top of the workspace that mcpgen and mcprun read as configuration. The host renames what has one after a run.
+# Names at the top of the workspace that mcpgen and mcprun read as configuration. After a run, the host renames files with these
+# names.
 _RESERVED = ("mcpgen.yaml", "mcpgen.json", ".mcp.json", ".env")
 
 
@@ -26,7 +27,7 @@ def _within(name, folder):
 
 
 def _place(name):
-    """The file that a path names. One that is outside of the workspace, also by a symbolic link, is an error."""
+    """Return the file that a path names. A path that leads out of the workspace, even through a symbolic link, is an error."""
     name = os.fspath(name) if isinstance(name, os.PathLike) else name
     if not isinstance(name, str) or not name or "\0" in name:
         raise TypeError(f"a path must be a text that is not empty, not {name!r}")
@@ -59,8 +60,8 @@ def read_file(path, binary=False):
 
 
 def write_file(path, data, append=False):
-    """Write a text, bytes, or any other value as JSON to a file of the workspace, and return its path. Folders that are
-    missing are made; a file that is there is replaced, or with append made longer.
+    """Write a text, bytes, or any other value as JSON to a file of the workspace, and return its path. Missing folders are
+    created. An existing file is replaced, or with append extended.
     """
     full = _place(path)
     if os.path.relpath(full, mcprun.root).split("/")[0].lower() in _RESERVED:
@@ -79,7 +80,7 @@ def write_file(path, data, append=False):
 def list_files(pattern="."):
     """Return the files below a folder of the workspace, or those whose path matches a pattern: * is any text within a name,
     ? any character, ** any number of folders. Folders, which end with a slash, are listed only where * or ? matches them.
-    Hidden ones are left out. Of servers and skills only the top is listed, and ** does not look into them.
+    Hidden files and folders are left out. Only the top of servers and skills is listed, and ** does not look into them.
     """
     pattern, found = os.fspath(pattern), set()
     if "*" not in pattern and "?" not in pattern:
@@ -123,7 +124,7 @@ def _glob(part):
 
 
 def delete_file(path):
-    """Delete a file of the workspace. One that is not there is a FileNotFoundError."""
+    """Delete a file of the workspace. A missing file is a FileNotFoundError."""
     full = _place(path)
     if os.path.isdir(full) and not os.path.islink(full):
         raise _refuse(path, "is a folder, and delete_file() removes files")
@@ -138,8 +139,8 @@ def _checkpoint(name):
 
 
 def save_checkpoint(name, data=None):
-    """Keep data under the name of a step, for later runs in this workspace, and return the path of its file. One of that
-    name is replaced.
+    """Keep data under the name of a step, for later runs in this workspace, and return the path of its file. A checkpoint of
+    that name is replaced.
     """
     from datetime import datetime, timezone
 

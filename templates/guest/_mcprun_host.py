@@ -73,13 +73,13 @@ class _FoundTool(dict):
 
 def save_skill(name, code, description=None, language=None):
     """Keep a script under a name, so that later ones can import it from skills, and return its name, version, path and
-    warnings. One that is there under the name becomes an earlier version. The language is seen from the code.
+    warnings. An existing skill of that name becomes an earlier version. The language is detected from the code.
     """
     return _ask("save_skill", "skills/save", name=name, code=code, description=description, language=language)
 
 
 class Skill(str):
-    """The code of a skill, a text. What else there is to say of it is found by key: skill["version"]."""
+    """The code of a skill, as a text. Its other properties are found by key: skill["version"]."""
 
     def __new__(cls, fields):
         self = super().__new__(cls, fields.get("code") or "")
@@ -107,8 +107,8 @@ def load_skill(name):
 
 
 def list_skills(query=None):
-    """Return the skills there are, or those that fit a text: name, description, language, version, and whether each is
-    broken, with the reason.
+    """Return all skills, or those that fit a text: name, description, language, version, and whether each is broken, with the
+    reason.
     """
     return _ask("list_skills", "skills/list", query=query)["skills"]
 
@@ -137,8 +137,8 @@ def tokenize_pii(value, types=None):
 
 
 def detokenize_pii(value, tokens=None):
-    """Return a text or any other JSON value with what its tokens stand for. A token that nothing is known of stays. With
-    tokens, a dict such as tokenize_pii gives, only those in it are put back.
+    """Return a text or any other JSON value with what its tokens stand for. An unknown token stays. With tokens, a dict such as
+    tokenize_pii gives, only the tokens in it are restored.
     """
     if tokens is None:
         return _values("detokenize_pii", "pii/detokenize", value)
@@ -169,7 +169,7 @@ def _type_of(data):
 
 def show_image(image, mime_type=None):
     """Show an image to whoever reads the output of the script: bytes, the path of a file in the workspace, or an image that
-    a tool returned. The type of PNG, JPEG, GIF and WebP need not be said.
+    a tool returned. The type of PNG, JPEG, GIF and WebP need not be given.
     """
     import base64
 

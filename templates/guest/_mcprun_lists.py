@@ -14,7 +14,7 @@ def _is_number(value):
 
 
 def _get(item, field):
-    """What an item has under a field: "name", or a path as "owner.name" and "tags.0". None: nothing."""
+    """Return the value of an item's field: "name", or a path such as "owner.name" and "tags.0". None if there is none."""
     if isinstance(item, dict) and field in item:
         return item[field]
     value = item
@@ -65,7 +65,7 @@ def filter_by_field(items, field, value=None, operator="=="):
     """Return the items whose field has a value: filter_by_field(rows, "owner.name", "Ann"), or (rows, "size", 10, ">").
 
     operator is == != > >= < <= contains in exists; value may also be a function of what the item has there. A field that
-    is missing counts as None. > and its kin hold only between two numbers, or two texts.
+    is missing counts as None. Comparisons such as > hold only between two numbers, or two texts.
     """
     items = whole(items)
     if callable(value):
@@ -80,7 +80,7 @@ _LONGEST, _MOST_ITEMS, _MOST_FIELDS = 200, 5, 50
 
 
 def _shorten(value):
-    """A value with long texts and long lists cut, which say so."""
+    """Return a value in which long texts and lists are cut, and say so."""
     if isinstance(value, str) and len(value) > _LONGEST:
         return f"{value[:_LONGEST]}… ({len(value) - _LONGEST} more characters)"
     if isinstance(value, (list, tuple)):
@@ -99,8 +99,8 @@ def _kind(value):
 
 
 def summarize_list(items, limit=5):
-    """Return what a long list holds in few words: count; of each field its types, in how many items it is missing, how
-    many distinct values it has, least and greatest; and the first items as sample, with long texts and lists cut.
+    """Summarize a long list: count; for each field its types, in how many items it is missing, how many distinct values it has,
+    least and greatest; and the first items as sample, with long texts and lists cut.
     """
     items, fields = list(whole(items)), {}
     objects = [item for item in items if isinstance(item, dict)]
@@ -123,7 +123,7 @@ def _describe(values, of):
 
 
 def _sum(numbers):
-    """The sum, with what is lost on the way added at the end (Neumaier), so that the order makes hardly a difference."""
+    """Return the sum, with Neumaier's compensation, so that the order makes hardly any difference."""
     if all(isinstance(x, int) for x in numbers):
         return sum(numbers)
     total = lost = 0.0
@@ -178,9 +178,10 @@ def _holds_numbers(values):
 
 def aggregate_stats(items, field=None, group_by=None, *, numeric_fields=None):
     """Return count, sum, mean, median, min, max and stddev (of a sample) of the numbers in a field of items, or of the
-    items themselves. What is no number is counted as skipped. With a list of fields the same of each, and the count of the
-    items; without a field, the same of all fields of objects that hold numbers. With group_by, for each value of that field.
-    numeric_fields is another name for a list of fields. What is there as stats["amount"]["sum"] is also stats["amount_sum"].
+    items themselves. Values that are not numbers are counted as skipped. With a list of fields, return the same for each of
+    them, and the count of items; without a field, for all fields of objects that hold numbers. With group_by, return it for
+    each value of that field. numeric_fields is another name for a list of fields. stats["amount"]["sum"] is also
+    stats["amount_sum"].
     """
     items = list(whole(items))
     field = numeric_fields if field is None else field
@@ -231,8 +232,8 @@ def _label(value):
 
 def format_output(data, format="auto", limit=100, max_chars=None):
     """Return data as a text to print: json, markdown (a table), or csv; auto is a text as it is, and JSON for everything
-    else. A table has at most limit rows and says how many more there are. What is longer than max_chars, which may be the
-    second argument, is cut and says by how much.
+    else. A table has at most limit rows and says how many more there are. A text longer than max_chars, which may be the second
+    argument, is cut and says by how much.
     """
     data = whole(data)
     if isinstance(format, int):

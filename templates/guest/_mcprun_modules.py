@@ -278,8 +278,8 @@ CHANGE = ("chmod", "lstat", "open", "remove", "rename", "replace", "rmdir", "tru
 
 
 def spell_workspace(home):
-    """Make ./workspace/x mean the file x of the workspace, as in code for systems whose scripts run beside that folder. If
-    the workspace has a folder of that name, it is meant.
+    """Make ./workspace/x mean the file x of the workspace, as in code for systems whose scripts run beside that folder. If the
+    workspace has a folder of that name, the path means that folder.
     """
     import io
 
@@ -321,7 +321,7 @@ MOST_WRITTEN = 1000
 
 def note_writes(wrote):
     """Note the paths below the workspace that the script writes in a dict: in a workspace that several runs use at once, they
-    tell whose a file is.
+    tell which run wrote a file.
     """
     home, abspath, fsdecode, most = os.getcwd() + os.sep, os.path.abspath, os.fsdecode, MOST_WRITTEN  # also while Python ends
     writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT

@@ -39,7 +39,7 @@ class Content(dict):
 
     @property
     def bytes(self):
-        """The data, decoded; of text its UTF-8; of a link what it leads to, which asks the server."""
+        """The decoded data: of a text its UTF-8, of a link what it leads to, which is requested from the server."""
         if isinstance(self.get("resource"), Content):
             return self["resource"].bytes
         for name in ("data", "blob"):
@@ -94,8 +94,8 @@ class Reader:
 class Handle(Stored):
     """A result that was too large to be passed to the script: it is in a file. size is in bytes; preview is its beginning.
 
-    A script that knows nothing of handles works all the same: whatever is no member of the handle is one of the value,
-    which is read when it is first asked for.
+    A script that knows nothing of handles still works: whatever is not a member of the handle is taken from the value, which is
+    read when it is first needed.
     """
 
     def __init__(self, members, tool=None):
@@ -107,12 +107,12 @@ class Handle(Stored):
         self.preview = members["preview"]
 
     def text(self):
-        """The whole, as text."""
+        """The whole result, as text."""
         with open(self.path, encoding="utf-8", newline="") as file:
             return file.read()
 
     def json(self):
-        """The whole, as the value that it is."""
+        """The whole result, as a value."""
         if self._is_text:
             return parsed(self.text())
         value = json.loads(self.text())
@@ -179,8 +179,8 @@ class Handle(Stored):
 
 
 class Placeholder(dict):
-    """Stands, in a dry run, for the answer to a call that was not made. It can be passed on to other calls; whatever is
-    taken out of it is itself.
+    """Stands, in a dry run, for the answer to a call that was not made. It can be passed on to other calls, and each of its
+    members is the placeholder itself.
     """
 
     def _itself(self, *args, **kwargs):

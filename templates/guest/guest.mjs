@@ -143,7 +143,7 @@ function spellServers() {
   syncBuiltinESMExports();
 }
 
-/** Notes the paths that the script writes: in a workspace that several runs use at once, they tell whose a file is. */
+/** Notes the paths that the script writes: in a workspace that several runs use at once, they tell which run wrote a file. */
 function noteWrites() {
   const note = (name) => {
     if (name instanceof URL) name = fileURLToPath(name);

@@ -1,7 +1,7 @@
 """The guest program for CPython 3.11 and newer: connects to the bridge, receives one job, runs it, and reports how it ended.
 
 Nothing of a job is read from the command line or the environment, so that it can be started before there is a job.
-It is no wall between a script and the host: whatever runs here may forge what this file says. The host knows that.
+It does not isolate the script from the host: a script can forge anything that this file sends, and the host expects that.
 """
 
 # Imports take most of the time until a script starts. Modules that only errors and values beyond plain JSON need are

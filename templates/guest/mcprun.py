@@ -53,8 +53,8 @@ def __dir__():
 
 
 def publish(namespace, names, own=()):
-    """Put those of the names that are the library's, or common ones of Python's, where a script finds them without an
-    import. Modules of the script's own, whose names are in own, come before Python's.
+    """Put names that are the library's, or common ones of Python's, where a script finds them without an import. The script's
+    own modules, whose names are in own, come before Python's.
     """
     for name in names.difference(namespace.__dict__):
         if name in __all__:
@@ -65,8 +65,7 @@ def publish(namespace, names, own=()):
 
 def call_mcp_tool(tool, args=None, *, timeout=None, raw=False):
     """Call a tool by its id, server__tool, and return what it answered: its structured content, else its text, else
-    its list of content blocks; with raw the whole answer, also that of a tool that failed. timeout is in seconds.
-    Raises an MCPError.
+    its list of content blocks; with raw the whole answer, even if the tool failed. timeout is in seconds. Raises an MCPError.
     """
     return _load("servers.client").call_mcp_tool(tool, args, timeout=timeout, raw=raw)
 

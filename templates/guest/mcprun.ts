@@ -34,7 +34,7 @@ function refuse(name, why) {
   return error;
 }
 
-/** The file that a path names. One that is outside of the workspace, also by a symbolic link, is an error. */
+/** Returns the file that a path names. A path that leads out of the workspace, even through a symbolic link, is an error. */
 function place(name) {
   if (typeof name !== "string" || name === "" || name.includes("\0")) throw new TypeError(`a path must be a text that is not empty, not ${JSON.stringify(name)}`);
   let full = path.resolve(root, name);
@@ -73,7 +73,10 @@ export async function readFile(name, { binary = false } = {}) {
   }
 }
 
-/** Names at the top of the workspace that mcpgen and mcprun read as configuration. The host renames what has one after a run. */
+/**
+ * Names at the top of the workspace that mcpgen and mcprun read as configuration. After a run, the host renames files with
+ * these names.
+ */
 const reserved = ["mcpgen.yaml", "mcpgen.json", ".mcp.json", ".env"];
 
 export async function writeFile(name, data, { append = false } = {}) {
@@ -170,7 +173,7 @@ export async function listCheckpoints() {
 const isObject = (v) => typeof v === "object" && v !== null && !Array.isArray(v);
 const isNumber = (v) => (typeof v === "number" && Number.isFinite(v)) || typeof v === "bigint";
 
-/** What an item has under a field: "name", or a path as "owner.name" and "tags.0". undefined: nothing. */
+/** Returns the value of an item's field: "name", or a path such as "owner.name" and "tags.0". undefined if there is none. */
 function get(item, field) {
   if (isObject(item) && Object.hasOwn(item, field)) return item[field];
   let value = item;
@@ -223,7 +226,7 @@ export function filterByField(items, field, value, operator = "==") {
 
 const longest = 200, mostItems = 5, mostFields = 50;
 
-/** A value with long texts and long lists cut, which say so. */
+/** Returns a value in which long texts and lists are cut, and say so. */
 function shorten(value) {
   if (typeof value === "string" && value.length > longest) {
     const characters = [...value];
@@ -271,7 +274,7 @@ function describe(values, of) {
   return out;
 }
 
-/** The sum, with what is lost on the way added at the end (Neumaier), so that the order makes hardly a difference. */
+/** Returns the sum, with Neumaier's compensation, so that the order makes hardly any difference. */
 function sum(numbers) {
   let total = 0, lost = 0;
   for (const x of numbers) {

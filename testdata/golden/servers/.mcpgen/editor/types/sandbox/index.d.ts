@@ -32,7 +32,7 @@ declare var console: {
   assert(condition?: unknown, ...data: unknown[]): void;
 };
 
-// There without an import; functions of fs return promises where they are given no callback.
+// Available without an import. Functions of fs return promises if they are given no callback.
 declare var fs: any;
 declare var path: any;
 declare function callMCPTool<T = any>(tool: string, args?: unknown, options?: object): Promise<T>;
