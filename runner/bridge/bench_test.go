@@ -52,7 +52,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkLargeReply measures the passing on of a reply of 5 MB.
+// BenchmarkLargeReply measures passing on a reply of 5 MB.
 func BenchmarkLargeReply(b *testing.B) {
 	value := json.RawMessage(`{"rows":[` + strings.Repeat(`{"name":"somebody","n":12345},`, 170_000) + `0]}`)
 	host, guest := socket(b)

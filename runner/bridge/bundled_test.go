@@ -14,10 +14,10 @@ import (
 	"github.com/mcpgen/mcpgen/templates"
 )
 
-// inClient matches places in the client, which are not this package's business.
+// inClient matches places in the client, which this package does not control.
 var inClient = regexp.MustCompile(`servers/client\.ts:\d+:\d+`)
 
-// TestGuestBundled runs bundled TypeScript in the real guest: what goes wrong must point into the agent's own lines.
+// TestGuestBundled runs bundled TypeScript in the real guest: errors must point to the script's own lines.
 func TestGuestBundled(t *testing.T) {
 	tree, beside := t.TempDir(), t.TempDir()
 	for path, text := range map[string]string{

@@ -17,7 +17,7 @@ const secret = "correct horse battery staple"
 
 const helloFrame = `{"type":"hello","protocol":1,"secret":"` + secret + `","runtime":"test 1"}`
 
-// peer is a guest written by hand: it says what a test wants it to say.
+// peer is a hand-written guest that sends what a test tells it to.
 type peer struct {
 	t    testing.TB
 	conn net.Conn
@@ -82,7 +82,7 @@ func (p *peer) read() string {
 	return string(frame)
 }
 
-// greet does the handshake.
+// greet performs the handshake.
 func (p *peer) greet() {
 	p.t.Helper()
 	p.send(helloFrame)

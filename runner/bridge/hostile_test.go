@@ -14,8 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// TestHostileFrames sends what a guest must not send, after a proper handshake unless noted, and expects the connection to end
-// with the reason.
+// TestHostileFrames sends invalid frames, after a proper handshake unless noted, and expects the connection to end with the right reason.
 func TestHostileFrames(t *testing.T) {
 	const callFrame = `{"type":"call","id":%s,"tool":"t","args":{}}`
 	id := func(s string) string { return fmt.Sprintf(callFrame, s) }
@@ -175,7 +174,7 @@ func TestFlood(t *testing.T) {
 			t.Errorf(`%+v, %v, want an error and "more than 1000 bytes of calls" in it`, r.out, r.err)
 		}
 	})
-	t.Run("padding", func(t *testing.T) { // what is between the members stays in memory, too
+	t.Run("padding", func(t *testing.T) { // blanks between members stay in memory too
 		for _, frame := range []string{`{"type":"call","id":%d,"tool":"t","args":{}%s}`, `{"type":"call","id":%d,"tool":"t","args":{},"options":{%s}}`} {
 			p, result := start(t, t.Context(), Options{maxPending: 1000})
 			p.greet()
@@ -193,7 +192,7 @@ func TestFlood(t *testing.T) {
 	t.Run("requests", func(t *testing.T) {
 		p, result := start(t, t.Context(), Options{MaxParallel: 1, maxInFlight: 8})
 		p.greet()
-		for i := range 20 { // calls and requests have one bound together
+		for i := range 20 { // calls and requests share one bound
 			frame := `{"type":"call","id":%d,"tool":"t","args":{}}`
 			if i%2 == 0 {
 				frame = `{"type":"request","id":%d,"method":"m","params":{}}`
@@ -261,16 +260,16 @@ func TestFlood(t *testing.T) {
 		if _, err := decode([]byte(b.String())); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(begin); took > time.Minute { // many minutes if it grew with the square
+		if took := time.Since(begin); took > time.Minute { // many minutes if the time grew with the square
 			t.Errorf("%v for many members, want at most %v", took, time.Minute)
 		}
 	})
 }
 
-// testUnread has a guest ask for much and read nothing until all of it is there.
+// testUnread makes a guest request much and read nothing until all of it is there.
 func testUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const calls, size, room = 20, 100, 3 // of the answers, so many have room
+		const calls, size, room = 20, 100, 3 // of the answers, the number that fits
 		value := json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`)
 		p, result := start(t, t.Context(), Options{maxUnread: room * size, Handler: func(context.Context, *call.Request) (*call.Result, error) {
 			return &call.Result{Value: value}, nil
@@ -301,7 +300,7 @@ func testUnread(t *testing.T) {
 	})
 }
 
-// FuzzDecode checks that whatever the decoder lets through means one thing only.
+// FuzzDecode checks that whatever the decoder accepts has only one meaning.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		helloFrame, `{"type":"call","id":1,"tool":"a__b","args":{"a":[1,-0.5e+3,"\ud83d\ude00\n",null,true]}}`,
@@ -339,7 +338,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzCheckValue checks that what may be put into a frame is what encoding/json calls valid.
+// FuzzCheckValue checks that what may be put into a frame is valid according to encoding/json.
 func FuzzCheckValue(f *testing.F) {
 	f.Add([]byte(`{"a":[1,2,{"b":"\ud83d"}]}`))
 	f.Add([]byte(`01`))

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// TestGuestCopies: what a Python script gets can be copied, and handed to another process.
+// TestGuestCopies: values that a Python script receives can be copied, and passed to another process.
 func TestGuestCopies(t *testing.T) {
 	r := guestRun{lang: "python", code: `
 import copy, pickle, _mcprun
@@ -48,7 +48,7 @@ except _mcprun.CallError as error:
 	}
 }
 
-// TestGuestStoredResource: a part of a resource that lies in a file is read when it is asked for.
+// TestGuestStoredResource: a part of a resource that is stored in a file is read when it is accessed.
 func TestGuestStoredResource(t *testing.T) {
 	text, blob := filepath.Join(t.TempDir(), "text.txt"), filepath.Join(t.TempDir(), "blob.txt")
 	if err := errors.Join(os.WriteFile(text, []byte("one\ntwo\n"), 0o600), os.WriteFile(blob, []byte("YmxvYg=="), 0o600)); err != nil {
@@ -77,8 +77,7 @@ print(len(contents[1].bytes), contents[2].text)`, func(t *testing.T, r guestRun)
 	})
 }
 
-// TestGuestUncaughtIsPlain: what a server says in an error that nobody caught does not reach a terminal as it is. What the
-// host is told of it stays as it is.
+// TestGuestUncaughtIsPlain: a server's text in an uncaught error is not printed to a terminal unchanged. The host receives it unchanged.
 func TestGuestUncaughtIsPlain(t *testing.T) {
 	const text = "\x1b]0;t\x07\u202e\tx\u009b"
 	both(t, `await call("demo__fails", {}).catch((e) => { throw new Error(e.message); });`, `call("demo__fails")`, func(t *testing.T, r guestRun) {

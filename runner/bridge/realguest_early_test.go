@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A guest that is told that there is no job yet prepares, stays, and runs the job as any other would: whether that comes
-// while it prepares or long after.
+// A guest that is told that there is no job yet prepares itself, stays, and runs the job like any other guest, whether the job arrives
+// during the preparation or long after it.
 func TestGuestWaitsForItsJob(t *testing.T) {
 	const py = "import sys\nprint('asyncio' in sys.modules, __name__)\n"
 	const ts = "console.log(process.cwd().length > 1, process.listenerCount('beforeExit'), typeof vars);\nexport default 7;\n"
@@ -27,7 +27,7 @@ func TestGuestWaitsForItsJob(t *testing.T) {
 			}
 			e := run(c.wait)
 			for wait := 2 * c.wait; e.stdout == "False __main__\n" && wait < time.Minute; wait *= 2 {
-				e = run(wait) // a busy machine prepares for longer
+				e = run(wait) // a busy machine takes longer to prepare
 			}
 			if e.err != nil || e.exit != 0 || e.stdout != c.want || e.stderr != "" {
 				t.Errorf("code %d, error %v, printed %q and %q, want %q", e.exit, e.err, e.stdout, e.stderr, c.want)
@@ -36,7 +36,7 @@ func TestGuestWaitsForItsJob(t *testing.T) {
 	}
 }
 
-// A host that goes while a guest waits for its job ends the guest.
+// If the host goes away while a guest waits for its job, the guest ends.
 func TestGuestWaitsForNobody(t *testing.T) {
 	for _, lang := range []string{"python", "typescript"} {
 		t.Run(lang, func(t *testing.T) {

@@ -12,8 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script"
 )
 
-// TestGuestAsksHost: the library's functions that ask the host do so over the real bridge, with exact values, and their
-// errors are those of the client.
+// TestGuestAsksHost: the library's functions that ask the host use the real bridge, with exact values, and raise the client's errors.
 func TestGuestAsksHost(t *testing.T) {
 	both(t, `
 import { detokenizePii, listSkills, searchTools, tokenizePii, MCPArgumentError, MCPError } from "mcprun";
@@ -67,7 +66,7 @@ with ThreadPoolExecutor(8) as pool:
 	})
 }
 
-// TestGuestFailsAskingHost: an error that nobody catches points at the script's line.
+// TestGuestFailsAskingHost: an uncaught error points to the script's line.
 func TestGuestFailsAskingHost(t *testing.T) {
 	both(t, "import { loadSkill } from \"mcprun\";\nasync function main() {\n  return loadSkill(\"top\");\n}\nawait main();\n",
 		"def main():\n    return load_skill(\"top\")\nmain()\n", func(t *testing.T, r guestRun) {
@@ -86,7 +85,7 @@ func TestGuestFailsAskingHost(t *testing.T) {
 		})
 }
 
-// bundledScript puts a script together with the library.
+// bundledScript bundles a script with the library.
 func bundledScript(t *testing.T, code string) string {
 	t.Helper()
 	job, err := script.Read(t.Context(), script.Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript}, script.Options{})

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// TestGuestLargeContent: content that lies in a file can be saved like any other, also where the whole answer was asked for.
+// TestGuestLargeContent: content that is stored in a file can be saved like any other, even if the whole answer was requested.
 func TestGuestLargeContent(t *testing.T) {
 	dir := t.TempDir()
 	list, raw := filepath.Join(dir, "list.json"), filepath.Join(dir, "raw.json")

@@ -46,7 +46,7 @@ assert [r["i"] for r in all] == list(range(20))
 result = "together"`, func(t *testing.T, r guestRun) {
 		var asked atomic.Int32
 		all := make(chan struct{})
-		r.handler = func(ctx context.Context, req *call.Request) (*call.Result, error) { // answers none before all have come
+		r.handler = func(ctx context.Context, req *call.Request) (*call.Result, error) { // answers none of the calls before all have arrived
 			if asked.Add(1) == 20 {
 				close(all)
 			}
@@ -63,7 +63,7 @@ result = "together"`, func(t *testing.T, r guestRun) {
 	})
 }
 
-// TestGuestHoldsBack makes more calls at once, and more bytes, than the host allows.
+// TestGuestHoldsBack makes more calls at once, and with more bytes, than the host allows.
 func TestGuestHoldsBack(t *testing.T) {
 	both(t, `await Promise.all(Array.from({ length: 1000 }, (_, i) => call("t", { i })));
 const s = "x".repeat(5 << 20);
@@ -120,7 +120,7 @@ call("fast", {})`, func(t *testing.T, r guestRun) {
 	})
 }
 
-// TestGuestEndsWithoutHost cuts the connection under a script that waits, and for Python one that never yields.
+// TestGuestEndsWithoutHost cuts the connection of a script that waits and, in Python, of one that never yields.
 func TestGuestEndsWithoutHost(t *testing.T) {
 	both(t, `setInterval(() => {}, 1000); process.on("exit", () => console.log("ran")); await call("t", {}); await new Promise(() => {});`,
 		`call("t", {})`+"\nwhile True: pass", func(t *testing.T, r guestRun) {
@@ -136,7 +136,7 @@ func TestGuestEndsWithoutHost(t *testing.T) {
 		})
 }
 
-// TestGuestHardExit leaves the interpreter in ways that run nothing.
+// TestGuestHardExit leaves the interpreter in ways that run no exit handlers.
 func TestGuestHardExit(t *testing.T) {
 	both(t, `process.kill(process.pid, "SIGKILL"); await new Promise(() => {});`, `import os; os._exit(3)`, func(t *testing.T, r guestRun) {
 		r.byPath = true

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// pythonTree is a generated tree in miniature.
+// pythonTree is a small generated tree.
 var pythonTree = map[string]string{
 	"servers/__init__.py":                    "",
 	"servers/client.py":                      "class MCPError(Exception): pass\ndef call_mcp_tool(tool, args):\n    raise MCPError('no such record')\n",
@@ -25,7 +25,7 @@ var pythonTree = map[string]string{
 	"servers/crm/__init__.py":                "",
 }
 
-// TestPythonUncaught: what a person reads points into the script's own lines, with the nearest names of what is not there.
+// TestPythonUncaught: what a person reads points to the script's own lines, and suggests the nearest names for those that do not exist.
 func TestPythonUncaught(t *testing.T) {
 	for name, code := range map[string]string{
 		"await":         "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    raise ValueError('inside')\nawait f()",
@@ -57,7 +57,7 @@ func TestPythonUncaught(t *testing.T) {
 	}
 }
 
-// TestPythonShowsLines: what words errors is imported only when there is one, and knows the script's lines all the same.
+// TestPythonShowsLines: the module that formats errors is imported only when there is an error, and still knows the script's lines.
 func TestPythonShowsLines(t *testing.T) {
 	for name, code := range map[string]string{
 		"uncaught, without descriptors":  "import os, resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\ntry:\n    while True: os.dup(1)\nexcept OSError: pass\nraise ValueError('it was here')",
@@ -75,8 +75,8 @@ func TestPythonShowsLines(t *testing.T) {
 	}
 }
 
-// TestPythonHints: what words an error knows the whole library, the keys of what a tool answered, and where markers stand
-// below a last line without a line break.
+// TestPythonHints: the module that formats errors knows the whole library, the keys in a tool's answer, and where to put markers below a
+// last line without a line break.
 func TestPythonHints(t *testing.T) {
 	for name, test := range map[string]struct{ code, want string }{
 		"library":   {"x = read_fil('a.txt')", "NameError: name 'read_fil' is not defined. Did you mean: 'read_file'?\n"},
@@ -93,8 +93,8 @@ func TestPythonHints(t *testing.T) {
 	}
 }
 
-// TestPythonShadowed: files beside the script may have the names of Python's own modules. What the guest imports only when
-// it needs it is Python's all the same.
+// TestPythonShadowed: files beside the script may have the names of Python's own modules. Modules that the guest imports late are still
+// Python's.
 func TestPythonShadowed(t *testing.T) {
 	for _, name := range []string{"json", "re", "enum", "types", "collections", "traceback", "linecache", "base64", "importlib"} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestPythonShadowed(t *testing.T) {
 	}
 }
 
-// TestPythonLittleLeft: an error is told, though in fewer words, when the script has left nothing to word it with.
+// TestPythonLittleLeft: an error is reported, with fewer words, even if the script has removed everything needed to format it.
 func TestPythonLittleLeft(t *testing.T) {
 	for name, code := range map[string]string{
 		"modules":   "import sys\nfor n in ('json', 're', 'traceback', '_mcprun_report'): sys.modules[n] = None\nraise ValueError('it was here')",
@@ -125,7 +125,7 @@ func TestPythonLittleLeft(t *testing.T) {
 	}
 }
 
-// TestPythonModules: files beside the script are imported as in plain Python, the guest library and the tree always.
+// TestPythonModules: files beside the script are imported as in plain Python, while the guest library and the tree are always available.
 func TestPythonModules(t *testing.T) {
 	r := guestRun{lang: "python", tree: pythonTree, modules: map[string]string{
 		"helper.py": "from pkg import value\nimport pkg.sub.deep as deep\ndef f(): return value + deep.more\n", "pkg/__init__.py": "value = 1\n", "pkg/sub/deep.py": "more = 2\n",
@@ -144,7 +144,7 @@ result = filter_by_field.__name__`}
 	}
 }
 
-// TestPythonAwait: a script may await at its top level, and one that does not may start a loop of its own.
+// TestPythonAwait: a script may await at its top level, and one that does not may start its own event loop.
 func TestPythonAwait(t *testing.T) {
 	for name, code := range map[string]string{
 		"top":  "import asyncio, _mcprun\nvalues = await asyncio.gather(*(asyncio.to_thread(_mcprun.call, 't', {'i': i}) for i in range(3)))\nresult = values == [{'i': i} for i in range(3)]",
@@ -161,7 +161,7 @@ func TestPythonAwait(t *testing.T) {
 	}
 }
 
-// TestPythonSignalsTearNothing interrupts calls at every moment: none may be lost, mixed up or torn.
+// TestPythonSignalsTearNothing interrupts calls at every moment: none may be lost, mixed up or incomplete.
 func TestPythonSignalsTearNothing(t *testing.T) {
 	r := guestRun{lang: "python", code: `import signal, _mcprun, time
 class Late(Exception): pass
@@ -200,14 +200,14 @@ result = "whole"`}
 	}
 }
 
-// module is an ES module of one source line per line, with its source map.
+// module returns an ES module with one source line per line, and its source map.
 func module(name, code string) string {
 	mappings := "AAAA" + strings.Repeat(";AACA", strings.Count(code, "\n"))
 	m, _ := json.Marshal(map[string]any{"version": 3, "sources": []string{"script:" + name}, "sourcesContent": []string{code}, "names": []string{}, "mappings": mappings})
 	return code + "\n//# sourceMappingURL=data:application/json;base64," + base64.StdEncoding.EncodeToString(m)
 }
 
-// TestNodeImports: a computed import() is answered by the host, once for each module, and its errors have their place.
+// TestNodeImports: the host answers a computed import(), once for each module, and errors in it have their place.
 func TestNodeImports(t *testing.T) {
 	const begin = `const load = globalThis[Symbol.for("mcprun.import")], need = globalThis[Symbol.for("mcprun.require")];` + "\n"
 	var asked atomic.Int32
@@ -246,14 +246,14 @@ func TestNodeImports(t *testing.T) {
 	}
 }
 
-// TestNodeEngineSyntax: what only the engine finds wrong in the script has its place too.
+// TestNodeEngineSyntax: errors in the script that only the engine finds have their place too.
 func TestNodeEngineSyntax(t *testing.T) {
 	code := module("script.ts", "import fs from 'node:fs';\nconst x = await 1;\nconsole.log(fs, x, /[/);\nexport { x as result };")
 	e := guestRun{lang: "typescript", code: code}.run(t)
 	golden(t, "uncaught-engine.typescript", e.stderr)
 }
 
-// TestNodeAbortsMany: one signal for many calls, most of them held back, sends none of these.
+// TestNodeAbortsMany: if one signal aborts many calls, most of which are held back, none of those are sent.
 func TestNodeAbortsMany(t *testing.T) {
 	r := guestRun{lang: "typescript", code: `const { call } = globalThis[Symbol.for("mcprun.transport")];
 const stop = new AbortController();

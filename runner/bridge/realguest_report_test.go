@@ -10,8 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// TestGuestUncaughtIsBounded: a server's answer of any length, in an error that nobody caught, does not drown where the
-// error was.
+// TestGuestUncaughtIsBounded: a long answer from a server, in an uncaught error, does not hide the place of the error.
 func TestGuestUncaughtIsBounded(t *testing.T) {
 	const most = 64 << 10
 	for name, message := range map[string]string{
@@ -60,7 +59,7 @@ outer()`, func(t *testing.T, r guestRun) {
 	}
 }
 
-// TestGuestCountsWhatItLeavesOut: what is printed and what is not make the whole.
+// TestGuestCountsWhatItLeavesOut: the printed part and the count of the omitted part add up to the whole.
 func TestGuestCountsWhatItLeavesOut(t *testing.T) {
 	const size = 1 << 20
 	both(t, fmt.Sprintf(`throw new Error("é".repeat(%d));`, size), fmt.Sprintf(`raise ValueError("é" * %d)`, size), func(t *testing.T, r guestRun) {
@@ -72,7 +71,7 @@ func TestGuestCountsWhatItLeavesOut(t *testing.T) {
 	})
 }
 
-// TestPythonNotesAreBounded: of all that an error says, nothing is so long that nothing else is seen.
+// TestPythonNotesAreBounded: no part of an error is so long that it hides the others.
 func TestPythonNotesAreBounded(t *testing.T) {
 	for name, code := range map[string]string{
 		"note":   "e = ValueError('small'); e.add_note('n' * (1 << 20)); raise e",
@@ -92,8 +91,8 @@ func TestPythonNotesAreBounded(t *testing.T) {
 	}
 }
 
-// TestPythonResultAsText: what was meant as data does not vanish because JSON cannot hold a part of it; what merely has the name of a
-// result does.
+// TestPythonResultAsText: a result is not lost because JSON cannot represent a part of it; a value that is not data but has the name of a
+// result is.
 func TestPythonResultAsText(t *testing.T) {
 	for code, want := range map[string]string{
 		"result = {1}": `"{1}"`,
@@ -124,7 +123,7 @@ func TestPythonResultAsText(t *testing.T) {
 	}
 }
 
-// TestNodeHidesGlue: what holds a bundle together is no business of who reads a stack.
+// TestNodeHidesGlue: the bundler's own frames are not shown in a stack.
 func TestNodeHidesGlue(t *testing.T) {
 	code := `const glue = { require: (name) => globalThis[Symbol.for("mcprun.require")](name) };
 const $requ0$ = (name) => glue.require(name); $requ0$("./" + "x");`

@@ -2,7 +2,7 @@ package bridge_test
 
 import "testing"
 
-// TestPythonSkills: a saved script is a package under every style of its name, with what lies beside it.
+// TestPythonSkills: a saved script is a package under every style of its name, together with the files beside it.
 func TestPythonSkills(t *testing.T) {
 	tree := map[string]string{
 		"skills/save-sheet-as-csv/SKILL.md":          "---\nname: save-sheet-as-csv\n---\n",

@@ -30,32 +30,32 @@ type guestRun struct {
 	answers    call.Answerer
 	vars       map[string]json.RawMessage
 	modules    map[string]string
-	tree       map[string]string // files below the folder that holds the tree, by path
+	tree       map[string]string // files below the folder that contains the tree, by path
 	stdin      string
-	// early says that there is no job yet, and what happens before it comes. Nil: the job is there at once.
+	// early says that there is no job yet, and does what happens before it arrives. Nil: the job is there at once.
 	early func(host net.Conn)
-	// during is called when the guest has started, with a function that cuts the connection.
+	// during is called once the guest has started, with a function that cuts the connection.
 	during func(cut func())
 }
 
-// ended is how it ended.
+// ended is how the run ended.
 type ended struct {
 	exit           int
 	stdout, stderr string
-	root           string // what is /mcp in a sandbox
-	secret         string // the pipe that held it, as Linux names it; empty elsewhere
+	root           string // the folder that is /mcp in a sandbox
+	secret         string // the pipe that held the secret, as Linux names it; empty elsewhere
 	out            *bridge.Outcome
 	err            error
 }
 
-// installed is the place of a guest program and how it is started.
+// installed is the place of a guest program, and how to start it.
 type installed struct {
-	root string // what is /mcp in a sandbox
+	root string // the folder that is /mcp in a sandbox
 	argv []string
-	name string // of scripts
+	name string // the name of scripts
 }
 
-// install writes a guest to a folder as sandboxes do: below a root where the tree would be.
+// install writes a guest to a folder in the same layout as sandboxes: below a root in which the tree would be.
 func install(t testing.TB, lang string) installed {
 	t.Helper()
 	root := t.TempDir()
@@ -81,7 +81,7 @@ func install(t testing.TB, lang string) installed {
 	return in
 }
 
-// runTime bounds a run, on a busy machine too: some move a hundred megabytes.
+// runTime bounds a run even on a busy machine; some runs move a hundred megabytes.
 const runTime = 5 * time.Minute
 
 func (r guestRun) run(t testing.TB) ended {
@@ -125,7 +125,7 @@ func (r guestRun) run(t testing.TB) ended {
 		t.Fatal(err)
 	}
 	for _, f := range cmd.ExtraFiles {
-		f.Close() // the guest's copy must be the only one
+		f.Close() // so that the guest has the only copy
 	}
 	host, err := listener.Accept()
 	if err != nil {
@@ -194,7 +194,7 @@ func secretPipe(t testing.TB) *os.File {
 	return out
 }
 
-// TestGuestStartedByHand: it says what it is for and waits for nothing.
+// TestGuestStartedByHand: a guest started by hand says what it is for and does not wait.
 func TestGuestStartedByHand(t *testing.T) {
 	for _, lang := range []string{"typescript", "python"} {
 		in := install(t, lang)
@@ -208,7 +208,7 @@ func TestGuestStartedByHand(t *testing.T) {
 	}
 }
 
-// both runs a test for each language.
+// both runs a test in each language.
 func both(t *testing.T, ts, py string, test func(t *testing.T, r guestRun)) {
 	t.Run("node", func(t *testing.T) {
 		t.Parallel()
@@ -378,7 +378,7 @@ f(1)`},
 	}
 }
 
-// carets match what Python prints below a line of source; it differs from version to version.
+// carets matches what Python prints below a source line, which differs between versions.
 var carets = regexp.MustCompile(`(?m)^[ ~^]+\n`)
 
 func TestGuestHandlesItsOwnErrors(t *testing.T) {

@@ -24,7 +24,7 @@ func answers(all map[string]*call.Result) call.Handler {
 
 const picture = `{"type":"image","mimeType":"image/png","data":"iVBORw0KGgo="}`
 
-// TestGuestContent: content comes as what it is on the wire, and can be written to files of the workspace only.
+// TestGuestContent: content arrives as it is on the wire, and can be written only to files in the workspace.
 func TestGuestContent(t *testing.T) {
 	both(t, `
 import fs from "node:fs";
@@ -73,7 +73,7 @@ result = list`, func(t *testing.T, r guestRun) {
 	})
 }
 
-// TestGuestHandle: a stored result is read when it is asked for, and a script need not know that it is one.
+// TestGuestHandle: a stored result is read when it is accessed, and a script need not know that it is stored.
 func TestGuestHandle(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "stored.json")
 	text := filepath.Join(t.TempDir(), "stored.txt")
@@ -121,7 +121,7 @@ result = h`, func(t *testing.T, r guestRun) {
 	})
 }
 
-// TestGuestDryRun: what stands for an answer passes through a script, and crosses as what it is.
+// TestGuestDryRun: placeholders for answers pass through a script, and are recognised when they cross back.
 func TestGuestDryRun(t *testing.T) {
 	both(t, `
 const doc = await call("make", {});
@@ -147,7 +147,7 @@ print(str(raw["content"][0].text is raw).lower(), json.dumps(call("echo", {"raw"
 	})
 }
 
-// TestGuestExactIntegers: integers come and go digit by digit; what merely looks like one stays what it is.
+// TestGuestExactIntegers: integers cross in both directions digit by digit, and what merely looks like one stays unchanged.
 func TestGuestExactIntegers(t *testing.T) {
 	const value = `{"a":9007199254740993,"b":-12345678901234567890123,"c":9007199254740991,"s":"9007199254740993","q":"\\\"9007199254740993","f":0.12345678901234566,"e":[1234567890123456789]}`
 	both(t, `
@@ -170,7 +170,7 @@ result = v`, func(t *testing.T, r guestRun) {
 	})
 }
 
-// TestGuestOptions: what a call asks for reaches the handler, and nonsense does not.
+// TestGuestOptions: the options of a call reach the handler, and invalid ones do not.
 func TestGuestOptions(t *testing.T) {
 	both(t, `
 const raw = await call("t", {}, { timeoutMs: 1500.2, raw: true });
@@ -198,7 +198,7 @@ call("t", {}, timeout=1e300)`, func(t *testing.T, r guestRun) {
 	})
 }
 
-// TestGuestRequests: what is no tool call is asked and answered in the same way.
+// TestGuestRequests: requests other than tool calls are sent and answered in the same way.
 func TestGuestRequests(t *testing.T) {
 	both(t, `
 const { request } = globalThis[Symbol.for("mcprun.transport")];
@@ -229,7 +229,7 @@ except _mcprun.CallError as e: print(e.fields["kind"], e.fields["message"], str(
 	})
 }
 
-// TestGuestVars: variables are there by name, and never in the place of something else.
+// TestGuestVars: variables exist under their names, but never replace anything else.
 func TestGuestVars(t *testing.T) {
 	both(t, `
 const vars = globalThis[Symbol.for("mcprun.vars")];

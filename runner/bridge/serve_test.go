@@ -38,7 +38,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRequests: what is no tool call goes another way, in the same sequence.
+// TestRequests: requests other than tool calls go to their own handler, in the same sequence.
 func TestRequests(t *testing.T) {
 	var asked []string
 	p, result := start(t, t.Context(), Options{
@@ -179,7 +179,7 @@ func TestParallelCalls(t *testing.T) {
 	})
 }
 
-// blocking is a handler that ends with its context, and says so after a while.
+// blocking is a handler that ends with its context, and reports that after a while.
 func blocking(ended *atomic.Int32) call.Handler {
 	return func(ctx context.Context, _ *call.Request) (*call.Result, error) {
 		<-ctx.Done()
@@ -238,7 +238,7 @@ func TestCancelOneCall(t *testing.T) {
 		if ended.Load() != 1 {
 			t.Error("the handler's context did not end")
 		}
-		// Its place is free, and no reply was sent for it.
+		// Its slot is free, and no reply was sent for it.
 		p.send(`{"type":"call","id":2,"tool":"t","args":{}}`)
 		p.send(`{"type":"done"}`)
 		if got := p.read(); got != `{"type":"bye"}` {

@@ -18,7 +18,7 @@ import (
 
 // These tests use sockets, as sandboxes do.
 
-// startSocket is start over a socket.
+// startSocket is start with a socket.
 func startSocket(t testing.TB, ctx context.Context, opts Options) (*peer, <-chan served) {
 	t.Helper()
 	host, guest := socketPair(t)
@@ -28,7 +28,7 @@ func startSocket(t testing.TB, ctx context.Context, opts Options) (*peer, <-chan
 // socketPair returns both ends of a connection.
 func socketPair(t testing.TB) (host, guest net.Conn) {
 	t.Helper()
-	folder, err := os.MkdirTemp("", "b") // a name of a socket has to be short
+	folder, err := os.MkdirTemp("", "b") // the name of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func socketPair(t testing.TB) (host, guest net.Conn) {
 	return host, guest
 }
 
-// TestCutFrames sends calls in two pieces, cut at each byte, and several frames in one piece.
+// TestCutFrames sends calls in two pieces, split at each byte, and several frames in one piece.
 func TestCutFrames(t *testing.T) {
 	var seq atomic.Int64
 	p, result := startSocket(t, t.Context(), Options{Handler: func(_ context.Context, req *call.Request) (*call.Result, error) {
@@ -95,7 +95,7 @@ func TestCutFrames(t *testing.T) {
 	}
 }
 
-// TestHalfOpen: a guest that closes the half it writes to, while its call is under way or between two, is gone.
+// TestHalfOpen: a guest that closes its writing half, during a call or between two calls, counts as gone.
 func TestHalfOpen(t *testing.T) {
 	for _, during := range []bool{true, false} {
 		asked, ended := make(chan struct{}, 1), make(chan struct{}, 1)
@@ -127,7 +127,7 @@ func TestHalfOpen(t *testing.T) {
 	}
 }
 
-// TestRunsLeaveNothing serves many guests, which end in all ways, and counts what is open afterwards.
+// TestRunsLeaveNothing serves many guests that end in all ways, and then counts open descriptors.
 func TestRunsLeaveNothing(t *testing.T) {
 	runs := func(n int) {
 		for i := range n {
@@ -160,7 +160,7 @@ func TestRunsLeaveNothing(t *testing.T) {
 	}
 }
 
-// opened counts this process's descriptors, as far as the system tells.
+// opened counts this process's descriptors, if the system reports them.
 func opened(t *testing.T) int {
 	names, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -169,7 +169,7 @@ func opened(t *testing.T) int {
 	return len(names)
 }
 
-// TestEndedRunSaysNothing: what the end of a run does to a call is not told to the script as the call's own fault.
+// TestEndedRunSaysNothing: if the end of a run cancels a call, the script is not told that the call itself failed.
 func TestEndedRunSaysNothing(t *testing.T) {
 	for range 50 {
 		ctx, cut := context.WithCancelCause(t.Context())

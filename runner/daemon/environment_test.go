@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// dupFile returns another descriptor of a file, as a child process has.
+// dupFile returns a second descriptor for a file, as a child process has.
 func dupFile(f *os.File) (*os.File, error) {
 	fd, err := syscall.Dup(int(f.Fd()))
 	if err != nil {

@@ -27,7 +27,7 @@ func (l *launching) launch(ready *os.File) error {
 		return l.fail
 	}
 	l.n.Add(1)
-	// The process would inherit its own copy; the caller closes this one.
+	// The process would inherit its own copy, so the caller closes this one.
 	fd, err := dupFile(ready)
 	if err != nil {
 		return err
@@ -211,8 +211,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestStuckJob checks that a daemon that waits for a job can still be told to interrupt it, and ends without the job if that
-// ignores its interruption.
+// TestStuckJob checks that a daemon that waits for a job can still be told to interrupt it, and ends without the job if the job ignores the
+// interruption.
 func TestStuckJob(t *testing.T) {
 	opt := testOptions(t)
 	began, release := make(chan struct{}), make(chan struct{})
@@ -250,11 +250,11 @@ func TestStuckJob(t *testing.T) {
 	}
 }
 
-// TestStopWithoutReader checks that a client that reads no output does not keep the daemon from ending.
+// TestStopWithoutReader checks that a client that does not read its output does not keep the daemon from ending.
 func TestStopWithoutReader(t *testing.T) {
 	opt := testOptions(t)
 	ended := serving(t, ServeOptions{Options: opt, Handler: func(_ context.Context, w *Work) int {
-		for { // as a copy of what a script prints goes on until that is over
+		for { // like a copy of a script's output, which continues until the script is over
 			if _, err := w.Stdout.Write(make([]byte, 1<<20)); err != nil {
 				return 0
 			}
@@ -276,7 +276,7 @@ func TestStopWithoutReader(t *testing.T) {
 	}
 }
 
-// pretend listens like a daemon, and passes each connection to a function after its hello.
+// pretend listens like a daemon, and passes each connection to a function after the connection's hello.
 func pretend(t *testing.T, opt Options, with func(w *wire)) {
 	t.Helper()
 	l, err := listen(opt.Dir)
@@ -328,7 +328,7 @@ func TestDaemonDies(t *testing.T) {
 	}
 }
 
-// TestStaleSocket checks that a daemon starts although a killed one left its socket.
+// TestStaleSocket checks that a daemon starts although a killed daemon has left its socket behind.
 func TestStaleSocket(t *testing.T) {
 	opt := testOptions(t)
 	l, err := net.Listen("unix", socketPath(opt.Dir))

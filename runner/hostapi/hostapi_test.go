@@ -17,7 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// TestHostAnswers asks with parameters as no library of ours sends them.
+// TestHostAnswers uses parameters that our libraries never send.
 func TestHostAnswers(t *testing.T) {
 	vault, err := pii.OpenVault(filepath.Join(t.TempDir(), "v"), make([]byte, 32), "")
 	if err != nil {
@@ -87,7 +87,7 @@ func TestHostAnswers(t *testing.T) {
 	}
 }
 
-// TestSkills calls the methods of skills, also with hostile parameters.
+// TestSkills calls the methods for skills, including hostile parameters.
 func TestSkills(t *testing.T) {
 	store, err := skill.Open([]skill.Dir{{Path: t.TempDir(), Writable: true}}, nil)
 	if err != nil {
@@ -120,8 +120,8 @@ func TestSkills(t *testing.T) {
 	}
 }
 
-// TestVaultLimits: what one run may add to the vault is bounded, a limit is told with its remedy, and what was known before is
-// known still; what is asked for after the run is not kept.
+// TestVaultLimits: what one run may add to the vault is bounded. The error names a remedy, and earlier values keep their tokens. Nothing is
+// stored after the run has ended.
 func TestVaultLimits(t *testing.T) {
 	vault, err := pii.OpenVault(filepath.Join(t.TempDir(), "v"), make([]byte, 32), "")
 	if err != nil {

@@ -65,7 +65,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestExecuteCodeDescription checks that the description says what a model cannot know of scripts in the allowed languages.
+// TestExecuteCodeDescription checks that the description says what a model needs to be told about scripts in the allowed languages.
 func TestExecuteCodeDescription(t *testing.T) {
 	const typescript, python = `import { getRecord } from "./servers/crm"; await getRecord({ key: value })`, `from servers.crm import get_record; get_record(key=value)`
 	for _, tt := range []struct {
@@ -277,7 +277,7 @@ func TestNamesOfOthers(t *testing.T) {
 		{"list_skills", nil, map[string]any{"count": 0.0}},
 		{"load_skill", map[string]any{"name": "none"}, map[string]any{"success": false}},
 		{"call_tool", map[string]any{"tool": "x__fail"}, map[string]any{"success": false, "error": "no such record"}},
-		{"call_tool", map[string]any{"tool": "x__rows"}, map[string]any{"success": nil, "rows": []any{1.0}}}, // as it came
+		{"call_tool", map[string]any{"tool": "x__rows"}, map[string]any{"success": nil, "rows": []any{1.0}}}, // as the server sent it
 	} {
 		res := call(t, cs, c.tool, c.args)
 		for member, want := range c.want {
@@ -428,7 +428,7 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// TestHiddenToolsAreNotAdvised checks that no answer names a tool that the mode hides.
+// TestHiddenToolsAreNotAdvised checks that no answer mentions a tool that the mode hides.
 func TestHiddenToolsAreNotAdvised(t *testing.T) {
 	for mode, want := range map[mcpserver.Mode]bool{mcpserver.ModeCore: true, mcpserver.ModeAll: true, mcpserver.ModeCode: false} {
 		w := newFixture(t)

@@ -30,7 +30,7 @@ func TestCheckpoint(t *testing.T) {
 	if res := call(t, cs, "checkpoint", map[string]any{"name": "imported", "data": map[string]any{"row": 17}}); res.IsError {
 		t.Fatal(textOf(res))
 	}
-	script := `{"name":"other","data":[1,2]}` // as a script leaves it
+	script := `{"name":"other","data":[1,2]}` // as a script writes it
 	if err := os.WriteFile(filepath.Join(dir, "checkpoints", "of_script.json"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}

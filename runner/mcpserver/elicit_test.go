@@ -122,7 +122,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// TestUnusableAnswers checks that a client which returns without a usable answer is asked again, a few times.
+// TestUnusableAnswers checks that a client that returns without a usable answer is asked again a few times.
 func TestUnusableAnswers(t *testing.T) {
 	w := newFixture(t)
 	w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {

@@ -25,7 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/skill"
 )
 
-// fixture has the options of a server in a test, and records what the server does.
+// fixture holds the options of a server in a test, and records what the server does.
 type fixture struct {
 	t   *testing.T
 	opt mcpserver.Options
@@ -82,7 +82,7 @@ func (w *fixture) server() *mcpserver.Server {
 	return s
 }
 
-// revisions are a revision with sessions and a stateless one.
+// revisions are one revision with sessions and one stateless one.
 var revisions = []string{"2025-11-25", "2026-07-28"}
 
 // stdio connects a client over a pair of pipes, in a revision.
@@ -148,7 +148,7 @@ func structured(t *testing.T, res *mcp.CallToolResult, name string) any {
 	return m[name]
 }
 
-// metaOf returns a member of what a result says to programs.
+// metaOf returns a member of a result's part for programs.
 func metaOf(res *mcp.CallToolResult, name string) any {
 	m, _ := res.Meta["com.github.mcpgen/run"].(map[string]any)
 	return m[name]

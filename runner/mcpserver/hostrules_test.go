@@ -24,7 +24,7 @@ func (n schemaNode) has(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(k string) bool { _, ok := n.schema[k]; return ok })
 }
 
-// hostRules find what hosts, or the providers of their models, refuse in a schema. One such tool fails the whole request.
+// hostRules find what hosts, or the providers of their models, refuse in a schema. A single such tool makes the whole request fail.
 var hostRules = []struct {
 	host, rule string
 	breaks     func(n schemaNode) bool
@@ -115,9 +115,9 @@ func broken(t *testing.T, list json.RawMessage) (problems []string) {
 	return problems
 }
 
-// TestHostRules checks that no host refuses a definition, with any options.
+// TestHostRules checks that no host refuses a definition, whatever the options.
 func TestHostRules(t *testing.T) {
-	for _, mode := range []mcpserver.Mode{mcpserver.ModeCore, mcpserver.ModeAll, mcpserver.ModeCode} { // passthrough lists what others define
+	for _, mode := range []mcpserver.Mode{mcpserver.ModeCore, mcpserver.ModeAll, mcpserver.ModeCode} { // passthrough lists other servers' definitions
 		for _, languages := range [][]string{nil, {mcpserver.TypeScript}, {mcpserver.Python}} {
 			for _, bare := range []bool{false, true} { // without tree, skills, vault and log
 				w := newFixture(t)

@@ -183,7 +183,7 @@ func TestForeignSession(t *testing.T) {
 		}
 		delete(c.headers, "Mcp-Session-Id")
 	}
-	for range 3 { // what begins no session does not take the place of one either
+	for range 3 { // a request that begins no session does not use up a session either
 		if status, _, body := post(t, srv.URL, list, ada); status != 400 || !strings.Contains(body, "initialize") {
 			t.Errorf(`without a session: %d %s, want 400 and "initialize" in it`, status, body)
 		}

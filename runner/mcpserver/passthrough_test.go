@@ -20,7 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 )
 
-// passing returns a fixture that passes the tools of a server named desk through. raw is the result of each call.
+// passing returns a fixture that passes through the tools of a server named desk. raw is the result of each call.
 func passing(t *testing.T, raw *string, tools ...string) *fixture {
 	t.Helper()
 	w := newFixture(t)
@@ -49,8 +49,8 @@ func catalogOf(t *testing.T, tools ...string) *catalog.Catalog {
 	return cat
 }
 
-// TestPassthroughList checks what of the tree's tools is listed, in each revision: nothing of the text that nobody sees, ids as names,
-// and schemas that clients take.
+// TestPassthroughList checks which tools of the tree are listed, in each revision: without invisible text, with ids as names, and with
+// schemas that clients accept.
 func TestPassthroughList(t *testing.T) {
 	long := strings.Repeat("very_", 20) + "long"
 	tools := []string{
@@ -66,7 +66,7 @@ func TestPassthroughList(t *testing.T) {
 		w := passing(t, &raw, tools...)
 		w.opt.Learned = map[string]catalog.Learned{
 			"desk__list":     {Replies: 1, JSON: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
-			"desk__get_note": {Replies: 4, Schema: json.RawMessage(`{"type":"object","properties":{"other":{}}}`)}, // gives way to what is declared
+			"desk__get_note": {Replies: 4, Schema: json.RawMessage(`{"type":"object","properties":{"other":{}}}`)}, // a declared schema takes precedence
 		}
 		cs := w.stdio(w.server(), revision, nil)
 		res, err := cs.ListTools(t.Context(), nil)
@@ -123,7 +123,7 @@ func decoded(t *testing.T, text string) (value any) {
 	return value
 }
 
-// TestPassthroughResult checks that a result comes as the server sent it, and that a tool with an output schema always gives structured
+// TestPassthroughResult checks that a result arrives as the server sent it, and that a tool with an output schema always returns structured
 // content that fits the schema.
 func TestPassthroughResult(t *testing.T) {
 	const shape = `{"type":"object","properties":{"rows":{"type":"array"}},"required":["rows"],"additionalProperties":false}`
@@ -195,7 +195,7 @@ func TestPassthroughResult(t *testing.T) {
 	}
 }
 
-// TestPassthroughLarge checks that code gets more than a model does, and an error if the result is more than clients read as one message.
+// TestPassthroughLarge checks that code gets more than a model does, and an error if the result exceeds what clients read as one message.
 func TestPassthroughLarge(t *testing.T) {
 	for size, whole := range map[int]bool{1 << 20: true, 11 << 20: false} {
 		raw := `{"content":[{"type":"text","text":"` + strings.Repeat("x", size) + `"}],"structuredContent":{"total":1}}`
@@ -224,8 +224,8 @@ func TestPassthroughLarge(t *testing.T) {
 	}
 }
 
-// TestPassthroughFollowsTree checks that tools come, change and go with the tree, and that clients hear of it; and that there is nothing
-// else to call.
+// TestPassthroughFollowsTree checks that tools appear, change and disappear with the tree, that clients are notified, and that nothing else
+// can be called.
 func TestPassthroughFollowsTree(t *testing.T) {
 	raw := `{"content":[{"type":"text","text":"fine"}]}`
 	w := passing(t, &raw, `{"name":"a","inputSchema":{"type":"object"}}`, `{"name":"b","inputSchema":{"type":"object"}}`)

@@ -134,7 +134,7 @@ func TestBusy(t *testing.T) {
 	if text := textOf(res); !res.IsError || !strings.Contains(text, "busy") || !strings.Contains(text, "try again") {
 		t.Errorf("error %v: %s", res.IsError, text)
 	}
-	if res := call(t, cs, "list_skills", nil); res.IsError { // what needs no place goes on
+	if res := call(t, cs, "list_skills", nil); res.IsError { // calls that need no place continue
 		t.Error(textOf(res))
 	}
 	close(hold)

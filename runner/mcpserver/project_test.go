@@ -13,8 +13,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 )
 
-// TestProjectChanges checks that a call sees the project as it is then, that clients hear of a changed list of tools, and that
-// a project which cannot be read stops all tools until it can.
+// TestProjectChanges checks that a call sees the current project, that clients are notified of a changed list of tools, and that a project
+// that cannot be read stops all tools until it can be read again.
 func TestProjectChanges(t *testing.T) {
 	for _, revision := range revisions {
 		for _, over := range []string{"stdio", "http"} {
@@ -89,7 +89,7 @@ func TestProjectChanges(t *testing.T) {
 	}
 }
 
-// forPeople is an error with a text for people and another one for models.
+// forPeople is an error with one text for people and another for models.
 type forPeople struct{}
 
 func (forPeople) Error() string    { return "the configuration is not trusted" }

@@ -36,7 +36,7 @@ func TestQuiet(t *testing.T) {
 				w := newFixture(t)
 				w.opt.Quiet = 10 * time.Millisecond
 				heard := make(chan string, 1000)
-				began := time.Now() // what the client is told of next
+				began := time.Now() // the next thing that the client is told
 				await := func(want string, least int) {
 					t.Helper()
 					for late := time.After(time.Minute); ; {
@@ -103,13 +103,13 @@ func TestQuiet(t *testing.T) {
 					if a < b {
 						return -1
 					}
-					return 1 // equal ones are wrong too
+					return 1 // equal values are wrong too
 				})
 				mu.Unlock()
 				if !grows {
 					t.Errorf("progress does not grow: %v", progress)
 				}
-				for end := time.Now().Add(20 * time.Second); ; { // some may have been on their way
+				for end := time.Now().Add(20 * time.Second); ; { // some may have been in flight
 					time.Sleep(10 * w.opt.Quiet)
 					mu.Lock()
 					last := n

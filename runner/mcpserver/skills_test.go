@@ -34,7 +34,7 @@ func TestSkillsExtension(t *testing.T) {
 				t.Errorf("%s: reading %q succeeded, want an error", revision, uri)
 			}
 		}
-		if _, err := cs.ListTools(t.Context(), nil); err != nil { // the session is still there
+		if _, err := cs.ListTools(t.Context(), nil); err != nil { // the session still exists
 			t.Errorf("%s: %v", revision, err)
 		}
 	}

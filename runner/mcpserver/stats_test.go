@@ -9,8 +9,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 )
 
-// TestSavedOncePerSession checks that the definitions count as saved once per session, and once for all clients of a
-// customer without sessions. Runs without calls save nothing.
+// TestSavedOncePerSession checks that the definitions count as saved once per session, and once for all clients of a customer without
+// sessions. Runs without calls save nothing.
 func TestSavedOncePerSession(t *testing.T) {
 	w := newFixture(t)
 	w.run = func(_ context.Context, job *mcpserver.Job) (*runner.Result, error) {

@@ -27,8 +27,8 @@ func TestFixedCost(t *testing.T) {
 	}
 }
 
-// TestWholeCost bounds the tokens with index and instructions, in each choice of languages, also with many talkative servers. 600 is
-// what is promised; at 585, a task of one call costs 5 % more than search-then-call (cmd/internal/eval/proof).
+// TestWholeCost bounds the tokens with index and instructions, for each choice of languages, also with many talkative servers. 600 is the
+// promised bound; at 585, a task of one call costs 5 % more than search-then-call (cmd/internal/eval/proof).
 func TestWholeCost(t *testing.T) {
 	for _, languages := range [][]string{nil, {mcpserver.TypeScript}, {mcpserver.Python}} {
 		for _, servers := range []int{0, 37, 300} {
@@ -46,7 +46,7 @@ func TestWholeCost(t *testing.T) {
 	}
 }
 
-// cost counts the tokens of what a host puts before a model: name, description and schema of each tool, and the instructions.
+// cost counts the tokens that a host shows to a model: name, description and schema of each tool, and the instructions.
 func (w *fixture) cost() (definitions, instructions int) {
 	w.t.Helper()
 	cs := w.stdio(w.server(), revisions[1], nil)
@@ -136,7 +136,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestCoreTools checks that what tools/list leaves out is found with search_tools, and called by name and with call_tool.
+// TestCoreTools checks that tools that tools/list leaves out can be found with search_tools, and called by name and with call_tool.
 func TestCoreTools(t *testing.T) {
 	w := newFixture(t)
 	cs := w.stdio(w.server(), revisions[0], nil)
@@ -220,8 +220,8 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestIndexOfMany checks that the index names all servers first, without numbers, then tools as far as they fit; that it counts
-// the servers that do not fit; and that the example is a tool that only reads.
+// TestIndexOfMany checks that the index first names all servers, without numbers, then as many tools as fit; that it counts the servers
+// that do not fit; and that the example is a tool that only reads.
 func TestIndexOfMany(t *testing.T) {
 	for _, c := range []struct {
 		servers, budget int
@@ -246,7 +246,7 @@ func TestIndexOfMany(t *testing.T) {
 	}
 }
 
-// TestInstructionsOfMany checks that servers' instructions are shown as far as they fit, and that the others are counted.
+// TestInstructionsOfMany checks that as many servers' instructions as fit are shown, and that the others are counted.
 func TestInstructionsOfMany(t *testing.T) {
 	cat := &catalog.Catalog{}
 	for i := range 20 {

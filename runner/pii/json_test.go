@@ -91,7 +91,7 @@ func FuzzMaskJSON(f *testing.F) {
 	})
 }
 
-// ordinary is what tools answer: records with a few pieces of personal data, and text.
+// ordinary is a typical answer of a tool: records with a few pieces of personal data, and text.
 func ordinary(records int) []byte {
 	var b strings.Builder
 	b.WriteString(`{"records":[`)

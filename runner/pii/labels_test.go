@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
 )
 
-// labelled is a line whose finds are known, each with its type. hard says that it has none, and looks as if it had one of typ.
+// labelled is a line with known finds, each with its type. hard means that it has no find, but looks as if it had one of typ.
 type labelled struct {
 	typ   Type
 	hard  bool
@@ -62,7 +62,7 @@ func readLabels(t *testing.T, name string) []labelled {
 	return out
 }
 
-// score counts finds that are right, that are wrong, and those that are missing.
+// score counts correct, wrong and missing finds.
 type score struct{ right, wrong, missing, hard int }
 
 func (s *score) add(o *score) {
@@ -83,7 +83,7 @@ func percent(n, of int) float64 {
 	return 100 * float64(n) / float64(of)
 }
 
-// finds are those of a line, which is read as JSON where it is some: values, each with its type.
+// finds returns the finds in a line, which is read as JSON if it is JSON: values, each with its type.
 func finds(l labelled) []string {
 	var out []string
 	m := &masker{fields: fieldHints{}, token: func(typ Type, v value) string {
@@ -97,7 +97,7 @@ func finds(l labelled) []string {
 
 func shownFind(typ Type, value string) string {
 	if typ == detect.Secret {
-		typ = detect.Key // a credential either way
+		typ = detect.Key // a credential in either case
 	}
 	return string(typ) + " " + value
 }
@@ -107,7 +107,7 @@ func typeOf(shown string) Type {
 	return Type(typ)
 }
 
-// measure counts what is found in lines by the type of the find, or of what is missing.
+// measure counts what is found in lines, by the type of the find, or of the missing find.
 func measure(t *testing.T, lines []labelled, show bool) map[Type]*score {
 	scores := map[Type]*score{}
 	of := func(typ Type) *score {
@@ -149,13 +149,13 @@ func measure(t *testing.T, lines []labelled, show bool) map[Type]*score {
 	return scores
 }
 
-// sets are the files of labelled lines, in the order in which they were written. Each was put aside until the rules were done
-// that the ones before had shown to be needed.
+// sets are the files of labelled lines, in the order in which they were written. Each was kept aside until the rules suggested by the
+// earlier ones were finished.
 var sets = []string{
 	"dev.txt", "held.txt", "late.txt", "mixed1.txt", "mixed2.txt", "mixed3.txt", "mixed4.txt", "mixed5.txt", "mixed6.txt",
 }
 
-// freeSets are free sentences. The rules were improved with those of free1.txt; single misses of free2.txt were not looked at.
+// freeSets are free sentences. The rules were improved with those in free1.txt; individual misses in free2.txt were not looked at.
 var freeSets = []string{"free1.txt", "free2.txt"}
 
 // TestFreeSentences measures precision and recall on free sentences.
@@ -172,9 +172,9 @@ func TestFreeSentences(t *testing.T) {
 	}
 }
 
-// TestLabelled measures precision and recall on labelled lines: of each type over all sets, and of each set over all types.
+// TestLabelled measures precision and recall on labelled lines: for each type over all sets, and for each set over all types.
 func TestLabelled(t *testing.T) {
-	const least = 99   // percent, of a type
+	const least = 99   // percent, for each type
 	const ofASet = 97. // percent: one of 50 values is 2 %
 	types := map[Type]*score{}
 	var all score

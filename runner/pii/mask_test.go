@@ -40,7 +40,7 @@ func TestMask(t *testing.T) {
 		{"2001:db8::1, [fe80::1%eth0] 2001:0db8:85a3:0000:0000:8a2e:0370:7334", "[IP_1], [[IP_2]%eth0] [IP_3]"},
 		{"127.0.0.1 0.0.0.0 256.1.1.1 1.2.3 1.2.3.4.5 Chrome/120.0.0.0 version 1.2.3.4 v1.2.3.4 01.2.3.4 255.255.255.255", ""},
 		{"::1 std::vec a::b 12:34:56 de:ad:be:ef 00:1b:44:11:3a:b7 abc::def::1", ""},
-		// logins and names of messages
+		// logins and ids of messages
 		{"ssh -p 22 me@host.example.com, me@host.example.com:/x https://me@host.example.com http://user:pass@host.example.com", ""},
 		{"Message-ID: <1.2@mail.example.com>", ""},
 		{`"first last"@example.com bounce+ann=example.com@lists.example.org`, "[EMAIL_1] [EMAIL_2]"},
@@ -49,7 +49,7 @@ func TestMask(t *testing.T) {
 		// account numbers
 		{"DE89370400440532013000, GB82 WEST 1234 5698 7654 32. NL91ABNA0417164300 items", "[IBAN_1], [IBAN_2]. [IBAN_3] items"},
 		{"DE89370400440532013001 GB82WEST12345698765432X XX89370400440532013000 DE8937040044 DE89  3704 0044 0532 0130 00", ""},
-		// what names are given
+		// values of members and parameters
 		{"https://x.com/p?api_key=abcdef0123&page=2&token=zz9zzzz#a", "https://x.com/p?api_key=[SECRET_1]&page=2&token=[SECRET_2]#a"},
 		{"PASSWORD=hunter2x --password='correcthorse' GITHUB_TOKEN=abc123def= client-secret=\"a1b2c3d4\"", "PASSWORD=[SECRET_1] --password='[SECRET_2]' GITHUB_TOKEN=[SECRET_3] client-secret=\"[SECRET_4]\""},
 		{"password=getPassword() token=self.token api_key=${KEY} password=password token==abcdef12 cookie=enabled", ""},

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestShare: what one may add is bounded over all its calls, and what the vault knew before is no part of it.
+// TestShare: what a share may add is bounded over all its calls, and values that the vault already knew do not count.
 func TestShare(t *testing.T) {
 	v := newVault(t)
 	mustTokenize(t, v, "ann@example.com bob@example.com")
@@ -21,7 +21,7 @@ func TestShare(t *testing.T) {
 		{"dora@example.com emil@example.com", "[EMAIL_4] [EMAIL_5]"},
 		{"fred@example.com", ""},
 		{"ann@example.com and emil@example.com", "[EMAIL_1] and [EMAIL_5]"},
-		{"[EMAIL_99]", ""}, // not one of our tokens, so it is kept
+		{"[EMAIL_99]", ""}, // the vault did not issue it, so it is kept
 	} {
 		got, _, err := s.Tokenize(t.Context(), c.text)
 		over, ok := errors.AsType[*ShareError](err)
@@ -41,7 +41,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestShareEnds: what is asked for by somebody who no longer waits is not kept, also when the wait ends while it is sealed.
+// TestShareEnds: if the caller no longer waits, nothing is stored, even if the wait ends while the vault is sealed.
 func TestShareEnds(t *testing.T) {
 	v := newVault(t)
 	mustTokenize(t, v, "ann@example.com")
@@ -53,7 +53,7 @@ func TestShareEnds(t *testing.T) {
 	early, end := context.WithCancelCause(t.Context())
 	end(over)
 	late, end := context.WithCancelCause(t.Context())
-	v.Limit(func(int64) error { end(over); return nil }) // asked after the text was masked
+	v.Limit(func(int64) error { end(over); return nil }) // it ends after the text was masked
 	for name, ctx := range map[string]context.Context{"before": early, "meanwhile": late} {
 		if out, _, err := v.Share(10, 1000).Tokenize(ctx, "bob@example.com"); !errors.Is(err, over) {
 			t.Errorf("%s: %q, %v, want %v", name, out, err, over)
@@ -71,7 +71,7 @@ func TestShareEnds(t *testing.T) {
 	}
 }
 
-// TestVaultOwner: a vault that was copied to another's place opens for nobody there.
+// TestVaultOwner: a copy of a vault in another owner's place cannot be opened there.
 func TestVaultOwner(t *testing.T) {
 	v := newVault(t)
 	mustTokenize(t, v, "ann@example.com")

@@ -40,7 +40,7 @@ func TestVaultText(t *testing.T) {
 		{"nothing here", "nothing here"},
 		{"", ""},
 		{"to ann@example.com, ann@example.com and bob@example.com", "to [EMAIL_1], [EMAIL_1] and [EMAIL_2]"},
-		{"ann@example.com is [EMAIL_1]", "[EMAIL_1] is [LITERAL_1]"}, // which is a text here
+		{"ann@example.com is [EMAIL_1]", "[EMAIL_1] is [LITERAL_1]"}, // here it is an ordinary text
 		{"a text of [EMAIL_3] and carl@example.com [EMAIL_3]", "a text of [EMAIL_3] and [EMAIL_4] [EMAIL_3]"},
 		{"[LITERAL_1] [LITERAL_2]", "[LITERAL_2] [LITERAL_3]"},
 		{"[email_1] [EMAIL_01] [EMAIL_] [EMAIL_0] [EMAIL 1] [EMAIL_1 ] [NAME_1] EMAIL_1 [EMAIL_1x] [EMAIL_9999999999]", ""},
@@ -73,7 +73,7 @@ func TestVaultJSON(t *testing.T) {
 		{`{"text":"{\"password\":\"hun\\\"ter2\",\"n\":[1.0]}"}`, `{"text":"{\"password\":\"[SECRET_2]\",\"n\":[1.0]}"}`},
 		{`"[EMAIL_1] is a text, and so is [CARD_1]"`, `"[LITERAL_1] is a text, and so is [LITERAL_2]"`},
 		{`{"[CARD_1]":"[CARD_1]"}`, `{"[LITERAL_2]":"[LITERAL_2]"}`},
-		{`{"key":"[\"-----BEGIN PRIVATE ` + `KEY-----\nabc\n-----END PRIVATE KEY-----\"]"}`, `{"key":"[SECRET_3]"}`}, // would be JSON with the token in it
+		{`{"key":"[\"-----BEGIN PRIVATE ` + `KEY-----\nabc\n-----END PRIVATE KEY-----\"]"}`, `{"key":"[SECRET_3]"}`}, // would become JSON with the token in it
 		{`12`, `12`}, {`"x"`, `"x"`}, {`4111111111111111`, `"[CARD_1]"`}, {` [] `, ` [] `},
 	} {
 		got, _, err := v.TokenizeJSON(json.RawMessage(c.raw))
@@ -97,7 +97,7 @@ func TestVaultJSON(t *testing.T) {
 	}
 }
 
-// TestVaultEscapes restores JSON texts to the byte, however their strings are escaped.
+// TestVaultEscapes restores JSON texts byte for byte, however their strings are escaped.
 func TestVaultEscapes(t *testing.T) {
 	v := newVault(t)
 	for _, text := range []string{
@@ -279,7 +279,7 @@ func TestVaultBounds(t *testing.T) {
 	if !ok || out != "" || full.Hint() == "" {
 		t.Errorf("%q, %v", out, err)
 	}
-	if got := mustTokenize(t, v, "dora@example.com"); got != "[EMAIL_3]" { // nothing of what failed is kept
+	if got := mustTokenize(t, v, "dora@example.com"); got != "[EMAIL_3]" { // nothing of the failed attempt is kept
 		t.Errorf(`got %q, want "[EMAIL_3]"`, got)
 	}
 	if _, _, err := v.Tokenize("[IP_1]"); err == nil {
@@ -321,7 +321,7 @@ func TestVaultRoom(t *testing.T) {
 	}
 }
 
-// TestVaultLost takes the file away: values get new tokens, and old ones are unknown.
+// TestVaultLost removes the file: values get new tokens, and old tokens are unknown.
 func TestVaultLost(t *testing.T) {
 	v := newVault(t)
 	mustTokenize(t, v, "ann@example.com bob@example.com")
@@ -337,7 +337,7 @@ func TestVaultLost(t *testing.T) {
 	if _, err := os.Stat(v.path); err != nil {
 		t.Error(err)
 	}
-	// A folder that cannot be written: an error, and nothing is known that is not written.
+	// A folder that cannot be written to: an error, and only stored values are known.
 	blocked := &Vault{path: "/proc/nowhere/vault", key: sealKey{testKey, testOwner}, maxValues: 9, maxBytes: 99, maxRestored: 99, ledger: newLedger()}
 	if _, _, err := blocked.Tokenize("ann@example.com"); err == nil {
 		t.Error("no error")

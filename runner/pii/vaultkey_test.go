@@ -44,7 +44,7 @@ func TestKey(t *testing.T) {
 	if again, err := LoadKey(path, ring); err != nil || !bytes.Equal(again, first) {
 		t.Errorf("another key: %v, want %v and no error", err, first)
 	}
-	// The key is in the keyring: nothing else will do.
+	// The key is in the keyring, so nothing else can replace it.
 	ring.err = errors.New("locked")
 	for want, ring := range map[string]Keyring{"locked": ring, "switched off": nil, "no longer in": &keys{secrets: map[string]string{}}} {
 		if _, err := LoadKey(path, ring); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "[7") {
@@ -82,7 +82,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestKeyOfMany lets goroutines make the key at once.
+// TestKeyOfMany lets goroutines create the key at once.
 func TestKeyOfMany(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	got := make([][]byte, 8)

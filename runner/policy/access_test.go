@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
-// The commands of the acceptance examples.
+// The commands used in the acceptance examples.
 const usualCommands = "[ls, cat, grep, head, tail, npm, node, python3, git]"
 
 func TestLevelsOfAnOperator(t *testing.T) {
@@ -91,7 +91,7 @@ customers:
 	}
 }
 
-// The lists of a level that names none are those of its built-in level.
+// A level without lists has those of its built-in level.
 func TestListsOfALevel(t *testing.T) {
 	for level, want := range map[string]string{
 		"{}": "all all all all none", "level: read_only": "none none all none none", "level: write_restricted": "none all all none none", "level: execute_full": "all all all all none",

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// tools are those of a small bank.
+// tools are the tools of a small bank.
 func tools() []Tool {
 	tool := func(id, input string, h Hints) Tool {
 		dir, name, _ := strings.Cut(id, "__")
@@ -69,7 +69,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestDiffHints compares policies of which one has tools that a person vouches for.
+// TestDiffHints compares policies, one of which has tools that a person vouches for.
 func TestDiffHints(t *testing.T) {
 	p := parse(t, `level: read_only`, nil)
 	vouched := tools()
@@ -189,7 +189,7 @@ func TestDiffIsBounded(t *testing.T) {
 	if got := Diff(before, after, many, many); len(got) != 20 {
 		t.Errorf("%d changes, want 20", len(got))
 	}
-	// Where no call fits the schema, those that do not fit are tried.
+	// If no call fits the schema, calls that do not fit are tried.
 	none := Tool{Server: "s", Dir: "s", Name: "t", ID: "s__t", Input: json.RawMessage(`{"type":"object","not":{}}`)}
 	for _, tool := range []*Tool{&many[0], &none} {
 		if n := len(examples(before, after, tool, tool, many)); n == 0 || n > 1000 {

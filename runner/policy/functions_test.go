@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFunctions decides about calls by rules with functions. An error denies whatever the rule says.
+// TestFunctions decides calls by rules with functions. An error denies the call whatever the rule says.
 func TestFunctions(t *testing.T) {
 	const deny = "deny n"
 	for _, c := range []struct{ rule, args, want string }{
@@ -56,7 +56,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// The functions read long arguments at a cost.
+// Functions that read long arguments have a cost.
 func TestFunctionsCostLittle(t *testing.T) {
 	body := strings.Repeat("write to a@b.example. ", 50_000)
 	args := `{"to":"a@b.example","body":"` + body + `","list":[` + strings.Repeat("1,", 999) + `1],"path":"` + strings.Repeat("./", 100_000) + `x"}`
@@ -70,7 +70,7 @@ func TestFunctionsCostLittle(t *testing.T) {
 		start := time.Now()
 		d := p.Decide(t.Context(), of(&Run{}, "a__b", args, Hints{}))
 		took := time.Since(start)
-		// What ends by its cost is bounded by a count. The others are one pass over the arguments.
+		// A function that ends because of its cost is bounded by a count. The others make one pass over the arguments.
 		if byCost := want == "cost"; byCost != strings.Contains(d.Reason, "cost") || d.Effect != Deny || d.Rule != "n" || !byCost && took > 20*time.Second {
 			t.Errorf("%s: %+v after %s, want %s", when, d, took, want)
 		}
@@ -119,7 +119,7 @@ func TestDeclaredArguments(t *testing.T) {
 	}
 }
 
-// What other spellings pass is worth a warning.
+// Comparisons that another spelling evades are worth a warning.
 func TestTextual(t *testing.T) {
 	files := func() []Tool {
 		tool := func(id, names string, h Hints) Tool {
@@ -191,7 +191,7 @@ func TestTextual(t *testing.T) {
 
 var columns = regexp.MustCompile(`policy\.yaml:4:(\d+:)?`)
 
-// recipe returns the policy below a heading of the page with recipes, and the servers whose arguments must be declared.
+// recipe returns the policy below a heading on the page of recipes, and the servers whose arguments must be declared.
 func recipe(t *testing.T, heading string) (*Policy, map[string]bool) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/how-to/write-a-policy.md")
@@ -209,7 +209,7 @@ func recipe(t *testing.T, heading string) (*Policy, map[string]bool) {
 	return parse(t, string(found[1]), nil), declared
 }
 
-// TestRecipes tries to get around the recipes.
+// TestRecipes tries to circumvent the recipes.
 func TestRecipes(t *testing.T) {
 	schemas := map[string]string{
 		"mail__send": `{"type":"object","properties":{"to":{},"cc":{},"bcc":{},"subject":{},"body":{}}}`,
@@ -269,7 +269,7 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// Two policies that differ in a function or in what must be declared decide differently about some call.
+// Two policies that differ in a function, or in what must be declared, decide some call differently.
 func TestDiffOfFunctions(t *testing.T) {
 	list := tools()
 	for _, c := range []struct{ before, after, want string }{

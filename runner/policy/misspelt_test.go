@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// someTools are of three servers, one of which has a folder of another name.
+// someTools are tools of three servers, one of which has a folder with another name.
 func someTools() []Tool {
 	var out []Tool
 	for id, key := range map[string]string{"crm__delete_record": "Sales.CRM", "crm__get_record": "Sales.CRM", "web__fetch": "web", "web__resources/read": "web", "bank__pay": "bank"} {
@@ -57,7 +57,7 @@ func TestMisspelt(t *testing.T) {
 		`{deny: "*", when: "customer == 'zeta' || customer == ''"}`:                  ``,
 		`{deny: "web__*", when: "args.server == 'wbe' && session == 'wbe'"}`:         ``,
 		`{deny: "*", when: "['web', 'bnak'].exists(s, s in taint)"}`:                 `5:41: rule "n": no server "bnak" in the tree; did you mean bank?`,
-		// Arguments. The schemas of web and bank name none, so that these may have any.
+		// Arguments. The schemas of web and bank name none, so any are allowed.
 		`{deny: "crm__*", when: "has(args.record_id) && args.recordid == 'x'"}`: `5: rule "n": its tools have no argument "recordid"; did you mean record_id?`,
 		`{deny: "crm__*", when: "args.?recordid.orValue('') == 'x'"}`:           `5: rule "n": its tools have no argument "recordid"; did you mean record_id?`,
 		`{deny: [bank__pay, "crm__*"], when: "args.recordid == 'x'"}`:           `5: rule "n": 2 of its 3 tools have no argument "recordid", so their calls are denied: crm__delete_record, crm__get_record`,
@@ -71,7 +71,7 @@ func TestMisspelt(t *testing.T) {
 	}
 }
 
-// A customer's rules are looked at too, and those for all are named once.
+// A customer's rules are checked too, and the general ones are reported once.
 func TestMisspeltOfCustomers(t *testing.T) {
 	p := parse(t, "rules: [{deny: wbe__fetch}]\ncustomers: {ann: {rules: [{ask: bank__pya}]}}", nil)
 	want := []string{
@@ -87,7 +87,7 @@ func TestMisspeltOfCustomers(t *testing.T) {
 	}
 }
 
-// A server is known by two names: naming one in a case or an example means both, as in a run.
+// A server has two names: naming one of them in a case or an example means both, as in a run.
 func TestBothNamesInExamples(t *testing.T) {
 	for _, name := range []string{"crm", "Sales.CRM"} {
 		for _, other := range []string{"crm", "Sales.CRM"} {
@@ -113,7 +113,7 @@ func TestCustomers(t *testing.T) {
 	}
 }
 
-// Hints are a closed set: an unknown one would never hold, and stops the start.
+// The set of hints is closed: an unknown hint would never hold, and prevents the start.
 func TestUnknownHint(t *testing.T) {
 	for _, when := range []string{"hints.destructve", "!has(hints.destructve)", "hints['destructve']"} {
 		_, err := parseFile(t, "rules:\n- deny: '*'\n  when: |\n    risk > low &&\n    "+when+"\n", nil)

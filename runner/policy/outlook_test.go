@@ -29,7 +29,7 @@ rules:
 		{"bank__pay", "", 0, "deny default: deny; allow pays if args.amount < 100; ask risky from risk high on"},
 		{"bank__pay", "ann", 0, "deny ann pays nothing"},
 		{"bank__pay", "", risk.High, "ask risky"},
-		{"files__write", "", 0, "ask risky"}, // it is destructive, so that its own risk is high
+		{"files__write", "", 0, "ask risky"}, // it is destructive, so its own risk is high
 	} {
 		var tool *Tool
 		for _, each := range tools() {
@@ -48,7 +48,7 @@ rules:
 	}
 }
 
-// TestNever finds the tools of which no call of a customer is made.
+// TestNever finds the tools that a customer can never call.
 func TestNever(t *testing.T) {
 	p := parse(t, `
 rules:
@@ -68,7 +68,7 @@ rules:
 	}
 }
 
-// TestShowRisk shows what only scripts of a higher risk meet, and conditions that no call of a tool can fulfil.
+// TestShowRisk shows what applies only to scripts of a higher risk, and conditions that no call of a tool can satisfy.
 func TestShowRisk(t *testing.T) {
 	tool := Tool{Server: "bank", Dir: "bank", Name: "pay", ID: "bank__pay",
 		Input: json.RawMessage(`{"type":"object","properties":{"amount":{"type":"number"},"to":{"type":"string"}}}`)}
@@ -82,7 +82,7 @@ func TestShowRisk(t *testing.T) {
 		want   string
 	}{
 		{"rules: [{name: r, ask: '*', risk: high}]", &tool, `allow; from risk high on: ask by rule "r"`},
-		{"rules: [{name: r, ask: '*', risk: medium}]", &tool, `ask by rule "r", policy.yaml:1`}, // a tool that writes is of medium risk
+		{"rules: [{name: r, ask: '*', risk: medium}]", &tool, `ask by rule "r", policy.yaml:1`}, // a tool that writes has medium risk
 		{"rules: [{name: r, deny: '*', risk: critical}, {name: q, ask: '*', risk: high, when: args.amount > 5}]", &tool,
 			`allow; from risk high on, if args.amount > 5: ask by rule "q"; from risk critical on: deny by rule "r"`},
 		{"{default: deny, rules: [{name: r, allow: '*', when: risk <= medium}]}", &tool, `allow by rule "r", policy.yaml:1; from risk high on: deny by rule "default: deny"`},

@@ -20,7 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
-// parse compiles a policy as it is written.
+// parse compiles the text of a policy.
 func parse(t testing.TB, text string, rates *Rates) *Policy {
 	t.Helper()
 	p, err := parseFile(t, text, rates)
@@ -111,7 +111,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestNames has the names that a tool may be written with. The configuration calls the server Sales.CRM; its folder is an alias.
+// TestNames uses all names under which a rule may name a tool. The configuration calls the server Sales.CRM; its folder is an alias.
 func TestNames(t *testing.T) {
 	req := &Request{Server: "Sales.CRM", Dir: "customers", Name: "Delete-Record", Tool: "customers__delete_record_2", Run: &Run{}}
 	for glob, fits := range map[string]struct{ deny, allow bool }{
@@ -139,7 +139,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestPolicyWithoutFile checks the names and places of rules that a program made itself.
+// TestPolicyWithoutFile checks the names and positions of rules that a program created itself.
 func TestPolicyWithoutFile(t *testing.T) {
 	p, err := New(&config.Policy{PolicyPart: config.PolicyPart{Rules: []config.PolicyRule{{Deny: config.Globs{"crm__delete*"}}}}}, nil)
 	if err != nil {
@@ -279,7 +279,7 @@ customers:
 	}
 }
 
-// TestScriptsAreAskedAbout: rules about scripts, the level that asks, and the risk that always asks unless a rule denies.
+// TestScriptsAreAskedAbout tests rules about scripts, the level that asks, and the risk that always asks unless a rule denies.
 func TestScriptsAreAskedAbout(t *testing.T) {
 	low, medium, high := Program{Risk: risk.Low, Shown: risk.Low}, Program{Risk: risk.Medium, Shown: risk.Medium}, Program{Risk: risk.High, Shown: risk.High}
 	critical := Program{Risk: risk.Critical, Shown: risk.Critical}
@@ -291,7 +291,7 @@ func TestScriptsAreAskedAbout(t *testing.T) {
 		{"{}", low, "allow"},
 		{"{}", high, "allow"},
 		{"{}", critical, "ask " + CriticalRule},
-		{"{}", Program{Risk: risk.Critical, Shown: risk.Low}, "allow"}, // it was set
+		{"{}", Program{Risk: risk.Critical, Shown: risk.Low}, "allow"}, // set by a person
 		{"rules: [{ask: scripts, risk: high, name: n}]", high, "ask n"},
 		{"rules: [{ask: scripts, risk: high, name: n}]", Program{Risk: risk.High, Shown: risk.Low}, "ask n"},
 		{"rules: [{ask: scripts, risk: high, name: n}]", medium, "allow"},
@@ -417,7 +417,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestLastingCounts makes calls as processes that start one after another would: each with a policy of its own, in one folder.
+// TestLastingCounts makes calls like successive processes: each with a policy of its own, in one folder.
 func TestLastingCounts(t *testing.T) {
 	const text = `rules:
 - {name: two a session, deny: "crm__*", over: {session: 2}}
@@ -464,7 +464,7 @@ func TestLastingCounts(t *testing.T) {
 	})
 }
 
-// TestCountsOfSeveralProcesses lets processes make calls at the same time.
+// TestCountsOfSeveralProcesses lets several processes make calls at the same time.
 func TestCountsOfSeveralProcesses(t *testing.T) {
 	const variable, text = "MCPGEN_TEST_COUNTS", "rules: [{deny: \"*\", over: {day: 50, session: 30}}]\n"
 	subject := Subject{Session: "s"}
@@ -533,7 +533,7 @@ func TestCountsThatCannotBeKept(t *testing.T) {
 	if err := os.WriteFile(files[0], counted, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 { // each of a run of its own
+	for range 3 { // each in a run of its own
 		if d := decide(true); d.Effect != Allow {
 			t.Errorf("a call of a dry run: %+v, want Effect %v", d, Allow)
 		}

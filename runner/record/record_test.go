@@ -81,7 +81,7 @@ func TestStrict(t *testing.T) {
 		{"a__x", `{"n":1}`, 0, false, `"one"`},
 		{"a__y", `{"to":"ann@example.com"}`, 0, false, `"mailed"`},
 		{"a__y", `{"to":"[EMAIL_7]"}`, 0, false, `"mailed"`},   // what a replayed script passes on
-		{"a__y", `{"to":"ann at home"}`, 0, false, `"mailed"`}, // nor is it known what it was
+		{"a__y", `{"to":"ann at home"}`, 0, false, `"mailed"`}, // nor is it known what the value was
 		{"a__y", `{"to":"ann","cc":"bob"}`, 0, false, `call 1 of a__y was recorded differently: cc was missing`},
 		{"a__y", `{"to":"ann","with":"bob"}`, 0, false, `call 1 of a__y was recorded differently: to was "[EMAIL_1]" and is "ann", with was missing`},
 		{"a__y", `{"to":"ann \"at\" home"}`, 0, false, `"mailed"`},
@@ -103,7 +103,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// TestListsAreNoTokens: a list of one word looks like what stands for a secret.
+// TestListsAreNoTokens: a list of one word looks like the replacement of a secret.
 func TestListsAreNoTokens(t *testing.T) {
 	p := player(t, recorded(t, entry(1, "a__x", `{"flags":[true]}`, `1`)), true)
 	for args, want := range map[string]string{`{"flags":[true]}`: "1", `{"flags":[false]}`: "flags was [true] and is [false]"} {
@@ -114,7 +114,7 @@ func TestListsAreNoTokens(t *testing.T) {
 	}
 }
 
-// TestReplayWithoutTheVariables: in a replay nothing is connected, and nobody knows the values of variables.
+// TestReplayWithoutTheVariables: a replay connects to nothing, and does not know the values of variables.
 func TestReplayWithoutTheVariables(t *testing.T) {
 	file := recorded(t, entry(1, "a__x", `{"text":"to ann@example.com with s3\"cret!"}`, `1`))
 	p, err := record.Read(strings.NewReader(file), false, record.Mask{})
@@ -136,7 +136,7 @@ func TestLoose(t *testing.T) {
 		{"a__x", `{"n":2}`, `"two"`},
 		{"a__x", `{"n":1,"m":1}`, `"first"`},
 		{"a__x", `{"n":1,"m":1}`, `"second"`},
-		{"a__x", `{"n":1,"m":1}`, `"second"`}, // the last goes on
+		{"a__x", `{"n":1,"m":1}`, `"second"`}, // the last entry answers further calls
 		{"a__y", `{"to":"[EMAIL_2]"}`, `"bob"`},
 		{"a__y", `{"to":"[EMAIL_9]"}`, `"ann"`},
 		{"a__x", `{"n":1,"m":2}`, `the nearest is call 1, of a__x: m was 1 and is 2`},

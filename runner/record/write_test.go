@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestRecordingIsBounded: a script could fill the disk by calls that come to nothing.
+// TestRecordingIsBounded: otherwise a script could fill the disk with calls that fail.
 func TestRecordingIsBounded(t *testing.T) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, Mask{})
@@ -31,7 +31,7 @@ func TestRecordingIsBounded(t *testing.T) {
 	}
 }
 
-// TestWhatIsRecordedCanBeRead, however long a line is, and a file beyond what is ever recorded is not read in part.
+// TestWhatIsRecordedCanBeRead, however long a line is; a file that exceeds the bound of recordings is rejected as a whole.
 func TestWhatIsRecordedCanBeRead(t *testing.T) {
 	var file bytes.Buffer
 	w, err := NewWriter(&file, Mask{})
@@ -49,7 +49,7 @@ func TestWhatIsRecordedCanBeRead(t *testing.T) {
 	}
 }
 
-// blank is a file of blank lines that does not end.
+// blank is an endless file of blank lines.
 type blank struct{}
 
 func (blank) Read(p []byte) (int, error) {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// begin begins a run in a folder and returns it with the servers whose data it begins with, sorted.
+// begin begins a run in a folder. It returns the run, and the servers whose data it begins with, sorted.
 func begin(t *testing.T, s *Store, folder string, servers ...string) (*Run, string) {
 	t.Helper()
 	r, found, err := s.Begin(t.Context(), folder, nil, servers)
@@ -24,7 +24,7 @@ func begin(t *testing.T, s *Store, folder string, servers ...string) (*Run, stri
 	return r, strings.Join(slices.Sorted(maps.Keys(found)), " ")
 }
 
-// with returns what the next run begins with.
+// with returns the servers whose data the next run begins with.
 func with(t *testing.T, s *Store, folder string) string {
 	t.Helper()
 	r, got := begin(t, s, folder)
@@ -47,7 +47,7 @@ func write(t *testing.T, folder, file string) {
 	}
 }
 
-// age makes a file as old as an hour, as far as it says itself when it was changed.
+// age makes a file an hour old, as far as the file's own times show.
 func age(t *testing.T, folder, file string) {
 	t.Helper()
 	old := time.Now().Add(-time.Hour)
@@ -61,8 +61,8 @@ func TestLabels(t *testing.T) {
 		name   string
 		during func(t *testing.T, folder string)
 		after  func(t *testing.T, folder string)
-		wrote  []string // what the run is known to have written
-		want   string   // with which the next run begins
+		wrote  []string // the files that the run is known to have written
+		want   string   // the servers whose data the next run begins with
 	}{
 		{name: "nothing is left"},
 		{name: "a file", during: func(t *testing.T, f string) { write(t, f, "a/b.txt") }, want: "crm web"},
@@ -125,7 +125,7 @@ func TestKilled(t *testing.T) {
 		}
 		write(t, filepath.Join(dir, "workspace"), "b.txt")
 		fmt.Println("written")
-		os.Exit(0) // as kill -9 does, it ends nothing
+		os.Exit(0) // like kill -9, it ends nothing properly
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -155,7 +155,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestSideBySide lets a run read what another one writes at the same time.
+// TestSideBySide lets a run read what another run writes at the same time.
 func TestSideBySide(t *testing.T) {
 	dir, folder := t.TempDir(), t.TempDir()
 	clean, _ := begin(t, Open(dir), folder)
@@ -252,7 +252,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// Workspaces that lie in one another share the files of the inner one, and no others.
+// Nested workspaces share the files of the inner one, and no others.
 func TestNested(t *testing.T) {
 	s, outer := Open(t.TempDir()), t.TempDir()
 	inner := filepath.Join(outer, "a", "inner")

@@ -19,7 +19,7 @@ func TestScriptSetsTime(t *testing.T) {
 		t.Errorf("the next run begins with %q, want web", got)
 	}
 	if os.Getuid() == 0 {
-		return // to whom nothing is unreadable
+		return // for whom everything is readable
 	}
 	if err := errors.Join(os.Remove(folder+"/b.txt"), os.Mkdir(folder+"/locked", 0o700), os.Chmod(folder+"/locked", 0)); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func TestTextFits(t *testing.T) {
 	}
 }
 
-// TestTextIsReadableInANarrowTerminal: bars that nobody could read give their room to the names.
+// TestTextIsReadableInANarrowTerminal: bars that would be unreadable leave their space to the names.
 func TestTextIsReadableInANarrowTerminal(t *testing.T) {
 	var b bytes.Buffer
 	if err := trace.Text(&b, "report.ts", sample(), 40); err != nil {

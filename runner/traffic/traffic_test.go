@@ -36,7 +36,7 @@ func schemas(t *testing.T, path string) map[string]string {
 	return out
 }
 
-// What several processes have seen is in the file, and a name that each has seen once is known.
+// The file contains what several processes have seen, and a name that each of them has seen once is known.
 func TestStoresShareAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "project", "shapes.json")
 	if _, err := Read(path); !errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +74,7 @@ func TestStoresWriteAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A second write soon after the first comes later, by itself.
+// A second write soon after the first is made later, in the background.
 func TestFlushIsNotTooOften(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shapes.json")
 	s := New(path)
@@ -117,7 +117,7 @@ func TestAStoreThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// What a person has removed, a process that goes on does not write again.
+// What a person has removed is not written again by a process that is still running.
 func TestWhatIsForgotten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "project", "shapes.json")
 	if err := Forget(path, learn.Tool{Server: "s", Name: "a"}); err != nil {
@@ -155,7 +155,7 @@ func TestWhatIsForgotten(t *testing.T) {
 	}
 }
 
-// Close writes what Flush has put off.
+// Close writes what Flush has postponed.
 func TestClose(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shapes.json")
 	s := New(path)

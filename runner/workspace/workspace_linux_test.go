@@ -10,7 +10,7 @@ import (
 
 // TestLockedWorkspace checks that the host can read a workspace that a script of the same user made inaccessible.
 func TestLockedWorkspace(t *testing.T) {
-	if os.Geteuid() == 0 { // whom no lock stops
+	if os.Geteuid() == 0 { // whom no permissions stop
 		cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestLockedWorkspace$")
 		cmd.Dir = "/"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}

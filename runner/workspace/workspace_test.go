@@ -59,7 +59,7 @@ func TestOpenRefusesTheRoot(t *testing.T) {
 	root := filepath.VolumeName(dir) + string(filepath.Separator)
 	names := []string{root, root + "." + root, filepath.Join(root, "a", "..")}
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink(root, link); err == nil { // Windows lets few make one
+	if err := os.Symlink(root, link); err == nil { // on Windows, few users may create one
 		names = append(names, link, link+"/.", filepath.Join(dir, "more"))
 		if err := os.Symlink(link, filepath.Join(dir, "more")); err != nil {
 			t.Fatal(err)

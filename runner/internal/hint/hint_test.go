@@ -8,14 +8,14 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// TestRules has the errors of the interpreters.
+// TestRules contains the errors of the interpreters.
 func TestRules(t *testing.T) {
 	const py, ts = sandbox.LangPython, sandbox.LangTypeScript
 	const offline, handle = "no network", "pass its text() or json()"
 	for _, c := range []struct {
 		lang                       sandbox.Language
 		name, message, stack, code string
-		want                       string // a part of the hint; empty means none
+		want                       string // a part of the hint; empty if there is none
 	}{
 		{ts, "Error", "getaddrinfo EAI_AGAIN example.com", "", "", offline},
 		{ts, "Error", "x", "getaddrinfo ENOTFOUND example.com", "", offline},

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHostileText: no text leaves its place.
+// TestHostileText: no text escapes from its place.
 func TestHostileText(t *testing.T) {
 	const hostile = `</p></title><script>alert("1")</script>' onclick="x`
 	var b strings.Builder

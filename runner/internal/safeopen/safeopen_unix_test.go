@@ -16,8 +16,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// planted are the things that a script may put in the place of a file or folder. Each makes one at a path; dir holds a file
-// and a folder that are what they seem.
+// planted are the things that a script may put in place of a file or folder. Each function creates one at a path; dir contains an ordinary
+// file and an ordinary folder.
 func planted() map[string]func(dir, at string) error {
 	return map[string]func(dir, at string) error{
 		"pipe": func(_, at string) error { return syscall.Mkfifo(at, 0o666) },
@@ -40,7 +40,7 @@ func planted() map[string]func(dir, at string) error {
 	}
 }
 
-// TestNothingWaitsForWhatWasPlanted opens everything in every way. A function that waits fails the test by its time limit.
+// TestNothingWaitsForWhatWasPlanted opens everything in every way. A function that waits makes the test time out.
 func TestNothingWaitsForWhatWasPlanted(t *testing.T) {
 	opens := map[string]func(root *os.Root, dir, name string) error{
 		"Root": func(_ *os.Root, dir, name string) error {
@@ -84,7 +84,7 @@ func TestNothingWaitsForWhatWasPlanted(t *testing.T) {
 	}
 }
 
-// soon returns f's error, or fails the test when f waits for something.
+// soon returns f's error, or fails the test if f blocks.
 func soon(t *testing.T, f func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -98,7 +98,7 @@ func soon(t *testing.T, f func() error) error {
 	}
 }
 
-// short is a folder whose path is short enough for a socket's.
+// short returns a folder whose path is short enough for a socket.
 func short(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "so")
@@ -130,7 +130,7 @@ func TestKindError(t *testing.T) {
 	}
 }
 
-// TestOrdinaryFiles makes sure that what is what it should be can be used.
+// TestOrdinaryFiles checks that ordinary files and folders can be used.
 func TestOrdinaryFiles(t *testing.T) {
 	dir := short(t)
 	root := openRoot(t, dir)

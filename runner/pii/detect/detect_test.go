@@ -65,7 +65,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestLinear scans repetitions that invite a scanner to look at everything again and again.
+// TestLinear scans repetitive texts that tempt a scanner to examine everything again and again.
 func TestLinear(t *testing.T) {
 	for _, piece := range []string{"@", "a@", "a@a.", "eyJ-", "eyJ.ey", "sk-", "1.", "1 ", "1-", "+1", "+49 ", "a:", "2001:", "://a:b", "bearer ", "(212) ", "-----BEGIN ",
 		"-----BEGIN PRIVATE KEY-----", "x.", "AKIA", "4111 ", "12345678:AA", "ya29.", "password=", "\\", "é", "\xff",
@@ -80,13 +80,13 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestLinearWithoutSpaces scans a text without spaces: words before a number are looked for nearby only.
+// TestLinearWithoutSpaces scans a text without spaces: words before a number are only looked for nearby.
 func TestLinearWithoutSpaces(t *testing.T) {
 	const piece = "tim\tat\t5551234567\t"
 	text := strings.Repeat(piece, (2<<20)/len(piece))
 	start := time.Now()
 	Find(text, "")
-	if took := time.Since(start); took > 10*time.Second { // it was 34 s
+	if took := time.Since(start); took > 10*time.Second { // it once took 34 s
 		t.Errorf("2 MiB took %v, want at most %v", took, 10*time.Second)
 	}
 }

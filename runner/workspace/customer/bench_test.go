@@ -15,7 +15,7 @@ func benchRun() *Run {
 	return run
 }
 
-// BenchmarkRun measures what a run for a customer costs in addition to the run itself: a lease and a line of the log.
+// BenchmarkRun measures the overhead of a run for a customer: a lease and a line in the log.
 func BenchmarkRun(b *testing.B) {
 	r, err := OpenRoot(b.TempDir(), nil)
 	if err != nil {

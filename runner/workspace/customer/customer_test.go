@@ -80,7 +80,7 @@ func TestHostileIDs(t *testing.T) {
 		}
 	}
 	entries, err := os.ReadDir(r.Dir())
-	if err != nil || len(entries) != 3 || read(t, filepath.Join(r.Dir(), ".gitignore")) != "*\n" { // that, ok, and the lock
+	if err != nil || len(entries) != 3 || read(t, filepath.Join(r.Dir(), ".gitignore")) != "*\n" { // the customer, ok, and the lock
 		t.Errorf("%v %v", entries, err)
 	}
 }

@@ -39,7 +39,7 @@ func TestDecisionsStay(t *testing.T) {
 		t.Errorf("digest %q, want %q", got.Digest, want)
 	}
 
-	for i := range run.Calls { // names that no line has room for
+	for i := range run.Calls { // names that do not fit into any line
 		run.Calls[i].Tool = strings.Repeat("\x01", maxName)
 		if i < len(run.Calls)-2 {
 			run.Calls[i].Decision = nil
@@ -53,7 +53,7 @@ func TestDecisionsStay(t *testing.T) {
 	}
 }
 
-// TestMaskOfRun: the record has one token for one value, that of the arguments.
+// TestMaskOfRun: the record has one token for each value, the one used in the arguments.
 func TestMaskOfRun(t *testing.T) {
 	rest := func(v json.RawMessage) json.RawMessage { return bytes.ReplaceAll(v, []byte("secret"), []byte("[S]")) }
 	run := &Run{Language: "python", Code: "send('ann@x.org', secret)", Calls: []Call{{Tool: "t", Arguments: "[EMAIL_7]"}}}

@@ -49,7 +49,7 @@ func TestHostileState(t *testing.T) {
 	}
 }
 
-// TestStateThatIsALink checks that a link instead of the state does not lead the host elsewhere.
+// TestStateThatIsALink checks that a link in place of the state does not lead the host elsewhere.
 func TestStateThatIsALink(t *testing.T) {
 	r, _ := openTest(t, 0)
 	c := customer(t, r, "acme")

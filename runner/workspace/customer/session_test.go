@@ -301,7 +301,7 @@ func TestStats(t *testing.T) {
 	if got.Runs != 4 || got.Failed != 2 || got.Calls != 28 || got.FailedCalls != 4 || got.DurationMS != 0.4 || got.Tokens.SavedPercent() != 98.2 {
 		t.Errorf("%+v", got.Stats)
 	}
-	// Two sessions are two conversations: direct calls need the definitions once in each, not once a run.
+	// Two sessions are two conversations: direct calls need the definitions once in each session, not once per run.
 	if want := (Tokens{Used: 40, Direct: 2200, Definitions: 1800, Results: 400, Output: 20, Saved: 2160, Search: 400, SavedSearch: 360}); got.Tokens != want {
 		t.Errorf("%+v, want %+v", got.Tokens, want)
 	}
@@ -364,7 +364,7 @@ func TestToolsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSavedOfAll checks that runs which cost more than direct calls reduce what all together saved, and that no figure is negative.
+// TestSavedOfAll checks that runs that cost more than direct calls reduce the total saving, and that no figure is negative.
 func TestSavedOfAll(t *testing.T) {
 	var s Stats
 	for _, used := range []int64{40, 150, 10} {

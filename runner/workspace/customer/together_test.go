@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// TestTogether uses one customer in every way at once. A state is always complete: the files of one writer have the same
-// content.
+// TestTogether uses one customer in every way at once. A state must always be complete: the files of one writer have the same content.
 func TestTogether(t *testing.T) {
 	r, err := OpenRoot(t.TempDir(), nil)
 	if err != nil {
@@ -28,7 +27,7 @@ func TestTogether(t *testing.T) {
 	if _, err := s.Checkpoint(t.Context(), "first"); err != nil {
 		t.Fatal(err)
 	}
-	var writing sync.Mutex // the script's part: those that hold the state at once must agree among themselves
+	var writing sync.Mutex // the script's part: writers that hold the state at once must agree among themselves
 	var wg sync.WaitGroup
 	for i, do := range []func(i int) error{
 		func(i int) error {

@@ -15,16 +15,16 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// local is the part of an address before the @. It has no % and no !, which once named another host.
+// local is the part of an address before the @. It does not allow % and !, which once named another host.
 var local = regexp.MustCompile("^[A-Za-z0-9#$&'*+/=?^_`{|}~-]+(\\.[A-Za-z0-9#$&'*+/=?^_`{|}~-]+)*$")
 
-// mailWords end the names of arguments that hold mail addresses, and others those of arguments that hold them or something else.
+// mailWords end the names of arguments that hold mail addresses; the other words end the names of arguments that may hold them.
 var (
 	mailWords = words("to cc bcc email emails recipient recipients attendee attendees invitee invitees")
 	others    = words("mail mails address addresses from sender reply participant participants value")
 )
 
-// NamesMail reports whether an argument holds mail addresses, by the words of its name.
+// NamesMail reports whether the words of an argument's name show that it holds mail addresses.
 func NamesMail(name []string) bool {
 	if len(name) == 0 {
 		return false
@@ -34,15 +34,15 @@ func NamesMail(name []string) bool {
 		slices.Contains(others, last) && slices.ContainsFunc(name, func(word string) bool { return slices.Contains(mailWords, word) })
 }
 
-// isList reports whether a text in an argument must hold addresses alone.
+// isList reports whether a text in an argument must consist of addresses.
 func isList(name []string, text string) bool {
 	return len(name) == 0 || NamesMail(name) || slices.Contains(others, name[len(name)-1]) && strings.ContainsRune(text, '@')
 }
 
-// Emails returns the mail addresses in a value, in lower case, each once. In a text or a list of texts, every part must be an address:
-// alone or after a name (Ann <ann@example.com>), with commas, semicolons or spaces between them. It returns an error for any other
-// part, which a server may know as a group, and for a number or an object without an address in the list. In an object, this holds
-// for properties with names such as to and email; in other texts it finds what has an @.
+// Emails returns the mail addresses in a value, in lower case, each once. In a text or a list of texts, every part must be an address,
+// alone or after a name (Ann <ann@example.com>), separated by commas, semicolons or spaces. It returns an error for any other part, which a
+// server may know as a group, and for a number or an object without an address in the list. In an object, the same applies to properties
+// with names such as to and email; in other texts it finds whatever contains an @.
 func Emails(value any) ([]string, error) {
 	if list, ok := value.([]any); ok {
 		return emailsOfAll(list)
@@ -69,7 +69,7 @@ func Emails(value any) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// emailsOfAll returns the addresses of recipients, each of which must have one.
+// emailsOfAll returns the addresses of recipients, each of which must have an address.
 func emailsOfAll(list []any) ([]string, error) {
 	var out []string
 	for _, item := range list {
@@ -86,7 +86,8 @@ func emailsOfAll(list []any) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// isEmpty reports whether a value is nothing, an empty object, a text without a recipient, or a list, whose elements were looked at.
+// isEmpty reports whether a value is nothing, an empty object, a text without a recipient, or a list; the elements of a list are checked
+// separately.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case nil, string, []any:
@@ -99,7 +100,7 @@ func isEmpty(value any) bool {
 
 // Domain returns the part of one mail address after the @, in lower case and ASCII.
 func Domain(text string) (string, error) {
-	if rest, ok := strings.CutPrefix(text, "@"); ok { // as mentioned returns it
+	if rest, ok := strings.CutPrefix(text, "@"); ok { // in the form that mentioned returns
 		return domain(rest)
 	}
 	list, err := addressList(text)
@@ -113,7 +114,7 @@ func Domain(text string) (string, error) {
 	return name, nil
 }
 
-// addressList reads a text that holds addresses alone.
+// addressList reads a text that consists of addresses.
 func addressList(text string) ([]string, error) {
 	like := norm.NFKC.String(text)
 	switch {
@@ -139,12 +140,12 @@ func addressList(text string) ([]string, error) {
 	return out, nil
 }
 
-// specials counts the characters that have a meaning in a list of addresses.
+// specials counts the characters that have a special meaning in a list of addresses.
 func specials(text string) int {
 	return strings.Count(text, "@") + strings.Count(text, ",") + strings.Count(text, ";") + strings.Count(text, "<") + strings.Count(text, ">") + strings.Count(text, `"`) + strings.Count(text, ":")
 }
 
-// split cuts a list at commas and semicolons outside of quotation marks.
+// split splits a list at commas and semicolons outside quotation marks.
 func split(text string) (parts []string, err error) {
 	quoted, start := false, 0
 	for i := 0; i < len(text); i++ {
@@ -163,7 +164,7 @@ func split(text string) (parts []string, err error) {
 	return append(parts, text[start:]), nil
 }
 
-// recipients reads a part of a list: addresses with spaces between them, or one after a name. An address in the name counts too.
+// recipients reads a part of a list: addresses separated by spaces, or one address after a name. An address in the name counts too.
 func recipients(part string) ([]string, error) {
 	name, rest, named := strings.Cut(part, "<")
 	if !named {
@@ -213,7 +214,7 @@ func domain(text string) (string, error) {
 	return name, nil
 }
 
-// mentioned finds the addresses in prose. An @ with no name before it counts if a domain with a dot follows.
+// mentioned finds the addresses in prose. An @ without a name before it counts if a domain with a dot follows.
 func mentioned(text string) ([]string, error) {
 	if !strings.ContainsAny(text, "@\uFF20\uFE6B") {
 		return nil, nil
@@ -245,7 +246,7 @@ func mentioned(text string) ([]string, error) {
 	return out, nil
 }
 
-// notLocal reports whether a character ends the part of an address before the @, seen from there; _ and the like do not.
+// notLocal reports whether a character, read backwards from the @, ends the part of an address before it. Characters such as _ do not.
 func notLocal(r rune) bool {
 	return unicode.IsSpace(r) || strings.ContainsRune("@<>()[]{},;:\"'`|\\/=?&", r)
 }

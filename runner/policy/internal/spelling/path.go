@@ -1,8 +1,8 @@
-// Package spelling reads the paths, URLs and mail addresses in the arguments of calls, however they are spelled.
+// Package spelling reads the paths, URLs and mail addresses in the arguments of calls, in whatever way they are spelled.
 //
-// Arguments are hostile, and what a server makes of an odd spelling is not known. So an answer is certain, or there is an error: a
-// policy denies a call whose condition fails. Nothing here looks at a file system or at the network, so symbolic links and names
-// that lead elsewhere are not seen.
+// Arguments are hostile, and it is unknown how a server reads an unusual spelling. So a result is certain, or there is an error: a policy
+// denies a call whose condition fails. The package accesses neither the file system nor the network, so it does not see symbolic links or
+// names that lead elsewhere.
 package spelling
 
 import (
@@ -22,9 +22,9 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// location is a path that was read.
+// location is a parsed path.
 type location struct {
-	// root is "/", a drive such as "c:", or "~". It is empty for a relative path, which goes up first, by so many folders.
+	// root is "/", a drive such as "c:", or "~". It is empty for a relative path, which first goes up by up folders.
 	root  string
 	up    int
 	steps []string
@@ -36,14 +36,14 @@ var (
 	escape    = regexp.MustCompile(`%([0-9A-Fa-f]{2}|[uU][0-9A-Fa-f]{4})`)
 	separator = regexp.MustCompile(`(?i)%(2f|5c|00)`)
 	variable  = regexp.MustCompile("^\\$[A-Za-z_]|\\$[{(]|`")
-	shortName = regexp.MustCompile(`^[^~]{1,6}~[0-9]`)                   // of Windows, as in PROGRA~1
-	catchAll  = regexp.MustCompile(`^\[{1,2}\.\.\.[A-Za-z_]\w*\]{1,2}$`) // a folder of web frameworks, as in [...slug]
+	shortName = regexp.MustCompile(`^[^~]{1,6}~[0-9]`)                   // a short name of Windows, as in PROGRA~1
+	catchAll  = regexp.MustCompile(`^\[{1,2}\.\.\.[A-Za-z_]\w*\]{1,2}$`) // a folder name of web frameworks, as in [...slug]
 	posix     = regexp.MustCompile(`\[\[[:.=]`)                          // a class of characters in a pattern
 )
 
-// Under reports whether a path is a folder or lies below it. Both are absolute, or relative to the same folder. A folder with a drive
-// or a backslash is one of Windows, where the case of letters does not count. It returns an error if the texts do not tell, as
-// for an absolute path and a relative folder, or if servers may read the path in different ways.
+// Under reports whether a path equals a folder or is below it. Both must be absolute, or relative to the same folder. A folder with a drive
+// or a backslash is a Windows folder, for which the case of letters is ignored. It returns an error if the texts do not decide it, as for
+// an absolute path and a relative folder, or if servers may read the path in different ways.
 func Under(path, dir string) (bool, error) {
 	isWindows := drive.MatchString(dir) || strings.Contains(dir, `\`)
 	d, err := parse(dir, isWindows)
@@ -61,13 +61,13 @@ func Under(path, dir string) (bool, error) {
 	return in, nil
 }
 
-// CheckDir returns an error if no path can be compared with a folder.
+// CheckDir returns an error if no path can be compared with the folder.
 func CheckDir(dir string) error {
 	_, err := Under(dir, dir)
 	return err
 }
 
-// parse reads a path of Windows, or one of other systems.
+// parse reads a path of Windows, or of other systems.
 func parse(text string, isWindows bool) (*location, error) {
 	if err := plain(text); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func parse(text string, isWindows bool) (*location, error) {
 	return out, out.walk(text)
 }
 
-// plain refuses texts that servers trim, cut or cannot show.
+// plain rejects texts that servers trim, cut or cannot represent.
 func plain(text string) error {
 	switch {
 	case text == "":
@@ -130,7 +130,7 @@ func plain(text string) error {
 	return nil
 }
 
-// fromURI returns the path of a file: URI, which is given without the scheme.
+// fromURI returns the path in a file: URI, which is given without the scheme.
 func fromURI(text string, isWindows bool) (string, error) {
 	if strings.ContainsAny(text, "?#") {
 		return "", errors.New("the URI has a query or a fragment")
@@ -160,7 +160,7 @@ func fromURI(text string, isWindows bool) (string, error) {
 	return decoded, nil
 }
 
-// walk adds the steps of a path, which has no drive any more.
+// walk adds the steps of a path without its drive.
 func (l *location) walk(text string) error {
 	for step := range strings.SplitSeq(text, "/") {
 		if err := checkStep(step); err != nil {
@@ -183,7 +183,7 @@ func (l *location) walk(text string) error {
 	return nil
 }
 
-// checkStep refuses names that some systems or servers take for other ones.
+// checkStep rejects names that some systems or servers treat as other names.
 func checkStep(step string) error {
 	if step == "" || step == "." || step == ".." {
 		return nil
@@ -203,7 +203,7 @@ func checkStep(step string) error {
 	return nil
 }
 
-// maybeDots reports whether a name is a pattern that a server may expand to . or to ..
+// maybeDots reports whether a name is a pattern that a server may expand to "." or "..".
 func maybeDots(step string) bool {
 	if !strings.Contains(step, "[") || catchAll.MatchString(step) {
 		return false
@@ -217,7 +217,7 @@ func maybeDots(step string) bool {
 	return posix.MatchString(step)
 }
 
-// under reports whether a location is another one or lies below it.
+// under reports whether a location equals dir or is below it.
 func (l *location) under(dir *location, isWindows bool) (bool, error) {
 	switch {
 	case l.root != dir.root && (l.root == "" || dir.root == ""):
@@ -253,13 +253,13 @@ func (l *location) under(dir *location, isWindows bool) (bool, error) {
 	return true, nil
 }
 
-// resembles reports whether some system may take a name for another one: it ignores case, the form of Unicode, or dots and spaces at
-// the end; it has streams after a colon, parameters after a semicolon, or short names; or the server expands patterns.
+// resembles reports whether some system may treat a name as another one: because it ignores case, the form of Unicode, or dots and spaces
+// at the end; because it has streams after a colon, parameters after a semicolon, or short names; or because the server expands patterns.
 func resembles(got, want string) bool {
 	return fold(got) == fold(want) || strings.Contains(got, "[") || shortName.MatchString(got)
 }
 
-// fold returns what names have in common that resemble each other.
+// fold returns the same text for names that resemble each other.
 func fold(name string) string {
 	name = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(name)))
 	if end := strings.IndexAny(name, ":;"); end >= 0 {
@@ -268,20 +268,20 @@ func fold(name string) string {
 	return strings.TrimRight(name, ". ")
 }
 
-// pathWords are words in the names of arguments that hold paths, and notPaths those that end the names of others, such as file_type.
+// pathWords are words in the names of arguments that hold paths. notPaths end the names of arguments that do not, such as file_type.
 var (
 	pathWords = words("path paths file files filename filenames filepath filepaths dir dirs directory directories dirname folder folders pathname root roots cwd workdir workspace " +
 		"source sources destination destinations dest dst src target targets location locations from to old new input output archive attachment attachments")
 	notPaths = words("type types size id ids count encoding mode format ext extension extensions mime kind limit depth hash sha status")
 	pathEnd  = regexp.MustCompile(`(path|filename|folder|dir|directory)(s|names?|str|strings?|lists?)?$`) // as in outputpath
-	// proseWords end the names of arguments that hold text, in which a slash means nothing.
+	// proseWords end the names of arguments that hold prose, in which a slash has no meaning.
 	proseWords = words("content contents text texts body message messages description subject title summary note notes comment comments prompt html markdown code string strings str replacement query sql regex")
 )
 
 func words(list string) []string { return strings.Fields(list) }
 
-// Paths returns the texts in arguments that are paths by the name of their argument, or look like one: in lists, in nested objects,
-// and among the names of properties.
+// Paths returns the texts in arguments that are paths by the name of their argument, or look like one. It looks in lists, in nested
+// objects, and among the names of properties.
 func Paths(args any) []string {
 	var out []string
 	each(args, nil, func(name []string, text string, isName bool) {
@@ -293,7 +293,7 @@ func Paths(args any) []string {
 	return out
 }
 
-// IsPath reports whether a text in an argument is likely a path. name holds the words of the argument's name.
+// IsPath reports whether a text in an argument is probably a path. name holds the words of the argument's name.
 func IsPath(name []string, text string, isName bool) bool {
 	last := ""
 	if len(name) > 0 {
@@ -312,14 +312,14 @@ func IsPath(name []string, text string, isName bool) bool {
 	return NamesPath(name) || strings.ContainsAny(text, `/\`) || strings.HasPrefix(text, "~") || strings.HasPrefix(text, ".") || drive.MatchString(text)
 }
 
-// NamesPath reports whether an argument holds a path, by the words of its name.
+// NamesPath reports whether the words of an argument's name show that it holds a path.
 func NamesPath(name []string) bool {
 	if len(name) == 0 {
 		return false
 	}
 	last := name[len(name)-1]
 	isText := last == "text" || last == "texts"
-	if isText || last == "string" || last == "strings" || last == "str" { // file_text is what the file holds
+	if isText || last == "string" || last == "strings" || last == "str" { // file_text is the content of the file
 		return slices.ContainsFunc(name, func(word string) bool { return pathEnd.MatchString(word) || !isText && strings.HasPrefix(word, "file") })
 	}
 	return !slices.Contains(notPaths, last) && !slices.Contains(proseWords, last) && slices.ContainsFunc(name, func(word string) bool {

@@ -16,8 +16,8 @@ func answer[T any](value T, err error) string {
 	return fmt.Sprint(value)
 }
 
-// TestUnder has spellings of paths. An error denies the call, so that it is as good as false in a rule that allows what is below a
-// folder, and as good as true in one that denies it.
+// TestUnder tests spellings of paths. An error denies the call, so it is as good as false in a rule that allows what is below a folder, and
+// as good as true in one that denies it.
 func TestUnder(t *testing.T) {
 	for _, c := range []struct{ dir, path, want string }{
 		// Below a relative folder.
@@ -88,7 +88,7 @@ func TestUnder(t *testing.T) {
 		{"reports", "~", "error"},
 		{"reports", "~root/a", "error"},
 		{"~/reports", "~/../a", "error"},
-		// Some systems or servers read it in another way.
+		// Some systems or servers read it differently.
 		{"reports", "", "error"},
 		{"reports", "Reports/a", "error"},
 		{"private", "PRIVATE/a", "error"},
@@ -133,7 +133,7 @@ func TestUnder(t *testing.T) {
 		{"reports", "reports/[+-9][+-9]/private", "error"},
 		{"reports", "reports/[[:punct:]][[:punct:]]/private", "error"},
 		{"reports", "reports/[].][].]/private", "error"},
-		{"reports", "reports/[...x]/../private", "error"}, // some pattern matches ., and then this is private
+		{"reports", "reports/[...x]/../private", "error"}, // a pattern may match ., and then this is private
 		{`C:\reports`, `C:\reports\[.][.]\private`, "error"},
 		{`C:\reports`, `C:\reports\..;\private`, "error"},
 		{`C:\reports`, `C:\reports\..::$INDEX_ALLOCATION\private`, "error"},
@@ -182,7 +182,7 @@ func TestUnder(t *testing.T) {
 		{`C:\private`, `C:\private:x`, "error"},
 		{`C:\private`, `C:\PRIVAT~1\a`, "error"},
 		{`C:\reports`, `%USERPROFILE%\a`, "error"},
-		// Folders that a rule cannot have.
+		// Folders that a rule cannot use.
 		{"", "a", "error"},
 		{"reports/*", "reports/a", "error"},
 		{`\\server\share`, `\\server\share\a`, "error"},

@@ -21,12 +21,12 @@ var (
 	octal    = regexp.MustCompile(`(^|\.)0[0-9]`)
 )
 
-// deviations are characters that the versions of IDNA read in different ways.
+// deviations are characters that versions of IDNA read in different ways.
 const deviations = "\u00DF\u1E9E\u03C2\u200C\u200D"
 
-// Host returns the host of a URL, as browsers read it: in lower case and ASCII, without the port, a user or a dot at the end. An IP
-// address is in its usual form, and one of version 6 has no brackets. It returns an error if the URL has no host, or if programs
-// read it in different ways.
+// Host returns the host of a URL, as browsers read it: in lower case and ASCII, without the port, a user or a final dot. An IP address is
+// in its usual form, and an IPv6 address has no brackets. It returns an error if the URL has no host, or if programs read it in different
+// ways.
 func Host(text string) (string, error) {
 	host, err := host(text)
 	if err != nil {
@@ -73,14 +73,14 @@ func host(text string) (string, error) {
 	return name, nil
 }
 
-// confusing reports whether a URL has characters at its host that programs read in different ways.
+// confusing reports whether the host part of a URL contains characters that programs read in different ways.
 func confusing(text string) bool {
 	_, rest, ok := strings.Cut(text, "://")
 	authority := rest
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
 		authority = rest[:end]
 	}
-	before, _, _ := strings.Cut(rest, "/") // where programs end the host that know no query without a path
+	before, _, _ := strings.Cut(rest, "/") // programs that know no query without a path end the host here
 	return !ok || strings.Count(authority, "@") > 1 || strings.Contains(before[len(authority):], "@") ||
 		strings.ContainsAny(authority, `\`+deviations) || strings.ContainsFunc(authority, unicode.IsSpace)
 }

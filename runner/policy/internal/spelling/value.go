@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// Words returns the words of the name of an argument, in lower case and without digits at their ends.
+// Words returns the words of an argument's name, in lower case and without digits at their ends.
 func Words(name string) []string {
 	words := strings.Split(ident.Snake(name), "_")
 	for i, word := range words {
@@ -17,8 +17,8 @@ func Words(name string) []string {
 	return words
 }
 
-// each calls found for every text in a value, with the words of the name of the property that holds it. Elements of a list have the
-// name of the list, and name, address and value within an object stand for the object. The names of properties are texts too.
+// each calls found for every text in a value, with the words of the name of the property that holds it. Elements of a list have the name of
+// the list. Within an object, name, address and value have the name of the object. The names of properties are texts too.
 func each(value any, name []string, found func(name []string, text string, isName bool)) {
 	switch v := value.(type) {
 	case string:
