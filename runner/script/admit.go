@@ -1,7 +1,6 @@
 package script
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 
@@ -131,16 +130,6 @@ func (l *lineOffsets) offset(code string, at *api.Location) int {
 	return min((*l)[at.Line-1]+at.Column, len(code))
 }
 
-// refused returns a problem at an offset of the code.
-func refused(code string, offset int, text, note string) api.Message {
-	start := strings.LastIndexByte(code[:offset], '\n') + 1
-	line, _, _ := strings.Cut(code[start:], "\n")
-	return api.Message{
-		Text: text, Notes: []api.Note{{Text: note}},
-		Location: &api.Location{Line: lineOf(code, offset), Column: offset - start, LineText: line},
-	}
-}
-
 // The bundler asks the plugin for every module, but there are three ways in which it reads the host's files without asking:
 //
 //   - import(`../${x}.json`) and require() likewise are patterns to it; it lists folders for what may match;
@@ -179,19 +168,4 @@ func sourceMapComment(code string) []api.Message {
 		return nil
 	}
 	return []api.Message{refused(code, at[0], "a script must not refer to a source map", "remove the sourceMappingURL comment; in a string, write it in two parts")}
-}
-
-// inModule sets the module of messages.
-func inModule(messages []api.Message, namespace, file string) []api.Message {
-	for _, m := range messages {
-		if m.Location != nil {
-			m.Location.Namespace, m.Location.File = namespace, file
-		}
-	}
-	return messages
-}
-
-// refuseFiles refuses modules that the bundler found by itself.
-func refuseFiles(a api.OnLoadArgs) (api.OnLoadResult, error) {
-	return api.OnLoadResult{}, fmt.Errorf("%q is not a module of this script", a.Path)
 }

@@ -6,18 +6,31 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/evanw/esbuild/pkg/api"
 
 	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
-// tsconfig stands for any tsconfig.json: none is read.
-const tsconfig = `{"compilerOptions":{"verbatimModuleSyntax":false}}`
+// task is a bundle to be made: of a script, or of one more module that a running script imports.
+type task struct {
+	Src    Source
+	Opt    Options
+	Module string            // the id of the module; empty: the script
+	Known  map[string]module // with Module: what the guest has
+	Idle   time.Duration     // how long the process waits for another task
+	small  bool              // fail with errNotSmall when a module is not small
+}
+
+func (t task) bundle() (*bundle, error) {
+	if t.Module != "" {
+		return moduleBundle(t)
+	}
+	return newBundle(t)
+}
 
 // bundle is a script and what it imports, as one ES module with an inline source map. Only Facts and Digest are of a script that was read
 // and cannot be bundled.
@@ -37,23 +50,18 @@ func newBundle(t task) (*bundle, error) {
 	if err := f.open(t.Src.Dir, t.Opt); err != nil {
 		return nil, err
 	}
-	made, unread := f.facts()
+	facts, digest, unread := f.facts()
 	if errors.Is(unread, errNotSmall) {
 		return nil, unread
 	}
 	code, modules, err := f.bundle()
 	switch {
-	case errors.Is(err, errNotSmall):
+	case errors.Is(err, errNotSmall), err != nil && (unread != nil || len(facts.Unreadable) > 0): // it says more
 		return nil, err
-	case err != nil && made != nil && len(made.Facts.Unreadable) > 0:
-		return nil, err
-	case err != nil: // it says more than unread
-		return made, err
 	case unread != nil:
 		return nil, unread
 	}
-	made.Code, made.Modules = code, modules
-	return made, nil
+	return &bundle{Code: code, Modules: modules, Facts: facts, Digest: digest}, err
 }
 
 // bundle bundles the script, and returns the modules that it registers.
@@ -108,6 +116,48 @@ func (f *files) beginning(m *meta, script string) string {
 	}
 	return text
 }
+
+// moduleBundle makes the bundle of a module that the guest does not have, with what it imports.
+func moduleBundle(t task) (*bundle, error) {
+	id := t.Module
+	f := newFiles(t.Src)
+	f.known, f.onlySmall = t.Known, t.small
+	if f.known == nil {
+		f.known = map[string]module{}
+	}
+	defer f.close()
+	if err := f.open(t.Src.Dir, t.Opt); err != nil {
+		return nil, err
+	}
+	res, err := f.build(id, nobody)
+	if err != nil {
+		return nil, err
+	}
+	m, err := readMeta(res.Metafile)
+	if err != nil {
+		return nil, err
+	}
+	modules := m.modules()
+	modules[id] = module{CommonJS: m.Inputs[id].Format == "cjs"} // also if it is empty
+	f.entry["main"] = "import " + quote(entryNamespace+":modules") + ";\n" + exported(id)
+	f.entry["modules"] = registration(slices.Sorted(maps.Keys(modules)))
+	known := ""
+	if ids := m.known(); len(ids) > 0 {
+		quotedIDs := make([]string, len(ids))
+		for i, id := range ids {
+			quotedIDs[i] = quote(id)
+		}
+		known = "await globalThis[" + registryKey + "].all([" + strings.Join(quotedIDs, ",") + "])"
+	}
+	res, err = f.build(entryNamespace+":main", known)
+	if err != nil {
+		return nil, err
+	}
+	return &bundle{Code: output(res), Modules: modules}, nil
+}
+
+// nobody stands for the known modules in a bundle that is only inspected.
+const nobody = "{}"
 
 // build runs the bundler from one module. Known, unless empty, is an expression for the object of known modules.
 func (f *files) build(entry, known string) (*api.BuildResult, error) {
@@ -184,81 +234,4 @@ func nowhere() string {
 		return dir
 	}
 	return os.TempDir()
-}
-
-// loaderOf returns the loader for a file. Plain JavaScript is read as JavaScript, so that its errors are its own.
-func loaderOf(name string) api.Loader {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".tsx":
-		return api.LoaderTSX
-	case ".js", ".mjs", ".cjs":
-		return api.LoaderJS
-	case ".jsx":
-		return api.LoaderJSX
-	case ".json":
-		return api.LoaderJSON
-	}
-	return api.LoaderTS
-}
-
-// globalNames returns the names that code from other hosts uses without an import, with code that exports each.
-func globalNames() map[string]string {
-	return map[string]string{
-		"callMCPTool": fromLibrary("callMCPTool"),
-		"searchTools": fromLibrary("searchTools"),
-		"fs":          fsGlobal,
-		"path":        `export const path = /* @__PURE__ */ given("path", () => globalThis.require("node:path"));` + "\n",
-	}
-}
-
-// fromLibrary returns code that exports a name of the library.
-func fromLibrary(name string) string {
-	return "export { " + name + " } from " + quote(libraryNamespace+":"+libraryFile) + ";\n"
-}
-
-// givenGlobal is the beginning of the module. A variable of the run takes precedence.
-const givenGlobal = "const given = (name, make) => (name in globalThis ? globalThis[name] : make());\n"
-
-// fsGlobal exports node:fs with functions that return promises when they get no callback.
-const fsGlobal = `export const fs = /* @__PURE__ */ given("fs", () => {
-  const fs = globalThis.require("node:fs"), all = { ...fs };
-  for (const name of Object.keys(fs.promises)) {
-    if (typeof fs[name] !== "function" || typeof fs.promises[name] !== "function") continue;
-    all[name] = (...args) => (typeof args.at(-1) === "function" ? fs[name](...args) : fs.promises[name](...args));
-  }
-  return all;
-});
-`
-
-// usedGlobals returns, for each name, patterns for its use as a global and for its declaration. Another module would slow
-// bundling down, so it is added only when used.
-var usedGlobals = sync.OnceValue(func() map[string][2]*regexp.Regexp {
-	out := map[string][2]*regexp.Regexp{}
-	for name := range globalNames() {
-		used := `\b` + name + `\.\w`
-		if name == "callMCPTool" || name == "searchTools" {
-			used = `\b` + name + `\s*[<(]`
-		}
-		out[name] = [2]*regexp.Regexp{
-			regexp.MustCompile(`(?:^|[^.\w$])` + used),
-			regexp.MustCompile(`(?m)(?:^|;)\s*(?:import\b[^"';]*\b` + name + `\b|(?:const|let|var)\s+` + name + `\b)`),
-		}
-	}
-	return out
-})
-
-// globals returns a module with the globals that a script uses and does not declare; empty: none. The bundler uses them only where
-// the name is not defined.
-func globals(code string) string {
-	text := ""
-	for _, name := range []string{"callMCPTool", "searchTools", "fs", "path"} {
-		find := usedGlobals()[name]
-		if find[0].MatchString(code) && !find[1].MatchString(code) {
-			text += globalNames()[name]
-		}
-	}
-	if text == "" {
-		return ""
-	}
-	return givenGlobal + text
 }

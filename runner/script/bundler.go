@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 )
@@ -43,7 +42,6 @@ const maxBundleTime = 10 * time.Second
 
 var (
 	errTooSlow      = fmt.Errorf("it cannot be bundled within %v: it is too large, is nested too deeply, or has too many errors", maxBundleTime)
-	errTooLarge     = errors.New("it cannot be bundled: it is nested too deeply, or expands to too much text, as the members of an enum can")
 	errBundlerEnded = errors.New("bundle the script: the program is ending")
 )
 
@@ -172,19 +170,6 @@ func (b *Bundler) keep(w *worker) {
 		return
 	}
 	b.idle = append(b.idle, w)
-}
-
-// smallModule bounds, in bytes, the modules of a script that can be bundled without limits: a text of that size is too
-// short to need much memory or stack.
-const smallModule = 32 << 10
-
-// errNotSmall ends the bundling of a script that is not small.
-var errNotSmall = errors.New("not a small script")
-
-// isSmall reports whether a module can be bundled without limits. Wrappers can: they are generated. A text with an enum
-// cannot: esbuild adds its members up, so each can double the one before.
-func isSmall(namespace, text string) bool {
-	return namespace == treeNamespace || namespace == libraryNamespace || len(text) <= smallModule && !strings.Contains(text, "enum")
 }
 
 // bundleSmall makes a bundle in this process. The error is errNotSmall for a script that is not small. When its time is up,

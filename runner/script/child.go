@@ -34,7 +34,7 @@ func workerMain(in io.Reader, out io.Writer) int {
 	debug.SetMaxStack(maxWorkerStack)
 	debug.SetMemoryLimit(maxWorkerHeap * 3 / 4)
 	answers := json.NewEncoder(out)
-	if limitWorker() != nil || answers.Encode(true) != nil {
+	if limitWorker(maxWorkerData) != nil || answers.Encode(true) != nil {
 		return 1
 	}
 	tasks := make(chan task)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/evanw/esbuild/pkg/api"
 )
@@ -111,4 +112,38 @@ func shownName(namespace, file string) string {
 		return namespace + "/" + file
 	}
 	return file
+}
+
+func lineOf(s string, offset int) int { return strings.Count(s[:offset], "\n") + 1 }
+
+// invalidAt returns the offset of the first byte that is not UTF-8.
+func invalidAt(s string) int {
+	for i, r := range s {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
+				return i
+			}
+		}
+	}
+	return len(s)
+}
+
+// inModule sets the module of messages.
+func inModule(messages []api.Message, namespace, file string) []api.Message {
+	for _, m := range messages {
+		if m.Location != nil {
+			m.Location.Namespace, m.Location.File = namespace, file
+		}
+	}
+	return messages
+}
+
+// refused returns a problem at an offset of the code.
+func refused(code string, offset int, text, note string) api.Message {
+	start := strings.LastIndexByte(code[:offset], '\n') + 1
+	line, _, _ := strings.Cut(code[start:], "\n")
+	return api.Message{
+		Text: text, Notes: []api.Note{{Text: note}},
+		Location: &api.Location{Line: lineOf(code, offset), Column: offset - start, LineText: line},
+	}
 }

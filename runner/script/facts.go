@@ -13,8 +13,15 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
-// facts finds what a TypeScript script does, and the files of the project and skills that it imports. They are the texts that are bundled.
-func (f *files) facts() (*bundle, error) {
+// Bounds of the files beside a script and of skills that it imports.
+const (
+	maxModules     = 200
+	maxModuleBytes = 4 << 20
+)
+
+// facts finds what a TypeScript script does, and the digest of its files and the skills that it imports. Their texts are those that are
+// bundled.
+func (f *files) facts() (_ *judge.Facts, digest string, err error) {
 	facts, sum := &judge.Facts{}, sha256.New()
 	pending := []place{{scriptNamespace, f.main.Name}}
 	for seen, size, count := map[place]bool{}, 0, 0; len(pending) > 0; {
@@ -34,17 +41,17 @@ func (f *files) facts() (*bundle, error) {
 		}
 		count++
 		if size += len(text); count > maxModules || size > maxModuleBytes {
-			return nil, tooMany(f.main.Name)
+			return nil, "", tooMany(f.main.Name)
 		}
 		if f.onlySmall && !isSmall(at.Namespace, text) {
-			return nil, errNotSmall
+			return nil, "", errNotSmall
 		}
 		imports, err := factsOf(facts, at, text)
 		if bad, ok := errors.AsType[*Error](err); ok { // bundling reports it too, unless the file is imported by a computed path
 			p := bad.Problems[0]
 			facts.Unreadable = append(facts.Unreadable, judge.Problem{File: p.File, Line: p.Line, Column: p.Column, Text: p.Text})
 		} else if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		for _, specifier := range imports {
 			if isBuiltin(specifier) || len(specifier) > maxSpecifier {
@@ -55,7 +62,7 @@ func (f *files) facts() (*bundle, error) {
 			}
 		}
 	}
-	return &bundle{Facts: facts, Digest: hex.EncodeToString(sum.Sum(nil))}, nil
+	return facts, hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // tooMany returns the error for a script that imports too much.

@@ -5,39 +5,17 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
-	"github.com/evanw/esbuild/pkg/api"
-
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 	"github.com/mcpgen/mcpgen/templates"
 )
-
-// Namespaces of modules. A module's id is its namespace, a colon, and its path below the namespace's folder.
-const (
-	treeNamespace    = "servers" // below the tree
-	skillsNamespace  = "skills"  // below the folder of saved scripts
-	scriptNamespace  = "script"  // below the script's folder; the script itself is there too, under its name
-	libraryNamespace = "mcprun"  // the guest library and what it needs
-	entryNamespace   = "entry"   // modules of this package that begin a bundle
-	globalsEntry     = "globals" // a module of entry, see globals
-	knownNamespace   = "known"   // modules that the guest already has; the path is the id
-)
-
-// place is a namespace and the path of a module below its folder.
-type place struct{ Namespace, Path string }
-
-func (p place) id() string { return p.Namespace + ":" + p.Path }
-
-// namespaces returns the namespaces whose modules are files or the library.
-func namespaces() []string {
-	return []string{treeNamespace, skillsNamespace, scriptNamespace, libraryNamespace}
-}
 
 // files answers for every import of one bundle.
 type files struct {
@@ -95,19 +73,6 @@ func (f *files) close() {
 	}
 }
 
-func (f *files) plugin() api.Plugin {
-	return api.Plugin{Name: "mcprun", Setup: func(b api.PluginBuild) {
-		b.OnResolve(api.OnResolveOptions{Filter: ".*"}, f.resolve)
-		for _, namespace := range namespaces() {
-			b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: namespace}, f.load)
-		}
-		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: entryNamespace}, f.loadEntry)
-		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: knownNamespace}, f.loadKnown)
-		// The bundler must not read anything else that it finds by itself.
-		b.OnLoad(api.OnLoadOptions{Filter: ".*"}, refuseFiles)
-	}}
-}
-
 // root returns the folder of a namespace.
 func (f *files) root(namespace string) *os.Root {
 	switch namespace {
@@ -119,52 +84,6 @@ func (f *files) root(namespace string) *os.Root {
 		return f.script
 	}
 	return nil
-}
-
-// asyncWrapper matches the head of a generated function. An async function would wrap the promise of its call in one of its
-// own, which cannot report that nothing awaits it; without the keyword the caller gets the call's own.
-var asyncWrapper = regexp.MustCompile(`(?m)^export async (function [^\n]*\{\s+return callMCPTool\()`)
-
-// load reads one module.
-func (f *files) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
-	text, err := f.text(a.Namespace, a.Path)
-	if err != nil {
-		return api.OnLoadResult{}, err
-	}
-	loader := loaderOf(a.Path)
-	if a.Suffix != "" {
-		text = trimIndex(text, strings.Split(strings.TrimPrefix(a.Suffix, "?"), ","))
-	}
-	if f.onlySmall && !isSmall(a.Namespace, text) {
-		f.notSmall.Store(true)
-		return api.OnLoadResult{}, errNotSmall
-	}
-	id := a.Namespace + ":" + a.Path
-	if a.Suffix != "" {
-		return api.OnLoadResult{Contents: &text, Loader: loader}, nil
-	}
-	problems := sourceMapComment(text)
-	code, located := text, false
-	switch a.Namespace {
-	case treeNamespace:
-		code = asyncWrapper.ReplaceAllString(code, "export $1")
-	case scriptNamespace, skillsNamespace: // generated modules do not use their path
-		if js, ok := f.withPlace(id, text, loader); ok && len(problems) == 0 {
-			code, loader, located = js, api.LoaderJS, true
-		}
-	}
-	computed := false
-	if len(problems) == 0 {
-		code, computed, problems = admit(code, loader, id)
-	}
-	if len(problems) > 0 {
-		return api.OnLoadResult{Errors: inModule(problems, a.Namespace, a.Path)}, nil
-	}
-	f.mu.Lock()
-	f.located = f.located || located
-	f.computed = f.computed || computed
-	f.mu.Unlock()
-	return api.OnLoadResult{Contents: &code, Loader: loader}, nil
 }
 
 // text returns a module as it was written, when it was first read.
@@ -196,31 +115,11 @@ func (f *files) text(namespace, p string) (string, error) {
 	return f.texts[id], nil
 }
 
-// Paths in the namespace of the guest library.
-const (
-	libraryFile = "mcprun.ts"
-	clientFile  = "client.ts" // used without a tree
-)
-
 func libraryText(p string) string {
 	if p == clientFile {
 		return templates.Text("ts/client.ts")
 	}
 	return templates.Library()
-}
-
-func (f *files) loadEntry(a api.OnLoadArgs) (api.OnLoadResult, error) {
-	text := f.entry[a.Path]
-	return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
-}
-
-// loadKnown returns a module that exports a module of the guest and can be imported in every way.
-func (f *files) loadKnown(a api.OnLoadArgs) (api.OnLoadResult, error) {
-	text := "module.exports = " + knownModules + "[" + quote(a.Path) + "]"
-	if f.known[a.Path].CommonJS {
-		text += ".default"
-	}
-	return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
 }
 
 // isFile reports whether a module exists.
@@ -252,12 +151,6 @@ func (f *files) entries(namespace, dir string) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// pattern compiles an expression when it is first needed. Otherwise every process of the program, also in sandboxes, would compile
-// it at its start.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
 // Not every file beside a script is for the script: hidden files and the configuration of servers contain what a sandbox must not
@@ -356,4 +249,48 @@ func (f *files) read(namespace, p string) ([]byte, error) {
 		return nil, err
 	}
 	return io.ReadAll(io.LimitReader(file, MaxSize)) // the file may grow
+}
+
+// servers returns the folders of the tree.
+func (f *files) servers() []string {
+	var names []string
+	for _, e := range f.entries(treeNamespace, ".") {
+		if base, ok := strings.CutSuffix(e, "/"); ok && !strings.HasPrefix(base, ".") && !strings.HasPrefix(base, "_") {
+			names = append(names, base)
+		}
+	}
+	return names
+}
+
+// tools returns the names of the wrappers in a folder of the tree.
+func (f *files) tools(dir string) []string {
+	var names []string
+	for _, e := range f.entries(treeNamespace, dir) {
+		if base, ok := strings.CutSuffix(e, ".ts"); ok && !strings.HasPrefix(base, ".") && !strings.HasPrefix(base, "_") && base != "index" {
+			names = append(names, base)
+		}
+	}
+	return names
+}
+
+// everyServer is the index over all servers: each under the name of its folder, and as TypeScript would write that.
+func (f *files) everyServer() string {
+	var b strings.Builder
+	b.WriteString(generated + "\n")
+	for _, dir := range f.servers() {
+		if !f.isFile(treeNamespace, path.Join(dir, "index.ts")) {
+			continue
+		}
+		names := []string{dir, ident.Camel(dir)}
+		if names[1] == dir {
+			names = names[:1]
+		}
+		for _, n := range names {
+			if ident.TypeScriptReserved(n) || !ident.IsIdentifier(n) {
+				continue
+			}
+			b.WriteString("export * as " + n + " from " + quote("./"+dir+"/index.ts") + ";\n")
+		}
+	}
+	return b.String()
 }

@@ -22,8 +22,9 @@ type Reference struct {
 	Module     int // the index of the module that it refers to
 }
 
-// Bounds of what Modules returns.
+// Bounds of what is read.
 const (
+	maxUsed        = 20_000 // specifiers in one module
 	maxListed      = 20_000
 	maxListedBytes = 64 << 20
 )

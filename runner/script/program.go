@@ -2,36 +2,12 @@ package script
 
 import (
 	"context"
-	"fmt"
 	"reflect"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/runner/bridge"
-	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script/internal/pyimport"
 	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
-
-// MaxSize is the largest script, in bytes.
-const MaxSize = 1 << 20
-
-// Source is a script as a person or an agent wrote it.
-type Source struct {
-	Name     string // a file name, shown in errors; of a module in a package, its path below Dir
-	Code     string
-	Language sandbox.Language
-	Dir      string   // absolute folder for relative imports; empty: none
-	Args     []string // passed to the script
-}
-
-// Options configure [Read].
-type Options struct {
-	Tree   string // absolute folder of the generated tree; empty: none
-	Skills string // absolute folder of saved scripts; empty: none
-	// Closed are the absolute paths of files and folders beside scripts that no script may import.
-	Closed []string
-}
 
 // Program is a script that was read: what its guest runs, and what is known of it before.
 type Program struct {
@@ -64,30 +40,3 @@ func (p *Program) Is(src Source, opt Options) bool {
 // Source returns the text of a file of the script or of a skill, by the name that the guest gives to a place in it, as it was when the
 // guest got it. Only skills in Python are read again. The name is hostile. Source is safe for concurrent use.
 func (p *Program) Source(name string) (string, bool) { return p.sources.find(name) }
-
-// check refuses what no interpreter could read.
-func check(src Source) error {
-	switch {
-	case len(src.Code) > MaxSize:
-		return &Error{Problems: []Problem{{File: src.Name, Text: fmt.Sprintf("the script has %d bytes; at most %d are allowed", len(src.Code), MaxSize)}}}
-	case !utf8.ValidString(src.Code):
-		return &Error{Problems: []Problem{{File: src.Name, Line: lineOf(src.Code, invalidAt(src.Code)), Text: "the script is not UTF-8"}}}
-	case strings.ContainsRune(src.Code, 0):
-		return &Error{Problems: []Problem{{File: src.Name, Line: lineOf(src.Code, strings.IndexByte(src.Code, 0)), Text: "the script contains a NUL character"}}}
-	}
-	return nil
-}
-
-// invalidAt returns the offset of the first byte that is not UTF-8.
-func invalidAt(s string) int {
-	for i, r := range s {
-		if r == utf8.RuneError {
-			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
-				return i
-			}
-		}
-	}
-	return len(s)
-}
-
-func lineOf(s string, offset int) int { return strings.Count(s[:offset], "\n") + 1 }

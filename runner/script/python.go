@@ -22,8 +22,6 @@ import (
 
 // Bounds of the Python files beside a script that it imports.
 const (
-	maxModules     = 200
-	maxModuleBytes = 4 << 20
 	maxModuleDepth = 64 // names in one import: a.b.c has three
 	// maxModuleParts bounds the folders and files that are looked up for imports. A long list of names, each in many folders,
 	// would take minutes.

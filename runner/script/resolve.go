@@ -178,15 +178,6 @@ func candidates(file string) []string {
 	return []string{base + ".ts", ident.Camel(base) + ".ts"}
 }
 
-func trimExtension(file string) string {
-	for _, ext := range []string{".ts", ".js", ".mjs", ".mts", ".cjs", ".cts", ".tsx", ".jsx"} {
-		if base, ok := strings.CutSuffix(file, ext); ok {
-			return base
-		}
-	}
-	return strings.TrimSuffix(file, "/")
-}
-
 // modulesOf returns the files that an import of p can mean, the likeliest first: extensions are optional, and a folder stands for
 // its index.
 func modulesOf(p string) []string {
@@ -237,37 +228,6 @@ func (f *files) modulesIn(p string) string {
 	return ": " + ident.List(there)
 }
 
-// moduleNames returns the names of the entries that can be imported, without extension.
-func moduleNames(entries []string) []string {
-	var names []string
-	for _, e := range entries {
-		base := trimExtension(e)
-		if base != e && !strings.HasPrefix(base, ".") && base != "index" {
-			names = append(names, base)
-		}
-	}
-	return names
-}
-
-// nodeModules are the modules of Node.js that can be imported without the prefix node:.
-const nodeModules = " assert assert/strict async_hooks buffer child_process cluster console constants crypto dgram " +
-	"diagnostics_channel dns dns/promises domain events fs fs/promises http http2 https inspector module net os path " +
-	"path/posix path/win32 perf_hooks process punycode querystring readline readline/promises repl stream " +
-	"stream/consumers stream/promises stream/web string_decoder sys timers timers/promises tls tty url util util/types " +
-	"v8 vm wasi worker_threads zlib "
-
-func isBuiltin(name string) bool {
-	return strings.HasPrefix(name, "node:") || strings.Contains(nodeModules, " "+name+" ") && !strings.Contains(name, " ")
-}
-
-// builtin leaves a module of node to the guest, under its full name. The embedded engine has some of them and reports the others.
-func builtin(name string) api.OnResolveResult {
-	return api.OnResolveResult{Path: "node:" + strings.TrimPrefix(name, "node:"), External: true}
-}
-
-// NodeModules returns the names of node's modules that can be imported without the prefix node:.
-func NodeModules() []string { return strings.Fields(nodeModules) }
-
 // inSkills finds a saved script: skills/NAME is the file NAME.ts, or the folder NAME with its index.ts,
 // scripts/index.ts, scripts/main.ts, or the only module below scripts/. Names may be written with - or _, or in camel case.
 func (f *files) inSkills(p string) (place, error) {
@@ -295,11 +255,6 @@ func (f *files) inSkills(p string) (place, error) {
 		}
 	}
 	return place{}, f.noSkill(name, rest)
-}
-
-// spellings returns the ways of writing a skill's name.
-func spellings(name string) []string {
-	return []string{name, strings.ReplaceAll(name, "_", "-"), strings.ReplaceAll(name, "-", "_"), strings.ReplaceAll(ident.Snake(name), "_", "-")}
 }
 
 // onlyScript returns the module that a skill's folder without an index stands for.

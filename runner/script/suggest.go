@@ -55,28 +55,6 @@ func (f *files) noTool(dir, file string) error {
 	return fmt.Errorf("there is no server %q%s", dir, alternatives(dir, names, "there are"))
 }
 
-// servers returns the folders of the tree.
-func (f *files) servers() []string {
-	var names []string
-	for _, e := range f.entries(treeNamespace, ".") {
-		if base, ok := strings.CutSuffix(e, "/"); ok && !strings.HasPrefix(base, ".") && !strings.HasPrefix(base, "_") {
-			names = append(names, base)
-		}
-	}
-	return names
-}
-
-// tools returns the names of the wrappers in a folder of the tree.
-func (f *files) tools(dir string) []string {
-	var names []string
-	for _, e := range f.entries(treeNamespace, dir) {
-		if base, ok := strings.CutSuffix(e, ".ts"); ok && !strings.HasPrefix(base, ".") && !strings.HasPrefix(base, "_") && base != "index" {
-			names = append(names, base)
-		}
-	}
-	return names
-}
-
 // noSkill returns the error of an import of a skill, or a module of one, that cannot be imported.
 func (f *files) noSkill(name, rest string) error {
 	var all []string
@@ -242,4 +220,16 @@ func (f *files) lostReturn(made string) error {
 		return fromMessages(f.main.Name, inModule([]api.Message{m}, scriptNamespace, f.main.Name))
 	}
 	return nil
+}
+
+// moduleNames returns the names of the entries that can be imported, without extension.
+func moduleNames(entries []string) []string {
+	var names []string
+	for _, e := range entries {
+		base := trimExtension(e)
+		if base != e && !strings.HasPrefix(base, ".") && base != "index" {
+			names = append(names, base)
+		}
+	}
+	return names
 }

@@ -31,11 +31,8 @@ type Missing struct {
 	Name string // "drive/getShet", "servers.drive.get_shet"
 }
 
-// Bounds of what is read.
-const (
-	maxUsed       = 20_000
-	maxIndexBytes = 8 << 20
-)
+// maxIndexBytes bounds the index of a server.
+const maxIndexBytes = 8 << 20
 
 // Uses returns what a script and the files beside it that it imports refer to, without what imported skills refer to. Errors in the
 // script are an *Error; others are those of reading.

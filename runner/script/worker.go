@@ -8,28 +8,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"time"
 )
 
 // workerName is argv[0] of the child processes of a Bundler.
 const workerName = "mcprun-bundle"
-
-// task is a bundle to be made: of a script, or of one more module that a running script imports.
-type task struct {
-	Src    Source
-	Opt    Options
-	Module string            // the id of the module; empty: the script
-	Known  map[string]module // with Module: what the guest has
-	Idle   time.Duration     // how long the process waits for another task
-	small  bool              // fail with errNotSmall when a module is not small
-}
-
-func (t task) bundle() (*bundle, error) {
-	if t.Module != "" {
-		return moduleBundle(t)
-	}
-	return newBundle(t)
-}
 
 // answer is what a child process made of a task.
 type answer struct {
@@ -92,6 +74,9 @@ func (w *worker) kill() {
 	w.in.Close()
 	w.out.Close()
 }
+
+// errTooLarge is the error of a script that ended the process.
+var errTooLarge = errors.New("it cannot be bundled: it is nested too deeply, or expands to too much text, as the members of an enum can")
 
 // do has the process make one bundle. After an error the process must be killed. The error is errTooLarge when the process
 // ended while it was at work.

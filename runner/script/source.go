@@ -1,0 +1,42 @@
+package script
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// MaxSize is the largest script, in bytes.
+const MaxSize = 1 << 20
+
+// Source is a script as a person or an agent wrote it.
+type Source struct {
+	Name     string // a file name, shown in errors; of a module in a package, its path below Dir
+	Code     string
+	Language sandbox.Language
+	Dir      string   // absolute folder for relative imports; empty: none
+	Args     []string // passed to the script
+}
+
+// Options configure [Read].
+type Options struct {
+	Tree   string // absolute folder of the generated tree; empty: none
+	Skills string // absolute folder of saved scripts; empty: none
+	// Closed are the absolute paths of files and folders beside scripts that no script may import.
+	Closed []string
+}
+
+// check refuses what no interpreter could read.
+func check(src Source) error {
+	switch {
+	case len(src.Code) > MaxSize:
+		return &Error{Problems: []Problem{{File: src.Name, Text: fmt.Sprintf("the script has %d bytes; at most %d are allowed", len(src.Code), MaxSize)}}}
+	case !utf8.ValidString(src.Code):
+		return &Error{Problems: []Problem{{File: src.Name, Line: lineOf(src.Code, invalidAt(src.Code)), Text: "the script is not UTF-8"}}}
+	case strings.ContainsRune(src.Code, 0):
+		return &Error{Problems: []Problem{{File: src.Name, Line: lineOf(src.Code, strings.IndexByte(src.Code, 0)), Text: "the script contains a NUL character"}}}
+	}
+	return nil
+}
