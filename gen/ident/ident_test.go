@@ -81,7 +81,7 @@ func TestFilesOfHostileNames(t *testing.T) {
 			seen[strings.ToLower(id)] = shown
 		}
 	}
-	if took := time.Since(start); took > time.Minute { // a second on a free machine
+	if took := time.Since(start); took > time.Minute { // a second on an idle machine
 		t.Errorf("Unique took %s, want less than a minute", took)
 	}
 }

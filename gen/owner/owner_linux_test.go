@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// zombie starts a process that ends, and is not waited for until the test ends.
+// zombie starts a process that ends, but is not waited for until the test ends.
 func zombie(t *testing.T) (Owner, error) {
 	t.Helper()
 	cmd := exec.Command("cat")

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog"
 )
 
-// change is a description before and after. It is ordinary, or it instructs a model. The rules were made with those that were seen.
+// change is a description before and after. It is ordinary, or it instructs a model. The rules were written with those in the set seen.
 type change struct{ Kind, Set, Old, New string }
 
 func changes(t *testing.T) []change {
@@ -86,7 +86,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestAddedByRealServers takes all but the first sentence of each text of ordinary servers as new.
+// TestAddedByRealServers treats everything after the first sentence of each text of ordinary servers as new.
 func TestAddedByRealServers(t *testing.T) {
 	servers := corpus(t)
 	c := NewChecker(servers, nil)
@@ -106,7 +106,7 @@ func TestAddedByRealServers(t *testing.T) {
 	}
 }
 
-// firstSentences returns those of the texts of a definition.
+// firstSentences returns a definition with the first sentence of each of its texts.
 func firstSentences(t *testing.T, raw json.RawMessage) json.RawMessage {
 	var all []string
 	for text := range stringsOf(raw) {

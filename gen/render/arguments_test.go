@@ -60,7 +60,7 @@ func TestWithArguments(t *testing.T) {
 	}
 }
 
-// texts are the descriptions of an object's members by their names.
+// texts returns the descriptions of an object's members by name.
 func texts(t ir.Type, prefix string) map[string]string {
 	out := map[string]string{}
 	object, _ := t.(ir.Object)

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/render/internal/rendertest"
 )
 
-// TestPythonClient calls wrappers of the golden tree over a transport that answers with what it got.
+// TestPythonClient calls wrappers of the golden tree over a transport that answers with what it received.
 func TestPythonClient(t *testing.T) {
 	dir := rendertest.Write(t, renderGolden(t).Tree)
 	const program = `
@@ -139,7 +139,7 @@ print("done")
 	}
 }
 
-// TestTypeScriptClient does the same in TypeScript, which the compiler makes JavaScript of.
+// TestTypeScriptClient does the same in TypeScript, which the compiler converts to JavaScript.
 func TestTypeScriptClient(t *testing.T) {
 	files := renderGolden(t).Tree
 	files["main.ts"] = []byte(`

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/render/internal/rendertest"
 )
 
-// TestEditor checks scripts as a person's editor does, with the settings that the tree has for them: they use all that a
-// script may import, and lines that must be errors are marked as such.
+// TestEditor checks scripts as a person's editor does, with the tree's own editor settings: the scripts use everything that a script may
+// import, and lines that must be errors are marked as errors.
 func TestEditor(t *testing.T) {
 	dir := filepath.Dir(rendertest.Write(t, renderGolden(t).Tree))
 	put := func(name, text string) {
@@ -41,7 +41,7 @@ func TestEditor(t *testing.T) {
 	rendertest.Run(t, dir, rendertest.Checker(t, "tsc"), "-p", "jobs")
 	rendertest.Run(t, dir, rendertest.Checker(t, "pyright"), "-p", ".", "--warnings")
 
-	// What is wrong must show, or the above says nothing.
+	// Errors must be reported, or the checks above prove nothing.
 	put("example.ts", "import { readFile } from \"mcprun\";\nexport const n: number = await readFile(\"x\");\n")
 	if out := wrong(t, dir, "tsc"); !strings.Contains(out, "example.ts(2,14)") {
 		t.Errorf("tsc finds nothing wrong, want \"example.ts(2,14)\" in it:\n%s", out)
@@ -52,7 +52,7 @@ func TestEditor(t *testing.T) {
 	}
 }
 
-// wrong runs a type checker that must find something, and returns what it says.
+// wrong runs a type checker that must find something, and returns its output.
 func wrong(t *testing.T, dir, program string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), rendertest.Checker(t, program), "-p", ".")

@@ -94,7 +94,7 @@ func TestOutputIsTheSameEachTime(t *testing.T) {
 	}
 }
 
-// TestNamesDoNotDependOnOrder shuffles the tools: each wrapper must stay what it was.
+// TestNamesDoNotDependOnOrder shuffles the tools: no wrapper may change.
 func TestNamesDoNotDependOnOrder(t *testing.T) {
 	first := renderGolden(t)
 	server := rendertest.LoadServer(t, rendertest.GoldenDir(t)+"/google-drive.json")
@@ -105,7 +105,7 @@ func TestNamesDoNotDependOnOrder(t *testing.T) {
 	}
 	for path, content := range again.Tree {
 		if strings.Contains(path, "index") || strings.Contains(path, "__init__") || path == "README.md" {
-			continue // these list the tools in the order given
+			continue // these list the tools in the given order
 		}
 		if !bytes.Equal(first.Tree[path], content) {
 			t.Errorf("%s differs, want %v", path, content)
@@ -199,7 +199,7 @@ func TestCollisionsAreErrors(t *testing.T) {
 	}
 }
 
-// TestReferencesDoNotMultiply renders definitions that each hold two others, and so the first 2^40.
+// TestReferencesDoNotMultiply renders definitions each of which contains two others, so that the first one contains 2^40.
 func TestReferencesDoNotMultiply(t *testing.T) {
 	const depth = 40
 	for name, join := range map[string]func(a, b ir.Type) ir.Type{

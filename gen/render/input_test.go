@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/schema"
 )
 
-// TestClosedInputs wants misspelt properties to be errors, and objects that say what else they take to take it.
+// TestClosedInputs checks that misspelt properties are errors, and that objects whose schemas allow other properties accept them.
 func TestClosedInputs(t *testing.T) {
 	tool := render.Tool{ID: "s__t", Name: "t"}
 	tool.Input, _ = schema.Convert(json.RawMessage(`{"type": "object", "properties": {

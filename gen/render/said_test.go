@@ -22,8 +22,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/schema"
 )
 
-// TestWrappersSayAllOfParameters looks in the wrappers of the recorded servers, of the golden ones and of testdata/schemas
-// for every description, enum value, constant, default and bound of every parameter, however deep it is.
+// TestWrappersSayAllOfParameters looks in the wrappers of the recorded servers, of the golden ones and of testdata/schemas for every
+// description, enum value, constant, default and bound of every parameter, however deeply nested.
 func TestWrappersSayAllOfParameters(t *testing.T) {
 	var servers []render.Server
 	raw := map[string]json.RawMessage{}
@@ -49,8 +49,8 @@ func TestWrappersSayAllOfParameters(t *testing.T) {
 	checkSaid(t, servers, raw)
 }
 
-// TestWrappersSayAllOfRandomSchemas is like [TestWrappersSayAllOfParameters], for schemas whose keywords are in each other as
-// no server has them yet.
+// TestWrappersSayAllOfRandomSchemas is like [TestWrappersSayAllOfParameters], for schemas whose keywords are nested in ways that no server
+// uses yet.
 func TestWrappersSayAllOfRandomSchemas(t *testing.T) {
 	server := render.Server{Key: "random", Dir: "random"}
 	raw := map[string]json.RawMessage{}
@@ -65,7 +65,7 @@ func TestWrappersSayAllOfRandomSchemas(t *testing.T) {
 	checkSaid(t, []render.Server{server}, raw)
 }
 
-// checkSaid looks in the wrappers of servers for what the input schemas in raw, which are by id, say.
+// checkSaid looks in the wrappers of servers for everything in the input schemas in raw, which are keyed by id.
 func checkSaid(t *testing.T, servers []render.Server, raw map[string]json.RawMessage) {
 	t.Helper()
 	result, err := render.Render(servers, languages())
@@ -92,13 +92,13 @@ func checkSaid(t *testing.T, servers []render.Server, raw map[string]json.RawMes
 	t.Logf("%d facts", facts)
 }
 
-// schemaCase is a schema of testdata/schemas.
+// schemaCase is a schema in testdata/schemas.
 type schemaCase struct {
 	Name   string
 	Schema json.RawMessage
 }
 
-// schemaCases returns those schemas that are of objects.
+// schemaCases returns the schemas that describe objects.
 func schemaCases(t *testing.T) []schemaCase {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(rendertest.Root(t), "testdata/schemas/*.json"))
@@ -136,15 +136,15 @@ func decode(t *testing.T, raw json.RawMessage) any {
 	return v
 }
 
-// fact is something that a schema says of a parameter.
+// fact is something that a schema says about a parameter.
 type fact struct {
 	pointer, kind string
 	words         string
-	// coded says that the words may be code instead of a comment.
+	// coded reports whether the words may be code instead of a comment.
 	coded bool
 }
 
-// factReader collects what a schema says.
+// factReader collects the facts in a schema.
 type factReader struct {
 	root  any
 	seen  map[string]bool // references
@@ -179,7 +179,7 @@ func (r *factReader) read(v any, pointer string) {
 	r.within(s, pointer)
 }
 
-// constants are the values of a schema's enum or const, but for null, booleans and what is not scalar.
+// constants returns the values of a schema's enum or const, except null, booleans and values that are not scalar.
 func constants(s map[string]any) []any {
 	values, _ := s["enum"].([]any)
 	if value, ok := s["const"]; ok {
@@ -237,7 +237,7 @@ func (r *factReader) bounds(s map[string]any, pointer string) {
 	}
 }
 
-// within reads the schemas inside s.
+// within reads the schemas within s.
 func (r *factReader) within(s map[string]any, pointer string) {
 	for _, keyword := range []string{"properties", "patternProperties", "dependentSchemas"} {
 		inner, _ := s[keyword].(map[string]any)
@@ -260,7 +260,7 @@ func (r *factReader) within(s map[string]any, pointer string) {
 	}
 }
 
-// beside wants the description of one of several alternatives beside its values.
+// beside requires the description of one of several alternatives to be beside its values.
 func (r *factReader) beside(v any, pointer string, all []any) {
 	others := slices.DeleteFunc(slices.Clone(all), func(v any) bool {
 		m, ok := v.(map[string]any)
@@ -291,11 +291,11 @@ func (r *factReader) target(ref string) any {
 
 // page is a wrapper as its reader sees it.
 type page struct {
-	comments [][]string // the words of each
+	comments [][]string // the words of each comment
 	code     string
 }
 
-// readPage separates comments from code. Lines of comments in a row are one comment.
+// readPage separates comments from code. Successive comment lines are one comment.
 func readPage(source, mark string) *page {
 	p := &page{}
 	var code, comment strings.Builder
@@ -303,7 +303,7 @@ func readPage(source, mark string) *page {
 		p.comments = append(p.comments, wordsOf(comment.String()))
 		comment.Reset()
 	}
-	blank := true // nothing but a comment is in the line so far
+	blank := true // the line contains nothing but a comment so far
 	for i := 0; i < len(source); {
 		rest := source[i:]
 		n := 1
@@ -365,7 +365,7 @@ func wordsOf(text string) []string { return word.FindAllString(strings.ToLower(t
 
 var word = regexp.MustCompile(`\pN+|\pL+`)
 
-// says reports whether the words of a fact are in one comment, in their order, or where they are a value in code.
+// says reports whether the words of a fact are in one comment, in their order, or, if they are a value, in code.
 func (p *page) says(f fact) bool {
 	if f.coded && (strings.Contains(p.code, text.Quote(f.words, text.Braces)) || strings.Contains(p.code, text.Quote(f.words, text.Long)) || slices.Contains(strings.FieldsFunc(p.code, notNumber), f.words)) {
 		return true
@@ -393,10 +393,10 @@ func inOrder(words, want []string) bool {
 	return len(want) == 0
 }
 
-// schemaMaker makes schemas of words that none of them has twice.
+// schemaMaker builds schemas from words that occur only once.
 type schemaMaker struct {
 	random *rand.Rand
-	made   int // words and numbers
+	made   int // number of words and numbers
 }
 
 func (g *schemaMaker) input() json.RawMessage {
@@ -415,7 +415,7 @@ func (g *schemaMaker) number() int {
 	return 1000 + g.made
 }
 
-// schema makes a schema with at most depth others inside each other, most with a description.
+// schema builds a schema with at most depth nested levels. Most schemas have a description.
 func (g *schemaMaker) schema(depth int) map[string]any {
 	s := g.scalar()
 	if depth > 0 {
@@ -448,7 +448,7 @@ func (g *schemaMaker) composed(depth int) map[string]any {
 	return g.scalar()
 }
 
-// open makes an object that takes other properties, too, so that it can be met with another.
+// open builds an object that accepts other properties too, so that it can be met with another object.
 func (g *schemaMaker) open(depth int) map[string]any {
 	properties := map[string]any{}
 	for range 1 + g.random.IntN(3) {

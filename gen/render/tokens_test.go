@@ -15,12 +15,12 @@ import (
 	"github.com/mcpgen/mcpgen/gen/tokens"
 )
 
-// maxOver is the share of tools whose wrappers may cost a model more than what hosts send of them.
+// maxOver is the share of tools whose wrappers may cost a model more than what hosts send about them.
 const maxOver = 0.05
 
-// TestWrappersCostLessThanDefinitions holds the recorded tools of real servers, and one of ours, to the two promises of a
-// wrapper: it says of a tool all that its server says, and costs a model no more than name, description and input schema
-// as compact JSON. MCPGEN_TEST_CORPUS names another folder of tool lists; -v prints the figures and what costs most.
+// TestWrappersCostLessThanDefinitions checks the two promises of a wrapper with the recorded tools of real servers, and one of ours: it
+// says everything that its server says about the tool, and costs a model no more than name, description and input schema as compact JSON.
+// MCPGEN_TEST_CORPUS names another folder of tool lists; -v prints the figures and what costs most.
 func TestWrappersCostLessThanDefinitions(t *testing.T) {
 	paths := append([]string{rendertest.GoldenDir(t) + "/google-drive.json"}, rendertest.CorpusPaths(t)...)
 	for _, target := range languages() {
@@ -52,11 +52,11 @@ func TestWrappersCostLessThanDefinitions(t *testing.T) {
 	}
 }
 
-// cost is what one tool costs a model, in tokens.
+// cost is the cost of one tool for a model, in tokens.
 type cost struct {
 	tool                string
 	wrapper, definition int
-	// cut says that a word of the description, which is no longer than text.Max, is not in the wrapper.
+	// cut reports whether a word in the description, which is no longer than text.Max, is missing from the wrapper.
 	cut bool
 }
 
@@ -106,11 +106,11 @@ func costs(t *testing.T, path string, target *render.Language) []cost {
 	return out
 }
 
-// said is a wrapper without what does not come from the definition: header, imports, the lines of the function itself, and the
+// said returns a wrapper without the parts that do not come from the definition: header, imports, the lines of the function itself, and the
 // types of its result.
 func said(source string) string {
 	var out []string
-	skip := false // inside a type of the result
+	skip := false // within a type of the result
 	for line := range strings.Lines(source) {
 		for _, start := range []string{"export ", "class ", "/** ", "@tool(", "@any_tool(", "def "} {
 			if strings.HasPrefix(line, start) {
@@ -135,8 +135,8 @@ func said(source string) string {
 	return strings.TrimSpace(strings.Join(out, ""))
 }
 
-// says reports whether every word of a description is in the source, in its order or at another place: but for the line
-// above arguments, and for types beside their names.
+// says reports whether every word of a description is in the source, in order or elsewhere. It ignores the line above arguments, and types
+// beside their names.
 func says(source, description string) bool {
 	source = strings.ToLower(source)
 	for _, word := range strings.FieldsFunc(strings.ToLower(description), func(r rune) bool { return r < 'a' || r > 'z' }) {
@@ -152,7 +152,7 @@ var unsaid = []string{
 	"bool", "dict", "float", "int", "integer", "list", "str",
 }
 
-// rawTools returns the definitions in a file of a server's tools as they were sent, by the ids that loadServer gives.
+// rawTools returns the definitions in a file of a server's tools as they were sent, by the ids that loadServer assigns.
 func rawTools(t testing.TB, path string) map[string]json.RawMessage {
 	t.Helper()
 	raw, err := os.ReadFile(path)

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 )
 
-// alike are tools that have nearly all words in common: the worst for an index of words.
+// alike returns tools that have nearly all words in common, which is the worst case for an index of words.
 func alike(t testing.TB, n int) *catalog.Catalog {
 	verbs := []string{"create", "get", "list", "update", "delete", "search", "export", "import"}
 	things := []string{"customer", "invoice", "order", "product", "ticket", "message", "file", "user", "report", "event"}
@@ -29,7 +29,7 @@ func alike(t testing.TB, n int) *catalog.Catalog {
 	return catalogOf(t, servers...)
 }
 
-// TestLatency bounds, generously, what a query costs among 10,000 tools that are alike; docs/internals/search.md has figures.
+// TestLatency bounds, generously, the time of a query among 10,000 similar tools; docs/internals/search.md has figures.
 func TestLatency(t *testing.T) {
 	tools := 10_000
 	if raced {

@@ -2,5 +2,5 @@
 
 package search_test
 
-// raced says that the race detector is on, which makes all of this ten times slower.
+// raced means that the race detector is on, which makes these tests ten times slower.
 const raced = true

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search/searchtest"
 )
 
-// lists are recorded tool lists of public servers, which may lie beside the repository.
+// lists returns recorded tool lists of public servers, which may be beside the repository.
 func lists(t testing.TB) []string {
 	t.Helper()
 	dir := os.Getenv("MCPGEN_TEST_CORPUS")
@@ -44,14 +44,14 @@ func index(t testing.TB, c *catalog.Catalog, opt *search.Options) *search.Index 
 	return search.New(c, opt)
 }
 
-// floor is what a part of the questions must reach: shares of those that have an answer among the first three, five and ten.
+// floor is the least result for a set of questions: the shares with an answer among the first three, five and ten hits.
 type floor struct{ at3, at5, at10 float64 }
 
-// floors are those of all parts, of the questions in two wordings, and of those with a slip of the pen each.
+// floors are the least results of all sets, of the questions in two wordings, and of the questions with a misspelling each.
 type floors struct{ tuning, heldOut, fresh, unseen, reworded, slips floor }
 
-// TestRecall holds the ranking to what it has reached. The demo servers are in every checkout; the recorded lists of
-// public servers, of which all questions can be judged, may lie beside the repository.
+// TestRecall checks that the ranking does not get worse. The demo servers are in every checkout; the recorded lists of public servers, with
+// which all questions can be judged, may be beside the repository.
 func TestRecall(t *testing.T) {
 	t.Run("demo", func(t *testing.T) {
 		recall(t, nil, 55, floors{
@@ -100,7 +100,7 @@ func recall(t *testing.T, paths []string, questions int, least floors) {
 	}
 }
 
-// TestRecallWithPhrases holds phrases to what they add, on questions that their author had not read.
+// TestRecallWithPhrases checks what phrases add, on questions that their author had not read.
 func TestRecallWithPhrases(t *testing.T) {
 	c, _ := judged(t, lists(t))
 	some, phrases, err := searchtest.Phrased("../../testdata/search", c)
@@ -126,7 +126,8 @@ func TestRecallWithPhrases(t *testing.T) {
 	}
 }
 
-// slips are questions whose longest word has two letters exchanged in its middle, one left out, or one doubled, in turn.
+// slips returns the questions with a misspelling in their longest word: in turn, two letters in its middle swapped, one left out, or one
+// doubled.
 func slips(list []searchtest.Question) []searchtest.Question {
 	out := slices.Clone(list)
 	for i, q := range list {
@@ -152,7 +153,7 @@ func slips(list []searchtest.Question) []searchtest.Question {
 	return out
 }
 
-// TestOwnNames finds tools by the names of their servers and their own.
+// TestOwnNames finds tools by the names of their servers and their own names.
 func TestOwnNames(t *testing.T) {
 	c, _ := judged(t, lists(t))
 	x := index(t, c, nil)
@@ -164,7 +165,7 @@ func TestOwnNames(t *testing.T) {
 	for i := range c.Servers {
 		s := &c.Servers[i]
 		for j := range s.Tools {
-			if n++; n%step != 0 && len(c.Servers) > 10 { // some of many will do
+			if n++; n%step != 0 && len(c.Servers) > 10 { // a sample of many is enough
 				continue
 			}
 			id := s.Tools[j].ID

@@ -156,7 +156,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// TestLimits holds the number of hits to what was asked for.
+// TestLimits checks that the number of hits is at most the requested one.
 func TestLimits(t *testing.T) {
 	var tools []tool
 	for i := range 150 {
@@ -191,7 +191,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestDeterministic searches two indexes of one catalog, whose servers came in another order, at the same time.
+// TestDeterministic searches two indexes of one catalog, with its servers in different orders, at the same time.
 func TestDeterministic(t *testing.T) {
 	c, set := judged(t, nil)
 	turned := slices.Clone(c.Servers)
@@ -214,7 +214,7 @@ func TestDeterministic(t *testing.T) {
 	group.Wait()
 }
 
-// TestLongQuery asks for many different words at once, each with all that may stand for it, in a catalog that has them.
+// TestLongQuery asks for many different words at once, each with all the terms that may stand for it, in a catalog that contains them.
 func TestLongQuery(t *testing.T) {
 	c, set := judged(t, lists(t))
 	x := index(t, c, nil)
@@ -229,7 +229,7 @@ func TestLongQuery(t *testing.T) {
 	}
 }
 
-// TestEndedSearches ends searches at any moment; the index stays whole.
+// TestEndedSearches ends searches at arbitrary moments; the index must stay intact.
 func TestEndedSearches(t *testing.T) {
 	x := index(t, small(t), nil)
 	var group sync.WaitGroup
@@ -248,7 +248,7 @@ func TestEndedSearches(t *testing.T) {
 	}
 }
 
-// hostile are texts that try to leave where they belong.
+// hostile are texts that try to escape from their place.
 var hostile = []string{
 	`" OR 1=1 --`, `') ; DROP TABLE names; --`, `a AND`, `NOT`, `NEAR(a b, 3)`, `name:x`, `^x`, `x*`, `"`, `""`, `'`, "\x00", "\xff\xfe",
 	`{name} : x`, `- a`, `+`, `(((((`, `a OR OR b`, "server : s0", "t0", "none", "\u202e\u0000", "💥", "ﬁ ligature", "İstanbul",
@@ -270,7 +270,7 @@ func TestHostile(t *testing.T) {
 			t.Errorf("filter %.40q: %v", text, err)
 		}
 	}
-	// FTS5's own words and signs mean nothing in a query: these two tools are told apart by words alone.
+	// FTS5's own words and symbols mean nothing in a query: only words distinguish these two tools.
 	y := index(t, catalogOf(t, server(t, "s", tool{name: "alpha"}, tool{name: "beta"})), nil)
 	for _, text := range []string{"alpha NOT beta", "alpha AND beta", "alph* bet*", `"alpha beta"`, "NEAR(alpha beta)", "-alpha beta"} {
 		hits, err := y.Search(t.Context(), search.Query{Text: text})

@@ -13,19 +13,18 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 )
 
-// service is an endpoint that answers as OpenAI, Azure OpenAI and servers with their interface do, with the vectors of
-// [meaning].
+// service is an endpoint that answers like OpenAI, Azure OpenAI and compatible servers, with the vectors of [meaning].
 type service struct {
 	meaning meaning
 	azure   bool
-	extra   int // dimensions more than there are topics
-	fail    int // the status that every request is answered with; 0: none
+	extra   int // number of dimensions beyond the topics
+	fail    int // status of the answer to every request; 0 means success
 
 	mu    sync.Mutex
 	calls int
 }
 
-// RoundTrip answers without a network, so that time can be made to pass.
+// RoundTrip answers without a network, so that time can be simulated.
 func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
@@ -62,11 +61,11 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		v = append(v, make([]float32, s.extra)...)
 		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": v})
 	}
-	slices.Reverse(data) // the index says where each belongs
+	slices.Reverse(data) // the index field says where each belongs
 	_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": data, "model": "m", "usage": map[string]int{"prompt_tokens": 1, "total_tokens": 1}})
 }
 
-// refuse writes an error in the form of each.
+// refuse writes an error in the form of the protocol.
 func (s *service) refuse(w http.ResponseWriter, status int, message string) {
 	detail := map[string]any{"message": message, "type": "invalid_request_error", "param": nil, "code": nil}
 	if s.azure {
@@ -77,7 +76,7 @@ func (s *service) refuse(w http.ResponseWriter, status int, message string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": detail})
 }
 
-// indexed is an index over an endpoint.
+// indexed returns an index that uses an endpoint.
 func indexed(t *testing.T, s *service, cache string, tools ...tool) *search.Index {
 	t.Helper()
 	s.meaning.topics = topics()
@@ -93,7 +92,7 @@ func indexed(t *testing.T, s *service, cache string, tools ...tool) *search.Inde
 	return index(t, c, &search.Options{Embedder: e, CacheDir: cache})
 }
 
-// finds asks what only the meaning tells, and wants it found.
+// finds searches for something that only its meaning reveals, and requires it to be found.
 func finds(t *testing.T, x *search.Index) {
 	t.Helper()
 	a, err := x.Answer(t.Context(), search.Query{Text: "photograph"})
@@ -113,7 +112,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestRefusingService checks that a refused request is not repeated, and that the words alone decide.
+// TestRefusingService checks that a refused request is not repeated, and that words alone then decide.
 func TestRefusingService(t *testing.T) {
 	for _, status := range []int{400, 401, 404, 413, 422, 429, 500} {
 		s := &service{fail: status}

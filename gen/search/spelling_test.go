@@ -6,7 +6,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 )
 
-// TestSpelling finds tools whose names are written otherwise than the query writes them.
+// TestSpelling finds tools whose names are spelled differently from the query.
 func TestSpelling(t *testing.T) {
 	c := catalogOf(t,
 		server(t, "git",
@@ -29,8 +29,8 @@ func TestSpelling(t *testing.T) {
 		"merge pr":                       "hub__merge_pull_request", // a short form
 		"merge PRs":                      "hub__merge_pull_request", //
 		"which pull requests are open":   "hub__list_pull_requests", // a question wants to read
-		"remvoe order":                   "store__delete_order",     // a slip of a word that has synonyms
-		"order modifcation":              "store__edit_order",       // and of a form of one
+		"remvoe order":                   "store__delete_order",     // a misspelling of a word that has synonyms
+		"order modifcation":              "store__edit_order",       // and of a form of such a word
 		"who opened which pull requests": "hub__list_pull_requests", //
 	} {
 		hits, err := x.Search(t.Context(), search.Query{Text: text, Limit: 1})
@@ -40,7 +40,7 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
-// TestStopWordsInNames finds tools by two words of which one says nothing alone.
+// TestStopWordsInNames finds tools by two words, one of which says nothing on its own.
 func TestStopWordsInNames(t *testing.T) {
 	c := catalogOf(t,
 		server(t, "pager",

@@ -73,7 +73,7 @@ func topics() [][]string {
 	return [][]string{{"pull request", "contribution"}, {"issue", "trouble"}, {"repository", "codebase"}, {"e-mail", "correspondence"}, {"screen", "photograph"}}
 }
 
-// TestMeaning checks that search finds tools without a common word, and still finds tools by words.
+// TestMeaning checks that search finds tools that share no word with the query, and still finds tools by words.
 func TestMeaning(t *testing.T) {
 	m := &meaning{topics: topics()}
 	x := index(t, small(t), &search.Options{Embedder: m})
@@ -98,7 +98,7 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// TestDegraded checks that a failing embedder leaves the answer by words, and is reported.
+// TestDegraded checks that, if the embedder fails, the answer is by words only, and the failure is reported.
 func TestDegraded(t *testing.T) {
 	plain := index(t, small(t), nil)
 	want, err := plain.Search(t.Context(), search.Query{Text: "merge pull request"})
@@ -170,7 +170,7 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// TestSlow checks that the wait of a search is bounded, and that vectors made meanwhile are kept.
+// TestSlow checks that the wait of a search is bounded, and that vectors computed in the meantime are kept.
 func TestSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tools []tool
@@ -203,7 +203,7 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// TestCache checks that a tool is embedded once, as long as its text and the embedder stay the same.
+// TestCache checks that a tool is embedded only once while its text and the embedder stay the same.
 func TestCache(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "odd ?name%20#", "cache")
 	ask := func(m *meaning) {
@@ -239,7 +239,7 @@ func TestCache(t *testing.T) {
 	group.Wait()
 }
 
-// TestDamagedCache checks that search works without a damaged cache, and reports it.
+// TestDamagedCache checks that search works with a damaged cache, and reports it.
 func TestDamagedCache(t *testing.T) {
 	dir := t.TempDir()
 	if err := index(t, small(t), &search.Options{Embedder: &meaning{topics: topics()}, CacheDir: dir}).Warm(t.Context()); err != nil {

@@ -15,15 +15,15 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search/searchtest"
 )
 
-// standIn is an embedder whose quality is known: a text about a tool is that tool's vector, and noise of that length; a text about
-// no tool is noise.
+// standIn is an embedder of known quality. The vector of a text about a tool is the tool's vector plus noise of a given length; the vector
+// of any other text is noise.
 type standIn struct {
-	tools map[string]string // by text: the tool that it is about
+	tools map[string]string // by text, the tool that it is about
 	noise float64
 	calls int
 }
 
-// newStandIn knows what the tools and the questions of a catalog are about.
+// newStandIn returns an embedder that knows what the texts of a catalog's tools and the questions are about.
 func newStandIn(c *catalog.Catalog, questions []searchtest.Question, noise float64) *standIn {
 	s := &standIn{tools: map[string]string{}, noise: noise}
 	for i := range c.Servers {
@@ -62,7 +62,7 @@ func (s *standIn) Embed(_ context.Context, texts []string) ([][]float32, error) 
 	return out, nil
 }
 
-// direction is a vector that depends on a text only, of about that length.
+// direction returns a vector of about the given length that depends only on the text.
 func direction(text string, length float64) []float32 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text))
@@ -74,7 +74,7 @@ func direction(text string, length float64) []float32 {
 	return out
 }
 
-// TestWeight checks that a good embedder gets a great weight and a bad one a small one, and that neither costs answers.
+// TestWeight checks that a good embedder gets a great weight and a bad one a small weight, and that neither loses answers.
 func TestWeight(t *testing.T) {
 	c, set := judged(t, nil)
 	questions := slices.Concat(set.HeldOut, set.Unseen, set.Fresh, set.Tuning)
@@ -98,8 +98,8 @@ func TestWeight(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		noise       float64
-		least, most float64 // of the weight
-		gain        float64 // the least change of recall@3
+		least, most float64 // bounds of the weight
+		gain        float64 // least change of recall@3
 	}{
 		{"good", 0.5, 1, 1, 0.04}, {"useful", 2, 0.25, 1, 0.02}, {"bad", 1000, 0, 0.1, -0.021},
 	} {
@@ -114,7 +114,7 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// TestWeightIsKept checks that the weight is found once for the same tools, and again for others.
+// TestWeightIsKept checks that the weight is determined once for the same tools, and again for others.
 func TestWeightIsKept(t *testing.T) {
 	c, _ := judged(t, nil)
 	dir := t.TempDir()
@@ -138,8 +138,8 @@ func TestWeightIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]float64{
-		strings.Replace(string(raw), ":1}", ":0.25}", 1): 0.25, // what is kept counts
-		strings.Replace(string(raw), ":1}", ":77}", 1):   1,    // unless it is no weight
+		strings.Replace(string(raw), ":1}", ":0.25}", 1): 0.25, // the stored weight is used
+		strings.Replace(string(raw), ":1}", ":77}", 1):   1,    // unless it is not a weight
 		"{": 1,
 	} {
 		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 )
 
-// TestWordings checks how the rankings of several wordings are joined.
+// TestWordings checks how the rankings of several wordings are combined.
 func TestWordings(t *testing.T) {
 	x := index(t, small(t), nil)
 	for _, tt := range []struct {
 		name  string
 		texts []string
 		want  []string // the first hits
-		hits  int      // 0: any number
+		hits  int      // number of hits; 0 means any
 	}{
 		{"a second wording finds what the first doesn't", []string{"zyxwv", "pull request"}, []string{"git_hub__create_pull_request", "git_hub__merge_pull_request"}, 2},
 		{"what both find is first", []string{"merge", "request of a pull"}, []string{"git_hub__merge_pull_request"}, 0},
@@ -65,7 +65,7 @@ func TestWordingsFromJSON(t *testing.T) {
 	}
 }
 
-// TestPhrases checks that a tool is found by its phrases, to the extent that they are within their bounds.
+// TestPhrases checks that a tool is found by those of its phrases that are within the bounds.
 func TestPhrases(t *testing.T) {
 	long := strings.Repeat("x ", catalog.MaxPhrase/2) + "zebra"
 	x := index(t, small(t), &search.Options{Phrases: map[string][]string{

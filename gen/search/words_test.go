@@ -31,7 +31,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestStem brings the forms of a word together, and leaves other words alone.
+// TestStem checks that the forms of a word get the same stem, and that other words do not.
 func TestStem(t *testing.T) {
 	for word, want := range map[string]string{
 		"cats": "cat", "ponies": "poni", "creating": "creat", "creates": "creat", "failing": "fail", "filing": "file",
@@ -43,7 +43,7 @@ func TestStem(t *testing.T) {
 	}
 }
 
-// TestWordList finds words that cannot work: those that are split or dropped before they are looked up.
+// TestWordList finds words that cannot work because they are split or dropped before they are looked up.
 func TestWordList(t *testing.T) {
 	for _, w := range lists().all {
 		if got := words(w); !slices.Equal(got, []string{w}) {

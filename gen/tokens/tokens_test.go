@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The expected counts are those of OpenAI's tiktoken 0.9 for o200k_base.
+// The expected counts come from OpenAI's tiktoken 0.9 for o200k_base.
 func TestCount(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -32,13 +32,13 @@ func TestLongTextCountsLikeItsLines(t *testing.T) {
 	}
 }
 
-// TestBlanks: what a script says and a server answers is counted, and must not keep the host at work.
+// TestBlanks: texts of scripts and servers are counted, and must not keep the host busy.
 func TestBlanks(t *testing.T) {
 	for _, blank := range []string{" ", "\n", " \n", "\t\n", " \n\t\r", "\u00a0\u2003\n", "\r\n"} {
 		text := strings.Repeat(blank, chunk/len(blank))
 		began := time.Now()
 		n := Count(text)
-		if took := time.Since(began); n == 0 || took > 30*time.Second { // minutes, if every blank were looked at from every other
+		if took := time.Since(began); n == 0 || took > 30*time.Second { // it takes minutes if every blank is examined from every other
 			t.Errorf("%q: %d tokens in %v", blank, n, took)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// twenty thousand files are what ten thousand tools in two languages have.
+// twentyThousand returns as many files as ten thousand tools in two languages have.
 func twentyThousand(text string) Tree {
 	t := Tree{".meta/lock": []byte(text)}
 	for i := range 20_000 {

@@ -39,8 +39,8 @@ func large(name string) Tree {
 	return t
 }
 
-// A real process is killed with SIGKILL as soon as its work shows, at several depths of it, and the tree is repaired
-// from what the lock says, and the files themselves.
+// A real process is killed with SIGKILL as soon as its work is visible, at several stages, and the tree is repaired from the lock and from
+// the files themselves.
 func TestKilledProcess(t *testing.T) {
 	for _, until := range []int{1, 50, 150, 299} {
 		dir := t.TempDir()

@@ -200,13 +200,13 @@ func link(t *testing.T, target, name string) {
 func TestOwnership(t *testing.T) {
 	dir := t.TempDir()
 	apply(t, dir, first, options(nil))
-	// It says that it is generated, and was edited by hand.
+	// It is marked as generated, but was edited by hand.
 	write(t, dir, "a/two.ts", header+"edited\n")
-	// No longer wanted, and edited so far that nothing says it is ours.
+	// No longer wanted, and edited so much that nothing marks it as ours.
 	write(t, dir, "b/three.ts", "rewritten by hand\n")
-	// Not in the lock, but it says that it is generated: what a lost lock leaves.
+	// Not in the lock, but marked as generated, which happens if the lock is lost.
 	write(t, dir, "z/lost.ts", header)
-	// The same in other trees' and programs' folders.
+	// The same in folders of other trees and programs.
 	write(t, dir, "nested/.meta/lock", "")
 	write(t, dir, "nested/x.ts", header)
 	write(t, dir, "node_modules/x.ts", header)
@@ -261,8 +261,7 @@ func TestCheckRefusesPaths(t *testing.T) {
 	}
 }
 
-// A sync that is killed at any point leaves a tree that the next one repairs, without taking a file of its own for a
-// foreign one and without leaving anything behind.
+// If a sync is killed at any point, the next one repairs the tree. It recognises its own files, and leaves nothing behind.
 func TestKilledAtAnyPoint(t *testing.T) {
 	for n := 0; ; n++ {
 		dir := t.TempDir()
@@ -278,7 +277,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 		}
 		delete(third, "README.md")
 
-		// What the caller would read from the lock.
+		// As the caller would read it from the lock.
 		o := options(first)
 		if b, err := os.ReadFile(filepath.Join(dir, ".meta/lock")); err == nil && string(b) == "2" {
 			o = options(second)
@@ -300,7 +299,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 	}
 }
 
-// applyKilled does the first n changes of what Apply does, by the order that Apply promises.
+// applyKilled makes the first n changes of Apply, in the order that Apply promises.
 func applyKilled(t *testing.T, p *Plan, n int) (completed bool) {
 	t.Helper()
 	todo := []func() error{}
@@ -393,7 +392,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// countdown is a context that ends after its error was asked for a number of times.
+// countdown is a context that ends after its error was requested a number of times.
 type countdown struct {
 	context.Context
 	left int
@@ -430,7 +429,7 @@ func TestInterruptedApplyChangesNothing(t *testing.T) {
 	}
 }
 
-// A file at a generated path that is not as the last sync wrote it, and does not say that it is generated, is a person's.
+// A file at a generated path belongs to a person if it differs from what the last sync wrote and is not marked as generated.
 func TestReplacedFileIsForeign(t *testing.T) {
 	dir := t.TempDir()
 	apply(t, dir, first, options(nil))

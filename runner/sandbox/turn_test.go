@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestTurns starts many guests at once, each of which takes nearly all the time that a start may: none is late, and never are
-// more being started than allowed.
+// TestTurns starts many guests at once, each of which takes nearly as long as a start may. None must be late, and there must never be more
+// starts at once than allowed.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, guests = 60 * time.Second, 50
@@ -41,7 +41,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// TestTurnEnds: waiting ends with its context, a slow start is late, and both give their places back.
+// TestTurnEnds: waiting ends with its context, a slow start is late, and both release their places.
 func TestTurnEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var held []*Turn

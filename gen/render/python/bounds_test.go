@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/render"
 )
 
-// chained has n definitions, each made of the next by f, and text at the end.
+// chained returns n definitions, each built from the next by f, and text at the end.
 func chained(n int, f func(next ir.Type) ir.Type) ir.Schema {
 	s := ir.Schema{Root: ir.Object{Fields: []ir.Field{{Name: "a", Type: ir.Ref{Name: "N0"}}}}}
 	for i := range n {
@@ -20,8 +20,7 @@ func chained(n int, f func(next ir.Type) ir.Type) ir.Schema {
 	return s
 }
 
-// TestPythonBounds has types that pyright would follow on its stack, which ends it, or write out in a time that doubles
-// with each.
+// TestPythonBounds uses types that pyright would follow on its stack, which would overflow, or write out in a time that doubles with each.
 func TestPythonBounds(t *testing.T) {
 	declared := regexp.MustCompile(`(?m)^(?:class )?(N\d+)(?:\(|: TypeAlias = )((?:.|\n  )*)`)
 	names := regexp.MustCompile(`\bN\d+\b`)
@@ -47,7 +46,7 @@ func TestPythonBounds(t *testing.T) {
 					size[m[1]] = min(size[m[1]]+size[used]+1, 1_000_000)
 				}
 				if strings.HasPrefix(m[0], "class ") {
-					size[m[1]] = 0 // is not written out
+					size[m[1]] = 0 // it is not written out
 				}
 				if depth[m[1]] > 100 || size[m[1]] > 10_000 {
 					t.Fatalf("%s leads down %d types, and is %d when written out, want at most 100 and at most 10_000", m[1], depth[m[1]], size[m[1]])

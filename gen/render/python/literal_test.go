@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/schema"
 )
 
-// pyTree renders tools of these input schemas, by name, and writes the tree.
+// pyTree renders tools with these input schemas, by name, and writes the tree.
 func pyTree(t *testing.T, inputs map[string]string) string {
 	t.Helper()
 	server := render.Server{Key: "s", Dir: "s"}
@@ -30,8 +30,8 @@ func pyTree(t *testing.T, inputs map[string]string) string {
 	return rendertest.Write(t, r.Tree)
 }
 
-// TestLiteralsAreNotTypes has both type checkers read values that would be types, or take them down, if they were read
-// as what stands in quotation marks in a type.
+// TestLiteralsAreNotTypes makes both type checkers read values that would be types, or crash them, if they were read as types in quotation
+// marks.
 func TestLiteralsAreNotTypes(t *testing.T) {
 	values := []string{
 		"now()", "await approval", "ask if unsure else deny", "[x for x in y]", "{{f()}}", "lambda: 0", "x := 1", "a|b", "int | 'x'", "|", "||",
@@ -57,10 +57,10 @@ func TestLiteralsAreNotTypes(t *testing.T) {
 	rendertest.CheckMypy(t, dir)
 }
 
-// pyRaw is a string literal with everything in it that can stand there as it is.
+// pyRaw returns a string literal in which only backslashes and quotation marks are escaped.
 func pyRaw(s string) string { return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"` }
 
-// TestEntangledTypes has mypy read wrappers whose types it would unfold for hours.
+// TestEntangledTypes makes mypy read wrappers whose types it would unfold for hours.
 func TestEntangledTypes(t *testing.T) {
 	def := func(i int, to ...int) string {
 		var b strings.Builder
@@ -95,7 +95,7 @@ func TestEntangledTypes(t *testing.T) {
 	}
 }
 
-// wideUnion is a union of that many objects, which must not be too deep for Python's parser and pyright.
+// wideUnion returns a union of the given number of objects, which must not be too deep for Python's parser and pyright.
 func wideUnion(members int) string {
 	var b strings.Builder
 	for i := range members {

@@ -104,8 +104,8 @@ func TestPythonSaysWhatIsLearned(t *testing.T) {
 	}
 }
 
-// TestPythonTypesKeepTheirName prints a schema that needs all that a module can declare, under names that it takes for
-// something else.
+// TestPythonTypesKeepTheirName prints a schema that needs everything a module can declare, under names that the module uses for something
+// else.
 func TestPythonTypesKeepTheirName(t *testing.T) {
 	raw := json.RawMessage(`{"$defs": {"N": {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "up": {"$ref": "#"}}}, "Any": {"enum": ["it's", "\\"]}},
 		"anyOf": [{"$ref": "#/$defs/N"}, {"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#/$defs/Any"}, "b": {"type": "array", "items": false}, "c": {}}},
@@ -115,7 +115,7 @@ func TestPythonTypesKeepTheirName(t *testing.T) {
 	names := append([]string{"T", "N", "_T"}, append(globals, moduleWords...)...)
 	for i, name := range names {
 		if strings.ToLower(name) == name || name == "TYPE_CHECKING" {
-			continue // no names for a type
+			continue // not allowed as names of a type
 		}
 		source, err := Language().Types(name, s)
 		if err != nil {
@@ -189,7 +189,7 @@ func BenchmarkPython(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(server.Tools)), "µs/tool")
 }
 
-// TestPythonEqualClasses wants one class for equal objects, and another where a text differs.
+// TestPythonEqualClasses checks that equal objects share a class, and that objects with a different text do not.
 func TestPythonEqualClasses(t *testing.T) {
 	point := func(y string) string {
 		return `{"type":"object","properties":{"x":{"type":"number"},"y":{"type":"number"` + y + `}},"required":["x","y"],"additionalProperties":false}`

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/schema"
 )
 
-// TestPythonRecursiveTypes wants modules that python3 can load: a recursive alias is a text, which | does not take.
+// TestPythonRecursiveTypes checks that python3 can load the modules: a recursive alias is a text, which | does not accept.
 func TestPythonRecursiveTypes(t *testing.T) {
 	const nested = `"J": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#/$defs/J"}}]}`
 	tests := []struct{ name, schema, want string }{

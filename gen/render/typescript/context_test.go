@@ -7,8 +7,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ir"
 )
 
-// TestSignaturesBesideFields: beside a declared property an index signature gives a literal no context, so that it must
-// not ask for one.
+// TestSignaturesBesideFields: beside a declared property an index signature gives a literal no context, so the signature must not need one.
 func TestSignaturesBesideFields(t *testing.T) {
 	x := ir.Literal{Text: "x"}
 	fields := ir.Object{Fields: []ir.Field{{Name: "c", Type: ir.Unknown{}}}, Extra: ir.Never{}}

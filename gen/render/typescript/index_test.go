@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/render/internal/rendertest"
 )
 
-// TestTypesOfAnIndex names types of tools by the index of their server, also where tools have types of one name.
+// TestTypesOfAnIndex imports types of tools from the index of their server, including types with the same name.
 func TestTypesOfAnIndex(t *testing.T) {
 	person := func(field string) ir.Def {
 		return ir.Def{Name: "Person", Type: ir.Object{Fields: []ir.Field{textField(field)}}}

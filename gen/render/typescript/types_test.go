@@ -31,7 +31,7 @@ func TestTypeScriptTypes(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
 		typ            ir.Type
-		accept, result string // result is empty where it is the same
+		accept, result string // result is empty if it equals accept
 	}{
 		{"silent", ir.Object{Fields: []ir.Field{field("a", str, true)}}, "{ a: string; [key: string]: unknown }", "{ a: string }"},
 		{"closed", ir.Object{Fields: []ir.Field{field("a", str, false)}, Extra: never}, "{ a?: string }", "{ a?: string }"},
@@ -75,7 +75,7 @@ func TestTypeScriptTypes(t *testing.T) {
 	}
 }
 
-// TestIntersectionsStaySmall multiplies unions out through references, where no schema shows how large they are.
+// TestIntersectionsStaySmall multiplies out unions through references, where no schema shows how large they become.
 func TestIntersectionsStaySmall(t *testing.T) {
 	var schema ir.Schema
 	var members []ir.Type
@@ -98,7 +98,7 @@ func TestIntersectionsStaySmall(t *testing.T) {
 	}
 }
 
-// TestTypeNames has the compiler check modules whose names are those of types that others rely on, or of definitions.
+// TestTypeNames makes the compiler check modules named like types that others use, or like definitions.
 func TestTypeNames(t *testing.T) {
 	person := ir.Object{Fields: []ir.Field{
 		field("boss", ir.Ref{Name: "Record"}, false), field("self", ir.Ref{}, false), field("toString", ir.String{}, false),
@@ -125,12 +125,12 @@ func TestTypeNames(t *testing.T) {
 		files[fmt.Sprintf("v%d.ts", i)] = fmt.Appendf(nil, "import type { %s as It } from \"./m%d.ts\";\nexport const v: It = %s;\n"+
 			"// @ts-expect-error\nexport const w: It = { plain: 1 };\n// @ts-expect-error\nexport const n: It = { none: { a: 1 } };\n", name, i, values)
 	}
-	// A list of limited length is exact here.
+	// Here, a list of limited length is exact.
 	text, err := Language().Types("L", ir.Schema{Root: ir.Tuple{Items: []ir.Type{ir.String{}}, Required: 1, Rest: ir.String{}}})
 	if err != nil || !strings.Contains(string(text), "export type L = [string, ...string[]];\n") {
 		t.Errorf("%v, want %q in it and no error\n%s", err, "export type L = [string, ...string[]];\n", text)
 	}
-	// As a schema of a reference alone, which takes the root's name.
+	// As a schema that only refers to a definition, which takes the root's name.
 	text, err = Language().Types("Root", ir.Schema{Root: ir.Ref{Name: "T"}, Defs: schema.Defs})
 	if err != nil || !strings.Contains(string(text), "export type Root = null | { [key: string]: Root };\n") {
 		t.Errorf("%v, want %q in it and no error\n%s", err, "export type Root = null | { [key: string]: Root };\n", text)
@@ -148,7 +148,7 @@ func TestTypeNames(t *testing.T) {
 	rendertest.Run(t, filepath.Dir(rendertest.Write(t, all)), rendertest.Checker(t, "tsc"), "-p", "servers/names")
 }
 
-// TestDeepTypes has the compiler read types that are nested as deep as schemas may be.
+// TestDeepTypes makes the compiler read types that are nested as deeply as schemas may be.
 func TestDeepTypes(t *testing.T) {
 	const depth = 300
 	files := goldenTree(t)

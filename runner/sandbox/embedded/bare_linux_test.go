@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestWithoutNamespaces runs other tests again where namespaces can't be had: in a user namespace that allows no more.
+// TestWithoutNamespaces runs other tests again without namespaces: in a user namespace that allows no more of them.
 func TestWithoutNamespaces(t *testing.T) {
 	if raw, err := os.ReadFile("/proc/sys/user/max_user_namespaces"); err == nil && string(raw) == "0\n" {
-		return // the other tests ran so already, or this is the inner run
+		return // the other tests have run like this, or this is the inner run
 	}
 	cmd := exec.Command("/bin/sh", "-c", `echo 0 > /proc/sys/user/max_user_namespaces && exec "$0" -test.run='^(TestRun|TestProbe|TestFilesAreBounded|TestTmpIsBounded|TestLimitsOfTheRun|TestConformance)$/unjailed=false,warm=true'`, os.Args[0])
 	cmd.SysProcAttr = &syscall.SysProcAttr{

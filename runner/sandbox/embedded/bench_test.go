@@ -13,9 +13,9 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script"
 )
 
-// firstWrite notes when a script's output begins.
+// firstWrite records when a script's output begins.
 type firstWrite struct {
-	text bytes.Buffer // not embedded: its ReadFrom would be used in place of Write
+	text bytes.Buffer // not embedded, because its ReadFrom would be used in place of Write
 	at   time.Time
 }
 
@@ -26,10 +26,10 @@ func (w *firstWrite) Write(p []byte) (int, error) {
 	return w.text.Write(p)
 }
 
-// BenchmarkCold is the way from TypeScript source to the first line of its output: bundle, start, run.
+// BenchmarkCold measures the time from TypeScript source to the first line of its output: bundling, start and run.
 func BenchmarkCold(b *testing.B) { benchmarkFirstLine(b, false) }
 
-// BenchmarkWarm is the same with a guest that waits.
+// BenchmarkWarm measures the same with a waiting guest.
 func BenchmarkWarm(b *testing.B) { benchmarkFirstLine(b, true) }
 
 func benchmarkFirstLine(b *testing.B, warm bool) {
@@ -102,7 +102,7 @@ func inside(b *testing.B, h testhost.Host, code string) {
 	}
 }
 
-// BenchmarkCall is one call and its answer, as the script sees it.
+// BenchmarkCall measures one call and its answer, as the script sees it.
 func BenchmarkCall(b *testing.B) {
 	inside(b, testhost.Host{}, `
 		const call = globalThis[Symbol.for("mcprun.transport")].call;
@@ -115,7 +115,7 @@ func BenchmarkCall(b *testing.B) {
 	`)
 }
 
-// BenchmarkParallel is 20 calls at once that take 100 ms each.
+// BenchmarkParallel measures 20 calls at once that take 100 ms each.
 func BenchmarkParallel(b *testing.B) {
 	inside(b, testhost.Host{Delay: 100 * time.Millisecond}, `
 		const call = globalThis[Symbol.for("mcprun.transport")].call;

@@ -14,7 +14,7 @@ func TestConformance(t *testing.T) {
 	}
 	kinds(t, func(t *testing.T, b kind) {
 		if b.opts.unjailed && b.warm {
-			return // differs from the cold one in nothing that a script could notice
+			return // a script could notice no difference from the cold one
 		}
 		name := b.Name()
 		if b.opts.unjailed || noNamespaces {

@@ -23,20 +23,20 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// outcome is what a run was.
+// outcome is the result of a run.
 type outcome struct {
 	sandbox.Exit
 	*testhost.Result
 	stdout, stderr string
 }
 
-// kind is a backend and how its guests come to their runs.
+// kind is a backend and the way in which its guests get their runs.
 type kind struct {
 	*Backend
 	warm bool
 }
 
-// kinds are the two ways a child is confined, with guests that are started for their run and before it.
+// kinds runs f with both ways to confine a child, each with guests started for their run and before it.
 func kinds(t *testing.T, f func(t *testing.T, b kind)) {
 	for _, unjailed := range []bool{false, true} {
 		for _, warm := range []bool{false, true} {
@@ -56,7 +56,7 @@ func (k kind) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, er
 	return start(ctx, spec)
 }
 
-// prepare does what can be done before there is a run, and returns how the run starts then.
+// prepare does what can be done before there is a run, and returns the function that then starts the run.
 func (k kind) prepare(ctx context.Context, spec sandbox.Spec) (func(context.Context, sandbox.Spec) (sandbox.Process, error), error) {
 	if !k.warm {
 		return k.Backend.Start, nil
@@ -87,7 +87,7 @@ func (k kind) prepare(ctx context.Context, spec sandbox.Spec) (func(context.Cont
 	}, nil
 }
 
-// adopted is a process whose hello was read already.
+// adopted is a process whose hello has already been read.
 type adopted struct {
 	sandbox.Process
 	conn net.Conn
@@ -109,7 +109,7 @@ func (g *greeted) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// starter is what a run needs of a backend.
+// starter is the part of a backend that a run needs.
 type starter interface {
 	Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error)
 }
@@ -183,7 +183,7 @@ func TestRun(t *testing.T) {
 }
 
 func TestCrashIsTheChildsAlone(t *testing.T) {
-	// What the engine's limit lets through, the process's must end: here the engine is told it may have all.
+	// If the engine's limit lets something through, the process's limit must stop it. Here the engine may use all memory.
 	kinds(t, func(t *testing.T, b kind) {
 		got := execute(t, b, sandbox.Spec{Limits: sandbox.Limits{Memory: 100_000_000}}, testhost.Host{}, `
 			console.log("running");
@@ -213,7 +213,7 @@ func TestKillEndsWhatNeverYields(t *testing.T) {
 			killed := make(chan time.Time, 1)
 			kill := time.AfterFunc(time.Hour, func() { killed <- time.Now(); cancel() })
 			defer kill.Stop()
-			running := func() { kill.Reset(200 * time.Millisecond) } // once it is in what never yields
+			running := func() { kill.Reset(200 * time.Millisecond) } // once it runs code that never yields
 			got := executeCtx(t, ctx, b, sandbox.Spec{Stdout: writer(running)}, testhost.Host{}, code)
 			if got.Code != 137 || got.Killed != "" || got.stdout != "running\n" {
 				t.Errorf(`%s: %+v stdout %q stderr %q, want Code 137, Killed "" and %q`, name, got.Exit, got.stdout, got.stderr, "running\n")

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/testhost"
 )
 
-// TestLimits runs into each limit that ends a script. What it printed before is there.
+// TestLimits exceeds each limit that ends a script. Output printed before must arrive.
 func TestLimits(t *testing.T) {
 	const begin = `console.log("before"); const fs = require("fs"); `
 	for name, c := range map[string]struct {
@@ -64,7 +64,7 @@ func TestFilesAreBounded(t *testing.T) {
 	})
 }
 
-// TestLimitsOfTheRun are smaller and greater than those that an idle guest was started with.
+// TestLimitsOfTheRun uses limits that are smaller and greater than those with which an idle guest was started.
 func TestLimitsOfTheRun(t *testing.T) {
 	kinds(t, func(t *testing.T, b kind) {
 		const need = `const keep = []; for (let i = 0; i < 300; i++) keep.push(new Uint8Array(1 << 20).fill(1)); console.log(keep.length);`
@@ -77,7 +77,7 @@ func TestLimitsOfTheRun(t *testing.T) {
 	})
 }
 
-// TestGrowingWorkspace holds more than its limit when the run starts, which is the owner's matter.
+// TestFullWorkspace uses a workspace that already exceeds its limit when the run starts, which is up to its owner.
 func TestFullWorkspace(t *testing.T) {
 	kinds(t, func(t *testing.T, b kind) {
 		ws := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/testhost"
 )
 
-// idles are idle guests of both kinds, each with its backend.
+// idles runs f with idle guests of both kinds, each with its backend.
 func idles(t *testing.T, ctx context.Context, f func(t *testing.T, b *Backend, i sandbox.Idle)) {
 	for _, unjailed := range []bool{false, true} {
 		b := New(&Options{unjailed: unjailed, RuntimeDir: privateDir(t)})
@@ -49,7 +49,7 @@ func TestIdleEnds(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	idles(t, ctx, func(t *testing.T, b *Backend, i sandbox.Idle) {
-		if b.opts.unjailed { // the second: now for both
+		if b.opts.unjailed { // the second kind: now for both
 			cancel()
 			ended(t, i)
 		}
@@ -74,7 +74,7 @@ func TestAdoptErrors(t *testing.T) {
 	idles(t, t.Context(), func(t *testing.T, b *Backend, i sandbox.Idle) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if p, err := i.Adopt(ctx, sandbox.Spec{ID: "run", Runtime: sandbox.QuickJS}); err == nil { // killed at once then
+		if p, err := i.Adopt(ctx, sandbox.Spec{ID: "run", Runtime: sandbox.QuickJS}); err == nil { // it is then killed at once
 			if _, err := p.Wait(); err != nil {
 				t.Error(err)
 			}
@@ -83,7 +83,7 @@ func TestAdoptErrors(t *testing.T) {
 	})
 }
 
-// TestAdoptedOutlivesItsFirstContext and dies with that of its run.
+// TestAdoptedContexts checks that an adopted guest outlives its first context, and is killed when its run's context ends.
 func TestAdoptedContexts(t *testing.T) {
 	warm, forget := context.WithCancel(t.Context())
 	idles(t, warm, func(t *testing.T, b *Backend, i sandbox.Idle) {

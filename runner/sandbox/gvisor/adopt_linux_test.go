@@ -20,10 +20,10 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/gvisor"
 )
 
-// sharedVariable has the test binary adopt a guest where mounts are shared.
+// sharedVariable makes the test binary adopt a guest where mounts are shared.
 const sharedVariable = "GVISOR_TEST_SHARED"
 
-// adoptWhereMountsAreShared prints which of the run's mounts the host sees, and ends. It is in a mount namespace of its own.
+// adoptWhereMountsAreShared prints which of the run's mounts the host sees, and exits. It runs in a mount namespace of its own.
 func adoptWhereMountsAreShared(args string) {
 	parts := strings.Split(args, "|")
 	if err := adoptShared(parts[0], parts[1], parts[2], parts[3]); err != nil {
@@ -81,11 +81,11 @@ func mountsBelow(dir string) (found []string) {
 	return found
 }
 
-// TestAdoptionMountsNothingOnTheHost: on most machines mounts are shared, so that one made in a copy of a folder appears in
-// the folder, unless the copy is told apart.
+// TestAdoptionMountsNothingOnTheHost: on most machines mounts are shared, so that a mount in a copy of a folder also appears in the folder
+// itself unless the copy is private.
 func TestAdoptionMountsNothingOnTheHost(t *testing.T) {
 	if os.Geteuid() != 0 {
-		return // mounts nothing for guests that wait, in any place
+		return // it mounts nothing for waiting guests anywhere
 	}
 	module, err := filepath.Abs(built)
 	if err != nil {
@@ -93,7 +93,7 @@ func TestAdoptionMountsNothingOnTheHost(t *testing.T) {
 	}
 	for name, runsc := range map[string]string{"debian": "runsc", "module": module} {
 		t.Run(name, func(t *testing.T) {
-			backend(t, name) // or else there is nothing to test
+			backend(t, name) // otherwise there is nothing to test
 			tree := workspace(t)
 			if err := os.WriteFile(filepath.Join(tree, "a.py"), nil, 0o644); err != nil {
 				t.Fatal(err)
@@ -130,10 +130,10 @@ func TestAdoptedWithTreeButWithoutWorkspace(t *testing.T) {
 	})
 }
 
-// TestFilesOfTheGuestAreItsGroups: that it is in the workspace's group, too, does not let it make files of that group.
+// TestFilesOfTheGuestAreItsGroups: although the guest is also in the workspace's group, it cannot create files of that group.
 func TestFilesOfTheGuestAreItsGroups(t *testing.T) {
 	if os.Geteuid() != 0 {
-		return // the guest is the caller then, and in no further group
+		return // the guest is then the caller, and in no additional group
 	}
 	each(t, func(t *testing.T, b *gvisor.Backend) {
 		const group = 4242

@@ -7,17 +7,17 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/sandboxtest"
 )
 
-// Each program runs in a guest of its own. Those in other guests are of one language each, for the sake of time.
+// Each program runs in a guest of its own. The neighbours' programs use only one language each, to save time.
 func TestConformance(t *testing.T) {
 	sandboxtest.Run(t, backend(t, "module"), sandboxtest.Options{})
 }
 
-// Guests that waited and were adopted.
+// Guests that waited and were then adopted.
 func TestConformanceWarm(t *testing.T) {
 	sandboxtest.Run(t, backend(t, "module"), sandboxtest.Options{Warm: true, Languages: []sandbox.Language{sandbox.LangTypeScript}})
 }
 
-// Debian's gVisor is years older, and less true to Linux in places.
+// Debian's gVisor is years older, and in places less faithful to Linux.
 func TestConformanceDebian(t *testing.T) {
 	col, ok := sandboxtest.Named("gvisor of 2022")
 	if !ok || col.Languages == nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
-// Guests of root are nobody, and a tree that nobody can read is no tree to them: that must be said. In a workspace's
-// group they are, too.
+// Guests started by root run as nobody, who must be able to read the tree; otherwise an error must say so. They are also in the workspace's
+// group.
 func TestUnreadableTree(t *testing.T) {
 	if os.Geteuid() != 0 {
-		return // the guest is the caller then, who can read what is theirs
+		return // the guest is then the caller, who can read their own files
 	}
 	each(t, func(t *testing.T, b *gvisor.Backend) {
 		s := spec(sandbox.Python, `print(open("/mcp/servers/add.py").read())`)
@@ -44,7 +44,7 @@ func TestUnreadableTree(t *testing.T) {
 				t.Errorf("mode %v: %+v %q %s, want Code 0 and %q", mode, exit, out, stderr, "add\n")
 			}
 		}
-		s.Workspace = "" // then it is in no group
+		s.Workspace = "" // it is then in no group
 		if err := os.Chmod(file, 0o640); err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 // built is where .ci/tools puts the runsc that it builds from the Go module.
 const built = "../../../build/runsc/runsc"
 
-// each runs a test with every runsc that mcprun is to work with: Debian's, and one built from the Go module.
+// each runs a test with every runsc that mcprun supports: Debian's, and one built from the Go module.
 func each(t *testing.T, test func(t *testing.T, b *gvisor.Backend)) {
 	t.Helper()
 	for _, kind := range []string{"debian", "module"} {
@@ -45,7 +45,7 @@ func backend(t testing.TB, kind string) *gvisor.Backend {
 	return b
 }
 
-// runtimeDir is a folder with a short name, for the sockets in it, that must be empty in the end.
+// runtimeDir returns a folder with a short name, for the sockets in it. It must be empty in the end.
 func runtimeDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gv")
@@ -61,7 +61,7 @@ func runtimeDir(t testing.TB) string {
 	return dir
 }
 
-// spec is a run whose guest program is code itself.
+// spec returns a run whose guest program is code itself.
 func spec(rt sandbox.Runtime, code string) sandbox.Spec {
 	return sandbox.Spec{ID: "test", Runtime: rt, Secret: "s3cret",
 		Guest: map[string][]byte{sandbox.GuestMain(rt): []byte(code)}}

@@ -36,7 +36,7 @@ func TestContextEndsABusyGuest(t *testing.T) {
 		if time.Since(began) > 20*time.Second {
 			t.Errorf("it took %v, want at most %v", time.Since(began), 20*time.Second)
 		}
-		p.Kill() // has no effect, and does no harm
+		p.Kill() // it has no effect, and does no harm
 	})
 }
 
@@ -50,7 +50,7 @@ func TestBrokenRunscIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It is runsc in all it says of itself, and fails when it is to run something.
+	// It answers queries like runsc, but fails when it has to run something.
 	path := filepath.Join(dir, "runsc")
 	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *--bundle=*) echo 'no such luck' >&2; exit 128;; esac\nexec %q \"$@\"\n", real)
 	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
@@ -79,7 +79,7 @@ func TestWithoutGVisor(t *testing.T) {
 	}
 }
 
-// childVariable has the test binary start a guest.
+// childVariable makes the test binary start a guest.
 const childVariable = "GVISOR_TEST_HOST"
 
 func TestMain(m *testing.M) {
@@ -93,7 +93,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// host starts a guest that says so and fills its workspace, and ends with it. It never returns.
+// host starts a guest that reports its start and fills its workspace, and ends with the guest. It never returns.
 func host(args string) {
 	runsc, dir, _ := strings.Cut(args, "|")
 	dir, workspace, _ := strings.Cut(dir, "|")
@@ -129,7 +129,7 @@ time.sleep(60)
 	os.Exit(0)
 }
 
-// TestWithoutRoot: who is not root runs guests as itself, in a user namespace, and no control group holds them.
+// TestWithoutRoot: an ordinary user runs guests as themselves, in a user namespace and without a control group.
 func TestWithoutRoot(t *testing.T) {
 	t.Run("own memory", func(t *testing.T) { withoutRoot(t, false) })
 	t.Run("memory of the kernel", func(t *testing.T) { withoutRoot(t, true) })
@@ -167,7 +167,7 @@ func withoutRoot(t *testing.T, queue bool) {
 
 const nobody = 65534
 
-// startHost starts such a process and returns when its guest runs.
+// startHost starts such a process and returns when its guest is running.
 func startHost(t *testing.T, runsc, dir string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
@@ -195,7 +195,7 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 	}
 	for name, runsc := range map[string]string{"debian": "runsc", "module": module} {
 		t.Run(name, func(t *testing.T) {
-			backend(t, name) // or else there is nothing to test
+			backend(t, name) // otherwise there is nothing to test
 			dir := runtimeDir(t)
 			cmd := startHost(t, runsc, dir)
 			mine := runscs(t, dir)
@@ -223,7 +223,7 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 	}
 }
 
-// runscs lists the processes of gVisor that have something to do with a folder.
+// runscs lists gVisor's processes that are related to a folder.
 func runscs(t *testing.T, dir string) []string {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -48,7 +48,7 @@ func TestLimitsEndARunAndAreNamed(t *testing.T) {
 	}
 }
 
-// Node's own bound would be the machine's, and is no limit that is named.
+// Node's own bound would be the machine's, and reaching it is not a named limit.
 func TestHeapFollowsTheLimit(t *testing.T) {
 	each(t, func(t *testing.T, b *gvisor.Backend) {
 		s := spec(sandbox.Node, `import v8 from "node:v8"; console.log(Math.round(v8.getHeapStatistics().heap_size_limit / (1 << 20)))`)
@@ -81,7 +81,7 @@ func TestLimitsAreNamedThatEndNothing(t *testing.T) {
 	})
 }
 
-// The least that can be asked for must be enough to start with, however many files the interpreter needs.
+// The smallest limits must be enough to start, however many files the interpreter needs.
 func TestTheLeastLimitsAreEnough(t *testing.T) {
 	for _, rt := range []sandbox.Runtime{sandbox.Node, sandbox.Python} {
 		t.Run(string(rt), func(t *testing.T) {
@@ -99,8 +99,8 @@ func TestTheLeastLimitsAreEnough(t *testing.T) {
 	}
 }
 
-// TestFilesOfAKilledGuestAreItsOwn: gVisor makes a file as root and gives it away then. What a guest was making when it
-// was killed must not stay root's, or later runs could not write it.
+// TestFilesOfAKilledGuestAreItsOwn: gVisor creates a file as root and then changes its owner. A file that a guest was creating when it was
+// killed must not remain root's, or later runs could not write to it.
 func TestFilesOfAKilledGuestAreItsOwn(t *testing.T) {
 	owner := os.Getuid()
 	if owner == 0 {
@@ -130,7 +130,7 @@ func TestFilesOfAKilledGuestAreItsOwn(t *testing.T) {
 	})
 }
 
-// workspace is a folder that any user can reach.
+// workspace returns a folder that any user can reach.
 func workspace(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gvws")

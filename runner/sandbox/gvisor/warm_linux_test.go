@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/gvisor"
 )
 
-// waiting is a guest that says hello, and does its work when it is spoken to.
+// waiting is a guest that says hello, and does its work when it receives something.
 const waiting = `
 import os, socket, sys
 conn = socket.socket(fileno=3)
@@ -174,7 +174,7 @@ func BenchmarkWarm(b *testing.B) {
 	}
 }
 
-// first hears of the first write.
+// first is closed by the first write.
 type first chan struct{}
 
 func (f first) Write(p []byte) (int, error) {

@@ -13,22 +13,21 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// fake is a Warmer whose guests are values. It checks the contract of those who use it: each guest is adopted or closed,
-// once, and each process waited for.
+// fake is a Warmer whose guests are values. It checks that its users keep the contract: each guest is adopted or closed, once, and each
+// process is waited for.
 type fake struct {
 	warmTime, coldTime, closeTime time.Duration
-	// warmErr, adoptErr and mute are looked at when a guest is started or adopted: errors to return, and whether the
-	// guest never says hello.
+	// warmErr and adoptErr are returned when a guest is started or adopted. mute makes guests never say hello.
 	warmErr, adoptErr error
 	mute              bool
-	keepWorkspace     bool // in the shape
+	keepWorkspace     bool // the workspace is part of the shape
 	keepMemory        bool
 
 	mu              sync.Mutex
 	warmed, started int
-	guests          map[*fakeGuest]bool // alive, idle or running
+	guests          map[*fakeGuest]bool // guests that are idle or running
 	closed          bool
-	specs           []sandbox.Spec // of Warm
+	specs           []sandbox.Spec // specs passed to Warm
 }
 
 func (f *fake) Name() string               { return "fake" }
@@ -60,10 +59,10 @@ type fakeGuest struct {
 	done        chan struct{}
 	end         func()
 	once        sync.Once
-	owner       string // who it was given to: "", "adopted", "closed", "cold"
+	owner       string // what happened to it: "", "adopted", "closed", "cold"
 	bridged     bool
 	waited      bool
-	told        chan struct{} // closed when it has heard that it is to wait
+	told        chan struct{} // closed when it has been told to wait
 }
 
 func (f *fake) add(spec sandbox.Spec) *fakeGuest {
@@ -126,7 +125,7 @@ func (f *fake) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, e
 	return &fakeProcess{g}, nil
 }
 
-// greet says hello and hears that there is no job yet.
+// greet says hello and receives the message that there is no job yet.
 func (g *fakeGuest) greet() {
 	_, _ = g.guest.Write([]byte("hello " + g.secret))
 	const wait = "\x00\x00\x00\x0f" + `{"type":"wait"}`
@@ -158,7 +157,7 @@ func (g *fakeGuest) Adopt(_ context.Context, spec sandbox.Spec) (sandbox.Process
 	g.owner = "adopted"
 	select {
 	case <-g.told:
-	case <-g.done: // maybe before it could hear it
+	case <-g.done: // possibly before the message arrived
 	}
 	select {
 	case <-g.done:
@@ -202,7 +201,7 @@ func (p *fakeProcess) Wait() (sandbox.Exit, error) {
 	return sandbox.Exit{}, nil
 }
 
-// alive counts the guests that exist.
+// alive counts the existing guests.
 func (f *fake) alive() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -258,7 +257,7 @@ func end(t *testing.T, proc sandbox.Process) {
 	}
 }
 
-// close closes the pool and checks that nothing is left.
+// closePool closes the pool and checks that nothing is left.
 func closePool(t *testing.T, p *Pool, f *fake) {
 	t.Helper()
 	if err := p.Close(); err != nil {

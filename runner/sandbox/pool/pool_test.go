@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// in runs f with a pool over a fake whose guests take 200 ms to get ready, and 300 ms where there is no pool.
+// in runs f with a pool over a fake whose guests take 200 ms to become ready, and 300 ms without a pool.
 func in(t *testing.T, opt Options, f func(t *testing.T, p *Pool, b *fake)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -23,14 +23,14 @@ func in(t *testing.T, opt Options, f func(t *testing.T, p *Pool, b *fake)) {
 	})
 }
 
-// took is how long f takes.
+// took returns how long f takes.
 func took(f func()) time.Duration {
 	began := time.Now()
 	f()
 	return time.Since(began)
 }
 
-// settled waits until nothing is under way.
+// settled waits until nothing is in progress.
 func settled(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -69,7 +69,7 @@ func TestColdThenWarm(t *testing.T) {
 	})
 }
 
-// TestDemand runs five at once again and again, and then one at a time.
+// TestDemand runs five at once several times, and then one at a time.
 func TestDemand(t *testing.T) {
 	in(t, Options{IdleTime: time.Minute}, func(t *testing.T, p *Pool, b *fake) {
 		for round := range 3 {
@@ -104,7 +104,7 @@ func TestDemand(t *testing.T) {
 	})
 }
 
-// TestWaitForOneThatIsStarting has a run find a guest half ready.
+// TestWaitForOneThatIsStarting lets a run find a guest that is still starting.
 func TestWaitForOneThatIsStarting(t *testing.T) {
 	in(t, Options{}, func(t *testing.T, p *Pool, b *fake) {
 		end(t, start(t, p, sandbox.Spec{}))
@@ -142,7 +142,7 @@ func TestWaitForOneThatIsStarting(t *testing.T) {
 	})
 }
 
-// TestMakeRoom has a pool that is full of idle guests of another shape.
+// TestMakeRoom uses a pool that is full of idle guests of another shape.
 func TestMakeRoom(t *testing.T) {
 	in(t, Options{MaxIdle: 3}, func(t *testing.T, p *Pool, b *fake) {
 		fill(t, p, sandbox.Spec{Tree: "/a"}, 3)
@@ -160,7 +160,7 @@ func TestMakeRoom(t *testing.T) {
 	})
 }
 
-// fill has n runs at once, so that as many guests are idle afterwards.
+// fill starts n runs at once, so that n guests are idle afterwards.
 func fill(t *testing.T, p *Pool, spec sandbox.Spec, n int) {
 	t.Helper()
 	var runs sync.WaitGroup
@@ -174,7 +174,7 @@ func fill(t *testing.T, p *Pool, spec sandbox.Spec, n int) {
 	}
 }
 
-// TestWorkspaceShapes is a backend whose idle guests have their workspace already: each is learnt from use.
+// TestWorkspaceShapes uses a backend whose idle guests already have their workspace, which the pool learns from use.
 func TestWorkspaceShapes(t *testing.T) {
 	in(t, Options{MaxIdle: 4, IdleTime: time.Hour}, func(t *testing.T, p *Pool, b *fake) {
 		b.keepWorkspace = true
@@ -216,7 +216,7 @@ func TestDead(t *testing.T) {
 			t.Errorf("Stats() = %+v, want 1 idle", s)
 		}
 	})
-	// Only the run that wants the guest finds that it has ended.
+	// The end of the guest is noticed only by the run that wants it.
 	in(t, Options{}, func(t *testing.T, p *Pool, b *fake) {
 		fill(t, p, sandbox.Spec{}, 1)
 		p.mu.Lock()
@@ -296,7 +296,7 @@ func TestClose(t *testing.T) {
 			t.Error("a closed pool started a run: got no error, want an error")
 		}
 	})
-	// While one guest is idle, another starts, and one is started for a run.
+	// While one guest is idle, another is starting, and one is started for a run.
 	in(t, Options{}, func(t *testing.T, p *Pool, b *fake) {
 		fill(t, p, sandbox.Spec{}, 1)
 		end(t, start(t, p, sandbox.Spec{Tree: "/b"}))
@@ -323,7 +323,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestBounds has idle guests started with what their shape says, and else with the widest limits that runs have asked for.
+// TestBounds checks that idle guests are started with the limits in their shape and, where it has none, with the widest limits that runs
+// have asked for.
 func TestBounds(t *testing.T) {
 	in(t, Options{}, func(t *testing.T, p *Pool, b *fake) {
 		b.keepMemory = true

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// real are backends with true guests.
+// real returns backends with real guests.
 func real(t testing.TB) map[string]sandbox.Warmer {
 	all := map[string]sandbox.Warmer{"embedded": embedded.New(&embedded.Options{RuntimeDir: t.TempDir()})}
 	if runtime.GOOS == "linux" {
@@ -38,7 +38,7 @@ func real(t testing.TB) map[string]sandbox.Warmer {
 	return all
 }
 
-// one runs a script and returns what it wrote and how it ended.
+// one runs a script and returns its output and how it ended.
 func one(t testing.TB, b sandbox.Backend, lang sandbox.Language, spec sandbox.Spec, code string) (string, sandbox.Exit) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -81,7 +81,7 @@ func idle(t testing.TB, p *pool.Pool, n int) {
 	}
 }
 
-// programs leave everything they can behind, and look for what others left.
+// programs leave behind everything they can, and look for what others have left.
 var programs = map[sandbox.Language]string{
 	sandbox.LangTypeScript: `
 		import fs from "node:fs";
@@ -147,7 +147,7 @@ func TestNothingIsCarriedOver(t *testing.T) {
 	}
 }
 
-// TestLimitsAreTheRuns gives guests of one shape other limits each time.
+// TestLimitsAreTheRuns gives guests of one shape different limits each time.
 func TestLimitsAreTheRuns(t *testing.T) {
 	for name, b := range real(t) {
 		t.Run(name, func(t *testing.T) {
@@ -174,7 +174,7 @@ type noClose struct{ sandbox.Warmer }
 
 func (noClose) Close() error { return nil }
 
-// BenchmarkFirstLine is the time from Start to the first byte of output, with an idle guest.
+// BenchmarkFirstLine measures the time from Start to the first byte of output, with an idle guest.
 func BenchmarkFirstLine(b *testing.B) {
 	for name, backend := range real(b) {
 		for lang, code := range map[sandbox.Language]string{sandbox.LangTypeScript: `console.log("x")`, sandbox.LangPython: `print("x")`} {
@@ -201,8 +201,8 @@ func BenchmarkFirstLine(b *testing.B) {
 	}
 }
 
-// TestNoDescriptorsLeft has scripts that fail for want of descriptors; the guest program, which then has none either,
-// must say so and not fail itself.
+// TestNoDescriptorsLeft runs scripts that fail for lack of descriptors. The guest program, which then has none either, must report this and
+// not fail itself.
 func TestNoDescriptorsLeft(t *testing.T) {
 	code := map[sandbox.Language]string{
 		sandbox.LangTypeScript: `import fs from "node:fs"; fs.writeFileSync("f", ""); for (;;) fs.openSync("f", "r");`,
@@ -210,7 +210,7 @@ func TestNoDescriptorsLeft(t *testing.T) {
 	}
 	for name, b := range real(t) {
 		for lang := range code {
-			if _, ok := b.Runtime(lang); !ok || name == "embedded" { // whose scripts open none
+			if _, ok := b.Runtime(lang); !ok || name == "embedded" { // its scripts cannot open any
 				continue
 			}
 			out, exit := one(t, b, lang, sandbox.Spec{Limits: sandbox.Limits{Files: 64}}, code[lang])

@@ -13,14 +13,14 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// TestStress has many runs of several shapes at once while guests fail, die and hang, and counts: never more idle guests than
-// allowed, none used twice (the fake panics), every run served, and nothing left.
+// TestStress starts many runs of several shapes at once while guests fail, die and hang. It checks that there are never more idle guests
+// than allowed, that none is used twice (the fake panics), that every run is served, and that nothing is left.
 func TestStress(t *testing.T) {
 	warm := int64(0)
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) { warm += stress(t, rand.New(rand.NewPCG(seed, 1))) })
 	}
-	if warm < 200 { // few: the machine is always busy here
+	if warm < 200 { // low, because the machine is always busy here
 		t.Errorf("of %d runs, %d had an idle guest, want at least 200", 20*600, warm)
 	}
 }
@@ -29,7 +29,7 @@ func stress(t *testing.T, random *rand.Rand) (warm int64) {
 	b := &fake{warmTime: 200 * time.Millisecond, coldTime: 300 * time.Millisecond, closeTime: 50 * time.Millisecond, keepWorkspace: random.IntN(2) == 0}
 	opt := Options{MaxIdle: 1 + random.IntN(8), IdleTime: 3 * time.Second}
 	p := New(b, &opt)
-	var lock sync.Mutex // of random
+	var lock sync.Mutex // guards random
 	pick := func(n int) int { lock.Lock(); defer lock.Unlock(); return random.IntN(n) }
 	stop := make(chan struct{})
 	var runs, chaos sync.WaitGroup

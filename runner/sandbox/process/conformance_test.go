@@ -26,7 +26,7 @@ func TestConformanceWarm(t *testing.T) {
 	sandboxtest.Run(t, b, sandboxtest.Options{Warm: true, Column: column(t, b)})
 }
 
-// withoutGroups is the column of machines on which this user may make no control groups.
+// withoutGroups is the column for machines on which this user cannot create control groups.
 const withoutGroups = "process without groups"
 
 func column(t *testing.T, b *process.Backend) string {
@@ -41,7 +41,7 @@ func column(t *testing.T, b *process.Backend) string {
 // TestConformanceWithoutGroups runs the cases that differ for an ordinary user, who has no control groups here.
 func TestConformanceWithoutGroups(t *testing.T) {
 	if os.Geteuid() != 0 {
-		return // TestConformance has done so
+		return // TestConformance has done this
 	}
 	col, _ := sandboxtest.Named(withoutGroups)
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.v", "-test.run=^TestConformance$/./^("+strings.ReplaceAll(strings.Join(col.Cases, "|"), " ", "_")+")$")

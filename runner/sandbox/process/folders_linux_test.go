@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
 
-// Guests of root run as another user, and a tree that this one cannot read is no tree to them: that must be said.
+// Guests started by root run as another user. If that user cannot read the tree, an error must say so.
 func TestUnreadableTree(t *testing.T) {
 	b := backend(t)
 	s := spec(sandbox.Python, `print(open("/mcp/servers/add.py").read())`)
@@ -27,7 +27,7 @@ func TestUnreadableTree(t *testing.T) {
 		}
 	}
 	if jail.User() == os.Geteuid() {
-		read() // it is the guest's own
+		read() // the guest owns it
 		return
 	}
 	refused := func(err error, path string) {
@@ -46,7 +46,7 @@ func TestUnreadableTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	read()
-	s.Workspace = t.TempDir() // as after a run in a folder that only root may enter, which its list opens to the guest
+	s.Workspace = t.TempDir() // as after a run in a folder that only root may enter, but which its access control list opens to the guest
 	s.Tree = filepath.Join(s.Workspace, "servers")
 	if err := os.Chmod(s.Workspace, 0o700); err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ func backend(t testing.TB) *process.Backend {
 	return b
 }
 
-// spec is a run whose guest program is code itself.
+// spec returns a run whose guest program is code itself.
 func spec(rt sandbox.Runtime, code string) sandbox.Spec {
 	return sandbox.Spec{ID: "test", Runtime: rt, Secret: "s3cret",
 		Guest: map[string][]byte{sandbox.GuestMain(rt): []byte(code)}}
@@ -186,7 +186,7 @@ except OSError as e: print(n < 200, e.errno)
 	}
 }
 
-// TestMemoryThatIsNotUsed: no watchdog sees it, and node ends itself when the kernel gives it no more.
+// TestMemoryThatIsNotUsed: no watchdog sees reserved memory, and node ends itself when the kernel gives it no more.
 func TestMemoryThatIsNotUsed(t *testing.T) {
 	s := spec(sandbox.Node, `const keep = []; for (;;) keep.push(new Uint8Array(1e6));`)
 	s.Limits.Memory = 200_000_000
@@ -199,10 +199,10 @@ func TestMemoryThatIsNotUsed(t *testing.T) {
 	}
 }
 
-// heapLimit prints what node's heap may get to, in MiB.
+// heapLimit prints how large node's heap may become, in MiB.
 const heapLimit = `import v8 from "node:v8"; console.log(Math.round(v8.getHeapStatistics().heap_size_limit / (1 << 20)))`
 
-// TestHeapFollowsTheLimit: node's own bound would be the machine's.
+// TestHeapFollowsTheLimit: without a flag, node's own bound would follow the machine.
 func TestHeapFollowsTheLimit(t *testing.T) {
 	s := spec(sandbox.Node, heapLimit)
 	s.Limits.Memory = 8_000_000_000

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// TestManyRuns makes many runs at once, some of them killed, and looks for what adds up.
+// TestManyRuns makes many runs at once, some of which are killed, and looks for leaks.
 func TestManyRuns(t *testing.T) {
 	b := backend(t)
 	once := func(n int) error {
@@ -39,7 +39,7 @@ func TestManyRuns(t *testing.T) {
 		_, err = p.Wait()
 		return err
 	}
-	if err := once(1); err != nil { // what the first run opens for good
+	if err := once(1); err != nil { // opens what stays open from the first run on
 		t.Fatal(err)
 	}
 	before := openFiles(t)
@@ -54,13 +54,13 @@ func TestManyRuns(t *testing.T) {
 	if after := openFiles(t); after > before+8 {
 		t.Errorf("open descriptors grew from %d to %d, want at most %d", before, after, before+8)
 	}
-	// By this process alone: tests of other packages, which run at the same time, have their own.
+	// Only of this process: tests of other packages, which run at the same time, have their own.
 	if left, _ := filepath.Glob(fmt.Sprintf("/sys/fs/cgroup/*/mcprun-%d-*", os.Getpid())); len(left) > 0 {
 		t.Errorf("left: %q, want len(left) at most 0", left)
 	}
 }
 
-// onlyByte is a reader of one byte and then the end.
+// onlyByte is a reader that returns one byte and then ends.
 type onlyByte struct{}
 
 func (onlyByte) Read(p []byte) (int, error) { p[0] = 'x'; return 1, io.EOF }

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// waiting are guests that say hello and then, when they get a byte, run code where they were started.
+// waiting returns guests that say hello and then, when they receive a byte, run code where they were started.
 func waiting(rt sandbox.Runtime, code string) sandbox.Spec {
 	if rt == sandbox.Node {
 		return spec(rt, `import fs from "node:fs"; import os from "node:os";
@@ -31,7 +31,7 @@ os.write(3, b"hello"); os.read(3, 1); os.chdir(os.getcwd())
 `+code)
 }
 
-// warmed is a guest that waits, and its connection.
+// warmed returns a waiting guest and its connection.
 func warmed(t testing.TB, ctx context.Context, b sandbox.Warmer, s sandbox.Spec) (sandbox.Idle, net.Conn) {
 	t.Helper()
 	i, err := b.Warm(ctx, s)
@@ -49,7 +49,7 @@ func warmed(t testing.TB, ctx context.Context, b sandbox.Warmer, s sandbox.Spec)
 	return i, conn
 }
 
-// adopted is what the guest that waits did with the run s.
+// adopted returns the result of a waiting guest in run s.
 func adopted(t testing.TB, i sandbox.Idle, conn net.Conn, s sandbox.Spec) (sandbox.Exit, string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -74,7 +74,7 @@ func adopted(t testing.TB, i sandbox.Idle, conn net.Conn, s sandbox.Spec) (sandb
 	return exit, out.String()
 }
 
-// shownFolders are a workspace, a tree and skills.
+// shownFolders returns a workspace, a tree and skills.
 func shownFolders(t *testing.T) sandbox.Spec {
 	s := sandbox.Spec{ID: "run", Workspace: t.TempDir(), Tree: t.TempDir(), Skills: t.TempDir()}
 	for dir, name := range map[string]string{s.Workspace: "mine", s.Tree: "tool", s.Skills: "skill"} {
@@ -180,7 +180,7 @@ func TestWarmGuestsThatNobodyTakes(t *testing.T) {
 	<-i.Done()
 }
 
-// BenchmarkWarm is the time from a spec to the first line of a script.
+// BenchmarkWarm measures the time from a spec to the first line of a script.
 func BenchmarkWarm(b *testing.B) {
 	be := backend(b)
 	for rt, code := range map[sandbox.Runtime]string{sandbox.Node: "console.log(1)", sandbox.Python: "print(1, flush=True)"} {

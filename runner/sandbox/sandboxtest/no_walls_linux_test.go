@@ -17,8 +17,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// open is a backend without walls: it shows what the programs find where nothing holds them. Most of the suite must never
-// run in it: as root it would rename, unmount and kill the machine it runs on.
+// open is a backend without isolation: it shows what the programs find if nothing protects it. Most of the suite must never run in it: as
+// root it would rename, unmount and kill the machine it runs on.
 type open struct{ t *testing.T }
 
 func (open) Name() string               { return "open" }
@@ -33,7 +33,7 @@ func (open) Probe(context.Context) sandbox.Status { return sandbox.Status{Usable
 func (open) Sweep(context.Context) error          { return nil }
 func (open) Close() error                         { return nil }
 
-// Start starts the interpreter in the workspace itself, with the tree's own folder beside it by a link.
+// Start starts the interpreter in the workspace itself, with a link beside it to the tree's own folder.
 func (o open) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
 	root := o.t.TempDir()
 	guest := filepath.Join(root, "guest", sandbox.GuestMain(spec.Runtime))
@@ -85,9 +85,9 @@ func (p *openProcess) Wait() (sandbox.Exit, error) {
 	return sandbox.Exit{Code: code}, nil
 }
 
-// TestProgramsFindWhatIsOpen runs a few programs where nothing holds them: each must find something, for one that tries
-// nothing would pass everywhere. Chosen are only those that, on a machine without walls, read what the suite itself has
-// put there, or write below its folder: nothing that changes the machine, asks the network or looks for real secrets.
+// TestProgramsFindWhatIsOpen runs a few programs without isolation. Each must find something, because a program that tries nothing would
+// pass everywhere. It uses only programs that, on a machine without isolation, read what the suite itself has put there, or write below the
+// suite's folder, and none that change the machine, use the network or look for real secrets.
 func TestProgramsFindWhatIsOpen(t *testing.T) {
 	secret := newSecret()
 	t.Setenv(canaryVariable, secret)
@@ -99,7 +99,7 @@ func TestProgramsFindWhatIsOpen(t *testing.T) {
 			t.Run(c.name+" "+string(lang), func(t *testing.T) {
 				x := &execution{t: t, backend: open{t}, opt: Options{Elsewhere: true}, lang: lang, secret: secret}
 				c.timeout = 20 * time.Second
-				// What was found is not printed: it may be somebody's.
+				// What was found is not printed, because it may be somebody's secret.
 				if j, _ := x.try(c); !slices.ContainsFunc(j.problems, func(p string) bool { return strings.Contains(p, "LEAK") }) {
 					t.Error("nothing was found")
 				}

@@ -23,7 +23,7 @@ const (
 	tableEnd   = "<!-- table of attacks: end -->\n"
 )
 
-// TestDocument keeps the table in the documentation true. With -update it writes it.
+// TestDocument checks that the table in the documentation is up to date. With -update it writes the table.
 func TestDocument(t *testing.T) {
 	text, err := os.ReadFile(document)
 	if err != nil {
@@ -45,7 +45,7 @@ func TestDocument(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the table into docs/internals/attacks.md")
 
-// TestSuite checks the suite itself: each case has programs, a name of its own, and each program belongs to a case.
+// TestSuite checks the suite itself: each case has programs and a unique name, and each program belongs to a case.
 func TestSuite(t *testing.T) {
 	names := map[string]bool{}
 	perLanguage := map[sandbox.Language]int{}
@@ -89,7 +89,7 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// hyphened reports whether a case's own name, which may hold a '-', has this program.
+// hyphened reports whether this program belongs to a case, whose name may contain a '-'.
 func hyphened(names map[string]bool, base string) bool {
 	for name := range names {
 		if strings.ReplaceAll(name, " ", "-") == base {
@@ -146,7 +146,7 @@ func TestChecksCanFail(t *testing.T) {
 	}
 }
 
-// TestExceptions makes sure that what a column excuses is no more than it says.
+// TestExceptions checks that a column excuses no more than it says.
 func TestExceptions(t *testing.T) {
 	var none *Exception
 	if none.expects("x") || (&Exception{}).expects(worked+"LEAK x") || (&Exception{}).expects("x") {
@@ -184,7 +184,7 @@ func TestExceptions(t *testing.T) {
 						t.Errorf("%s: an exception of %q covers %q", col.Name, c.name, problem)
 					}
 				}
-				// No means is an excuse where a column says so, and nowhere else.
+				// Having no means is an excuse only where a column says so.
 				if lacks := strings.HasPrefix(col.Name, "embedded") && strings.HasPrefix(c.name, "bridge:"); strings.HasPrefix(c.name, "bridge:") && e.expects(said.problems[0]) != lacks {
 					t.Errorf("%s: having no means for %q is excused: %v", col.Name, c.name, !lacks)
 				}
@@ -215,7 +215,7 @@ func (c Column) unknown() (list []string) {
 	return list
 }
 
-// TestCells makes sure that the table says no more than is tried.
+// TestCells checks that the table claims no more than is tried.
 func TestCells(t *testing.T) {
 	either, ts := testCase{name: "either", code: both("x", "x")}, testCase{name: "ts", code: only(both("x", "x"), sandbox.LangTypeScript)}
 	python := []sandbox.Language{sandbox.LangPython}

@@ -63,7 +63,7 @@ func TestLongDescriptionsAreCut(t *testing.T) {
 	}
 }
 
-// TestCutKeepsTheResult wants prose to be cut before what a description says of the result, however long each is.
+// TestCutKeepsTheResult checks that prose is cut before the description of the result, however long each is.
 func TestCutKeepsTheResult(t *testing.T) {
 	prose, more := strings.Repeat("prose ", 500), strings.Repeat("id: text\n", 300)
 	for _, header := range []string{"Returns:\n    ", "**Returns:** ", "## Returns\n", "Returns\n-------\n", ":return: ", "@returns "} {
@@ -107,7 +107,7 @@ func TestFieldText(t *testing.T) {
 	}
 }
 
-// TestQuotedOrders wants no string to look like an order to those who don't look for strings.
+// TestQuotedOrders checks that no string looks like a directive to programs that do not recognise strings.
 func TestQuotedOrders(t *testing.T) {
 	const text = "//# sourceMappingURL=x"
 	for _, astral := range []string{Braces, Long} {

@@ -13,7 +13,7 @@ import (
 
 const nobody = 65534
 
-// asNobody runs touch as the unprivileged user, from inside the folder: the folders above it are closed to it.
+// asNobody runs touch as the unprivileged user, within the folder, because the folders above it are closed to that user.
 func asNobody(t *testing.T, dir, file string) error {
 	t.Helper()
 	fd, err := os.Open(dir)

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// unguarded groups stay when the test is killed.
+// unguarded leaves groups behind if the test is killed.
 func unguarded(...string) (release func(), err error) { return func() {}, nil }
 
-// group makes a group that is removed after the test. On most machines only root may.
+// group creates a group that is removed after the test. On most machines only root can do this.
 func group(t *testing.T, id string, limits Limits) *Group {
 	t.Helper()
 	g, missing := New("test-"+id, limits, unguarded)
@@ -35,7 +35,7 @@ func group(t *testing.T, id string, limits Limits) *Group {
 	return g
 }
 
-// start starts a program in g and returns its process ID; it is killed after the test.
+// start starts a program in g and returns its process ID. The program is killed after the test.
 func start(t *testing.T, g *Group, name string, args ...string) (pid int, ended <-chan struct{}) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -44,7 +44,7 @@ func start(t *testing.T, g *Group, name string, args ...string) (pid int, ended 
 	go func() {
 		runtime.LockOSThread()
 		errc <- g.Start(cmd.SysProcAttr, cmd.Start)
-		_ = cmd.Wait() // the thread stays as long as its child
+		_ = cmd.Wait() // the thread must live as long as its child
 		close(done)
 	}()
 	if err := <-errc; err != nil {
@@ -67,7 +67,7 @@ func TestWithoutGroup(t *testing.T) {
 	}
 }
 
-// TestEnteredByHalves checks that nothing starts, and the thread is in no group, if one controller's group cannot be entered.
+// TestEnteredByHalves checks that nothing is started, and the thread is in no group, if one controller's group cannot be entered.
 func TestEnteredByHalves(t *testing.T) {
 	g := group(t, "halves", Limits{Memory: 64 << 20, Tasks: 16})
 	if g.unified {
@@ -122,7 +122,7 @@ func TestLimitsHoldAndAreNoticed(t *testing.T) {
 	if u, _ := g.Use(); u.OutOfMemory+u.OutOfTasks != 0 {
 		t.Errorf("limits were reported as reached before anything ran: %+v, want u.OutOfMemory+u.OutOfTasks 0", u)
 	}
-	start(t, g, "tail", "/dev/zero") // looks for the end of a line, and keeps what it has read
+	start(t, g, "tail", "/dev/zero") // it looks for the end of a line, and keeps what it has read
 	start(t, g, "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 60 & done; wait")
 	u, _ := g.Use()
 	for end := time.Now().Add(20 * time.Second); u.OutOfMemory == 0 || u.OutOfTasks == 0; u, _ = g.Use() {
@@ -139,7 +139,7 @@ func TestLimitsHoldAndAreNoticed(t *testing.T) {
 	}
 }
 
-// A group is found again by one of its processes, with what it has used.
+// A group is found again through one of its processes, with its figures.
 func TestGroupOfAProcess(t *testing.T) {
 	g := group(t, "found", Limits{Memory: 64 << 20, Tasks: 8})
 	pid, ended := start(t, g, "sh", "-c", "while :; do :; done")
@@ -181,8 +181,8 @@ func TestGroupOfAProcess(t *testing.T) {
 	}
 }
 
-// TestGroupsDoNotNest: /proc/self tells of the first thread, which may be in a group to start something there while
-// another thread makes a group of its own. One below the other would be removed with all that is in it.
+// TestGroupsDoNotNest: /proc/self describes the first thread, which may be in a group to start something there while another thread creates
+// a group of its own. If one were below the other, it would be removed with everything in it.
 func TestGroupsDoNotNest(t *testing.T) {
 	outer := group(t, "outer", Limits{})
 	inside, leave := make(chan struct{}), make(chan struct{})
@@ -208,7 +208,7 @@ func TestGroupsDoNotNest(t *testing.T) {
 	}
 }
 
-// TestOwnGroups asks for this process's groups while threads of it are in others.
+// TestOwnGroups looks up this process's groups while some of its threads are in others.
 func TestOwnGroups(t *testing.T) {
 	g := group(t, "entered", Limits{})
 	want := ownGroups()
@@ -243,10 +243,10 @@ func TestOwnGroups(t *testing.T) {
 	entering.Wait()
 }
 
-// onFirst has functions called on the process's first thread.
+// onFirst calls functions on the process's first thread.
 var onFirst = make(chan func())
 
-// The main goroutine is on the first thread, and stays.
+// The main goroutine runs on the first thread, and stays there.
 var _ = func() struct{} { runtime.LockOSThread(); return struct{}{} }()
 
 func TestMain(m *testing.M) {

@@ -42,7 +42,7 @@ func TestPrivate(t *testing.T) {
 
 func TestPlace(t *testing.T) {
 	workspace := t.TempDir()
-	for range 2 { // it may be there already
+	for range 2 { // it may already exist
 		if err := folder.Place(workspace, "servers"); err != nil {
 			t.Fatal(err)
 		}

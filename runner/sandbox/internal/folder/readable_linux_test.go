@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/acl"
 )
 
-// What a workspace's list lets the guest's user read is readable.
+// Files that a workspace's access control list lets the guest's user read are readable.
 func TestReadableByList(t *testing.T) {
 	tree := t.TempDir()
 	if err := os.Chmod(tree, 0o700); err != nil {

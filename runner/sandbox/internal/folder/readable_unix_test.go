@@ -27,7 +27,7 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// Groups count as they do for the kernel: the permissions of others do not apply to a member of the file's group.
+// Groups count as they do in the kernel: the permissions of others do not apply to a member of the file's group.
 func TestReadableForGroups(t *testing.T) {
 	tree := t.TempDir()
 	if err := os.Chmod(tree, 0o750); err != nil {

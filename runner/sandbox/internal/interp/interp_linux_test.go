@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// TestFindsAllOfAnInterpreter checks that each file to show exists, is shown once, and is not a personal file.
+// TestFindsAllOfAnInterpreter checks that each file exists, is shown once, and is not a personal file.
 func TestFindsAllOfAnInterpreter(t *testing.T) {
 	f := New(Options{LookPath: exec.LookPath})
 	for rt, inside := range map[sandbox.Runtime]string{sandbox.Node: "/usr/bin/node", sandbox.Python: "/usr/bin/python3"} {

@@ -33,7 +33,7 @@ func TestWithoutNamespacesNoFiles(t *testing.T) {
 }
 
 func TestWithoutNamespacesOnlyItsMounts(t *testing.T) {
-	dir, err := os.MkdirTemp("", "jail") // not TempDir, whose parent nobody else may enter
+	dir, err := os.MkdirTemp("", "jail") // not TempDir, whose parent nobody else can enter
 	if err != nil {
 		t.Fatal(err)
 	}

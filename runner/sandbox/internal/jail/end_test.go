@@ -20,7 +20,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
 
-// stubborn starts busy loops that never yield, ignore every signal, and hide from their parent, all bearing marker.
+// stubborn returns a script that starts busy loops that never yield, ignore every signal, and hide from their parent. All of them carry
+// marker.
 func stubborn(marker string) string {
 	return fmt.Sprintf(`
 		busy() { trap '' HUP INT TERM QUIT USR1; while :; do :; done; }
@@ -29,7 +30,7 @@ func stubborn(marker string) string {
 		sh -c 'trap "" HUP TERM INT; echo started; while :; do :; done' %[1]s`, marker)
 }
 
-// alive lists processes with marker among their arguments, other than this one.
+// alive lists processes other than this one with marker among their arguments.
 func alive(marker string) []string {
 	var found []string
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -54,7 +55,7 @@ func waitGone(t *testing.T, marker string) {
 	t.Errorf("still alive:\n%s", strings.Join(left, "\n"))
 }
 
-// startStubborn returns when the busy processes run.
+// startStubborn returns when the busy processes are running.
 func startStubborn(t *testing.T, ctx context.Context, marker string) *jail.Child {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -196,7 +197,7 @@ func TestMainThatForgotInit(t *testing.T) {
 }
 
 func TestInheritedDescriptorsAreClosed(t *testing.T) {
-	fd, err := unix.Open("/etc/passwd", unix.O_RDONLY, 0) // no close-on-exec, as a careless parent leaves it
+	fd, err := unix.Open("/etc/passwd", unix.O_RDONLY, 0) // without close-on-exec, as a careless parent leaves it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ func TestSecret(t *testing.T) {
 	if got := run(t, cfg); got.stdout != "4 to 6 end\n0\n" {
 		t.Errorf("got %+v, want stdout %q", got, "4 to 6 end\n0\n")
 	}
-	cfg = shell(`ls /proc/self/fd >fds; echo $(cat fds)`) // the last is ls's own
+	cfg = shell(`ls /proc/self/fd >fds; echo $(cat fds)`) // the last one is ls's own
 	if got := run(t, cfg); got.stdout != "0 1 2 3 4\n" {
 		t.Errorf("without a secret: %+v, want stdout %q", got, "0 1 2 3 4\n")
 	}
@@ -147,7 +147,7 @@ func TestSeesNothing(t *testing.T) {
 	}
 }
 
-// inside is the function of a jail: it prints which operations work.
+// inside is a function for a jail: it prints which operations work.
 func inside(jail.Inside) int {
 	if _, err := os.ReadDir("/etc"); err != nil {
 		fmt.Println("no /etc")
@@ -158,7 +158,7 @@ func inside(jail.Inside) int {
 	return 3
 }
 
-// paths makes a file in its one mount and prints whether it has namespaces.
+// paths creates a file in its only mount and prints whether it has namespaces.
 func paths(in jail.Inside) int {
 	if err := os.WriteFile(in.Path(in.Args[0])+"/made", nil, 0o600); err != nil {
 		fmt.Println(err)
@@ -167,7 +167,7 @@ func paths(in jail.Inside) int {
 	return 0
 }
 
-// wait reports that it runs, and after a line from the bridge does what inside and paths do.
+// wait reports that it is running, and after a line from the bridge does what inside and paths do.
 func wait(in jail.Inside) int {
 	bridge := os.NewFile(jail.BridgeFD, "bridge")
 	fmt.Fprintln(bridge, "ready")

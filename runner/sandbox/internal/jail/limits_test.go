@@ -16,7 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
 
-// inWorkspace is a jail whose shell runs script in a folder of the host.
+// inWorkspace returns a jail whose shell runs script in a folder of the host.
 func inWorkspace(t testing.TB, script string, l sandbox.Limits) (jail.Config, string) {
 	ws := openDir(t)
 	cfg := shell(script)
@@ -81,7 +81,7 @@ while True:
 			if got.Killed != c.killed || hit != c.hit {
 				t.Errorf("killed %q, hit %q, code %d; want %q, %q\n%s", got.Killed, hit, got.Code, c.killed, c.hit, got.stderr)
 			}
-			late := 0 // what may have been in the other stream's pipe
+			late := 0 // the other stream's pipe may have held this much
 			if len(got.stdout) > 0 && len(got.stderr) > 0 {
 				late = 64 << 10
 			}
@@ -108,7 +108,7 @@ func onDisk(t *testing.T, dir string) (sum int64) {
 	return sum
 }
 
-// TestRefusedProcessesAreNoticed keeps refused processes refused long enough for a watchdog; a control group counts them.
+// TestRefusedProcessesAreNoticed keeps processes refused long enough for a watchdog to notice; a control group counts them.
 func TestRefusedProcessesAreNoticed(t *testing.T) {
 	pause := "0"
 	if os.Geteuid() != 0 { // then there is no group
@@ -123,7 +123,7 @@ func TestRefusedProcessesAreNoticed(t *testing.T) {
 	withoutRoot(t)
 }
 
-// withoutRoot runs the calling test again as an ordinary user if root runs it: then the jail has no cgroup.
+// withoutRoot runs the calling test again as an ordinary user if root runs it, so that the jail has no cgroup.
 func withoutRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -137,7 +137,7 @@ func withoutRoot(t *testing.T) {
 	}
 }
 
-// hiddenMemory are programs that keep memory which the figures of processes do not include.
+// hiddenMemory are programs that hold memory that is not in the figures of processes.
 var hiddenMemory = map[string]string{
 	"page tables": `
 import mmap
@@ -169,8 +169,8 @@ time.sleep(60)
 `,
 }
 
-// TestMemoryThatIsInNoProcess checks memory outside the figures of processes. It matters on machines without a cgroup,
-// where a watchdog adds up those figures.
+// TestMemoryThatIsInNoProcess checks memory that is not in the figures of processes. It matters on machines without a cgroup, where a
+// watchdog adds up these figures.
 func TestMemoryThatIsInNoProcess(t *testing.T) {
 	for name, code := range hiddenMemory {
 		cfg := shell("")
@@ -183,7 +183,7 @@ func TestMemoryThatIsInNoProcess(t *testing.T) {
 	withoutRoot(t)
 }
 
-// TestSharedMemory checks that shared memory in no process's figures is refused where nothing else counts it.
+// TestSharedMemory checks that shared memory that is in no process's figures is refused if nothing else counts it.
 func TestSharedMemory(t *testing.T) {
 	for name, code := range map[string]string{
 		"nameless": `mmap.mmap(-1, 10 << 20)`,

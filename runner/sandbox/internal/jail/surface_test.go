@@ -60,7 +60,7 @@ func forbidden() map[string][]uintptr {
 	}
 }
 
-// surface prints every forbidden call that was not refused with EPERM, and those that must be absent.
+// surface prints every forbidden call that was not refused with EPERM, and the calls that should be absent but are not.
 func surface(jail.Inside) int {
 	for name, c := range forbidden() {
 		args := append(c, 0, 0, 0, 0, 0, 0)
@@ -73,14 +73,14 @@ func surface(jail.Inside) int {
 			fmt.Printf("%s: %v, want ENOSYS\n", name, errno)
 		}
 	}
-	// A function has no business starting processes, in either way.
+	// A function must not start processes in either way.
 	if _, _, errno := unix.Syscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0); errno != unix.EPERM {
 		fmt.Printf("fork: %v\n", errno)
 	}
 	if errno := unix.Exec("/proc/self/exe", []string{"x"}, nil); errno != unix.EPERM {
 		fmt.Printf("exec: %v\n", errno)
 	}
-	// Every thread is confined, not only the one that set it up.
+	// Every thread is confined, not only the one that installed the filter.
 	done := make(chan error)
 	go func() { _, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0); done <- err }()
 	if err := <-done; err != unix.EPERM {

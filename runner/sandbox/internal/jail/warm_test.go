@@ -18,7 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
 
-// openDir is a folder that every user can write to, below folders that every user can enter.
+// openDir returns a folder that every user can write to, below folders that every user can enter.
 func openDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "jail")
@@ -32,14 +32,14 @@ func openDir(t testing.TB) string {
 	return dir
 }
 
-// warmShell is a shell that reports that it runs, and runs script as soon as it reads a line from the bridge.
+// warmShell returns a shell that reports that it is running, and runs script as soon as it reads a line from the bridge.
 func warmShell(script string) jail.Config {
 	cfg := shell(`echo ready >&3; read line <&3; cd "$PWD"; ` + script)
 	cfg.Warm, cfg.Dirs, cfg.Dir = true, []string{"/ws", "/ro/tree"}, "/ws"
 	return cfg
 }
 
-// warm starts cfg and returns when its program waits.
+// warm starts cfg and returns when its program is waiting.
 func warm(t testing.TB, ctx context.Context, cfg jail.Config) (*jail.Child, func()) {
 	t.Helper()
 	c, err := jail.Start(ctx, cfg)
@@ -107,7 +107,7 @@ func TestWarmProgramGetsItsRun(t *testing.T) {
 	}
 }
 
-// TestWarmProgramIsInItsGroup checks from the host: a process outside the jail's control group escapes its limits.
+// TestWarmProgramIsInItsGroup checks this from the host, because a process outside the jail's control group escapes its limits.
 func TestWarmProgramIsInItsGroup(t *testing.T) {
 	c, goOn := warm(t, t.Context(), warmShell("exit 0"))
 	groups := func(pid int) string {
@@ -146,7 +146,7 @@ func TestWarmProgramHasAllItsTime(t *testing.T) {
 	withoutRoot(t)
 }
 
-// TestWarmInitIsConfined looks at the jail's first process from the host, before and after it is bound.
+// TestWarmInitIsConfined examines the jail's first process from the host, before and after it is bound.
 func TestWarmInitIsConfined(t *testing.T) {
 	for name, cfg := range map[string]jail.Config{"program": warmShell("sleep 60"), "function": {Entry: "wait"}} {
 		t.Run(name, func(t *testing.T) {

@@ -47,14 +47,14 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// fill writes n files of a megabyte.
+// fill writes n files of one megabyte.
 func fill(t testing.TB, dir string, n int) {
 	for i := range n {
 		write(t, filepath.Join(dir, fmt.Sprint("f", i)), 1<<20)
 	}
 }
 
-// watched is a watcher that reports through over.
+// watched returns a watcher that reports through over.
 func watched(dir string, l sandbox.Limits) (*Disk, <-chan struct{}) {
 	over := make(chan struct{}, 2)
 	return WatchDisk(dir, l, func() { over <- struct{}{} }), over
@@ -107,7 +107,7 @@ func sparse(t testing.TB, dir string) {
 	}
 }
 
-// TestDiskIsSeenWhileItFills writes until the watcher says stop, and tells how much that was.
+// TestDiskIsSeenWhileItFills writes until the watcher reports the limit, and logs how much was written.
 func TestDiskIsSeenWhileItFills(t *testing.T) {
 	dir := t.TempDir()
 	var stop atomic.Bool
@@ -147,7 +147,7 @@ func TestDiskIsNotFooledByMoves(t *testing.T) {
 func TestFileSizeIsNoticed(t *testing.T) {
 	const limit = 1 << 20
 	for name, c := range map[string]struct {
-		before int // the size of a file that is there already; 0: none
+		before int // size of an existing file; 0 if there is none
 		do     func(t *testing.T, file string)
 		hit    bool
 	}{

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deepen makes folders within folders, each beside another, with a file at the end, and removes them with the test.
+// deepen creates nested folders, each beside another, with a file at the end, and removes them after the test.
 func deepen(t testing.TB, dir, name string, levels int) {
 	t.Helper()
 	at, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
@@ -85,7 +85,7 @@ func TestLockedFoldersAreMeasured(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return
 	}
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestLockedFoldersAreMeasured$") // root is stopped by no lock
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestLockedFoldersAreMeasured$") // permissions do not stop root
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	if out, err := cmd.CombinedOutput(); err != nil {

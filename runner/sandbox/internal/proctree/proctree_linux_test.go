@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a process and those below it use is seen from outside of them.
+// The usage of a process and its descendants is visible from outside.
 func TestMeasure(t *testing.T) {
 	cmd := exec.Command("python3", "-c", `
 import os, sys, time
@@ -47,7 +47,7 @@ time.sleep(60)`)
 			child = pid
 		}
 	}
-	// What both share counts once.
+	// Pages that both share count once.
 	if r.Tasks != 2 || !slices.Contains(r.PIDs, cmd.Process.Pid) || r.Memory < 64<<20 || r.Memory > 120<<20 || r.CPU < 250*time.Millisecond {
 		t.Errorf("Measure() = %+v, want 2 tasks, 64 to 120 MiB and 250 ms at least", r)
 	}

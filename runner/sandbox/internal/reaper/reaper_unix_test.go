@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hostVariable has the test binary guard files in a folder, and wait to be killed.
+// hostVariable makes the test binary guard files in a folder, and wait to be killed.
 const hostVariable = "REAPER_TEST_HOST"
 
 func host(dir string) {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// recorded takes what the host sends.
+// recorded receives what the host sends.
 type recorded struct {
 	mu  sync.Mutex
 	buf []byte
@@ -26,7 +26,7 @@ func (r *recorded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// frames takes them apart.
+// frames splits it into frames.
 func (r *recorded) frames() (kinds []byte, payloads map[byte][]byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +74,7 @@ func TestEverythingArrives(t *testing.T) {
 		}
 		var stdout, stderr bytes.Buffer
 		h.Connect(strings.NewReader("typed"), &stdout, &stderr)
-		// A frame may come in any pieces.
+		// A frame may arrive in any pieces.
 		all := slices.Concat(frame(kindBridge, []byte("hello")), frame(kindStdout, []byte("out")), frame(kindStderr, []byte("err")),
 			frame(kindLimit, []byte("disk")), frame(kindExited, exit(7)), frame(kindStdout|closed, nil), frame(kindStderr|closed, nil), frame(kindDone, nil))
 		for _, b := range all {
@@ -96,7 +96,7 @@ func TestEverythingArrives(t *testing.T) {
 		if want := (Exit{Code: 7, OOMs: 2, Forks: 3, CPU: 4 * time.Second, Memory: 5}); h.Exit() != want {
 			t.Errorf("%+v, want %+v", h.Exit(), want)
 		}
-		synctest.Wait() // what is on its way is sent
+		synctest.Wait() // everything in flight is sent
 		h.Finish()
 		h.End()
 		h.Streams()
@@ -122,7 +122,7 @@ func TestEverythingArrives(t *testing.T) {
 	})
 }
 
-// A guest that reads no input must still get its replies, and a reader that is slow must not let memory fill.
+// A guest that reads no input must still get its replies, and a slow reader must not let memory fill up.
 func TestChannelsDoNotHoldEachOtherUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := &recorded{}
@@ -146,7 +146,7 @@ func TestChannelsDoNotHoldEachOtherUp(t *testing.T) {
 		if _, payloads := sent.frames(); len(payloads[kindStdin]) != Window+100 {
 			t.Errorf("a grant of 100 bytes led to %d, want len(payloads[kindStdin]) %v", len(payloads[kindStdin])-Window, Window+100)
 		}
-		// Output that nobody reads fills its window, and no more is taken.
+		// Output that nobody reads fills its window, and no more is accepted.
 		for range Window / maxFrame {
 			feedHost(t, h, frame(kindStdout, make([]byte, maxFrame)))
 		}
@@ -155,7 +155,7 @@ func TestChannelsDoNotHoldEachOtherUp(t *testing.T) {
 			t.Errorf("more than the window was taken: %v", err)
 		}
 		feedHost(t, h, frame(kindStderr, []byte("still taken")))
-		// When it is read, more is granted.
+		// Once it is read, more is granted.
 		go io.Copy(io.Discard, slow)
 		synctest.Wait()
 		_, payloads := sent.frames()

@@ -19,7 +19,7 @@ import (
 
 var roomy = Limits{Bytes: 1 << 20, Files: 1000, Largest: 1 << 20, Skip: []string{"servers"}}
 
-// archive holds what an engine gives back.
+// archive holds what an engine returns.
 type archive struct {
 	t   testing.TB
 	buf bytes.Buffer
@@ -55,7 +55,7 @@ func (a *archive) bytes() []byte {
 	return a.buf.Bytes()
 }
 
-// changed packs the workspace in dir, and has it become what back holds.
+// changed packs the workspace in dir, and applies back to it.
 func changed(t testing.TB, dir string, lim Limits, back []byte) (Result, error) {
 	t.Helper()
 	w, err := OpenWorkspace(dir, lim)
@@ -141,7 +141,7 @@ func TestChangesAreMade(t *testing.T) {
 	}
 }
 
-// TestUnchangedFilesStay has a file and a folder change on the host while the script runs.
+// TestUnchangedFilesStay changes a file and a folder on the host while the script is running.
 func TestUnchangedFilesStay(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "file"), "before")
@@ -187,7 +187,7 @@ func TestUnchangedFilesStay(t *testing.T) {
 	}
 }
 
-// What a container gives back must not reach out of the workspace, whatever is in it.
+// What a container returns must not reach outside the workspace, whatever it contains.
 func TestNothingReachesOutside(t *testing.T) {
 	for _, target := range []string{"/etc/passwd", "..", "../x", "../../x", "a/../../x", "a/..", "./..", ".//../x", "", "a\x00b", strings.Repeat("a/", 3000)} {
 		if inside("link", target) {
@@ -243,7 +243,7 @@ func TestNothingReachesOutside(t *testing.T) {
 	}
 }
 
-// An archive that is not whole, or too large anywhere, changes nothing at all.
+// An archive that is incomplete, or exceeds any limit, changes nothing at all.
 func TestDamagedArchivesChangeNothing(t *testing.T) {
 	whole := func(f func(a *archive)) []byte {
 		a := newArchive(t)
@@ -331,7 +331,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// A container may give back anything.
+// A container may return anything.
 func FuzzApply(f *testing.F) {
 	a := newArchive(f)
 	a.file("a", "new")
@@ -349,7 +349,7 @@ func FuzzApply(f *testing.F) {
 			t.Fatal(err)
 		}
 		_, err := changed(t, dir, Limits{Bytes: 1 << 16, Files: 50, Largest: 1 << 16, Skip: []string{"servers"}}, append(b, make([]byte, 1024)...))
-		_ = err // most are refused; what counts is what is left alone
+		_ = err // most are refused; this test checks what must stay untouched
 		entries, readErr := os.ReadDir(base)
 		if readErr != nil || len(entries) != 2 || read(t, filepath.Join(base, "outside")) != "untouched" {
 			t.Errorf("something outside has changed: %v, %v", entries, readErr)

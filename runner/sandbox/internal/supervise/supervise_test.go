@@ -27,7 +27,7 @@ func TestUsagePassed(t *testing.T) {
 	}
 }
 
-// finish ends a guest that exits with code, after before.
+// finish ends a guest that exits with code, after calling before.
 func finish(t *testing.T, spec sandbox.Spec, code int, failed string, before func(*Guest)) sandbox.Exit {
 	t.Helper()
 	g := New(func() {})
@@ -36,7 +36,7 @@ func finish(t *testing.T, spec sandbox.Spec, code int, failed string, before fun
 		before(g)
 	}
 	g.Ended()
-	g.Kill() // too late to matter
+	g.Kill() // too late to have an effect
 	exit := sandbox.Exit{Code: code}
 	g.Finish(&exit, failed)
 	return exit

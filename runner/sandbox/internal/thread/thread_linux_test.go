@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSpare has many at once, with no thread but the first one free at the beginning: some goroutine finds itself there.
+// TestSpare makes many calls at once while no thread but the first one is free, so that some goroutine gets the first thread.
 func TestSpare(t *testing.T) {
 	want := errors.New("said by f")
 	var mu sync.Mutex
@@ -52,7 +52,7 @@ func TestSpare(t *testing.T) {
 	}
 }
 
-// TestGo has the first thread free for some of many at once, as it is in a program whose main function waits.
+// TestGo makes many calls at once while the first thread is free for some of them, as it is in a program whose main function waits.
 func TestGo(t *testing.T) {
 	var mu sync.Mutex
 	used := make(map[int]int)
@@ -64,7 +64,7 @@ func TestGo(t *testing.T) {
 			defer all.Done()
 			tid := unix.Gettid()
 			together.Done()
-			together.Wait() // all hold their threads at once
+			together.Wait() // all hold their threads at the same time
 			mu.Lock()
 			defer mu.Unlock()
 			if unix.Gettid() != tid {

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/testhost"
 )
 
-// BenchmarkCall is what a call costs in the guest and in the host of tests, in one process: no socket, no other process.
+// BenchmarkCall measures the cost of a call in the guest and in the test's host, in one process: without a socket or another process.
 func BenchmarkCall(b *testing.B) {
 	r := runWith(b, call+fmt.Sprintf(`
 		for (let i = 0; i < 100; i++) await call("a__b", {});
@@ -23,7 +23,7 @@ func BenchmarkCall(b *testing.B) {
 	b.ReportMetric(each, "µs/call")
 }
 
-// BenchmarkArguments is a call with 5 MB of objects.
+// BenchmarkArguments measures a call with 5 MB of objects.
 func BenchmarkArguments(b *testing.B) {
 	r := runWith(b, call+fmt.Sprintf(`
 		const rows = Array.from({ length: 40000 }, (_, i) => ({ id: i, name: "customer " + i, mail: "c" + i + "@example.com", balance: i * 1.25, tags: ["a", "b"], active: i %% 2 === 0 }));

@@ -33,7 +33,7 @@ func TestUncaughtIsBounded(t *testing.T) {
 	}
 }
 
-// The place of an error is shown whatever the length of its message.
+// The place of an error is shown regardless of the length of its message.
 func TestUncaughtKeepsItsPlace(t *testing.T) {
 	r := script(t, `throw new Error("é".repeat(1 << 20))`)
 	if note := fmt.Sprintf("é… (%d characters left out)\n    at script.ts:1:", 1<<20-strings.Count(r.stderr, "é")); !strings.Contains(r.stderr, note) {
@@ -41,7 +41,7 @@ func TestUncaughtKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// What holds a bundle together is no business of who reads a stack.
+// The bundler's own frames are not shown in a stack.
 func TestHidesGlue(t *testing.T) {
 	code := `const glue = { require: (name) => globalThis[Symbol.for("mcprun.require")](name) };
 const $requ0$ = (name) => glue.require(name); $requ0$("./" + "x");`

@@ -61,7 +61,7 @@ argument input has 17825800 bytes as JSON; the limit is 16769024
 func TestCallsRunInParallel(t *testing.T) {
 	var asked atomic.Int32
 	all := make(chan struct{})
-	h := testhost.Host{Answer: func(string, json.RawMessage) (string, string) { // answers none before all have come
+	h := testhost.Host{Answer: func(string, json.RawMessage) (string, string) { // answers none of the calls before all have arrived
 		if asked.Add(1) == 20 {
 			close(all)
 		}
@@ -86,7 +86,7 @@ func TestCallsAreHeldBack(t *testing.T) {
 		if asked.Add(1) == 20 {
 			close(some)
 		}
-		select { // so that calls pile up, however slowly they come
+		select { // so that calls pile up, however slowly they arrive
 		case <-some:
 		case <-time.After(30 * time.Second):
 		}
@@ -108,7 +108,7 @@ func TestCallsAreHeldBack(t *testing.T) {
 	}
 }
 
-// A script may break the language's own objects; calls do not stand on them.
+// A script may break the language's own objects; calls do not depend on them.
 func TestTransportSurvivesTampering(t *testing.T) {
 	r := runWith(t, `
 		const key = Symbol.for("mcprun.transport"), t = globalThis[key];
@@ -133,7 +133,7 @@ func TestTransportSurvivesTampering(t *testing.T) {
 	}
 }
 
-// Printing goes on working, too, when the breakage comes before its first use.
+// Printing also continues to work if the objects are broken before its first use.
 func TestConsoleSurvivesTampering(t *testing.T) {
 	r := script(t, `
 		Array.prototype.push = Array.prototype.join = Array.prototype.map = String.prototype.split = () => { throw 1 };

@@ -123,7 +123,7 @@ func TestResult(t *testing.T) {
 }
 
 func TestSourceMap(t *testing.T) {
-	// Made by esbuild from two files; line 2 of script.ts calls a function of servers/a.ts that throws.
+	// Built by esbuild from two files; line 2 of script.ts calls a function of servers/a.ts that throws.
 	code := "// servers/a.ts\nfunction fail(text) {\n  throw new Error(text);\n}\n\n// script.ts\nvar x = \"é\";\nfail(x);\n" +
 		"//# sourceMappingURL=data:application/json;base64,ewogICJ2ZXJzaW9uIjogMywKICAic291cmNlcyI6IFsic2VydmVycy9hLnRzIiwgInNjcmlwdC50cyJdLAogICJzb3VyY2VzQ29udGVudCI6IFsiZXhwb3J0IGZ1bmN0aW9uIGZhaWwodGV4dDogc3RyaW5nKTogbmV2ZXIgeyB0aHJvdyBuZXcgRXJyb3IodGV4dCkgfVxuIiwgImltcG9ydCB7IGZhaWwgfSBmcm9tIFwiLi9zZXJ2ZXJzL2EudHNcIjtcbmNvbnN0IHg6IHN0cmluZyA9IFwiXHUwMEU5XCI7IGZhaWwoeCk7XG4iXSwKICAibWFwcGluZ3MiOiAiO0FBQU8sU0FBUyxLQUFLLE1BQXFCO0FBQUUsUUFBTSxJQUFJLE1BQU0sSUFBSTtBQUFFOzs7QUNDbEUsSUFBTSxJQUFZO0FBQUssS0FBSyxDQUFDOyIsCiAgIm5hbWVzIjogW10KfQo=\n"
 	r := script(t, code)

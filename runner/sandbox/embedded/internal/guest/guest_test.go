@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/testhost"
 )
 
-// run is what a script did.
+// run is the result of a script.
 type run struct {
 	Outcome
 	*testhost.Result

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The .out files are what node 20 wrote for the same script; see testdata/README.
+// The .out files contain node 20's output for the same script; see testdata/README.
 func TestLikeNode(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.mjs")
 	if err != nil || len(scripts) == 0 {
@@ -53,7 +53,7 @@ func diff(t *testing.T, got, want []string) {
 	}
 }
 
-// TestCopyIntoItself: as in node it is refused; done, it would not end before the limits do.
+// TestCopyIntoItself: as in node, such a copy is refused; otherwise it would not end before the limits do.
 func TestCopyIntoItself(t *testing.T) {
 	r := script(t, `
 import fs from "node:fs";

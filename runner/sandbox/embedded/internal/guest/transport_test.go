@@ -89,7 +89,7 @@ func TestSignal(t *testing.T) {
 	next := make(chan struct{})
 	h := testhost.Host{Delay: 30 * time.Millisecond, Answer: func(string, json.RawMessage) (string, string) {
 		switch asked.Add(1) {
-		case 1: // the script goes on only when it has given up its first call
+		case 1: // the script continues only after it has given up its first call
 			select {
 			case <-next:
 			case <-time.After(30 * time.Second):

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/testhost"
 )
 
-// dressed answers with what is more than JSON, by the name of the tool, in a workspace that holds one stored result.
+// dressed answers with values richer than JSON, depending on the tool's name, in a workspace that contains one stored result.
 func dressed(t *testing.T, code string) (run, string) {
 	t.Helper()
 	workspace := t.TempDir()
@@ -127,7 +127,7 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// As in node: a text in one piece, and no other stored result.
+// As in node: only a text in one piece can be written, and no other stored result.
 func TestHandlesAreWrittenToFiles(t *testing.T) {
 	r, workspace := dressed(t, `
 		const fs = await import("node:fs");

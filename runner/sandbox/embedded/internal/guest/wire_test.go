@@ -33,7 +33,7 @@ func frameOf(text string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...)
 }
 
-// TestFramesInPieces checks that frames of any size arrive whole and in order, however the stream is cut.
+// TestFramesInPieces checks that frames of any size arrive whole and in order, however the stream is split.
 func TestFramesInPieces(t *testing.T) {
 	w, host := connected(t)
 	texts := []string{"", "a", strings.Repeat("b", 64<<10-4), strings.Repeat("c", 64<<10-3), strings.Repeat("d", 3*64<<10), "e"}
