@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the examples into the pages that show them")
+var update = flag.Bool("update", false, "write what the pages of docs take from the source")
 
 // shown is a block of Go on a page, below the link to the test that it is from.
 var shown = regexp.MustCompile("(?m)^From \\[[^\\]\\n]+\\]\\(([^)\\n]+)\\):\n\n```go\n((?s:.*?))```\n")

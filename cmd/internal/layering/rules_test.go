@@ -119,6 +119,7 @@ func rules() []rule {
 		{"cmd/internal/eval/conformance", nil}, // tests of the binaries; none of our packages
 		{"cmd/internal/layering", nil},
 		{"cmd/internal/eval/soundness", []string{"gen/ident", "gen/render", "gen/render/*", "gen/schema", "gen/schema/validate"}},
+		{"cmd/internal/eval/weight", nil},  // measures the built program
 		{"cmd/internal/eval/hostile", nil}, // tests of the whole generator with hostile servers
 		{"cmd/internal/checkers", []string{"cmd/internal/cli", "runner/script/check"}},
 		{"cmd/internal/backends/early", []string{"runner/sandbox/*"}},
