@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -119,12 +118,9 @@ func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	end := most
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
+	text = ident.Head(text, most)
+	if i := strings.LastIndexByte(text, ' '); i > len(text)/2 {
+		text = text[:i]
 	}
-	if i := strings.LastIndexByte(text[:end], ' '); i > end/2 {
-		end = i
-	}
-	return text[:end] + " …"
+	return text + " …"
 }

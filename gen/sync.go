@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/consent"
 	"github.com/mcpgen/mcpgen/gen/exit"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/poison"
 	"github.com/mcpgen/mcpgen/gen/tree"
 )
@@ -341,14 +341,7 @@ func clipPlace(place string) string {
 	if len(place) <= maxPlace {
 		return place
 	}
-	head, tail := maxPlace/2, len(place)-maxPlace/2
-	for head > 0 && !utf8.RuneStart(place[head]) {
-		head--
-	}
-	for tail < len(place) && !utf8.RuneStart(place[tail]) {
-		tail++
-	}
-	return place[:head] + "…" + place[tail:]
+	return ident.Head(place, maxPlace/2) + "…" + ident.Tail(place, maxPlace/2)
 }
 
 // writesNothing reports whether this sync must not write: it is a check, or strict or frozen forbids it because of what it found.

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/exit"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/learn"
 	"github.com/mcpgen/mcpgen/runner/skill"
 	"github.com/mcpgen/mcpgen/runner/traffic"
@@ -243,11 +244,7 @@ func (o *learnOptions) printAll(r *gen.LearnedTools) error {
 
 // clipped shortens a detail to one that fits into a list.
 func clipped(text string) string {
-	const most = 200
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return ident.Clip(text, 200)
 }
 
 // mark names the saved skills that use tools whose types have just been learned.

@@ -1,10 +1,7 @@
 package catalog
 
 import (
-	"fmt"
 	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
@@ -30,28 +27,5 @@ func hidden(before, r rune) bool {
 	return r >= 0x7F && (r < 0xA0 || Invisible(r) && !Joins(before, r) || unicode.Is(unicode.Co, r))
 }
 
-// escapeHidden writes the hidden characters of a JSON text, which only strings can hold, as \uXXXX.
-func escapeHidden(text []byte) []byte {
-	var out []byte // nil while there is nothing to escape
-	var before rune
-	done := 0
-	for i := 0; i < len(text); {
-		r, size := rune(text[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRune(text[i:])
-		}
-		if hidden(before, r) {
-			out = append(out, text[done:i]...)
-			for _, unit := range utf16.AppendRune(nil, r) {
-				out = fmt.Appendf(out, `\u%04x`, unit)
-			}
-			done = i + size
-		}
-		before = r
-		i += size
-	}
-	if out == nil {
-		return text
-	}
-	return append(out, text[done:]...)
-}
+// escapeHidden writes the hidden characters of a JSON text as \uXXXX.
+func escapeHidden(text []byte) []byte { return ident.EscapeJSON(text, hidden) }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // What one server may put into a catalog. What goes beyond is left out, with a warning.
@@ -146,14 +148,8 @@ func (r *reader) named(place string, raw json.RawMessage) string {
 	return r.server + "/" + clip(name)
 }
 
-// clip shortens a name for a message; any name can be mapped to files, whatever its length.
-func clip(name string) string {
-	const longest = 128 // as the MCP specification advises for names
-	if len(name) <= longest {
-		return name
-	}
-	return strings.ToValidUTF8(name[:longest], "") + "…"
-}
+// clip shortens a name for a message to the 128 bytes that the MCP specification advises; any name can be mapped to files.
+func clip(name string) string { return ident.Clip(name, 128) }
 
 // text reads an optional string.
 func (r *reader) text(place, field string, fields map[string]json.RawMessage) string {

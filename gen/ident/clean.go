@@ -68,14 +68,6 @@ func isClean(text string) bool {
 	return true
 }
 
-// Clip returns text or, if it is longer than n bytes, its first n bytes (in whole characters) and an ellipsis.
-func Clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "") + "…"
-}
-
 // maxNamed is how many names List includes.
 const maxNamed = 20
 

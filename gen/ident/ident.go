@@ -5,8 +5,8 @@
 // Nothing is transliterated. ASCII letters and digits are kept, and ASCII punctuation and spaces separate words. A name with any other
 // character gets a short hash of the whole name as a suffix, so that two such names differ.
 //
-// The package also finds the names that a misspelt one may stand for ([Nearest]), and removes invisible characters from untrusted text
-// ([CleanText]).
+// The package also finds the names that a misspelt one may stand for ([Nearest]), removes invisible characters from untrusted text
+// ([CleanText]) or escapes them ([Escape]), and cuts texts between characters ([Clip], [Shorten]).
 package ident
 
 import (

@@ -1,6 +1,10 @@
 package jsonschema
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+)
 
 // maxShown bounds one default, example or pattern in bytes.
 const maxShown = 500
@@ -74,13 +78,4 @@ func Prefixed(prefix, s string) string {
 }
 
 // Clip shortens s to 500 bytes and an ellipsis, at a character boundary.
-func Clip(s string) string {
-	if len(s) <= maxShown {
-		return s
-	}
-	cut := maxShown
-	for cut > 0 && s[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+func Clip(s string) string { return ident.Clip(s, maxShown) }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // Reply is the part of a tool's answer that a script receives.
@@ -28,10 +30,7 @@ var ErrFailed = errors.New("the tool reported an error")
 const maxQuoted = 300
 
 func failed(said string) error {
-	said = strings.Join(strings.Fields(said), " ")
-	if len(said) > maxQuoted {
-		said = strings.ToValidUTF8(said[:maxQuoted], "") + "…"
-	}
+	said = ident.Clip(strings.Join(strings.Fields(said), " "), maxQuoted)
 	if said == "" {
 		return ErrFailed
 	}

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // characters reports control characters and invisible characters in the original text.
@@ -26,11 +27,7 @@ func isControl(r rune) bool {
 
 // around returns the part of text around the byte at i.
 func around(text string, i int) string {
-	from := max(0, i-20)
-	for from > 0 && !utf8.RuneStart(text[from]) {
-		from--
-	}
-	return text[from:min(len(text), i+40)]
+	return ident.Tail(text[:i], 20) + text[i:min(len(text), i+40)]
 }
 
 // hidden reports invisible characters that have no ordinary use in their place.

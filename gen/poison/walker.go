@@ -3,11 +3,11 @@ package poison
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // tool checks every string in the definition of a tool, including keys.
@@ -56,13 +56,7 @@ func stringsOf(raw json.RawMessage) map[string]bool {
 }
 
 // clip cuts a name or a pointer to 1,000 bytes.
-func clip(s string) string {
-	const longest = 1000
-	if len(s) > longest {
-		return strings.ToValidUTF8(s[:longest], "") + "…"
-	}
-	return s
-}
+func clip(s string) string { return ident.Clip(s, 1000) }
 
 // plainWord reports whether a key is one short word of ASCII letters, which cannot be an instruction.
 func plainWord(key string) bool {

@@ -94,7 +94,7 @@ func read(cat *catalog.Catalog, opt *Options) ([]doc, []member, []Category) {
 
 // about says what a server's tools are for, on one short line.
 func about(s *catalog.Server) string {
-	lead, _ := split(ident.CleanText(clip(s.Instructions, maxLead)))
+	lead, _ := split(ident.CleanText(ident.Head(s.Instructions, maxLead)))
 	for _, text := range []string{ident.CleanLine(s.Title), ident.CleanLine(lead), ident.CleanLine(s.Lead())} {
 		if text != "" && ident.Fold(text) != ident.Fold(s.Key) {
 			return shorten(text)
@@ -102,7 +102,7 @@ func about(s *catalog.Server) string {
 	}
 	var names []string
 	for i := range s.Tools {
-		names = append(names, ident.CleanLine(clip(s.Tools[i].Name, maxTitle)))
+		names = append(names, ident.CleanLine(ident.Head(s.Tools[i].Name, maxTitle)))
 	}
 	return shorten(strings.Join(names, ", "))
 }
@@ -113,7 +113,7 @@ func shorten(line string) string {
 	if len(line) <= most {
 		return line
 	}
-	line = clip(line, most)
+	line = ident.Head(line, most)
 	if i := strings.LastIndexByte(line, ' '); i > most/2 {
 		line = line[:i]
 	}
@@ -123,11 +123,11 @@ func shorten(line string) string {
 // fields returns the texts of a tool that are searched.
 func (d *doc) fields() *[fieldCount]string {
 	s, t := d.server, d.tool
-	lead, body := split(clip(t.Own(d.lead), maxLead+maxBody))
+	lead, body := split(ident.Head(t.Own(d.lead), maxLead+maxBody))
 	return &[fieldCount]string{
-		fieldName:   clip(t.Name, maxName),
-		fieldTitle:  clip(t.Title, maxTitle),
-		fieldGroup:  clip(s.Key, maxName) + " " + clip(s.Title, maxTitle) + " " + clip(d.category, maxName) + " " + clip(d.lead, maxTitle),
+		fieldName:   ident.Head(t.Name, maxName),
+		fieldTitle:  ident.Head(t.Title, maxTitle),
+		fieldGroup:  ident.Head(s.Key, maxName) + " " + ident.Head(s.Title, maxTitle) + " " + ident.Head(d.category, maxName) + " " + ident.Head(d.lead, maxTitle),
 		fieldLead:   lead,
 		fieldBody:   body,
 		fieldPhrase: joinPhrases(d.phrases),
@@ -139,7 +139,7 @@ func (d *doc) fields() *[fieldCount]string {
 func joinPhrases(phrases []string) string {
 	var out strings.Builder
 	for _, p := range phrases[:min(len(phrases), catalog.MaxPhrases)] {
-		out.WriteString(clip(p, catalog.MaxPhrase) + "\n")
+		out.WriteString(ident.Head(p, catalog.MaxPhrase) + "\n")
 	}
 	return out.String()
 }
@@ -181,24 +181,13 @@ func inputs(schema json.RawMessage) string {
 			Description string `json:"description"`
 		}
 		_ = json.Unmarshal(parsed.Properties[name], &property) // a property that is true or false has no description
-		out.WriteString(clip(name, maxName))
+		out.WriteString(ident.Head(name, maxName))
 		out.WriteByte(' ')
-		out.WriteString(clip(property.Description, maxTitle))
+		out.WriteString(ident.Head(property.Description, maxTitle))
 		out.WriteByte('\n')
 		if out.Len() > maxInput {
 			break
 		}
 	}
-	return clip(out.String(), maxInput)
-}
-
-// clip returns at most the first most bytes of s, in whole characters.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
+	return ident.Head(out.String(), maxInput)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/exit"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // API is the protocol of an endpoint for embeddings.
@@ -206,7 +207,7 @@ func (e *Endpoint) shown(text []byte) string {
 	if e.opts.Key != "" {
 		s = strings.ReplaceAll(s, e.opts.Key, "[key]")
 	}
-	return strings.Join(strings.Fields(clip(strings.ToValidUTF8(s, "\uFFFD"), maxEmbedError)), " ")
+	return strings.Join(strings.Fields(ident.Head(strings.ToValidUTF8(s, "\uFFFD"), maxEmbedError)), " ")
 }
 
 // readVectors returns the vectors of an answer in the order of the texts.

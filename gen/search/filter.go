@@ -19,7 +19,7 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("no %s is called %q", e.What, clip(e.Name, 200))
+	return fmt.Sprintf("no %s is called %q", e.What, ident.Head(e.Name, 200))
 }
 
 // Hint lists the existing names.

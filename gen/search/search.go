@@ -182,7 +182,7 @@ func (x *Index) Answer(ctx context.Context, q Query) (Answer, error) {
 func (x *Index) read(q Query, s scope) (found [][]ranked, inWords []string) {
 	texts := append([]string{q.Text}, q.Also...)
 	for _, text := range texts[:min(MaxWordings, len(texts))] {
-		text = clip(text, MaxText)
+		text = ident.Head(text, MaxText)
 		if i := slices.IndexFunc(x.docs, func(d doc) bool { return d.tool.ID == strings.TrimSpace(text) && s.has(&d) }); i >= 0 {
 			found = append(found, []ranked{{int32(i), 1}})
 		} else if asked := x.words.question(text); !asked.empty() {

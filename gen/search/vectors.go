@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // Embedder turns texts into vectors; texts with similar meanings have similar vectors. [NewEndpoint] returns one that calls
@@ -95,7 +97,7 @@ func (v *vectors) rank(ctx context.Context, x *Index, texts []string, s scope, a
 		return nil, 0, cacheErr
 	}
 	for i, text := range texts {
-		texts[i] = clip(text, maxEmbedText)
+		texts[i] = ident.Head(text, maxEmbedText)
 	}
 	asked, err := v.embed(ctx, texts, tools)
 	if err != nil {
@@ -268,5 +270,5 @@ func nearest(tools [][]float32, asked []float32, docs []doc, s scope) []ranked {
 func embedText(d *doc) string {
 	f := d.fields()
 	text := d.server.Key + ": " + strings.Join(words(f[fieldName]), " ") + "\n" + f[fieldTitle] + "\n" + f[fieldPhrase] + f[fieldLead] + f[fieldBody]
-	return clip(strings.ToValidUTF8(text, "\uFFFD"), maxEmbedText)
+	return ident.Head(strings.ToValidUTF8(text, "\uFFFD"), maxEmbedText)
 }

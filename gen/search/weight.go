@@ -1,6 +1,10 @@
 package search
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+)
 
 // weights are the possible weights of the ranking by meaning, the greatest first. The ranking by words has weight 1.
 var weights = []float64{1, 0.5, 0.25, 0.1}
@@ -25,7 +29,7 @@ func asked(docs []doc) []int {
 
 // ownName returns the question with which the self-test asks for a tool: its name in words.
 func ownName(d *doc) string {
-	name := clip(strings.Join(words(d.tool.Name), " "), maxName)
+	name := ident.Head(strings.Join(words(d.tool.Name), " "), maxName)
 	if name == "" { // it consists of symbols
 		return d.tool.ID
 	}

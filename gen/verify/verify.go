@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -43,11 +44,7 @@ const maxFound = 60
 
 func fail(line int, found, want string) *Error {
 	if len(found) > maxFound {
-		cut := maxFound
-		for cut > 0 && !utf8.RuneStart(found[cut]) {
-			cut--
-		}
-		found = found[:cut] + "…"
+		found = strings.ToValidUTF8(found[:maxFound], "") + "…"
 	}
 	if found != "" {
 		found = strconv.QuoteToGraphic(found)

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // Bounds of what a command prints: of its answer in bytes, and of a reason in characters.
@@ -85,11 +87,10 @@ func digestOf(q *Question) string {
 
 // reason describes how a command failed: by what it printed, else by its error.
 func reason(err error, said *bounded) string {
-	text := []rune(visible(strings.TrimSpace(said.String())))
-	if len(text) == 0 {
-		return err.Error()
+	if text := visible(strings.TrimSpace(said.String())); text != "" {
+		return ident.First(text, maxReason)
 	}
-	return string(text[:min(len(text), maxReason)])
+	return err.Error()
 }
 
 // bounded is a buffer that drops what is too much.

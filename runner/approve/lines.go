@@ -255,20 +255,8 @@ func short(text string) string {
 	if n <= maxText {
 		return text
 	}
-	runes := []rune(text)
-	return fmt.Sprintf("%s … (%d more characters) … %s", string(runes[:maxText-100]), n-maxText, string(runes[n-100:]))
+	return fmt.Sprintf("%s … (%d more characters) … %s", ident.First(text, maxText-100), n-maxText, string([]rune(text)[n-100:]))
 }
 
 // visible escapes the characters that have no visible shape, line ends among them.
-func visible(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if ident.Visible(r) {
-			b.WriteRune(r)
-			continue
-		}
-		quoted := strconv.QuoteRuneToASCII(r)
-		b.WriteString(quoted[1 : len(quoted)-1])
-	}
-	return b.String()
-}
+func visible(text string) string { return ident.Escape(text, "") }

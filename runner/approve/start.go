@@ -3,6 +3,7 @@ package approve
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
@@ -40,14 +41,12 @@ func (s *Start) lines(q *Question) []string {
 		"Calls: " + q.affected(s.Tools, "tool"),
 		"Reversible: " + reversible,
 	}
-	text := []rune(q.Code)
 	head := "Code:"
-	if len(text) > maxBeginning {
-		head = fmt.Sprintf("Code, its first %d characters of %d:", maxBeginning, len(text))
-		text = text[:maxBeginning]
+	if n := utf8.RuneCountInString(q.Code); n > maxBeginning {
+		head = fmt.Sprintf("Code, its first %d characters of %d:", maxBeginning, n)
 	}
 	lines = append(lines, head)
-	for line := range strings.Lines(q.shown(string(text))) {
+	for line := range strings.Lines(q.shown(ident.First(q.Code, maxBeginning))) {
 		lines = append(lines, "  "+visible(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "  ")))
 	}
 	return lines

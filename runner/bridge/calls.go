@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
@@ -248,6 +249,6 @@ func (s *session) visible(ctx context.Context, msg *callMsg, err error) *call.Er
 	if ctx.Err() != nil {
 		return &call.Error{Kind: call.KindCancelled, Tool: msg.tool(), Message: "the call was cancelled"}
 	}
-	s.opts.Logger.Error("answer "+msg.what(), "name", clip(msg.name, maxName), "error", err)
+	s.opts.Logger.Error("answer "+msg.what(), "name", ident.Clip(msg.name, maxName), "error", err)
 	return &call.Error{Kind: call.KindInternal, Tool: msg.tool(), Message: "internal error; see the mcprun log"}
 }

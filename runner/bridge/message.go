@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
@@ -134,7 +135,7 @@ func (f *fields) at() string {
 	if !slices.ContainsFunc(f.members, func(m member) bool { return m.name == "at" }) {
 		return ""
 	}
-	return clip(f.text("at"), maxAt)
+	return ident.Clip(f.text("at"), maxAt)
 }
 
 func (f *fields) integer(name string) int64 {
@@ -268,19 +269,11 @@ func errorValue(e *call.Error, max int) []byte {
 	}
 	short := *e
 	short.Content, short.Data = nil, nil
-	short.Message = clip(e.Message, max/8)
-	short.Tool, short.Server = clip(e.Tool, 256), clip(e.Server, 256)
+	short.Message = ident.Clip(e.Message, max/8)
+	short.Tool, short.Server = ident.Clip(e.Tool, 256), ident.Clip(e.Server, 256)
 	if e.Content != nil || e.Data != nil {
 		short.Message += " (the details were left out: they are not valid JSON, or too large)"
 	}
 	raw, _ = encode(&short) // strings and an integer: cannot fail
 	return raw
-}
-
-// clip cuts s to at most n bytes. Encoding repairs a rune that was cut.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return s[:n] + "…"
 }

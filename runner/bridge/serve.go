@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // byeTimeout bounds how long a guest that said done may take to read what has not yet reached it.
@@ -141,7 +143,7 @@ func (s *session) handshake() error {
 	if !timer.Stop() {
 		return late
 	}
-	s.out.Runtime = strings.ToValidUTF8(clip(h.runtime, 100), "")
+	s.out.Runtime = strings.ToValidUTF8(ident.Clip(h.runtime, 100), "")
 	job, err := jobFrame(s.opts.Job)
 	if err != nil {
 		return fmt.Errorf("encode job: %w", err)

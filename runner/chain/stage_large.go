@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"unicode/utf8"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/workspace"
@@ -82,7 +82,7 @@ func (c *Calls) keep(req *request, res *call.Result) (json.RawMessage, error) {
 		return nil, err
 	}
 	c.kept.Store(true)
-	h.Path, h.Preview = path.Join(sandbox.WorkspaceDir, at), preview(res.Value)
+	h.Path, h.Preview = path.Join(sandbox.WorkspaceDir, at), ident.First(string(res.Value), previewLength)
 	return json.Marshal(h)
 }
 
@@ -98,19 +98,8 @@ func (c *Calls) keepText(h *handle, name string, value json.RawMessage) error {
 	}
 	c.kept.Store(true)
 	h.Path, h.Size = path.Join(sandbox.WorkspaceDir, at), len(text)
-	h.Preview = preview([]byte(text[:min(len(text), previewLength*utf8.UTFMax)]))
+	h.Preview = ident.First(text, previewLength)
 	return nil
-}
-
-// preview returns the beginning of a text.
-func preview(data []byte) string {
-	end, n := 0, 0
-	for end < len(data) && n < previewLength {
-		_, size := utf8.DecodeRune(data[end:])
-		end += size
-		n++
-	}
-	return string(data[:end])
 }
 
 // storedMember marks the text or blob of a resource that was written to a file. Guests make a handle of it.

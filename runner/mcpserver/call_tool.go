@@ -248,7 +248,7 @@ func (c *toolCall) keepLarge(ctx context.Context, text string, structured json.R
 	}
 	const preview = 2000
 	return fmt.Sprintf("%s\n[the result has %d bytes, more than the %d that are shown; %s. Use execute_code to work with such results.]",
-		strings.ToValidUTF8(string(data[:min(preview, len(data))]), ""), len(data), c.cs.s.opt.MaxText, where)
+		ident.Head(string(data), preview), len(data), c.cs.s.opt.MaxText, where)
 }
 
 // keep writes data to a new file in the host's folder of the workspace, and returns its path in the workspace.

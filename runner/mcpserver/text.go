@@ -44,12 +44,8 @@ func formatNumber(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64)
 
 // cutText cuts a text after most characters, and says that it was cut.
 func cutText(text string, most int) string {
-	n := 0
-	for i := range text {
-		if n == most {
-			return fmt.Sprintf("%s\n[cut: %d more bytes]", text[:i], len(text)-i)
-		}
-		n++
+	if begin := ident.First(text, most); begin != text {
+		return fmt.Sprintf("%s\n[cut: %d more bytes]", begin, len(text)-len(begin))
 	}
 	return text
 }

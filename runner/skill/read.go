@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/poison"
@@ -164,11 +163,7 @@ func toolsIn(metadata map[string]string) []Tool {
 
 // oneLine converts a foreign text to one line of at most max characters, without invisible characters.
 func oneLine(text string, max int) string {
-	text = ident.CleanLine(text)
-	if utf8.RuneCountInString(text) <= max {
-		return text
-	}
-	return string([]rune(text)[:max-1]) + "…"
+	return ident.Shorten(ident.CleanLine(text), max)
 }
 
 // maxSuspicious limits the lines of [Skill.Suspicious].

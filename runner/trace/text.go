@@ -44,14 +44,14 @@ func Text(w io.Writer, name string, res *runner.Result, width int) error {
 		bar, names = 0, min(names, free-note)
 	}
 	var b strings.Builder
-	b.WriteString(cut(heading(name, res), width) + "\n")
+	b.WriteString(ident.Shorten(heading(name, res), width) + "\n")
 	end := end(res)
 	for _, c := range shown {
 		drawn := ""
 		if bar > 0 {
 			drawn = "  " + bars(c, end, bar)
 		}
-		fmt.Fprintf(&b, "%*d  %s%s %9s %s\n", numbers, c.Call, pad(ident.CleanLine(c.Tool), names), drawn, duration(c.DurationMS), cut(noteOf(c), note))
+		fmt.Fprintf(&b, "%*d  %s%s %9s %s\n", numbers, c.Call, pad(ident.CleanLine(c.Tool), names), drawn, duration(c.DurationMS), ident.Shorten(noteOf(c), note))
 	}
 	if more := res.CallCount - len(shown); more > 0 {
 		fmt.Fprintf(&b, "and %d more\n", more)
@@ -95,14 +95,6 @@ func bars(c chain.CallRecord, end float64, n int) string {
 
 // pad makes s exactly n characters long.
 func pad(s string, n int) string {
-	s = cut(s, n)
+	s = ident.Shorten(s, n)
 	return s + strings.Repeat(" ", n-utf8.RuneCountInString(s))
-}
-
-// cut shortens s to at most n characters.
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
 }

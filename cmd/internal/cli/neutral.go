@@ -4,6 +4,8 @@ import (
 	"io"
 	"regexp"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // Neutral returns a writer to a terminal that shows control and invisible characters as escapes, so that foreign text in an error
@@ -37,10 +39,10 @@ func (n *neutral) Write(p []byte) (int, error) {
 	var out []byte
 	at := 0
 	for _, c := range colour.FindAllIndex(text[:whole], -1) {
-		out = append(append(out, escape(string(text[at:c[0]]), passes)...), text[c[0]:c[1]]...)
+		out = append(append(out, ident.Escape(string(text[at:c[0]]), passes)...), text[c[0]:c[1]]...)
 		at = c[1]
 	}
-	out = append(out, escape(string(text[at:whole]), passes)...)
+	out = append(out, ident.Escape(string(text[at:whole]), passes)...)
 	if _, err := n.w.Write(out); err != nil {
 		return 0, err
 	}

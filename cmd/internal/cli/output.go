@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // Table prints rows in aligned columns, two spaces between them. Cells are cleaned. The header is printed in bold, unless it is nil.
@@ -65,28 +67,8 @@ func (a *App) JSON(v any) error {
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("encode the output: %w", err)
 	}
-	_, err := io.WriteString(a.Stdout, escapeJSON(buf.String()))
+	_, err := a.Stdout.Write(ident.EscapeJSON(buf.Bytes(), func(_, r rune) bool { return r != '\n' && !ident.Shows(r) }))
 	return err
-}
-
-// escapeJSON rewrites unprintable characters of a JSON text. They occur only inside strings.
-func escapeJSON(s string) string {
-	if printable(s, "\n") {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == '\n' || shown(r):
-			b.WriteRune(r)
-		case r < 0x10000:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			r -= 0x10000
-			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))
-		}
-	}
-	return b.String()
 }
 
 // Count returns n and the word, with an s unless n is 1: "1 tool", "2 tools".

@@ -16,12 +16,12 @@ func rules() []rule {
 		{"gen/ident", nil},
 		{"gen/atomicfile", nil},
 		{"gen/owner", nil},
-		{"gen/jsonschema", nil}, // the one reader of JSON Schema
+		{"gen/jsonschema", []string{"gen/ident"}}, // the one reader of JSON Schema
 		{"gen/ir", nil},
 		{"gen/ir/irtest", []string{"gen/ir"}},
 		{"gen/tree", []string{"gen/atomicfile"}},
 		{"gen/tokens", nil},
-		{"gen/learn", nil},
+		{"gen/learn", []string{"gen/ident"}},
 		{"gen/config", []string{"gen/config/node"}},
 		{"gen/config/node", nil}, // reads formats; knows nothing of servers
 		{"gen/config/edit", []string{"gen/config", "gen/config/node"}},
@@ -33,12 +33,12 @@ func rules() []rule {
 		{"gen/config/ignore", nil},
 		{"gen/catalog", []string{"gen/atomicfile", "gen/exit", "gen/ident"}},
 		{"gen/catalog/drift", []string{"gen/jsonschema"}}, // proves; knows nothing of tools
-		{"gen/catalog/diff", []string{"gen/catalog", "gen/catalog/drift", "gen/jsonschema", "gen/poison"}},
+		{"gen/catalog/diff", []string{"gen/ident", "gen/catalog", "gen/catalog/drift", "gen/jsonschema", "gen/poison"}},
 		{"gen/schema/validate", []string{"gen/ident", "gen/jsonschema"}},                       // checks values; knows nothing of types
 		{"gen/schema/listing", []string{"gen/ident", "gen/jsonschema", "gen/schema/validate"}}, // what others read of a schema
 		{"gen/schema", []string{"gen/ident", "gen/ir", "gen/jsonschema"}},
 		{"gen/verify", nil}, // knows nothing of what made the files that it reads
-		{"gen/poison", []string{"gen/catalog"}},
+		{"gen/poison", []string{"gen/ident", "gen/catalog"}},
 		{"gen/render", []string{"gen/ident", "gen/ir", "gen/tree", "gen/render/internal/text"}},
 		{"gen/render/internal/text", []string{"gen/ident", "gen/ir"}},
 		{"gen/render/internal/rendertest", []string{"gen/ident", "gen/render", "gen/schema", "gen/tree"}},
@@ -69,11 +69,11 @@ func rules() []rule {
 		{"runner/internal/clock", nil},
 		{"runner/internal/hint", []string{"gen/catalog", "gen/ident", "runner/bridge", "runner/internal/safeopen", "runner/sandbox", "runner/script", "templates"}},
 		{"runner/internal/page", nil},
-		{"runner/internal/output", []string{"runner/workspace"}},
+		{"runner/internal/output", []string{"gen/ident", "runner/workspace"}},
 		{"runner/workspace", []string{"runner/internal/safeopen"}},
 		{"runner/workspace/customer", []string{"gen/ident", "runner/internal/kept", "runner/internal/safeopen", "runner/workspace"}},
 		{"runner/sandbox", nil},
-		{"runner/bridge", []string{"runner/call"}},
+		{"runner/bridge", []string{"gen/ident", "runner/call"}},
 		{"runner/pii/detect", nil}, // finds personal data; knows nothing of tokens and vaults
 		{"runner/pii", []string{"gen/atomicfile", "runner/pii/detect", "runner/internal/safeopen"}},
 		{"runner/record", []string{"gen/ident", "runner/call"}},
@@ -82,7 +82,7 @@ func rules() []rule {
 		{"runner/skill/internal/frontmatter", []string{"gen/ident"}},
 		{"runner/skill", []string{"gen/atomicfile", "runner/skill/internal/frontmatter", "gen/catalog", "gen/catalog/diff", "gen/ident", "gen/poison", "runner/sandbox", "runner/script", "runner/script/check", "runner/internal/safeopen"}},
 		{"runner/script", []string{"runner/script/judge", "gen/ident", "runner/bridge", "runner/sandbox", "templates", "runner/internal/safeopen", "runner/script/internal/pyimport"}},
-		{"runner/script/judge", []string{"runner/risk", "runner/script/judge/internal/syntax"}}, // knows nothing of bundles and sandboxes
+		{"runner/script/judge", []string{"gen/ident", "runner/risk", "runner/script/judge/internal/syntax"}}, // knows nothing of bundles and sandboxes
 		{"runner/script/judge/internal/syntax", nil},
 		{"runner/script/internal/pyimport", []string{"gen/ident"}},
 		{"runner/script/migrate", []string{"gen/catalog", "gen/catalog/diff", "gen/ident", "runner/sandbox", "runner/script", "runner/script/check", "runner/script/migrate/internal/reading"}},
@@ -131,7 +131,7 @@ func rules() []rule {
 		{"cmd/mcpgen/internal/syncview", []string{"cmd/internal/cli", "cmd/mcpgen/internal/permit", "gen", "gen/catalog/diff", "gen/tree", "runner/policy"}},
 		{"cmd/internal/trust", []string{"cmd/internal/cli", "gen/config", "gen/config/consent"}},
 		{"cmd/mcpgen/internal/permit", []string{"cmd/internal/cli", "gen", "gen/catalog/diff", "gen/config", "runner/approve", "runner/chain", "runner/policy", "runner/risk"}},
-		{"cmd/mcpgen", []string{"gen/atomicfile", "cmd/internal/checkers", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcpgen/internal/*", "gen/catalog/diff", "gen/config", "gen/config/*", "gen/exit", "gen/learn", "gen/search", "gen", "runner/script", "runner/script/check", "runner/script/migrate", "runner/skill", "runner/traffic"}},
+		{"cmd/mcpgen", []string{"gen/ident", "gen/atomicfile", "cmd/internal/checkers", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcpgen/internal/*", "gen/catalog/diff", "gen/config", "gen/config/*", "gen/exit", "gen/learn", "gen/search", "gen", "runner/script", "runner/script/check", "runner/script/migrate", "runner/skill", "runner/traffic"}},
 		{"cmd/mcprun", []string{"cmd/internal/cli", "cmd/internal/backends", "runner", "cmd/mcprun/internal/*"}},
 		{"cmd/mcprun/internal/customers", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "gen/config", "gen/upstream/oauth", "runner", "runner/chain", "runner/pii", "runner/record", "runner/sandbox", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/daemon", []string{"cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/doctor", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/upstream", "runner", "runner/daemon"}},

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
@@ -211,7 +212,7 @@ func compact(schema json.RawMessage) string {
 	if json.Compact(&out, schema) != nil {
 		return "…"
 	}
-	return cut(out.String(), maxText)
+	return ident.Shorten(out.String(), maxText)
 }
 
 // hint is one of MCP's annotations, and its default.
@@ -284,7 +285,7 @@ func rest(raw json.RawMessage) node {
 // summary is the first line of a tool's description, if it has one.
 func summary(t *catalog.Tool) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
-	return cut(line, maxText)
+	return ident.Shorten(line, maxText)
 }
 
 func toolNames(s *catalog.Server) []string {

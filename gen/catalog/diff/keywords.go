@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
@@ -87,9 +88,9 @@ func list(values []string) string {
 	const most = 12
 	text := strings.Join(values[:min(most, len(values))], ", ")
 	if len(values) > most {
-		text = fmt.Sprintf("%s and %d more", cut(text, 2*maxText), len(values)-most)
+		text = fmt.Sprintf("%s and %d more", ident.Shorten(text, 2*maxText), len(values)-most)
 	}
-	return cut(text, 2*maxText)
+	return ident.Shorten(text, 2*maxText)
 }
 
 // limit compares a bound, and its exclusive form if it has one. sign is 1 where a larger bound accepts less.
@@ -288,14 +289,14 @@ func (c *comparer) kindOf(d document, schema node) string {
 	if enum := flat.Get("enum"); isList(enum) {
 		what += " (" + list(texts(enum.Items)) + ")"
 	}
-	return cut(what, maxText)
+	return ident.Shorten(what, maxText)
 }
 
 func (c *comparer) patterns(p place, a, b node) {
 	x, y := a.Get("patternProperties"), b.Get("patternProperties")
 	for _, pattern := range unionOfKeys(x, y) {
 		old, now := x.Get(pattern), y.Get(pattern)
-		at := p.at("/patternProperties/"+pointerEscape(pattern), fmt.Sprintf("{/%s/}", cut(pattern, maxText)))
+		at := p.at("/patternProperties/"+pointerEscape(pattern), fmt.Sprintf("{/%s/}", ident.Shorten(pattern, maxText)))
 		switch {
 		case old == nil:
 			c.values(at, "patternProperties", Changed, "", c.kindOf(c.new, now))

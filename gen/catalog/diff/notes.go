@@ -3,6 +3,7 @@ package diff
 import (
 	"slices"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
@@ -55,13 +56,13 @@ func textItem(keyword, path, name, old, new string) Item {
 	message := keyword + ": " + FormatEdits(edits)
 	switch {
 	case old == "":
-		message = keyword + " added: " + cut(new, maxText)
+		message = keyword + " added: " + ident.Shorten(new, maxText)
 	case new == "":
-		message = keyword + " removed: " + cut(old, maxText)
+		message = keyword + " removed: " + ident.Shorten(old, maxText)
 	}
 	return Item{
 		Path: path, Place: name, Keyword: keyword, Op: Text, Impact: NoImpact,
-		Old: cut(old, maxStretch), New: cut(new, maxStretch), Edits: edits, Message: message,
+		Old: ident.Shorten(old, maxStretch), New: ident.Shorten(new, maxStretch), Edits: edits, Message: message,
 	}
 }
 

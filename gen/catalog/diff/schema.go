@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
@@ -138,7 +139,7 @@ func displayName(name string) string {
 	if name == "" || strings.ContainsAny(name, ".[]<>{}\"") || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return strconv.Quote(shortened(name, maxToken))
 	}
-	return cut(name, maxText)
+	return ident.Shorten(name, maxText)
 }
 
 // compared is a pair of schemas that was compared, with its place and the range of its items.
@@ -178,7 +179,7 @@ func (c *comparer) item(p place, keyword string, op Op, impact Impact, old, new,
 	pointer := "#" + p.pointer
 	c.out.add(Item{
 		Path: pointer, Place: p.name, Keyword: keyword, Op: op, Impact: impact,
-		Old: cut(old, maxText), New: cut(new, maxText), Message: fmt.Sprintf(format, args...),
+		Old: ident.Shorten(old, maxText), New: ident.Shorten(new, maxText), Message: fmt.Sprintf(format, args...),
 	})
 }
 
@@ -192,11 +193,11 @@ func (c *comparer) values(p place, keyword string, op Op, old, new string) {
 func transition(keyword, old, new string) string {
 	switch {
 	case old == "":
-		return keyword + " " + cut(new, maxText)
+		return keyword + " " + ident.Shorten(new, maxText)
 	case new == "":
-		return "no " + keyword + " (was " + cut(old, maxText) + ")"
+		return "no " + keyword + " (was " + ident.Shorten(old, maxText) + ")"
 	}
-	return keyword + " " + cut(old, maxText) + " → " + cut(new, maxText)
+	return keyword + " " + ident.Shorten(old, maxText) + " → " + ident.Shorten(new, maxText)
 }
 
 func (c *comparer) compare(p place, a, b node) {

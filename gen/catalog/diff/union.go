@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
@@ -104,7 +105,7 @@ func (c *comparer) labels(d document, alternatives []node) []string {
 		if name, value := d.tag(flat, 0); name != "" {
 			out[i] = displayName(name) + "=" + strings.Trim(value, `"`)
 		}
-		out[i] = cut(out[i], maxText)
+		out[i] = ident.Shorten(out[i], maxText)
 		count[out[i]]++
 	}
 	for i, label := range out {

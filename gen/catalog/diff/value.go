@@ -3,6 +3,7 @@ package diff
 import (
 	"fmt"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
@@ -14,7 +15,7 @@ func rawChanges(a, b node) []string {
 	var out []string
 	walkChanges("#", a, b, func(path string, _, _ node) {
 		if len(out) < maxRaw {
-			out = append(out, cut(path, maxText))
+			out = append(out, ident.Shorten(path, maxText))
 		} else if len(out) == maxRaw {
 			out = append(out, "…")
 		}
@@ -26,7 +27,7 @@ func rawChanges(a, b node) []string {
 func rawItems(a, b node) result {
 	var out result
 	walkChanges("#", a, b, func(path string, x, y node) {
-		item := Item{Path: path, Keyword: lastToken(path), Impact: NoImpact, Old: cut(textOf(x), maxText), New: cut(textOf(y), maxText)}
+		item := Item{Path: path, Keyword: lastToken(path), Impact: NoImpact, Old: ident.Shorten(textOf(x), maxText), New: ident.Shorten(textOf(y), maxText)}
 		switch {
 		case x == nil:
 			item.Op, item.Message = Added, "added: "+item.New

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 const (
@@ -166,7 +168,7 @@ func bounded(edits []Edit) []Edit {
 			return append(out, Edit{Op: Skip})
 		}
 		if e.Op != Keep {
-			out = append(out, Edit{e.Op, cut(e.Text, maxStretch)})
+			out = append(out, Edit{e.Op, ident.Shorten(e.Text, maxStretch)})
 			continue
 		}
 		w := words(e.Text)
@@ -178,11 +180,11 @@ func bounded(edits []Edit) []Edit {
 			after = aroundWords
 		}
 		if len(w) <= before+after+1 {
-			out = append(out, Edit{Keep, cut(e.Text, maxStretch)})
+			out = append(out, Edit{Keep, ident.Shorten(e.Text, maxStretch)})
 			continue
 		}
 		if before > 0 {
-			out = append(out, Edit{Keep, cut(strings.Join(w[:before], ""), maxStretch)})
+			out = append(out, Edit{Keep, ident.Shorten(strings.Join(w[:before], ""), maxStretch)})
 		}
 		out = append(out, Edit{Op: Skip})
 		if after > 0 {
@@ -210,14 +212,6 @@ func FormatEdits(edits []Edit) string {
 	return b.String()
 }
 
-// cut shortens s to max characters.
-func cut(s string, max int) string {
-	if len(s) <= max || utf8.RuneCountInString(s) <= max {
-		return s
-	}
-	return string([]rune(s)[:max-1]) + "…"
-}
-
 func cutFront(s string, max int) string {
 	if len(s) <= max || utf8.RuneCountInString(s) <= max {
 		return s
@@ -233,5 +227,5 @@ func shortened(s string, most int) string {
 		return s
 	}
 	sum := sha256.Sum256([]byte(s))
-	return strings.ToValidUTF8(s[:most], "") + "…" + hex.EncodeToString(sum[:6])
+	return ident.Clip(s, most) + hex.EncodeToString(sum[:6])
 }

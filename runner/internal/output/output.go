@@ -11,10 +11,10 @@ import (
 	"io"
 	"path"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
@@ -267,7 +267,7 @@ func Shorten(text string) string {
 	if len(text) <= maxError {
 		return text
 	}
-	return fmt.Sprintf("%s… (%s more bytes) …%s", strings.ToValidUTF8(text[:half], ""), thousands(int64(len(text)-2*half)), strings.ToValidUTF8(text[len(text)-half:], ""))
+	return fmt.Sprintf("%s… (%s more bytes) …%s", ident.Head(text, half), thousands(int64(len(text)-2*half)), ident.Tail(text, half))
 }
 
 // thousands writes a number with commas.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
@@ -224,12 +225,7 @@ func (r *Report) fact(f Fact, opt *Options) {
 	r.find(f.Rule, f, reason)
 }
 
-func shorten(text string) string {
-	if runes := []rune(text); len(runes) > 120 {
-		return string(runes[:120]) + "…"
-	}
-	return text
-}
+func shorten(text string) string { return ident.Shorten(text, 121) }
 
 func (r *Report) tool(f Fact, opt *Options) {
 	if f.Value == "" || strings.Contains(f.Value, "$") || strings.HasSuffix(f.Value, "/"+unknownMember) {

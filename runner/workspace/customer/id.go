@@ -52,7 +52,7 @@ func clip(s string, max int) string {
 	if len(s) <= max {
 		return s
 	}
-	return strings.ToValidUTF8(s[:max-len(ellipsis)], "") + ellipsis
+	return ident.Head(s, max-len(ellipsis)) + ellipsis
 }
 
 // clipFront is like clip, but keeps the end of the text.
@@ -60,5 +60,5 @@ func clipFront(s string, max int) string {
 	if len(s) <= max {
 		return s
 	}
-	return ellipsis + strings.ToValidUTF8(s[len(s)-max+len(ellipsis):], "")
+	return ellipsis + ident.Tail(s, max-len(ellipsis))
 }

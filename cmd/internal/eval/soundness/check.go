@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // Tools holds the paths of the checkers.
@@ -98,7 +100,7 @@ func runChecker(ctx context.Context, dir string, program string, args ...string)
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || ctx.Err() != nil || exit.ExitCode() > 2 || len(out) == 0) {
-		return nil, fmt.Errorf("run %s: %w\n%s%s", filepath.Base(program), err, clip(string(out), 2000), stderr.text)
+		return nil, fmt.Errorf("run %s: %w\n%s%s", filepath.Base(program), err, ident.Clip(string(out), 2000), stderr.text)
 	}
 	return out, nil
 }

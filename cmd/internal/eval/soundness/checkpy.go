@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 const pyrightconfig = `{"include": ["*.py"], "typeCheckingMode": "strict", "pythonVersion": "3.11", "pythonPlatform": "Linux"}
@@ -88,7 +90,7 @@ func runPyright(ctx context.Context, program, dir string, modules []*Module, she
 		}
 	}
 	if err := json.Unmarshal(out, &result); err != nil {
-		return nil, fmt.Errorf("parse the output of pyright: %w: %s", err, clip(string(out), 500))
+		return nil, fmt.Errorf("parse the output of pyright: %w: %s", err, ident.Clip(string(out), 500))
 	}
 	var found []diagnostic
 	for _, d := range result.GeneralDiagnostics {
@@ -153,7 +155,7 @@ func mypyDiagnostics(out []byte) ([]diagnostic, error) {
 			n, _ := strconv.Atoi(m[2])
 			found = append(found, diagnostic{strings.TrimPrefix(m[1], "servers/"), n, m[3]})
 		} else if !strings.Contains(string(text), ": note: ") && len(found) == 0 { // a message continues on the next line if a key contains a line break
-			return nil, fmt.Errorf("mypy: %s", clip(string(out), 2000))
+			return nil, fmt.Errorf("mypy: %s", ident.Clip(string(out), 2000))
 		}
 	}
 	return found, nil

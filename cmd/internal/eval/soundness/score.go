@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // Verdict is the result of one checker for one module.
@@ -96,28 +98,20 @@ func BySource(verdicts []*Verdict) (sources []string, scores map[string]Score) {
 func (v *Verdict) Describe() string {
 	const most = 5
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n  schema: %s\n", v.Module.Case.ID(), clip(string(v.Module.Case.Schema), 1500))
+	fmt.Fprintf(&b, "%s\n  schema: %s\n", v.Module.Case.ID(), ident.Clip(string(v.Module.Case.Schema), 1500))
 	if v.Module.Crash != "" {
 		fmt.Fprintf(&b, "  CRASH %s\n", v.Module.Crash)
 	}
 	for _, m := range v.Compile[:min(len(v.Compile), most)] {
-		fmt.Fprintf(&b, "  DOES NOT COMPILE %s\n", clip(m, 400))
+		fmt.Fprintf(&b, "  DOES NOT COMPILE %s\n", ident.Clip(m, 400))
 	}
 	for _, f := range v.Rejected[:min(len(v.Rejected), most)] {
-		fmt.Fprintf(&b, "  VALID BUT REJECTED %s\n    %s\n", clip(string(f.Value), 600), clip(f.Message, 600))
+		fmt.Fprintf(&b, "  VALID BUT REJECTED %s\n    %s\n", ident.Clip(string(f.Value), 600), ident.Clip(f.Message, 600))
 	}
 	for _, f := range v.Loose[:min(len(v.Loose), most)] {
 		way := v.Module.Case.Ways[string(f.Value)]
-		fmt.Fprintf(&b, "  INVALID BUT ACCEPTED %s  %s\n", clip(string(f.Value), 600), way)
+		fmt.Fprintf(&b, "  INVALID BUT ACCEPTED %s  %s\n", ident.Clip(string(f.Value), 600), way)
 	}
-	fmt.Fprintf(&b, "  declarations:\n    %s\n", strings.ReplaceAll(clip(strings.TrimSpace(string(v.Module.Source)), 2500), "\n", "\n    "))
+	fmt.Fprintf(&b, "  declarations:\n    %s\n", strings.ReplaceAll(ident.Clip(strings.TrimSpace(string(v.Module.Source)), 2500), "\n", "\n    "))
 	return b.String()
-}
-
-// clip cuts s to most bytes.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + " …"
 }

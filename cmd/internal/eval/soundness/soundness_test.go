@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	pyrender "github.com/mcpgen/mcpgen/gen/render/python"
 	"github.com/mcpgen/mcpgen/gen/render/typescript"
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
@@ -150,7 +151,7 @@ func TestWrappers(t *testing.T) {
 		report(t, checker, verdicts[checker], false)
 	}
 	if out, err := exec.Command("python3", "-m", "compileall", "-q", dir).CombinedOutput(); err != nil {
-		t.Errorf("python3: %v\n%s", err, clip(string(out), 4000))
+		t.Errorf("python3: %v\n%s", err, ident.Clip(string(out), 4000))
 	}
 }
 

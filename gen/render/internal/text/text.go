@@ -134,18 +134,14 @@ var returnsHeader = regexp.MustCompile(`(?im)^[ \t#*_]*(?:returns?[ *_]*:|return
 
 // first returns at most limit characters of text, cut at the end of a word if possible.
 func first(text string, limit int) string {
-	n := 0
-	for i := range text {
-		if n == limit {
-			text = text[:i]
-			if end := strings.LastIndexAny(text, " \n"); end > i/2 {
-				text = text[:end]
-			}
-			return strings.TrimRight(text, " \n")
-		}
-		n++
+	begin := ident.First(text, limit)
+	if begin == text {
+		return text
 	}
-	return text
+	if end := strings.LastIndexAny(begin, " \n"); end > len(begin)/2 {
+		begin = begin[:end]
+	}
+	return strings.TrimRight(begin, " \n")
 }
 
 // Summary returns the beginning of a comment's lines as one short line: its first sentence, or at most limit characters.
@@ -157,8 +153,8 @@ func Summary(lines []string, limit int) string {
 	if i := sentenceEnd(line); i > 0 && i <= limit {
 		line = line[:i]
 	}
-	if runes := []rune(line); len(runes) > limit {
-		line = strings.TrimRight(string(runes[:limit-1]), " ") + "…"
+	if ident.First(line, limit) != line {
+		line = strings.TrimRight(ident.First(line, limit-1), " ") + "…"
 	}
 	return line
 }

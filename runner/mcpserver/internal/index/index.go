@@ -197,7 +197,7 @@ func Shorten(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	begin := strings.ToValidUTF8(text[:most], "")
+	begin := ident.Head(text, most)
 	if i := strings.LastIndex(begin, ". "); i > 0 {
 		return begin[:i+1]
 	}

@@ -110,11 +110,7 @@ func (p path) String() string {
 }
 
 func (e *encoder) refuse(p path, format string, a ...any) error {
-	where := p.String()
-	if len(where) > 200 {
-		where = where[:200] + "…"
-	}
-	return &NotJSONError{where + " " + fmt.Sprintf(format, a...)}
+	return &NotJSONError{ident.Clip(p.String(), 200) + " " + fmt.Sprintf(format, a...)}
 }
 
 func (e *encoder) value(v Value, p path) error {

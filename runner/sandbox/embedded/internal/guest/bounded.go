@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // maxReport bounds the message or stack in the report of an uncaught error, in bytes. maxReportEnd is how many of these bytes come from its
@@ -19,15 +21,10 @@ func bounded(report string) string {
 	if len(report) <= maxReport {
 		return report
 	}
-	from, to := maxReport-maxReportEnd-noteSize, len(report)-maxReportEnd
-	if line := strings.IndexByte(report[to:], '\n'); line >= 0 {
-		to += line // the end starts with a whole line
+	head, tail := ident.Head(report, maxReport-maxReportEnd-noteSize), ident.Tail(report, maxReportEnd)
+	if line := strings.IndexByte(tail, '\n'); line >= 0 {
+		tail = tail[line:] // it begins with a whole line
 	}
-	for !utf8.RuneStart(report[from]) {
-		from--
-	}
-	for to < len(report) && !utf8.RuneStart(report[to]) {
-		to++
-	}
-	return fmt.Sprintf("%s… (%d characters left out)%s", report[:from], utf8.RuneCountInString(report[from:to]), report[to:])
+	middle := report[len(head) : len(report)-len(tail)]
+	return fmt.Sprintf("%s… (%d characters left out)%s", head, utf8.RuneCountInString(middle), tail)
 }

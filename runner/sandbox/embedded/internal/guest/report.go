@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
@@ -102,28 +102,8 @@ func (g *guest) fail(value engine.Value, event string) {
 	fmt.Fprintln(g.o.Stderr, bounded(b.String()))
 }
 
-// plain escapes control characters and those that change the direction of text, because the text may come from a server and is
-// printed to a terminal.
-func plain(s string) string {
-	dangerous := func(r rune) bool {
-		return r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
-	}
-	if !strings.ContainsFunc(s, dangerous) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case !dangerous(r):
-			b.WriteRune(r)
-		case r < 0x100:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
-}
+// plain escapes what does not show, because the text may come from a server and is printed to a terminal. Spaces of other scripts stay.
+func plain(s string) string { return ident.Escape(s, "\t\n\u00a0\u202f\u3000") }
 
 // restack gives an error from the engine's parser a stack like those of other errors. The parser sets the stack itself, without
 // engine.OnStack.
