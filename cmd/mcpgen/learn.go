@@ -49,8 +49,8 @@ Without a TOOL, learn lists the tools that have no output type. After a yes, or 
 and needs no argument but those for which its schema gives a default, an example or a single value. It shows how the wrappers would
 change, and writes after another yes, or with --yes.
 
-With --from runs, it calls nothing: it makes types of the shapes that runs have kept (learn: traffic in mcpgen.yaml), of all tools or
-those you name, and shows and writes them in the same way.
+With --from runs, it calls nothing: it derives types from the shapes that runs have kept (learn: traffic in mcpgen.yaml), for all
+tools or for those that you name, and shows and writes them in the same way.
 
 A file of replies holds JSON values, one after the other: results as in MCP ({"content": ...}), JSON-RPC responses, what a
 script gets, or a file of mcprun --record. With --replies, no call is made unless there are --args too.

@@ -48,7 +48,7 @@ higher.
 --server and --category select the tools of one server, or of the servers that mcpgen.yaml puts into one category. With
 either, QUERY may be left out. A server without a category is a category of its own.
 
---phrases prints a prompt that asks a model for phrases: what people say who want a tool, in words that its own texts lack.
+--phrases prints a prompt that asks a model for phrases: what people say when they want a tool, in words that its texts lack.
 --phrases --answer keeps the answer in .mcpgen/phrases.json in the tree, which you commit; you can also edit it by hand. Every
 search uses it.
 

@@ -57,7 +57,7 @@ Rules of the policy that are likely wrong, such as one that names an argument wh
 --frozen accepts only what the lock pins: if a server has added, removed or changed a tool, or the configuration has
 gained or lost a server, nothing is written and the exit code is 1; otherwise the tree is generated as usual. It can be
 combined with all other flags: with --check it also reports files that differ, with --offline it only looks at servers
-that came or went.
+that were added or removed.
 
 --format github is for GitHub Actions: problems become annotations, a summary in Markdown is appended to the file of
 --summary, and the outputs drift and breaking to that of $GITHUB_OUTPUT. docs/reference/lock-and-report.md describes it, and the JSON.

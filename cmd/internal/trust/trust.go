@@ -219,7 +219,7 @@ func (g Gate) open(cfg *config.Config) (*consent.Store, error) {
 		home = g.App.Env("USERPROFILE")
 	}
 	if below(dir, cfg.Dir) && !(filepath.IsAbs(home) && below(home, cfg.Dir)) {
-		return nil, cli.WithHint(fmt.Errorf("the folder %q, where what you trust is kept, is in the project %q, which could bring its own", dir, cfg.Dir),
+		return nil, cli.WithHint(fmt.Errorf("the folder %q, which stores what you trust, is in the project %q, and a project could bring its own", dir, cfg.Dir),
 			"name another folder with XDG_STATE_HOME")
 	}
 	return consent.Open(dir), nil

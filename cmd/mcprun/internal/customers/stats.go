@@ -28,7 +28,7 @@ func NewStatsCommand(app *cli.App) *cobra.Command {
 ways: with search-then-call (SEARCH), where a host searches for tools and the model reads the
 definitions of those it calls, every argument and every result; and with direct calls (DIRECT), where
 it reads the definitions of all tools. What is read of a tool counts once for each session. MONEY
-SAVED and TIME SAVED are beside search-then-call. Time is what a model takes to read and to write, at 5000 and 60 tokens a
+SAVED and TIME SAVED are compared with search-then-call. Time is what a model takes to read and to write, at 5000 and 60 tokens a
 second, however many turns it takes. What a model reads to find tools is left out everywhere.
 
 Runs without --customer are not counted. The encoding is o200k_base. mcprun session show lists the runs

@@ -20,7 +20,7 @@ type UnattendedError struct {
 }
 
 func (e *UnattendedError) Error() string {
-	return fmt.Sprintf("%s does not hold without a terminal: the operator of this project has not written unattended: [%s] below policy: in %s", e.Given, e.Key, e.File)
+	return fmt.Sprintf("%s is not accepted without a terminal: the operator of this project has not written unattended: [%s] below policy: in %s", e.Given, e.Key, e.File)
 }
 
 // ExitCode returns the exit code of a refusal.

@@ -16,7 +16,7 @@ const imageHelp = `The docker sandbox runs scripts in one image: node, python3 a
 shell. Its digest is compiled into mcprun. image installs it in the engine that DOCKER_HOST
 names. A release pulls the image by its digest. Other builds build it from Debian packages,
 which needs mmdebstrap, npm and python3; every build is identical, bit for bit.
-Where no type checker is found, image also does what mcprun tools install does.`
+If no type checker is found, image also does what mcprun tools install does.`
 
 // NewCommand returns `mcprun image`.
 func NewCommand(app *cli.App) *cobra.Command {

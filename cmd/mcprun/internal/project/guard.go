@@ -17,7 +17,7 @@ import (
 func RefuseHome(app *cli.App, workspace string) error {
 	if trusted, err := trust.Dir(app); err == nil {
 		if _, err := os.Stat(trusted); err == nil && (IsBelow(trusted, workspace) || IsBelow(workspace, trusted)) {
-			return cli.WithHint(fmt.Errorf("the folder %q, where it is kept which configurations you trust, is in the workspace %q: a script could change it", trusted, workspace),
+			return cli.WithHint(fmt.Errorf("the folder %q, which stores the configurations that you trust, is in the workspace %q: a script could change it", trusted, workspace),
 				"name another workspace, or another folder with XDG_STATE_HOME")
 		}
 	}

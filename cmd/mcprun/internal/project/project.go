@@ -314,7 +314,7 @@ func (o *LocationFlags) Load(app *cli.App) (*config.Config, error) {
 		return nil, err
 	}
 	if at.Idle != "" {
-		return nil, &config.FileError{File: at.Idle, Key: "policy", Problem: "it is not in force, because no list of servers is beside it: the project is " + at.Dir(),
+		return nil, &config.FileError{File: at.Idle, Key: "policy", Problem: "it has no effect, because there is no list of servers beside it: the project is " + at.Dir(),
 			Remedy: fmt.Sprintf("write the rules into %s there, or create %s beside it, which may list no servers", config.SettingsName, config.OwnName)}
 	}
 	return at.Load()

@@ -36,7 +36,7 @@ func NewCheckCommand(app *cli.App, at resources.Provider) *cobra.Command {
 		Long: `check reads a script and the files that it imports, and says what it may do: which files,
 hosts, commands and tools it uses, and how risky that is. It also finds type errors if
 tsc or pyright is installed. The script is not run.
-It is a guard rail and can be deceived; the sandbox is the wall.
+It is a guard rail and can be deceived; the sandbox is the security boundary.
 The exit code is 1 for type errors, and for a risk of --fail-on or above.`,
 		Example: "  mcprun check report.ts\n  mcprun check --restricted --json sync.py\n  mcprun check --sarif report.ts > report.sarif",
 		RunE: func(cmd *cobra.Command, args []string) error {

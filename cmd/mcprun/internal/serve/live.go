@@ -128,7 +128,7 @@ func (l *live) fail(err error) error {
 	}
 	if text := err.Error(); text != l.failed {
 		l.failed = text
-		l.log.Error("the project cannot be used as it is now; no tool is called until that is mended", "error", hinted(err))
+		l.log.Error("the project cannot be used as it is now; no tool is called until that is fixed", "error", hinted(err))
 	}
 	return &projectError{error: err, folder: l.now.project.Base + string(filepath.Separator)}
 }

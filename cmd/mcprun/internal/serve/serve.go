@@ -123,7 +123,7 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 	groups.Add("What it calls", func(f *pflag.FlagSet) { f.AddFlagSet(shared.Calls) })
 	groups.Add("Limits", func(f *pflag.FlagSet) {
 		f.Var(flags.Count(&o.parallel, 1), "parallel", "runs and calls at once; others wait (with --tools passthrough: 64)")
-		f.Var(flags.Duration(&o.queueTime), "queue-time", "how long one waits for its turn (with --tools passthrough: 5m)")
+		f.Var(flags.Duration(&o.queueTime), "queue-time", "how long a run or call waits for its turn (with --tools passthrough: 5m)")
 		f.Var(flags.Duration(&o.maxTime), "max-timeout", "upper limit of timeout_seconds")
 		f.Var(flags.Size(&o.maxMemory, sandbox.MinMemory), "max-memory", "upper limit of memory_mb")
 		f.AddFlagSet(shared.Limits)

@@ -122,7 +122,7 @@ func (e *brokenSkillError) Error() string {
 }
 
 func (e *brokenSkillError) Hint() string {
-	return fmt.Sprintf("mend it, then run `mcprun skill save %s`; `mcprun skill show %s` says what is wrong", e.name, e.name)
+	return fmt.Sprintf("fix it, then run `mcprun skill save %s`; `mcprun skill show %s` says what is wrong", e.name, e.name)
 }
 
 // ExitCode is that of a script that fails to load.

@@ -45,7 +45,7 @@ func newInstallCmd(app *cli.App) *cobra.Command {
 			return install(cmd.Context(), app, cmp.Or(registry, registryOf(cmd.Context(), app)), func(t *tools.Tool) bool { return len(args) == 0 || slices.Contains(args, t.Name) })
 		},
 	}
-	cmd.Flags().Var(flags.Text(&registry, "url"), "registry", "an npm registry (default: that of npm_config_registry, else the one that npm is set to)")
+	cmd.Flags().Var(flags.Text(&registry, "url"), "registry", "an npm registry (default: that of npm_config_registry, else the one that npm is configured with)")
 	return cmd
 }
 
