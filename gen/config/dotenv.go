@@ -16,7 +16,7 @@ const DotEnvName = ".env"
 // DotEnv reads the .env in dir. If there is none, it returns an empty map. The environment takes precedence: see [WithDotEnv].
 //
 // A line is NAME=value, with an optional "export " before it. A value in single quotes is literal, one in double quotes has the escapes
-// , \t, \r, \" and \\, and a bare one ends at " #". Values are single lines and contain no variables.
+// \n, \t, \r, \" and \\, and a bare one ends at " #". Values are single lines and contain no variables.
 func DotEnv(dir string) (map[string]string, error) {
 	vars, err := readDotEnv(filepath.Join(dir, DotEnvName))
 	if errors.Is(err, fs.ErrNotExist) {

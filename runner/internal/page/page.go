@@ -1,7 +1,7 @@
 // Package page builds HTML pages as trees, so that no text can become markup. Start with [Write].
 //
-// It takes the place of html/template, which looks methods up by their names when it fills a page: a program that can do so keeps
-// every exported method of every type, 5 MB of mcprun.
+// It replaces html/template, which looks up methods by name when it fills a page. The linker then has to keep every exported method of every
+// type, which makes mcprun 5 MB larger.
 package page
 
 import (
@@ -13,7 +13,7 @@ import (
 // Node is an element, an attribute or a text, which it adds to a parent.
 type Node func(parent *html.Node)
 
-// El returns an element with its attributes and what it holds. The tag is a constant of the program.
+// El returns an element with its attributes and contents. The tag is a constant of the program.
 func El(tag string, nodes ...Node) Node {
 	return func(parent *html.Node) {
 		child := &html.Node{Type: html.ElementNode, Data: tag}
@@ -22,7 +22,7 @@ func El(tag string, nodes ...Node) Node {
 	}
 }
 
-// Attr returns an attribute of the element that holds it. Its name is a constant of the program; an address or a style must not
+// Attr returns an attribute for the enclosing element. Its name is a constant of the program; an address or a style must not
 // come from elsewhere as a whole.
 func Attr(name, value string) Node {
 	return func(parent *html.Node) {
@@ -40,7 +40,7 @@ func Group(nodes ...Node) Node {
 	return func(parent *html.Node) { add(parent, nodes) }
 }
 
-// If returns the nodes if a condition holds, else nothing.
+// If returns the nodes if a condition holds, and otherwise nothing.
 func If(condition bool, nodes ...Node) Node {
 	if !condition {
 		return Group()
@@ -57,7 +57,7 @@ func Each[T any](list []T, node func(item *T) Node) Node {
 	}
 }
 
-// Page is what [Write] writes. Style is the style sheet, which is written as it is.
+// Page is an HTML page. Style is its style sheet, which is written unchanged.
 type Page struct {
 	Title, Style string
 	Head, Body   []Node

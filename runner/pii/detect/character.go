@@ -49,8 +49,8 @@ func wordAfter(s string, i int) bool {
 	return isWordRune(r) && !isSpaceless(r)
 }
 
-// isEscape reports whether the letter at i belongs to an escaped line end or tab such as
-// , as in JSON text that was cut off.
+// isEscape reports whether the letter at i belongs to an escaped line end or tab, such as \n in JSON text that was
+// cut off.
 func isEscape(s string, i int) bool {
 	return i > 0 && s[i-1] == '\\' && (s[i] == 'n' || s[i] == 't' || s[i] == 'r')
 }

@@ -8,9 +8,8 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// OnStack sets a function that returns the text of an error's stack property. header is "Name: message"; frames are the engine's lines ("
-// at f (file:1:2)
-// "). Scripts expect V8's form, with places in their sources instead of the bundle.
+// OnStack sets a function that returns the text of an error's stack property. header is "Name: message"; frames are the engine's lines
+// ("    at f (file:1:2)\n"). Scripts expect V8's form, with places in their sources instead of the bundle.
 func (vm *VM) OnStack(f func(header, frames string) string) { vm.stack = f }
 
 // hookStacks sets the define_own_property method of the class of errors, which the engine calls to set any stack. The engine has no
