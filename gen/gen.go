@@ -3,6 +3,20 @@
 // packages below; this one only calls them in order and converts between their types.
 //
 // A server that cannot be reached does not affect the others: what the tree has of it stays, and the [Report] names it.
+//
+// # Compatibility
+//
+// Programs and people may rely on:
+//
+//   - how scripts use the tree: the names of files and functions, the imports, and what a call takes and returns;
+//   - the lock: it has a version, and a lock of another version is refused with an error that says how to write it again ([catalog.VersionError]).
+//     It is never misread;
+//   - the exit codes of the package exit;
+//   - the report as JSON: later versions add fields, but change or remove none.
+//
+// They may not rely on the text of generated files (comments, layout, private names), so the first sync after an update may change files
+// although no server has changed; on the text of messages, warnings and reports for people; on the order of search results; or on the
+// Go API of this module. Flags and keys of settings change only with an entry in the changelog.
 package gen
 
 import (

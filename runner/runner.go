@@ -1,6 +1,20 @@
 // Package runner runs one script in a sandbox, with a bridge back to the real MCP servers. Start with [New] and
-// [Runner.Launch], the only way to run a script: policy, ceilings and restrictions hold for every program. What happens to a tool call of the script on its way to a server is in package chain. The package names no concrete
-// sandbox and no concrete server: both are handed in.
+// [Runner.Launch], the only way to run a script: policy, ceilings and restrictions hold for every program. What
+// happens to a tool call of the script on its way to a server is in package chain. The package names no concrete sandbox and no concrete
+// server: both are handed in.
+//
+// # Compatibility
+//
+// Programs and people may rely on:
+//
+//   - what scripts use: the library mcprun, how a call is made, what it returns, which errors it throws, and the folders that scripts see;
+//   - the exit codes of the package exit;
+//   - the result as JSON, with the records of calls: later versions add fields, but change or remove none;
+//   - files with a version, such as recordings and vaults: one of another version is refused and stays as it is. It is never misread.
+//
+// They may not rely on the text of messages and hints, on the sandbox that auto takes, on default limits, on the versions of interpreters
+// in the image, on what the check before a run finds (a new rule may raise the risk of a script), or on the Go API of this module.
+// Flags and keys of settings change only with an entry in the changelog.
 package runner
 
 import (

@@ -42,6 +42,13 @@
 // A guest has at most 128 calls and requests, with 32 MiB of arguments, in flight and holds further ones back
 // itself; the host ends a guest that has twice as many. The host reads more slowly from a guest that sends frames too
 // fast. All frames of a run together are at most 16 GiB. A guest whose connection is lost ends itself.
+//
+// # Compatibility
+//
+// The version covers the frames, their members and their limits. Host and guest are always of one release: the host hands its guest
+// programs to every sandbox, and an image brings interpreters only. So a version speaks with itself alone, hello is refused with any
+// other, and members may be added without a new version if both sides change together. Nothing else may speak this protocol; programs
+// that want to call tools use mcprun call, or mcprun serve over MCP.
 package bridge
 
 import (
