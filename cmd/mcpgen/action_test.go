@@ -88,7 +88,7 @@ func TestActionIsWellFormed(t *testing.T) {
 		}
 		ids[s.ID] = true
 	}
-	// Every reference is to something that is there.
+	// Every reference must be to something that exists.
 	text, err := os.ReadFile(filepath.Join(repository(t), "action.yml"))
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestActionRuns(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(r.temp, "summary")); err != nil || strings.Count(string(b), "## mcpgen: ") != 4 {
 		t.Errorf("summary: %v, want 4 and no error\n%s", err, b)
 	}
-	// What can't be checked fails, whatever drift does; arguments are words, never code.
+	// A check that cannot be made fails, whatever fail says. Arguments are words, never code.
 	log, outputs, code = sync(map[string]string{"args": "--check --config $(touch${IFS}evil);x *", "fail": "false"})
 	if code != 2 || outputs["drift"] != "false" || outputs["exit-code"] != "2" {
 		t.Errorf("bad arguments: exit code %d, %v, want 2, \"false\" and \"2\"\n%s", code, outputs, log)
@@ -225,7 +225,8 @@ func TestActionRuns(t *testing.T) {
 	}
 }
 
-// A release's program is taken where there is one, after its checksum was compared; else the next steps build it.
+// TestActionDownloads checks that a release's program is used if there is one, after its checksum was compared; otherwise the
+// next steps build it.
 func TestActionDownloads(t *testing.T) {
 	const program = "#!/bin/sh\necho mcpgen v1.2.3\n"
 	var archive bytes.Buffer
@@ -321,7 +322,7 @@ func TestPreCommitHooks(t *testing.T) {
 	}
 }
 
-// A Go module names mcpgen as a tool, and so pins its version as that of any dependency.
+// TestGoTool checks that a Go module can name mcpgen as a tool, and so pin its version like that of any dependency.
 func TestGoTool(t *testing.T) {
 	root, dir := repository(t), t.TempDir()
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))

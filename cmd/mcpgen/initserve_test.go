@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// A file for all projects of a person needs a second yes.
+// TestServeAsksTwiceForASharedFile checks that a file for all projects of a person needs a second yes.
 func TestServeAsksTwiceForASharedFile(t *testing.T) {
 	const before = `{"mcpServers": {"a": {"command": "x"}}}`
 	for answers, moved := range map[string]bool{"y\ny\n": true, "y\nn\n": false, "y\n": false, "n\ny\n": false} {

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 )
 
-// loginApp is the program in a project with a remote server that wants a login, and a local one.
+// loginApp runs the program in a project with a remote server that wants a login, and a local one.
 func loginApp(t *testing.T, env map[string]string) (run func(args ...string) (code int, out string)) {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// TestOffersAreShown: list and show have the prompts and resources of a server; what they say of themselves is foreign.
+// TestOffersAreShown checks that list and show have the prompts and resources of a server, whose texts are foreign.
 func TestOffersAreShown(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers":{"my-docs":{"command":"none"},"plain":{"command":"none"}}}`), 0o644); err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	script.Child() // this program is mcpgen to those that put skills together
+	script.Child() // this program acts as mcpgen for tests that bundle skills
 	testscript.Main(m, map[string]func(){"mcpgen": main, "fakemcp": fakeServer})
 }
 

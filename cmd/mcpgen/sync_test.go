@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/syncview"
 )
 
-// TestErrorsAreDisarmed has an error that quotes a server leave sync, in each form of the report.
+// TestErrorsAreDisarmed makes sync return an error that quotes a server, in each form of the report.
 func TestErrorsAreDisarmed(t *testing.T) {
 	for _, format := range []string{syncview.Text, syncview.JSON, syncview.GitHub} {
 		dir := t.TempDir()

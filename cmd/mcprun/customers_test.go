@@ -11,9 +11,10 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// TestRunsShareTheQuota: two runs of one customer at once, which both write as much as they can, stay below it together.
+// TestRunsShareTheQuota checks that two concurrent runs of one customer, which both write as much as they can, stay below the
+// quota together.
 func TestRunsShareTheQuota(t *testing.T) {
-	const quota, overshoot = 32 << 20, 24 << 20 // what is written until the sandbox looks again
+	const quota, overshoot = 32 << 20, 24 << 20 // overshoot is what is written until the sandbox checks again
 	dir := t.TempDir()
 	script := filepath.Join(dir, "fill.ts")
 	code := `import fs from "fs";

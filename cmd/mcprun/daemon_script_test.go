@@ -65,7 +65,7 @@ func daemonOf(runtimeDir string) *daemon.Client {
 	return daemon.NewClient(daemon.Options{Dir: filepath.Join(runtimeDir, "mcprun-daemon")}, nil)
 }
 
-// killDaemon kills the daemon as kill -9 does, and waits until its socket is closed: until then the kernel takes connections.
+// killDaemon kills the daemon as kill -9 does, and waits until its socket is closed: until then the kernel accepts connections.
 func killDaemon(ts *testscript.TestScript, neg bool, args []string) {
 	dir := ts.Getenv("XDG_RUNTIME_DIR")
 	s, ok, err := daemonOf(dir).Status(context.Background())
@@ -84,7 +84,7 @@ func killDaemon(ts *testscript.TestScript, neg bool, args []string) {
 
 const scriptPatience = time.Minute
 
-// waitfile FILE waits until there is one.
+// waitfile FILE waits until the file exists.
 func waitFile(ts *testscript.TestScript, neg bool, args []string) {
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// deskServer is an MCP server whose tools do what the scripts in testdata look at: they ask a person, take their time and
-// say so, write to the file that its first argument names, and answer with much. With a second argument its note is
-// another than before.
+// deskServer is an MCP server whose tools do what the scripts in testdata test: they ask a person, take long and report progress,
+// write to the file that the first argument names, and return long answers. With a second argument, the definition of its note
+// differs.
 func deskServer() {
 	srv := mcp.NewServer(&mcp.Implementation{Name: "desk", Version: "1"}, nil)
 	add := func(name, schema string, readOnly bool, do func(ctx context.Context, req *mcp.CallToolRequest) (any, error)) {
@@ -75,7 +75,7 @@ func deskOrder(ctx context.Context, req *mcp.CallToolRequest) (any, error) {
 	}, "required": ["city", "speed"]}`)})
 }
 
-// deskWait takes two seconds, and says how far it is.
+// deskWait takes two seconds, and reports its progress.
 func deskWait(ctx context.Context, req *mcp.CallToolRequest) (any, error) {
 	const steps = 8
 	for i := range steps {

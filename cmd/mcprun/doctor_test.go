@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
-// TestDoctor looks at this machine. The embedded sandbox works on each.
+// TestDoctor examines this machine. The embedded sandbox works everywhere.
 func TestDoctor(t *testing.T) {
 	code, stdout, stderr := mcprun(t, "doctor", "--json", "--no-speed")
 	var found []doctor.Finding

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 )
 
-// TestHelpShowsEveryFlag: with --all, and so does docs/reference/mcprun.md. A flag in no group would be missing.
+// TestHelpShowsEveryFlag checks that the help with --all and docs/reference/mcprun.md have every flag. A flag in no group would be missing.
 func TestHelpShowsEveryFlag(t *testing.T) {
 	docs, err := os.ReadFile("../../docs/reference/mcprun.md")
 	if err != nil {
@@ -36,7 +36,7 @@ func TestHelpShowsEveryFlag(t *testing.T) {
 	}
 }
 
-// TestHelpShowsUsualFlags: fifteen, and how to see the rest.
+// TestHelpShowsUsualFlags checks that the help shows fifteen flags, and how to see the rest.
 func TestHelpShowsUsualFlags(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"run", "--help"}, {}} {
 		code, stdout, stderr := mcprun(t, args...)

@@ -59,7 +59,7 @@ func readJSON[T any](t *testing.T, path ...string) T {
 // unreleased stands for the version in files that a release fills in.
 const unreleased = "0.0.0"
 
-// TestInstallLinks: each link of the docs adds what the page says.
+// TestInstallLinks checks that each link of the docs adds what the page says.
 func TestInstallLinks(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/serve.md")
 	if err != nil {
@@ -174,7 +174,7 @@ func TestClaudePlugin(t *testing.T) {
 	for _, s := range servers {
 		checkStart(t, s)
 	}
-	// An installed plugin is a copy of its folder, so the skill cannot lie outside of it.
+	// An installed plugin is a copy of its folder, so the skill cannot be outside of it.
 	const skill = "skills/mcp-progressive-discovery/SKILL.md"
 	want, err := os.ReadFile("../../" + skill)
 	if err != nil {

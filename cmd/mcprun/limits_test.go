@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 )
 
-// TestScriptsThatRunIntoLimits sets each limit by its flag: the result names it, and what was printed before is there.
+// TestScriptsThatRunIntoLimits sets each limit by its flag. The result names the limit, and has what was printed before.
 func TestScriptsThatRunIntoLimits(t *testing.T) {
 	const begin = `console.log("begun"); `
 	for _, c := range []struct {
@@ -42,7 +42,7 @@ func TestScriptsThatRunIntoLimits(t *testing.T) {
 	}
 }
 
-// TestAMessageBeginsItsOwnLine also after output that was cut off in the middle of one.
+// TestAMessageBeginsItsOwnLine checks this also after output that was cut off in the middle of a line.
 func TestAMessageBeginsItsOwnLine(t *testing.T) {
 	code, _, stderr := mcprun(t, "--sandbox", "embedded", "--timeout", "1", "-e", `process.stderr.write("no end"); for (;;);`)
 	if code != runner.ExitTimeout || !strings.Contains(stderr, "no end\nmcprun: the script was stopped after 1s (--timeout)\n") {
@@ -50,7 +50,7 @@ func TestAMessageBeginsItsOwnLine(t *testing.T) {
 	}
 }
 
-// TestTooWeakASandbox is refused before anything starts, and says what would do.
+// TestTooWeakASandbox checks that such a sandbox is refused before anything starts, and that the error names suitable ones.
 func TestTooWeakASandbox(t *testing.T) {
 	for _, args := range [][]string{
 		{"--sandbox", "embedded", "--risk", "medium"}, {"--sandbox", "process", "--risk", "critical"}, {"--image", "x", "--risk", "critical"},

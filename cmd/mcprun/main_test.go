@@ -13,8 +13,8 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 )
 
-// TestMain lets the tests start sandboxes: these run this program again as their first process. Under another name it is
-// one of the commands of the scripts.
+// TestMain lets the tests start sandboxes, which run this program again as their first process. Under another name, the program
+// is one of the commands of the scripts.
 func TestMain(m *testing.M) {
 	backends.RunChild()
 	testscript.Main(tests{m}, map[string]func(){"mcprun": main, "deskmcp": deskServer})

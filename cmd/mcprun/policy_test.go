@@ -98,7 +98,7 @@ policy:
 	if made, err := os.ReadFile(filepath.Join(dir, "notes.txt")); err == nil {
 		t.Errorf("notes were made: %s: got no error, want an error", made)
 	}
-	// What was decided is kept, with the exit code that mcprun call gives.
+	// What was decided is logged, with the exit code that mcprun call returns.
 	for glob, want := range map[string]string{
 		filepath.Join(state, "mcpgen", "decisions", "*.jsonl"):                "no notes",
 		filepath.Join(dir, "workspaces", "ann", "sessions", "*", "log.jsonl"): "level read_only",

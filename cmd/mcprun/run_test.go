@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 )
 
-// TestFlagsThatExcludeEachOther are told before anything starts.
+// TestFlagsThatExcludeEachOther checks that such flags are reported before anything starts.
 func TestFlagsThatExcludeEachOther(t *testing.T) {
 	for _, c := range []struct {
 		want string
@@ -35,7 +35,7 @@ func TestFlagsThatExcludeEachOther(t *testing.T) {
 	}
 }
 
-// mcprun runs the command in an empty folder. What it is given here never starts a sandbox.
+// mcprun runs the command in an empty folder. None of these arguments start a sandbox.
 func mcprun(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer

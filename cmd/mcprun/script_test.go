@@ -16,7 +16,7 @@ import (
 // TestScripts runs the real program on the scripts in testdata.
 func TestScripts(t *testing.T) { testscript.Run(t, scriptParams(t, "mcprun")) }
 
-// scriptParams are those of the scripts in a folder of testdata/script. Their sandbox is the one that every machine has.
+// scriptParams returns the parameters of the scripts in a folder of testdata/script. They use the sandbox that works everywhere.
 func scriptParams(t *testing.T, folder string) testscript.Params {
 	t.Helper()
 	if err := buildMcpgen(); err != nil {
@@ -87,7 +87,7 @@ func makeTree(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Exec("mcpgen", "sync"))
 }
 
-// lines N FILE: the file has so many lines.
+// lines N FILE: the file has N lines.
 func lines(ts *testscript.TestScript, neg bool, args []string) {
 	if n := strings.Count(ts.ReadFile(args[1]), "\n"); fmt.Sprint(n) != args[0] {
 		ts.Fatalf("%s has %d lines, not %s", args[1], n, args[0])

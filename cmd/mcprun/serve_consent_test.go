@@ -14,8 +14,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// TestServeConsent: a running server starts nothing that a person has not agreed to. What the person can do is in its log, and not
-// in what a model reads.
+// TestServeConsent checks that a running server starts nothing that a person has not agreed to. What the person can do about it
+// is in its log, but not in what a model reads.
 func TestServeConsent(t *testing.T) {
 	if err := buildMcpgen(); err != nil {
 		t.Fatal(err)

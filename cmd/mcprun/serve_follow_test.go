@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestServeFollowsProject: a running server works with the configuration, the policy and the tree as they are at each call.
+// TestServeFollowsProject checks that a running server uses the configuration, the policy and the tree as they are at each call.
 func TestServeFollowsProject(t *testing.T) {
 	if err := buildMcpgen(); err != nil {
 		t.Fatal(err)
@@ -83,12 +83,12 @@ func TestServeFollowsProject(t *testing.T) {
 	want(note("desk__note"), "we said so")
 	want(call("execute_code", map[string]any{"code": `import { note } from "./servers/desk"; await note({ text: "x" });`}), "we said so")
 
-	// The commands of a level hold for the client's scripts.
+	// The commands of a level apply to the client's scripts.
 	write("mcpgen.yaml", settings+"policy: {level: own, levels: {own: {extends: write_restricted, commands: {allow: [ls, git]}}}}\n")
 	want(call("execute_code", map[string]any{"code": `import { execSync } from "child_process"; execSync("git; rm a");`}), `the argument "git;" has characters`)
 	want(call("execute_code", map[string]any{"code": `import { execSync } from "child_process"; execSync("npm ls");`}), "only these are allowed: ls, git")
 
-	// A policy that cannot be read stops calls; neither it nor the one before it decides.
+	// While a policy cannot be read, calls are refused; the previous policy does not decide.
 	write("mcpgen.yaml", settings+"policy: {rules: [{deni: desk__note}]}\n")
 	want(note("desk__sum"), "nothing was done: mcpgen.yaml:3:19: policy.rules")
 	want(call("execute_code", map[string]any{"code": "console.log(1)"}), "nothing was done: mcpgen.yaml:3:19: policy.rules")
@@ -98,7 +98,7 @@ func TestServeFollowsProject(t *testing.T) {
 		t.Errorf("%d notes were made, want 2", n)
 	}
 
-	// So do a limit that is taken back, and a configuration that cannot be read.
+	// The same applies to a limit that is withdrawn, and to a configuration that cannot be read.
 	write("mcpgen.yaml", settings+"run: {timeout: 300ms}\n")
 	want(call("execute_code", map[string]any{"code": "while (true) {}"}), "300ms")
 	write("mcpgen.yaml", settings)
@@ -106,7 +106,7 @@ func TestServeFollowsProject(t *testing.T) {
 	write(".mcp.json", `{"mcpServers": {"desk": `)
 	want(note("desk__note"), "nothing was done: .mcp.json:1")
 
-	// A further server is there after the sync, for everything, and the client hears of it.
+	// After the sync, a new server is available everywhere, and the client is notified.
 	for len(changed) > 0 {
 		<-changed
 	}

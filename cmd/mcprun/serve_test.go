@@ -17,7 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/serve"
 )
 
-// serveApp runs `mcprun serve` with arguments that are refused, and returns what it says.
+// serveApp runs `mcprun serve` with arguments that are refused, and returns its output.
 func serveApp(t *testing.T, env map[string]string, args ...string) (int, string) {
 	t.Helper()
 	dir, home := t.TempDir(), t.TempDir()
@@ -38,7 +38,7 @@ func serveApp(t *testing.T, env map[string]string, args ...string) (int, string)
 	return code, stderr.String()
 }
 
-// TestServeRefuses: what would let in whom nobody meant to is refused before anything listens.
+// TestServeRefuses checks that settings which would admit unintended clients are refused before anything listens.
 func TestServeRefuses(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string, mode os.FileMode) string {

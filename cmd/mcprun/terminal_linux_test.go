@@ -50,7 +50,7 @@ func pty(t *testing.T) (person, program *os.File) {
 	return person, program
 }
 
-// seen is what has come to a screen so far.
+// seen is what has appeared on a screen so far.
 type seen struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -74,7 +74,7 @@ func (s *seen) String() string {
 	return strings.ReplaceAll(s.text.String(), "\r\n", "\n")
 }
 
-// wait waits until a text has come that was not there before, and returns what is there then.
+// wait waits until a text appears after the position from, and returns the position after the text.
 func (s *seen) wait(t *testing.T, from int, want string) int {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -246,7 +246,7 @@ console.log("read", JSON.stringify(fs.readFileSync(0, "utf8")));
 		s := onTerminal(t, dir, nil, "wait.ts")
 		at := s.wait(t, 0, "begun\n")
 		at = s.wait(t, at, "desk__wait  ")
-		at = s.wait(t, at, " % thinking") // which step is seen, and after how many seconds, depends on the machine
+		at = s.wait(t, at, " % thinking") // the step that is seen, and after how many seconds, depends on the machine
 		s.wait(t, at, "done\n")
 		if code := s.ends(t); code != 0 {
 			t.Errorf("exit code %d, want 0\n%s", code, s)
@@ -264,7 +264,7 @@ console.log("read", JSON.stringify(fs.readFileSync(0, "utf8")));
 	})
 }
 
-// screen is what a terminal shows that got these bytes: only newlines and [cli.ClearLine] are understood.
+// screen returns what a terminal shows after these bytes. It understands only newlines and [cli.ClearLine].
 func screen(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// threeWays are the ways to make one call over MCP: the tool of mcprun serve that is called for it, and with which arguments.
+// threeWays are the ways to make one call over MCP: the tool of mcprun serve that is called, and with which arguments.
 var threeWays = []struct {
 	name, tools string
 	call        func(tool string, args map[string]any) (string, map[string]any)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// On the other systems the browser is found by the system itself.
+// On other systems the system itself finds the browser.
 func TestOpenBrowser(t *testing.T) {
 	bin := t.TempDir()
 	said := filepath.Join(bin, "said")

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// articlesVariable makes the test binary the server of that name in [serveArticles].
+// articlesVariable turns the test binary into the server of that name in [serveArticles].
 const articlesVariable = "MCPGEN_IT_ARTICLES"
 
 // serveArticles is the main function of the servers in public articles about code that calls MCP servers. It returns false
@@ -154,7 +154,7 @@ func TestArticles(t *testing.T) {
 	}
 }
 
-// article is one script and what comes of it.
+// article is one script and its expected result.
 type article struct {
 	script, stdout string
 	calls          int
@@ -180,7 +180,7 @@ func articles() []article {
 	}
 }
 
-// newArticles returns a project with those servers, their tree, the scripts and a skill.
+// newArticles returns a project with the servers of the articles, their tree, the scripts and a skill.
 func newArticles(t *testing.T) *project {
 	t.Helper()
 	self, err := os.Executable()

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// newTracker makes a project with one server, whose tools are in tools.json.
+// newTracker creates a project with one server, whose tools are in tools.json.
 func newTracker(t *testing.T, tools ...tool) *project {
 	t.Helper()
 	p := newProject(t, nil)
@@ -20,7 +20,7 @@ func newTracker(t *testing.T, tools ...tool) *project {
 	return p
 }
 
-// TestCheck changes a tool of a server in every way there is: sync --check sees it, says it, and writes nothing.
+// TestCheck changes a tool of a server in every possible way: sync --check notices it, reports it, and writes nothing.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	grown := func(required ...string) map[string]any {
@@ -99,7 +99,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckSeesFiles: a wrapper that was changed, added or removed by hand is drift too; a foreign file is nobody's.
+// TestCheckSeesFiles checks that a wrapper that was changed, added or removed by hand is drift too, and that a foreign file is not.
 func TestCheckSeesFiles(t *testing.T) {
 	t.Parallel()
 	p := newTracker(t, ticket(), invoice())
@@ -124,7 +124,7 @@ func TestCheckSeesFiles(t *testing.T) {
 		if out.code != tt.code || !strings.Contains(out.stdout+out.stderr, tt.says) {
 			t.Errorf("%s: exit code %d, want %d\n%s%s", tt.name, out.code, tt.code, out.stdout, out.stderr)
 		}
-		// The repair may refuse a file that a person has changed, but says so and touches nothing of theirs.
+		// The repair may refuse a file that a person has changed, but must say so and leave it alone.
 		if out := p.run("mcpgen", "sync"); out.code != 0 {
 			if !strings.Contains(out.stderr, tt.says) {
 				t.Errorf("%s: sync refused and did not say why, want %q in it:\n%s%s", tt.name, tt.says, out.stdout, out.stderr)
@@ -140,7 +140,7 @@ func TestCheckSeesFiles(t *testing.T) {
 	}
 }
 
-// TestDeadServer: one server that can't be asked does not take the others down, and what the tree has of it stays.
+// TestDeadServer checks that a server that cannot be reached does not affect the others, and that its part of the tree stays.
 func TestDeadServer(t *testing.T) {
 	t.Parallel()
 	dead := server{Command: "sh", Args: []string{"-c", "echo no licence found >&2; exit 7"}}
@@ -162,7 +162,7 @@ func TestDeadServer(t *testing.T) {
 			configure := func(gone server) {
 				p.writeJSON(".mcp.json", map[string]any{"mcpServers": map[string]server{"tracker": living, "gone": gone}})
 			}
-			// Never seen alive: the other one's output is there.
+			// The server was never reached: the other one's output is written.
 			configure(tt.dead)
 			out := p.run("mcpgen", "sync").want(t, 3)
 			if !strings.Contains(out.stderr, "gone") || !strings.Contains(out.stderr, tt.says) {
@@ -173,7 +173,7 @@ func TestDeadServer(t *testing.T) {
 			}
 			p.run("mcpgen", "sync", "--check").want(t, 3)
 
-			// Seen alive, then dead: its wrappers stay, and the other one is still refreshed.
+			// The server was reached before: its wrappers stay, and the other server is still refreshed.
 			configure(other)
 			p.sync()
 			configure(tt.dead)

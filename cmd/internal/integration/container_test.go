@@ -16,8 +16,8 @@ import (
 	"github.com/ory/dockertest/v3/docker"
 )
 
-// TestServerInContainer reaches a server of others over HTTP that demands a token: it comes from the environment, and
-// is nowhere to be found afterwards.
+// TestServerInContainer reaches a third-party server over HTTP that demands a token. The token comes from the environment, and is
+// stored nowhere.
 func TestServerInContainer(t *testing.T) {
 	t.Parallel()
 	const token = "tok-8d1b6fe2c0"
@@ -108,7 +108,7 @@ func startContainer(t *testing.T, token string) string {
 			t.Errorf("remove the server's container: %v", err)
 		}
 	})
-	if err := resource.Expire(300); err != nil { // also when this process is killed
+	if err := resource.Expire(300); err != nil { // also if this process is killed
 		t.Fatal(err)
 	}
 	if ip := resource.GetBoundIP(port); ip != "127.0.0.1" {
@@ -136,7 +136,7 @@ func answers(url string) error {
 	return nil
 }
 
-// needImage returns the pinned image. It asks for it first: dockertest would fetch one that is not there.
+// needImage returns the pinned image. It checks that the image exists, because dockertest would fetch a missing one.
 func needImage(t *testing.T) (*dockertest.Pool, string) {
 	t.Helper()
 	needSandbox(t, "docker", "typescript")

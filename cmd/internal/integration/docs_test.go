@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// notRun are the commands of README.md and docs that the test does not run, each with the reason. Every other command in a block
-// of sh or console is run, in the order of its page. Of the commands here, those of mcpgen and mcprun must still parse.
+// notRun lists the commands of README.md and docs that the test does not run, each with the reason. Every other command in a
+// block of sh or console is run, in the order of its page. The commands of mcpgen and mcprun listed here must still parse.
 var notRun = map[string]string{
 	"git clone https://github.com/mcpgen/mcpgen":              "clones from the network; the page's setup links this clone",
 	"apt-get install runsc":                                   "installs for the whole machine",
@@ -56,7 +56,7 @@ var notRun = map[string]string{
 	`git tag -fs v1 -m "v1.2.3" && git push -f origin v1`: "publishes a release",
 }
 
-// pageSettings are what a page needs besides a project with the demo servers, their tree, and the files of testdata/docs.
+// pageSettings holds what a page needs besides a project with the demo servers, their tree, and the files of testdata/docs.
 type pageSettings struct {
 	setup   string // commands that are run first
 	sandbox string // default: embedded
@@ -78,10 +78,10 @@ var pages = map[string]pageSettings{
 	"docs/reference/daemon.md":        {setup: `trap 'rm -r "$XDG_RUNTIME_DIR/mcprun-daemon"' EXIT`},
 }
 
-// TestDocs runs the commands of README.md and docs as they stand, page by page. A block whose first line is a comment with the
-// name of a file, or that follows the comment <!-- file: NAME -->, is written to that file. The commands of a block that follows
-// <!-- fails --> must fail. A block of console has commands behind "$ ", and must show lines that are printed; one without
-// commands shows what the block before it prints. In these, … stands for anything.
+// TestDocs runs the commands of README.md and docs as they are, page by page. A block whose first line is a comment with the name
+// of a file, or that follows the comment <!-- file: NAME -->, is written to that file. The commands of a block that follows <!--
+// fails --> must fail. In a block of console, "$ " precedes commands, and the other lines must be printed; a block without
+// commands shows what the block before it prints. In these lines, … stands for anything.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"bash", "git", "jq", "openssl", "script"} {
@@ -143,9 +143,9 @@ type page struct {
 	last      string // the block that was added last
 }
 
-// output is what a block of console says that is printed.
+// output is the text that a block of console expects to be printed.
 type output struct {
-	block string // which prints it
+	block string // the block that prints it
 	lines []string
 }
 
@@ -286,7 +286,7 @@ func (p *page) run(t *testing.T, demo *project, settings pageSettings) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		go func() { // what is typed before a question is dropped
+		go func() { // input typed before a question is dropped
 			for tick := time.Tick(300 * time.Millisecond); ; <-tick {
 				if _, err := io.WriteString(stdin, settings.answer+"\n"); err != nil {
 					return
@@ -323,7 +323,7 @@ func goEnv(t *testing.T, name string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// normal replaces what is different in each run.
+// normal replaces what differs from run to run.
 func normal(text string) string {
 	text = regexp.MustCompile(`[ \t\r]+(\n|$)`).ReplaceAllString(text, "$1")
 	text = regexp.MustCompile(`\b\d+(\.\d+)?m?s\b`).ReplaceAllString(text, "TIME")
@@ -354,7 +354,7 @@ func parses(t *testing.T, line string) {
 		}
 		return
 	}
-	// Where a word is no command, the help of the command before it is shown.
+	// If a word is not a command, the help of the command before it is shown.
 	_, usage, _ := strings.Cut(string(help), "\nUsage:\n")
 	path := "  " + name
 	for i, arg := range args {

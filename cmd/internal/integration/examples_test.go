@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// newDemo makes a project with the repository's own .mcp.json and fresh data, and its tree.
+// newDemo creates a project with the repository's own .mcp.json and fresh data, and its tree.
 func newDemo(t testing.TB) *project {
 	t.Helper()
 	p := newProject(t, nil)
@@ -79,7 +79,7 @@ func TestExamples(t *testing.T) {
 	})
 }
 
-// copyTranscript: 50,000 tokens go from the drive to the CRM, and the model reads one line.
+// copyTranscript copies 50,000 tokens from the drive to the CRM, of which the model reads one line.
 func copyTranscript(t *testing.T, p *project, where place) {
 	res := p.runJSON(t, where, 0, "--allow", "crm__update_record", example("copy-transcript", where))
 	text, err := os.ReadFile(p.path("data/drive/documents/harbor-pine-discovery-transcript.md"))
@@ -119,7 +119,7 @@ export const result = record["Notes"];
 	}
 }
 
-// checkTokens: the parts add up, and the way round the model saves what the transcript costs on its two ways.
+// checkTokens checks that the parts add up, and that bypassing the model saves what the transcript costs on its two ways.
 func checkTokens(t *testing.T, res result) {
 	t.Helper()
 	k := res.Tokens
@@ -137,7 +137,7 @@ func checkTokens(t *testing.T, res result) {
 	}
 }
 
-// filterSheet: 10,000 rows in, five lines out, and the right ones.
+// filterSheet reads 10,000 rows and prints the right five lines.
 func filterSheet(t *testing.T, p *project, where place) {
 	res := p.runJSON(t, where, 0, example("filter-sheet", where))
 	want, pending, rows := largestOrders(t, p)
@@ -216,7 +216,7 @@ func controlFlow(t *testing.T, p *project, where place) {
 	}
 }
 
-// state goes on where the run before stopped, and begins again after the last page.
+// state continues where the previous run stopped, and starts again after the last page.
 func state(t *testing.T, p *project, where place) {
 	count := func() int {
 		text, err := os.ReadFile(filepath.Join(p.workspace(where), "contacts.csv"))
@@ -299,8 +299,8 @@ func largestOrders(t *testing.T, p *project) (lines string, pending, rows int) {
 	return lines, len(orders), len(all) - 1
 }
 
-// TestParallelCalls: 20 calls of 100 ms each take less than half of their sum. It runs beside no other test of this
-// package; other packages may be tested at the same time, so that one good run of a few is asked for.
+// TestParallelCalls checks that 20 calls of 100 ms each take less than half of their sum. No other test of this package runs at
+// the same time, but other packages may be tested then, so one good run of a few is enough.
 func TestParallelCalls(t *testing.T) {
 	p := newProject(t, map[string]server{
 		"weather": {Command: binary("mcpdemo"), Args: []string{"weather", "--latency", "100ms"}},

@@ -105,7 +105,7 @@ call_mcp_tool("tracker__hang", {}, **options)`,
 	}
 }
 
-// waitCancelled waits for the file in which the server reports a cancelled call, and removes it. It reports whether it came.
+// waitCancelled waits for the file in which the server reports a cancelled call, and removes it. It reports whether the file appeared.
 func waitCancelled(path string) bool {
 	for began := time.Now(); time.Since(began) < 3*time.Second; time.Sleep(5 * time.Millisecond) {
 		if os.Remove(path) == nil {

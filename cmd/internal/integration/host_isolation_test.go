@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// seen is what a script that looks around has found.
+// seen is what a script has found when it looked around.
 type seen struct {
 	Env        []string
 	Environ    string
-	SecretFile bool // true: refused; so are the next
+	SecretFile bool // true if it was refused; the same holds for the following ones
 	Config     bool
 	Escape     bool
 	WriteRoot  bool
@@ -25,7 +25,7 @@ type seen struct {
 	WriteLock  bool
 	Sockets    []string
 	Network    bool
-	Status     json.RawMessage // an empty text where there is no /proc
+	Status     json.RawMessage // empty if there is no /proc
 }
 
 // TestHostIsOutOfSight checks that a script sees nothing of the host's environment, files and network, and writes only to its
@@ -99,7 +99,7 @@ func checkSeen(t *testing.T, where place, got seen) {
 			t.Errorf("it sees the variable %s", name)
 		}
 	}
-	// What a process was started with stays readable, whatever it has removed since.
+	// The initial environment of a process stays readable, whatever it has removed since.
 	for pair := range strings.SplitSeq(strings.Trim(got.Environ, "\x00"), "\x00") {
 		name, _, _ := strings.Cut(pair, "=")
 		if !slices.Contains([]string{"", "PATH", "HOME", "LANG", "HOSTNAME", "TERM"}, name) {
@@ -114,7 +114,7 @@ func checkSeen(t *testing.T, where place, got seen) {
 		t.Fatalf("%v: %s", err, got.Status)
 	}
 	if where.sandbox == "gvisor" && status.Privileges == "" {
-		status.Privileges = "1" // gVisor's kernel has no such line; it knows no set-user-ID programs to gain any by
+		status.Privileges = "1" // gVisor's kernel has no such line, and no set-user-ID programs from which to gain privileges
 	}
 	if strings.Trim(status.Capabilities+status.Bounding, "0") != "" || status.Privileges != "1" || status.Seccomp != "2" || status.User == "0" {
 		t.Errorf("the script's process: %+v", status)

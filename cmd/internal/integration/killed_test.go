@@ -26,7 +26,7 @@ const (
 	fewKills      = 28
 	// killedAtOnce is how many runs of one project are killed before the next start.
 	killedAtOnce = 3
-	// goneTime is what may pass between the next start and the end of all that a killed program has left.
+	// goneTime bounds the time from the next start until everything that a killed program has left is gone.
 	goneTime = 10 * time.Second
 )
 
@@ -50,9 +50,9 @@ type victim struct {
 	program string
 	args    func(i int) []string
 	atOnce  int // how many of one project run at the same time
-	// next starts the program, or another, again; what the killed one left has to go then.
+	// next starts the program, or another one, again. It must remove what the killed one has left.
 	next func()
-	// whole checks that what must be whole is so, before the next start and after it.
+	// whole checks that nothing was left half-done, before the next start and after it.
 	whole func(when string)
 }
 
@@ -66,11 +66,11 @@ type killing struct {
 	mu     sync.Mutex
 	family []process
 	hits   int           // it was alive
-	life   time.Duration // of one that is not killed, about
+	life   time.Duration // roughly the run time of a program that is not killed
 }
 
-// TestKilled kills mcprun at random moments with SIGKILL, in every sandbox, and mcpgen sync: 10 s after the next start
-// nothing is left on the machine, and the tree is whole.
+// TestKilled kills mcprun at random moments with SIGKILL, in every sandbox, and mcpgen sync. 10 s after the next start, nothing
+// is left on the machine, and the tree is whole.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	total := number(t, killsVariable, fewKills)
@@ -102,8 +102,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// newKillProject makes a project whose server has a daemon: a process in a session of its own that no end of a stream
-// and no SIGTERM moves.
+// newKillProject creates a project whose server has a daemon: a process in a session of its own that neither the end of a stream
+// nor SIGTERM ends.
 func newKillProject(t *testing.T) *project {
 	t.Helper()
 	p := newProject(t, killServers("weather"))
@@ -174,7 +174,7 @@ spawn(process.execPath, ["-e", "setInterval(() => {}, 1)"], { detached: true, st
 	}
 }
 
-// syncVictim is mcpgen sync, which replaces one server's wrappers by another's each time.
+// syncVictim is mcpgen sync, which each time replaces the wrappers of one server by those of another.
 func syncVictim(t *testing.T, p *project) victim {
 	t.Helper()
 	trees := map[string]snapshot{}
@@ -246,7 +246,7 @@ func killTimes(t *testing.T, p *project, v victim, random *rand.Rand, times int)
 	return int64(k.hits)
 }
 
-// run starts several and kills each after its delay; without delays they end by themselves.
+// run starts several programs and kills each after its delay. Without delays they end by themselves.
 func (k *killing) run(n int, delays []time.Duration) {
 	k.t.Helper()
 	ctx, cancel := context.WithTimeout(k.t.Context(), commandTime)
@@ -274,10 +274,10 @@ func (k *killing) run(n int, delays []time.Duration) {
 	}
 }
 
-// kill kills one. With seeFamily it is stopped before, to see for sure which processes are its own.
+// kill kills a program. With seeFamily it is stopped first, to find out reliably which processes are its own.
 func (k *killing) kill(cmd *exec.Cmd, after time.Duration, seeFamily bool) {
 	time.Sleep(after)
-	// Not cmd.Process.Signal: that one would tell of an end that Wait has not seen, but a zombie takes signals too.
+	// Not cmd.Process.Signal, which would report an end that Wait has not seen. But a zombie accepts signals too.
 	pid := cmd.Process.Pid
 	_, alive := lookUp(pid)
 	if seeFamily {
@@ -309,7 +309,7 @@ func (k *killing) gone() {
 	k.p.goneWithin(k.t, family, goneTime)
 }
 
-// goneWithin fails the test when a moment from now there still is something of the project's programs.
+// goneWithin fails the test if something of the project's programs is left after that time.
 func (p *project) goneWithin(t *testing.T, family []process, d time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(d); ; time.Sleep(20 * time.Millisecond) {

@@ -16,8 +16,8 @@ import (
 	"github.com/ory/dockertest/v3/docker"
 )
 
-// leftovers lists what the project's runs have left on the machine. The kernel and the engine are granted a moment to
-// take what has ended off their lists.
+// leftovers lists what the project's runs have left on the machine. It gives the kernel and the engine a moment to remove ended
+// processes and containers from their lists.
 func (p *project) leftovers() []string {
 	deadline := time.Now().Add(time.Second)
 	for {
@@ -58,7 +58,7 @@ func within(path, dir string) bool { return path == dir || strings.HasPrefix(pat
 
 func (p *project) mounts() []string {
 	var found []string
-	text, _ := os.ReadFile("/proc/self/mountinfo") // elsewhere than on Linux there is none
+	text, _ := os.ReadFile("/proc/self/mountinfo") // exists on Linux only
 	for line := range strings.Lines(string(text)) {
 		if strings.Contains(line, p.dir) {
 			found = append(found, "mount "+strings.TrimSpace(line))
@@ -67,7 +67,7 @@ func (p *project) mounts() []string {
 	return found
 }
 
-// runFolders lists what is in the runtime folder but the one folder that all runs share.
+// runFolders lists what is in the runtime folder, except the folder that all runs share.
 func (p *project) runFolders() []string {
 	var found []string
 	shared := filepath.Join(p.runtimeDir(), "mcprun")
@@ -130,7 +130,7 @@ func volumesOf(pids []int) []string {
 	return found
 }
 
-// ownedBy reads the label of an owner. One that cannot be read counts as owned: somebody has to look at it.
+// ownedBy reads the label of an owner. A label that cannot be read counts as owned, because somebody has to look at it.
 func ownedBy(pids []int, label string) bool {
 	fields := strings.Split(label, "/")
 	if len(fields) != 5 {
@@ -140,7 +140,7 @@ func ownedBy(pids []int, label string) bool {
 	return err != nil || slices.Contains(pids, pid)
 }
 
-// groupsOf lists the control groups that processes have made. Their names begin with "mcprun-" and the process's number.
+// groupsOf lists the control groups that processes have created. Their names begin with "mcprun-" and the process's id.
 func groupsOf(pids []int) []string {
 	var found []string
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
@@ -155,7 +155,7 @@ func groupsOf(pids []int) []string {
 	return found
 }
 
-// process is a process that can be recognised: numbers are used again.
+// process identifies a process by more than its id, because ids are reused.
 type process struct {
 	pid, parent int
 	started     string
@@ -184,8 +184,7 @@ func lookUp(pid int) (process, bool) {
 	return process{pid: pid, parent: parent, started: fields[19], name: string(text[open+1 : end])}, true
 }
 
-// descendants lists a process's children, their children, and so on: the upstream servers, and sandboxes that are no
-// containers.
+// descendants lists a process's children, their children, and so on: the upstream servers, and sandboxes that are not containers.
 func descendants(pid int) []process {
 	children := map[int][]process{}
 	for _, each := range allPIDs() {

@@ -111,7 +111,7 @@ func luminance(t *testing.T, rgb string) float64 {
 	return sum
 }
 
-// TestRecording checks what a viewer shows of docs/demo.svg that plays no animation, or knows no variables in CSS.
+// TestRecording checks what a viewer that plays no animation, or knows no variables in CSS, shows of docs/demo.svg.
 func TestRecording(t *testing.T) {
 	svg := readRoot(t, "docs/demo.svg")
 	frames := regexp.MustCompile(`%\{transform:translateY\((-?\d+)px\)\}`).FindAllStringSubmatch(svg, -1)

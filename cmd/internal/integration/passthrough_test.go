@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// passedResult is what the client of testdata/passthrough.mjs made of a call.
+// passedResult is how the client of testdata/passthrough.mjs sees a call.
 type passedResult struct {
 	Text       string
 	Structured map[string]any
 	IsError    bool
-	Thrown     string // the call was made, and its result is lost
+	Thrown     string // the error, if the call was made and its result is lost
 }
 
-// TestPassthroughOfficialClient: the official TypeScript client, which is strict about output schemas, gets every result of tools that
-// are passed through: those that break their declared or learned schema too.
+// TestPassthroughOfficialClient checks that the official TypeScript client, which is strict about output schemas, gets every
+// result of tools that are passed through, even results that break their declared or learned schema.
 func TestPassthroughOfficialClient(t *testing.T) {
 	t.Parallel()
 	needVersion(t, clientPackage, clientVersion)

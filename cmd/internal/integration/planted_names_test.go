@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// plants put something else where the tree and the skills appear to scripts, as far as the sandbox lets them.
+// plants put something else where the tree and the skills appear to scripts, if the sandbox lets them.
 var plants = map[string]string{
 	".ts": `import fs from "node:fs";
 for (const name of ["servers", "skills"]) {

@@ -37,7 +37,7 @@ type server struct {
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-// newProject makes a folder that ends with the test. Nothing may be left on the machine by then.
+// newProject creates a folder that is removed at the end of the test. Nothing may be left on the machine by then.
 func newProject(t testing.TB, servers map[string]server) *project {
 	t.Helper()
 	// Not t.TempDir: the sandboxes' sockets are below it, and their names are bounded.
@@ -152,7 +152,7 @@ func (o outcome) want(t testing.TB, code int) outcome {
 	return o
 }
 
-// sync makes the tree.
+// sync generates the tree.
 func (p *project) sync() {
 	p.t.Helper()
 	p.run("mcpgen", "sync").want(p.t, 0)
@@ -186,7 +186,7 @@ type result struct {
 	} `json:"tokens"`
 }
 
-// runJSON runs a script with --json; the process and the object must tell the same exit code.
+// runJSON runs a script with --json. The process and the object must have the same exit code.
 func (p *project) runJSON(t testing.TB, where place, code int, args ...string) result {
 	t.Helper()
 	out := p.runIn(t, "mcprun", append([]string{"--json", "--sandbox", where.sandbox, "--workspace", p.workspace(where)}, args...)...).want(t, code)

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Servers that others wrote, and the version that the expected answers belong to.
+// Third-party servers, and the version that the expected answers belong to.
 const (
 	everythingPackage = "@modelcontextprotocol/server-everything"
 	filesystemPackage = "@modelcontextprotocol/server-filesystem"
@@ -31,7 +31,7 @@ func entry(t testing.TB, pkg string) string {
 	return needNPM(t, filepath.FromSlash(pkg), "dist", "index.js")
 }
 
-// secret stands in the environment of mcpgen and mcprun, and may reach no server and no script.
+// secret is in the environment of mcpgen and mcprun, and must not reach any server or script.
 const secret = "canary-4c1f7a"
 
 // TestPublicServers syncs trees from public servers, checks their types, and calls most of their tools from both languages

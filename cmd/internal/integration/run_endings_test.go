@@ -80,7 +80,7 @@ func TestEnds(t *testing.T) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	servers := map[string]server{
-		// Behind a shell, as launchers of packages have it: the server is a grandchild.
+		// Started by a shell, as launchers of packages do it: the server is a grandchild.
 		"calculator": {Command: "sh", Args: []string{"-c", `"$0" "$@"; true`, binary("mcpdemo"), "calculator"}},
 		"weather":    {Command: binary("mcpdemo"), Args: []string{"weather", "--latency", "60s"}},
 	}
@@ -122,7 +122,7 @@ func endRun(t *testing.T, p *project, where place, end ending) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	family, isReady := waitReady(t, p, where, cmd, ended)
-	if !isReady && end.timeout > 0 && end.timeout < 10*time.Second { // on a busy machine the start takes its time
+	if !isReady && end.timeout > 0 && end.timeout < 10*time.Second { // on a busy machine the start takes long
 		end.timeout *= 4
 		endRun(t, p, where, end)
 		return
@@ -155,7 +155,7 @@ func endRun(t *testing.T, p *project, where place, end ending) {
 		return
 	}
 	for _, each := range family {
-		// The process that cleans up after mcprun ends when it sees that mcprun has ended.
+		// The process that cleans up after mcprun ends once it sees that mcprun has ended.
 		for deadline := time.Now().Add(goneTime); each.alive(); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Errorf("%s outlives mcprun", each)
@@ -166,7 +166,7 @@ func endRun(t *testing.T, p *project, where place, end ending) {
 	checkEnd(t, end, stdout.Bytes())
 }
 
-// waitReady returns the descendants of mcprun when the script is ready. A run that has ended by then has none.
+// waitReady returns the descendants of mcprun when the script is ready. A run that has already ended has none.
 func waitReady(t *testing.T, p *project, where place, cmd *exec.Cmd, ended chan error) (family []process, ok bool) {
 	t.Helper()
 	for {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// remote is a client of the newest revision, over HTTP, by hand: one POST for each call.
+// remote is a hand-written client of the newest revision over HTTP: one POST for each call.
 type remote struct{ url, token string }
 
 // call calls a tool and returns its text, and whether that is an error.
@@ -66,8 +66,8 @@ func (r remote) call(t *testing.T, tool string, args map[string]any) (string, bo
 	return "", false
 }
 
-// TestServeCustomers: what customers have is kept apart: files, skills, tokens of personal data, logs, also while their
-// runs are under way at once.
+// TestServeCustomers checks that customers' files, skills, tokens of personal data and logs are kept apart, even while their runs
+// are in progress at the same time.
 func TestServeCustomers(t *testing.T) {
 	t.Parallel()
 	needSandbox(t, "process", "python")
@@ -89,7 +89,7 @@ func TestServeCustomers(t *testing.T) {
 			all.Go(func() {
 				code := fmt.Sprintf("import os\nopen('%s-%d.txt', 'w').write('x')\nfor d, _, f in os.walk('.'):\n  if 'servers' not in d: print(d, f)", name, n)
 				out, failed := r.call(t, "execute_code", map[string]any{"code": code, "language": "python"})
-				_, written, _ := strings.Cut(out, "files written: ") // those of the customer's other runs may be among them
+				_, written, _ := strings.Cut(out, "files written: ") // files of the customer's other runs may be among them
 				if failed || strings.Contains(out, names[1-i]) || !strings.Contains(written, fmt.Sprintf("%s-%d.txt", name, n)) {
 					t.Errorf("%s: %v %s", name, failed, out)
 				}

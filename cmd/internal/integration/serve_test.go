@@ -24,7 +24,7 @@ const (
 	serveToken                         = "a-token-for-the-tests-only"
 )
 
-// newNode is the node of testdata/npm: the one of the system may be too old for what is installed there.
+// newNode returns the node of testdata/npm, because the system's node may be too old for what is installed there.
 func newNode(t testing.TB) string {
 	t.Helper()
 	modules := needNPM(t, "@modelcontextprotocol")
@@ -35,7 +35,7 @@ func newNode(t testing.TB) string {
 	return nodes[0]
 }
 
-// serveProject is a project with servers to call and a skill, whose tree is made.
+// serveProject creates a project with servers to call, a skill and a tree.
 func serveProject(t *testing.T) *project {
 	t.Helper()
 	p := newProject(t, map[string]server{
@@ -47,7 +47,7 @@ func serveProject(t *testing.T) *project {
 	return p
 }
 
-// serveHTTP starts the server and returns its URL. It ends with the test, by SIGTERM, and well.
+// serveHTTP starts the server and returns its URL. At the end of the test, SIGTERM must end it without an error.
 func (p *project) serveHTTP(t *testing.T, args ...string) string {
 	t.Helper()
 	p.env = append(p.env, "MCPRUN_SERVE_TOKEN="+serveToken)
@@ -106,7 +106,7 @@ type seenByClient struct {
 	Runs      int
 }
 
-// TestServeOfficialClient: the official TypeScript client, in both eras, over both transports.
+// TestServeOfficialClient runs the official TypeScript client in both eras, over both transports.
 func TestServeOfficialClient(t *testing.T) {
 	t.Parallel()
 	needVersion(t, clientPackage, clientVersion)
@@ -169,7 +169,7 @@ func (s *seenByClient) check(t *testing.T) {
 	}
 }
 
-// TestServeInspector: the Inspector's command line, strict, in both eras.
+// TestServeInspector runs the Inspector's command line, strict, in both eras.
 func TestServeInspector(t *testing.T) {
 	t.Parallel()
 	needVersion(t, inspectorPackage, inspectorVersion)
@@ -206,7 +206,7 @@ func TestServeInspector(t *testing.T) {
 	}
 }
 
-// TestServeEnds: told to end, or left by its client, the server ends what it has begun, and soon.
+// TestServeEnds checks that a server that is told to end, or left by its client, soon ends everything that it has started.
 func TestServeEnds(t *testing.T) {
 	t.Parallel()
 	needSandbox(t, "process", "python")
@@ -246,8 +246,8 @@ func TestServeEnds(t *testing.T) {
 	}
 }
 
-// TestServeOutlivesPlantedPipes: scripts put pipes where the server writes large results and images, eight at once. Each run
-// has its result, and the server ends when it is told to.
+// TestServeOutlivesPlantedPipes runs scripts that put pipes where the server writes large results and images, eight at once. Each
+// run has its result, and the server ends when it is told to.
 func TestServeOutlivesPlantedPipes(t *testing.T) {
 	t.Parallel()
 	needSandbox(t, "process", "python")

@@ -69,8 +69,8 @@ result = {
 const skillsWant = `{"whole":["orders-2026.csv",10000],"part":["some/part.csv",10,2],"contacts":true,"ids":true,"some":[10,false],"sheets":true,"circle":true,` +
 	`"difference":"98 the same, 1 changed, 1 only left, 1 only right, 1 left out","left":1,"right":"new"}`
 
-// TestSkills: the skills that come with the program do what they say, in each sandbox and both languages: from the program
-// itself, and as copies of one's own.
+// TestSkills checks that the skills that come with the program work, in each sandbox and both languages: from the program itself,
+// and as the user's own copies.
 func TestSkills(t *testing.T) {
 	t.Parallel()
 	for _, where := range places() {
@@ -132,7 +132,7 @@ func usesSkills(t *testing.T, p *project, where place, script string) {
 	}
 }
 
-// savesFromScript: what a script saves, the next one imports.
+// savesFromScript checks that a script can import what an earlier script saved.
 func savesFromScript(t *testing.T, p *project, where place) {
 	t.Helper()
 	first, second := `import { saveSkill } from "mcprun"; await saveSkill("doubleIt", "export const double = (n: number) => 2 * n;", "Doubles.");`,

@@ -18,8 +18,8 @@ const toolsVariable = "MCPGEN_IT_TOOLS"
 // tool is a tool definition of that server.
 type tool map[string]any
 
-// serveTools is the main function of a stdio server whose tools are in a file, so that a test can change them. Each
-// answers with its arguments. It returns false when the process is not that server.
+// serveTools is the main function of a stdio server whose tools are in a file, so that a test can change them. Each tool answers
+// with its arguments. It returns false if the process is not that server.
 func serveTools() bool {
 	path := os.Getenv(toolsVariable)
 	if path == "" {
@@ -38,7 +38,7 @@ func serveTools() bool {
 	srv := mcp.NewServer(&mcp.Implementation{Name: "tools", Version: "1"}, nil)
 	for _, t := range tools {
 		srv.AddTool(t, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			if t.Name == "hang" { // until it is cancelled; then it says so beside its tools
+			if t.Name == "hang" { // it hangs until it is cancelled, and then reports that beside its tools
 				<-ctx.Done()
 				return nil, os.WriteFile(filepath.Join(filepath.Dir(path), "cancelled"), nil, 0o600)
 			}
@@ -86,7 +86,7 @@ func object(required string, properties map[string]any) map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "required": []string{required}}
 }
 
-// with is a copy of the tool with other members.
+// with returns a copy of the tool with other members.
 func (t tool) with(members tool) tool {
 	changed := maps.Clone(t)
 	maps.Copy(changed, members)

@@ -44,7 +44,7 @@ func (p *project) checkTypes(t testing.TB) {
 	p.compile(t, "pyright", "-p", ".")
 }
 
-// compile runs a compiler, which may not fetch anything: there is nothing behind its proxy.
+// compile runs a compiler, which cannot fetch anything, because there is nothing behind its proxy.
 func (p *project) compile(t testing.TB, name string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), commandTime)

@@ -58,7 +58,7 @@ func checkOurs(s *source, imported string) string {
 	if strings.HasPrefix(s.pkg+"/", "gen/") && strings.HasPrefix(imported+"/", "runner/") {
 		return "gen never imports runner"
 	}
-	if s.pkg == imported || s.test { // tests may reach further, but not upwards
+	if s.pkg == imported || s.test { // tests may import more, but not upwards
 		return ""
 	}
 	for _, r := range rules() {
@@ -85,7 +85,7 @@ func checkLibrary(s *source, imported string) string {
 	return "the library has no home; add it to homes, and one line of reason to docs/design.md"
 }
 
-// TestEveryPackageHasARule keeps a new package from standing outside of all layers.
+// TestEveryPackageHasARule makes sure that no new package is outside of all layers.
 func TestEveryPackageHasARule(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range sources(t) {
@@ -107,7 +107,7 @@ func hasCode(t *testing.T, pkg string) bool {
 	return slices.ContainsFunc(sources(t), func(s source) bool { return s.pkg == pkg && !s.test })
 }
 
-// TestProcessState: libraries take values and writers. Only commands, and the programs that a sandbox's launcher runs
+// TestProcessState checks that libraries take values and writers. Only commands, and the programs that a sandbox's launcher runs
 // as, touch what belongs to the process.
 func TestProcessState(t *testing.T) {
 	forbidden := map[string][]string{
@@ -142,16 +142,16 @@ func TestProcessState(t *testing.T) {
 	}
 }
 
-// programs are the places outside of cmd that are, or begin, a process of their own: packages by pattern, or files.
+// programs lists the places outside of cmd that are, or start as, a process of their own: packages by pattern, or files.
 func programs() []string {
 	return []string{
-		// The child that a sandbox starts as a second process of the same program: it knows itself by its arguments,
-		// and its standard streams are its channel to the host.
+		// The child that a sandbox starts as a second process of the same program. It recognises itself by its arguments, and its
+		// standard streams are its channel to the host.
 		"runner/sandbox/internal/jail/init_linux.go",
 		"runner/sandbox/internal/reaper/reaper.go",
-		"runner/sandbox/docker/guard.go", // the same: it removes containers
+		"runner/sandbox/docker/guard.go", // likewise; it removes containers
 		"runner/sandbox/gvisor/enter_linux.go",
-		"runner/script/child.go", // the same for one that makes bundles
+		"runner/script/child.go", // likewise; it bundles scripts
 		"runner/sandbox/embedded/child.go",
 		"runner/sandbox/embedded/guest.go",
 		"runner/sandbox/embedded/guest_32bit.go",
@@ -165,7 +165,7 @@ func programs() []string {
 	}
 }
 
-// TestNoInit: nothing happens because a package was linked in, except that a sandbox's own first process begins.
+// TestNoInit checks that nothing happens because a package is linked in, except that a sandbox's own first process begins.
 func TestNoInit(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.name == "cmd/internal/backends/early/early.go" {
@@ -179,7 +179,7 @@ func TestNoInit(t *testing.T) {
 	}
 }
 
-// TestRulesCanFail makes sure that the matching is not so wide that nothing could ever be wrong.
+// TestRulesCanFail makes sure that the patterns are not so wide that nothing can break a rule.
 func TestRulesCanFail(t *testing.T) {
 	for _, tt := range []struct {
 		pkg, imported string

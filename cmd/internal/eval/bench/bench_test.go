@@ -76,7 +76,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestFailedGroup checks that the error names a group that fails, and that the others are measured.
+// TestFailedGroup checks that the error names a group that fails, and that the other groups are measured.
 func TestFailedGroup(t *testing.T) {
 	broken := errors.New("broken")
 	var done []string

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLearning makes types of the replies of the demo tools as they are measured: at least nine of ten tools have one after 20 calls.
+// TestLearning derives types from the replies of the demo tools as the benchmark does: at least nine of ten tools have one after 20 calls.
 func TestLearning(t *testing.T) {
 	t.Chdir("../../../..")
 	demo := filepath.Join(t.TempDir(), "mcpdemo")

@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// binVariable names the folder of the built programs; where it is set this process is the suite's client.
+// binVariable names the folder of the built programs. If it is set, this process is the suite's client.
 const binVariable = "MCPGEN_CONFORMANCE_BIN"
 
 // adapterTime bounds one scenario.
 const adapterTime = 40 * time.Second
 
-// client is what the suite drives: one scenario's server, and the programs.
+// client holds what the suite drives: one scenario's server, and the programs.
 type client struct {
 	ctx      context.Context
 	bin, dir string
@@ -35,7 +35,7 @@ type client struct {
 // byClient is the scenario in which nobody logs in.
 const byClient = "auth/client-credentials-basic"
 
-// given is what a scenario lets its client know.
+// given is what a scenario tells its client.
 type given struct {
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret"`
@@ -90,8 +90,8 @@ func (c *client) configure() error {
 	return os.WriteFile(filepath.Join(c.dir, ".mcp.json"), text, 0o600)
 }
 
-// authorized logs in, syncs and calls the tool. Where the login turns out to be too narrow, what the program says is
-// done: log in once more, and try again. A person would not do so for ever.
+// authorized logs in, syncs and calls the tool. If the login turns out to be too narrow, it does what the program says: log in
+// once more, and try again. A person would not do so for ever.
 func (c *client) authorized() error {
 	if err := c.login(); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (c *client) call() error {
 	none := json.RawMessage(`{}`)
 	switch c.scenario {
 	case "initialize", "request-metadata", "json-schema-ref-no-deref":
-		return nil // the list of tools is what they are about
+		return nil // these scenarios are about the list of tools
 	case "http-custom-headers":
 		for _, call := range c.given.ToolCalls {
 			args, err := withoutNulls(call.Arguments)
@@ -194,7 +194,7 @@ func (c *client) call() error {
 	return c.run(strings.NewReader(script(calls)), "mcprun", "--sandbox", "embedded", "--timeout", "15", "--elicit", answers, "-")
 }
 
-// script makes the calls by their wrappers. One call's failure is not the next one's; in the end it is the script's.
+// script calls the wrappers. A failed call does not stop the next one; at the end the script fails.
 func script(calls []toolCall) string {
 	var imports, made strings.Builder
 	for i, call := range calls {
@@ -215,8 +215,8 @@ async function attempt(module: object, args: unknown) {
 `
 }
 
-// withoutNulls leaves out what is null: the tool's own schema does not allow it, and mcprun refuses to send it. The suite
-// counts a parameter that is absent as one that is null.
+// withoutNulls leaves out members that are null: the tool's own schema does not allow null, and mcprun refuses to send it. The
+// suite treats an absent parameter like one that is null.
 func withoutNulls(arguments json.RawMessage) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(arguments, &fields); err != nil {
@@ -247,7 +247,7 @@ func (c *client) storedTools() ([]storedTool, error) {
 	return stored.Tools, json.Unmarshal(text, &stored)
 }
 
-// storedSchema is the argument of the echoing tool: the schema of another, as the tree has it.
+// storedSchema is the argument of the echoing tool: the schema of another tool, as the tree has it.
 func (c *client) storedSchema(tool string) (json.RawMessage, error) {
 	tools, err := c.storedTools()
 	for _, t := range tools {
@@ -258,7 +258,7 @@ func (c *client) storedSchema(tool string) (json.RawMessage, error) {
 	return nil, errors.Join(err, fmt.Errorf("the tree has no tool %q", tool))
 }
 
-// command makes a command with an environment of its own: no login of the person's, no keyring.
+// command returns a command with an environment of its own: without the user's logins and keyring.
 func (c *client) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(c.ctx, filepath.Join(c.bin, name), args...)
 	cmd.Dir = c.dir
@@ -270,7 +270,7 @@ func (c *client) command(name string, args ...string) *exec.Cmd {
 // run runs a program. Its output goes to ours, and into the error if it fails.
 func (c *client) run(in io.Reader, name string, args ...string) error {
 	cmd := c.command(name, args...)
-	var out, said bytes.Buffer // each has a writer of its own
+	var out, said bytes.Buffer // each stream has its own writer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, io.MultiWriter(os.Stdout, &out), io.MultiWriter(os.Stderr, &said)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s %s: %w: %s%s", name, strings.Join(args, " "), err, out.String(), said.String())
@@ -278,7 +278,7 @@ func (c *client) run(in io.Reader, name string, args ...string) error {
 	return nil
 }
 
-// login runs mcpgen login and visits the address that it prints. The suite's authorization server asks nobody.
+// login runs mcpgen login and opens the address that it prints. The suite's authorization server asks nobody.
 func (c *client) login() error {
 	cmd := c.command("mcpgen", "login", "conformance", "--no-browser")
 	stderr, err := cmd.StderrPipe()
@@ -307,7 +307,7 @@ func (c *client) login() error {
 	return nil
 }
 
-// visit opens an address and goes where it is sent, as a browser does. What goes wrong shows in the login.
+// visit opens an address and follows redirects, as a browser does. Errors show in the login.
 func visit(ctx context.Context, address string) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// version is that of the suite that the baseline is written for.
+// version is the version of the suite that the baseline is written for.
 const version = "0.2.0-alpha.12"
 
 // suite is where the suite is, set by TestMain.
@@ -81,7 +81,7 @@ func (s scenario) String() string {
 	return s.name + "@" + s.revision
 }
 
-// scenarios are all that the suite has for clients, at each revision that it lists them for.
+// scenarios returns all of the suite's scenarios for clients, at each revision that it lists them for.
 func (s *suite) scenarios(t *testing.T) (all []scenario) {
 	t.Helper()
 	_, list, found := strings.Cut(s.output(t, "list"), "Client scenarios")
@@ -154,7 +154,7 @@ func TestClient(t *testing.T) {
 	})
 }
 
-// run runs one scenario and returns whether it passed, and what was said.
+// run runs one scenario and returns whether it passed, and its output.
 func (s *suite) run(t *testing.T, sc scenario) (bool, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), adapterTime+20*time.Second)
@@ -173,6 +173,6 @@ func (s *suite) run(t *testing.T, sc scenario) (bool, string) {
 	if strings.Contains(string(out), "SKIPPED: scenario") {
 		t.Fatalf("the suite skipped it, want no \"SKIPPED: scenario\" in it:\n%s", out)
 	}
-	checked := regexp.MustCompile(`(?m)^Passed: \d+/[1-9]`).Match(out) // else nothing was looked at, which is no success
+	checked := regexp.MustCompile(`(?m)^Passed: \d+/[1-9]`).Match(out) // without checks nothing was tested, which is no success
 	return err == nil && checked, string(out)
 }

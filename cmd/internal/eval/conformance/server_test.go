@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// serverScenarios are all that the suite has for servers, at each revision that it lists them for.
+// serverScenarios returns all of the suite's scenarios for servers, at each revision that it lists them for.
 func (s *suite) serverScenarios(t *testing.T) (all []scenario) {
 	t.Helper()
 	list, _, found := strings.Cut(s.output(t, "list"), "Client scenarios")
@@ -25,7 +25,7 @@ func (s *suite) serverScenarios(t *testing.T) (all []scenario) {
 			continue
 		}
 		for _, revision := range strings.Split(m[2], ",") {
-			if revision != "2025-03-26" { // the suite speaks it no more
+			if revision != "2025-03-26" { // the suite no longer speaks it
 				all = append(all, scenario{m[1], revision})
 			}
 		}
@@ -36,7 +36,7 @@ func (s *suite) serverScenarios(t *testing.T) (all []scenario) {
 	return all
 }
 
-// outlook is what is expected of a scenario, other than that it passes.
+// outlook is the expected outcome of a scenario that does not pass.
 type outlook struct {
 	run    bool // it is run, and fails
 	reason string
@@ -157,7 +157,7 @@ func (s *suite) serve(t *testing.T) string {
 	return ""
 }
 
-// against runs one scenario against a server and returns whether it passed, and what was said.
+// against runs one scenario against a server and returns whether it passed, and its output.
 func (s *suite) against(t *testing.T, url string, sc scenario) (bool, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)

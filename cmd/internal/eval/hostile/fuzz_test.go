@@ -72,7 +72,7 @@ func FuzzTexts(f *testing.F) {
 			return r
 		}, strings.ToLower(name))
 		if strings.Contains(letters, canary) {
-			return // an identifier derived from it is no sign of text that became code
+			return // an identifier derived from it does not mean that text became code
 		}
 		q := func(s string) string { return numbered(0, 1).quoted(s) }
 		d, n := q(text), q(name)
@@ -123,14 +123,14 @@ func FuzzTypes(f *testing.F) {
 	})
 }
 
-// maxHeap bounds the heap of [TestManyTools] in bytes. A server takes a few MiB while its files are generated and checked,
-// and nothing of it is kept.
+// maxHeap bounds the heap of [TestManyTools] in bytes. A server takes a few MiB while its files are generated and checked; none
+// of that is kept.
 const maxHeap = 1 << 30
 
 // fuzzRun is one run of [TestManyTools].
 type fuzzRun struct {
 	seed           uint64
-	servers, deep  int64 // of how many servers, and of which share of them Python and esbuild read the files
+	servers, deep  int64 // the number of servers; every deep-th one is also read by Python and esbuild
 	next           atomic.Int64
 	tools, dropped atomic.Int64
 	files, size    atomic.Int64
@@ -139,7 +139,7 @@ type fuzzRun struct {
 	busy           sync.Map // numbers of the servers that are being generated and checked
 }
 
-// toolsPerServer is how many tools a hostile server of [TestManyTools] has.
+// toolsPerServer is the number of tools of a hostile server of [TestManyTools].
 const toolsPerServer = 25
 
 // TestManyTools generates files for many hostile tools, 4,000 or MCPGEN_FUZZ_TOOLS of them. Each file is read by gen/verify

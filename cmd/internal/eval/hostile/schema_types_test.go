@@ -14,8 +14,9 @@ import (
 	"github.com/mcpgen/mcpgen/gen/verify"
 )
 
-// verifyTypes checks the types of a schema with gen/verify: the TypeScript module source by itself. Wrappers in Python need no
-// blocks for several type checkers, which modules have and gen/verify refuses, so that one with these types is made and checked.
+// verifyTypes checks the types of a schema with gen/verify. For TypeScript it checks the module source itself. A Python module
+// has blocks for several type checkers, which gen/verify refuses and wrappers do not need, so for Python it creates and checks a
+// wrapper with these types.
 func verifyTypes(language string, source []byte, converted ir.Schema) error {
 	if language == "typescript" {
 		return verify.TypeScript(source)
@@ -47,7 +48,7 @@ func TestTypesOfSchemas(t *testing.T) {
 			Schema json.RawMessage
 		}
 		if json.Unmarshal(raw, &cases) != nil {
-			continue // another form
+			continue // the schema has another form
 		}
 		for _, c := range cases {
 			schemas++

@@ -43,7 +43,7 @@ func (s *source) oneIn(n int) bool { return s.below(n) == 0 }
 
 func pick[T any](s *source, from []T) T { return from[s.below(len(from))] }
 
-// canary is the word that hostile texts carry. It never stands in a name, so it may stand in no code.
+// canary is the word that hostile texts carry. It is in no name, so it must not be in any code.
 const canary = "zqxevil"
 
 // payloads try to end a comment, a docstring or a string, and to turn what follows into code.

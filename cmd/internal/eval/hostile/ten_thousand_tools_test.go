@@ -17,7 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen"
 )
 
-// serveTools is the environment variable that makes this test binary a server with that many tools.
+// serveTools is the environment variable that turns this test binary into a server with that many tools.
 const serveTools = "HOSTILE_TEST_SERVE_TOOLS"
 
 func TestMain(m *testing.M) {

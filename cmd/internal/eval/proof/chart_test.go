@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestChart: it is written beside the page, shows the numbers of the tables, and needs nothing else.
+// TestChart checks that the chart is written beside the page, shows the numbers of the tables, and needs nothing else.
 func TestChart(t *testing.T) {
 	r := &report{Sizes: []int{20, 50, 500}}
 	for _, tools := range r.Sizes {
@@ -51,7 +51,7 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// TestNoChart: a page with other sizes has none.
+// TestNoChart checks that a page with other sizes has no chart.
 func TestNoChart(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "tokens.md")
 	if err := os.WriteFile(page, []byte(pageBegin+"\n"+pageEnd+"\n"), 0o644); err != nil {

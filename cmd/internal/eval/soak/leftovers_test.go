@@ -97,7 +97,7 @@ func leftOf(t *testing.T, pid int, dirs ...string) []string {
 	return slices.Concat(mounts(dirs), containers(t, pid), groups(pid), files(dirs))
 }
 
-// process is a process, told apart by its start time from later ones with the same id.
+// process identifies a process by its id and start time, because ids are reused.
 type process struct {
 	pid, parent   int
 	started, name string
@@ -109,7 +109,7 @@ func (p process) alive() bool {
 	return ok && now.started == p.started && !now.zombie
 }
 
-// isReaper reports whether a process is the one that cleans up after its parent, and so lives as long as that.
+// isReaper reports whether a process is the one that cleans up after its parent and therefore outlives it.
 func (p process) isReaper() bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
 	return err == nil && strings.HasPrefix(string(text), "mcprun-reaper\x00")
@@ -192,7 +192,7 @@ func containers(t *testing.T, pid int) []string {
 	return found
 }
 
-// ownedBy reports whether an owner names the process. One that cannot be parsed counts, so that the test reports it.
+// ownedBy reports whether an owner names the process. An owner that cannot be parsed counts, so that the test reports it.
 func ownedBy(pid int, name string) bool {
 	fields := strings.Split(name, "/")
 	return len(fields) != 5 || fields[3] == strconv.Itoa(pid)

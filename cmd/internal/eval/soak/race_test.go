@@ -2,5 +2,5 @@
 
 package soak
 
-// raceDetector reports whether the race detector is on, whose memory grows during a test.
+// raceDetector reports whether the race detector is on. Its memory grows during a test.
 const raceDetector = true

@@ -12,7 +12,7 @@ type kind struct {
 	name               string
 	typescript, python string // after the preamble
 	limits             sandbox.Limits
-	timeout            time.Duration // zero: one that is never reached
+	timeout            time.Duration // zero for a timeout that is never reached
 	cancel             bool          // its context is canceled at a random moment
 	cause              runner.Cause
 	code               int

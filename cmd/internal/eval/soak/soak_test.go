@@ -29,7 +29,7 @@ const (
 	atOnce = 32
 	// fewAhead runs are made in a sandbox before the first measurement.
 	fewAhead = 8
-	// runTime is longer than any run takes that is not stuck.
+	// runTime is longer than any run takes, unless it hangs.
 	runTime = time.Minute
 	// growthFiles and growthMemory bound the growth of this process after all runs, in open files and goroutines, and in bytes.
 	growthFiles = 8
@@ -88,7 +88,7 @@ func soakIn(t *testing.T, name string, runs int, open func(dir string) (sandbox.
 	}
 	dir, runtimeDir := privateDir(t), privateDir(t)
 	s := &soak{runner: r, languages: languages, dir: dir}
-	s.make(t, open, runtimeDir, atOnce, nil) // what the first runs load permanently does not count
+	s.make(t, open, runtimeDir, atOnce, nil) // what the first runs load for good does not count
 	before := measure(t)
 	var took time.Duration
 	s.errs = nil

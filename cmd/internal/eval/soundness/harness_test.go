@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
 )
 
-// judgement is what the harness has to say of one hand-written module.
+// judgement is the harness's verdict on one hand-written module.
 type judgement struct {
 	name, source             string
 	compile, rejected, loose int
@@ -41,7 +41,7 @@ func compare(t *testing.T, checker string, tests []judgement, verdicts []*Verdic
 	}
 }
 
-// TestWrongTypeScriptIsSeen: the harness itself can fail, and one broken module hides nothing of the others.
+// TestWrongTypeScriptIsSeen checks that the harness itself can fail, and that one broken module does not hide errors in the others.
 func TestWrongTypeScriptIsSeen(t *testing.T) {
 	tests := []judgement{
 		{"right", "export type T = { a: string };\n", 0, 0, 0},
@@ -73,7 +73,7 @@ func TestWrongPythonIsSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	compare(t, "mypy", tests, byMypy)
-	// pyright goes on after what it cannot parse, so that what it says of the values is of no interest.
+	// pyright continues after code that it cannot parse, so its findings about the values do not matter.
 	compare(t, "pyright", tests[:3], byPyright[:3])
 	if len(byPyright[3].Compile) == 0 {
 		t.Error("pyright: no complaint about what is no Python")
@@ -88,7 +88,7 @@ func TestCrashesAreCounted(t *testing.T) {
 	}
 }
 
-// TestFill looks for the values that matter, and asks the validator about all.
+// TestFill checks that the important values are generated, and that the validator agrees about all values.
 func TestFill(t *testing.T) {
 	c := &Case{Source: "trial", Name: "fill", Schema: json.RawMessage(`{
 		"$defs": {"node": {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/node"}}, "n": {"type": ["integer", "null"]}}}},

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// loaded is the cases with their values: several tests use them.
+// loaded holds the cases with their values, because several tests use them.
 var loaded = sync.OnceValues(loadAll)
 
 // allCases returns the cases that the flag asks for.
@@ -73,8 +73,8 @@ func loadAll() ([]*Case, error) {
 	return slices.Concat(cases, tools, Random(int(*randomCases), *seed)), nil
 }
 
-// corpusDir is where recorded tool lists of real servers are: MCPGEN_TEST_CORPUS, or beside the repository. Empty:
-// there are none.
+// corpusDir returns the folder of recorded tool lists of real servers: MCPGEN_TEST_CORPUS, or a folder beside the repository. It
+// is empty if there are none.
 func corpusDir() string {
 	dir := os.Getenv("MCPGEN_TEST_CORPUS")
 	if dir == "" {
@@ -112,7 +112,7 @@ func npmTool(t *testing.T, name string) string {
 	return path
 }
 
-// mypy is Debian's, or whichever is on PATH.
+// mypy returns Debian's mypy, or the one on PATH.
 func mypy(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("mypy")

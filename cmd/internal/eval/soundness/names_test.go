@@ -7,8 +7,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen"
 )
 
-// names are what a person might call a type, and what declarations use for themselves. Every one of them is refused or
-// works.
+// names returns names that a person might give a type, and names that declarations use for themselves. Each of them is refused or works.
 func names() []string {
 	return []string{
 		"T", "Item", "A", "B", "a", "b", "Node", "Kids", "item_", "_T", "T1", "Type", "TItem", "Values", "Tag", "NodeItem",
@@ -22,7 +21,7 @@ func names() []string {
 	}
 }
 
-// TestEveryNameIsRefusedOrWorks has the types of a schema with something of everything printed under each name.
+// TestEveryNameIsRefusedOrWorks prints the types of a schema with a bit of everything under each name.
 func TestEveryNameIsRefusedOrWorks(t *testing.T) {
 	c := Case{Source: "names", Schema: json.RawMessage(`{
 		"$defs": {

@@ -27,11 +27,11 @@ var (
 
 const (
 	root = "../../../.."
-	// maxOfSource is of how many cases of one source wrappers are made.
+	// maxOfSource bounds the cases of one source for which wrappers are generated.
 	maxOfSource = 300
 )
 
-// TestCasesAreTrue asks the validator what the files say.
+// TestCasesAreTrue checks with the validator that the files are right.
 func TestCasesAreTrue(t *testing.T) {
 	cases, err := LoadCases(filepath.Join(root, "testdata", "schemas"))
 	if err != nil {
@@ -93,15 +93,15 @@ func TestPython(t *testing.T) {
 	}
 	t.Logf("pyright and mypy: %s", time.Since(start).Round(10*time.Millisecond))
 	report(t, "pyright", byPyright, true)
-	report(t, "mypy", byMypy, false) // it knows no objects that are open, so that types have to be wider for it
+	report(t, "mypy", byMypy, false) // mypy does not know open objects, so types have to be wider for it
 	if *onlyCase == "" {
 		checkFloors(t, byPyright, floorsPyright())
 		checkFloors(t, byMypy, floorsMypy())
 	}
 }
 
-// TestWrappers has whole trees checked, as people get them, and every wrapper called: those of the golden servers, of
-// recorded ones, and of servers that are made of the cases.
+// TestWrappers checks whole trees, as users get them, and calls every wrapper: those of the golden servers, of recorded servers,
+// and of servers made from the cases.
 func TestWrappers(t *testing.T) {
 	tools := Tools{TSC: npmTool(t, "tsc"), Pyright: npmTool(t, "pyright"), Mypy: mypy(t)}
 	servers, inputs, err := LoadServers(filepath.Join(root, "testdata", "golden"), "golden")
@@ -135,7 +135,7 @@ func TestWrappers(t *testing.T) {
 			maps.Copy(inputs, more)
 		}
 	}
-	for id, c := range inputs { // what types refuse is looked at elsewhere
+	for id, c := range inputs { // what types refuse is tested elsewhere
 		few := *c
 		few.Refuse, few.RefuseTS = c.Refuse[:min(len(c.Refuse), 5)], nil
 		inputs[id] = &few
@@ -172,7 +172,7 @@ func report(t *testing.T, checker string, verdicts []*Verdict, exact bool) {
 		case bad && told < 10:
 			told++
 			t.Errorf("%s: %s", checker, text)
-		case *onlyCase != "" && !v.Sound(): // told enough of
+		case *onlyCase != "" && !v.Sound(): // enough failures were reported
 			t.Errorf("%s: %s: not sound", checker, v.Module.Case.ID())
 		case *onlyCase != "":
 			t.Logf("%s: exact %t: %s", checker, v.Exact(), text)
@@ -190,7 +190,7 @@ func report(t *testing.T, checker string, verdicts []*Verdict, exact bool) {
 	}
 }
 
-// checkFloors fails where fewer cases of a source are exact than were before, in percent.
+// checkFloors fails if the percentage of exact cases of a source is lower than before.
 func checkFloors(t *testing.T, verdicts []*Verdict, floors map[string]float64) {
 	t.Helper()
 	_, scores := BySource(verdicts)
@@ -201,8 +201,8 @@ func checkFloors(t *testing.T, verdicts []*Verdict, floors map[string]float64) {
 	}
 }
 
-// The floors are percentages of cases with exact types, a little below what is reached: they may rise, not fall. In the
-// test suite much is about what no type can say, such as bounds, patterns and documents that would have to be fetched.
+// The floors are percentages of cases with exact types, a little below what is reached: they may rise, but not fall. Much of the
+// test suite is about what no type can express, such as bounds, patterns and documents that would have to be fetched.
 func floorsTS() map[string]float64 {
 	return map[string]float64{
 		"corpus": 99, "golden": 99, "schemas": 100,

@@ -31,7 +31,7 @@ func TestNoCommandInDebug(t *testing.T) {
 	}
 }
 
-// TestNoCommandInJSON has the same in the report for programs, which read what was said.
+// TestNoCommandInJSON does the same for the report for programs, which quotes the server.
 func TestNoCommandInJSON(t *testing.T) {
 	var out strings.Builder
 	app := cli.App{Stdout: inertJSON{&out}}

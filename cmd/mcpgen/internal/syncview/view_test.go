@@ -34,10 +34,10 @@ func TestAnnotationCommand(t *testing.T) {
 	}
 }
 
-// hostile is text that would do something in a log, in Markdown or in HTML.
+// hostile is text that would have an effect in a log, in Markdown or in HTML.
 const hostile = "\n::error::x\n##[add-mask]y <script>alert(1)</script> ![i](https://evil.example/i) www.evil.example @team | `c` **b** &amp; \u202e \x1b[2J <!--"
 
-// printer has a report of a server whose every text is hostile.
+// printer returns a view of a report about a server whose every text is hostile.
 func printer(t *testing.T, tools int) (*View, *bytes.Buffer) {
 	t.Helper()
 	catalogs := make([]*catalog.Catalog, 2)
@@ -68,7 +68,7 @@ func printer(t *testing.T, tools int) (*View, *bytes.Buffer) {
 	return &View{App: app, Report: report, Repair: "mcpgen sync"}, &out
 }
 
-// Whatever servers say, only our own workflow commands are carried out.
+// TestGitHubLogRunsNoForeignCommand checks that only our own workflow commands are executed, whatever servers say.
 func TestGitHubLogRunsNoForeignCommand(t *testing.T) {
 	p, out := printer(t, 30)
 	if err := p.github(); err != nil {
@@ -126,7 +126,7 @@ func TestSummaryHoldsForeignTextOnly(t *testing.T) {
 			t.Errorf("the tag %s", tag)
 		}
 	}
-	for line := range strings.Lines(string(b)) { // every row of a table has its cells
+	for line := range strings.Lines(string(b)) { // every row of a table must have all its cells
 		if strings.HasPrefix(line, "|") && strings.Count(line, "|") < 3 {
 			t.Errorf("%q", line)
 		}
@@ -150,7 +150,7 @@ func TestSummaryIsBounded(t *testing.T) {
 	}
 }
 
-// What is hostile can't steer a terminal, and what is long is counted.
+// TestChangesForPeople checks that hostile text cannot steer a terminal, and that long lists are counted.
 func TestChangesForPeople(t *testing.T) {
 	p, _ := printer(t, mostTools+7)
 	text := p.text()

@@ -55,7 +55,7 @@ func TestRefuseCustomers(t *testing.T) {
 	}
 }
 
-// TestTokenWords checks that calls without a script are not said to have cost nothing.
+// TestTokenWords checks that calls without a script are not reported as free.
 func TestTokenWords(t *testing.T) {
 	for want, tokens := range map[string]customer.Tokens{
 		"tokens not counted": {},

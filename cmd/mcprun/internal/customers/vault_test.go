@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 )
 
-// TestVaultPlace: projects are told apart by their folders, whatever way leads there, and no vault is where scripts write.
+// TestVaultPlace checks that projects are told apart by their folders, whatever path leads there, and that no vault is where scripts write.
 func TestVaultPlace(t *testing.T) {
 	dir := t.TempDir()
 	if cli.ProjectName(dir) != cli.ProjectName(filepath.Join(dir, "x", "..")) || cli.ProjectName(dir) == cli.ProjectName(filepath.Join(dir, "x")) {

@@ -23,7 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/check/tools"
 )
 
-// told is a sandbox that says what it is told to, and starts nothing.
+// told is a sandbox that reports what the test sets, and starts nothing.
 type told struct {
 	sandbox.Backend
 	name   string
@@ -56,7 +56,7 @@ func both() []sandbox.Language {
 	return []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython}
 }
 
-// TestDoctorKnowsTheProject: it looks at the image that a run of this project would take.
+// TestDoctorKnowsTheProject checks that doctor examines the image that a run of this project would use.
 func TestDoctorKnowsTheProject(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{".mcp.json": `{"mcpServers": {}}`, "mcpgen.yaml": "version: 1\nrun: {image: my/own}\n"} {
@@ -83,7 +83,7 @@ func TestDoctorKnowsTheProject(t *testing.T) {
 	}
 }
 
-// TestPyrightWithoutNode: what is installed already is not said to be missing.
+// TestPyrightWithoutNode checks that what is installed already is not reported as missing.
 func TestPyrightWithoutNode(t *testing.T) {
 	all := tools.All(runtime.GOOS, runtime.GOARCH)
 	i := slices.IndexFunc(all, func(tool tools.Tool) bool { return tool.Node })
@@ -120,7 +120,7 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
-// TestASandboxThatStartsNothing is not usable, whatever its parts say.
+// TestASandboxThatStartsNothing checks that such a sandbox is not usable, whatever its parts report.
 func TestASandboxThatStartsNothing(t *testing.T) {
 	f := probe(t.Context(), []sandbox.Backend{told{name: "process", status: sandbox.Status{Usable: true, Detail: "all is there", Languages: both()}}})[0]
 	f.measure(t.Context())

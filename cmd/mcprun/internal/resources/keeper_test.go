@@ -89,7 +89,7 @@ func TestKeeperKeepsNoError(t *testing.T) {
 	k.shut()
 }
 
-// Connections are shared by those only who would have made the same.
+// TestServersKey checks that connections are shared only by clients that would have made the same ones.
 func TestServersKey(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	server := config.Server{Key: "s", Transport: config.TransportStdio, Command: "serve", Args: []string{"${TOKEN}"}, Dir: "/p"}

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
-// TestRecordingIsMadeAnew: for its owner's eyes, and through no link.
+// TestRecordingIsMadeAnew checks that a recording is readable only for its owner, and never written through a link.
 func TestRecordingIsMadeAnew(t *testing.T) {
 	dir := t.TempDir()
 	old, link, other := filepath.Join(dir, "old"), filepath.Join(dir, "link"), filepath.Join(dir, "other")

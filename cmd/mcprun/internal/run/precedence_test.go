@@ -45,7 +45,7 @@ func TestApplyDefaults(t *testing.T) {
 	}
 }
 
-// runSettings returns settings of keys and values in turn.
+// runSettings returns settings from alternating keys and values.
 func runSettings(pairs ...string) config.RunSettings {
 	out := config.RunSettings{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -67,7 +67,7 @@ func applied(t *testing.T, p *project.Project, env map[string]string, args ...st
 	return o, o.ApplyDefaults(p)
 }
 
-// TestEveryLimitCanBeSet: by a flag, by a variable and by a setting, each to what it says.
+// TestEveryLimitCanBeSet checks that each limit can be set by a flag, by a variable and by a setting.
 func TestEveryLimitCanBeSet(t *testing.T) {
 	want := sandbox.Limits{
 		Memory: 64_000_000, CPU: 5 * time.Second, Processes: 20, Files: 99, FileSize: 3_000_000, Output: 4 << 20, Disk: 2 << 30, DiskFiles: 7, Tmp: 16 << 20,
@@ -112,7 +112,7 @@ func TestEveryLimitCanBeSet(t *testing.T) {
 	}
 }
 
-// TestEverySettingOfCalls can be set by a flag, by a variable and by a setting, each to what it says.
+// TestEverySettingOfCalls checks that each setting of calls can be set by a flag, by a variable and by a setting.
 func TestEverySettingOfCalls(t *testing.T) {
 	flags := map[string]string{
 		"call-timeout": "9s", "parallel": "3", "max-result": "2MB", "max-output": "700", "allow-drift": "true", "strict-output": "true",
@@ -174,7 +174,8 @@ func TestEverySettingOfCalls(t *testing.T) {
 	}
 }
 
-// TestOutputBound: whoever reads one object gets what a model can read, a stream is whole; what is said goes before both.
+// TestOutputBound checks that a reader of one object gets what a model can read, and that a stream is whole. An explicit bound
+// overrides both.
 func TestOutputBound(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -187,7 +188,7 @@ func TestOutputBound(t *testing.T) {
 	}
 }
 
-// TestRiskIsAFloor: the greatest that was said anywhere counts.
+// TestRiskIsAFloor checks that the greatest risk given anywhere counts.
 func TestRiskIsAFloor(t *testing.T) {
 	for _, c := range []struct{ flag, env, file, want string }{
 		{"", "", "", ""}, {"low", "", "", "low"}, {"", "medium", "", "medium"}, {"", "", "critical", "critical"},

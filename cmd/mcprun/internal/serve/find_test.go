@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 )
 
-// TestDefinitionInCategory: a category counts as a search takes it, and is told as it is configured.
+// TestDefinitionInCategory checks that a category is matched as a search does it, and reported as it is configured.
 func TestDefinitionInCategory(t *testing.T) {
 	tree := filepath.Join("..", "..", "..", "..", "servers")
 	cat, lock, err := catalog.LoadTree(tree)

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// TestPlacesWithoutConfiguration: nobody was asked whether such a folder may start programs.
+// TestPlacesWithoutConfiguration: without a configuration, nobody was asked whether the folder may start programs.
 func TestPlacesWithoutConfiguration(t *testing.T) {
 	app := &cli.App{LookupEnv: func(string) (string, bool) { return "", false }}
 	var o CheckFlags

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/skill"
 )
 
-// TestSkillFolderIsBounded: no more of a folder is read than a skill may have, however much its files say that they hold.
+// TestSkillFolderIsBounded checks that no more of a folder is read than a skill may have, whatever sizes its files report.
 func TestSkillFolderIsBounded(t *testing.T) {
 	holes, many, fits := t.TempDir(), t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(holes, "a.bin"), nil, 0o600); err != nil {
@@ -38,7 +38,7 @@ func TestSkillFolderIsBounded(t *testing.T) {
 	if err := readFolder(draft, fits); err != nil || len(draft.Files) != skill.MaxFiles {
 		t.Error(err, len(draft.Files))
 	}
-	if data, err := readSmall(filepath.Join(holes, "a.bin")); err != nil || len(data) != skill.MaxSize+1 { // which a save refuses
+	if data, err := readSmall(filepath.Join(holes, "a.bin")); err != nil || len(data) != skill.MaxSize+1 { // saving refuses this size
 		t.Error(err, len(data))
 	}
 }

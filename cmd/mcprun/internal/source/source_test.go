@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 )
 
-// A file's name forges no line of a message.
+// TestHostileFileNames checks that a file's name cannot forge a line of a message.
 func TestHostileFileNames(t *testing.T) {
 	dir := t.TempDir()
 	const name = "a\nmcprun: all is well \x1b[31m\u202e.ts"

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/approve"
 )
 
-// typist returns an approver at whose terminal lines are typed, one every second, and what it shows.
+// typist returns an approver at whose terminal the lines are typed, one every second, and a buffer with what it shows.
 func typist(lines ...string) (*approver, *bytes.Buffer) {
 	var out bytes.Buffer
 	keys := make(terminal)
@@ -81,7 +81,8 @@ func TestLongArguments(t *testing.T) {
 	})
 }
 
-// TestSeveralAtOnce: approvals and a server's question wait for each other, and one that nobody waits for any more is not shown.
+// TestSeveralAtOnce checks that approvals and a server's question wait for each other, and that a question that nobody waits for
+// any more is not shown.
 func TestSeveralAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, out := typist("once\n", "d\n", "no\n")
@@ -134,7 +135,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestYesOrNo asks about a script that is about to start, a plan, and a call without a script: y and yes are a yes.
+// TestYesOrNo asks about a script that is about to start, a plan, and a call without a script: only y and yes mean yes.
 func TestYesOrNo(t *testing.T) {
 	for _, q := range []struct {
 		question *approve.Question

@@ -60,7 +60,7 @@ func TestAnOpenLineIsEnded(t *testing.T) {
 	}
 }
 
-// Screen is what a terminal shows that got these bytes: only newlines and [cli.ClearLine] are understood.
+// screen returns what a terminal shows after these bytes. It understands only newlines and [cli.ClearLine].
 func screen(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -96,7 +96,7 @@ func TestStatusStaysBelowTheOutput(t *testing.T) {
 	}
 }
 
-// TestOutputWaitsForAnAnswer but not without bound, and what goes elsewhere does not wait.
+// TestOutputWaitsForAnAnswer checks that output waits, up to a bound, and that output to another place does not wait.
 func TestOutputWaitsForAnAnswer(t *testing.T) {
 	con, _, stderr := newTestConsole(true)
 	out, errs := con.Streams()

@@ -28,7 +28,7 @@ func order() *upstream.Question {
 	}}
 }
 
-// converse has a person type lines at a dialogue, and returns what came of it and what was on the screen.
+// converse types lines at a dialogue, and returns the reply and what was on the screen.
 func converse(t *testing.T, q *upstream.Question, browser bool, lines ...string) (reply *upstream.Reply, shown string, opened []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestPage: nothing is opened that nobody agreed to, and the whole address is shown.
+// TestPage checks that nothing is opened without consent, and that the whole address is shown.
 func TestPage(t *testing.T) {
 	address := "https://pay.example.com/" + strings.Repeat("long/", 100) + "?state=1"
 	q := func(url string) *upstream.Question {
@@ -141,7 +141,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestQuestionThatNobodyWaitsFor any more is taken away, and the script's output goes on.
+// TestQuestionThatNobodyWaitsFor checks that such a question is removed, and that the script's output continues.
 func TestQuestionThatNobodyWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keys := make(terminal)

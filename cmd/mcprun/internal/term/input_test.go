@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// terminal is one where these lines are typed; an empty line is Ctrl-D.
+// terminal is a terminal where these lines are typed. An empty line is Ctrl-D.
 type terminal chan string
 
 func (t terminal) Read(p []byte) (int, error) {
