@@ -29,7 +29,7 @@ demo: build ## sync the demo servers, run a TypeScript and a Python example, sho
 test: ## pass every test, installing and starting what it needs: Docker, node, python3, npm packages, the image
 	bash .ci/test
 
-# Left out: what starts sandboxes or whole programs.
+# Leaves out the tests that start sandboxes or whole programs.
 SLOW := /runner/sandbox/(docker|gvisor|process|pool|embedded)(/|$$)|/cmd/internal/(integration|eval/.*)$$|/cmd/mcp(gen|run)$$
 
 test-fast: ## pass the tests of single packages, in two minutes once compiled; without Docker, npm packages and the race detector
@@ -41,7 +41,7 @@ soak: ## make 10,000 runs in every sandbox and kill 200 in the middle; count wha
 fuzz: ## make files of a million hostile tools and read each back (FUZZ_TOOLS=1000000; FUZZ_SEED=1 for others)
 	MCPGEN_FUZZ_TOOLS=$${FUZZ_TOOLS:-1000000} MCPGEN_FUZZ_SEED=$${FUZZ_SEED:-1} go test ./cmd/internal/eval/hostile -run '^TestManyTools$$' -count=1 -v -timeout 6h
 
-bench: build ## measure and compare; BENCH_JSON=FILE writes one JSON object a line as well
+bench: build ## measure and compare; BENCH_JSON=FILE writes one JSON object per line as well
 	bash .ci/bench
 
 bench-tokens: build ## prove what code saves in tokens, task by task, each checked (PROOF_CATALOGS=DIR, PROOF_SIZES=20,50,500,all)
@@ -66,7 +66,7 @@ completions: ## write completion scripts for bash, zsh, fish and PowerShell to b
 # Reads .goreleaser.yaml. The Go command keeps the compiled program; the first time takes some minutes.
 GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.16.0
 
-# Another configuration is for CI, which builds one platform.
+# CI uses another configuration, which builds one platform only.
 RELEASE_CONFIG := .goreleaser.yaml
 RELEASE_DIST := build/dist
 

@@ -172,7 +172,7 @@ func TestThreeWays(t *testing.T) {
 	}
 }
 
-// ofScripts matches what questions say of scripts only: which it is, the line that makes the call, and what else it may be allowed.
+// ofScripts matches what only questions about calls of scripts say: the script, the line that makes the call, and what else may be allowed.
 var ofScripts = regexp.MustCompile(`(?m)^(Script: .*|Line \d+ makes the call:|[ >]+\d+  .*|This run: .*)\n?`)
 
 // threeWaysProject makes a project, and returns its folder and the environment of its programs.
@@ -205,7 +205,7 @@ policy:
 	return dir, env
 }
 
-// TestThreeWaysDry makes a call in a dry run: it is skipped, said to be, and logged so.
+// TestThreeWaysDry makes a call in a dry run: it is skipped, reported as skipped, and logged as skipped.
 func TestThreeWaysDry(t *testing.T) {
 	if err := buildMcpgen(); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ module.exports = function launch(program) {
     console.error(
       `${program}: the package ${platform} is not installed.\n` +
         "hint: npm leaves it out with --omit=optional, and in a node_modules from another platform. Run npm install again here.\n" +
-        "      Where there is no such package, build it with Go: https://github.com/mcpgen/mcpgen#install",
+        "      If there is no such package, build it with Go: https://github.com/mcpgen/mcpgen#install",
     );
     process.exit(1);
   }
