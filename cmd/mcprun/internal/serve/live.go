@@ -279,3 +279,24 @@ func (l *live) Close() error {
 	}
 	return errors.Join(errs...)
 }
+
+// warm runs an empty script in each language in the background. The pool then has idle sandboxes, so that the first real run need
+// not start its own. These runs write nothing, call nothing and are not logged. The returned function ends them; the caller must
+// call it.
+func (l *live) warm(ctx context.Context, languages []string) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	for _, name := range languages {
+		work.Go(func() {
+			b, leave, err := l.enter(ctx)
+			if err == nil {
+				defer leave()
+				err = b.emptyRun(ctx, name)
+			}
+			if err != nil && ctx.Err() == nil {
+				l.log.Debug("no sandbox was started ahead; the first run says why", "language", name, "error", err)
+			}
+		})
+	}
+	return func() { cancel(); work.Wait() }
+}

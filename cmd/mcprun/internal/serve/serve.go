@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -45,28 +43,6 @@ const serveExamples = `  mcprun serve                                       for 
 
 // TokenVariable holds a bearer token.
 const TokenVariable = flags.EnvPrefix + "SERVE_TOKEN"
-
-// command holds the flags of mcprun serve, with the options of its runs in run.
-type command struct {
-	app *cli.App
-	run *run.Options
-	cmd *cobra.Command
-
-	tools     string
-	languages []string
-	http      string
-	tokenFile string
-	noToken   bool
-	hosts     []string
-	origins   []string
-
-	parallel  int
-	queueTime time.Duration
-	maxTime   time.Duration
-	maxMemory int64
-	index     int
-	prices    customer.Prices
-}
 
 // NewCommand returns the command serve.
 func NewCommand(app *cli.App) *cobra.Command {
@@ -209,10 +185,6 @@ func (o *command) validate() error {
 	return nil
 }
 
-func (o *command) usage(format string, args ...any) error {
-	return &cli.UsageError{Err: fmt.Errorf(format, args...), Command: "mcprun serve"}
-}
-
 func (o *command) level() slog.Level {
 	switch {
 	case o.run.Debug:
@@ -221,39 +193,6 @@ func (o *command) level() slog.Level {
 		return slog.LevelError
 	}
 	return slog.LevelWarn
-}
-
-// scriptLanguages returns the languages that --languages names, and fails if no sandbox runs one of them. Without the flag it
-// returns the tree's languages for which there is a sandbox.
-func (b *state) scriptLanguages(ctx context.Context, tree []string) ([]string, error) {
-	named := slices.Compact(slices.Clone(b.o.languages))
-	wanted := named
-	if len(wanted) == 0 {
-		wanted = tree
-	}
-	if len(wanted) == 0 {
-		wanted = []string{mcpserver.TypeScript, mcpserver.Python}
-	}
-	var can []string
-	var firstErr error
-	for _, language := range wanted {
-		err := b.o.run.CanRun(ctx, b.project, sandbox.Language(language))
-		switch {
-		case err == nil:
-			can = append(can, language)
-		case len(named) > 0:
-			return nil, fmt.Errorf("--languages %s: %w", language, err)
-		default:
-			b.log.Info("a language is not offered", "language", language, "error", err)
-			if firstErr == nil {
-				firstErr = err
-			}
-		}
-	}
-	if len(can) == 0 {
-		return nil, firstErr
-	}
-	return can, nil
 }
 
 // tokens reads the bearer tokens that HTTP clients need. Nil accepts everybody.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
@@ -314,27 +315,6 @@ func (b *state) toolID(name string) (string, error) {
 	return name, nil
 }
 
-// warm runs an empty script in each language in the background. The pool then has idle sandboxes, so that the first real run need
-// not start its own. These runs write nothing, call nothing and are not logged. The returned function ends them; the caller must
-// call it.
-func (l *live) warm(ctx context.Context, languages []string) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var work sync.WaitGroup
-	for _, name := range languages {
-		work.Go(func() {
-			b, leave, err := l.enter(ctx)
-			if err == nil {
-				defer leave()
-				err = b.emptyRun(ctx, name)
-			}
-			if err != nil && ctx.Err() == nil {
-				l.log.Debug("no sandbox was started ahead; the first run says why", "language", name, "error", err)
-			}
-		})
-	}
-	return func() { cancel(); work.Wait() }
-}
-
 // own approves the start of mcprun's own scripts, which make no calls.
 type own struct{}
 
@@ -360,4 +340,37 @@ func (b *state) emptyRun(ctx context.Context, language string) error {
 	defer done()
 	_, err = b.o.run.RunScript(ctx, at, s, func(string) {})
 	return err
+}
+
+// scriptLanguages returns the languages that --languages names, and fails if no sandbox runs one of them. Without the flag it
+// returns the tree's languages for which there is a sandbox.
+func (b *state) scriptLanguages(ctx context.Context, tree []string) ([]string, error) {
+	named := slices.Compact(slices.Clone(b.o.languages))
+	wanted := named
+	if len(wanted) == 0 {
+		wanted = tree
+	}
+	if len(wanted) == 0 {
+		wanted = []string{mcpserver.TypeScript, mcpserver.Python}
+	}
+	var can []string
+	var firstErr error
+	for _, language := range wanted {
+		err := b.o.run.CanRun(ctx, b.project, sandbox.Language(language))
+		switch {
+		case err == nil:
+			can = append(can, language)
+		case len(named) > 0:
+			return nil, fmt.Errorf("--languages %s: %w", language, err)
+		default:
+			b.log.Info("a language is not offered", "language", language, "error", err)
+			if firstErr == nil {
+				firstErr = err
+			}
+		}
+	}
+	if len(can) == 0 {
+		return nil, firstErr
+	}
+	return can, nil
 }
