@@ -155,12 +155,3 @@ func (o *approveFlags) program(app *cli.App) string {
 func mayAskAtTerminal(app *cli.App, approve string) bool {
 	return approve == "" && app.Env("CI") == "" || approve == approveAuto && app.Env("CI") == "" || slices.Contains(strings.Split(approve, ","), approveTerminal)
 }
-
-// Approver returns who is asked in a run of mcprun serve. client asks the client; it is nil if the client cannot be asked.
-func (o *callFlags) Approver(app *cli.App, p *project.Project, workspace string, say func(string), client approve.Approver) (approve.Approver, error) {
-	ways := approverWays{}
-	if client != nil {
-		ways[approveMCP] = func() (approve.Approver, error) { return client, nil }
-	}
-	return o.approver(app, p, workspace, say, ways)
-}

@@ -161,12 +161,6 @@ func (o *callCommand) listTools(names []string) error {
 	return o.app.Table([]string{"TOOL", "DESCRIPTION"}, rows)
 }
 
-// firstLine returns the first line of a tool's description.
-func firstLine(t catalog.Tool) string {
-	first, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
-	return cli.EscapeLine(first)
-}
-
 func contains(names []string, s *catalog.Server) bool {
 	for _, name := range names {
 		if name == s.Dir || name == s.Key {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -12,6 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/policy"
 )
@@ -101,23 +101,6 @@ func (o *callFlags) openFiles(app *cli.App, s *chain.Settings) (files, error) {
 	return open, nil
 }
 
-// create creates or replaces a file that only its owner may read. It does not follow a link, which a script may have created.
-func create(path string) (*os.File, error) {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%q exists and is not a regular file: name another", path)
-	default:
-		if err := os.Remove(path); err != nil {
-			return nil, err
-		}
-	}
-	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-}
-
 // files are closed together.
 type files []io.Closer
 
@@ -128,4 +111,13 @@ func (f files) Close() error {
 		all = append(all, each.Close())
 	}
 	return errors.Join(all...)
+}
+
+// Approver returns who is asked in a run of mcprun serve. client asks the client; it is nil if the client cannot be asked.
+func (o *callFlags) Approver(app *cli.App, p *project.Project, workspace string, say func(string), client approve.Approver) (approve.Approver, error) {
+	ways := approverWays{}
+	if client != nil {
+		ways[approveMCP] = func() (approve.Approver, error) { return client, nil }
+	}
+	return o.approver(app, p, workspace, say, ways)
 }

@@ -159,3 +159,9 @@ func (o *callCommand) listServer(ctx context.Context, server string) error {
 	}
 	return o.app.Table([]string{"TOOL", "DESCRIPTION"}, rows)
 }
+
+// firstLine returns the first line of a tool's description.
+func firstLine(t catalog.Tool) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
+	return cli.EscapeLine(first)
+}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 
 	"github.com/spf13/pflag"
 
@@ -172,4 +174,21 @@ func (o *Options) showTrace(res *runner.Result, script string) error {
 		return fmt.Errorf("write the trace: %w", err)
 	}
 	return errors.Join(trace.HTML(f, script, res), f.Close())
+}
+
+// create creates or replaces a file that only its owner may read. It does not follow a link, which a script may have created.
+func create(path string) (*os.File, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%q exists and is not a regular file: name another", path)
+	default:
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 }
