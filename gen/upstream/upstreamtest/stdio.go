@@ -136,17 +136,6 @@ func (s *stdio) handle(m message) {
 	}
 }
 
-// message is the JSON-RPC message of a reply, empty for silence.
-func (r reply) message(id json.RawMessage) string {
-	switch {
-	case r.err != "":
-		return `{"jsonrpc":"2.0","id":` + string(id) + `,"error":` + r.err + `}`
-	case r.result != "":
-		return `{"jsonrpc":"2.0","id":` + string(id) + `,"result":` + r.result + `}`
-	}
-	return ""
-}
-
 func (s *stdio) ask(method, params string) message {
 	answer := make(chan message, 1)
 	id := fmt.Sprintf(`"q%d"`, s.asked.Add(1))

@@ -16,16 +16,6 @@ type arguments struct {
 	Where *string `json:"where"`
 }
 
-// structured makes a result with structuredContent and the same as text.
-func structured(value string) reply {
-	text, _ := json.Marshal(value) // a string always marshals
-	return reply{result: `{"resultType":"complete","content":[{"type":"text","text":` + string(text) + `}],"structuredContent":` + value + `}`}
-}
-
-func content(blocks string) reply {
-	return reply{result: `{"resultType":"complete","content":[` + blocks + `]}`}
-}
-
 // call answers tools/call.
 func (f *fake) call(m message, p peer) reply {
 	var params struct {
