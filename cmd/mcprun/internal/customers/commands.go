@@ -224,21 +224,3 @@ func withUnit(p *time.Duration) pflag.Value {
 		return v.Set(text)
 	})
 }
-
-// ago describes how long ago a time was.
-func ago(now, at time.Time) string {
-	d := now.Sub(at)
-	switch {
-	case at.IsZero():
-		return "never"
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		return cli.Count(int(d/time.Minute), "minute") + " ago"
-	case d < day:
-		return cli.Count(int(d/time.Hour), "hour") + " ago"
-	case d < 60*day:
-		return cli.Count(int(d/day), "day") + " ago"
-	}
-	return at.Local().Format(time.DateOnly)
-}

@@ -262,14 +262,6 @@ func (v *LeasedRun) keep(ctx context.Context) error {
 	return nil
 }
 
-func checkpointWords(info *customer.CheckpointInfo) string {
-	text := fmt.Sprintf("checkpoint %s: %s, %s", info.Name, cli.Count(info.Files, "file"), flags.Bytes(int(info.Bytes)))
-	if info.Skipped > 0 {
-		text += fmt.Sprintf("; %d left out (%s)", info.Skipped, cli.EscapeLine(info.Example))
-	}
-	return text
-}
-
 // Close ends the lease of the workspace.
 func (v *LeasedRun) Close() error {
 	if v == nil || v.root == nil {

@@ -276,39 +276,3 @@ func (o *sessionCommand) block(title, text string) {
 		fmt.Fprintf(o.app.Stdout, "  %s %s\n", style.Dim("|"), strings.TrimRight(line, "\n"))
 	}
 }
-
-// callWords counts the calls of each tool, and its failures, in the order of their first call.
-func callWords(calls []customer.Call) string {
-	var tools []string
-	made, failed := map[string]int{}, map[string]int{}
-	for _, c := range calls {
-		if made[c.Tool]++; made[c.Tool] == 1 {
-			tools = append(tools, c.Tool)
-		}
-		if c.Outcome != "ok" && c.Outcome != "dry" {
-			failed[c.Tool]++
-		}
-	}
-	var words []string
-	for _, t := range tools[:min(len(tools), 10)] {
-		text := cli.EscapeLine(t)
-		if made[t] > 1 {
-			text += fmt.Sprintf(" ×%d", made[t])
-		}
-		if failed[t] > 0 {
-			text += fmt.Sprintf(" (%d failed)", failed[t])
-		}
-		words = append(words, text)
-	}
-	if more := len(tools) - 10; more > 0 {
-		words = append(words, fmt.Sprintf("and %s more", cli.Count(more, "tool")))
-	}
-	return strings.Join(words, ", ")
-}
-
-func millis(ms float64) string {
-	if ms >= 10_000 {
-		return fmt.Sprintf("%.1f s", ms/1000)
-	}
-	return fmt.Sprintf("%.0f ms", ms)
-}

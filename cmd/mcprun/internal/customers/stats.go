@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 
 	"github.com/spf13/cobra"
 
@@ -124,57 +123,4 @@ func sessionRow(s *customer.SessionStats, id string) []string {
 		return append(row, "-", "-", id, s.Session)
 	}
 	return append(row, money(less.Money), seconds(less.Seconds), id, s.Session)
-}
-
-// saved formats the share of the other way's cost that was saved, or how much more was used.
-func saved(used, other int64) string {
-	switch {
-	case other == 0:
-		return "-"
-	case used > other:
-		return fmt.Sprintf("%d more", used-other)
-	}
-	return fmt.Sprintf("%.1f %%", math.Floor(1000*float64(other-used)/float64(other))/10) // rounded down: 100 % would mean that nothing was used
-}
-
-// money formats an amount, with more digits if it is small.
-func money(amount float64) string {
-	if math.Abs(amount) < 0.00005 {
-		return "0.00"
-	}
-	if amount != 0 && amount > -1 && amount < 1 {
-		return fmt.Sprintf("%.4f", amount)
-	}
-	return fmt.Sprintf("%.2f", amount)
-}
-
-func seconds(s float64) string {
-	if math.Abs(s) < 0.05 {
-		s = 0
-	}
-	return fmt.Sprintf("%.1f s", s)
-}
-
-// tokenWords describes how many tokens were used, and how many the other ways would have used. Calls without a script are not counted.
-func tokenWords(t *customer.Tokens) string {
-	if t.Used == 0 {
-		return "tokens not counted"
-	}
-	text := cli.Count(int(t.Used), "token") + " used"
-	for _, other := range []struct {
-		way    string
-		tokens int64
-	}{{"search-then-call", t.Search}, {"direct calls", t.Direct}} {
-		if other.tokens > 0 {
-			text += fmt.Sprintf(", %d with %s (%s)", other.tokens, other.way, savedWord(t.Used, other.tokens))
-		}
-	}
-	return text
-}
-
-func savedWord(used, other int64) string {
-	if used > other {
-		return saved(used, other)
-	}
-	return saved(used, other) + " saved"
 }
