@@ -76,29 +76,6 @@ func daemonOptions(app *cli.App) (daemon.Options, error) {
 	return daemon.Options{Dir: backends.RuntimeDir(app.LookupEnv) + "-daemon", Build: build, Environment: environment}, nil
 }
 
-// ambientNames returns the variables that libraries read from their own process. The daemon has the values of the client that
-// started it.
-func ambientNames() []string {
-	return []string{
-		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy", "REQUEST_METHOD",
-		"SSL_CERT_FILE", "SSL_CERT_DIR", "TMPDIR", "TZ", "GODEBUG", "DBUS_SESSION_BUS_ADDRESS", "RES_OPTIONS", "LOCALDOMAIN",
-	}
-}
-
-// keptNames returns the other variables that the daemon is started with. None is a secret.
-func keptNames() []string { return []string{"PATH", "HOME", "USER", "LOGNAME", "XDG_RUNTIME_DIR"} }
-
-// daemonEnv returns the environment of the daemon.
-func daemonEnv(app *cli.App) []string {
-	var env []string
-	for _, name := range append(ambientNames(), keptNames()...) {
-		if value, ok := app.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
-}
-
 // daemonJob returns this command as a job.
 func daemonJob(app *cli.App) *daemon.Job {
 	job := &daemon.Job{

@@ -18,9 +18,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/daemon"
 )
 
-// IdleVariable sets how long a daemon that was started on demand runs without work.
-const IdleVariable = flags.EnvPrefix + "DAEMON_IDLE"
-
 const daemonHelp = `The daemon is mcprun in the background. It keeps connections to servers and started sandboxes
 between runs, so that a script starts in tens of milliseconds. Runs use it, and start it, with
 --daemon auto, MCPRUN_DAEMON=auto, or daemon: auto below run: in mcpgen.yaml. It exits if it is not
