@@ -119,3 +119,12 @@ func parseReply(frame []byte) (reply, bool) {
 	}
 	return reply{}, false
 }
+
+// mustJSON encodes strings and structs of strings, which cannot fail to encode.
+func mustJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
