@@ -3,9 +3,7 @@ package stdio
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
@@ -13,34 +11,17 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
-	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 )
 
 const (
 	// eofGrace is how long a server gets to end by itself after its input is closed, termGrace after SIGTERM.
 	eofGrace  = 500 * time.Millisecond
 	termGrace = 2 * time.Second
-	// strayGrace is what processes that outlive the server get between SIGTERM and SIGKILL.
-	strayGrace = 300 * time.Millisecond
 	// tailGrace bounds the reading of what an ended server has left in its pipes, which takes no time unless the machine is
 	// very busy, or a process that is left alone holds them.
 	tailGrace = 2 * time.Second
 )
-
-// Options are the settings of [Start]. All but Stderr are required.
-type Options struct {
-	// Server is a stdio server, its variables expanded.
-	Server config.Server
-	// Lookup finds the few variables that a server inherits: see [InheritedNames].
-	Lookup config.Lookup
-	// Stderr receives the server's standard error, one Write per line, without control characters. Nil drops it.
-	Stderr io.Writer
-	// Secret removes secrets from standard error and from the log.
-	Secret *redact.Redactor
-	Log    *slog.Logger
-}
 
 // process is a started server: the leader of a process group of its own, which ends as a whole.
 type process struct {
@@ -217,4 +198,13 @@ func waitFor(ch <-chan struct{}, d time.Duration) bool {
 	case <-timer.C:
 		return false
 	}
+}
+
+// withoutPath drops the name of a pipe or a program from an error of the package os.
+func withoutPath(err error) error {
+	var pathErr *os.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
 }

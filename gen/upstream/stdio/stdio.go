@@ -143,15 +143,6 @@ func (c *Conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return fmt.Errorf("write to the server: %w", withoutPath(err))
 }
 
-// withoutPath drops the name of a pipe or a program from an error of the package os.
-func withoutPath(err error) error {
-	var pathErr *os.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err
-	}
-	return err
-}
-
 // HasUnreadInput reports whether the server has not read everything that was written to it. It is false where the
 // system cannot tell.
 func (c *Conn) HasUnreadInput() bool { return c.proc.hasUnread() }
