@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"modernc.org/libc"
@@ -150,4 +151,18 @@ func (vm *VM) put(v Value, object bool, name string, n uint32, item Value) error
 		return vm.exception()
 	}
 	return nil
+}
+
+// ParseJSON parses a JSON text without using anything that a script can replace. Integers beyond 2^53-1 become BigInts.
+func (vm *VM) ParseJSON(text []byte) (Value, error) {
+	if hasLongInteger(text) {
+		if v, ok, err := vm.parseExact(text); ok {
+			return v, err
+		}
+	}
+	p := vm.cString(unsafe.String(unsafe.SliceData(text), len(text)))
+	defer libc.Xfree(vm.tls, p)
+	name := vm.cString("<json>")
+	defer libc.Xfree(vm.tls, name)
+	return vm.result(lib.XJS_ParseJSON(vm.tls, vm.ctx, p, lib.Tsize_t(len(text)), name))
 }
