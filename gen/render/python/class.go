@@ -1,10 +1,8 @@
 package python
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/ir"
@@ -288,19 +286,6 @@ func (p *printer) classSyntax(fields []ir.Field, exprs []string) bool {
 		}
 	}
 	return !slices.ContainsFunc(fields, func(f ir.Field) bool { return !plainName(f.Name) || used[f.Name] })
-}
-
-var (
-	// stringLiterals matches string literals in a type, which may contain words that look like names.
-	stringLiterals = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	// literalTypes matches the Literal types in a type.
-	literalTypes = regexp.MustCompile(`Literal_*\[(?:[^"\]]|"(?:[^"\\]|\\.)*")*\]`)
-)
-
-// words returns the names in a type.
-func words(expr string) []string {
-	bare := stringLiterals.ReplaceAllString(expr, "")
-	return strings.FieldsFunc(bare, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
 }
 
 // place records what a type that is put into the module needs to import, and returns the type.

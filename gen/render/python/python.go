@@ -5,11 +5,9 @@
 package python
 
 import (
-	"embed"
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/ir"
@@ -44,34 +42,6 @@ func Language() *render.Language {
 	}
 }
 
-// signature implements [render.Language].
-func signature(source, function string) string {
-	i := strings.Index(source, "\ndef "+function+"(")
-	if i < 0 {
-		return ""
-	}
-	head := source[i+1:]
-	end, from := len(head), 0
-	if line, _, _ := strings.Cut(head, "\n"); strings.HasSuffix(line, "(*,") || strings.HasSuffix(line, "(") {
-		// If parameters are on lines of their own, they have comments, which may look like the end of a head.
-		from = max(0, strings.Index(head, "\n) -> "))
-	}
-	for _, mark := range []string{":\n", ": ...\n"} {
-		if j := strings.Index(head[from:], mark); j >= 0 {
-			end = min(end, from+j)
-		}
-	}
-	return head[:end]
-}
-
-// files implements [render.Printer].
-type files struct{}
-
-//go:embed *.tmpl
-var layouts embed.FS
-
-var layout = template.Must(template.ParseFS(layouts, "*.tmpl"))
-
 func (files) Root([]render.Server) tree.Tree {
 	return tree.Tree{
 		"client.py":                       []byte(templates.Text("py/client.py")),
@@ -91,17 +61,6 @@ func (files) Functions(tools []render.Tool) []string {
 		names[i] = t.Name
 	}
 	return ident.Unique(names, ident.Snake, reserved)
-}
-
-// wrapper is the data for the templates of a wrapper and of its server's index.
-type wrapper struct {
-	Imports, Types       []string
-	Decorator            string
-	Doc                  string
-	Function, Parameters string
-	Result, ID           string
-	Wire                 string
-	Summary              string
 }
 
 func (files) Wrapper(t render.Tool, function string) (render.Wrapper, error) {
@@ -178,9 +137,6 @@ func (files) Resources(s render.Server) ([]byte, error) {
 	return render.Fill(layout, "resources.py.tmpl", struct{ Server string }{quote(s.Dir)})
 }
 
-// overload is one signature of the function that gets a prompt.
-type overload struct{ Name, Arguments, Doc string }
-
 func (files) Prompts(s render.Server) ([]byte, error) {
 	data := struct {
 		Server     string
@@ -220,20 +176,3 @@ func (files) Prompts(s render.Server) ([]byte, error) {
 	data.Many = len(data.Prompts) > 1
 	return render.Fill(layout, "prompts.py.tmpl", data)
 }
-
-// reserved reports whether a tool's function and module cannot have that name.
-func reserved(name string) bool {
-	return render.IsModule(name) || ident.PythonKeyword(name) || ident.ReservedFile(name) || slices.Contains(globals, name) || slices.Contains(builtins, name) || name == "client"
-}
-
-// globals are names that printed types and wrappers use in addition to builtins.
-var globals = append([]string{
-	"annotations", "tool", "any_tool", "UNSET", "Any", "Extra", "Literal", "Mapping", "NoValue", "NotRequired", "OneOf", "Open",
-	"Sequence", "TypeAlias", "TypedDict",
-}, render.UndeclaredResults()...)
-
-// builtins are names of the language that printed types use.
-var builtins = []string{"bool", "dict", "float", "int", "list", "object", "str", "None", "True", "False"}
-
-// promptWords are names that the module of prompts uses in addition to globals and builtins.
-var promptWords = []string{"MCPPromptResult", "Prompts", "ServerPrompts", "ServerResources", "get", "name", "overload", "prompts", "self"}

@@ -1,7 +1,10 @@
 package python
 
 import (
+	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/mcpgen/mcpgen/gen/render/internal/text"
 )
@@ -82,4 +85,26 @@ func commented(indent, code, doc string) (string, bool) {
 		b.WriteString(strings.TrimRight(indent+"# "+line, " ") + "\n")
 	}
 	return b.String() + indent + code, true
+}
+
+func appendNew(list []string, texts ...string) []string {
+	for _, text := range texts {
+		if !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+var (
+	// stringLiterals matches string literals in a type, which may contain words that look like names.
+	stringLiterals = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	// literalTypes matches the Literal types in a type.
+	literalTypes = regexp.MustCompile(`Literal_*\[(?:[^"\]]|"(?:[^"\\]|\\.)*")*\]`)
+)
+
+// words returns the names in a type.
+func words(expr string) []string {
+	bare := stringLiterals.ReplaceAllString(expr, "")
+	return strings.FieldsFunc(bare, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
 }

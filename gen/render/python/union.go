@@ -98,15 +98,6 @@ func variant(t ir.Type, of []ir.Type) string {
 // variantWord matches a text that can be part of a variant's name.
 var variantWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,23}$`)
 
-func appendNew(list []string, texts ...string) []string {
-	for _, text := range texts {
-		if !slices.Contains(list, text) {
-			list = append(list, text)
-		}
-	}
-	return list
-}
-
 // maxMembers bounds a union. Python and pyright read a union as nested brackets, and give up at some depth. A Literal is one member,
 // however many values it has.
 const maxMembers = 200
