@@ -44,3 +44,11 @@ func brief(source, function string) string {
 	}
 	return strings.Join(append([]string{head}, types...), "\n")
 }
+
+// cutBody removes the function's body from a wrapper.
+func cutBody(source string) string {
+	if i := strings.LastIndex(source, " { return callMCPTool("); i >= 0 {
+		return source[:i]
+	}
+	return source
+}

@@ -10,12 +10,6 @@ import (
 // An index also exports the types of its tools, so that a script can name them. `export *` does that in the fewest tokens, but two modules
 // must not export the same name in this way. The index then takes the name from one of them, or leaves it out.
 
-// declaration is a type that a wrapper's file declares, with its documentation above it.
-type declaration struct{ name, code, doc string }
-
-// sharedType is a type that several files declare identically, with the module from which the index takes it.
-type sharedType struct{ Name, Specifier string }
-
 func (w *wrapper) declare(name, code, doc string) { w.add([]declaration{{name, code, doc}}) }
 
 func (w *wrapper) add(declarations []declaration) {

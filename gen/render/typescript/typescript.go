@@ -3,10 +3,8 @@
 package typescript
 
 import (
-	"embed"
 	"fmt"
 	"strings"
-	"text/template"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/ir"
@@ -46,22 +44,6 @@ func Language() *render.Language {
 	}
 }
 
-// cutBody removes the function's body from a wrapper.
-func cutBody(source string) string {
-	if i := strings.LastIndex(source, " { return callMCPTool("); i >= 0 {
-		return source[:i]
-	}
-	return source
-}
-
-// files implements [render.Printer].
-type files struct{}
-
-//go:embed *.tmpl
-var layouts embed.FS
-
-var layout = template.Must(template.ParseFS(layouts, "*.tmpl"))
-
 func (files) Root(servers []render.Server) tree.Tree {
 	t := tree.Tree{}
 	for _, name := range []string{"client.ts", "mcprun.d.ts", "package.json", "tsconfig.json"} {
@@ -79,18 +61,6 @@ func (files) Functions(tools []render.Tool) []string {
 		names[i] = t.Name
 	}
 	return ident.Unique(names, ident.Camel, reserved)
-}
-
-// wrapper is the data for the templates of a wrapper and of its server's index.
-type wrapper struct {
-	Types               []string // with their line ends
-	Doc                 string
-	Function, Parameter string
-	Result, ID          string
-	Specifier, Summary  string
-	Imported            string // the type for Result that the client has, if any
-	Export              string // what the index exports from it, beginning with the specifier
-	declared            []declaration
 }
 
 func (files) Wrapper(t render.Tool, function string) (render.Wrapper, error) {
@@ -155,18 +125,3 @@ func (files) Prompts(s render.Server) ([]byte, error) {
 	p.stored = s.Stored()
 	return render.Fill(layout, "prompts.ts.tmpl", struct{ Server, Type string }{quote(s.Dir), p.rootType()})
 }
-
-// reserved reports whether a tool's function and file cannot have that name.
-func reserved(name string) bool {
-	switch name {
-	case "client", "callMCPTool",
-		"then",                         // import() treats a module that has it as a promise
-		"require", "exports", "module": // belong to the other module system
-		return true
-	}
-	// These ignore case, because some file systems do.
-	return strings.EqualFold(name, "index") || render.IsModule(name) || ident.ReservedFile(name) || ident.TypeScriptReserved(name)
-}
-
-// globals are names that printed types and wrappers use.
-var globals = append([]string{"Array", "Object", "Promise", "Record", "String", "Number", "Boolean", "Symbol", "Function", "callMCPTool"}, render.UndeclaredResults()...)
