@@ -8,9 +8,6 @@ import (
 	"github.com/mcpgen/mcpgen/gen/render/internal/text"
 )
 
-// MaxSummary bounds a tool's line in an index, in characters.
-const MaxSummary = 120
-
 // Doc returns the documentation of a tool's function: the description, or else the title; hints; and the tool's own name if the function's
 // name differs by more than spelling.
 func (t *Tool) Doc(function string) string {

@@ -172,3 +172,6 @@ func (t *Tool) NoArguments() bool {
 	}
 	return accepts(t.Input.Root)
 }
+
+// MaxSummary bounds a tool's line in an index, in characters.
+const MaxSummary = 120
