@@ -6,10 +6,9 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // declaredRule is the rule named in decisions made by a server's setting "arguments: declared".
@@ -23,7 +22,7 @@ func (r *Request) undeclared() string {
 		return err.Error()
 	}
 	d := newDeclaration(r.Input)
-	names := d.missing(args, []any{d.root}, "", 0)
+	names := d.missing(args, []*jsonschema.Value{d.root}, "", 0)
 	if len(names) == 0 {
 		return ""
 	}
@@ -39,15 +38,12 @@ func orNone(list string) string {
 
 // declaration collects the names that a schema declares.
 type declaration struct {
-	root any
-	top  *shape // the shape of the arguments; see arguments
+	root *jsonschema.Value // nil: it declares nothing
+	top  *shape            // the shape of the arguments; see arguments
 }
 
 func newDeclaration(schema json.RawMessage) *declaration {
-	root, err := catalog.Decode(schema)
-	if err != nil {
-		root = nil // it declares nothing
-	}
+	root, _ := jsonschema.Parse(schema, jsonschema.Unlimited)
 	return &declaration{root: root}
 }
 
@@ -70,103 +66,72 @@ func (d *declaration) lacks(name string) bool {
 
 // shape combines what several schemas say about the properties of an object and the elements of a list.
 type shape struct {
-	properties map[string][]any // their schemas
-	patterns   map[string]any
-	rest       []any // schemas of properties with any other name
-	items      []any
+	properties map[string][]*jsonschema.Value // their schemas
+	patterns   map[string]*jsonschema.Value
+	rest       []*jsonschema.Value // schemas of properties with any other name
+	items      []*jsonschema.Value
 	named      bool // the schemas name properties
 	open       bool // they mention other names, even if only to allow them
 }
 
 // shape combines schemas, including their subschemas.
-func (d *declaration) shape(schemas ...any) *shape {
-	s := &shape{properties: map[string][]any{}, patterns: map[string]any{}}
+func (d *declaration) shape(schemas ...*jsonschema.Value) *shape {
+	s := &shape{properties: map[string][]*jsonschema.Value{}, patterns: map[string]*jsonschema.Value{}}
 	for _, each := range schemas {
 		d.collect(s, each, 0)
 	}
 	return s
 }
 
-func (d *declaration) collect(s *shape, schema any, depth int) {
-	m, ok := schema.(map[string]any)
-	if !ok || depth > maxSchemaDepth {
+func (d *declaration) collect(s *shape, schema *jsonschema.Value, depth int) {
+	if schema == nil || schema.Kind != jsonschema.KindObject || depth > maxSchemaDepth {
 		return
 	}
-	if ref, ok := m["$ref"].(string); ok {
-		target, found := d.resolve(ref)
-		s.named = s.named || !found // unknown, so it declares nothing
-		d.collect(s, target, depth+1)
-	}
-	if properties, ok := m["properties"].(map[string]any); ok {
-		s.named = true
-		for name, property := range properties {
-			s.properties[name] = append(s.properties[name], property)
-		}
-	}
-	patterns, _ := m["patternProperties"].(map[string]any)
-	maps.Copy(s.patterns, patterns)
-	for _, keyword := range []string{"additionalProperties", "unevaluatedProperties"} {
-		switch rest := m[keyword].(type) {
-		case bool:
-			s.open, s.named = s.open || rest, s.named || !rest
-		case map[string]any:
-			s.open = true
-			if len(rest) > 0 {
-				s.rest = append(s.rest, rest)
+	for _, m := range schema.Members {
+		switch m.Key {
+		case "$ref":
+			target := d.root.Local(m.Value.Text)
+			s.named = s.named || target == nil // not known, so nothing is declared
+			d.collect(s, target, depth+1)
+		case "properties":
+			s.named = s.named || m.Value.Kind == jsonschema.KindObject
+			for _, p := range m.Value.Members {
+				s.properties[p.Key] = append(s.properties[p.Key], p.Value)
+			}
+		case "patternProperties":
+			for _, p := range m.Value.Members {
+				s.patterns[p.Key] = p.Value
+			}
+		case "additionalProperties", "unevaluatedProperties":
+			closed := m.Value.Kind == jsonschema.KindBool && !m.Value.Bool
+			s.open, s.named = s.open || !closed, s.named || closed
+			if len(m.Value.Members) > 0 {
+				s.rest = append(s.rest, m.Value)
+			}
+		case "items", "prefixItems", "additionalItems", "unevaluatedItems", "contains":
+			s.items = append(s.items, list(m.Value)...)
+		case "allOf", "anyOf", "oneOf", "if", "then", "else":
+			for _, sub := range list(m.Value) {
+				d.collect(s, sub, depth+1)
+			}
+		case "dependentSchemas":
+			for _, sub := range m.Value.Members {
+				d.collect(s, sub.Value, depth+1)
 			}
 		}
 	}
-	for _, keyword := range []string{"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"} {
-		s.items = append(s.items, list(m[keyword])...)
-	}
-	for _, keyword := range []string{"allOf", "anyOf", "oneOf", "if", "then", "else"} {
-		for _, sub := range list(m[keyword]) {
-			d.collect(s, sub, depth+1)
-		}
-	}
-	dependent, _ := m["dependentSchemas"].(map[string]any)
-	for _, sub := range dependent {
-		d.collect(s, sub, depth+1)
-	}
 }
 
-// list returns the elements of a list, or the value itself as the only element.
-func list(value any) []any {
-	switch v := value.(type) {
-	case nil:
-		return nil
-	case []any:
-		return v
+// list returns the elements of a list, or a value alone.
+func list(v *jsonschema.Value) []*jsonschema.Value {
+	if v.Kind == jsonschema.KindArray {
+		return v.Items
 	}
-	return []any{value}
-}
-
-// resolve follows a reference within the schema.
-func (d *declaration) resolve(ref string) (schema any, found bool) {
-	if ref == "#" {
-		return d.root, true
-	}
-	rest, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
-		return nil, false
-	}
-	at := d.root
-	for key := range strings.SplitSeq(rest, "/") {
-		switch v := at.(type) {
-		case map[string]any:
-			at, ok = v[strings.NewReplacer("~1", "/", "~0", "~").Replace(key)]
-		default:
-			ok = false
-		}
-		if !ok {
-			return nil, false
-		}
-	}
-	return at, true
+	return []*jsonschema.Value{v}
 }
 
 // missing returns the names in a value that the schemas do not declare, sorted, each as a path from the top.
-func (d *declaration) missing(value any, schemas []any, above string, depth int) []string {
+func (d *declaration) missing(value any, schemas []*jsonschema.Value, above string, depth int) []string {
 	var out []string
 	switch v := value.(type) {
 	case []any:
@@ -193,7 +158,7 @@ func (d *declaration) missing(value any, schemas []any, above string, depth int)
 }
 
 // of returns the schemas of a property, or nil if it is not declared.
-func (s *shape) of(name string) []any {
+func (s *shape) of(name string) []*jsonschema.Value {
 	subs := slices.Clone(s.properties[name])
 	for pattern, sub := range s.patterns {
 		if re, err := regexp.Compile(pattern); err == nil && re.MatchString(name) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
 )
 
@@ -22,15 +22,13 @@ const (
 
 // sampler builds arguments that fit a schema.
 type sampler struct {
-	root  map[string]any
+	root  *jsonschema.Value   // nil: nothing is known
 	valid *validate.Validator // nil: anything fits
 }
 
 func newSampler(schema json.RawMessage) *sampler {
-	s := &sampler{root: map[string]any{}}
-	if v, err := catalog.Decode(schema); err == nil {
-		s.root, _ = v.(map[string]any)
-	}
+	s := &sampler{}
+	s.root, _ = jsonschema.Parse(schema, jsonschema.Unlimited)
 	s.valid, _ = validate.Compile(schema) // a schema that does not compile checks nothing, as in calls
 	return s
 }
@@ -41,83 +39,70 @@ func (s *sampler) fits(args json.RawMessage) bool {
 }
 
 // follow resolves a reference within the schema, and picks the first alternative.
-func (s *sampler) follow(schema map[string]any) map[string]any {
+func (s *sampler) follow(schema *jsonschema.Value) *jsonschema.Value {
 	for range maxSchemaDepth {
-		if ref, ok := schema["$ref"].(string); ok && strings.HasPrefix(ref, "#/") {
-			at := any(s.root)
-			for _, key := range strings.Split(ref[2:], "/") {
-				m, _ := at.(map[string]any)
-				at = m[key]
-			}
-			schema, _ = at.(map[string]any)
+		if target := s.root.Local(schema.Str("$ref")); target != nil {
+			schema = target
 			continue
 		}
-		first := false
-		for _, key := range []string{"anyOf", "oneOf", "allOf"} {
-			if list, ok := schema[key].([]any); ok && len(list) > 0 && schema["type"] == nil && schema["properties"] == nil {
-				schema, _ = list[0].(map[string]any)
-				first = true
-				break
+		first := schema
+		for _, key := range []string{"allOf", "oneOf", "anyOf"} {
+			if list := schema.Get(key).Elements(); len(list) > 0 && !schema.Has("type", "properties") {
+				first = list[0]
 			}
 		}
-		if !first {
-			return schema
+		if first == schema {
+			break
 		}
+		schema = first
 	}
 	return schema
 }
 
 // at returns the schema at a path.
-func (s *sampler) at(path []string) map[string]any {
+func (s *sampler) at(path []string) *jsonschema.Value {
 	schema := s.follow(s.root)
 	for _, name := range path {
 		if name == element {
-			schema, _ = schema["items"].(map[string]any)
+			schema = s.follow(schema.Get("items"))
 		} else {
-			properties, _ := schema["properties"].(map[string]any)
-			schema, _ = properties[name].(map[string]any)
+			schema = s.follow(schema.Get("properties").Get(name))
 		}
-		schema = s.follow(schema)
 	}
 	return schema
 }
 
 // kind returns the first type of a schema that is not null, or "" if there is none.
-func kind(schema map[string]any) string {
-	switch t := schema["type"].(type) {
-	case string:
-		return t
-	case []any:
-		for _, each := range t {
-			if name, _ := each.(string); name != "null" {
-				return name
+func kind(schema *jsonschema.Value) string {
+	if types := schema.Get("type"); types != nil {
+		for _, t := range list(types) {
+			if t.Text != "null" {
+				return t.Text
 			}
 		}
 	}
-	if schema["properties"] != nil {
+	if schema.Has("properties") {
 		return "object"
 	}
 	return ""
 }
 
 // value returns a value that fits a schema. It gives up on schemas that are hard to satisfy.
-func (s *sampler) value(schema map[string]any, depth int) any {
+func (s *sampler) value(schema *jsonschema.Value, depth int) any {
 	schema = s.follow(schema)
-	for _, key := range []string{"const", "default"} {
-		if v, ok := schema[key]; ok {
-			return v
+	for _, key := range []string{"const", "default", "enum", "examples"} {
+		v := schema.Get(key)
+		if key == "enum" || key == "examples" {
+			v = v.Child("0")
 		}
-	}
-	for _, key := range []string{"enum", "examples"} {
-		if list, ok := schema[key].([]any); ok && len(list) > 0 {
-			return list[0]
+		if v != nil {
+			return v.Plain()
 		}
 	}
 	limit := func(key string, otherwise float64) float64 {
-		if n, ok := schema[key].(json.Number); ok {
-			if f, err := n.Float64(); err == nil {
-				return f
-			}
+		if n, ok := schema.Get(key).Rat(); ok {
+			f, _ := n.Float64()
+			return f
 		}
 		return otherwise
 	}
@@ -129,23 +114,28 @@ func (s *sampler) value(schema map[string]any, depth int) any {
 	case "string":
 		return text(schema, int(min(limit("minLength", 1), maxLength)))
 	case "array":
-		items, _ := schema["items"].(map[string]any)
 		list := []any{}
 		for range int(min(limit("minItems", 0), 10)) {
-			list = append(list, s.value(items, depth+1))
+			list = append(list, s.value(schema.Get("items"), depth+1))
 		}
 		return list
 	case "object":
-		return s.object(schema, depth)
+		out := map[string]any{} // with the required properties
+		for _, name := range jsonschema.RequiredNames(schema) {
+			if depth < maxSchemaDepth {
+				out[name] = s.value(schema.Get("properties").Get(name), depth+1)
+			}
+		}
+		return out
 	}
 	return "x"
 }
 
-func text(schema map[string]any, length int) string {
-	if pattern, ok := schema["pattern"].(string); ok {
-		return matching(pattern)
+func text(schema *jsonschema.Value, length int) string {
+	if schema.Has("pattern") {
+		return matching(schema.Str("pattern"))
 	}
-	switch schema["format"] {
+	switch schema.Str("format") {
 	case "date":
 		return "2026-01-31"
 	case "date-time":
@@ -160,27 +150,15 @@ func text(schema map[string]any, length int) string {
 	return strings.Repeat("x", max(1, length))
 }
 
-// object returns an object with the required properties.
-func (s *sampler) object(schema map[string]any, depth int) map[string]any {
-	out := map[string]any{}
-	properties, _ := schema["properties"].(map[string]any)
-	required, _ := schema["required"].([]any)
-	for _, each := range required {
-		name, _ := each.(string)
-		property, _ := properties[name].(map[string]any)
-		if depth < maxSchemaDepth {
-			out[name] = s.value(property, depth+1)
-		}
-	}
-	return out
-}
-
 // values returns values of an argument for which conditions may decide differently.
 func (s *sampler) values(path []string, p *probes) []any {
 	schema := s.at(path)
 	out := []any{absent{}}
-	if list, ok := schema["enum"].([]any); ok {
-		return append(out, list...)
+	if enum := schema.Get("enum"); enum != nil && enum.Kind == jsonschema.KindArray {
+		for _, v := range enum.Items {
+			out = append(out, v.Plain())
+		}
+		return out
 	}
 	own := kind(schema)
 	if own != "" {
@@ -207,8 +185,7 @@ func (s *sampler) values(path []string, p *probes) []any {
 		}
 	}
 	if own == "array" {
-		items, _ := schema["items"].(map[string]any)
-		out = append(out, lengths(p, func(n int) any { return slices.Repeat([]any{s.value(items, 0)}, n) })...)
+		out = append(out, lengths(p, func(n int) any { return slices.Repeat([]any{s.value(schema.Get("items"), 0)}, n) })...)
 		for _, t := range p.sortedTexts() {
 			out = append(out, []any{t})
 		}

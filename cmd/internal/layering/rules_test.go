@@ -59,7 +59,7 @@ func rules() []rule {
 		{"runner/risk", nil},
 		{"runner/exit", nil},
 		{"runner/call", []string{"runner/exit"}},
-		{"runner/policy", []string{"gen/catalog", "gen/config", "gen/config/node", "gen/ident", "gen/schema/validate", "runner/exit", "runner/internal/kept", "runner/policy/internal/spelling", "runner/risk", "runner/script/judge"}},
+		{"runner/policy", []string{"gen/config", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "runner/exit", "runner/internal/kept", "runner/policy/internal/spelling", "runner/risk", "runner/script/judge"}},
 		{"runner/policy/internal/spelling", []string{"gen/ident"}},
 		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/internal/page", "runner/pii", "runner/policy", "runner/risk"}},
 		{"runner/internal/safeopen", nil},
