@@ -221,14 +221,14 @@ func (t *Tree) AskPlan(cfg *config.Config) (ask []Learnable, skipped []LearnedTo
 		if at := slices.IndexFunc(cfg.Servers, func(s config.Server) bool { return s.Key == l.server.Key }); at >= 0 {
 			server = cfg.Servers[at]
 		}
-		vouched := slices.ContainsFunc(server.ReadOnly, func(glob string) bool { return config.MatchGlob(glob, l.tool.Name) })
+		reads := config.Believed(server.ReadOnly, server.Trusted, l.tool.Name, l.tool.Hints.ReadOnly)
 		switch {
 		case l.Replies > 0:
 			skipped = append(skipped, LearnedTool{Tool: l.Tool, Skipped: skipKnown})
-		case !l.ReadOnly && !vouched:
-			skipped = append(skipped, LearnedTool{Tool: l.Tool, Skipped: skipWrites})
-		case !server.Trusted && !vouched:
+		case !reads && l.ReadOnly:
 			skipped = append(skipped, LearnedTool{Tool: l.Tool, Skipped: skipUntrusted})
+		case !reads:
+			skipped = append(skipped, LearnedTool{Tool: l.Tool, Skipped: skipWrites})
 		case l.Arguments == nil:
 			skipped = append(skipped, LearnedTool{Tool: l.Tool, Skipped: skipArguments, Detail: strings.Join(l.Unknown, ", ")})
 		default:

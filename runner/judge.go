@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -199,9 +200,8 @@ func (r *Runner) tool(name string) (judge.Tool, bool) {
 }
 
 func (r *Runner) judgedTool(server, name, id string, readOnly, destructive *bool) judge.Tool {
-	said := func(hint *bool) bool { return hint != nil && *hint }
 	set := r.opt.Servers[server]
-	return judge.Tool{ID: id, ReadOnly: set.VouchedReadOnly(name) || set.Trusted && said(readOnly), Destructive: said(destructive)}
+	return judge.Tool{ID: id, ReadOnly: config.Believed(set.ReadOnly, set.Trusted, name, readOnly), Destructive: destructive != nil && *destructive}
 }
 
 // spelled returns a name in the spelling that camel, snake and kebab case have in common.

@@ -225,6 +225,12 @@ func MatchGlob(glob, s string) bool {
 	return regexp.MustCompile(`(?s)^` + pattern + `$`).MatchString(s)
 }
 
+// Believed reports whether what is said of a tool holds: a person vouches for it, by one of globs for the tool's name, or the server is
+// trusted and says so in a hint, which may be nil.
+func Believed(globs []string, trusted bool, tool string, hint *bool) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool { return MatchGlob(glob, tool) }) || trusted && hint != nil && *hint
+}
+
 // Categories returns the categories of the servers that have one, by server name.
 func (s *Settings) Categories() map[string]string {
 	out := map[string]string{}

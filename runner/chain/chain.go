@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/learn"
 	"github.com/mcpgen/mcpgen/gen/poison"
 	"github.com/mcpgen/mcpgen/gen/upstream"
@@ -81,22 +82,23 @@ func New(opt Options) *Chain {
 // readOnly reports whether a person or a trusted server says that the tool changes nothing.
 func (ch *Chain) readOnly(req *request) bool {
 	s := ch.settings[req.Server]
-	if s.VouchedReadOnly(req.Name) {
-		return true
-	}
-	_, tool, ok := ch.catalog.Lookup(req.Tool)
-	return ok && s.Trusted && tool.Hints.ReadOnly != nil && *tool.Hints.ReadOnly
+	return config.Believed(s.ReadOnly, s.Trusted, req.Name, ch.hints(req).ReadOnly)
 }
 
 // repeatable reports whether a person or a trusted server says that a second call has no further effect.
 func (ch *Chain) repeatable(req *request) bool {
 	s := ch.settings[req.Server]
-	if fits(s.Idempotent, req.Name) || ch.readOnly(req) {
+	if config.Believed(s.Idempotent, s.Trusted, req.Name, ch.hints(req).Idempotent) || ch.readOnly(req) {
 		return true
 	}
-	_, tool, ok := ch.catalog.Lookup(req.Tool)
-	if !ok {
-		return req.isAsk // MCP's lists, reads and prompts change nothing
+	_, _, known := ch.catalog.Lookup(req.Tool)
+	return !known && req.isAsk // MCP's lists, reads and prompts change nothing
+}
+
+// hints returns what the server says of the tool; nothing of one that the catalog does not have.
+func (ch *Chain) hints(req *request) catalog.Hints {
+	if _, tool, ok := ch.catalog.Lookup(req.Tool); ok {
+		return tool.Hints
 	}
-	return s.Trusted && tool.Hints.Idempotent != nil && *tool.Hints.Idempotent
+	return catalog.Hints{}
 }

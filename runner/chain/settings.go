@@ -2,7 +2,6 @@ package chain
 
 import (
 	"io"
-	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -102,11 +101,4 @@ func ServersOf(cfg *config.Config) map[string]ServerSettings {
 		}
 	}
 	return out
-}
-
-// VouchedReadOnly reports whether a person vouches that the tool with a name of the server changes nothing.
-func (s ServerSettings) VouchedReadOnly(name string) bool { return fits(s.ReadOnly, name) }
-
-func fits(globs []string, name string) bool {
-	return slices.ContainsFunc(globs, func(g string) bool { return config.MatchGlob(g, name) })
 }
