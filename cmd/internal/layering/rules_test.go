@@ -31,7 +31,7 @@ func rules() []rule {
 		{"gen/exit", nil},
 		{"gen/config/guide", []string{"gen/exit"}},
 		{"gen/config/ignore", nil},
-		{"gen/catalog", []string{"gen/atomicfile", "gen/exit", "gen/ident"}},
+		{"gen/catalog", []string{"gen/atomicfile", "gen/exit", "gen/ident", "gen/jsonschema"}},
 		{"gen/catalog/drift", []string{"gen/jsonschema"}}, // proves; knows nothing of tools
 		{"gen/catalog/diff", []string{"gen/ident", "gen/catalog", "gen/catalog/drift", "gen/jsonschema", "gen/poison"}},
 		{"gen/schema/validate", []string{"gen/ident", "gen/jsonschema"}},                       // checks values; knows nothing of types
@@ -85,7 +85,7 @@ func rules() []rule {
 		{"runner/script/judge", []string{"gen/ident", "runner/risk", "runner/script/judge/internal/syntax"}}, // knows nothing of bundles and sandboxes
 		{"runner/script/judge/internal/syntax", nil},
 		{"runner/script/internal/pyimport", []string{"gen/ident"}},
-		{"runner/script/migrate", []string{"gen/catalog", "gen/catalog/diff", "gen/ident", "runner/sandbox", "runner/script", "runner/script/check", "runner/script/migrate/internal/reading"}},
+		{"runner/script/migrate", []string{"gen/catalog", "gen/catalog/diff", "gen/ident", "gen/jsonschema", "runner/sandbox", "runner/script", "runner/script/check", "runner/script/migrate/internal/reading"}},
 		{"runner/script/migrate/internal/reading", nil},
 		{"runner/script/check/tools", nil},
 		{"runner/script/check", []string{"runner/script/check/tools", "gen/ident", "runner/sandbox", "runner/script", "runner/script/internal/pyimport", "templates", "runner/internal/safeopen"}},

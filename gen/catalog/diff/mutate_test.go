@@ -16,7 +16,6 @@ import (
 
 	santhosh "github.com/santhosh-tekuri/jsonschema/v5"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/drift"
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 	"github.com/mcpgen/mcpgen/gen/poison"
@@ -27,17 +26,28 @@ type fields = map[string]any
 
 func decode(t testing.TB, s string) any {
 	t.Helper()
-	v, err := catalog.Decode([]byte(s))
-	if err != nil {
+	dec := json.NewDecoder(strings.NewReader(s))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
 		t.Fatalf("%s: %v", s, err)
 	}
 	return v
 }
 
+// canonical returns a decoded value as JSON.
+func canonical(v any) []byte {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
 // read returns a decoded schema as the product reads it.
 func read(t testing.TB, v any) *jsonschema.Value {
 	t.Helper()
-	out, err := jsonschema.Parse(catalog.AppendCanonical(nil, v), jsonschema.Unlimited)
+	out, err := jsonschema.Parse(canonical(v), jsonschema.Unlimited)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +378,7 @@ func TestMutations(t *testing.T) {
 			if !kind.apply(m, tool) {
 				continue
 			}
-			now := catalog.AppendCanonical(nil, tool)
+			now := canonical(tool)
 			start := time.Now()
 			changes := Definitions("s", old, now, texts)
 			one := time.Since(start)
@@ -432,7 +442,7 @@ func (m *mutator) fits(t *testing.T, name string, narrow, wide json.RawMessage) 
 		}
 		n++
 		if err := to.Validate(v); err != nil {
-			t.Errorf("%s: %s fits %s and not %s: %v", name, catalog.AppendCanonical(nil, v), narrow, wide, err)
+			t.Errorf("%s: %s fits %s and not %s: %v", name, canonical(v), narrow, wide, err)
 		}
 	}
 	return n
@@ -566,7 +576,7 @@ func TestPairs(t *testing.T) {
 			shown++
 			for k, v := range values {
 				if fits[i][k] && !fits[j][k] {
-					t.Errorf("%s\nfits %s\nand not %s", catalog.AppendCanonical(nil, v), a.text, b.text)
+					t.Errorf("%s\nfits %s\nand not %s", canonical(v), a.text, b.text)
 				}
 			}
 		}

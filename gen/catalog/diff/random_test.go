@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/drift"
 )
 
@@ -20,10 +19,10 @@ func TestRandomPairs(t *testing.T) {
 	shown := 0
 	for range 3000 {
 		a := g.schema(0)
-		old := catalog.AppendCanonical(nil, a)
+		old := canonical(a)
 		b := decode(t, string(old))
 		g.change(b)
-		now := catalog.AppendCanonical(nil, b)
+		now := canonical(b)
 		if string(old) == string(now) || !drift.Covers(read(t, a), read(t, b), false) {
 			continue
 		}
@@ -35,7 +34,7 @@ func TestRandomPairs(t *testing.T) {
 		shown++
 		for _, v := range values {
 			if from.Validate(v) == nil && to.Validate(v) != nil {
-				t.Errorf("%s fits\n%s\nand not\n%s", catalog.AppendCanonical(nil, v), old, now)
+				t.Errorf("%s fits\n%s\nand not\n%s", canonical(v), old, now)
 				break
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // tool is a tool that has changed, for code that calls it.
@@ -17,7 +18,7 @@ type tool struct {
 	dir          string // the server's folder
 	oldID, newID string
 	names        map[string]names  // by language
-	old, new     any               // the input schemas
+	old, new     *jsonschema.Value // the input schemas
 	gone         map[string]string // members of the output that there are no more, with their new names or ""
 }
 
@@ -68,8 +69,8 @@ func changes(before, after Tree) []*tool {
 			}
 			t.gone = goneMembers(then.Output, now.Output)
 			var errA, errB error
-			t.old, errA = catalog.Decode(then.Input)
-			t.new, errB = catalog.Decode(now.Input)
+			t.old, errA = jsonschema.Parse(then.Input, jsonschema.Unlimited)
+			t.new, errB = jsonschema.Parse(now.Input, jsonschema.Unlimited)
 			if errA == nil && errB == nil {
 				out = append(out, t)
 			}
@@ -86,8 +87,8 @@ func goneMembers(then, now json.RawMessage) map[string]string {
 	}
 	var errA, errB error
 	t := &tool{}
-	t.old, errA = catalog.Decode(then)
-	t.new, errB = catalog.Decode(now)
+	t.old, errA = jsonschema.Parse(then, jsonschema.Unlimited)
+	t.new, errB = jsonschema.Parse(now, jsonschema.Unlimited)
 	if errA == nil && errB == nil {
 		steps := 0
 		t.pair(t.old, t.new).addGone(out, 0, &steps)
@@ -106,8 +107,9 @@ func (p pair) addGone(out map[string]string, depth int, steps *int) {
 	for _, name := range p.gone() {
 		out[name] = renamed[name]
 	}
-	for name := range properties(p.old) {
-		if properties(p.new)[name] != nil {
+	for _, m := range properties(p.old) {
+		name := m.Key
+		if property(p.new, name) != nil {
 			p.member(name, name).addGone(out, depth+1, steps)
 		} else if renamed[name] != "" {
 			p.member(name, renamed[name]).addGone(out, depth+1, steps)
@@ -119,69 +121,60 @@ func (p pair) addGone(out map[string]string, depth int, steps *int) {
 // pair is a schema as it was and as it is, of one place of an input.
 type pair struct {
 	tool     *tool
-	old, new map[string]any
+	old, new *jsonschema.Value
 }
 
 const maxFollowed = 32
 
 // plain follows references, and leaves an allOf or a union behind of which only one part is not null.
-func plain(root, schema any) map[string]any {
+func plain(root, schema *jsonschema.Value) *jsonschema.Value {
 	for range maxFollowed {
-		n, _ := schema.(map[string]any)
-		if ref, ok := n["$ref"].(string); ok {
-			schema = pointer(root, ref)
+		if schema.Has("$ref") {
+			schema = root.Local(schema.Str("$ref"))
 			continue
 		}
-		next := any(nil)
+		next := schema
 		for _, key := range []string{"anyOf", "oneOf", "allOf"} {
-			parts, _ := n[key].([]any)
-			parts = slices.DeleteFunc(slices.Clone(parts), func(p any) bool {
-				part, _ := p.(map[string]any)
-				return part["type"] == "null"
-			})
-			if len(parts) == 1 && n["properties"] == nil && n["items"] == nil {
+			parts := slices.DeleteFunc(slices.Clone(schema.Get(key).Elements()), func(part *jsonschema.Value) bool { return part.Str("type") == "null" })
+			if len(parts) == 1 && !schema.Has("properties", "items") {
 				next = parts[0]
 			}
 		}
-		if next == nil {
-			return n
+		if next == schema {
+			if schema != nil && schema.Kind != jsonschema.KindObject {
+				return nil
+			}
+			return schema
 		}
 		schema = next
 	}
 	return nil
 }
 
-// pointer returns what a reference within a document leads to.
-func pointer(root any, ref string) any {
-	path, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
-		return nil
-	}
-	for token := range strings.SplitSeq(path, "/") {
-		n, _ := root.(map[string]any)
-		root = n[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
-	}
-	return root
+func (t *tool) pair(old, new *jsonschema.Value) pair {
+	return pair{t, plain(t.old, old), plain(t.new, new)}
 }
 
-func (t *tool) pair(old, new any) pair { return pair{t, plain(t.old, old), plain(t.new, new)} }
-
-func properties(n map[string]any) map[string]any {
-	p, _ := n["properties"].(map[string]any)
-	return p
+// properties returns the properties that a schema declares.
+func properties(schema *jsonschema.Value) []jsonschema.Member {
+	return schema.Get("properties").Sorted()
 }
 
-func isRequired(n map[string]any, name string) bool {
-	list, _ := n["required"].([]any)
-	return slices.Contains(list, any(name))
+// property returns the schema of a property; nil if it is not declared.
+func property(schema *jsonschema.Value, name string) *jsonschema.Value {
+	return schema.Get("properties").Get(name)
+}
+
+func isRequired(schema *jsonschema.Value, name string) bool {
+	return slices.Contains(jsonschema.RequiredNames(schema), name)
 }
 
 // member returns the pair of a property, by its old and its new name.
 func (p pair) member(old, new string) pair {
-	return p.tool.pair(properties(p.old)[old], properties(p.new)[new])
+	return p.tool.pair(property(p.old, old), property(p.new, new))
 }
 
-func (p pair) items() pair { return p.tool.pair(p.old["items"], p.new["items"]) }
+func (p pair) items() pair { return p.tool.pair(p.old.Get("items"), p.new.Get("items")) }
 
 // members pairs the properties that are gone with those that are new and the same under another name. One that could be paired with
 // several is not paired.
@@ -200,8 +193,9 @@ func (p pair) members() map[string]string {
 // gone returns the names of properties that there are no more.
 func (p pair) gone() []string {
 	var out []string
-	for name := range properties(p.old) {
-		if properties(p.new)[name] == nil {
+	for _, m := range properties(p.old) {
+		name := m.Key
+		if property(p.new, name) == nil {
 			out = append(out, name)
 		}
 	}
@@ -222,25 +216,23 @@ func taken(m map[string]string, v string) bool {
 // are the words of their names, or their descriptions. Names that merely resemble each other may mean the opposite, or another unit. So
 // may a description that several properties share.
 func (p pair) alike(gone, came string) bool {
-	if !sameSchema(properties(p.old)[gone], properties(p.new)[came]) {
+	if !sameSchema(property(p.old, gone), property(p.new, came)) {
 		return false
 	}
-	text := description(properties(p.old)[gone])
+	text := description(property(p.old, gone))
 	return restyled(gone, came) ||
-		text != "" && text == description(properties(p.new)[came]) && once(p.old, text) && once(p.new, text)
+		text != "" && text == description(property(p.new, came)) && once(p.old, text) && once(p.new, text)
 }
 
-func description(schema any) string {
-	n, _ := schema.(map[string]any)
-	text, _ := n["description"].(string)
-	return strings.TrimSpace(text)
+func description(schema *jsonschema.Value) string {
+	return strings.TrimSpace(schema.Str("description"))
 }
 
 // once reports whether only one property has a description.
-func once(n map[string]any, text string) bool {
+func once(schema *jsonschema.Value, text string) bool {
 	count := 0
-	for _, schema := range properties(n) {
-		if description(schema) == text {
+	for _, m := range properties(schema) {
+		if description(m.Value) == text {
 			count++
 		}
 	}
@@ -248,21 +240,14 @@ func once(n map[string]any, text string) bool {
 }
 
 // sameSchema reports whether two schemas are equal but for texts.
-func sameSchema(a, b any) bool {
-	bare := func(v any) string {
-		n, ok := v.(map[string]any)
-		if !ok {
-			return string(catalog.AppendCanonical(nil, v))
+func sameSchema(a, b *jsonschema.Value) bool {
+	bare := func(v *jsonschema.Value) *jsonschema.Value {
+		if v.Kind != jsonschema.KindObject {
+			return v
 		}
-		out := map[string]any{}
-		for key, inner := range n {
-			if key != "title" && key != "description" && key != "examples" && key != "default" {
-				out[key] = inner
-			}
-		}
-		return string(catalog.AppendCanonical(nil, out))
+		return v.Without("title", "description", "examples", "default")
 	}
-	return bare(a) == bare(b)
+	return jsonschema.Equal(bare(a), bare(b))
 }
 
 // words are those of a name in any style. A sign at an end, as in -date, may reverse the meaning.
@@ -277,15 +262,13 @@ func restyled(a, b string) bool {
 func (p pair) needed() (names []string, values map[string]any) {
 	values = map[string]any{}
 	paired := p.members()
-	for name, schema := range properties(p.new) {
-		n, _ := schema.(map[string]any)
-		def, ok := n["default"]
-		if ok && isRequired(p.new, name) && !isRequired(p.old, name) && !taken(paired, name) {
+	for _, m := range properties(p.new) {
+		name, def := m.Key, m.Value.Get("default")
+		if def != nil && isRequired(p.new, name) && !isRequired(p.old, name) && !taken(paired, name) {
 			names = append(names, name)
-			values[name] = def
+			values[name] = def.Plain()
 		}
 	}
-	slices.Sort(names)
 	return names, values
 }
 
@@ -313,19 +296,12 @@ func (p pair) values() map[string]any {
 }
 
 // texts returns the values of an enum or const.
-func texts(n map[string]any) []string {
-	if c, ok := n["const"].(string); ok {
-		return []string{c}
-	}
-	return strings_(n["enum"])
-}
-
-func strings_(v any) []string {
-	list, _ := v.([]any)
+func texts(schema *jsonschema.Value) []string {
 	var out []string
-	for _, each := range list {
-		if s, ok := each.(string); ok {
-			out = append(out, s)
+	values, _ := jsonschema.Values(schema)
+	for _, v := range values {
+		if v.Kind == jsonschema.KindString {
+			out = append(out, v.Text)
 		}
 	}
 	return out
@@ -345,8 +321,9 @@ func (p pair) concerned(depth int) string {
 	for v := range p.values() {
 		return jsonText(v)
 	}
-	for name := range properties(p.old) {
-		if properties(p.new)[name] == nil {
+	for _, m := range properties(p.old) {
+		name := m.Key
+		if property(p.new, name) == nil {
 			continue
 		}
 		if inner := p.member(name, name).concerned(depth + 1); inner != "" {

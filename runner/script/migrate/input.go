@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 	"github.com/mcpgen/mcpgen/runner/script/migrate/internal/reading"
 )
 
@@ -167,17 +168,17 @@ func (p pair) missing(name string) string {
 }
 
 // property returns the property that a member means: keyword arguments of Python have names of their own where a property is no identifier.
-func (f *rewriter) property(name string, schema map[string]any, keyword bool) string {
-	if _, ok := properties(schema)[name]; ok || !keyword {
+func (f *rewriter) property(name string, schema *jsonschema.Value, keyword bool) string {
+	if property(schema, name) != nil || !keyword {
 		return name
 	}
 	found := ""
-	for property := range properties(schema) {
-		if ident.Fold(property) == ident.Fold(name) {
+	for _, m := range properties(schema) {
+		if ident.Fold(m.Key) == ident.Fold(name) {
 			if found != "" {
 				return name
 			}
-			found = property
+			found = m.Key
 		}
 	}
 	if found != "" {

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/check"
 )
@@ -106,11 +107,7 @@ func someTools(t *testing.T, random *rand.Rand, most int) []map[string]any {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := catalog.Decode(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, _ := v.(map[string]any)["tools"].([]any)
+		list, _ := decode(raw)["tools"].([]any)
 		all = append(all, list...)
 	}
 	var out []map[string]any
@@ -124,13 +121,30 @@ func someTools(t *testing.T, random *rand.Rand, most int) []map[string]any {
 }
 
 func clone(v map[string]any) map[string]any {
-	copied, _ := catalog.Decode(catalog.AppendCanonical(nil, v))
-	return copied.(map[string]any)
+	return decode(canonical(v))
+}
+
+// decode returns an object, with numbers as written.
+func decode(raw []byte) (v map[string]any) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func canonical(v any) []byte {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return raw
 }
 
 // renameIn changes a tool in one of five ways.
 func renameIn(random *rand.Rand, tool map[string]any, i int) (c measured, changed json.RawMessage, ok bool) {
-	c = measured{tool: tool, raw: catalog.AppendCanonical(nil, tool)}
+	c = measured{tool: tool, raw: canonical(tool)}
 	now := clone(tool)
 	var objects, enums []map[string]any
 	collect(now["inputSchema"], &objects, &enums)
@@ -147,7 +161,11 @@ func renameIn(random *rand.Rand, tool map[string]any, i int) (c measured, change
 		p := o["properties"].(map[string]any)
 		name := slices.Sorted(maps.Keys(p))[random.IntN(len(p))]
 		to := []string{"target_" + name, name + "_value", ident.Camel(name + "_name")}[random.IntN(3)]
-		if description(p[name]) == "" || !once(o, description(p[name])) { // another name would be no evidence
+		read, err := jsonschema.Parse(canonical(o), jsonschema.Unlimited)
+		if err != nil {
+			panic(err)
+		}
+		if text := description(property(read, name)); text == "" || !once(read, text) { // another name would be no evidence
 			if to = ident.Camel(name); to == name {
 				to = ident.Pascal(name)
 			}
@@ -186,7 +204,7 @@ func renameIn(random *rand.Rand, tool map[string]any, i int) (c measured, change
 		list, _ := o["required"].([]any)
 		o["required"] = append(list, "tenant_scope")
 	}
-	return c, catalog.AppendCanonical(nil, now), true
+	return c, canonical(now), true
 }
 
 func collect(v any, objects, enums *[]map[string]any) {
@@ -215,8 +233,8 @@ func (c measured) script(tree Tree, i int, python bool) (name, text string) {
 	properties, _ := c.tool["inputSchema"].(map[string]any)["properties"].(map[string]any)
 	var members, keywords []string
 	for _, p := range slices.Sorted(maps.Keys(properties)) {
-		members = append(members, literal(p, "typescript")+": "+literal(sample(c.tool["inputSchema"], properties[p]), "typescript"))
-		keywords = append(keywords, p+"="+literal(sample(c.tool["inputSchema"], properties[p]), "python"))
+		members = append(members, literal(p, "typescript")+": "+literal(value(c.tool["inputSchema"], properties[p]), "typescript"))
+		keywords = append(keywords, p+"="+literal(value(c.tool["inputSchema"], properties[p]), "python"))
 		python = python && ident.IsIdentifier(p) && !ident.PythonKeyword(p)
 	}
 	input := "{ " + strings.Join(members, ", ") + " }"
@@ -239,26 +257,31 @@ func (c measured) script(tree Tree, i int, python bool) (name, text string) {
 	}[i/5%5]
 }
 
+// value returns a value for a decoded schema.
+func value(root, schema any) any {
+	both, err := jsonschema.Parse(canonical([]any{root, schema}), jsonschema.Unlimited)
+	if err != nil {
+		panic(err)
+	}
+	return sample(both.Items[0], both.Items[1])
+}
+
 // sample returns a value for a schema.
-func sample(root, schema any) any {
-	n, _ := schema.(map[string]any)
-	if ref, ok := n["$ref"].(string); ok {
-		return sample(root, pointer(root, ref))
+func sample(root, schema *jsonschema.Value) any {
+	if schema.Has("$ref") {
+		return sample(root, root.Local(schema.Str("$ref")))
 	}
-	if list, ok := n["enum"].([]any); ok && len(list) > 0 {
-		return list[0]
-	}
-	if v, ok := n["const"]; ok {
-		return v
+	if values, ok := jsonschema.Values(schema); ok && len(values) > 0 {
+		return values[0].Plain()
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
-		if list, ok := n[key].([]any); ok && len(list) > 0 {
+		if list := schema.Get(key).Elements(); len(list) > 0 {
 			return sample(root, list[0])
 		}
 	}
-	kind, _ := n["type"].(string)
-	if list, ok := n["type"].([]any); ok && len(list) > 0 {
-		kind, _ = list[0].(string)
+	kind := schema.Str("type")
+	if list := schema.Get("type").Elements(); len(list) > 0 {
+		kind = list[0].Text
 	}
 	switch kind {
 	case "integer", "number":
@@ -266,12 +289,11 @@ func sample(root, schema any) any {
 	case "boolean":
 		return true
 	case "array":
-		return []any{sample(root, n["items"])}
+		return []any{sample(root, schema.Get("items"))}
 	case "object":
 		out := map[string]any{}
-		p, _ := n["properties"].(map[string]any)
-		for name, inner := range p {
-			out[name] = sample(root, inner)
+		for _, m := range properties(schema) {
+			out[m.Key] = sample(root, m.Value)
 		}
 		return out
 	}
@@ -282,5 +304,5 @@ func literal(v any, language string) string {
 	if language == "python" {
 		return pythonText(v)
 	}
-	return string(catalog.AppendCanonical(nil, v))
+	return string(canonical(v))
 }
