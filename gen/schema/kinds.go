@@ -9,20 +9,6 @@ import (
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
-// kinds is a set of JSON kinds, integers apart from numbers.
-type kinds uint8
-
-const (
-	kNull kinds = 1 << iota
-	kBool
-	kInteger
-	kNumber
-	kString
-	kArray
-	kObject
-	kAll = kNull | kBool | kInteger | kNumber | kString | kArray | kObject
-)
-
 // The keywords about one kind of value. Types do not express those of scalars, which go to the documentation.
 var (
 	objectKeywords = []string{"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties"}
@@ -31,54 +17,19 @@ var (
 	numberKeywords = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "format"}
 )
 
-// typesOf returns the kinds that v's type keyword allows.
-func (c *converter) typesOf(v *jsonschema.Value, p place) kinds {
-	t := v.Get("type")
-	if t == nil {
-		return kAll
-	}
-	names := []*jsonschema.Value{t}
-	if t.Kind == jsonschema.KindArray {
-		names = t.Items
-	}
-	var out kinds
-	for _, name := range names {
-		k, ok := kindNamed(name)
-		if !ok {
-			c.note(CodeBadKeyword, p.at("type").pointer, "the type is not one of JSON Schema; any type is accepted")
-			c.wide()
-			return kAll
-		}
-		out |= k
-	}
-	if out == 0 {
+// typesOf returns the types that v's type keyword allows.
+func (c *converter) typesOf(v *jsonschema.Value, p place) jsonschema.Types {
+	types, ok := jsonschema.TypesOf(v)
+	switch {
+	case ok || !v.Has("type"):
+		return types
+	case len(v.Get("type").Items) == 0 && v.Get("type").Kind == jsonschema.KindArray:
 		c.ignored("type", "is empty", p)
-		return kAll
+	default:
+		c.note(CodeBadKeyword, p.at("type").pointer, "the type is not one of JSON Schema; any type is accepted")
+		c.wide()
 	}
-	return out
-}
-
-func kindNamed(v *jsonschema.Value) (kinds, bool) {
-	if v.Kind != jsonschema.KindString {
-		return 0, false
-	}
-	switch v.Text {
-	case "null":
-		return kNull, true
-	case "boolean":
-		return kBool, true
-	case "integer":
-		return kInteger, true
-	case "number":
-		return kNumber | kInteger, true
-	case "string":
-		return kString, true
-	case "array":
-		return kArray, true
-	case "object":
-		return kObject, true
-	}
-	return 0, false
+	return jsonschema.Any
 }
 
 // own converts the keywords of v that do not apply other schemas to the same value.
@@ -136,15 +87,15 @@ func kindType(k jsonschema.Kind) ir.Type {
 }
 
 // byKind returns the union of the types that v has for each kind of value.
-func (c *converter) byKind(v *jsonschema.Value, p place, allowed kinds) ir.Type {
-	if allowed == kAll && !v.Has(objectKeywords...) && !v.Has(arrayKeywords...) {
+func (c *converter) byKind(v *jsonschema.Value, p place, allowed jsonschema.Types) ir.Type {
+	if allowed == jsonschema.Any && !v.Has(objectKeywords...) && !v.Has(arrayKeywords...) {
 		if v.Has(stringKeywords...) || v.Has(numberKeywords...) {
 			c.wide()
 		}
 		return ir.Unknown{}
 	}
 	var types []ir.Type
-	add := func(k kinds, keywords []string, t func() ir.Type) {
+	add := func(k jsonschema.Types, keywords []string, t func() ir.Type) {
 		if allowed&k != 0 {
 			if v.Has(keywords...) {
 				c.wide()
@@ -152,12 +103,12 @@ func (c *converter) byKind(v *jsonschema.Value, p place, allowed kinds) ir.Type 
 			types = append(types, t())
 		}
 	}
-	add(kObject, nil, func() ir.Type { return c.object(v, p) })
-	add(kArray, nil, func() ir.Type { return c.array(v, p) })
-	add(kString, stringKeywords, func() ir.Type { return ir.String{} })
-	add(kInteger|kNumber, numberKeywords, func() ir.Type { return ir.Number{Integer: allowed&kNumber == 0} })
-	add(kBool, nil, func() ir.Type { return ir.Bool{} })
-	add(kNull, nil, func() ir.Type { return ir.Null{} })
+	add(jsonschema.Object, nil, func() ir.Type { return c.object(v, p) })
+	add(jsonschema.Array, nil, func() ir.Type { return c.array(v, p) })
+	add(jsonschema.String, stringKeywords, func() ir.Type { return ir.String{} })
+	add(jsonschema.Number, numberKeywords, func() ir.Type { return ir.Number{Integer: allowed&jsonschema.Fraction == 0} })
+	add(jsonschema.Boolean, nil, func() ir.Type { return ir.Bool{} })
+	add(jsonschema.Null, nil, func() ir.Type { return ir.Null{} })
 	return ir.NewUnion(types...)
 }
 

@@ -103,13 +103,13 @@ func (c *converter) withoutKinds(t ir.Type, sub *jsonschema.Value, p place) ir.T
 	}
 	allowed := c.typesOf(sub, p.at("not"))
 	for _, k := range []struct {
-		kind     kinds
+		kind     jsonschema.Types
 		keywords []string
 		typ      ir.Type
 	}{
-		{kObject, objectKeywords, ir.Map{Value: ir.Unknown{}}}, {kArray, arrayKeywords, ir.Array{Elem: ir.Unknown{}}},
-		{kString, stringKeywords, ir.String{}}, {kNumber, numberKeywords, ir.Number{}},
-		{kBool, nil, ir.Bool{}}, {kNull, nil, ir.Null{}},
+		{jsonschema.Object, objectKeywords, ir.Map{Value: ir.Unknown{}}}, {jsonschema.Array, arrayKeywords, ir.Array{Elem: ir.Unknown{}}},
+		{jsonschema.String, stringKeywords, ir.String{}}, {jsonschema.Fraction, numberKeywords, ir.Number{}},
+		{jsonschema.Boolean, nil, ir.Bool{}}, {jsonschema.Null, nil, ir.Null{}},
 	} {
 		if allowed&k.kind != 0 && !sub.Has(k.keywords...) {
 			t = c.alg.Subtract(t, k.typ)

@@ -36,10 +36,10 @@ func Input(raw json.RawMessage) json.RawMessage {
 
 // outline returns the names, types and texts of the properties of a schema that no client could read.
 func outline(clean *jsonschema.Value) json.RawMessage {
-	properties := &jsonschema.Value{Kind: jsonschema.KindObject}
+	properties := jsonschema.Record()
 	if p := clean.Get("properties"); p != nil {
 		for _, m := range p.Members {
-			property := &jsonschema.Value{Kind: jsonschema.KindObject}
+			property := jsonschema.Record()
 			for _, keyword := range m.Value.Members {
 				if keyword.Key == "title" || keyword.Key == "description" || keyword.Key == "type" && keyword.Value.Kind == jsonschema.KindString {
 					property.Members = append(property.Members, keyword)
@@ -48,7 +48,7 @@ func outline(clean *jsonschema.Value) json.RawMessage {
 			properties.Members = append(properties.Members, jsonschema.Member{Key: m.Key, Value: property})
 		}
 	}
-	out := object(jsonschema.Member{Key: "type", Value: text("object")}, jsonschema.Member{Key: "properties", Value: properties})
+	out := jsonschema.Record(jsonschema.Member{Key: "type", Value: jsonschema.Text("object")}, jsonschema.Member{Key: "properties", Value: properties})
 	return out.AppendJSON(nil)
 }
 
@@ -66,7 +66,7 @@ var besideRef = []string{"$ref", "$defs", "definitions", "title", "description",
 
 // modern returns a schema of a draft with the keywords of the newest one. Its subschemas stay as they are.
 func modern(v *jsonschema.Value, draft jsonschema.Draft) *jsonschema.Value {
-	out := object()
+	out := jsonschema.Record()
 	tuple := v.Get("items") != nil && v.Get("items").Kind == jsonschema.KindArray
 	alone := draft < jsonschema.Draft201909 && v.Has("$ref")
 	for _, m := range v.Members {
@@ -93,10 +93,10 @@ func modern(v *jsonschema.Value, draft jsonschema.Draft) *jsonschema.Value {
 			if draft >= jsonschema.Draft201909 || m.Value.Kind != jsonschema.KindObject {
 				continue
 			}
-			m = jsonschema.Member{Key: "dependentSchemas", Value: object(m.Value.Members...)}
+			m = jsonschema.Member{Key: "dependentSchemas", Value: jsonschema.Record(m.Value.Members...)}
 			for i, one := range m.Value.Members {
 				if one.Value.Kind == jsonschema.KindArray {
-					m.Value.Members[i].Value = object(jsonschema.Member{Key: "required", Value: one.Value})
+					m.Value.Members[i].Value = jsonschema.Record(jsonschema.Member{Key: "required", Value: one.Value})
 				}
 			}
 		case "minimum", "maximum":
@@ -128,7 +128,7 @@ func dropReferences(listed, root *jsonschema.Value) {
 		target := resolve(doc, v)
 		weaker = weaker || target == nil || target == listed
 		if target == nil || target == listed && root.Str("type") != "object" {
-			v.Members = slices.DeleteFunc(v.Members, func(m jsonschema.Member) bool { return m.Key == "$ref" })
+			v.Delete("$ref")
 		}
 	}
 	if !weaker {
@@ -160,28 +160,28 @@ var alternatives = []string{"oneOf", "anyOf", "allOf", "not", "enum", "const", "
 
 // folded returns a root schema with the type object, and properties instead of alternatives.
 func folded(root *jsonschema.Value) *jsonschema.Value {
-	out := object(jsonschema.Member{Key: "type", Value: text("object")})
+	out := jsonschema.Record(jsonschema.Member{Key: "type", Value: jsonschema.Text("object")})
 	folds := root.Has(alternatives...)
 	properties, required := root.Get("properties"), root.Get("required")
 	var closed bool
 	if folds {
 		f := &folder{doc: jsonschema.NewDocument(root)}
 		all := f.fold(root, 0)
-		properties = object()
+		properties = jsonschema.Record()
 		for _, m := range all.members {
 			if m.partly {
-				m.Value = combined("anyOf", m.Value, object())
+				m.Value = combined("anyOf", m.Value, jsonschema.Record())
 			}
 			properties.Members = append(properties.Members, m.Member)
 		}
 		required, closed = names(all.required), all.closed && !root.Has("additionalProperties", "patternProperties")
 		if about := needs(f.choices, all.required); about != "" {
 			said := strings.TrimSpace(root.Str("description") + "\n" + about)
-			root = object(append([]jsonschema.Member{{Key: "description", Value: text(said)}}, slices.DeleteFunc(slices.Clone(root.Members), func(m jsonschema.Member) bool { return m.Key == "description" })...)...)
+			root = jsonschema.Record(append([]jsonschema.Member{{Key: "description", Value: jsonschema.Text(said)}}, slices.DeleteFunc(slices.Clone(root.Members), func(m jsonschema.Member) bool { return m.Key == "description" })...)...)
 		}
 	}
 	if properties == nil {
-		properties = object()
+		properties = jsonschema.Record()
 	}
 	out.Members = append(out.Members, jsonschema.Member{Key: "properties", Value: properties})
 	for _, m := range root.Members {
@@ -195,7 +195,7 @@ func folded(root *jsonschema.Value) *jsonschema.Value {
 		out.Members = append(out.Members, jsonschema.Member{Key: "required", Value: required})
 	}
 	if closed {
-		out.Members = append(out.Members, jsonschema.Member{Key: "additionalProperties", Value: &jsonschema.Value{Kind: jsonschema.KindBool}})
+		out.Members = append(out.Members, jsonschema.Member{Key: "additionalProperties", Value: jsonschema.Truth(false)})
 	}
 	return out
 }
@@ -341,7 +341,7 @@ func combined(keyword string, values ...*jsonschema.Value) *jsonschema.Value {
 	if len(distinct) == 1 {
 		return distinct[0]
 	}
-	return object(jsonschema.Member{Key: keyword, Value: &jsonschema.Value{Kind: jsonschema.KindArray, Items: distinct}})
+	return jsonschema.Record(jsonschema.Member{Key: keyword, Value: jsonschema.List(distinct...)})
 }
 
 // needs says which members alternatives demand beside those that are required, or nothing if one of them demands none.
@@ -365,14 +365,10 @@ func needs(choices []shape, required []string) string {
 // maxNeeds bounds what is said of alternatives, in bytes.
 const maxNeeds = 500
 
-func object(members ...jsonschema.Member) *jsonschema.Value {
-	return &jsonschema.Value{Kind: jsonschema.KindObject, Members: slices.Clone(members)}
-}
-
 func names(list []string) *jsonschema.Value {
-	out := &jsonschema.Value{Kind: jsonschema.KindArray}
+	out := jsonschema.List()
 	for _, name := range list {
-		out.Items = append(out.Items, text(name))
+		out.Items = append(out.Items, jsonschema.Text(name))
 	}
 	return out
 }

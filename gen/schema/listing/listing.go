@@ -52,7 +52,7 @@ func Output(raw json.RawMessage, about string) (json.RawMessage, bool) {
 		shape = `{"type":"object","properties":{"` + Result + `":` + shape + `},"required":["` + Result + `"]}`
 	}
 	if about != "" {
-		said = `"description":` + string(text(about).AppendJSON(nil)) + ","
+		said = `"description":` + string(jsonschema.Text(about).AppendJSON(nil)) + ","
 	}
 	out := json.RawMessage(`{"type":"object",` + said + `"anyOf":[` + shape + `,{"type":"object"}]}`)
 	if _, err := validate.Compile(out); err != nil { // such as references in a circle, which make a check endless
@@ -101,7 +101,7 @@ func (l *lister) schema(v *jsonschema.Value) *jsonschema.Value {
 	if !l.output {
 		v = modern(v, l.draft)
 	}
-	out := &jsonschema.Value{Kind: jsonschema.KindObject}
+	out := jsonschema.Record()
 	for _, m := range v.Members {
 		if kept := l.keyword(m); kept != nil {
 			out.Members = append(out.Members, jsonschema.Member{Key: m.Key, Value: kept})
@@ -126,7 +126,7 @@ func (l *lister) keyword(m jsonschema.Member) *jsonschema.Value {
 		if m.Value.Kind != jsonschema.KindArray || len(m.Value.Items) == 0 || l.output && m.Key == "items" {
 			return nil // a tuple of the older drafts, which the newest refuses
 		}
-		return &jsonschema.Value{Kind: jsonschema.KindArray, Items: each(m.Value.Items, l.schema)}
+		return jsonschema.List(each(m.Value.Items, l.schema)...)
 	case jsonschema.MapOfSchemas:
 		return l.schemas(m.Value)
 	}
@@ -135,7 +135,7 @@ func (l *lister) keyword(m jsonschema.Member) *jsonschema.Value {
 		if m.Value.Kind != jsonschema.KindString {
 			return nil
 		}
-		return text(ident.Clip(ident.CleanText(m.Value.Text), MaxText))
+		return jsonschema.Text(ident.Clip(ident.CleanText(m.Value.Text), MaxText))
 	case "required":
 		if m.Value.Kind != jsonschema.KindArray {
 			return nil
@@ -161,7 +161,7 @@ func (l *lister) schemas(v *jsonschema.Value) *jsonschema.Value {
 	if v.Kind != jsonschema.KindObject {
 		return nil
 	}
-	out := &jsonschema.Value{Kind: jsonschema.KindObject}
+	out := jsonschema.Record()
 	for _, m := range v.Members {
 		switch {
 		case m.Lossy || hidden(m.Key):
@@ -186,7 +186,7 @@ func (l *lister) reference(v *jsonschema.Value) *jsonschema.Value {
 		return nil
 	}
 	l.refs = append(l.refs, pointer)
-	return text(l.at + pointer)
+	return jsonschema.Text(l.at + pointer)
 }
 
 // described are the keywords that describe a result. The others only refuse values.
@@ -231,13 +231,9 @@ func isLists(v *jsonschema.Value) bool {
 	})
 }
 
-var types = []string{"null", "boolean", "object", "array", "number", "integer", "string"}
-
 func isType(v *jsonschema.Value) bool {
-	if isString(v) {
-		return slices.Contains(types, v.Text)
-	}
-	return isList(v) && !slices.ContainsFunc(v.Items, func(t *jsonschema.Value) bool { return !isString(t) || !slices.Contains(types, t.Text) })
+	_, ok := jsonschema.TypesOf(jsonschema.Record(jsonschema.Member{Key: "type", Value: v}))
+	return ok
 }
 
 // unseen reports whether a value has a character that nobody sees, or a number that programs do not read.
@@ -257,8 +253,6 @@ func unseen(v *jsonschema.Value) bool {
 func hidden(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return !ident.Visible(r) && !strings.ContainsRune("\t\n\r\u00a0\u3000\ufe0f", r) })
 }
-
-func text(s string) *jsonschema.Value { return &jsonschema.Value{Kind: jsonschema.KindString, Text: s} }
 
 func each(items []*jsonschema.Value, f func(*jsonschema.Value) *jsonschema.Value) []*jsonschema.Value {
 	out := make([]*jsonschema.Value, len(items))

@@ -59,7 +59,7 @@ func (r *repairer) schema(v *jsonschema.Value) *jsonschema.Value {
 	if v.Kind != jsonschema.KindObject {
 		return v
 	}
-	out := &jsonschema.Value{Kind: jsonschema.KindObject}
+	out := jsonschema.Record()
 	dropped := false // a pattern, so that it is unknown which properties the patterns match
 	for _, m := range v.Members {
 		if !r.keeps(m, v) {
@@ -118,7 +118,7 @@ func (r *repairer) keyword(m jsonschema.Member) *jsonschema.Value {
 }
 
 func knownPatterns(v *jsonschema.Value) *jsonschema.Value {
-	out := &jsonschema.Value{Kind: jsonschema.KindObject}
+	out := jsonschema.Record()
 	for _, m := range v.Members {
 		if compiles(m.Key) {
 			out.Members = append(out.Members, m)
@@ -134,7 +134,7 @@ func compiles(pattern string) bool {
 
 // without returns the object v without some keys.
 func without(v *jsonschema.Value, keys ...string) *jsonschema.Value {
-	out := &jsonschema.Value{Kind: jsonschema.KindObject}
+	out := jsonschema.Record()
 	for _, m := range v.Members {
 		if !slices.Contains(keys, m.Key) {
 			out.Members = append(out.Members, m)
@@ -145,14 +145,14 @@ func without(v *jsonschema.Value, keys ...string) *jsonschema.Value {
 
 // withNull returns a schema that accepts null and what v accepts.
 func withNull(v *jsonschema.Value) *jsonschema.Value {
-	out := &jsonschema.Value{Kind: jsonschema.KindObject}
+	out := jsonschema.Record()
 	if t := v.Get("type"); t != nil && t.Kind == jsonschema.KindString && !v.Has("$ref", "allOf", "anyOf", "oneOf", "const") {
 		for _, m := range v.Members {
 			switch {
 			case m.Key == "type":
-				m.Value = array(t, &jsonschema.Value{Kind: jsonschema.KindString, Text: "null"})
+				m.Value = array(t, jsonschema.Text("null"))
 			case m.Key == "enum" && m.Value.Kind == jsonschema.KindArray && t.Text != "null":
-				m.Value = array(append(slices.Clone(m.Value.Items), &jsonschema.Value{Kind: jsonschema.KindNull})...)
+				m.Value = array(append(slices.Clone(m.Value.Items), &jsonschema.Value{})...)
 			}
 			out.Members = append(out.Members, m)
 		}
@@ -165,7 +165,7 @@ func withNull(v *jsonschema.Value) *jsonschema.Value {
 			out.Members = append(out.Members, jsonschema.Member{Key: keyword, Value: kept})
 		}
 	}
-	null := &jsonschema.Value{Kind: jsonschema.KindObject, Members: []jsonschema.Member{{Key: "type", Value: &jsonschema.Value{Kind: jsonschema.KindString, Text: "null"}}}}
+	null := jsonschema.Record(jsonschema.Member{Key: "type", Value: jsonschema.Text("null")})
 	out.Members = append(out.Members, jsonschema.Member{Key: "anyOf", Value: array(without(v, outer...), null)})
 	return out
 }
