@@ -151,7 +151,6 @@ func (e *evaluator) operand() float64 {
 
 // atom reads a number, a constant, a variable, a call, or an expression in parentheses.
 func (e *evaluator) atom() float64 {
-	start := e.at
 	r := e.peek()
 	switch {
 	case r == '(':
@@ -162,7 +161,7 @@ func (e *evaluator) atom() float64 {
 	case r == '.' || r >= '0' && r <= '9':
 		return e.number()
 	case r == '_' || unicode.IsLetter(r):
-		start = e.at
+		start := e.at
 		e.skip(func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) })
 		return e.named(start, string(e.text[start:e.at]))
 	}
