@@ -112,9 +112,6 @@ func (c *toolCall) newJob(args *executeArgs) (*Job, error) {
 	return job, nil
 }
 
-// languageAliases are names that models use for the languages.
-var languageAliases = map[string]string{"ts": TypeScript, "javascript": TypeScript, "js": TypeScript, "py": Python, "python3": Python}
-
 // language returns the language of that name, or detects it from the code if the name is empty.
 func (c *toolCall) language(name, code string) (string, error) {
 	languages := c.view.Languages
@@ -124,8 +121,8 @@ func (c *toolCall) language(name, code string) (string, error) {
 		}
 		return languages[0], nil
 	}
-	language := strings.ToLower(name)
-	language = cmp.Or(languageAliases[language], language)
+	named, _ := sandbox.Named(name)
+	language := string(named)
 	if !slices.Contains(languages, language) {
 		return "", c.errorf("language %.50q is not one of: %s", name, strings.Join(languages, ", "))
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
@@ -31,8 +32,8 @@ func Modes() []Mode { return []Mode{ModeCore, ModeAll, ModeCode, ModePassthrough
 
 // Names of the languages of scripts.
 const (
-	TypeScript = "typescript"
-	Python     = "python"
+	TypeScript = string(sandbox.LangTypeScript)
+	Python     = string(sandbox.LangPython)
 )
 
 // Options are a Server's settings. Run and Customer are required.

@@ -38,14 +38,6 @@ func (r Runtime) Wanted() string {
 	return string(r)
 }
 
-// Language is the language of a script.
-type Language string
-
-const (
-	LangTypeScript Language = "typescript" // TypeScript and JavaScript
-	LangPython     Language = "python"
-)
-
 // Strength is the kind of isolation between a script and the machine. The greater it is, the less trusted the code may be.
 type Strength int
 

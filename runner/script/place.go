@@ -9,6 +9,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 // Namespaces of modules. A module's id is its namespace, a colon, and its path below the namespace's folder.
@@ -63,7 +64,7 @@ func loaderOf(name string) api.Loader {
 const tsconfig = `{"compilerOptions":{"verbatimModuleSyntax":false}}`
 
 func trimExtension(file string) string {
-	for _, ext := range []string{".ts", ".js", ".mjs", ".mts", ".cjs", ".cts", ".tsx", ".jsx"} {
+	for _, ext := range sandbox.LangTypeScript.Extensions() {
 		if base, ok := strings.CutSuffix(file, ext); ok {
 			return base
 		}

@@ -186,8 +186,11 @@ func modulesOf(p string) []string {
 	if base == p && !strings.HasSuffix(p, ".json") {
 		exact = base + ".ts" // files with other extensions are not modules
 	}
-	return []string{exact, base + ".ts", base + ".tsx", base + ".mts", base + ".cts", base + ".js", base + ".mjs", base + ".cjs",
-		base + ".jsx", p + ".json", path.Join(p, "index.ts"), path.Join(p, "index.js"), path.Join(p, "index.mjs"), path.Join(p, "index.cjs")}
+	out := []string{exact}
+	for _, ext := range sandbox.LangTypeScript.Extensions() {
+		out = append(out, base+ext)
+	}
+	return append(out, p+".json", path.Join(p, "index.ts"), path.Join(p, "index.js"), path.Join(p, "index.mjs"), path.Join(p, "index.cjs"))
 }
 
 // besideScript finds a file below the script's own folder. os.Root refuses what leads out of it.

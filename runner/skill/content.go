@@ -188,7 +188,7 @@ func (c *content) scripts(lang sandbox.Language) []string {
 		all = append(all, main)
 	}
 	for _, info := range c.infos {
-		if info.Path != main && languageOf(info.Path) == lang {
+		if info.Path != main && sandbox.LanguageOf(info.Path) == lang {
 			all = append(all, info.Path)
 		}
 	}
@@ -199,7 +199,7 @@ func (c *content) scripts(lang sandbox.Language) []string {
 func (c *content) languages() []sandbox.Language {
 	found := []sandbox.Language{}
 	for _, info := range c.infos {
-		if l := languageOf(info.Path); l != "" && !slices.Contains(found, l) {
+		if l := sandbox.LanguageOf(info.Path); l != "" && !slices.Contains(found, l) {
 			found = append(found, l)
 		}
 	}

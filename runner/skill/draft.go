@@ -129,7 +129,7 @@ func (d *Draft) checkSize(files map[string][]byte) error {
 			return fmt.Errorf("files %q and %q differ only in case, which some file systems ignore", min(p, other), max(p, other))
 		}
 		seen[lower] = p
-		if languageOf(p) == "" {
+		if sandbox.LanguageOf(p) == "" {
 			continue
 		}
 		switch {
@@ -212,7 +212,7 @@ func usage(name, description string, c *content) string {
 		fmt.Fprintf(&b, "\n```%s\n%s\n```\n", map[sandbox.Language]string{sandbox.LangPython: "python", sandbox.LangTypeScript: "ts"}[lang], importOf(name, string(c.files[main]), lang))
 	}
 	for _, info := range c.infos {
-		if path.Dir(info.Path) != "scripts" && languageOf(info.Path) == "" && info.Path != File {
+		if path.Dir(info.Path) != "scripts" && sandbox.LanguageOf(info.Path) == "" && info.Path != File {
 			fmt.Fprintf(&b, "\n- `%s`\n", info.Path)
 		}
 	}

@@ -116,7 +116,7 @@ func (s *Store) Plain(name string) bool {
 		if info, err := root.Stat(n); err == nil && info.IsDir() {
 			return true
 		}
-		for _, ext := range []string{".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".py"} {
+		for _, ext := range slices.Concat(sandbox.LangTypeScript.Extensions(), sandbox.LangPython.Extensions()) {
 			if info, err := root.Stat(n + ext); err == nil && info.Mode().IsRegular() {
 				return true
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/poison"
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/skill/internal/frontmatter"
 )
 
@@ -185,7 +186,7 @@ func (s *Skill) suspicious() []string {
 	read("its description", s.front.Description, false)
 	read(File, s.front.Body, false)
 	for _, name := range slices.Sorted(maps.Keys(s.content.files)) {
-		if languageOf(name) != "" {
+		if sandbox.LanguageOf(name) != "" {
 			read(oneLine(name, 200), string(s.content.files[name]), false)
 		}
 	}

@@ -11,7 +11,6 @@ package skill
 import (
 	"encoding/json"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -195,18 +194,4 @@ type FileInfo struct {
 	Path   string `json:"path"` // below the skill's folder, with slashes
 	Size   int64  `json:"size"` // in bytes
 	Digest string `json:"digest"`
-}
-
-// languageOf returns the language of a script by its name. It is empty for other files.
-func languageOf(name string) sandbox.Language {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx":
-		if strings.HasSuffix(name, ".d.ts") {
-			return ""
-		}
-		return sandbox.LangTypeScript
-	case ".py":
-		return sandbox.LangPython
-	}
-	return ""
 }

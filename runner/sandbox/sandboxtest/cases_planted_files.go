@@ -21,7 +21,7 @@ func hostFolders() []string { return []string{"results", "output", "images"} }
 
 // hostModule returns the name of a module beside a script in the workspace.
 func hostModule(lang sandbox.Language) string {
-	return "planted" + map[sandbox.Language]string{sandbox.LangTypeScript: ".ts", sandbox.LangPython: ".py"}[lang]
+	return "planted" + lang.Extensions()[0]
 }
 
 // plantedCases plant each kind of file wherever the host reads or writes in a workspace, and then make the host do so. A script that cannot

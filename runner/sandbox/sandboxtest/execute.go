@@ -28,7 +28,7 @@ const startTimeout = 30 * time.Second
 func (x *execution) execute(j *recorder, c testCase, w *world) *result {
 	x.t.Helper()
 	rt, _ := x.backend.Runtime(x.lang)
-	src := script.Source{Name: "script" + map[sandbox.Language]string{sandbox.LangTypeScript: ".ts", sandbox.LangPython: ".py"}[x.lang],
+	src := script.Source{Name: "script" + x.lang.Extensions()[0],
 		Code: w.fill(c.code[x.lang]), Language: x.lang, Args: c.args}
 	spec := sandbox.Spec{
 		ID: w.nextID(), Runtime: rt, Args: templates.RuntimeArgs(string(rt)), Guest: templates.Guest(string(rt)), Secret: rand.Text(),

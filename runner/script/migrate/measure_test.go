@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/check"
 )
@@ -52,7 +53,7 @@ func TestMeasure(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if problems, err := check.Run(t.Context(), script.Source{Name: name, Code: text, Language: languageOf(name), Dir: scripts}, opt); err != nil || len(problems) > 0 {
+		if problems, err := check.Run(t.Context(), script.Source{Name: name, Code: text, Language: sandbox.LanguageOf(name), Dir: scripts}, opt); err != nil || len(problems) > 0 {
 			t.Logf("%s is no fair script: %v %v\n%s", name, err, problems, text)
 			continue
 		}

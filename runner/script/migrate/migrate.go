@@ -128,17 +128,6 @@ type candidate struct {
 	mentions []Left // of members that are gone
 }
 
-// languageOf returns the language of a file by its name; empty for other files.
-func languageOf(name string) sandbox.Language {
-	switch filepath.Ext(name) {
-	case ".ts", ".mts", ".tsx", ".js", ".mjs":
-		return sandbox.LangTypeScript
-	case ".py":
-		return sandbox.LangPython
-	}
-	return ""
-}
-
 // scripts returns the scripts of skills.
 func scripts(dir string) ([]string, error) {
 	var out []string
@@ -148,7 +137,7 @@ func scripts(dir string) ([]string, error) {
 			return err
 		case d.IsDir() && path != dir && skipped(d.Name()):
 			return fs.SkipDir
-		case d.Type().IsRegular() && languageOf(path) != "" && len(out) < maxFiles:
+		case d.Type().IsRegular() && sandbox.LanguageOf(path) != "" && len(out) < maxFiles:
 			out = append(out, path)
 		}
 		return nil
@@ -173,7 +162,7 @@ func (m *migration) read(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("read a script: %w", err)
 	}
-	language := languageOf(path)
+	language := sandbox.LanguageOf(path)
 	if !info.Mode().IsRegular() || info.Size() > maxFile || language == "" {
 		m.leave(path, 0, "not changed: only TypeScript, JavaScript and Python files of up to 1 MiB are adapted")
 		return nil
@@ -361,7 +350,7 @@ func copyScripts(from, to string) error {
 			return os.MkdirAll(filepath.Join(to, rel), 0o700)
 		}
 		info, err := d.Info()
-		if err != nil || !d.Type().IsRegular() || languageOf(at) == "" && filepath.Ext(at) != ".json" && d.Name() != "SKILL.md" || info.Size() > maxFile {
+		if err != nil || !d.Type().IsRegular() || sandbox.LanguageOf(at) == "" && !strings.HasSuffix(at, ".d.ts") && filepath.Ext(at) != ".json" && d.Name() != "SKILL.md" || info.Size() > maxFile {
 			return err
 		}
 		if size, count = size+info.Size(), count+1; count > maxFiles || size > maxCopied {

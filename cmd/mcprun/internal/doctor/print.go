@@ -61,7 +61,7 @@ func (o *command) line(name, text string) {
 func (o *command) checkers() string {
 	var words []string
 	lacks := false
-	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
+	for _, lang := range sandbox.Languages() {
 		c, err := o.places.Find(lang)
 		switch missing, ok := errors.AsType[*check.MissingError](err); {
 		case ok:
@@ -169,7 +169,7 @@ func (o *command) printAuto(ctx context.Context, backends []sandbox.Backend) {
 // choices returns the sandbox chosen for each language, only once if it is the same for all.
 func choices(ctx context.Context, backends []sandbox.Backend, least risk.Risk) string {
 	var names, words []string
-	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
+	for _, lang := range sandbox.Languages() {
 		name := "none of these"
 		if c, err := runner.Choose(ctx, backends, runner.Need{Name: runner.Auto, Language: lang, Risk: least}); err == nil {
 			name = c.Backend.Name()

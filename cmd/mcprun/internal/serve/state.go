@@ -14,7 +14,6 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -212,7 +211,7 @@ func (b *state) shown(c *mcpserver.Customer) string {
 // script returns a run's script with the settings of the server's flags.
 func (b *state) script(lang sandbox.Language, code string) (*runner.Script, error) {
 	s := b.o.run.Base
-	s.Name, s.Code, s.Language = "script"+source.Extension(lang), code, lang
+	s.Name, s.Code, s.Language = "script"+lang.Extensions()[0], code, lang
 	return &s, b.o.run.Complete(&s, b.project)
 }
 

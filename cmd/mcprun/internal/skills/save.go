@@ -189,7 +189,7 @@ func (o *skillSaveOptions) read(draft *skill.Draft, paths []string) error {
 		to := filepath.Base(at)
 		if lang, err := source.OfFile(at); err == nil {
 			if perLanguage[lang] == 1 && !strings.HasSuffix(to, ".d.ts") {
-				to = "main" + source.Extension(lang)
+				to = "main" + lang.Extensions()[0]
 			}
 			to = "scripts/" + to
 		}

@@ -78,7 +78,7 @@ func (o *skillShowOptions) show(name string) error {
 
 func importsOf(k *skill.Skill) map[sandbox.Language]string {
 	all := map[sandbox.Language]string{}
-	for _, l := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
+	for _, l := range sandbox.Languages() {
 		if line := k.Import(l); line != "" {
 			all[l] = line
 		}
@@ -89,7 +89,7 @@ func importsOf(k *skill.Skill) map[sandbox.Language]string {
 func (o *skillShowOptions) print(k *skill.Skill, versions []skill.Version) error {
 	style, w := o.app.OutStyle(), o.app.Stdout
 	fmt.Fprintf(w, "%s  %s\n%s\n\n", style.Bold(cli.EscapeLine(k.Name)), style.Dim(fmt.Sprintf("%.12s", k.Version)), cli.EscapeLine(k.Description))
-	for _, l := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
+	for _, l := range sandbox.Languages() {
 		if line := k.Import(l); line != "" {
 			fmt.Fprintf(w, "  %s\n", style.Cyan(cli.EscapeLine(line)))
 		}

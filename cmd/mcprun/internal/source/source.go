@@ -2,12 +2,12 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
@@ -22,7 +22,7 @@ const maxSource = 16 << 20
 // FromCode fills in a script that is given as text, in the named language or, without a name, in the language that the code is written in.
 func FromCode(s *runner.Script, name, language, code string) error {
 	lang, err := Detect(language, code)
-	s.Name, s.Code, s.Language = name+Extension(lang), code, lang
+	s.Name, s.Code, s.Language = name+lang.Extensions()[0], code, lang
 	return err
 }
 
@@ -50,7 +50,7 @@ func FromFile(s *runner.Script, path, language string) error {
 		if language == "" {
 			lang = script.DetectLanguage(string(code))
 		}
-		name += Extension(lang)
+		name += lang.Extensions()[0]
 	}
 	s.Name, s.Code, s.Language, s.Dir = cli.EscapeLine(name), string(code), lang, filepath.Dir(path)
 	return nil
@@ -58,11 +58,8 @@ func FromFile(s *runner.Script, path, language string) error {
 
 // OfFile returns the language of a file, by its extension.
 func OfFile(path string) (sandbox.Language, error) {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx":
-		return sandbox.LangTypeScript, nil
-	case ".py":
-		return sandbox.LangPython, nil
+	if lang := sandbox.LanguageOf(path); lang != "" {
+		return lang, nil
 	}
 	return "", flags.Usage("%s: a script ends in .ts, .js or .py", cli.EscapeLine(filepath.Base(path)))
 }
@@ -77,21 +74,10 @@ func Detect(name, code string) (sandbox.Language, error) {
 
 // Named returns the language of that name. The empty name is TypeScript.
 func Named(name string) (sandbox.Language, error) {
-	switch strings.ToLower(name) {
-	case "", "typescript", "ts", "javascript", "js":
-		return sandbox.LangTypeScript, nil
-	case "python", "py":
-		return sandbox.LangPython, nil
+	if lang, ok := sandbox.Named(cmp.Or(name, string(sandbox.LangTypeScript))); ok {
+		return lang, nil
 	}
 	return "", flags.Usage("unknown language %q: typescript or python", name)
-}
-
-// Extension returns the extension of a language's files, with its dot.
-func Extension(lang sandbox.Language) string {
-	if lang == sandbox.LangPython {
-		return ".py"
-	}
-	return ".ts"
 }
 
 // ReadStdin reads standard input to its end, at most maxSource bytes, or until ctx ends: a blocked read of a pipe must not
