@@ -152,10 +152,10 @@ type scan struct {
 	allowed []string
 	// known are texts that were checked before or are of no interest. It may be nil.
 	known map[string]bool
-	// old is the previous definition, and former its text. Both are nil if there was none or only the present one matters.
-	old    json.RawMessage
-	former *former
-	found  []Finding
+	// old is the previous definition, and previous its text. Both are nil if there was none or only the present one matters.
+	old      json.RawMessage
+	previous *previousText
+	found    []Finding
 }
 
 // add adds a finding, unless its rule is allowed or the bound is reached.

@@ -114,8 +114,8 @@ func (p *printer) based(t ir.Object) bool {
 		return false
 	}
 	// Fields with unusual names are in a base that is created by a call and must not be recursive.
-	odd, _ := p.odd(t.Fields)
-	return len(odd) == 0 || !p.recursive(t, odd)
+	called, _ := p.needCall(t.Fields)
+	return len(called) == 0 || !p.recursive(t, called)
 }
 
 // recursive reports whether fields of t lead, through definitions, back to t.
@@ -240,7 +240,7 @@ func (p *printer) called(name string, t ir.Object, exprs []string, option string
 		var fields []ir.Field
 		var types []string
 		if p.recursive(t, t.Fields) {
-			_, fields = p.odd(t.Fields)
+			_, fields = p.needCall(t.Fields)
 			inCall = func(f ir.Field) bool {
 				return !slices.ContainsFunc(fields, func(g ir.Field) bool { return f.Name == g.Name })
 			}

@@ -9,16 +9,16 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ir"
 )
 
-// odd separates the fields that may have to be declared by a call (see classSyntax) from the others.
-func (p *printer) odd(fields []ir.Field) (odd, others []ir.Field) {
+// needCall separates the fields that may have to be declared by a call (see classSyntax) from the others.
+func (p *printer) needCall(fields []ir.Field) (called, others []ir.Field) {
 	for _, f := range fields {
 		if !plainName(f.Name) || slices.Contains(globals, f.Name) || slices.Contains(builtins, f.Name) || p.mayNameType(f.Name) {
-			odd = append(odd, f)
+			called = append(called, f)
 		} else {
 			others = append(others, f)
 		}
 	}
-	return odd, others
+	return called, others
 }
 
 // mayNameType reports whether a type in the module has that name, or may get it later.

@@ -22,11 +22,11 @@ var (
 	sqlWords = regexp.MustCompile(`(?i)\b(drop|truncate|delete|update|alter)\b`)
 	// pythonHarmless are names with underscores that scripts have for good reasons.
 	pythonHarmless = set("__name__ __main__ __file__ __init__ __future__ __all__ __str__ __repr__ __eq__ __hash__ __len__ __iter__ __next__ __enter__ __exit__ __call__ __post_init__")
-	pythonWords    = grave(pythonAPIs, members, modules)
+	pythonWords    = riskyNames(pythonAPIs, members, modules)
 )
 
-// grave returns the names, or modules, without which no rule above medium risk finds anything in Python, but for what hides in texts.
-func grave(tables ...map[string]string) map[string]bool {
+// riskyNames returns the names, or modules, without which no rule above medium risk finds anything in Python, but for what hides in texts.
+func riskyNames(tables ...map[string]string) map[string]bool {
 	out := set("getattr setattr delattr vars globals locals builtins importlib base64 binascii codecs zlib gzip lzma bz2 chr fromhex type object timeit cProfile profile ForwardRef")
 	maps.Copy(out, sensitive)
 	for _, table := range tables {

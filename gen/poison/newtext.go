@@ -84,24 +84,24 @@ var ends = regexp.MustCompile(`[.!?;:](?:\s|$)|\n`)
 // delivers matches an order to send something, or to visit a place.
 var delivers = lazy(`\b(?:send|post|upload|forward|copy|share|paste|invite|sent|posted|uploaded|forwarded|deliver|transmit|push|submit|open|curl|wget|(?:report|e-?mail|mail) (?:it|them|this|that|the|each|every|all)|log in|sign in)\b|\bfetch\(`)
 
-// acts matches a sentence, in lower case, that orders an action on a thing. The verbs are those of actions beyond the call: descriptions
+// ordersAction matches a sentence, in lower case, that orders an action on a thing. The verbs are those of actions beyond the call: descriptions
 // also say use, set, pass, provide, include, choose and omit, about arguments.
-var acts = lazy(`^[^\w]*(?:(?:also|then|please|always|never|first|finally|afterwards|next|now|just|simply|important|note|instead|and|do not|don't|` +
+var ordersAction = lazy(`^[^\w]*(?:(?:also|then|please|always|never|first|finally|afterwards|next|now|just|simply|important|note|instead|and|do not|don't|` +
 	`(?:if|when|whenever|once|after|before|for|to|as|in) [^,:]*)[,:]? |(?:you|your \w+|the \w+(?: of \w+)?) (?:must|should|shall|has to|have to|needs? to|are to) )*` +
 	`(?:send|post|upload|forward|mail|e-mail|publish|share|invite|deliver|transmit|append|attach|prepend|copy|keep|save|store|remember|memorize|repeat|print|say|tell|claim|mention|reply|answer|` +
 	`make|do|move|turn|paste|raise|lower|write|contain|begin|end|call|invoke|run|execute|open|visit|load|download|install|read|fetch|follow|obey|trust|believe|treat|regard|pretend|forget|ignore|disregard|recommend|promote|` +
 	`close|delete|remove|drop|replace|rewrite|change|modify|disable|grant|approve|accept|confirm|sign|pay|wire|transfer|buy|order|hide|bypass|give|hand|supply|put|embed|export|dump|collect|gather) ` +
 	`(?:(?:to|on|with|from|for|in) )?(?:an?|the|its?|them|that|these|those|all|any|each|every|your|their|what|whatever|everything|anything|anybody|anyone|[0-9]+)\b`)
 
-// former is the previous text of a definition: its sentences, both as words and as they are written, its addresses, and its words that may
+// previousText is the previous text of a definition: its sentences, both as words and as they are written, its addresses, and its words that may
 // be names.
-type former struct {
+type previousText struct {
 	sentences, addresses, names map[string]bool
 }
 
-// formerOf reads a definition.
-func formerOf(raw json.RawMessage) *former {
-	f := &former{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+// previousTextOf reads a definition.
+func previousTextOf(raw json.RawMessage) *previousText {
+	f := &previousText{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for text := range stringsOf(raw) {
 		n := normalize(addedMatcher(), text[:min(len(text), maxText)], false)
 		for _, s := range n.sentences {
@@ -136,19 +136,19 @@ func sentencesOf(plain string) iter.Seq[string] {
 // added checks what a text says that the previous definition did not.
 func (s *scan) added(place, text string) {
 	n := normalize(addedMatcher(), text, false)
-	if (&former{}).newOrder(n, s.others) == "" {
+	if (&previousText{}).newOrder(n, s.others) == "" {
 		return // the usual case, in which the previous text does not matter
 	}
-	if s.former == nil {
-		s.former = formerOf(s.old)
+	if s.previous == nil {
+		s.previous = previousTextOf(s.old)
 	}
-	if order := s.former.newOrder(n, s.others); order != "" {
+	if order := s.previous.newOrder(n, s.others); order != "" {
 		s.add(place, instruction, order)
 	}
 }
 
 // newOrder returns the part of a text that gives a new order, or "".
-func (f *former) newOrder(n *normalized, others *otherNames) string {
+func (f *previousText) newOrder(n *normalized, others *otherNames) string {
 	fresh := &normalized{}
 	for _, sentence := range n.sentences {
 		if !f.sentences[sentence.text] {
@@ -178,8 +178,8 @@ func (f *former) newOrder(n *normalized, others *otherNames) string {
 
 // act returns the part of a new sentence that orders an action beyond the call, or "". The first sentence of a text says what a tool does,
 // often in the form of an order.
-func (f *former) act(sentence string, first bool, others *otherNames) string {
-	if !first && acts().MatchString(sentence) && !strings.Contains(sentence, "`") && !others.namesOwn(sentence) {
+func (f *previousText) act(sentence string, first bool, others *otherNames) string {
+	if !first && ordersAction().MatchString(sentence) && !strings.Contains(sentence, "`") && !others.namesOwn(sentence) {
 		return sentence
 	}
 	isNew := func(a string) bool { return !f.addresses[a] }
