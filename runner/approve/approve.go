@@ -1,7 +1,7 @@
 // Package approve asks a person whether a call may be made, or a script may start. A policy decides what is asked about; see package
 // policy.
 //
-// An [Approver] is one way to ask: a client's form ([Elicit]), a program ([Command]), a web page ([Desk]); package term of mcprun has
+// An [Approver] is one way to ask: a client's form ([Elicit]), a program ([Command]), a web page ([PageApprover]); package term of mcprun has
 // the terminal. [New] combines them for one run, and remembers what was answered.
 package approve
 

@@ -167,7 +167,7 @@ func TestInChromium(t *testing.T) {
 		go func() {
 			q := ofRun(fmt.Sprintf("delete%d", i), i)
 			q.Code = strings.Repeat("line\n", 200)
-			a, err := New(2*time.Minute, NewDesk(dir, "p")).Approve(t.Context(), q)
+			a, err := New(2*time.Minute, NewPageApprover(dir, "p")).Approve(t.Context(), q)
 			answered <- fmt.Sprintf("%s by %s, %v", a.Scope, a.By, err)
 		}()
 		b.click("table a", func() bool { _, _, err := b.middle("button.no"); return err == nil })

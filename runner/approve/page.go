@@ -172,7 +172,7 @@ func (p *Page) answer(w http.ResponseWriter, r *http.Request) {
 		scope = Refused
 	}
 	form := url.Values{"id": {q.ID}, "answer": {string(scope)}}
-	if _, err := callDesk(r.Context(), filepath.Join(p.opt.Dir, q.Socket), http.MethodPost, "/answer", form); err != nil {
+	if _, err := callProcess(r.Context(), filepath.Join(p.opt.Dir, q.Socket), http.MethodPost, "/answer", form); err != nil {
 		p.show(w, http.StatusConflict, &pageData{Note: "Your answer was not accepted: " + visible(err.Error())})
 		return
 	}

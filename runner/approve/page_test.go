@@ -108,7 +108,7 @@ func TestPage(t *testing.T) {
 	answers := []chan result{make(chan result, 1), make(chan result, 1)}
 	for i, word := range []string{"first", "second"} { // two processes
 		go func() {
-			a, err := New(time.Minute, NewDesk(dir, "p")).Approve(t.Context(), &Question{
+			a, err := New(time.Minute, NewPageApprover(dir, "p")).Approve(t.Context(), &Question{
 				Run: "r", Tool: "crm__" + word, Server: "crm", Script: "a.ts", Code: "await x();\n<script>alert(1)</script>\u202e" + strings.Repeat("x", maxCode), Arguments: json.RawMessage(`{"id":"<b>"}`),
 			})
 			answers[i] <- result{a, err}
@@ -196,7 +196,7 @@ func TestRefuseABatch(t *testing.T) {
 	base := "http://" + p.opt.Address
 	_, _, cookies := send(t, c, "GET", p.URL(), nil)
 	cookie := "Cookie: " + cookies[0].Name + "=" + cookies[0].Value
-	g := New(time.Minute, NewDesk(dir, "p"))
+	g := New(time.Minute, NewPageApprover(dir, "p"))
 	answers := make(chan Answer, 3)
 	for i := range 3 {
 		go func() {
@@ -238,7 +238,7 @@ func TestOtherProgramsAnswerNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		a, _ := New(time.Minute, NewDesk(dir, "p")).Approve(ctx, ofRun("delete", 1))
+		a, _ := New(time.Minute, NewPageApprover(dir, "p")).Approve(ctx, ofRun("delete", 1))
 		answered <- a
 	}()
 	var list []Waiting
@@ -269,7 +269,7 @@ func TestOtherProgramsAnswerNothing(t *testing.T) {
 	if err != nil || strings.Count(string(out), "itself may answer its questions") != 2 {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if _, err := callDesk(t.Context(), filepath.Join(dir, list[0].Socket), http.MethodPost, "/answer", url.Values{"id": {list[0].ID}, "answer": {"once"}}); err != nil {
+	if _, err := callProcess(t.Context(), filepath.Join(dir, list[0].Socket), http.MethodPost, "/answer", url.Values{"id": {list[0].ID}, "answer": {"once"}}); err != nil {
 		t.Error(err)
 	}
 	if a := <-answered; a.Scope != Once {
@@ -283,15 +283,15 @@ func TestAsOtherProgram(t *testing.T) {
 	if socket == "" {
 		t.Skip("it is a part of TestOtherProgramsAnswerNothing")
 	}
-	_, err := callDesk(t.Context(), socket, http.MethodGet, "/waiting", nil)
+	_, err := callProcess(t.Context(), socket, http.MethodGet, "/waiting", nil)
 	t.Log(err)
-	_, err = callDesk(t.Context(), socket, http.MethodPost, "/answer", url.Values{"id": {os.Getenv("APPROVE_TEST_ID")}, "answer": {"once"}})
+	_, err = callProcess(t.Context(), socket, http.MethodPost, "/answer", url.Values{"id": {os.Getenv("APPROVE_TEST_ID")}, "answer": {"once"}})
 	t.Log(err)
 }
 
 // TestManyLongQuestions: the page shows the oldest ones if there is no room for all.
 func TestManyLongQuestions(t *testing.T) {
-	d := NewDesk("", "p")
+	d := NewPageApprover("", "p")
 	for i := range 9 {
 		d.waiting[string(rune('a'+i))] = &pending{view: Waiting{ID: string(rune('a' + i)), Lines: []string{strings.Repeat("<", maxPage)}}}
 	}
@@ -310,7 +310,7 @@ func TestFilesAnswerNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		a, _ := New(time.Minute, NewDesk(dir, "p")).Approve(ctx, ofRun("delete", 1))
+		a, _ := New(time.Minute, NewPageApprover(dir, "p")).Approve(ctx, ofRun("delete", 1))
 		answered <- a
 	}()
 	var list []Waiting
@@ -351,7 +351,7 @@ func TestFolderOfOthers(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := NewDesk(dir, "p").Approve(t.Context(), ofRun("delete", 1)); err == nil || a.Scope != Refused {
+	if a, err := NewPageApprover(dir, "p").Approve(t.Context(), ofRun("delete", 1)); err == nil || a.Scope != Refused {
 		t.Errorf("%+v, %v", a, err)
 	}
 }

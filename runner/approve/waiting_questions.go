@@ -35,11 +35,11 @@ const (
 // socketEnd ends the names of sockets.
 const socketEnd = ".sock"
 
-// Desk is an Approver that asks on the page of mcprun approvals, which another process serves. While a question waits, the process
+// PageApprover is an Approver that asks on the page of mcprun approvals, which another process serves. While a question waits, the process
 // listens on a Unix socket in a folder that only the user may enter. So the page finds the questions of all processes, and a server
 // whose tools read and write files, even there, cannot answer one: a socket is no file to write to. On Linux it talks only to processes
 // that run the same program.
-type Desk struct {
+type PageApprover struct {
 	dir, project string
 
 	mu      sync.Mutex
@@ -75,13 +75,13 @@ type Waiting struct {
 	Scopes  []Scope `json:"scopes"`
 }
 
-// NewDesk returns the Desk of a process. dir is the folder of sockets; project is a word of letters and digits for the project.
-func NewDesk(dir, project string) *Desk {
-	return &Desk{dir: dir, project: project, waiting: map[string]*pending{}}
+// NewPageApprover returns the PageApprover of a process. dir is the folder of sockets; project is a word of letters and digits for the project.
+func NewPageApprover(dir, project string) *PageApprover {
+	return &PageApprover{dir: dir, project: project, waiting: map[string]*pending{}}
 }
 
 // Approve implements Approver.
-func (d *Desk) Approve(ctx context.Context, q *Question) (Answer, error) {
+func (d *PageApprover) Approve(ctx context.Context, q *Question) (Answer, error) {
 	shown, err := q.View(maxPage)
 	if err != nil {
 		return Answer{}, fmt.Errorf("ask on the page: %w", err)
@@ -137,7 +137,7 @@ func code(q *Question) (text string, missing int) {
 }
 
 // enter adds a question, and listens if it is the first.
-func (d *Desk) enter(p *pending) error {
+func (d *PageApprover) enter(p *pending) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.server == nil {
@@ -175,7 +175,7 @@ func onlySame(next http.Handler) http.Handler {
 }
 
 // leave removes a question, and ends listening if it is the last. The answer to the request that brought the answer is still sent.
-func (d *Desk) leave(p *pending) {
+func (d *PageApprover) leave(p *pending) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.waiting, p.view.ID)
@@ -203,7 +203,7 @@ func makePrivate(dir string) error {
 	return err
 }
 
-func (d *Desk) list(w http.ResponseWriter, _ *http.Request) {
+func (d *PageApprover) list(w http.ResponseWriter, _ *http.Request) {
 	d.mu.Lock()
 	list := []Waiting{}
 	for _, p := range d.waiting {
@@ -222,7 +222,7 @@ func (d *Desk) list(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(list)
 }
 
-func (d *Desk) take(w http.ResponseWriter, r *http.Request) {
+func (d *PageApprover) take(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	p := d.waiting[r.FormValue("id")]
 	d.mu.Unlock()
@@ -238,8 +238,8 @@ func (d *Desk) take(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// callDesk calls a process that asks. What it answers with another status than 200 is the error.
-func callDesk(ctx context.Context, socket, method, path string, form url.Values) ([]byte, error) {
+// callProcess calls a process that asks. What it answers with another status than 200 is the error.
+func callProcess(ctx context.Context, socket, method, path string, form url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -283,7 +283,7 @@ func waitingAt(ctx context.Context, dir, project string) ([]Waiting, error) {
 			continue
 		}
 		socket := filepath.Join(dir, e.Name())
-		text, err := callDesk(ctx, socket, http.MethodGet, "/waiting", nil)
+		text, err := callProcess(ctx, socket, http.MethodGet, "/waiting", nil)
 		var list []Waiting
 		if err != nil || json.Unmarshal(text, &list) != nil {
 			if _, dialing := errors.AsType[*net.OpError](err); dialing {

@@ -123,14 +123,14 @@ func (o *approveFlags) approver(app *cli.App, p *project.Project, workspace stri
 
 // page asks on the page of mcprun approvals, and says so.
 type page struct {
-	*approve.Desk
+	*approve.PageApprover
 	say  func(string)
 	once sync.Once
 }
 
 func (d *page) Approve(ctx context.Context, q *approve.Question) (approve.Answer, error) {
 	d.once.Do(func() { d.say("waiting for approval: start mcprun approvals in this project, and answer on its page") })
-	return d.Desk.Approve(ctx, q)
+	return d.PageApprover.Approve(ctx, q)
 }
 
 // newPage returns an approver that asks on the page. Scripts must not reach its sockets.
@@ -140,7 +140,7 @@ func newPage(app *cli.App, p *project.Project, workspace string, say func(string
 		return nil, cli.WithHint(fmt.Errorf("the folder of approvals %q is in the workspace %q, where scripts could reach it", dir, workspace),
 			"name another workspace, or another folder with XDG_RUNTIME_DIR")
 	}
-	return &page{Desk: approve.NewDesk(dir, approvals.Project(p.Base)), say: say}, nil
+	return &page{PageApprover: approve.NewPageApprover(dir, approvals.Project(p.Base)), say: say}, nil
 }
 
 // program returns the program of --approve-command. A name without a slash is searched for on PATH.
