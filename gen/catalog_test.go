@@ -30,7 +30,7 @@ func TestChangesAgreeWithAValidator(t *testing.T) {
 		before, errA := validate.Compile(marshal(t, a))
 		now, errB := validate.Compile(marshal(t, b))
 		if errA != nil || errB != nil {
-			t.Fatalf("%v %v: %s", errA, errB, marshal(t, a))
+			t.Fatalf("%v %v: %s, want nil and nil", errA, errB, marshal(t, a))
 		}
 		for range 50 {
 			v := marshal(t, randomValue(r, 3))
@@ -48,11 +48,11 @@ func TestChangesAgreeWithAValidator(t *testing.T) {
 		}
 	}
 	if found < 300 {
-		t.Errorf("only %d values told the schemas apart", found)
+		t.Errorf("only %d values told the schemas apart, want at least 300", found)
 	}
 	for _, op := range []diff.Op{diff.Added, diff.Removed, diff.Widened, diff.Narrowed, diff.Changed, diff.Required, diff.Optional, diff.Respelled} {
 		if said[string(op)] < 5 {
-			t.Errorf("%s was said %d times: %v", op, said[string(op)], said)
+			t.Errorf("%s was said %d times: %v, want at least 5", op, said[string(op)], said)
 		}
 	}
 }

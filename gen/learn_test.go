@@ -46,17 +46,17 @@ func TestLearnJoinsWhatItKnows(t *testing.T) {
 	}
 	for _, offline := range []bool{false, true} {
 		if r := p.mustSync(func(o *Options) { o.Check, o.Offline = true, offline }); len(r.Files) > 0 || len(r.Warnings) > 0 {
-			t.Errorf("offline %v: %v %v", offline, r.Files, r.Warnings)
+			t.Errorf("offline %v: %v %v, want len(r.Files) at most 0 and len(r.Warnings) at most 0", offline, r.Files, r.Warnings)
 		}
 	}
 	recording := []string{`{"mcprun":"recording","version":1}`, `{"call":1,"tool":"s__get","args":{},"ms":1,"value":{"a":1}}`}
 	if r, err := p.learn(LearnOptions{Tool: "get", Replies: replies(recording...), Check: true}); err != nil || string(r.After.Schema) != want || r.After.Replies != 3 {
-		t.Errorf("of a recording: %+v %v", r, err)
+		t.Errorf("of a recording: %+v %v, want string(r.After.Schema) %v, After.Replies 3 and no error", r, err, want)
 	}
 	for calls, problem := range []string{"no call of it was recorded", "the call of it that was recorded got no answer", "none of the 2 calls of it that were recorded got an answer"} {
 		lines := slices.Repeat([]string{`{"call":1,"tool":"s__get","args":{},"ms":1,"error":{"kind":"timeout","message":"no"}}`}, calls)
 		if _, err := p.learn(LearnOptions{Tool: "get", Replies: replies(append(recording[:1:1], lines...)...)}); err == nil || !strings.Contains(err.Error(), problem) {
-			t.Errorf("of %d calls that were not answered: %v", calls, err)
+			t.Errorf("of %d calls that were not answered: %v, want an error and %v in it", calls, err, problem)
 		}
 	}
 	ofText := strings.TrimSuffix(recording[1], "}") + `,"text":true}`
@@ -65,7 +65,7 @@ func TestLearnJoinsWhatItKnows(t *testing.T) {
 	}
 	masked := `{"call":1,"tool":"s__get","args":{},"ms":1,"value":{"phone":"[PHONE_1]"}}`
 	if r, err := p.learn(LearnOptions{Tool: "get", Replies: replies(masked, `{"phone":1}`), Forget: true, Check: true}); err != nil || !strings.Contains(string(r.After.Schema), `"phone":{}`) {
-		t.Errorf("of what was masked: %+v %v", r, err)
+		t.Errorf("of what was masked: %+v %v, want %q in it and no error", r, err, `"phone":{}`)
 	}
 	if r, err = p.learn(LearnOptions{Tool: "get", Forget: true}); err != nil || r.Before == nil || r.After != nil {
 		t.Fatalf("%+v %v", r, err)
@@ -99,7 +99,7 @@ func TestLearnOfADeclaredOutput(t *testing.T) {
 	p.mustSync(nil)
 	for name := range p.files() {
 		if strings.Contains(name, "learned") {
-			t.Errorf("%s is kept", name)
+			t.Errorf(`%s is kept, want no "learned" in it`, name)
 		}
 	}
 	_, err := p.learn(LearnOptions{Tool: "get", Replies: replies(`{"a":1}`)})
@@ -111,7 +111,7 @@ func TestLearnOfADeclaredOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list, err := tree.Learnable(); err != nil || len(list) != 0 {
-		t.Errorf("%v %v", list, err)
+		t.Errorf("%v %v, want len(list) 0 and no error", list, err)
 	}
 }
 
@@ -133,10 +133,10 @@ func TestLearnOfAServerThatDoesNotAnswer(t *testing.T) {
 	}
 	_, err := p.learn(LearnOptions{Tool: upstreamtest.ToolHang, Calls: replies(`{}`)})
 	if err == nil || !strings.Contains(err.Error(), `server "s" did not answer within 300ms`) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want an error and %q in it", err, `server "s" did not answer within 300ms`)
 	}
 	if r, err := p.learn(LearnOptions{Tool: upstreamtest.ToolBigInt, Calls: replies(`{}`)}); err != nil || !strings.Contains(string(r.After.Schema), `"n":{"type":"integer"}`) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want %q in it and no error", err, `"n":{"type":"integer"}`)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestCostInTheLanguagesOfTheTree(t *testing.T) {
 	}
 	c, err := cost("")
 	if err != nil || c.Language != "typescript" || len(c.Servers) != 2 || len(c.Servers[0].Tools) != 2 {
-		t.Fatalf("%+v %v", c, err)
+		t.Fatalf(`%+v %v, want Language "typescript", len(c.Servers) 2, len(c.Servers[0].Tools) 2 and no error`, c, err)
 	}
 	sum := c.All.Wrapper
 	definitions := 0
@@ -164,12 +164,12 @@ func TestCostInTheLanguagesOfTheTree(t *testing.T) {
 		definitions += s.Definitions
 	}
 	if c.All.Read <= sum || c.All.Definitions != definitions { // includes the listing of the root
-		t.Errorf("%+v", c.All)
+		t.Errorf("%+v, want All.Read more than %v and All.Definitions %v", c.All, sum, definitions)
 	}
 	p.write("mcpgen.yaml", "version: 1\nlanguages: [python]\n")
 	p.mustSync(nil)
 	if c, err = cost(""); err != nil || c.Language != "python" {
-		t.Errorf("%+v %v", c, err)
+		t.Errorf(`%+v %v, want Language "python" and no error`, c, err)
 	}
 	_, err = cost("typescript")
 	if bad, ok := errors.AsType[*Error](err); !ok || !strings.Contains(bad.Message, "only in python") {
@@ -203,6 +203,6 @@ func TestLearnedTypesSayNoMoreThanTheReplies(t *testing.T) {
 		}
 	}
 	if r := p.mustSync(func(o *Options) { o.Check, o.Offline = true, true }); len(r.Files) > 0 || len(r.Warnings) > 0 {
-		t.Errorf("%v %v", r.Files, r.Warnings)
+		t.Errorf("%v %v, want len(r.Files) at most 0 and len(r.Warnings) at most 0", r.Files, r.Warnings)
 	}
 }

@@ -48,7 +48,7 @@ func TestLearnFromRuns(t *testing.T) {
 		t.Error("something was written before Write")
 	}
 	if diff := string(r.Diff()); !strings.Contains(diff, "+export type GetOutput = ") || strings.Contains(diff, ".py") || strings.Contains(diff, "index") {
-		t.Errorf("diff %s", diff)
+		t.Errorf(`diff %s, want "+export type GetOutput = " in it, no ".py" in it and no "index" in it`, diff)
 	}
 	if err = r.Write(t.Context()); err != nil || len(r.Changed()) != 2 || !r.Sync.Written || len(r.Sync.Warnings) > 0 {
 		t.Fatalf("%+v %v", r, err)
@@ -62,7 +62,7 @@ func TestLearnFromRuns(t *testing.T) {
 	// Members beside a type for all others are accepted by the reader of generated files, in both languages.
 	for name, text := range map[string]string{"servers/s/both.ts": "total: number", "servers/s/both.py": "total: int"} {
 		if got := contents(p.files())[name]; !strings.Contains(got, text) || !strings.Contains(got, "BothOutput") || strings.Contains(got, "example.org") {
-			t.Errorf("%s: %s", name, got)
+			t.Errorf(`%s: %s, want %q in it, "BothOutput" in it and no "example.org" in it`, name, got, text)
 		}
 	}
 	if r, err = LearnFromRuns(t.Context(), Options{Dir: p.dir}, p.seenBy(seen), nil); err != nil || len(r.Changed()) != 0 || r.Sync != nil {
@@ -73,7 +73,7 @@ func TestLearnFromRuns(t *testing.T) {
 	p.tools["s"][0] = tool("get", "Gets something else.")
 	p.mustSync(nil)
 	if r, err = LearnFromRuns(t.Context(), Options{Dir: p.dir}, shapes, []string{"get"}); err != nil || len(r.Tools) != 1 || r.Tools[0].Skipped != "it has changed since runs called it" {
-		t.Errorf("of a changed tool: %+v %v", r, err)
+		t.Errorf(`of a changed tool: %+v %v, want len(r.Tools) 1, r.Tools[0].Skipped "it has changed since runs called it" and no error`, r, err)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestKnownArguments(t *testing.T) {
 	} {
 		args, unknown := knownArguments(json.RawMessage(c[0]))
 		if string(args) != c[1] || strings.Join(unknown, " ") != c[2] {
-			t.Errorf("knownArguments(%s) = %s, %q", c[0], args, unknown)
+			t.Errorf("knownArguments(%s) = %s, %q, want %v and %v", c[0], args, unknown, c[1], c[2])
 		}
 	}
 }

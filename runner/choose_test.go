@@ -154,6 +154,6 @@ func TestTrust(t *testing.T) {
 		}
 	}
 	if _, err := runner.ParseTrust("me"); err == nil || !strings.Contains(err.Error(), "own, model, exposed or stranger") {
-		t.Errorf("error %v", err)
+		t.Errorf(`error %v, want an error and "own, model, exposed or stranger" in it`, err)
 	}
 }

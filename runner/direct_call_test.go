@@ -24,10 +24,10 @@ func TestDirectCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(res.Raw) != string(raw) || rec.Outcome != chain.OutcomeOK || rec.Tool != "calculator__add" {
-		t.Errorf("result %s, record %+v", res.Raw, rec)
+		t.Errorf(`result %s, record %+v, want %v, Outcome %v and Tool "calculator__add"`, res.Raw, rec, string(raw), chain.OutcomeOK)
 	}
 	if len(up.seen) != 1 {
-		t.Errorf("seen %q", up.seen)
+		t.Errorf("seen %q, want len(up.seen) 1", up.seen)
 	}
 }
 
@@ -42,7 +42,7 @@ func TestDirectCallIsChecked(t *testing.T) {
 		}
 	}
 	if !slices.Equal(up.seen, nil) {
-		t.Errorf("sent %q", up.seen)
+		t.Errorf("sent %q, want nil", up.seen)
 	}
 }
 

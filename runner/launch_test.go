@@ -179,7 +179,7 @@ func TestLaunchDecidesAboutCalls(t *testing.T) {
 	deny := newPolicy(t, config.PolicyPart{Rules: []config.PolicyRule{{Deny: config.Globs{"calculator__*"}}}})
 	res, err := newRunner(t, up).Launch(t.Context(), &runner.Script{Name: "s.py", Language: py}, runner.LaunchOptions{Sandboxes: []sandbox.Backend{b}, Policy: deny})
 	if err != nil || !strings.Contains(string(res.Value), "policy: refused") || up.seen != nil {
-		t.Errorf("%s, error %v, calls %q", res.Value, err, up.seen)
+		t.Errorf(`%s, error %v, calls %q, want "policy: refused" in it, nil and no error`, res.Value, err, up.seen)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestLaunchLowersLimits(t *testing.T) {
 		t.Errorf("lowered %q, want %q", lowered, want)
 	}
 	if _, err := newRunner(t, nil).Launch(t.Context(), s, runner.LaunchOptions{Sandboxes: list, Policy: newPolicy(t, config.PolicyPart{Ceilings: config.PolicyCeilings{Memory: "much"}})}); err == nil || !strings.Contains(err.Error(), "policy.ceilings.memory") {
-		t.Errorf("a ceiling that is no size: %v", err)
+		t.Errorf(`a ceiling that is no size: %v, want an error and "policy.ceilings.memory" in it`, err)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestSandboxByRisk(t *testing.T) {
 	s := &runner.Script{Name: "s.ts", Code: command, Language: ts}
 	s.Calls.Approver = &answering{answer: approve.Answer{Scope: approve.Once}}
 	if res, err := newRunner(t, nil).Launch(t.Context(), s, runner.LaunchOptions{Sandboxes: working("process docker gvisor", &ran)}); err != nil || res.Sandbox != "gvisor" || res.Risk != risk.Critical {
-		t.Errorf("a script that runs a command: %+v, error %v", res, err)
+		t.Errorf(`a script that runs a command: %+v, error %v, want Sandbox "gvisor", Risk %v and no error`, res, err, risk.Critical)
 	}
 }
 
@@ -243,12 +243,12 @@ func TestSandboxThatDoesNotStart(t *testing.T) {
 		return nil
 	}})
 	if err != nil || res.Sandbox != "docker" || len(said) != 2 || !strings.Contains(said[1], "docker: sandbox gvisor does not start here: ") {
-		t.Errorf("%+v, error %v, said %q", res, err, said)
+		t.Errorf(`%+v, error %v, said %q, want Sandbox "docker", len(said) 2, "docker: sandbox gvisor does not start here: " in it and no error`, res, err, said)
 	}
 	failed := errors.New("no")
 	_, err = newRunner(t, nil).Launch(t.Context(), s, runner.LaunchOptions{Sandboxes: list[:1], Starting: func(runner.Choice, []string) error { return failed }})
 	if !errors.Is(err, failed) || len(ran) != 1 {
-		t.Errorf("an error of Starting: %v, ran in %v", err, ran)
+		t.Errorf("an error of Starting: %v, ran in %v, want %v and len(ran) 1", err, ran, failed)
 	}
 }
 
@@ -320,6 +320,6 @@ func TestNobodyIsAskedInVain(t *testing.T) {
 		t.Errorf("Launch() = %v, want the import that is missing", err)
 	}
 	if len(asked.asked) > 0 {
-		t.Errorf("somebody was asked: %v", asked.asked)
+		t.Errorf("somebody was asked: %v, want len(asked.asked) at most 0", asked.asked)
 	}
 }

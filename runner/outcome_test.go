@@ -53,7 +53,7 @@ func TestLimitsAreNamed(t *testing.T) {
 				want, code, begins = runner.Cause(c.limit), 137, "the script was killed: "
 			}
 			if res.Cause != want || res.ExitCode != code || !strings.HasPrefix(res.Message, begins) || !strings.Contains(res.Message, c.words) {
-				t.Errorf("%s, killed %t: cause %q, code %d, message %q", c.limit, killed, res.Cause, res.ExitCode, res.Message)
+				t.Errorf("%s, killed %t: cause %q, code %d, message %q, want %q, %d, %q at its start and %q in it", c.limit, killed, res.Cause, res.ExitCode, res.Message, want, code, begins, c.words)
 			}
 			if !slices.Equal(res.LimitsHit, []string{c.limit}) || res.Stdout != "so far" {
 				t.Errorf("%s, killed %t: limits %q, output %q", c.limit, killed, res.LimitsHit, res.Stdout)

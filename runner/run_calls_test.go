@@ -50,10 +50,10 @@ func TestElicitationHoldsTheClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(reply["value"]) != `"decline"` || res.Cause != runner.CauseTimeout || res.DurationMS < 7_200_000 || res.DurationMS > 7_202_000 {
-			t.Errorf("reply %s, cause %q after %v ms", reply["value"], res.Cause, res.DurationMS)
+			t.Errorf("reply %s, cause %q after %v ms, want %q, %q, at least 7_200_000 and at most 7_202_000", reply["value"], res.Cause, res.DurationMS, `"decline"`, runner.CauseTimeout)
 		}
 		if !strings.Contains(res.Message, "2 calls already succeeded; running the script again will repeat them: calculator__add ok ×2") {
-			t.Errorf("message %q", res.Message)
+			t.Errorf(`message %q, want "2 calls already succeeded; running the script again will repeat them: calculator__add ok ×2" in it`, res.Message)
 		}
 	})
 }
@@ -71,10 +71,10 @@ func TestBrokenSandbox(t *testing.T) {
 	script := runner.Script{Code: "1", Language: sandbox.LangPython, Backend: broke, Capture: true}
 	res, err := newRunner(t, up).Run(t.Context(), script)
 	if err != nil || res.ExitCode != runner.ExitRunner || res.Cause != runner.CauseBridge || res.Stdout != "half" || res.CallCount != 1 {
-		t.Fatalf("%+v, error %v", res, err)
+		t.Fatalf(`%+v, error %v, want ExitCode %v, Cause %v, Stdout "half", CallCount 1 and no error`, res, err, runner.ExitRunner, runner.CauseBridge)
 	}
 	if want := `sandbox "fake": the engine went away; start it again; 1 call already succeeded; running the script again will repeat it: calculator__add ok`; res.Message != want {
-		t.Errorf("message %q", res.Message)
+		t.Errorf("message %q, want %q", res.Message, want)
 	}
 	crashed, err := run(t, up, runner.Script{}, func(g *guest) sandbox.Exit {
 		g.begin()
@@ -82,11 +82,11 @@ func TestBrokenSandbox(t *testing.T) {
 		return sandbox.Exit{Code: 133}
 	})
 	if err != nil || !strings.Contains(crashed.Message, "SIGTRAP") || !strings.Contains(crashed.Message, "calculator__add ok") {
-		t.Errorf("a crash: %+v, error %v", crashed, err)
+		t.Errorf(`a crash: %+v, error %v, want "SIGTRAP" in it, "calculator__add ok" in it and no error`, crashed, err)
 	}
 	broke.guest = func(*guest) sandbox.Exit { return sandbox.Exit{Code: 137} }
 	if res, err := newRunner(t, up).Run(t.Context(), script); err == nil || !strings.Contains(err.Error(), "went away") {
-		t.Errorf("before the script began: %+v, error %v", res, err)
+		t.Errorf(`before the script began: %+v, error %v, want an error and "went away" in it`, res, err)
 	}
 }
 
@@ -108,26 +108,26 @@ func TestLargeResultAndOutput(t *testing.T) {
 	}
 	var handle struct{ Path string }
 	if err := json.Unmarshal(reply["value"], &handle); err != nil || string(reply["as"]) != `"handle"` {
-		t.Fatalf("reply %s %s", reply["as"], reply["value"])
+		t.Fatalf("reply %s %s, want %q and no error", reply["as"], reply["value"], `"handle"`)
 	}
 	kept, err := os.ReadFile(filepath.Join(dir, strings.TrimPrefix(handle.Path, "/workspace/")))
 	if err != nil || string(kept) != `{"result":"`+big+`"}` {
-		t.Errorf("%.50s %v", kept, err)
+		t.Errorf("%.50s %v, want %q and no error", kept, err, `{"result":"`+big+`"}`)
 	}
 	if len(res.Files) != 1 || res.Files[0] != "mine.txt" {
-		t.Errorf("files %q: only the script's own are told", res.Files)
+		t.Errorf(`files %q: only the script's own are told, want len(res.Files) 1 and res.Files[0] "mine.txt"`, res.Files)
 	}
 	head, line, _ := strings.Cut(res.Stdout, "\n")
 	if head != "0123456789" || res.StdoutCut != 3 {
-		t.Errorf("%q, cut %d", res.Stdout, res.StdoutCut)
+		t.Errorf(`%q, cut %d, want "0123456789" and 3`, res.Stdout, res.StdoutCut)
 	}
 	_, name, _ := strings.Cut(line, "all of it is in ")
 	name, _, _ = strings.Cut(name, " in the workspace]")
 	if all, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(all) != "0123456789abc" {
-		t.Errorf("%q: %q %v", line, all, err)
+		t.Errorf(`%q: %q %v, want "0123456789abc" and no error`, line, all, err)
 	}
 	if len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "calculator__add: the result does not match") {
-		t.Errorf("warnings %q", res.Warnings)
+		t.Errorf(`warnings %q, want len(res.Warnings) 1 and "calculator__add: the result does not match" in it`, res.Warnings)
 	}
 }
 
@@ -147,10 +147,10 @@ func TestWorkspaceCopy(t *testing.T) {
 		Name: "s.py", Language: sandbox.LangPython, Backend: backend, Workspace: dir, Calls: chain.Settings{MaxResult: 100},
 	})
 	if err != nil || string(reply["value"]) != value {
-		t.Errorf("%v: %.100s", err, reply["value"])
+		t.Errorf("%v: %.100s, want %v and no error", err, reply["value"], value)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
-		t.Errorf("in the workspace: %v", entries)
+		t.Errorf("in the workspace: %v, want len(entries) at most 0", entries)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestOrderOfCalls(t *testing.T) {
 		return sandbox.Exit{}
 	})
 	if err != nil || len(res.Calls) != 2 || res.Calls[0].Tool != "calculator__add" || res.Calls[0].Call != 1 || res.Calls[1].Call != 2 {
-		t.Errorf("%+v %v", res.Calls, err)
+		t.Errorf(`%+v %v, want len(res.Calls) 2, res.Calls[0].Tool "calculator__add", res.Calls[0].Call 1, res.Calls[1].Call 2 and no error`, res.Calls, err)
 	}
 }
 

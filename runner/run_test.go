@@ -132,14 +132,14 @@ func TestWrittenConfigurationIsSetAside(t *testing.T) {
 		warned := strings.Join(res.Warnings, "\n")
 		for _, name := range workspace.ProjectFiles() {
 			if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("exit code %d: %s stays: %v", code, name, err)
+				t.Errorf("exit code %d: %s stays: %v, want %v", code, name, err, fs.ErrNotExist)
 			}
 			if !strings.Contains(warned, "the script wrote "+name+" to the workspace") || !strings.Contains(warned, "it is now "+strings.TrimPrefix(name, ".")+".moved-") {
 				t.Errorf("exit code %d: warnings %q", code, res.Warnings)
 			}
 		}
 		if _, err := os.Stat(filepath.Join(dir, ".env")); err != nil || strings.Contains(warned, ".env") {
-			t.Errorf("exit code %d: a file that was there before was moved: %v, %q", code, err, res.Warnings)
+			t.Errorf(`exit code %d: a file that was there before was moved: %v, %q, want no ".env" in it and no error`, code, err, res.Warnings)
 		}
 		if len(res.Files) != 4 && code == 0 || !slices.Contains(res.Files, "data.json") {
 			t.Errorf("exit code %d: files %q", code, res.Files)
@@ -159,7 +159,7 @@ func TestRefusedWorkspaceIsNotCreated(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "new")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the folder was made: %v", err)
+		t.Errorf("the folder was made: %v, want %v", err, fs.ErrNotExist)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if res.ExitCode != 130 || res.Cause != runner.CauseInterrupted {
-		t.Errorf("exit code %d, cause %q", res.ExitCode, res.Cause)
+		t.Errorf("exit code %d, cause %q, want 130 and %q", res.ExitCode, res.Cause, runner.CauseInterrupted)
 	}
 }
 
@@ -286,7 +286,7 @@ func TestCaptureFilesAndTokens(t *testing.T) {
 	res, err := run(t, up, runner.Script{Code: "print(1)", Capture: true, Workspace: t.TempDir()}, func(g *guest) sandbox.Exit {
 		job := g.begin()
 		if string(job["name"]) != `"script.py"` || string(job["code"]) != `"print(1)"` {
-			t.Errorf("job %s", job)
+			t.Errorf("job %s, want %q and %q", job, `"script.py"`, `"print(1)"`)
 		}
 		g.spec.Stdout.Write([]byte("short"))
 		writeFile(t, g.spec.Workspace+"/out.csv", "a,b")
@@ -298,7 +298,7 @@ func TestCaptureFilesAndTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	if res.Stdout != "short" || len(res.Files) != 1 || res.Files[0] != "out.csv" || string(res.Value) != `{"n":1}` {
-		t.Errorf("stdout %q, files %q, result %s", res.Stdout, res.Files, res.Value)
+		t.Errorf(`stdout %q, files %q, result %s, want "short", len(res.Files) 1, res.Files[0] "out.csv" and %q`, res.Stdout, res.Files, res.Value, `{"n":1}`)
 	}
 	tok := res.Tokens
 	if tok.Results < 10_000 || tok.Wrappers == 0 || tok.Definitions == 0 || tok.Script == 0 || tok.Output == 0 {

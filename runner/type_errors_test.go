@@ -77,7 +77,7 @@ func TestTypeErrors(t *testing.T) {
 			t.Errorf("%s: TypeErrors = %q, want %q", name, got, want)
 		}
 		if got := res.Tokens.Output > 15; got != tt.want { // a model reads them too
-			t.Errorf("%s: %d tokens of output", name, res.Tokens.Output)
+			t.Errorf("%s: %d tokens of output: got %v, want %v", name, res.Tokens.Output, got, tt.want)
 		}
 		if _, err := os.Stat(started); (err == nil) != tt.want {
 			t.Errorf("%s: the checker was started: %t, want %t", name, err == nil, tt.want)
@@ -248,7 +248,7 @@ func TestLikelyCauses(t *testing.T) {
 		many = append(many, tree(i+1, "TS2339", "x"))
 	}
 	if got := runner.LikelyCauses(many, "script.ts", "", nil); len(got) != 5 || got[4] != "and 5 more type errors" {
-		t.Errorf("LikelyCauses() of nine = %q", got)
+		t.Errorf(`LikelyCauses() of nine = %q, want len(got) 5 and got[4] "and 5 more type errors"`, got)
 	}
 }
 
@@ -282,7 +282,7 @@ func TestShowsMissing(t *testing.T) {
 	}
 	for text, want := range map[string]bool{"": false, "{}\n": false, "[]": false, "null": true, `""`: true, `{"a":1}`: false, "[1]": false, "done": false} {
 		if got := runner.IsEmpty([]byte(text)); got != want {
-			t.Errorf("IsEmpty(%q) = %t", text, got)
+			t.Errorf("IsEmpty(%q) = %t, want %t", text, got, want)
 		}
 	}
 }

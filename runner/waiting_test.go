@@ -48,10 +48,10 @@ func TestCallsInFlight(t *testing.T) {
 		}
 		text, err := json.Marshal(res.Calls[1])
 		if err != nil || !strings.Contains(string(text), `"waitingFor":"a place in the queue","waitedMs":29000`) || !strings.Contains(string(text), `"outcome":"timeout"`) {
-			t.Errorf("%s %v", text, err)
+			t.Errorf("%s %v, want %q in it, %q in it and no error", text, err, `"waitingFor":"a place in the queue","waitedMs":29000`, `"outcome":"timeout"`)
 		}
 		if last := res.Calls[4]; last.WaitingFor != "" {
-			t.Errorf("a call that had ended: %+v", last)
+			t.Errorf(`a call that had ended: %+v, want WaitingFor ""`, last)
 		}
 	})
 }

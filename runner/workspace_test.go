@@ -55,7 +55,7 @@ func TestGuard(t *testing.T) {
 		}
 		err := r.guard(filepath.Join(dir, filepath.FromSlash(c.workspace)))
 		if _, refused := errors.AsType[*WorkspaceError](err); refused != c.refused {
-			t.Errorf("%+v: %v", c, err)
+			t.Errorf("%+v: %v: got %v, want %v", c, err, refused, c.refused)
 		}
 	}
 }

@@ -12,10 +12,10 @@ import (
 func TestReadLearned(t *testing.T) {
 	dir := t.TempDir()
 	if got, err := ReadLearned(filepath.Join(dir, "nowhere")); err != nil || len(got) != 0 {
-		t.Errorf("a tree that isn't there: %v %v", got, err)
+		t.Errorf("a tree that isn't there: %v %v, want len(got) 0 and no error", got, err)
 	}
 	if got, err := ReadLearned(dir); err != nil || len(got) != 0 {
-		t.Errorf("a tree without any: %v %v", got, err)
+		t.Errorf("a tree without any: %v %v, want len(got) 0 and no error", got, err)
 	}
 	folder := filepath.Join(dir, filepath.FromSlash(LearnedDir))
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -43,10 +43,10 @@ func TestReadLearned(t *testing.T) {
 	write("z.json", other)
 	got, err := ReadLearned(dir)
 	if err != nil || len(got) != 1 || !reflect.DeepEqual(got["s"], want) {
-		t.Errorf("%+v %v", got, err)
+		t.Errorf("%+v %v, want len(got) 1, %v and no error", got, err, want)
 	}
 	if again, err := MarshalLearned("s", got["s"]); err != nil || string(again) != string(text) {
-		t.Errorf("written again it is\n%s %v", again, err)
+		t.Errorf("written again it is, want %v and no error\n%s %v", string(text), again, err)
 	}
 
 	for name, damaged := range map[string]string{"cut off": `{"server":"x","tools":{`, "a conflict": "<<<<<<< HEAD\n", "no server": `{"tools":{}}`, "a list": `[]`, "nothing": ``} {
@@ -66,6 +66,6 @@ func TestReadLearned(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := ReadLearned(dir); err == nil {
-		t.Error("a link is followed")
+		t.Error("a link is followed: got no error, want an error")
 	}
 }

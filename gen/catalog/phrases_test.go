@@ -13,7 +13,7 @@ import (
 func TestPhrases(t *testing.T) {
 	dir := t.TempDir()
 	if got, err := ReadPhrases(filepath.Join(dir, "none")); err != nil || len(got) != 0 {
-		t.Errorf("ReadPhrases of no tree = %v, %v", got, err)
+		t.Errorf("ReadPhrases of no tree = %v, %v, want len(got) 0 and no error", got, err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, MetaDir), 0o755); err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func TestPhrases(t *testing.T) {
 	}
 	file := filepath.Join(dir, filepath.FromSlash(PhrasesPath))
 	if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), `hid\u202eden`) {
-		t.Errorf("a hidden character is not escaped: %s, %v", b, err)
+		t.Errorf("a hidden character is not escaped: %s, %v, want %q in it and no error", b, err, `hid\u202eden`)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(file)); err != nil || len(entries) != 1 {
 		t.Errorf("files: %v, %v, want the phrases alone", entries, err)
@@ -62,9 +62,9 @@ func TestPhrasesThroughLink(t *testing.T) {
 		t.Errorf("ReadPhrases() = %v through a link, want an error", got)
 	}
 	if err := WritePhrases(dir, nil); err == nil {
-		t.Error("WritePhrases() replaced a link")
+		t.Error("WritePhrases() replaced a link: got no error, want an error")
 	}
 	if b, err := os.ReadFile(outside); err != nil || string(b) != "{}" {
-		t.Errorf("the file outside: %q, %v", b, err)
+		t.Errorf(`the file outside: %q, %v, want "{}" and no error`, b, err)
 	}
 }

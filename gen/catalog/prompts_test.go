@@ -55,7 +55,7 @@ func TestPromptsAreBounded(t *testing.T) {
 		raw = append(raw, json.RawMessage(fmt.Sprintf(`{"name":"p%d"}`, i)))
 	}
 	if w := s.SetPrompts(raw); len(s.Prompts) != MaxPrompts || len(w) != 1 {
-		t.Errorf("%d prompts, warnings %v", len(s.Prompts), w)
+		t.Errorf("%d prompts, warnings %v, want %d and len(w) 1", len(s.Prompts), w, MaxPrompts)
 	}
 }
 

@@ -83,7 +83,7 @@ func TestNewServerBounds(t *testing.T) {
 	}
 	s, warnings = NewServer("srv", "", "", big)
 	if len(s.Tools) != 8 || len(warnings) != 1 || !strings.Contains(warnings[0].Message, "64 MiB") {
-		t.Errorf("%d tools, warnings %v", len(s.Tools), warnings)
+		t.Errorf(`%d tools, warnings %v, want 8, len(warnings) 1 and "64 MiB" in it`, len(s.Tools), warnings)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestHints(t *testing.T) {
 		t.Errorf("hints %+v", h)
 	}
 	if s.Tools[0].Title != "T" {
-		t.Errorf("title %q", s.Tools[0].Title)
+		t.Errorf(`title %q, want "T"`, s.Tools[0].Title)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestNewIDsAndDirs(t *testing.T) {
 		t.Error("found a tool that is not there")
 	}
 	if _, err := New([]Server{{Key: "a"}, {Key: "a"}}); err == nil {
-		t.Error("two servers of one key")
+		t.Error("two servers of one key: got no error, want an error")
 	}
 }
 

@@ -58,7 +58,7 @@ func TestStoredListsKeepEveryValue(t *testing.T) {
 	}
 	again, warnings, err := UnmarshalServer(b)
 	if err != nil || len(warnings) > 0 || string(again.Tools[0].Raw) != exact || again.Tools[0].Digest != c.Servers[0].Tools[0].Digest {
-		t.Errorf("%v %v %s", err, warnings, again.Tools[0].Raw)
+		t.Errorf("%v %v %s, want len(warnings) at most 0, %v, again.Tools[0].Digest %v and no error", err, warnings, again.Tools[0].Raw, exact, c.Servers[0].Tools[0].Digest)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestLoadTreeRefusesDamage(t *testing.T) {
 		})
 	}
 	if _, _, err := LoadTree(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("an empty folder: %v", err)
+		t.Errorf("an empty folder: %v, want %v", err, fs.ErrNotExist)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestReadStoredIsLenient(t *testing.T) {
 	}
 	got, err := ReadStored(dir)
 	if err != nil || got.Lock != nil || len(got.Problems) != 1 || len(got.Servers["s"].Tools) != 1 || got.Servers["s"].Dir != "s" {
-		t.Errorf("%+v %v", got, err)
+		t.Errorf(`%+v %v, want Lock nil, len(got.Problems) 1, 1, "s" and no error`, got, err)
 	}
 	if err := os.WriteFile(lock, []byte(`{"version": 99}`), 0o644); err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestReadStoredIsLenient(t *testing.T) {
 		t.Errorf("a lock of a newer version: %v", err)
 	}
 	if got, err := ReadStored(filepath.Join(dir, "none")); err != nil || len(got.Servers) != 0 {
-		t.Errorf("no tree: %+v %v", got, err)
+		t.Errorf("no tree: %+v %v, want len(got.Servers) 0 and no error", got, err)
 	}
 }
 

@@ -54,7 +54,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, raw := range []string{``, ` `, `1 2`, `{"a":1,}`, `[1 2]`, `"a`, `{"a" 1}`, `nul`, "\"\n\"", `01`} {
 		if v, err := Parse([]byte(raw), Limits{}); err == nil {
-			t.Errorf("%q: %s", raw, v.AppendJSON(nil))
+			t.Errorf("%q: %s: got no error, want an error", raw, v.AppendJSON(nil))
 		}
 	}
 }

@@ -61,7 +61,7 @@ func TestNamesThatTheCallerTakesForData(t *testing.T) {
 	reply := json.RawMessage(`{"a":[{"hush":1,"b":"x"}],"c":true}`)
 	want := `{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","additionalProperties":{"type":["string","integer"]}}},"c":{"type":"boolean"}},"required":["a","c"]}`
 	if got, err := Infer([]Reply{{Value: reply}}, isData); err != nil || string(got) != want {
-		t.Errorf("%s %v", got, err)
+		t.Errorf("%s %v, want %v and no error", got, err, want)
 	}
 }
 
@@ -98,10 +98,10 @@ func TestMergeIsInferenceOfAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(whole) != string(merged) {
-			t.Fatalf("of %v\nat once %s\nmerged  %s", all, whole, merged)
+			t.Fatalf("of %v, want %v\nat once %s\nmerged  %s", all, string(merged), whole, merged)
 		}
 		if strings.Contains(string(whole), "secret") {
-			t.Fatalf("a value is in the shape: %s", whole)
+			t.Fatalf(`a value is in the shape: %s, want no "secret" in it`, whole)
 		}
 	}
 }
@@ -143,15 +143,15 @@ func random(r *rand.Rand, depth int) json.RawMessage {
 func TestRefused(t *testing.T) {
 	for _, reply := range []string{``, `{`, `{"a":}`, `1 2`, strings.Repeat("[", 1_000_000)} {
 		if _, err := Infer([]Reply{{Value: json.RawMessage(reply)}}, nil); err == nil {
-			t.Errorf("%.20q is taken for a reply", reply)
+			t.Errorf("%.20q is taken for a reply: got no error, want an error", reply)
 		}
 	}
 	if _, err := Infer(nil, nil); err == nil {
-		t.Error("nothing is taken for a reply")
+		t.Error("nothing is taken for a reply: got no error, want an error")
 	}
 	for _, shape := range []string{`{"type":"object","properties":[]}`, `{"type":"x"}`, `{"type":3}`, `x`} {
 		if _, err := Merge(json.RawMessage(shape), json.RawMessage(`{}`)); err == nil {
-			t.Errorf("%s is taken for a shape", shape)
+			t.Errorf("%s is taken for a shape: got no error, want an error", shape)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func TestRecorded(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 	if found := Recorded(rawLines(beginning, `{"tool":"s__get","args":{},"value":1}`), "s__get"); found.Calls != 1 {
-		t.Errorf("an entry that a person wrote: %+v", found)
+		t.Errorf("an entry that a person wrote: %+v, want Calls 1", found)
 	}
 }
 
@@ -94,6 +94,6 @@ func TestNothingIsLearnedOfTheMask(t *testing.T) {
 		}
 	}
 	if got := infer(t, `{"field[name]":"[draft]"}`); got != `{"type":"object","properties":{"field[name]":{"type":"string"}},"required":["field[name]"]}` {
-		t.Errorf("of what was not recorded: %s", got)
+		t.Errorf("of what was not recorded: %s, want %q", got, `{"type":"object","properties":{"field[name]":{"type":"string"}},"required":["field[name]"]}`)
 	}
 }

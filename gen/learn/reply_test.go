@@ -31,16 +31,16 @@ func TestReadReply(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := ReadReply(json.RawMessage(tt.raw))
 			if err != nil || string(got.Value) != tt.want || got.Text != tt.text {
-				t.Errorf("%s %v %v", got.Value, got.Text, err)
+				t.Errorf("%s %v %v, want %v, %v and no error", got.Value, got.Text, err, tt.want, tt.text)
 			}
 		})
 	}
 	for _, failed := range []string{`{"content":[{"type":"text","text":"no"}],"isError":true}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}`} {
 		if _, err := ReadReply(json.RawMessage(failed)); !errors.Is(err, ErrFailed) {
-			t.Errorf("an error is learned from: %v", err)
+			t.Errorf("an error is learned from: %v, want %v", err, ErrFailed)
 		}
 	}
 	if _, err := ReadReply(json.RawMessage(`{`)); err == nil {
-		t.Error("broken JSON is taken for a reply")
+		t.Error("broken JSON is taken for a reply: got no error, want an error")
 	}
 }

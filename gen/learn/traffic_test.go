@@ -26,7 +26,7 @@ func proposed(t testing.TB, traffic *Traffic, before string) string {
 	t.Helper()
 	all := traffic.Proposals()
 	if len(all) != 1 {
-		t.Fatalf("%d proposals", len(all))
+		t.Fatalf("%d proposals, want 1", len(all))
 	}
 	var known json.RawMessage
 	if before != "" {
@@ -129,7 +129,7 @@ func TestTrafficMerges(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(raw), "owner") || !strings.Contains(string(raw), `"name"`) {
-		t.Errorf("kept after two replies: %s", raw)
+		t.Errorf(`kept after two replies: %s, want no "owner" in it and %q in it`, raw, `"name"`)
 	}
 	var b Traffic
 	if err := json.Unmarshal(raw, &b); err != nil {
@@ -151,7 +151,7 @@ func TestTrafficOfAChangedTool(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := proposed(t, traffic, ""); got != `{"type":"string"}` {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want %q", got, `{"type":"string"}`)
 	}
 }
 
@@ -175,10 +175,10 @@ func TestTrafficIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(raw) > 200_000 {
-		t.Errorf("%d bytes are kept", len(raw))
+		t.Errorf("%d bytes are kept, want at most 200_000", len(raw))
 	}
 	if err := traffic.Observe(&Observation{Tool: Tool{"s", "bad"}, Reply: Reply{Value: json.RawMessage(`nope`)}}); err == nil {
-		t.Error("no error of what is not JSON")
+		t.Error("no error of what is not JSON: got no error, want an error")
 	}
 }
 
@@ -336,7 +336,7 @@ func TestTrafficKeepsNoSecret(t *testing.T) {
 	for _, s := range all {
 		if strings.Contains(kept, s) {
 			if found++; found < 20 {
-				t.Errorf("%q is kept", s)
+				t.Errorf("%q is kept: got %v, want at least 20", s, found)
 			}
 		}
 	}

@@ -131,10 +131,10 @@ func TestConvertIsBounded(t *testing.T) {
 		start := time.Now()
 		got, _ := Convert(json.RawMessage(raw))
 		if took := time.Since(start); took > 20*time.Second {
-			t.Errorf("%s took %s", name, took)
+			t.Errorf("%s took %s, want at most %s", name, took, 20*time.Second)
 		}
 		if n := len(ir.Key(got.Root)); n > 1<<20 {
-			t.Errorf("%s gives a type of %d bytes", name, n)
+			t.Errorf("%s gives a type of %d bytes, want at most %d", name, n, 1<<20)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func FuzzConvert(f *testing.F) {
 		start := time.Now()
 		a, _ := Convert(raw)
 		if took := time.Since(start); took > 20*time.Second {
-			t.Errorf("it took %s", took)
+			t.Errorf("it took %s, want at most %s", took, 20*time.Second)
 		}
 		b, _ := Convert(raw)
 		if ir.Key(a.Root) != ir.Key(b.Root) || len(a.Defs) != len(b.Defs) {

@@ -35,7 +35,7 @@ func TestExtendingRecursion(t *testing.T) {
 			ir.Walk(def.Type, count)
 		}
 		if n > 60 || len(notes) > 0 {
-			t.Errorf("%s: %d types, notes %v", tt.name, n, notes)
+			t.Errorf("%s: %d types, notes %v, want at most 60 and len(notes) at most 0", tt.name, n, notes)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func TestHostileConversion(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			t.Logf("%s, %d MB allocated", took.Round(time.Millisecond), (after.TotalAlloc-before.TotalAlloc)>>20)
 			if took > hostileLimit {
-				t.Errorf("it took %s", took)
+				t.Errorf("it took %s, want at most %s", took, hostileLimit)
 			}
 			if has := slices.ContainsFunc(notes, func(n Note) bool { return n.Code == tt.code }); tt.code != "" && !has {
 				t.Errorf("notes are %.300q, want one of code %s", notes, tt.code)
@@ -92,7 +92,7 @@ func TestHostileConversion(t *testing.T) {
 				ir.Walk(def.Type, func(ir.Type) bool { nodes++; return true })
 			}
 			if nodes > maxOutput {
-				t.Errorf("it became %d types", nodes)
+				t.Errorf("it became %d types, want at most %d", nodes, maxOutput)
 			}
 		})
 	}

@@ -58,7 +58,7 @@ func TestDefinitionNamesAreStable(t *testing.T) {
 	} {
 		s, _ := Convert(json.RawMessage(raw))
 		if got := s.Defs[len(s.Defs)-1].Name; got != "Point" {
-			t.Errorf("%s: the definition is called %q", raw, got)
+			t.Errorf(`%s: the definition is called %q, want "Point"`, raw, got)
 		}
 	}
 }

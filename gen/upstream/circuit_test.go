@@ -32,7 +32,7 @@ func TestPoolOpensTheCircuit(t *testing.T) {
 	}
 	starts := upstreamtest.Starts(t, srv)
 	if starts != circuit.MaxFailures {
-		t.Errorf("%d starts", starts)
+		t.Errorf("%d starts, want %d", starts, circuit.MaxFailures)
 	}
 	start := time.Now()
 	for range 3 {
@@ -40,7 +40,7 @@ func TestPoolOpensTheCircuit(t *testing.T) {
 		wantConnectionError(t, err, "it failed repeatedly and is left alone; it is tried again in")
 		wantConnectionError(t, err, "exit status 3")
 		if !errors.Is(err, ErrCircuitOpen) {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want %v", err, ErrCircuitOpen)
 		}
 	}
 	if took := time.Since(start); took > 5*time.Second || upstreamtest.Starts(t, srv) != starts {
@@ -76,7 +76,7 @@ func TestPoolCountsWhatEndsTogetherOnce(t *testing.T) {
 		wantConnectionError(t, <-failed, "")
 	}
 	if s := p.Stats()[0]; s.Failures != 1 || s.InFlight != 0 || s.State != StateIdle {
-		t.Errorf("stats %+v", s)
+		t.Errorf("stats %+v, want Failures 1, InFlight 0 and State %v", s, StateIdle)
 	}
 	poolCall(t, p, upstreamtest.ToolEcho, `{}`)
 }
@@ -100,7 +100,7 @@ func TestPoolOpensTheCircuitOfAServerThatIsNotThere(t *testing.T) {
 			}
 		}
 		if opened != 3 {
-			t.Errorf("%s: %d answers of an open circuit", key, opened)
+			t.Errorf("%s: %d answers of an open circuit, want 3", key, opened)
 		}
 	}
 }
@@ -127,13 +127,13 @@ func TestPoolExpiresIdleSessions(t *testing.T) {
 	}
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("the call ended with %v", err)
+		t.Errorf("the call ended with %v, want %v", err, context.Canceled)
 	}
 	for p.Stats()[0].State != StateIdle {
 		time.Sleep(5 * time.Millisecond) // bounded by the test's time
 	}
 	if s := p.Stats()[0]; s.Failures != 0 || s.LastFailure != "" {
-		t.Errorf("stats %+v", s)
+		t.Errorf(`stats %+v, want Failures 0 and LastFailure ""`, s)
 	}
 	poolCall(t, p, upstreamtest.ToolEcho, `{}`)
 	if n := upstreamtest.Starts(t, srv); n != 2 {
@@ -211,7 +211,7 @@ func TestPoolLeavesCallsOfAServerThatIsDown(t *testing.T) {
 		time.Sleep(circuit.FailurePause)
 	}
 	if !errors.Is(err, ErrCircuitOpen) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, ErrCircuitOpen)
 	}
 	close(release)
 	if err := <-slow; err != nil {

@@ -18,7 +18,7 @@ func TestConfiguredEra(t *testing.T) {
 		srv.Protocol = era
 		open(t, srv, testOptions())
 		if n := upstreamtest.Starts(t, srv); n != 1 {
-			t.Errorf("%s was started %d times", mode, n)
+			t.Errorf("%s was started %d times, want 1", mode, n)
 		}
 	}
 }

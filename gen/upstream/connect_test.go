@@ -78,7 +78,7 @@ func TestConnectFindsTheEra(t *testing.T) {
 					t.Errorf("Info %+v, want %+v", got, want)
 				}
 				if res := mustCall(t, s, upstreamtest.ToolEcho, `{"a":1}`); string(res.Structured) != `{"a":1}` {
-					t.Errorf("echo %s", res.Structured)
+					t.Errorf("echo %s, want %q", res.Structured, `{"a":1}`)
 				}
 				if v.name == "stdio" {
 					if got := upstreamtest.Starts(t, srv); got != c.starts {
@@ -168,7 +168,7 @@ func TestConnectFailures(t *testing.T) {
 			_, err := Connect(testContext(t), c.server(t), opts)
 			wantConnectionError(t, err, c.text)
 			if strings.Contains(err.Error(), "wrong-token") {
-				t.Errorf("the error %q holds a secret", err)
+				t.Errorf(`the error %q holds a secret, want no "wrong-token" in it`, err)
 			}
 			if gone, _ := errors.AsType[*ConnectionError](err); gone.Missing != strings.HasPrefix(name, "no such program") && name != "no such file" {
 				t.Errorf("Missing = %v of %q", gone.Missing, err)
@@ -210,10 +210,10 @@ func TestConnectSSE(t *testing.T) {
 			}
 			defer s.Close()
 			if tools, err := s.ListTools(testContext(t)); err != nil || len(tools) != 3 {
-				t.Errorf("ListTools: %d tools, %v", len(tools), err)
+				t.Errorf("ListTools: %d tools, %v, want 3 and no error", len(tools), err)
 			}
 			if res := mustCall(t, s, upstreamtest.ToolEcho, `{"n":9007199254740993}`); string(res.Structured) != `{"n":9007199254740993}` {
-				t.Errorf("echo %s", res.Structured)
+				t.Errorf("echo %s, want %q", res.Structured, `{"n":9007199254740993}`)
 			}
 		})
 	}
@@ -264,7 +264,7 @@ func TestEnvironmentOfTheServer(t *testing.T) {
 		t.Errorf("working directory %q, want %q", cwd, dir)
 	}
 	if args := field[[]string](t, res, "args"); len(args) != 1 || args[0] != "--key=given-value" {
-		t.Errorf("arguments %q", args)
+		t.Errorf(`arguments %q, want len(args) 1 and args[0] "--key=given-value"`, args)
 	}
 }
 

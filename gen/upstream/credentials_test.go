@@ -42,7 +42,7 @@ func TestClientCredentials(t *testing.T) {
 		wg.Go(func() {
 			res, err := s.Call(testContext(t), upstreamtest.ToolEcho, []byte(`{"a":1}`), nil)
 			if err != nil || string(res.Structured) != `{"a":1}` {
-				t.Errorf("Call() = %v, %v", res, err)
+				t.Errorf("Call() = %v, %v, want string(res.Structured) %q and no error", res, err, `{"a":1}`)
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func TestClientCredentialsSettings(t *testing.T) {
 		_, err := Connect(testContext(t), c.srv, c.opts)
 		wantConnectionError(t, err, name)
 		if strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "mcpgen login") {
-			t.Errorf("the error %q holds the secret or wrong advice", err)
+			t.Errorf(`the error %q holds the secret or wrong advice, want no "s3cret" in it and no "mcpgen login" in it`, err)
 		}
 	}
 	_, err = Login(testContext(t), c.srv, &Options{Lookup: c.opts.Lookup, Logins: NewLogins(c.dir, false)}, LoginOptions{})

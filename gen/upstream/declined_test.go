@@ -29,16 +29,16 @@ func TestQuestionsThatNobodyIsAsked(t *testing.T) {
 				var reasons []string
 				res, err := s.Call(testContext(t), tool, json.RawMessage(a), &CallOptions{Elicit: never, Declined: func(why string) { reasons = append(reasons, why) }})
 				if err != nil || string(res.Structured) != `{"answers":[{"action":"decline"}]}` {
-					t.Errorf("%s %s: %v, %v", tool, a, res, err)
+					t.Errorf("%s %s: %v, %v, want string(res.Structured) %q and no error", tool, a, res, err, `{"answers":[{"action":"decline"}]}`)
 				}
 				if len(reasons) != 1 || !strings.HasPrefix(reasons[0], "a question of the server was declined: ") {
-					t.Errorf("%s %s: %q", tool, a, reasons)
+					t.Errorf(`%s %s: %q, want len(reasons) 1 and "a question of the server was declined: " at its start`, tool, a, reasons)
 				}
 			}
 		}
 		// Without anybody who could answer.
 		if res := mustCall(t, s, upstreamtest.ToolPage, `{"url":"https://example.com"}`); string(res.Structured) != `{"answers":[{"action":"decline"}]}` {
-			t.Errorf("%s", res.Structured)
+			t.Errorf("%s, want %q", res.Structured, `{"answers":[{"action":"decline"}]}`)
 		}
 	})
 }

@@ -47,7 +47,7 @@ func TestCrossOriginRedirectIsRefused(t *testing.T) {
 		_, err := Connect(testContext(t), secretive(srv.URL, config.TransportHTTP), secretiveOptions())
 		wantConnectionError(t, err, "redirects to another origin, which is refused")
 		if strings.Contains(err.Error(), token) {
-			t.Errorf("the error %q holds the token", err)
+			t.Errorf("the error %q holds the token, want no %q in it", err, token)
 		}
 		if visits.Load() != 0 {
 			t.Errorf("%d: the other origin was visited", status)
@@ -100,7 +100,7 @@ func TestSecretsStayOutOfErrors(t *testing.T) {
 	_, err := Connect(testContext(t), srv, secretiveOptions())
 	wantConnectionError(t, err, "connection refused")
 	if strings.Contains(err.Error(), token) || strings.Contains(err.Error(), hidden) {
-		t.Errorf("the error %q holds the token", err)
+		t.Errorf("the error %q holds the token, want no %q in it and no %q in it", err, token, hidden)
 	}
 
 	// A server that repeats what it was given.
@@ -113,7 +113,7 @@ func TestSecretsStayOutOfErrors(t *testing.T) {
 	_, err = Connect(testContext(t), secretive(echo.URL, config.TransportHTTP), secretiveOptions())
 	p := wantProtocolError(t, err, -32000, "bad key [")
 	if strings.Contains(p.Message, token) {
-		t.Errorf("the error %q holds the token", err)
+		t.Errorf("the error %q holds the token: got %q, want no %q in it", err, p.Message, token)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestForgottenSession(t *testing.T) {
 	s := open(t, fake.Config(), testOptions())
 	mustCall(t, s, upstreamtest.ToolEcho, `{}`)
 	if got := fake.Versions(); len(got) != 1 || got[0] != "2025-11-25" {
-		t.Errorf("version headers %q", got)
+		t.Errorf(`version headers %q, want len(got) 1 and got[0] "2025-11-25"`, got)
 	}
 	fake.Forget()
 	_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil, nil)

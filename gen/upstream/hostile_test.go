@@ -41,15 +41,15 @@ func TestFloodOfNotifications(t *testing.T) {
 	start, before := time.Now(), allocated()
 	_, err := s.Call(ctx, upstreamtest.ToolEcho, nil, nil)
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 20*time.Second {
-		t.Errorf("after %s: %v", time.Since(start), err)
+		t.Errorf("after %s: %v, want %v and at most %s", time.Since(start), err, context.DeadlineExceeded, 20*time.Second)
 	}
 	if grown := int64(allocated()) - int64(before); grown > 64<<20 {
-		t.Errorf("%d MiB were kept", grown>>20)
+		t.Errorf("%d MiB were kept, want at most %v", grown>>20, 64<<20)
 	}
 	start = time.Now()
 	s.Close()
 	if took := time.Since(start); took > 20*time.Second {
-		t.Errorf("closing took %s", took)
+		t.Errorf("closing took %s, want at most %s", took, 20*time.Second)
 	}
 }
 
@@ -78,14 +78,14 @@ func TestNullToolsAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := s.Omitted(); len(got) != 1 || !strings.Contains(got[0], "entry 1 of its list of tools is null") {
-		t.Errorf("omitted %q", got)
+		t.Errorf(`omitted %q, want len(got) 1 and "entry 1 of its list of tools is null" in it`, got)
 	}
 	web := open(t, upstreamtest.HTTPServer(t, toolsWithHeaders, nil), testOptions())
 	if _, err := web.ListTools(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	if got := web.Omitted(); len(got) != 1 || !strings.Contains(got[0], `tool "bad_header"`) {
-		t.Errorf("omitted %q", got)
+		t.Errorf("omitted %q, want len(got) 1 and %q in it", got, `tool "bad_header"`)
 	}
 }
 

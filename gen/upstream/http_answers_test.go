@@ -148,7 +148,7 @@ func TestRefusedCallsAreNotRepeated(t *testing.T) {
 				t.Errorf("the call went out %d times, not %d", n, c.calls)
 			}
 			if lost := p.members[srv.Key].session == nil; lost != c.lost {
-				t.Errorf("the session is lost: %v", lost)
+				t.Errorf("the session is lost: %v, want %v", lost, c.lost)
 			}
 		})
 	}

@@ -34,7 +34,7 @@ func TestInstallersGetTime(t *testing.T) {
 		}
 		srv.StartupTimeout = time.Second
 		if got := (&Options{ConnectTimeout: time.Minute}).connectTimeout(srv); got != time.Second {
-			t.Errorf("connectTimeout(%s) = %v with startup_timeout 1s", line, got)
+			t.Errorf("connectTimeout(%s) = %v with startup_timeout 1s, want %v", line, got, time.Second)
 		}
 	}
 }
@@ -136,10 +136,10 @@ func TestFirstStartWithNpx(t *testing.T) {
 	defer s.Close()
 	tools, err := s.ListTools(testContext(t))
 	if err != nil || len(tools) != 1 {
-		t.Errorf("ListTools: %d tools, %v", len(tools), err)
+		t.Errorf("ListTools: %d tools, %v, want 1 and no error", len(tools), err)
 	}
 	if n := reg.downloads.Load(); n != 1 {
-		t.Errorf("the package was downloaded %d times", n)
+		t.Errorf("the package was downloaded %d times, want 1", n)
 	}
 	if n := strings.Count(log.String(), "server started"); n != 1 {
 		t.Errorf("%d starts, want 1:\n%s", n, log.String())

@@ -69,7 +69,7 @@ func TestHeaderTools(t *testing.T) {
 	s := open(t, upstreamtest.HTTPServer(t, toolsWithHeaders, nil), opts)
 	// Not listed yet: the server refuses the call, the list is fetched, the call made again.
 	if got := field[string](t, mustCall(t, s, upstreamtest.ToolRegion, `{"where":"eu"}`), "region"); got != "eu" {
-		t.Errorf("region %q", got)
+		t.Errorf(`region %q, want "eu"`, got)
 	}
 	tools, err := s.ListTools(testContext(t))
 	if err != nil {
@@ -79,11 +79,11 @@ func TestHeaderTools(t *testing.T) {
 		t.Errorf("tools %q", got)
 	}
 	if !strings.Contains(log.String(), "bad_header") {
-		t.Error("nothing is said of the tool that was left out")
+		t.Error(`nothing is said of the tool that was left out, want "bad_header" in it`)
 	}
 
 	pipe := open(t, upstreamtest.Server(t, toolsWithHeaders), testOptions())
 	if tools, err := pipe.ListTools(testContext(t)); err != nil || len(tools) != 3 {
-		t.Errorf("over stdio: %d tools, %v", len(tools), err)
+		t.Errorf("over stdio: %d tools, %v, want 3 and no error", len(tools), err)
 	}
 }

@@ -24,7 +24,7 @@ func TestListeningGoesOnAfterTheStreamEnded(t *testing.T) {
 		res, err := s.Call(testContext(t), upstreamtest.ToolPage, []byte(`{"url":"https://example.com"}`), &CallOptions{
 			Elicit: func(context.Context, *Question) (*Reply, error) { return &Reply{Action: ActionAccept}, nil }})
 		if err != nil || string(res.Structured) != `{"answers":[{"action":"accept"}]}` {
-			t.Fatalf("%v, %v", res, err)
+			t.Fatalf("%v, %v, want string(res.Structured) %q and no error", res, err, `{"answers":[{"action":"accept"}]}`)
 		}
 		fake.Drop()
 	}
@@ -55,7 +55,7 @@ func TestUnansweredStream(t *testing.T) {
 		}
 	}
 	if took := time.Since(start); took > 5*listenTime {
-		t.Errorf("ten calls took %v", took)
+		t.Errorf("ten calls took %v, want at most %v", took, 5*listenTime)
 	}
 }
 
@@ -107,13 +107,13 @@ func TestOddStreams(t *testing.T) {
 					t.Error(err)
 				}
 				if took := time.Since(start); took > 20*time.Second {
-					t.Errorf("the call took %s", took)
+					t.Errorf("the call took %s, want at most %s", took, 20*time.Second)
 				}
 			}
 			start := time.Now()
 			s.Close()
 			if took := time.Since(start); took > 20*time.Second {
-				t.Errorf("closing took %s", took)
+				t.Errorf("closing took %s, want at most %s", took, 20*time.Second)
 			}
 		})
 	}

@@ -82,7 +82,7 @@ func TestLogin(t *testing.T) {
 	s := open(t, c.srv, c.opts)
 	mustCall(t, s, upstreamtest.ToolEcho, `{}`)
 	if n := c.auth.timesSeen("register"); n != 1 {
-		t.Errorf("%d registrations", n)
+		t.Errorf("%d registrations, want 1", n)
 	}
 	q := c.auth.authorizations()[0]
 	if q.Get("resource") != c.server.url || len(q.Get("state")) < 32 || q.Get("scope") != "read" {
@@ -91,7 +91,7 @@ func TestLogin(t *testing.T) {
 
 	c.mustLogin(t) // replaces the first
 	if kept, err := c.opts.Logins.List(); err != nil || len(kept) != 1 || kept[0].Server != "fake" || kept[0].Err != nil {
-		t.Errorf("List %+v, %v", kept, err)
+		t.Errorf(`List %+v, %v, want len(kept) 1, Server "fake" and no error`, kept, err)
 	}
 
 	found, told, err := Logout(testContext(t), c.srv, c.opts)
@@ -112,7 +112,7 @@ func TestLoginWithKnownClients(t *testing.T) {
 		c.auth.changeMetadata = func(m map[string]any) { delete(m, "registration_endpoint") }
 		_, err := c.login(t)
 		if err == nil || !strings.Contains(err.Error(), "accepts registered clients only") {
-			t.Fatalf("error %v", err)
+			t.Fatalf(`error %v, want an error and "accepts registered clients only" in it`, err)
 		}
 		c.auth.clientID, c.auth.clientSecret = "our client", "s3cret&%=client"
 		c.srv.OAuth = &config.OAuth{ClientID: "our client", ClientSecret: "${CLIENT_SECRET}"}
@@ -152,7 +152,7 @@ func wantNoSecret(t *testing.T, dir, secret string) {
 	}
 	for _, f := range files {
 		if text, err := os.ReadFile(f); err != nil || strings.Contains(string(text), secret) {
-			t.Errorf("%s holds the secret (%v)", f, err)
+			t.Errorf("%s holds the secret (%v), want no %q in it and no error", f, err, secret)
 		}
 	}
 }
@@ -226,7 +226,7 @@ func TestLoginFailures(t *testing.T) {
 				t.Error("the other origin was visited")
 			}
 			if kept, err := c.opts.Logins.List(); err != nil || len(kept) != 0 {
-				t.Errorf("kept %+v, %v", kept, err)
+				t.Errorf("kept %+v, %v, want len(kept) 0 and no error", kept, err)
 			}
 		})
 	}
@@ -240,7 +240,7 @@ func TestLoginIgnoresStrangersAnswers(t *testing.T) {
 	}
 	c.mustLogin(t)
 	if len(c.notes) != 1 || !strings.Contains(c.notes[0], "does not belong to the login that was started here") {
-		t.Errorf("notes %q", c.notes)
+		t.Errorf(`notes %q, want len(c.notes) 1 and "does not belong to the login that was started here" in it`, c.notes)
 	}
 }
 
@@ -251,17 +251,17 @@ func TestLoginWithoutNeed(t *testing.T) {
 	open.srv = upstreamtest.HTTPServer(t, upstreamtest.Normal, nil)
 	_, err := open.login(t)
 	if !errors.Is(err, oauth.ErrNoLogin) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, oauth.ErrNoLogin)
 	}
 	c.srv.Headers = map[string]string{"authorization": "Bearer mine"}
 	if _, err := c.login(t); err == nil || !strings.Contains(err.Error(), "gives it an Authorization header") {
-		t.Errorf("error %v", err)
+		t.Errorf(`error %v, want an error and "gives it an Authorization header" in it`, err)
 	}
 	_, err = Connect(testContext(t), c.srv, c.opts)
 	wantConnectionError(t, err, "check the headers in its configuration")
 	c.srv = upstreamtest.Server(t, upstreamtest.Normal)
 	if _, err := c.login(t); err == nil || !strings.Contains(err.Error(), "is started by a command") {
-		t.Errorf("error %v", err)
+		t.Errorf(`error %v, want an error and "is started by a command" in it`, err)
 	}
 }
 
@@ -269,7 +269,7 @@ func TestLoginOfAnotherResourceIsRefused(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, protectedServer{resource: "https://bank.invalid/mcp"})
 	if _, err := c.login(t); err == nil || !strings.Contains(err.Error(), `another resource, "https://bank.invalid/mcp"`) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want an error and %q in it", err, `another resource, "https://bank.invalid/mcp"`)
 	}
 	if c.auth.timesSeen("authorize") != 0 {
 		t.Error("the person was sent to log in")
@@ -303,7 +303,7 @@ func TestLoginByPastedAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(c.notes) != 1 || !strings.Contains(c.notes[0], "what was pasted was not accepted") {
-		t.Errorf("notes %q", c.notes)
+		t.Errorf(`notes %q, want len(c.notes) 1 and "what was pasted was not accepted" in it`, c.notes)
 	}
 }
 
@@ -320,7 +320,7 @@ func TestLoginWidensItself(t *testing.T) {
 	c.mustLogin(t)
 	requests := c.auth.authorizations()
 	if got := requests[len(requests)-1].Get("scope"); got != "read write" {
-		t.Errorf("scope %q", got)
+		t.Errorf(`scope %q, want "read write"`, got)
 	}
 	mustCall(t, open(t, c.srv, c.opts), upstreamtest.ToolEcho, `{}`)
 }
@@ -369,7 +369,7 @@ func TestRefresh(t *testing.T) {
 		_, err = Connect(testContext(t), c.srv, c.opts)
 		wantLogin(t, err, "no longer valid")
 		if n := c.auth.timesSeen("refresh"); n != 1 {
-			t.Errorf("%d refreshes: the dead token was used again", n)
+			t.Errorf("%d refreshes: the dead token was used again, want 1", n)
 		}
 		c.mustLogin(t)
 		mustCall(t, open(t, c.srv, c.opts), upstreamtest.ToolEcho, `{}`)
@@ -405,6 +405,6 @@ func TestLoginEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(testContext(t))
 	_, err := Login(ctx, c.srv, c.opts, LoginOptions{Person: Person{Visit: func(string, string) error { cancel(); return nil }}})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 }

@@ -23,22 +23,22 @@ func TestTokensStayOut(t *testing.T) {
 	mustCall(t, s, upstreamtest.ToolEcho, `{}`)
 	live := c.auth.live()
 	if len(live) != 2 {
-		t.Fatalf("%d live tokens", len(live))
+		t.Fatalf("%d live tokens, want 2", len(live))
 	}
 	for _, token := range live {
 		if got := s.Conceal("it is " + token + "!"); strings.Contains(got, token) {
-			t.Errorf("Conceal leaves %q", got)
+			t.Errorf("Conceal leaves %q, want no %q in it", got, token)
 		}
 		if got := s.ConcealIn(json.RawMessage(`{"description":"` + token + `"}`)); strings.Contains(string(got), token) {
-			t.Errorf("ConcealIn leaves %s", got)
+			t.Errorf("ConcealIn leaves %s, want no %q in it", got, token)
 		}
 		// The echo of an unknown tool's name comes back in an error.
 		_, err := s.Call(testContext(t), token, nil, nil)
 		if err == nil || strings.Contains(err.Error(), "unknown tool: "+token) {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want an error and no %q in it", err, "unknown tool: "+token)
 		}
 		if strings.Contains(log.String(), token) {
-			t.Error("the log holds a token")
+			t.Errorf("the log holds a token, want no %q in it", token)
 		}
 		// The files are for their owner alone.
 		files, _ := filepath.Glob(filepath.Join(c.dir, "*.json"))
@@ -75,11 +75,11 @@ func TestTokensAreForTheirServer(t *testing.T) {
 	t.Cleanup(redirecting.Close)
 	srv.URL = redirecting.URL + "/mcp"
 	if _, err := Connect(testContext(t), srv, c.opts); err == nil {
-		t.Error("the redirect was followed")
+		t.Error("the redirect was followed: got no error, want an error")
 	}
 	for _, header := range got {
 		if header != "" {
-			t.Error("the token went to another server")
+			t.Errorf(`the token went to another server: got %v, want ""`, header)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestDamagedStore(t *testing.T) {
 			_, err := Connect(testContext(t), c.srv, c.opts)
 			wantLogin(t, err, d.text)
 			if !strings.Contains(err.Error(), filepath.Base(r.Path)) {
-				t.Errorf("error %q does not name the file", err)
+				t.Errorf("error %q does not name the file, want %v in it", err, filepath.Base(r.Path))
 			}
 			c.mustLogin(t)
 			mustCall(t, open(t, c.srv, c.opts), upstreamtest.ToolEcho, `{}`)
@@ -134,7 +134,7 @@ func TestHostileServerNames(t *testing.T) {
 		}
 		c.auth.forget(true)
 		if _, err := Connect(testContext(t), c.srv, c.opts); err == nil || !strings.Contains(err.Error(), "mcpgen login ") || strings.Contains(err.Error(), "login -rf") {
-			t.Errorf("error %v", err)
+			t.Errorf(`error %v, want an error, "mcpgen login " in it and no "login -rf" in it`, err)
 		}
 	}
 }

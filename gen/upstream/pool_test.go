@@ -34,7 +34,7 @@ func TestPoolSharesOneConnection(t *testing.T) {
 	srv := upstreamtest.Server(t, upstreamtest.Normal)
 	p := testPool(t, testOptions(), srv)
 	if n := upstreamtest.Starts(t, srv); n != 0 {
-		t.Errorf("%d starts before the first call", n)
+		t.Errorf("%d starts before the first call, want 0", n)
 	}
 	var wg sync.WaitGroup
 	for range 20 {
@@ -135,7 +135,7 @@ func TestPoolConceals(t *testing.T) {
 	p := testPool(t, opts, srv, unset)
 	for range 2 { // before the first session, and after
 		if got := p.Conceal("a hunter2-hunter2"); got != "a [TOKEN]" {
-			t.Errorf("conceal: %q", got)
+			t.Errorf(`conceal: %q, want "a [TOKEN]"`, got)
 		}
 		poolCall(t, p, upstreamtest.ToolEcho, `{}`)
 	}
@@ -145,7 +145,7 @@ func TestPoolErrors(t *testing.T) {
 	t.Parallel()
 	p := testPool(t, testOptions(), upstreamtest.Server(t, upstreamtest.Normal))
 	if _, err := p.Call(testContext(t), "nobody", "x", nil, nil); !errors.Is(err, ErrUnknownServer) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, ErrUnknownServer)
 	}
 	_, err := p.Call(testContext(t), "fake", upstreamtest.ToolRPCError, nil, nil)
 	wantProtocolError(t, err, -32050, "on fire")
@@ -205,6 +205,6 @@ func TestPoolClosesInParallel(t *testing.T) {
 	start := time.Now()
 	p.Close()
 	if took := time.Since(start); took >= 10*time.Second { // one after the other: at least 2.5 s each
-		t.Errorf("closing four took %s", took)
+		t.Errorf("closing four took %s, want less than %s", took, 10*time.Second)
 	}
 }

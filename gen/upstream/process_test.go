@@ -74,7 +74,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 				}
 				took := closing()
 				if took > 20*time.Second { // three are enough for a server that has to be killed
-					t.Errorf("closing took %s", took)
+					t.Errorf("closing took %s, want at most %s", took, 20*time.Second)
 				}
 				// Nothing waits for a server that ends by itself. On a busy machine it may need a while for that.
 				for tries := 1; mode == upstreamtest.Normal && took > 500*time.Millisecond; tries++ {
@@ -144,7 +144,7 @@ while :; do sleep 0.05; done`
 	_, err := Connect(testContext(t), srv, opts)
 	wantConnectionError(t, err, "the last lines of its standard error: resolving packages | token ")
 	if strings.Contains(err.Error(), "s3cret-value") {
-		t.Errorf("the error %q has a secret", err)
+		t.Errorf(`the error %q has a secret, want no "s3cret-value" in it`, err)
 	}
 	if lock, err := os.ReadFile(filepath.Join(dir, "lock")); string(lock) != "removed\n" {
 		t.Errorf("lock %q, %v, want the one that SIGTERM leaves", lock, err)

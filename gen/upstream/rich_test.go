@@ -128,16 +128,16 @@ func TestQuestions(t *testing.T) {
 			return &Reply{Action: ActionAccept, Content: json.RawMessage(`{"n":1,"note":"a field that the form does not have"}`)}, nil
 		})
 		if got != `{"answers":[{"action":"accept","content":{"n":1,"who":"me"}}]}` {
-			t.Errorf("with an unknown field: %s", got)
+			t.Errorf("with an unknown field: %s, want %q", got, `{"answers":[{"action":"accept","content":{"n":1,"who":"me"}}]}`)
 		}
 		got = ask(upstreamtest.ToolPage, `{"url":"https://example.com/login?a=b"}`, func(_ context.Context, q *Question) (*Reply, error) {
 			if q.URL != "https://example.com/login?a=b" || q.Schema != nil || q.Message != "visit" {
-				t.Errorf("question %+v", q)
+				t.Errorf(`question %+v, want URL "https://example.com/login?a=b", Schema nil and Message "visit"`, q)
 			}
 			return &Reply{Action: ActionAccept, Content: json.RawMessage(`{"not":"sent"}`)}, nil
 		})
 		if got != `{"answers":[{"action":"accept"}]}` {
-			t.Errorf("page: %s", got)
+			t.Errorf("page: %s, want %q", got, `{"answers":[{"action":"accept"}]}`)
 		}
 		for name, c := range map[string]struct {
 			reply *Reply
@@ -168,7 +168,7 @@ func TestTooManyQuestions(t *testing.T) {
 	res, err := s.Call(testContext(t), upstreamtest.ToolPage, json.RawMessage(`{"times":30,"url":"https://example.com"}`),
 		&CallOptions{Elicit: func(context.Context, *Question) (*Reply, error) { asked++; return &Reply{Action: ActionAccept}, nil }})
 	if err != nil || asked != maxAsked || strings.Count(string(res.Structured), "decline") != 30-maxAsked {
-		t.Errorf("asked %d times: %v, %v", asked, res, err)
+		t.Errorf("asked %d times: %v, %v, want %d, %v and no error", asked, res, err, maxAsked, 30-maxAsked)
 	}
 	modern := open(t, upstreamtest.Server(t, upstreamtest.Rich), asking())
 	_, err = modern.Call(testContext(t), upstreamtest.ToolPage, json.RawMessage(`{"times":30,"url":"https://example.com"}`),
@@ -369,7 +369,7 @@ func TestMoreRunsThanSessions(t *testing.T) {
 	}
 	for _, why := range reasons {
 		if !strings.Contains(why, "run it again when fewer runs use this server") {
-			t.Errorf("warned with %q", why)
+			t.Errorf(`warned with %q, want "run it again when fewer runs use this server" in it`, why)
 		}
 	}
 	mu.Unlock()
@@ -396,7 +396,7 @@ func TestCancelledQuestion(t *testing.T) {
 				return nil, ctx.Err()
 			}})
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want %v", err, context.Canceled)
 		}
 		select {
 		case <-withdrawn:
@@ -405,7 +405,7 @@ func TestCancelledQuestion(t *testing.T) {
 		}
 		mustCall(t, s, upstreamtest.ToolEcho, `{}`)
 		if n := countInFlight(s); n != 0 {
-			t.Errorf("%d requests are under way", n)
+			t.Errorf("%d requests are under way, want 0", n)
 		}
 	})
 }
@@ -419,7 +419,7 @@ func TestURLElicitation(t *testing.T) {
 			opt := &CallOptions{
 				Elicit: func(_ context.Context, q *Question) (*Reply, error) {
 					if asked++; q.URL != "https://example.com/login" {
-						t.Errorf("question %+v", q)
+						t.Errorf(`question %+v, want URL "https://example.com/login"`, q)
 					}
 					return &Reply{Action: ActionAccept}, nil
 				},
@@ -427,7 +427,7 @@ func TestURLElicitation(t *testing.T) {
 			}
 			res, err := s.Call(testContext(t), upstreamtest.ToolVisit, json.RawMessage(`{}`), opt)
 			if err != nil || string(res.Structured) != `{"tries":2}` || asked != 1 || waits != 1 {
-				t.Errorf("%v, %v; asked %d times, %d waits", res, err, asked, waits)
+				t.Errorf("%v, %v; asked %d times, %d waits, want string(res.Structured) %q, 1, 1 and no error", res, err, asked, waits, `{"tries":2}`)
 			}
 		})
 	}
@@ -450,7 +450,7 @@ func TestResources(t *testing.T) {
 		list, err := s.ListResources(ctx)
 		want := []string{`{"uri":"demo://one","name":"one","size":9007199254740993}`, `{"name":"two","uri":"demo://two"}`}
 		if err != nil || !slices.Equal(texts(list), want) {
-			t.Errorf("resources %s, %v", list, err)
+			t.Errorf("resources %s, %v, want %v and no error", list, err, want)
 		}
 		list, err = s.ListResourceTemplates(ctx)
 		if err != nil || !slices.Equal(texts(list), []string{`{"uriTemplate":"demo://{n}","name":"any"}`}) {
@@ -461,7 +461,7 @@ func TestResources(t *testing.T) {
 				got, err := s.ReadResource(ctx, uri, nil)
 				encoded, _ := json.Marshal(uri)
 				if part := `"contents":[{"uri":` + string(encoded) + `,"text":"a text","_meta":{"n":9007199254740993}}]`; err != nil || !strings.Contains(string(got), part) {
-					t.Errorf("%s: %s, %v", uri, got, err)
+					t.Errorf("%s: %s, %v, want %v in it and no error", uri, got, err, part)
 				}
 			}
 		}
@@ -478,11 +478,11 @@ func TestPrompts(t *testing.T) {
 		list, err := s.ListPrompts(ctx)
 		want := []string{`{"name":"greet","description":"Greets.","arguments":[{"name":"who","required":true}]}`}
 		if err != nil || !slices.Equal(texts(list), want) {
-			t.Errorf("prompts %s, %v", list, err)
+			t.Errorf("prompts %s, %v, want %v and no error", list, err, want)
 		}
 		got, err := s.GetPrompt(ctx, "greet", map[string]string{"who": "Ann <é>"}, nil)
 		if err != nil || !strings.Contains(string(got), `"messages":[{"role":"user","content":{"type":"text","text":"Hello Ann \u003cé\u003e"}}]`) {
-			t.Errorf("prompt %s, %v", got, err)
+			t.Errorf("prompt %s, %v, want %q in it and no error", got, err, `"messages":[{"role":"user","content":{"type":"text","text":"Hello Ann \u003cé\u003e"}}]`)
 		}
 		_, err = s.GetPrompt(ctx, "nobody", nil, nil)
 		wantProtocolError(t, err, -32602, "no such prompt")

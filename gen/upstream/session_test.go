@@ -45,7 +45,7 @@ func TestBytesAreKept(t *testing.T) {
 			t.Errorf("echo %s, want %s", res.Structured, args)
 		}
 		if res := mustCall(t, s, upstreamtest.ToolBigInt, ""); string(res.Structured) != `{"n":9007199254740993,"x":1e400}` {
-			t.Errorf("structured %s", res.Structured)
+			t.Errorf("structured %s, want %q", res.Structured, `{"n":9007199254740993,"x":1e400}`)
 		}
 	})
 }
@@ -54,7 +54,7 @@ func TestResults(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Session) {
 		res := mustCall(t, s, upstreamtest.ToolWeird, "{}")
 		if len(res.Content) != 2 || string(res.Content[1]) != `{"type":"hologram","voxels":[1,2,3]}` || res.Structured != nil {
-			t.Errorf("content %s, structured %s", res.Content, res.Structured)
+			t.Errorf("content %s, structured %s, want len(res.Content) 2, string(res.Content[1]) %q and nil", res.Content, res.Structured, `{"type":"hologram","voxels":[1,2,3]}`)
 		}
 		res = mustCall(t, s, upstreamtest.ToolFail, "{}")
 		if !res.IsError || len(res.Content) != 1 || !strings.Contains(string(res.Raw), "out of paper") {
@@ -63,12 +63,12 @@ func TestResults(t *testing.T) {
 		_, err := s.Call(testContext(t), upstreamtest.ToolRPCError, nil, nil)
 		p := wantProtocolError(t, err, -32050, "the printer is on fire")
 		if string(p.Data) != `{"retry":9007199254740993}` {
-			t.Errorf("data %s", p.Data)
+			t.Errorf("data %s, want %q", p.Data, `{"retry":9007199254740993}`)
 		}
 		_, err = s.Call(testContext(t), "no_such_tool", nil, nil)
 		wantProtocolError(t, err, -32602, "unknown tool")
 		if res := mustCall(t, s, upstreamtest.ToolEcho, `{}`); string(res.Structured) != `{}` {
-			t.Errorf("after the errors: %s", res.Structured)
+			t.Errorf("after the errors: %s, want %q", res.Structured, `{}`)
 		}
 	})
 }
@@ -79,10 +79,10 @@ func TestNoCapabilitiesAndElicitationIsDeclined(t *testing.T) {
 			t.Parallel()
 			s := open(t, upstreamtest.Server(t, mode), testOptions())
 			if got := field[map[string]any](t, mustCall(t, s, upstreamtest.ToolSession, ""), "capabilities"); len(got) != 0 {
-				t.Errorf("the client offers %v", got)
+				t.Errorf("the client offers %v, want len(got) 0", got)
 			}
 			if got := string(mustCall(t, s, upstreamtest.ToolForm, `{"schema":{"$ref":"#"}}`).Structured); got != `{"answers":[{"action":"decline"}]}` {
-				t.Errorf("elicitation: %q", got)
+				t.Errorf("elicitation: %q, want %q", got, `{"answers":[{"action":"decline"}]}`)
 			}
 		})
 	}
@@ -101,7 +101,7 @@ func TestCallsRunInParallel(t *testing.T) {
 		}
 		wg.Wait()
 		if took := time.Since(start); took > 10*time.Second {
-			t.Errorf("20 calls of 1 s took %s", took)
+			t.Errorf("20 calls of 1 s took %s, want at most %s", took, 10*time.Second)
 		}
 	})
 }
@@ -113,7 +113,7 @@ func cancelled(t *testing.T, s *Session) {
 	t.Helper()
 	for wait := 100 * time.Millisecond; field[int](t, mustCall(t, s, upstreamtest.ToolCancelled, ""), "count") == 0; wait *= 2 {
 		if wait > testTime {
-			t.Fatal("the server has heard of no cancelled call")
+			t.Fatalf("the server has heard of no cancelled call: got %v, want at most %v", wait, testTime)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
 		_, err := s.Call(ctx, upstreamtest.ToolHang, nil, nil)
@@ -134,7 +134,7 @@ func TestCancelledCall(t *testing.T) {
 			t.Errorf("the session was lost")
 		}
 		if n := len(s.conn.pending); n != 0 {
-			t.Errorf("%d requests are still remembered", n)
+			t.Errorf("%d requests are still remembered, want 0", n)
 		}
 	})
 }
@@ -169,7 +169,7 @@ func TestCancellationGoesBeforeTheEnd(t *testing.T) {
 			continue
 		}
 		if n := fake.Cancelled(); n != 3 {
-			t.Fatalf("%d of 3 cancellations arrived", n)
+			t.Fatalf("%d of 3 cancellations arrived, want 3", n)
 		}
 		inTime++
 	}
@@ -194,7 +194,7 @@ func TestLargeResults(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(res.Raw) < size {
-				t.Errorf("%d bytes", len(res.Raw))
+				t.Errorf("%d bytes, want at least %d", len(res.Raw), size)
 			}
 			_, err = s.Call(t.Context(), upstreamtest.ToolLarge, json.RawMessage(fmt.Sprintf(`{"bytes":%d}`, MaxMessage)), nil)
 			wantConnectionError(t, err, "")
@@ -277,7 +277,7 @@ func TestCrashInACall(t *testing.T) {
 	_, err := s.Call(testContext(t), upstreamtest.ToolCrash, nil, nil)
 	wantConnectionError(t, err, "exit status 3")
 	if err := <-other; !errors.Is(err, ErrConnection) {
-		t.Errorf("the other call: %v", err)
+		t.Errorf("the other call: %v, want %v", err, ErrConnection)
 	}
 	if !s.Lost() {
 		t.Error("the session is not lost")
@@ -318,10 +318,10 @@ func TestStdoutNoise(t *testing.T) {
 	}
 	text := log.String()
 	if !strings.Contains(text, "Server 1.0 starting …") || !strings.Contains(text, "[info] reading") {
-		t.Errorf("the banner is not in the log:\n%s", text)
+		t.Errorf("the banner is not in the log, want \"Server 1.0 starting …\" in it and \"[info] reading\" in it:\n%s", text)
 	}
 	if n := strings.Count(text, "handled one more"); n < 10 || n > 20 {
-		t.Errorf("%d lines of noise are in the log", n)
+		t.Errorf("%d lines of noise are in the log, want at least 10 and at most 20", n)
 	}
 
 	flooded := open(t, upstreamtest.Server(t, flood), testOptions())
@@ -337,7 +337,7 @@ func TestStderr(t *testing.T) {
 	opts.Lookup = func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
 	opts.Stderr = func(server string) io.Writer {
 		if server != "fake" {
-			t.Errorf("server %q", server)
+			t.Errorf(`server %q, want "fake"`, server)
 		}
 		return out
 	}
@@ -362,15 +362,15 @@ func TestLargeAnswersWaitForRoom(t *testing.T) {
 			return nil
 		}}
 		if _, err := s.Call(testContext(t), upstreamtest.ToolEcho, json.RawMessage(`{}`), opt); err != nil || len(asked) != 0 {
-			t.Errorf("a small answer waited: %v, %v", asked, err)
+			t.Errorf("a small answer waited: %v, %v, want len(asked) 0 and no error", asked, err)
 		}
 		if _, err := s.Call(testContext(t), upstreamtest.ToolLarge, json.RawMessage(`{"bytes":1500000}`), opt); err != nil || len(asked) != 1 || asked[0] < LargeAnswer {
-			t.Errorf("room for %v, %v", asked, err)
+			t.Errorf("room for %v, %v, want len(asked) 1, asked[0] at least %v and no error", asked, err, LargeAnswer)
 		}
 		full := errors.New("there is no room")
 		opt.Reserve = func(context.Context, int) error { return full }
 		if _, err := s.Call(testContext(t), upstreamtest.ToolLarge, json.RawMessage(`{"bytes":1500000}`), opt); err == nil {
-			t.Error("an answer came although there was no room")
+			t.Error("an answer came although there was no room: got no error, want an error")
 		}
 		ctx, cancel := context.WithCancel(testContext(t))
 		opt.Reserve = func(ctx context.Context, _ int) error {

@@ -88,7 +88,7 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 				t.Error("it would be asked again")
 			}
 			if n := asked.Load(); n != 1 {
-				t.Errorf("asked %d times", n)
+				t.Errorf("asked %d times, want 1", n)
 			}
 			if _, err := s.Definition(testContext(t), "work"); err != nil {
 				t.Error(err)

@@ -23,16 +23,16 @@ func TestDefinitionIsListedOnce(t *testing.T) {
 		for range 10 {
 			wg.Go(func() {
 				if got, err := s.Definition(testContext(t), upstreamtest.ToolEcho); err != nil || string(got) != definition {
-					t.Errorf("definition %s, %v", got, err)
+					t.Errorf("definition %s, %v, want %v and no error", got, err, definition)
 				}
 			})
 		}
 		wg.Wait()
 		if _, err := s.Definition(testContext(t), "nobody"); !errors.Is(err, ErrUnknownTool) {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want %v", err, ErrUnknownTool)
 		}
 		if n := lists(t, s); n != 1 {
-			t.Errorf("listed %d times", n)
+			t.Errorf("listed %d times, want 1", n)
 		}
 	})
 }
@@ -63,7 +63,7 @@ func TestDefinitionFollowsChanges(t *testing.T) {
 				}
 			}
 			if !strings.Contains(before, "Changed") {
-				t.Errorf("definition %s", before)
+				t.Errorf(`definition %s, want "Changed" in it`, before)
 			}
 		})
 	}
@@ -85,11 +85,11 @@ func TestDefinitionGetsTooOld(t *testing.T) {
 		t.Error("listed again at once")
 	}
 	if age := time.Until(s.tools.until); age < minListAge/2 || age > maxListAge {
-		t.Errorf("it is kept for %v", age)
+		t.Errorf("it is kept for %v, want at least %v and at most %v", age, minListAge/2, maxListAge)
 	}
 	s.tools.until = time.Now()
 	if got := read(); !strings.Contains(got, "Changed 1 times") {
-		t.Errorf("definition %s", got)
+		t.Errorf(`definition %s, want "Changed 1 times" in it`, got)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestDefinitionConcealsAsTheTreeDoes(t *testing.T) {
 	}
 	got, err := s.Definition(testContext(t), upstreamtest.ToolEcho)
 	if want := s.ConcealIn(tools[0]); err != nil || string(got) != string(want) || !strings.Contains(string(got), "[TOKEN]") {
-		t.Errorf("definition %s, %v", got, err)
+		t.Errorf(`definition %s, %v, want %v, "[TOKEN]" in it and no error`, got, err, string(want))
 	}
 }
 

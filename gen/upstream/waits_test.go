@@ -42,7 +42,7 @@ func TestPoolLeavesAStart(t *testing.T) {
 		cancel()
 	}()
 	if _, err := p.Call(ctx, "fake", upstreamtest.ToolEcho, nil, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 	poolCall(t, p, upstreamtest.ToolEcho, `{}`)
 	if n := upstreamtest.Starts(t, srv); n != 1 {

@@ -39,7 +39,7 @@ much" >&2; exit 3`, Answer{Reason: `the approval command refused: too\nmuch`}},
 		}
 	}
 	if a, err := (&Command{Args: []string{"/nowhere"}}).Approve(t.Context(), ofRun("delete", 1)); err != nil || a.Scope != Refused {
-		t.Errorf("a missing program: %+v, %v", a, err)
+		t.Errorf("a missing program: %+v, %v, want Scope %v and no error", a, err, Refused)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestCommandGetsTheQuestion(t *testing.T) {
 	}
 	var got map[string]any
 	if err := json.Unmarshal(text, &got); err != nil || got["tool"] != "delete" || got["code"] != "code" || !strings.HasPrefix(got["sha256"].(string), "5694d08a") {
-		t.Errorf("%s, %v", text, err)
+		t.Errorf(`%s, %v, want "delete", "code", "5694d08a" at its start and no error`, text, err)
 	}
 }
 
@@ -72,6 +72,6 @@ func TestCommandTimesOut(t *testing.T) {
 	start := time.Now()
 	a, err := New(200*time.Millisecond, &Command{Args: []string{program}}).Approve(context.Background(), ofRun("delete", 1))
 	if err != nil || a.Scope != Refused || !strings.HasPrefix(a.Reason, "nobody answered") || time.Since(start) > 30*time.Second {
-		t.Errorf("%+v, %v after %v", a, err, time.Since(start))
+		t.Errorf(`%+v, %v after %v, want Scope %v, "nobody answered" at its start, at most %v and no error`, a, err, time.Since(start), Refused, 30*time.Second)
 	}
 }

@@ -68,7 +68,7 @@ func TestScopes(t *testing.T) {
 				q.Run = c.run
 				a, err := g.Approve(t.Context(), q)
 				if err != nil || !strings.HasPrefix(a.By, "ann") {
-					t.Errorf("%s: call %d: %+v, %v", c.scope, i, a, err)
+					t.Errorf(`%s: call %d: %+v, %v, want "ann" at its start and no error`, c.scope, i, a, err)
 				}
 				got[i] = string(a.Scope)
 			}
@@ -160,7 +160,7 @@ func TestThreeRecipients(t *testing.T) {
 			},
 		}
 		if v, err := q.View(MaxTerminal); err != nil || strings.Count(strings.Join(v.Lines, "\n"), to) != 2 || !strings.Contains(strings.Join(v.Others, "\n"), "zoe@example.com") {
-			t.Errorf("shown: %+v, %v", v, err)
+			t.Errorf(`shown: %+v, %v, want 2, "zoe@example.com" in it and no error`, v, err)
 		}
 		if _, err := form.Approve(t.Context(), q); err != nil {
 			t.Fatal(err)
@@ -177,7 +177,7 @@ func TestCodeOfOtherFiles(t *testing.T) {
 	q := ofRun("delete", 1)
 	q.Script, q.Code, q.At, q.Source = "a.ts", "import './lib/all.ts';", "lib/all.ts:2", "one\ntwo\nthree"
 	if all := strings.Join(q.lines(), "\n"); !strings.Contains(all, "Line 2 of lib/all.ts makes the call:\n     1  one\n>    2  two\n     3  three") {
-		t.Errorf("%s", all)
+		t.Errorf("%s, want %q in it", all, "Line 2 of lib/all.ts makes the call:\n     1  one\n>    2  two\n     3  three")
 	}
 	for _, at := range []string{"lib/all.ts:4", "lib/all.ts:0", "lib/all.ts", "a.ts:9", ":"} {
 		if q.At = at; len(q.caller()) > 0 {
@@ -199,14 +199,14 @@ func TestBatchIsWhatWasShown(t *testing.T) {
 			q.Others()
 			late.Go(func() {
 				if a, err := g.Approve(t.Context(), ofRun("delete", 2)); err != nil || a.Scope != Refused {
-					t.Errorf("the late call got %+v, %v", a, err)
+					t.Errorf("the late call got %+v, %v, want Scope %v and no error", a, err, Refused)
 				}
 			})
 			time.Sleep(time.Second)
 			return Answer{Scope: Batch}, nil
 		}))
 		if a, err := g.Approve(t.Context(), ofRun("delete", 1)); err != nil || a.Scope != Batch {
-			t.Errorf("%+v, %v", a, err)
+			t.Errorf("%+v, %v, want Scope %v and no error", a, err, Batch)
 		}
 		late.Wait()
 		if asked != 2 {
@@ -220,12 +220,12 @@ func TestNoAnswer(t *testing.T) {
 		start := time.Now()
 		a, err := New(time.Minute, silent).Approve(t.Context(), ofRun("delete", 1))
 		if err != nil || a.Scope != Refused || a.Reason != "nobody answered within 1m0s" || time.Since(start) != time.Minute {
-			t.Errorf("%+v, %v after %v", a, err, time.Since(start))
+			t.Errorf(`%+v, %v after %v, want Scope %v, Reason "nobody answered within 1m0s", %v and no error`, a, err, time.Since(start), Refused, time.Minute)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if a, err := New(time.Minute, silent).Approve(ctx, ofRun("delete", 1)); !errors.Is(err, context.DeadlineExceeded) || a.Scope != Refused {
-			t.Errorf("a run that ended: %+v, %v", a, err)
+			t.Errorf("a run that ended: %+v, %v, want %v and Scope %v", a, err, context.DeadlineExceeded, Refused)
 		}
 	})
 }
@@ -248,7 +248,7 @@ func TestTimeWhileAnswering(t *testing.T) {
 		for i := range 10 {
 			all.Go(func() {
 				if a, err := g.Approve(t.Context(), ofRun("delete", i)); err != nil || a.Scope != Once {
-					t.Errorf("call %d: %+v, %v", i, a, err)
+					t.Errorf("call %d: %+v, %v, want Scope %v and no error", i, a, err, Once)
 				}
 			})
 		}
@@ -262,13 +262,13 @@ func TestNextWay(t *testing.T) {
 		yes := person(func(context.Context, *Question) (Answer, error) { return Answer{Scope: Once}, nil })
 		no := person(func(context.Context, *Question) (Answer, error) { return Answer{}, nil })
 		if a, err := New(0, broken, yes).Approve(t.Context(), ofRun("x", 1)); err != nil || a.Scope != Once {
-			t.Errorf("after one that cannot ask: %+v, %v", a, err)
+			t.Errorf("after one that cannot ask: %+v, %v, want Scope %v and no error", a, err, Once)
 		}
 		if a, err := New(0, no, yes).Approve(t.Context(), ofRun("x", 1)); err != nil || a.Scope != Refused {
-			t.Errorf("after a no: %+v, %v", a, err)
+			t.Errorf("after a no: %+v, %v, want Scope %v and no error", a, err, Refused)
 		}
 		if a, err := New(0, broken).Approve(t.Context(), ofRun("x", 1)); !errors.Is(err, ErrNobody) || a.Scope != Refused {
-			t.Errorf("with nobody: %+v, %v", a, err)
+			t.Errorf("with nobody: %+v, %v, want %v and Scope %v", a, err, ErrNobody, Refused)
 		}
 		if New(0) != nil {
 			t.Error("without a way to ask there is an approver")
@@ -285,7 +285,7 @@ func TestElicit(t *testing.T) {
 			return &upstream.Reply{Action: upstream.ActionAccept, Content: json.RawMessage(content)}, nil
 		}, "user")
 		if a, err := e.Approve(t.Context(), ofRun("delete", 1)); err != nil || a.Scope != want || a.By != "user" {
-			t.Errorf("%s: %+v, %v", content, a, err)
+			t.Errorf(`%s: %+v, %v, want Scope %v, By "user" and no error`, content, a, err, want)
 		}
 	}
 	for _, action := range []string{upstream.ActionDecline, upstream.ActionCancel, "approve"} {
@@ -293,7 +293,7 @@ func TestElicit(t *testing.T) {
 			return &upstream.Reply{Action: action, Content: json.RawMessage(`{"answer":"once"}`)}, nil
 		}, "user")
 		if a, err := e.Approve(t.Context(), ofRun("delete", 1)); err != nil || a.Scope != Refused {
-			t.Errorf("%s: %+v, %v", action, a, err)
+			t.Errorf("%s: %+v, %v, want Scope %v and no error", action, a, err, Refused)
 		}
 	}
 }
@@ -342,12 +342,12 @@ func TestArgumentsAreShownWhole(t *testing.T) {
 		for _, most := range []int{MaxTerminal, maxPage} {
 			v, err := q.View(most)
 			if err != nil || !strings.Contains(strings.Join(v.Lines, "\n"), "OR 1=1") || !strings.Contains(strings.Join(v.Others, "\n"), "OR 1=1") || len(v.Scopes) != 5 {
-				t.Errorf("%s, at most %d characters: %+v, %v", name, most, v, err)
+				t.Errorf(`%s, at most %d characters: %+v, %v, want "OR 1=1" in it, "OR 1=1" in it, len(v.Scopes) 5 and no error`, name, most, v, err)
 			}
 		}
 		p := &Plan{Calls: []*PlannedCall{{Tool: "query", Most: 1, Shown: []json.RawMessage{other.Arguments, q.Arguments}}}}
 		if v, err := (&Question{Plan: p}).View(MaxTerminal); err != nil || !strings.Contains(strings.Join(v.Lines, "\n"), "OR 1=1") {
-			t.Errorf("a plan with %s: %+v, %v", name, v, err)
+			t.Errorf(`a plan with %s: %+v, %v, want "OR 1=1" in it and no error`, name, v, err)
 		}
 	}
 }
@@ -361,19 +361,19 @@ func TestTooLongToShow(t *testing.T) {
 	}, "user")
 	a, err := New(0, form).Approve(t.Context(), long)
 	if a.Scope != Refused || err == nil || !strings.Contains(err.Error(), "too long to show here") || !strings.Contains(err.Error(), "--approve page") {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf(`%+v, %v, want Scope %v, an error, "too long to show here" in it and "--approve page" in it`, a, err, Refused)
 	}
 	last := WhenTooLong(person(func(context.Context, *Question) (Answer, error) { return Answer{Scope: Once, By: "last"}, nil }))
 	if a, err := New(0, form, last).Approve(t.Context(), long); err != nil || a.By != "last" {
-		t.Errorf("where only that way has room: %+v, %v", a, err)
+		t.Errorf(`where only that way has room: %+v, %v, want By "last" and no error`, a, err)
 	}
 	broken := person(func(context.Context, *Question) (Answer, error) { return Answer{}, ErrNobody })
 	if a, err := New(0, broken, last).Approve(t.Context(), long); !errors.Is(err, ErrNobody) {
-		t.Errorf("where nobody can be asked: %+v, %v", a, err)
+		t.Errorf("where nobody can be asked: %+v, %v, want %v", a, err, ErrNobody)
 	}
 	next := person(func(context.Context, *Question) (Answer, error) { return Answer{Scope: Once, By: "next"}, nil })
 	if a, err := New(0, form, next).Approve(t.Context(), long); err != nil || a.By != "next" {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf(`%+v, %v, want By "next" and no error`, a, err)
 	}
 	if _, err := long.View(MaxTerminal); err != nil {
 		t.Error(err)
@@ -382,6 +382,6 @@ func TestTooLongToShow(t *testing.T) {
 	short := ofRun("query", 1)
 	short.others = func() []*Question { return []*Question{long} }
 	if v, err := short.View(maxForm); err != nil || len(v.Others) != 1 || strings.Contains(fmt.Sprint(v.Scopes), string(Batch)) {
-		t.Errorf("%+v, %v", v, err)
+		t.Errorf("%+v, %v, want len(v.Others) 1, no %q in it and no error", v, err, string(Batch))
 	}
 }

@@ -116,7 +116,7 @@ func TestPage(t *testing.T) {
 	}
 	status, text, _ := send(t, c, "GET", base+"/", nil)
 	if status != http.StatusForbidden || strings.Contains(text, "crm") {
-		t.Errorf("without a cookie: %d %s", status, text)
+		t.Errorf(`without a cookie: %d %s, want %d and no "crm" in it`, status, text, http.StatusForbidden)
 	}
 	token := p.URL()
 	status, _, cookies := send(t, c, "GET", token, nil)
@@ -124,11 +124,11 @@ func TestPage(t *testing.T) {
 		t.Fatalf("%d %+v", status, cookies)
 	}
 	if status, _, cookies := send(t, c, "GET", token, nil); status != http.StatusForbidden || len(cookies) > 0 {
-		t.Errorf("the token works again: %d", status)
+		t.Errorf("the token works again: %d, want %d and len(cookies) at most 0", status, http.StatusForbidden)
 	}
 	cookie := "Cookie: " + cookies[0].Name + "=" + cookies[0].Value
 	if status, _, _ := send(t, c, "GET", base+"/", nil, cookie, "Host: evil.example:80"); status != http.StatusForbidden {
-		t.Errorf("by another name: %d", status)
+		t.Errorf("by another name: %d, want %d", status, http.StatusForbidden)
 	}
 	for _, link := range links(t, c, base, cookie, 2) {
 		status, text, _ := send(t, c, "GET", base+link, nil, cookie)
@@ -160,7 +160,7 @@ func TestPage(t *testing.T) {
 		} {
 			f, headers := change()
 			if status, _, _ := send(t, c, "POST", base+"/answer", f, headers...); status < 400 {
-				t.Errorf("%s: %d", name, status)
+				t.Errorf("%s: %d, want at least 400", name, status)
 			}
 		}
 		if status, text, _ := send(t, c, "POST", base+"/answer", form, cookie, "Origin: "+base); status != want {
@@ -168,14 +168,14 @@ func TestPage(t *testing.T) {
 		}
 	}
 	if got := <-answers[0]; got.error != nil || got.Scope != Run || got.By != "page" {
-		t.Errorf("first: %+v", got)
+		t.Errorf(`first: %+v, want error nil, Scope %v and By "page"`, got, Run)
 	}
 	if got := <-answers[1]; got.error != nil || got.Scope != Refused || got.By != "page" {
-		t.Errorf("second: %+v", got)
+		t.Errorf(`second: %+v, want error nil, Scope %v and By "page"`, got, Refused)
 	}
 	links(t, c, base, cookie, 0)
 	if _, text, _ := send(t, c, "GET", base+"/runs", nil, cookie); !strings.Contains(text, "a.ts") || !strings.Contains(text, "crm__get") {
-		t.Errorf("%s", text)
+		t.Errorf(`%s, want "a.ts" in it and "crm__get" in it`, text)
 	}
 }
 
@@ -218,11 +218,11 @@ func TestRefuseABatch(t *testing.T) {
 	}
 	form := url.Values{"form": {hidden(t, text, "form")}, "socket": {hidden(t, text, "socket")}, "id": {hidden(t, text, "id")}, "answer": {"none"}}
 	if status, text, _ := send(t, c, "POST", base+"/answer", form, cookie, "Origin: "+base); status != http.StatusSeeOther {
-		t.Fatalf("%d %s", status, text)
+		t.Fatalf("%d %s, want %d", status, text, http.StatusSeeOther)
 	}
 	for range 3 {
 		if a := <-answers; a.Scope != Refused || a.Reason != "refused together with those that waited by page" {
-			t.Errorf("%+v", a)
+			t.Errorf(`%+v, want Scope %v and Reason "refused together with those that waited by page"`, a, Refused)
 		}
 	}
 	links(t, c, base, cookie, 0)
@@ -249,7 +249,7 @@ func TestOtherProgramsAnswerNothing(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if len(list) != 1 {
-		t.Fatal("the question is not there")
+		t.Fatalf("the question is not there: got %v, want 1", len(list))
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -267,13 +267,13 @@ func TestOtherProgramsAnswerNothing(t *testing.T) {
 	cmd.Env = append(os.Environ(), "APPROVE_TEST_SOCKET="+filepath.Join(dir, list[0].Socket), "APPROVE_TEST_ID="+list[0].ID)
 	out, err := cmd.CombinedOutput()
 	if err != nil || strings.Count(string(out), "itself may answer its questions") != 2 {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("%v, want 2 and no error\n%s", err, out)
 	}
 	if _, err := callProcess(t.Context(), filepath.Join(dir, list[0].Socket), http.MethodPost, "/answer", url.Values{"id": {list[0].ID}, "answer": {"once"}}); err != nil {
 		t.Error(err)
 	}
 	if a := <-answered; a.Scope != Once {
-		t.Errorf("%+v", a)
+		t.Errorf("%+v, want Scope %v", a, Once)
 	}
 }
 
@@ -299,7 +299,7 @@ func TestManyLongQuestions(t *testing.T) {
 	d.list(w, nil)
 	var list []Waiting
 	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || len(list) != 5 || list[0].ID != "a" || w.Body.Len() > maxWaiting {
-		t.Errorf("%d questions in %d bytes, %v", len(list), w.Body.Len(), err)
+		t.Errorf(`%d questions in %d bytes, %v, want 5, ID "a", at most %d and no error`, len(list), w.Body.Len(), err, maxWaiting)
 	}
 }
 
@@ -321,12 +321,12 @@ func TestFilesAnswerNothing(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if len(list) != 1 {
-		t.Fatal("the question is not there")
+		t.Fatalf("the question is not there: got %v, want 1", len(list))
 	}
 	socket := filepath.Join(dir, list[0].Socket)
 	request := "POST /answer HTTP/1.1\r\nHost: desk\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\nid=" + list[0].ID + "&answer=once"
 	if err := os.WriteFile(socket, []byte(request), 0o600); err == nil {
-		t.Error("the socket can be written to as a file")
+		t.Error("the socket can be written to as a file: got no error, want an error")
 	}
 	if err := os.WriteFile(socket+".answer", []byte(`{"answer":"once"}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -339,7 +339,7 @@ func TestFilesAnswerNothing(t *testing.T) {
 	}
 	time.AfterFunc(time.Second, cancel) // until then it may look at the files
 	if a := <-answered; a.Scope != Refused || a.By != "" {
-		t.Errorf("%+v", a)
+		t.Errorf(`%+v, want Scope %v and By ""`, a, Refused)
 	}
 }
 
@@ -352,6 +352,6 @@ func TestFolderOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a, err := NewPageApprover(dir, "p").Approve(t.Context(), ofRun("delete", 1)); err == nil || a.Scope != Refused {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf("%+v, %v, want an error and Scope %v", a, err, Refused)
 	}
 }

@@ -66,14 +66,14 @@ func TestPlanShowsRealValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, err := (&Question{Plan: p}).View(MaxTerminal); err != nil || !strings.Contains(strings.Join(v.Lines, "\n"), `to = "ann@example.com"`) {
-		t.Errorf("shown: %+v, %v", v, err)
+		t.Errorf("shown: %+v, %v, want %q in it and no error", v, err, `to = "ann@example.com"`)
 	}
 	if err := plans.Save(p); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(plans.path(p.ID))
 	if err != nil || strings.Contains(string(text), "ann@") || !strings.Contains(string(text), "[EMAIL_1]") {
-		t.Errorf("stored: %s, %v", text, err)
+		t.Errorf(`stored: %s, %v, want no "ann@" in it, "[EMAIL_1]" in it and no error`, text, err)
 	}
 }
 
@@ -157,16 +157,16 @@ func TestPlanIsForOneRun(t *testing.T) {
 	}
 	first, second := plans.Allow(decider(policy.Allow), p), plans.Allow(decider(policy.Allow), other)
 	if got := decide(first, `put {"a":1}`, policy.Hints{}); got.Effect != policy.Allow {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v, want Effect %v", got, policy.Allow)
 	}
 	if got := decide(second, `put {"a":2}`, policy.Hints{}); got.Effect != policy.Ask || got.Reason != "another run has already used the plan" {
-		t.Errorf("a second run: %+v", got)
+		t.Errorf(`a second run: %+v, want Effect %v and Reason "another run has already used the plan"`, got, policy.Ask)
 	}
 	if got := decide(first, `put {"a":2}`, policy.Hints{}); got.Effect != policy.Allow {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v, want Effect %v", got, policy.Allow)
 	}
 	if _, err := plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"}); err == nil || !strings.Contains(err.Error(), "already used") {
-		t.Errorf("a third run: %v", err)
+		t.Errorf(`a third run: %v, want an error and "already used" in it`, err)
 	}
 }
 
@@ -202,21 +202,21 @@ func TestRevivedPlan(t *testing.T) {
 	dir := t.TempDir()
 	plans, p := approvedWith(t, dir, ring{}, Loosen{}, `put {"a":1}`)
 	if got := decide(plans.Allow(decider(policy.Allow), p), `put {"a":1}`, policy.Hints{}); got.Effect != policy.Allow {
-		t.Fatalf("%+v", got)
+		t.Fatalf("%+v, want Effect %v", got, policy.Allow)
 	}
 	if err := os.Rename(plans.path(p.ID)+used, plans.path(p.ID)); err != nil {
 		t.Fatal(err)
 	}
 	_, err := plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"})
 	if err == nil || !strings.Contains(err.Error(), "keyring has no entry for it") {
-		t.Errorf("a used plan: %v", err)
+		t.Errorf(`a used plan: %v, want an error and "keyring has no entry for it" in it`, err)
 	}
 	if got := decide(plans.Allow(decider(policy.Allow), p), `put {"a":1}`, policy.Hints{}); got.Effect != policy.Ask {
-		t.Errorf("a plan that was opened before it was used: %+v", got)
+		t.Errorf("a plan that was opened before it was used: %+v, want Effect %v", got, policy.Ask)
 	}
 	_, forged := approved(t, dir, Loosen{}, `del {}`)
 	if _, err := plans.Open(forged.ID, &Plan{Digest: "d", Lock: "l"}); err == nil {
-		t.Error("a forged plan was opened")
+		t.Error("a forged plan was opened: got no error, want an error")
 	}
 	plans, p = approvedWith(t, dir, plans.ring, Loosen{}, `put {"a":1}`)
 	p.By = "somebody"
@@ -224,11 +224,11 @@ func TestRevivedPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"}); err == nil {
-		t.Error("a plan that was forged in place of another was opened")
+		t.Error("a plan that was forged in place of another was opened: got no error, want an error")
 	}
 	plans, p = approvedWith(t, dir, ring(nil), Loosen{}, `put {"a":1}`)
 	if got := decide(plans.Allow(decider(policy.Allow), p), `put {"a":1}`, policy.Hints{}); got.Effect != policy.Allow {
-		t.Errorf("without a keyring that works: %+v", got)
+		t.Errorf("without a keyring that works: %+v, want Effect %v", got, policy.Allow)
 	}
 }
 
@@ -262,7 +262,7 @@ func TestForgedPlan(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := plans.Open(p.ID, want()); err == nil {
-			t.Errorf("a forged plan was accepted: %+v", got)
+			t.Errorf("a forged plan was accepted: %+v: got no error, want an error", got)
 		}
 	}
 	if err := os.WriteFile(plans.path("aaaaaaaaaaaa"), text, 0o600); err != nil {
@@ -270,7 +270,7 @@ func TestForgedPlan(t *testing.T) {
 	}
 	for _, id := range []string{"aaaaaaaaaaaa", "bbbbbbbbbbbb", "../plan", ""} {
 		if _, err := plans.Open(id, want()); err == nil {
-			t.Errorf("plan %q was opened", id)
+			t.Errorf("plan %q was opened: got no error, want an error", id)
 		}
 	}
 	if err := os.WriteFile(path, text, 0o600); err != nil {
@@ -281,7 +281,7 @@ func TestForgedPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := stranger.Open(p.ID, want()); err == nil {
-		t.Error("a plan of another key was opened")
+		t.Error("a plan of another key was opened: got no error, want an error")
 	}
 	if p.Until = time.Now().Add(-time.Second); decide(plans.Allow(decider(policy.Allow), p), `put {"a":1}`, policy.Hints{}).Effect != policy.Ask {
 		t.Error("a plan allows calls after its end")

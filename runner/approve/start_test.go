@@ -34,7 +34,7 @@ func TestStart(t *testing.T) {
 		}
 	}
 	if n := strings.Count(text, "é"); n != 200-35 || len(v.Scopes) != 1 || v.Scopes[0] != Once {
-		t.Errorf("%d characters of the last line, scopes %q", n, v.Scopes)
+		t.Errorf("%d characters of the last line, scopes %q, want %d, len(v.Scopes) 1 and v.Scopes[0] %v", n, v.Scopes, 200-35, Once)
 	}
 	for reversible, want := range map[string]string{"yes": "Reversible: yes", "unknown": "Reversible: no (not known)", "": "Reversible: no (not known)"} {
 		if q.Start.Reversible = reversible; q.lines()[3] != want {
@@ -43,11 +43,11 @@ func TestStart(t *testing.T) {
 	}
 	form := Elicit(func(_ context.Context, asked *upstream.Question) (*upstream.Reply, error) {
 		if strings.Contains(asked.Message, "ann@") || !strings.Contains(asked.Message, "[EMAIL_1]") || !strings.Contains(string(asked.Schema), `"Run the script"`) {
-			t.Errorf("%s\n%s", asked.Message, asked.Schema)
+			t.Errorf("%s, want no \"ann@\" in it, \"[EMAIL_1]\" in it and %q in it\n%s", asked.Message, `"Run the script"`, asked.Schema)
 		}
 		return &upstream.Reply{Action: upstream.ActionAccept, Content: []byte(`{"answer":"once"}`)}, nil
 	}, "user")
 	if a, err := New(0, form).Approve(t.Context(), q); err != nil || a.Scope != Once {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf("%+v, %v, want Scope %v and no error", a, err, Once)
 	}
 }

@@ -59,6 +59,6 @@ func TestRequests(t *testing.T) {
 	}
 	list, total := w.Finish().Calls, w.Finish().Count
 	if total != 5 || list[0].Tool != "crm__resources/list" || list[3].Outcome != "protocol" {
-		t.Errorf("%d: %+v", total, list)
+		t.Errorf(`%d: %+v, want 5, Tool "crm__resources/list" and Outcome "protocol"`, total, list)
 	}
 }

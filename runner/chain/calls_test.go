@@ -212,7 +212,7 @@ func TestQueue(t *testing.T) {
 		}
 		list := w.Finish().Calls
 		if got := slices.MaxFunc(list, func(a, b CallRecord) int { return int(a.QueueMS - b.QueueMS) }); got.QueueMS != 4000 || got.DurationMS != 6000 {
-			t.Errorf("the last call: %+v", got)
+			t.Errorf("the last call: %+v, want QueueMS 4000 and DurationMS 6000", got)
 		}
 	})
 }
@@ -238,7 +238,7 @@ func TestQueueOfOneServer(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := stage(ctx, &request{Request: call.Request{Server: "slow"}}); !errors.Is(err, context.Canceled) {
-			t.Errorf("a cancelled call that waits: %v", err)
+			t.Errorf("a cancelled call that waits: %v, want %v", err, context.Canceled)
 		}
 		close(block)
 	})
@@ -257,7 +257,7 @@ func TestCancelled(t *testing.T) {
 			req.waiting.sent()
 		}
 		if e := callError(ctx, req, ctx.Err()); e.Kind != call.KindCancelled || e.Message != want {
-			t.Errorf("sent %v: %s: %s", sent, e.Kind, e.Message)
+			t.Errorf("sent %v: %s: %s, want %s and %s", sent, e.Kind, e.Message, call.KindCancelled, want)
 		}
 	}
 }
@@ -335,10 +335,10 @@ func TestEvents(t *testing.T) {
 		}
 		want := []EventKind{EventStarted, EventRetry, EventStarted, EventProgress, EventWarning, EventEnded}
 		if !slices.Equal(w.kinds(), want) || w.events[3].Progress.Message != "half" || w.events[5].Outcome != "ok" || w.events[5].Call != 1 {
-			t.Errorf("%+v", w.events)
+			t.Errorf(`%+v, want %v, w.events[3].Progress.Message "half", w.events[5].Outcome "ok" and w.events[5].Call 1`, w.events, want)
 		}
 		if again := "; retrying (try 2 of 2)"; !strings.HasSuffix(w.events[1].Message, again) {
-			t.Errorf("%q does not say that the call is retried", w.events[1].Message)
+			t.Errorf("%q does not say that the call is retried, want %q at its end", w.events[1].Message, again)
 		}
 	})
 }
@@ -350,7 +350,7 @@ func TestRaw(t *testing.T) {
 	w := newTestCalls(t, up, nil, Settings{StrictOutput: true}, "")
 	res, err := w.handler(t.Context(), &call.Request{Tool: "crm__get", Args: json.RawMessage(`{}`), Raw: true})
 	if err != nil || string(res.Value) != `{"isError":true,"content":[]}` {
-		t.Errorf("%v %v", res, err)
+		t.Errorf("%v %v, want string(res.Value) %q and no error", res, err, `{"isError":true,"content":[]}`)
 	}
 }
 
@@ -363,7 +363,7 @@ func TestRefusedCallsReplaceNoOthers(t *testing.T) {
 	u.add(CallRecord{Call: maxRecorded + 11, Tool: "crm__delete", Outcome: OutcomeOK, reached: true}, nil, nil)
 	sum := (&Calls{usage: u}).Finish()
 	if last := sum.Calls[len(sum.Calls)-1]; len(sum.Calls) != maxRecorded || sum.Count != maxRecorded+11 || last.Tool != "crm__delete" {
-		t.Errorf("%d of %d calls are listed, the last is %+v", len(sum.Calls), sum.Count, last)
+		t.Errorf(`%d of %d calls are listed, the last is %+v, want %d, %d and Tool "crm__delete"`, len(sum.Calls), sum.Count, last, maxRecorded, maxRecorded+11)
 	}
 }
 
@@ -438,19 +438,19 @@ func TestDetails(t *testing.T) {
 		t.Errorf("details of put: %+v", put)
 	}
 	if fail.At != "helper.ts:2" || fail.Line != "" || fail.Result != "" || fail.Error != "no [EMAIL_1]" {
-		t.Errorf("details of a failed call: %+v", fail)
+		t.Errorf(`details of a failed call: %+v, want At "helper.ts:2", Line "", Result "" and Error "no [EMAIL_1]"`, fail)
 	}
 	if none.Line != "" || none.Arguments != "{}" || none.Error == "" {
 		t.Errorf("details of an unknown tool: %+v", none)
 	}
 	if text, err := json.Marshal(calls); err != nil || strings.Contains(string(text), "EMAIL_1") {
-		t.Errorf("details are in the JSON: %s, %v", text, err)
+		t.Errorf(`details are in the JSON: %s, %v, want no "EMAIL_1" in it and no error`, text, err)
 	}
 
 	w.details.kept = maxDetails
 	_, _ = w.handler(t.Context(), &call.Request{Tool: "crm__put", Args: json.RawMessage(`{}`), At: "s.ts:1"})
 	if calls := w.Finish().Calls; calls[3].Details.Arguments != "" || calls[3].Details.Line != "first" {
-		t.Errorf("details beyond the bound: %+v", calls[3].Details)
+		t.Errorf(`details beyond the bound: %+v, want Details.Arguments "" and Details.Line "first"`, calls[3].Details)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestLargeContent(t *testing.T) {
 		}
 		var h handle
 		if err := json.Unmarshal(res.Value, &h); err != nil || res.As != call.AsHandle || h.Content != c.want {
-			t.Errorf("%+v: as %q %s", c, res.As, res.Value)
+			t.Errorf("%+v: as %q %s, want %q, Content %v and no error", c, res.As, res.Value, call.AsHandle, c.want)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func TestLargeResources(t *testing.T) {
 	for i, want := range []struct{ name, text string }{{"text", long}, {}, {"blob", strings.Repeat("QUJD", 60)}} {
 		if want.name == "" {
 			if contents[i]["text"] != "short" {
-				t.Errorf("a short one is %v", contents[i])
+				t.Errorf(`a short one is %v, want "short"`, contents[i])
 			}
 			continue
 		}
@@ -125,7 +125,7 @@ func TestResourcesWithoutRoom(t *testing.T) {
 	long := strings.Repeat("x", 500)
 	got, _, err := readAll(t, `{"contents":[{"uri":"a","text":"`+long+`"}]}`, "", 100)
 	if err != nil || got["contents"][0]["text"] != long {
-		t.Errorf("%v %v", got, err)
+		t.Errorf("%v %v, want %v and no error", got, err, long)
 	}
 }
 
@@ -146,6 +146,6 @@ func TestLargeTextIsDecodedOnce(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	wants(t, got, `"size":16777215,"type":"text"`)
 	if took := after.TotalAlloc - before.TotalAlloc; took > 5*size/2 { // encoding/json takes it twice to unquote it
-		t.Errorf("a text of %d bytes took %d bytes of memory", size, took)
+		t.Errorf("a text of %d bytes took %d bytes of memory, want at most %d", size, took, 5*size/2)
 	}
 }

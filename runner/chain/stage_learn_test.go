@@ -91,7 +91,7 @@ func TestSecretsAreNoNames(t *testing.T) {
 	ch := New(Options{Catalog: &catalog.Catalog{}, Upstreams: hiding{}, Logger: slog.New(slog.DiscardHandler)})
 	for name, want := range map[string]bool{"hushword": true, "ada@example.org": true, "title": false} {
 		if got := ch.isData(name); got != want {
-			t.Errorf("isData(%q) = %v", name, got)
+			t.Errorf("isData(%q) = %v, want %v", name, got, want)
 		}
 	}
 }

@@ -97,13 +97,13 @@ func TestLargeResultsTakeTurns(t *testing.T) {
 			t.Errorf("two runs: %d at once, %v", most.Load(), took)
 		}
 		if took := burst("small", runs[0]); took != time.Second {
-			t.Errorf("small results waited: %v", took)
+			t.Errorf("small results waited: %v, want %v", took, time.Second)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		ch.memory.bytes.TryAcquire(16 << 20)
 		if _, err := runs[0](ctx, &call.Request{Tool: "large"}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("without memory: %v", err)
+			t.Errorf("without memory: %v, want %v", err, context.DeadlineExceeded)
 		}
 	})
 }
@@ -113,18 +113,18 @@ func TestMemoryBudgetForgets(t *testing.T) {
 	r := NewMemoryBudget(100 << 20)
 	r.note("t", 1<<40)
 	if got := r.expect("t"); got != 25<<20 {
-		t.Errorf("a result of any size takes %d", got)
+		t.Errorf("a result of any size takes %d, want %d", got, 25<<20)
 	}
 	for range 25 {
 		r.note("t", 10)
 	}
 	if got := r.expect("t"); got != 0 || len(r.largest) != 0 {
-		t.Errorf("it takes %d", got)
+		t.Errorf("it takes %d, want 0 and len(r.largest) 0", got)
 	}
 	for i := range maxLargest + 10 {
 		r.note(strings.Repeat("x", i), largeResult)
 	}
 	if len(r.largest) != maxLargest {
-		t.Errorf("%d tools are remembered", len(r.largest))
+		t.Errorf("%d tools are remembered, want %d", len(r.largest), maxLargest)
 	}
 }

@@ -93,7 +93,7 @@ func TestAdvice(t *testing.T) {
 	}
 	for range 2 {
 		if text := w.do(t.Context(), "crm__send", `{}`); !strings.Contains(text, "nobody can be asked here") || strings.Contains(text, "--") {
-			t.Errorf("the script reads %q", text)
+			t.Errorf(`the script reads %q, want "nobody can be asked here" in it and no "--" in it`, text)
 		}
 	}
 	if warnings := w.Finish().Warnings; len(warnings) != 0 {
@@ -185,7 +185,7 @@ func TestPolicyInDryRunAndReplay(t *testing.T) {
 	w := newTestCalls(t, counted(&n), nil, Settings{Policy: decide(policy.Ask), DryRun: true}, "")
 	wants(t, w.do(t.Context(), "crm__send", `{}`), `{"call":1}`)
 	if rec := w.Finish().Calls[0]; n != 0 || rec.Outcome != OutcomeDry || !strings.Contains(rec.Skipped, "policy: ask: no") {
-		t.Errorf("record = %+v", rec)
+		t.Errorf(`record = %+v, want 0, Outcome %v and "policy: ask: no" in it`, rec, OutcomeDry)
 	}
 	w = newTestCalls(t, counted(&n), nil, Settings{Policy: decide(policy.Deny), DryRun: true}, "")
 	wants(t, w.do(t.Context(), "crm__send", `{}`), "denied: policy: refused")
@@ -226,7 +226,7 @@ func TestApprovalTakesNoTime(t *testing.T) {
 			t.Errorf("the run is over: %v; calls: %d", over.Load(), n)
 		}
 		if asked.Tool != "crm__send" || string(asked.Arguments) != `{"to":"ann@example.com"}` || asked.Rule != `rule "r", mcpgen.yaml:7` {
-			t.Errorf("question = %+v", asked)
+			t.Errorf(`question = %+v, want Tool "crm__send", string(asked.Arguments) %q and Rule %q`, asked, `{"to":"ann@example.com"}`, `rule "r", mcpgen.yaml:7`)
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
@@ -310,6 +310,6 @@ func TestMaskedArguments(t *testing.T) {
 	}
 	u.masked = maxAllMasked
 	if got := u.decided(up, json.RawMessage(`{}`)); got != "" {
-		t.Errorf("a run that has kept enough keeps %q", got)
+		t.Errorf(`a run that has kept enough keeps %q, want ""`, got)
 	}
 }

@@ -83,7 +83,7 @@ func TestDrift(t *testing.T) {
 				wants(t, w.do(t.Context(), "crm__get", `{}`), c.want)
 			}
 			if warnings := w.Finish().Warnings; n != c.calls || len(warnings) != c.warn {
-				t.Errorf("%d calls, warnings %q", n, warnings)
+				t.Errorf("%d calls, warnings %q, want %d and len(warnings) %v", n, warnings, c.calls, c.warn)
 			}
 		})
 	}
@@ -195,10 +195,10 @@ func TestDryRun(t *testing.T) {
 	}
 	list := w.Finish().Calls
 	if made != 1 || list[1].Outcome != OutcomeDry || string(list[1].Arguments) != `{"to":"a"}` || list[0].Arguments != nil {
-		t.Errorf("%d calls made; %+v", made, list)
+		t.Errorf("%d calls made; %+v, want 1, Outcome %v, string(list[1].Arguments) %q and Arguments nil", made, list, OutcomeDry, `{"to":"a"}`)
 	}
 	if got := string(list[2].Arguments); got != `{"id":"<result of call 2>"}` {
-		t.Errorf("listed with %s", got)
+		t.Errorf("listed with %s, want %q", got, `{"id":"<result of call 2>"}`)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestDryRunBelievesNobody(t *testing.T) {
 	w := newTestCalls(t, always(`{"n":1}`), nil, Settings{DryRun: true}, "")
 	w.do(t.Context(), "crm__get", `{"id":1}`)
 	if got := w.Finish().Calls[0].Skipped; got != "the server marks the tool as read-only but is not trusted; add the tool to read_only: in mcpgen.yaml" {
-		t.Errorf("skipped because %q", got)
+		t.Errorf(`skipped because %q, want "the server marks the tool as read-only but is not trusted; add the tool to read_only: in mcpgen.yaml"`, got)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestRecordAndReplay(t *testing.T) {
 		first = append(first, w.do(t.Context(), c[0], c[1]))
 	}
 	if strings.Contains(file.String(), "example.com") {
-		t.Errorf("personal data in the recording:\n%s", &file)
+		t.Errorf("personal data in the recording, want no \"example.com\" in it:\n%s", &file)
 	}
 	w = newTestCalls(t, nil, nil, Settings{Replay: &file}, "")
 	for i, c := range calls {
@@ -297,7 +297,7 @@ func TestReplayInOrder(t *testing.T) {
 		wg.Go(func() {
 			res, err := w.handler(t.Context(), &call.Request{Seq: i, Tool: "crm__put", Args: json.RawMessage(fmt.Sprintf(`{"id":%d}`, i-1))})
 			if got := outcomeOf(res, err); got != "1" {
-				t.Errorf("call %d: %s", i, got)
+				t.Errorf(`call %d: %s, want "1"`, i, got)
 			}
 		})
 	}
@@ -319,7 +319,7 @@ func TestReplayWithoutACall(t *testing.T) {
 		}
 		wg.Wait()
 		if time.Since(start) > 2*lateTurn {
-			t.Errorf("it took %v", time.Since(start))
+			t.Errorf("it took %v, want at most %v", time.Since(start), 2*lateTurn)
 		}
 		slices.Sort(ranks)
 		if !slices.Equal(ranks, []int{1, 2, 3}) {
@@ -340,7 +340,7 @@ func TestElicitationsThatNobodySaw(t *testing.T) {
 	w.run.Elicit = func(context.Context, *upstream.Question) (*upstream.Reply, error) { return nil, nil }
 	w.do(t.Context(), "crm__get", `{}`)
 	if got := w.warnings; len(got) != 1 || got[0] != "crm__get: it is nested" {
-		t.Errorf("%q", got)
+		t.Errorf(`%q, want len(got) 1 and got[0] "crm__get: it is nested"`, got)
 	}
 }
 

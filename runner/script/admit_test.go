@@ -189,7 +189,7 @@ func TestComputedPathsInOtherModules(t *testing.T) {
 	for _, spec := range []string{"./lib.ts", "./servers/crm/changed.ts"} {
 		bundled, err := prepare(t, `import { m } from "`+spec+`"; console.log(m);`, work, servers)
 		if err != nil || strings.Contains(bundled+decoded(t, bundled), "CANARY") {
-			t.Errorf("%s: %v, bundle\n%s", spec, err, bundled)
+			t.Errorf("%s: %v, bundle, want no \"CANARY\" in it and no error\n%s", spec, err, bundled)
 		}
 	}
 	for _, code := range []string{
@@ -227,7 +227,7 @@ func TestSourceMapsReadNothing(t *testing.T) {
 				_, encoded, _ := strings.Cut(bundled, "base64,")
 				sourceMap, _ := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
 				if strings.Contains(string(sourceMap)+bundled, "CANARY") {
-					t.Fatalf("%s: a file of the host is in the bundle", text)
+					t.Fatalf(`%s: a file of the host is in the bundle, want no "CANARY" in it`, text)
 				}
 				var e *Error
 				if !errors.As(err, &e) || e.Problems[0].File != file || e.Problems[0].Line != 3 {

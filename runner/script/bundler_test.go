@@ -117,14 +117,14 @@ func TestBundlerHostileTexts(t *testing.T) {
 				t.Errorf("%.300v\nwant it at %s", err, tt.place)
 			}
 			if took > maxBundleTime+10*time.Second {
-				t.Errorf("it took %v", took)
+				t.Errorf("it took %v, want at most %v", took, maxBundleTime+10*time.Second)
 			}
 			t.Logf("%v: %.160v", took.Round(time.Millisecond), err)
 		})
 	}
 	runtime.GC()
 	if after := heapSize(); after > before+100<<20 {
-		t.Errorf("this process has grown by %d bytes", after-before)
+		t.Errorf("this process has grown by %d bytes, want at most %v", after-before, before+100<<20)
 	}
 	if _, err := c.Read(t.Context(), typescript("console.log('next')", dir), opt); err != nil {
 		t.Errorf("the next script: %v", err)
@@ -138,13 +138,13 @@ func TestBundlerEndlessText(t *testing.T) {
 	defer cancel()
 	code := around("namespace a { ", "export const x = 1", "}", 3000)
 	if _, err := b.Read(ctx, typescript(code, ""), Options{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%.200v", err)
+		t.Errorf("%.200v, want %v", err, context.DeadlineExceeded)
 	}
 	if _, err := b.Read(t.Context(), typescript("console.log('next')", ""), Options{}); err != nil {
 		t.Errorf("the next script: %v", err)
 	}
 	if len(b.slots) != 0 {
-		t.Error("a place is still taken")
+		t.Errorf("a place is still taken: got %v, want 0", len(b.slots))
 	}
 }
 
@@ -190,7 +190,7 @@ func TestWorkerLost(t *testing.T) {
 	b := newBundler(t, &BundlerOptions{workers: 1})
 	b.get(t, "console.log(1)")
 	if len(b.idle) != 1 {
-		t.Fatalf("%d processes wait", len(b.idle))
+		t.Fatalf("%d processes wait, want 1", len(b.idle))
 	}
 	w := b.idle[0]
 	_ = w.cmd.Process.Kill()
@@ -200,7 +200,7 @@ func TestWorkerLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := b.Read(t.Context(), typescript("console.log(3)", ""), Options{}); !errors.Is(err, errBundlerEnded) {
-		t.Errorf("after the end: %v", err)
+		t.Errorf("after the end: %v, want %v", err, errBundlerEnded)
 	}
 }
 
@@ -212,14 +212,14 @@ func TestBundlerConcurrent(t *testing.T) {
 	}
 	all.Wait()
 	if n := len(b.idle); n < 1 || n > 2 {
-		t.Errorf("%d processes wait", n)
+		t.Errorf("%d processes wait, want at least 1 and at most 2", n)
 	}
 }
 
 func TestBundlerWithoutProgram(t *testing.T) {
 	c := newBundler(t, &BundlerOptions{exe: filepath.Join(t.TempDir(), "none")})
 	if _, err := c.Read(t.Context(), typescript("console.log(1)", ""), Options{}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want %v", err, os.ErrNotExist)
 	}
 }
 

@@ -12,7 +12,7 @@ func TestDetectLanguage(t *testing.T) {
 	for name, want := range map[string]sandbox.Language{".py": sandbox.LangPython, ".ts": sandbox.LangTypeScript} {
 		files, err := filepath.Glob("../../examples/*" + name)
 		if err != nil || len(files) < 3 {
-			t.Fatalf("examples: %v, %v", files, err)
+			t.Fatalf("examples: %v, %v, want len(files) at least 3 and no error", files, err)
 		}
 		for _, f := range files {
 			code, err := os.ReadFile(f)

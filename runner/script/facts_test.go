@@ -129,14 +129,14 @@ func TestPlainPython(t *testing.T) {
 			if _, ok := judge.PlainPython(map[string]string{f.Name: string(f.Data)}, nil); ok {
 				of++
 				if reports[f.Name].Risk >= risk.High {
-					t.Errorf("%s would not be read: %s", f.Name, reports[f.Name].Reason)
+					t.Errorf("%s would not be read: %s, want reports[f.Name].Risk less than %v", f.Name, reports[f.Name].Reason, risk.High)
 				}
 			}
 		}
 		return of, all
 	}
 	if of, all := plain("bad.txtar"); of > all/20 {
-		t.Errorf("%d of %d bad scripts would not be read", of, all)
+		t.Errorf("%d of %d bad scripts would not be read, want at most %d", of, all, all/20)
 	}
 	if of, all := plain("ordinary.txtar"); of < all/4 {
 		t.Errorf("%d of %d ordinary scripts would not be read, want a quarter", of, all)
@@ -290,7 +290,7 @@ func TestHostileTextIsBounded(t *testing.T) {
 		began := time.Now()
 		_, err := factsOf(t, code)
 		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("%s took %v", name, took)
+			t.Errorf("%s took %v, want at most %v", name, took, 20*time.Second)
 		}
 		if bad, ok := errors.AsType[*script.Error](err); name == "syntax" && (!ok || bad.Problems[0].Line != 2) {
 			t.Errorf("%s: error %v, want one in line 2", name, err)
@@ -313,7 +313,7 @@ func TestWorkIsLinear(t *testing.T) {
 		return facts.Nodes
 	}
 	if one, two := nodes(500), nodes(1000); two > 2*one+10 {
-		t.Errorf("%d nodes, and %d for twice the text", one, two)
+		t.Errorf("%d nodes, and %d for twice the text, want at most %d", one, two, 2*one+10)
 	}
 }
 

@@ -63,7 +63,7 @@ func TestChangedAfterItWasFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := f.text(scriptNamespace, "workspace/a.json"); err == nil {
-		t.Errorf("read %q", text)
+		t.Errorf("read %q: got no error, want an error", text)
 	}
 }
 
@@ -92,6 +92,6 @@ func TestNotForPython(t *testing.T) {
 	}
 	slices.Sort(found)
 	if got := strings.Join(found, " "); got != "link/__init__.py theirs2.py workspace/e.py" {
-		t.Errorf("modules: %s", got)
+		t.Errorf(`modules: %s, want "link/__init__.py theirs2.py workspace/e.py"`, got)
 	}
 }

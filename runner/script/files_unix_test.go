@@ -25,7 +25,7 @@ func TestPipeInPlaceOfAModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := f.text(scriptNamespace, "a.json"); err == nil {
-		t.Errorf("read %q", text)
+		t.Errorf("read %q: got no error, want an error", text)
 	}
 	p := &pythonFiles{root: f.script}
 	if text, there, _ := p.read("a.json"); there || text != nil {

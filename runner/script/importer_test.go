@@ -34,18 +34,18 @@ func TestImportSendsEachModuleOnce(t *testing.T) {
 	}
 	id, code := sent("./servers/crm", "script:script.ts")
 	if id != "servers:crm/index.ts" || !strings.Contains(code, "crm__get_record") || strings.Contains(code, "class MCPError") {
-		t.Errorf("%s\n%s", id, code)
+		t.Errorf("%s, want \"servers:crm/index.ts\", \"crm__get_record\" in it and no \"class MCPError\" in it\n%s", id, code)
 	}
 	for _, again := range []string{"./servers/crm/index.js", "#servers/crm", "./servers/crm/getRecord.ts"} {
 		if id, code := sent(again, "script:script.ts"); len(code) > 200 || !strings.HasPrefix(id, "servers:crm/") {
-			t.Errorf("%s again: %s %d bytes", again, id, len(code))
+			t.Errorf(`%s again: %s %d bytes, want at most 200 and "servers:crm/" at its start`, again, id, len(code))
 		}
 	}
 	if id, code := sent("./getDocument.ts", "servers:google_drive/index.ts"); id != "servers:google_drive/getDocument.ts" || !strings.Contains(code, "google_drive__get_document") {
-		t.Errorf("%s\n%s", id, code)
+		t.Errorf("%s, want \"servers:google_drive/getDocument.ts\" and \"google_drive__get_document\" in it\n%s", id, code)
 	}
 	if id, code := sent("fs", ""); id != "node:fs" || !strings.Contains(code, `"node:fs"`) {
-		t.Errorf("%s\n%s", id, code)
+		t.Errorf("%s, want \"node:fs\" and %q in it\n%s", id, `"node:fs"`, code)
 	}
 }
 
@@ -65,11 +65,11 @@ func TestImportRefuses(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := p.Import(ctx, "./servers/crm", ""); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the end: %v", err)
+		t.Errorf("after the end: %v, want %v", err, context.Canceled)
 	}
 	plain, err := Read(t.Context(), Source{Name: "script.ts", Code: "console.log('import(x)')", Language: sandbox.LangTypeScript}, Options{})
 	if err != nil || plain.Import != nil {
-		t.Errorf("a script without computed imports may import: %v", err)
+		t.Errorf("a script without computed imports may import: %v, want Import nil and no error", err)
 	}
 }
 
@@ -96,11 +96,11 @@ func TestImportAtOnce(t *testing.T) {
 	all.Wait()
 	for id, n := range whole {
 		if n != 1 {
-			t.Errorf("%s was sent %d times", id, n)
+			t.Errorf("%s was sent %d times, want 1", id, n)
 		}
 	}
 	if whole["script:a.ts"] != 1 || whole["servers:crm/index.ts"] != 1 {
-		t.Errorf("sent: %v", whole)
+		t.Errorf("sent: %v, want 1 and 1", whole)
 	}
 }
 

@@ -161,7 +161,7 @@ func TestExpectedCommands(t *testing.T) {
 			t.Errorf("%s: %s, %s; want %s", code, r.Risk, r.Reason, want)
 		}
 		if r := facts.Judge(&judge.Options{}); r.Risk != risk.Critical {
-			t.Errorf("%s: %s without expected commands", code, r.Risk)
+			t.Errorf("%s: %s without expected commands, want %s", code, r.Risk, risk.Critical)
 		}
 	}
 }

@@ -52,10 +52,10 @@ func TestPythonModules(t *testing.T) {
 		}
 	}
 	if found, err := modules(t, "import other", dir); err != nil || found["other.py"] != "import helper\n" {
-		t.Errorf("%q %v", found, err)
+		t.Errorf("%q %v, want %q and no error", found, err, "import helper\n")
 	}
 	if found, err := modules(t, "import helper", ""); err != nil || found != nil {
-		t.Errorf("a script without a folder has %q %v", found, err)
+		t.Errorf("a script without a folder has %q %v, want nil and no error", found, err)
 	}
 }
 

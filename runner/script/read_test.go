@@ -54,7 +54,7 @@ func TestImportStyles(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(code, `"google_drive__get_document"`) {
-			t.Errorf("%s: the wrapper is not in the bundle", spec)
+			t.Errorf("%s: the wrapper is not in the bundle: got %q, want %q in it", spec, code, `"google_drive__get_document"`)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestTypesWithoutTheWordTypeAndClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(code, "Doc }") || !strings.Contains(code, "callMCPTool") {
-		t.Errorf("unexpected bundle:\n%.800s", code)
+		t.Errorf("unexpected bundle, want no \"Doc }\" in it and \"callMCPTool\" in it:\n%.800s", code)
 	}
 }
 
@@ -105,11 +105,11 @@ func TestFilesBesideTheScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(code, "42") || !strings.Contains(code, "rows: 3") {
-		t.Errorf("unexpected bundle:\n%s", code)
+		t.Errorf("unexpected bundle, want \"42\" in it and \"rows: 3\" in it:\n%s", code)
 	}
 	for _, spec := range []string{"./link.ts", "../" + filepath.Base(filepath.Dir(secret)) + "/secret.ts", "./../../etc/passwd", "/etc/passwd"} {
 		if _, err := prepare(t, `import "`+spec+`"`, dir, ""); err == nil {
-			t.Errorf("%s was read", spec)
+			t.Errorf("%s was read: got no error, want an error", spec)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func TestPythonIsPassedOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if job.Code != code || job.Language != "python" || len(job.Args) != 1 {
-		t.Errorf("job = %+v", job.Job)
+		t.Errorf(`job = %+v, want Code %v, Language "python" and len(job.Args) 1`, job.Job, code)
 	}
 }
 

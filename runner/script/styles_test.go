@@ -170,12 +170,12 @@ func TestTrimIndex(t *testing.T) {
 		"export * as d from \"./d/index.ts\";\nexport const kept = 1;\n"
 	want := generated + " DO NOT EDIT.\n/** A server.\n * export of things */\nexport { a } from \"./a.ts\"; // Does a.\nexport * as d from \"./d/index.ts\";\nexport const kept = 1;\nexport {};\n"
 	if got := trimIndex(index, []string{"a", "d", "x"}); got != want {
-		t.Errorf("trimmed:\n%s", got)
+		t.Errorf("trimmed, want %s:\n%s", want, got)
 	}
 	index = generated + " DO NOT EDIT.\nexport * from \"./a.ts\"; // Does a.\nexport * from \"./ab.ts\";\nexport { b, type BInput } from \"./b.ts\";\nexport { c, type CInput } from \"./c.ts\";\nexport type { T } from \"./a.ts\";\n"
 	want = generated + " DO NOT EDIT.\nexport * from \"./a.ts\"; // Does a.\nexport { b, type BInput } from \"./b.ts\";\nexport type { T } from \"./a.ts\";\nexport {};\n"
 	if got := trimIndex(index, []string{"a", "b", "x"}); got != want {
-		t.Errorf("trimmed:\n%s", got)
+		t.Errorf("trimmed, want %s:\n%s", want, got)
 	}
 	if own := "export { a } from \"./a.ts\";\n"; trimIndex(own, nil) != own {
 		t.Error("an index that somebody wrote was trimmed")

@@ -107,7 +107,7 @@ func TestMainScript(t *testing.T) {
 	} {
 		list := strings.Fields(names)
 		if got := MainScript(list, sandbox.LangTypeScript) + "|" + MainScript(list, sandbox.LangPython); got != want {
-			t.Errorf("%s: %s", names, got)
+			t.Errorf("%s: %s, want %s", names, got, want)
 		}
 	}
 }

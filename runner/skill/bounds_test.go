@@ -27,7 +27,7 @@ func TestListIsLight(t *testing.T) {
 		t.Errorf("List() holds %d files, language %q, reasons %v", len(k.content.files), k.Language(), k.Reasons)
 	}
 	if data, err := k.Read("scripts/main.ts"); err != nil || string(data) != tsCode {
-		t.Errorf("Read() = %q, %v", data, err)
+		t.Errorf("Read() = %q, %v, want %v and no error", data, err, tsCode)
 	}
 	if _, code, ok := k.Main(""); !ok || code != tsCode {
 		t.Errorf("Main() = %q", code)
@@ -74,7 +74,7 @@ func TestViewsAreBounded(t *testing.T) {
 		t.Errorf("View() = %s, %v", at, err)
 	}
 	if _, err := os.Stat(large); err == nil {
-		t.Error("View() kept an old view without room for it")
+		t.Error("View() kept an old view without room for it: got no error, want an error")
 	}
 	if _, err := os.Stat(foreign); err != nil {
 		t.Error("a view of other folders was removed")
@@ -98,15 +98,15 @@ func TestChecksAreBounded(t *testing.T) {
 	save(t, s, Draft{Name: "one", Code: tsCode})
 	for _, name := range []string{"two", "three", "four", "five"} {
 		if saved := save(t, s, Draft{Name: name, Code: tsCode, Author: AuthorScript}); len(saved.Warnings) != 1 {
-			t.Errorf("%q", saved.Warnings)
+			t.Errorf("%q, want len(saved.Warnings) 1", saved.Warnings)
 		}
 	}
 	if checks != 5 || bounded != 4 {
-		t.Errorf("%d type checks, %d of them with the store's timeout", checks, bounded)
+		t.Errorf("%d type checks, %d of them with the store's timeout, want 5 and 4", checks, bounded)
 	}
 	checks = 0
 	report, err := s.Check(t.Context())
 	if err != nil || checks != maxUnchecked || !strings.Contains(strings.Join(report.Warnings, "\n"), "further skills were not checked") {
-		t.Errorf("%d checks, %q %v", checks, report.Warnings, err)
+		t.Errorf(`%d checks, %q %v, want %d, "further skills were not checked" in it and no error`, checks, report.Warnings, err, maxUnchecked)
 	}
 }

@@ -123,10 +123,10 @@ func TestTypes(t *testing.T) {
 	problems = nil
 	report, err = open().Check(t.Context())
 	if err != nil || checks != 2 || report.Skills[0].Reasons[0].Kind != KindChanged || len(report.Skills[0].Reasons) != 1 {
-		t.Errorf("%d checks, %+v, %v", checks, report.Skills[0].Reasons, err)
+		t.Errorf("%d checks, %+v, %v, want 2, report.Skills[0].Reasons[0].Kind %v, len(report.Skills[0].Reasons) 1 and no error", checks, report.Skills[0].Reasons, err, KindChanged)
 	}
 	if _, err := open().Check(t.Context(), "one"); err != nil || checks != 2 {
-		t.Errorf("%d checks, %v", checks, err)
+		t.Errorf("%d checks, %v, want 2 and no error", checks, err)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestNoChecker(t *testing.T) {
 	}
 	wants(t, saved.Warnings[0], "the types of scripts/main.ts were not checked", "npm install -g typescript")
 	if again := save(t, s, Draft{Name: "two", Code: tsCode, Author: AuthorAgent}); len(again.Warnings) != 0 {
-		t.Errorf("Save() of an agent has the warnings %q", again.Warnings)
+		t.Errorf("Save() of an agent has the warnings %q, want len(again.Warnings) 0", again.Warnings)
 	}
 	report, err := s.Check(t.Context())
 	if err != nil || len(report.Warnings) != 1 || len(report.Broken()) != 0 {
@@ -241,7 +241,7 @@ func TestUsed(t *testing.T) {
 			}
 		}
 		if err != nil || strings.Join(names, " ") != want {
-			t.Errorf("%s: %v %v", code, names, err)
+			t.Errorf("%s: %v %v, want %v and no error", code, names, err, want)
 		}
 	}
 }

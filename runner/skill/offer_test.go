@@ -38,7 +38,7 @@ func TestSearch(t *testing.T) {
 			names = append(names, k.Name)
 		}
 		if err != nil || strings.Join(names, " ") != want {
-			t.Errorf("Search(%.40q) = %v, %v", query, names, err)
+			t.Errorf("Search(%.40q) = %v, %v, want %v and no error", query, names, err, want)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func TestShipped(t *testing.T) {
 		t.Error(removed, err)
 	}
 	if _, err := s.Save(t.Context(), Draft{Name: "guide", Code: tsCode, Author: AuthorScript}); err == nil {
-		t.Error("a script replaced a shipped skill")
+		t.Error("a script replaced a shipped skill: got no error, want an error")
 	}
 	own := save(t, s, Draft{Name: "guide", Files: map[string][]byte{File: shipped["guide/SKILL.md"].Data}})
 	if own.Shipped || load(t, s, "guide").Path != filepath.Join(w.skills, "guide") {

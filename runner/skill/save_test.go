@@ -63,7 +63,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	if entries, err := os.ReadDir(w.skills); err == nil {
-		t.Errorf("refused saves left %v", entries)
+		t.Errorf("refused saves left %v: got no error, want an error", entries)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestHostileDrafts(t *testing.T) {
 				t.Errorf("Save() = %v, want %q", err, test.want)
 			}
 			if _, err := os.Stat(filepath.Join(w.skills, "victim")); err == nil {
-				t.Error("a refused draft was saved")
+				t.Error("a refused draft was saved: got no error, want an error")
 			}
 		})
 	}
@@ -173,7 +173,7 @@ func TestVersions(t *testing.T) {
 	}
 	again := save(t, s, Draft{Name: "counter", Code: fmt.Sprintf("export const n = %d;\n", maxVersions+4)})
 	if again.Version != versions[len(versions)-1] || again.Description != "Count." {
-		t.Errorf("saving the same content created another version: %+v", again)
+		t.Errorf(`saving the same content created another version: %+v, want Version %v and Description "Count."`, again, versions[len(versions)-1])
 	}
 	all, err := s.Versions("counter")
 	if err != nil || len(all) != maxVersions+1 || !all[0].Current || all[0].Version != again.Version {
@@ -268,7 +268,7 @@ func TestNotOurs(t *testing.T) {
 	writeAll(t, w.skills, map[string]string{"notes/todo.txt": "mine", "old_style/SKILL.md": "---\nname: old_style\ndescription: x\n---\n"})
 	for name, why := range map[string]string{"notes": "not a skill", "old-style": "spelled differently"} {
 		if _, err := s.Save(t.Context(), Draft{Name: name, Code: tsCode}); err == nil || !strings.Contains(err.Error(), why) {
-			t.Errorf("Save() of %s = %v", name, err)
+			t.Errorf("Save() of %s = %v, want an error and %v in it", name, err, why)
 		}
 	}
 	save(t, s, Draft{Name: "hers", Code: tsCode})
@@ -278,7 +278,7 @@ func TestNotOurs(t *testing.T) {
 			t.Error(err)
 		}
 		if saved := save(t, s, Draft{Name: "its", Description: author, Code: tsCode, Author: author}); saved.Author != author {
-			t.Errorf("Save() = %+v", saved)
+			t.Errorf("Save() = %+v, want Author %v", saved, author)
 		}
 	}
 	for _, dirs := range [][]Dir{
@@ -301,7 +301,7 @@ func TestNotOurs(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := readOnly.Remove("its"); err == nil {
-		t.Error("Remove() removed a read-only skill")
+		t.Error("Remove() removed a read-only skill: got no error, want an error")
 	}
 }
 
@@ -326,7 +326,7 @@ func TestLimit(t *testing.T) {
 	})
 	save(t, s, Draft{Name: "small", Code: tsCode})
 	if asked < int64(2*len(tsCode)) {
-		t.Errorf("Save() asked for room for %d bytes", asked)
+		t.Errorf("Save() asked for room for %d bytes, want at least %d", asked, int64(2*len(tsCode)))
 	}
 	if _, err := s.Save(t.Context(), Draft{Name: "large", Code: tsCode, Files: map[string][]byte{"data.txt": make([]byte, 1<<20)}}); err == nil || err.Error() != "no room" {
 		t.Error(err)
@@ -347,13 +347,13 @@ func TestLinksInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Load("linked"); err == nil {
-		t.Error("a link was followed")
+		t.Error("a link was followed: got no error, want an error")
 	}
 	if _, err := load(t, s, "one").Read("key.txt"); err == nil {
-		t.Error("a skill includes a linked file")
+		t.Error("a skill includes a linked file: got no error, want an error")
 	}
 	if _, err := s.Save(t.Context(), Draft{Name: "linked", Code: tsCode}); err == nil {
-		t.Error("a link was replaced")
+		t.Error("a link was replaced: got no error, want an error")
 	}
 }
 
@@ -370,7 +370,7 @@ func TestRemove(t *testing.T) {
 		t.Error(all, err)
 	}
 	if _, err := os.Stat(filepath.Join(w.skills, versionsDir, "one")); err == nil {
-		t.Error("Remove() left the versions")
+		t.Error("Remove() left the versions: got no error, want an error")
 	}
 	var missing *MissingError
 	if _, err := s.Remove("one"); !errors.As(err, &missing) {

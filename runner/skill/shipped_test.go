@@ -41,7 +41,7 @@ func TestView(t *testing.T) {
 	save(t, w.open(t), Draft{Name: "one", Code: tsCode})
 	below := filepath.Join(w.top, "cache")
 	if at, err := w.open(t).View(below); err != nil || at != w.skills {
-		t.Errorf("%s %v", at, err)
+		t.Errorf("%s %v, want %s and no error", at, err, w.skills)
 	}
 	own := filepath.Join(w.top, "own")
 	both, err := Open([]Dir{{Path: own, Writable: true}, {Path: w.skills}}, &Options{Tree: w.tree})
@@ -59,7 +59,7 @@ func TestView(t *testing.T) {
 		}
 	}
 	if again, err := both.View(below); err != nil || again != at {
-		t.Errorf("%s %v", again, err)
+		t.Errorf("%s %v, want %s and no error", again, err, at)
 	}
 	save(t, both, Draft{Name: "two", Code: tsCode + "// more\n"})
 	if other, err := both.View(below); err != nil || other == at {

@@ -32,7 +32,7 @@ func TestSuspicious(t *testing.T) {
 			}
 			listed, err := s.List()
 			if err != nil || len(listed) != 1 {
-				t.Fatalf("List() = %v, %v", listed, err)
+				t.Fatalf("List() = %v, %v, want len(listed) 1 and no error", listed, err)
 			}
 			for place, text := range map[string]string{
 				"Save": strings.Join(saved.Warnings, "\n"),
@@ -59,7 +59,7 @@ func TestLinksAreNotWrittenThrough(t *testing.T) {
 		t.Errorf("Save() error = %v, want a LinkedFolderError", err)
 	}
 	if left, err := os.ReadDir(other); err != nil || len(left) > 0 {
-		t.Errorf("Save() wrote through the link: %v, %v", left, err)
+		t.Errorf("Save() wrote through the link: %v, %v, want len(left) at most 0 and no error", left, err)
 	}
 
 	w = newWorld(t)
@@ -69,7 +69,7 @@ func TestLinksAreNotWrittenThrough(t *testing.T) {
 		t.Fatal(err)
 	}
 	if k, err := s.Load("two"); err == nil {
-		t.Errorf("Load() of a link = %+v", k)
+		t.Errorf("Load() of a link = %+v: got no error, want an error", k)
 	}
 	var draft *DraftError
 	if _, err := s.Save(context.Background(), Draft{Name: "two", Code: tsCode}); !errors.As(err, &draft) {

@@ -70,7 +70,7 @@ func TestDiffTool(t *testing.T) {
 			important := false
 			for _, c := range changes {
 				if c.Server != "s" || c.Dir != "s" || c.Tool != "t" || c.ID != "s__t" {
-					t.Errorf("change %+v", c)
+					t.Errorf(`change %+v, want Server "s", Dir "s", Tool "t" and ID "s__t"`, c)
 				}
 				important = important || c.Important
 			}
@@ -97,7 +97,7 @@ func TestDiffServersAndTools(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got = Catalogs(catalogOf(t, "s", a), nil, nil); len(got) != 1 || got[0].Kind != ServerRemoved || got[0].Impact != Breaking {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v, want len(got) 1, Kind %v and Impact %v", got, ServerRemoved, Breaking)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestDiffRenames(t *testing.T) {
 				if c.Kind == ToolRenamed {
 					line += c.OldTool + " → "
 					if c.Impact != Breaking || c.OldID != "s__"+c.OldTool || c.ID != "s__"+c.Tool {
-						t.Errorf("Catalogs() = %+v", c)
+						t.Errorf("Catalogs() = %+v, want Impact %v, OldID %q and ID %q", c, Breaking, "s__"+c.OldTool, "s__"+c.Tool)
 					}
 				}
 				got = append(got, line+c.Tool)
@@ -247,7 +247,7 @@ func TestDiffSchema(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if same := diffSchema([]byte(tt.new), []byte(tt.new+" "), inputRole, newBudget(1)); len(same.items) > 0 {
-				t.Errorf("against itself: %+v", same.items)
+				t.Errorf("against itself: %+v, want len(same.items) at most 0", same.items)
 			}
 		})
 	}
@@ -271,7 +271,7 @@ func TestImpactOfOutputs(t *testing.T) {
 		in := diffSchema([]byte(tt.old), []byte(tt.new), inputRole, newBudget(1))
 		out := diffSchema([]byte(tt.old), []byte(tt.new), outputRole, newBudget(1))
 		if in.impact != tt.input || out.impact != tt.output {
-			t.Errorf("%s → %s: input %q, output %q", tt.old, tt.new, in.impact, out.impact)
+			t.Errorf("%s → %s: input %q, output %q, want %q and %q", tt.old, tt.new, in.impact, out.impact, tt.input, tt.output)
 		}
 	}
 }
@@ -307,7 +307,7 @@ func TestDiffSchemaIsBounded(t *testing.T) {
 			start := time.Now()
 			r := diffSchema([]byte(tt[0]), []byte(tt[1]), inputRole, newBudget(1))
 			if took := time.Since(start); took > 30*time.Second {
-				t.Errorf("took %s", took)
+				t.Errorf("took %s, want at most %s", took, 30*time.Second)
 			}
 			if len(r.items) == 0 || len(r.items) > maxItems || (len(r.items) == maxItems) != (r.more > 0) {
 				t.Errorf("%d items and %d more", len(r.items), r.more)
@@ -387,14 +387,14 @@ func TestDiffOfLongNames(t *testing.T) {
 		began := time.Now()
 		changes := Catalogs(old, now, nil)
 		if took := time.Since(began); took > time.Minute { // it was minutes
-			t.Errorf("it took %v", took)
+			t.Errorf("it took %v, want at most %v", took, time.Minute)
 		}
 		if len(changes) != 1 || len(changes[0].Items) != maxItems || len(changes[0].Items)+changes[0].More != many {
-			t.Fatalf("%d changes", len(changes))
+			t.Fatalf("%d changes, want 1, len(changes[0].Items) %v and len(changes[0].Items)+changes[0].More %v", len(changes), maxItems, many)
 		}
 		for _, i := range changes[0].Items {
 			if len(i.Path) > 2*maxPlace || len(i.Place) > 2*maxPlace {
-				t.Fatalf("a place of %d and %d bytes", len(i.Path), len(i.Place))
+				t.Fatalf("a place of %d and %d bytes, want at most %d and at most %d", len(i.Path), len(i.Place), 2*maxPlace, 2*maxPlace)
 			}
 		}
 	}
@@ -404,7 +404,7 @@ func TestDiffOfLongNames(t *testing.T) {
 	}
 	old := catalogOf(t, "s", tool(`"`+long+`a":{"type":"string"},"`+long+`b":{"type":"string"}`))
 	if changes := Catalogs(old, catalogOf(t, "s", tool("")), nil); len(changes) != 1 || len(changes[0].Items) != 2 {
-		t.Errorf("%v", lines(changes))
+		t.Errorf("%v, want len(changes) 1 and len(changes[0].Items) 2", lines(changes))
 	}
 }
 
@@ -456,7 +456,7 @@ func TestDiffOffers(t *testing.T) {
 			var lines []string
 			for _, c := range changes {
 				if c.Impact != tt.impact || c.Tool != "" {
-					t.Errorf("%+v", c)
+					t.Errorf(`%+v, want Impact %v and Tool ""`, c, tt.impact)
 				}
 				lines = append(lines, c.Lines()...)
 			}

@@ -583,7 +583,7 @@ func TestPairs(t *testing.T) {
 	}
 	t.Logf("%d schemas, %d values, %d pairs shown", len(all), len(values), shown)
 	if len(all) < 50 || shown < 100 {
-		t.Errorf("%d schemas, %d pairs shown", len(all), shown)
+		t.Errorf("%d schemas, %d pairs shown, want at least 50 and at least 100", len(all), shown)
 	}
 }
 

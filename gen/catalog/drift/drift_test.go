@@ -181,7 +181,7 @@ func TestCoversIsBounded(t *testing.T) {
 			Covers(x, y, true)
 			SameDefaults(x, y)
 			if took := time.Since(start); took > 30*time.Second {
-				t.Errorf("Covers(%.60s, %.60s) took %v", old, new, took)
+				t.Errorf("Covers(%.60s, %.60s) took %v, want at most %v", old, new, took, 30*time.Second)
 			}
 		}
 	}

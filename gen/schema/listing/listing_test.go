@@ -89,7 +89,7 @@ func TestOutput(t *testing.T) {
 		}
 	}
 	if got, _ := listing.Output(json.RawMessage(`{"type":"object"}`), `said "so"`); !strings.HasPrefix(string(got), `{"type":"object","description":"said \"so\"","anyOf":`) {
-		t.Errorf("with a description: %s", got)
+		t.Errorf("with a description: %s, want %q at its start", got, `{"type":"object","description":"said \"so\"","anyOf":`)
 	}
 }
 
@@ -101,7 +101,7 @@ func FuzzListing(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string) {
 		out, ok := listing.Output(json.RawMessage(in), "")
 		if v, err := validate.Compile(listing.Input(json.RawMessage(in))); err != nil || !strings.Contains(v.Dialect(), "2020-12") {
-			t.Fatalf("%q is listed as %s: %v", in, listing.Input(json.RawMessage(in)), err)
+			t.Fatalf(`%q is listed as %s: %v, want "2020-12" in it and no error`, in, listing.Input(json.RawMessage(in)), err)
 		}
 		for _, listed := range []json.RawMessage{listing.Input(json.RawMessage(in)), out} {
 			if listed == nil && !ok {
@@ -109,10 +109,10 @@ func FuzzListing(f *testing.F) {
 			}
 			var root map[string]any
 			if err := json.Unmarshal(listed, &root); err != nil || root["type"] != "object" {
-				t.Fatalf("%q is listed as %s: %v", in, listed, err)
+				t.Fatalf(`%q is listed as %s: %v, want "object" and no error`, in, listed, err)
 			}
 			if root["oneOf"] != nil || root["allOf"] != nil || root["not"] != nil {
-				t.Fatalf("%q is listed as %s, with alternatives at the root", in, listed)
+				t.Fatalf("%q is listed as %s, with alternatives at the root, want nil, nil and nil", in, listed)
 			}
 			if strings.ContainsAny(string(listed), "\u200b\u202e\U000e0041") {
 				t.Fatalf("%q is listed as %s", in, listed)

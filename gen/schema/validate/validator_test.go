@@ -102,7 +102,7 @@ func TestExponentialSchemasAreRefused(t *testing.T) {
 			}
 			err = v.Validate(json.RawMessage(tt.instance))
 			if !errors.Is(err, ErrTooCostly) || strings.Contains(err.Error(), "not done after") { // the cost was not seen beforehand
-				t.Errorf("Validate = %v", err)
+				t.Errorf(`Validate = %v, want %v and no "not done after" in it`, err, ErrTooCostly)
 			}
 		})
 	}

@@ -148,7 +148,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	if _, _, err := q.Check(json.RawMessage(`{"name":"` + strings.Repeat("a", maxAnswer) + `"}`)); err == nil {
-		t.Error("a large answer is taken")
+		t.Error("a large answer is taken: got no error, want an error")
 	}
 	// A question that went through JSON, as between programs, is still the same.
 	text, err := json.Marshal(q)
@@ -157,7 +157,7 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, _, err := again.Check(json.RawMessage(good(``))); err != nil || string(got) != `{"name":"anné","sure":true,"age":30}` {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("%s, %v, want %q and no error", got, err, `{"name":"anné","sure":true,"age":30}`)
 	}
 }
 
@@ -190,7 +190,7 @@ func FuzzForm(f *testing.F) {
 		}
 		again, unknown, err := q.Check(got)
 		if err != nil || string(again) != string(got) || len(unknown) > 0 {
-			t.Fatalf("%s with %s: %s, then %s, %v", schema, content, got, again, err)
+			t.Fatalf("%s with %s: %s, then %s, %v, want %v, len(unknown) at most 0 and no error", schema, content, got, again, err, string(got))
 		}
 	})
 }

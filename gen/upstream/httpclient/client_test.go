@@ -45,7 +45,7 @@ func TestRedirectsKeepSecretsAtHome(t *testing.T) {
 		}
 	}
 	if n := visits.Load(); n != 0 {
-		t.Errorf("the other origin was visited %d times", n)
+		t.Errorf("the other origin was visited %d times, want 0", n)
 	}
 }
 

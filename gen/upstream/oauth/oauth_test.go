@@ -86,7 +86,7 @@ func TestCovers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := covers(c.resource, server); got != c.want {
-			t.Errorf("covers(%q, %q) = %t", c.resource, c.server, got)
+			t.Errorf("covers(%q, %q) = %t, want %t", c.resource, c.server, got, c.want)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestGood(t *testing.T) {
 		{tokens{Access: "a", Obtained: now.Add(-2 * time.Hour), Expiry: now.Add(-time.Hour)}, false},
 	} {
 		if got := c.t.valid(now); got != c.want {
-			t.Errorf("%v to %v: %t", c.t.Obtained.Sub(now), c.t.Expiry.Sub(now), got)
+			t.Errorf("%v to %v: %t, want %t", c.t.Obtained.Sub(now), c.t.Expiry.Sub(now), got, c.want)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestNothingPrintsSecrets(t *testing.T) {
 	l := &login{tokens: tokens{Access: "s3cret"}}
 	s := Server{Name: "n", URL: "https://s3cret", ClientSecret: "s3cret"}
 	if text := fmt.Sprintf("%v %+v %#v %v %+v %#v", l, l, l, s, s, s); strings.Contains(text, "s3cret") {
-		t.Errorf("printed: %s", text)
+		t.Errorf(`printed: %s, want no "s3cret" in it`, text)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestKeyring(t *testing.T) {
 		t.Fatalf("%+v, %d in the keyring, file %s, %v", r, len(ring.secrets), text, err)
 	}
 	if l, err := store.loadLogin(server); err != nil || l.Refresh != "s3cret-refresh" || l.ClientSecret != "s3cret-client" {
-		t.Fatalf("loadLogin: %v", err)
+		t.Fatalf(`loadLogin: %v, want Refresh "s3cret-refresh", ClientSecret "s3cret-client" and no error`, err)
 	}
 
 	ring.err = errors.New("locked")
@@ -187,14 +187,14 @@ func TestKeyring(t *testing.T) {
 		t.Errorf("locked: %v", err)
 	}
 	if err := store.remove(server.id()); err == nil || !strings.Contains(err.Error(), "remove its secrets from the system's keyring") {
-		t.Errorf("remove: %v", err)
+		t.Errorf(`remove: %v, want an error and "remove its secrets from the system's keyring" in it`, err)
 	}
 	// Without a keyring that works the file has it, and works without the keyring.
 	if r := keep(); r.InKeyring {
 		t.Error("it is said to be in the keyring")
 	}
 	if token, err := store.Source(server, nil, nil).Token(t.Context()); err != nil || token != "s3cret-access" {
-		t.Errorf("Token %q, %v", token, err)
+		t.Errorf(`Token %q, %v, want "s3cret-access" and no error`, token, err)
 	}
 	if _, err := store.remove2(t.Context(), server); err != nil {
 		t.Errorf("remove: %v", err)
@@ -207,7 +207,7 @@ func TestKeyring(t *testing.T) {
 	}
 	off := NewStore(store.dir, nil)
 	if _, err := off.loadLogin(server); err == nil || !strings.Contains(err.Error(), "switched off") {
-		t.Errorf("keyring off: %v", err)
+		t.Errorf(`keyring off: %v, want an error and "switched off" in it`, err)
 	}
 }
 
@@ -221,19 +221,19 @@ func TestSystemKeyring(t *testing.T) {
 	keyring.MockInit()
 	var ring System
 	if _, err := ring.Get("x"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Get: %v", err)
+		t.Errorf("Get: %v, want %v", err, fs.ErrNotExist)
 	}
 	if err := ring.Set("x", "s"); err != nil {
 		t.Errorf("Set: %v", err)
 	}
 	if got, err := ring.Get("x"); err != nil || got != "s" {
-		t.Errorf("Get: %q, %v", got, err)
+		t.Errorf(`Get: %q, %v, want "s" and no error`, got, err)
 	}
 	if err := ring.Delete("x"); err != nil {
 		t.Errorf("Delete: %v", err)
 	}
 	if err := ring.Delete("x"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Delete: %v", err)
+		t.Errorf("Delete: %v, want %v", err, fs.ErrNotExist)
 	}
 }
 
@@ -258,7 +258,7 @@ func TestLockWaitsAndGivesUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if _, err := store.lock(ctx, "x"); err == nil || !strings.Contains(err.Error(), "another process") {
-		t.Errorf("error %v", err)
+		t.Errorf(`error %v, want an error and "another process" in it`, err)
 	}
 	unlock()
 	unlock, err = store.lock(t.Context(), "x")
@@ -308,7 +308,7 @@ func TestCallback(t *testing.T) {
 	} {
 		status, body := get(r.path)
 		if status != r.status || strings.Contains(body, "<script>") {
-			t.Errorf("%s: %d %s", r.path, status, body)
+			t.Errorf(`%s: %d %s, want %d and no "<script>" in it`, r.path, status, body, r.status)
 		}
 	}
 	answer, err := c.wait(t.Context(), nil)
@@ -332,12 +332,12 @@ func TestListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := listen(LoginOptions{Port: port}, "s", nil); err == nil || !strings.Contains(err.Error(), "address already in use") {
-		t.Errorf("error %v", err)
+		t.Errorf(`error %v, want an error and "address already in use" in it`, err)
 	}
 	first.close()
 	named, err := listen(LoginOptions{Host: "localhost"}, "s", nil)
 	if err != nil || !strings.HasPrefix(named.address, "http://localhost:") {
-		t.Errorf("%v, %v", named, err)
+		t.Errorf(`%v, %v, want "http://localhost:" at its start and no error`, named, err)
 	} else {
 		named.close()
 	}
@@ -349,7 +349,7 @@ func TestRemedy(t *testing.T) {
 		"it's": `run "mcpgen login 'it'\''s'"`, "": `run "mcpgen login ''"`, "a\x1bb": `run "mcpgen login 'ab'"`,
 	} {
 		if got := Remedy(name); got != want {
-			t.Errorf("Remedy(%q) = %s", name, got)
+			t.Errorf("Remedy(%q) = %s, want %s", name, got, want)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func TestSweepEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if err := endMarked(ctx, func(mark, int) bool { <-stuck; return false }); err == nil {
-		t.Error("no error, though it was stuck")
+		t.Error("no error, though it was stuck: got no error, want an error")
 	}
 }
 

@@ -27,6 +27,6 @@ func TestDenied(t *testing.T) {
 		t.Errorf("%q, want %q", e.Error(), want)
 	}
 	if !strings.Contains(e.Hint(), "group") {
-		t.Errorf("hint %q", e.Hint())
+		t.Errorf(`hint %q, want "group" in it`, e.Hint())
 	}
 }

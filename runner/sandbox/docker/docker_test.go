@@ -113,7 +113,7 @@ func (g *guest) run(t testing.TB, b *docker.Backend) sandbox.Exit {
 func (g *guest) ok(t testing.TB, b *docker.Backend) string {
 	t.Helper()
 	if exit := g.run(t, b); exit.Code != 0 {
-		t.Fatalf("exit %+v\n%s%s", exit, &g.out, &g.err)
+		t.Fatalf("exit %+v, want Code 0\n%s%s", exit, &g.out, &g.err)
 	}
 	return g.out.String()
 }
@@ -152,7 +152,7 @@ func TestRunsBothLanguages(t *testing.T) {
 			g := newGuest(t, rt, code)
 			exit := g.run(t, b)
 			if exit.Code != 7 || exit.Killed != "" {
-				t.Errorf("exit %+v", exit)
+				t.Errorf(`exit %+v, want Code 7 and Killed ""`, exit)
 			}
 			if got, want := g.out.String(), fmt.Sprintf("hello from %s\n", rt); got != want {
 				t.Errorf("stdout %q, want %q", got, want)
@@ -173,7 +173,7 @@ func TestStdinReachesTheGuest(t *testing.T) {
 	}
 	g = newGuest(t, sandbox.Python, `import sys; print(repr(sys.stdin.read()))`)
 	if got := g.ok(t, b); got != "''\n" {
-		t.Errorf("no stdin reads as %q", got)
+		t.Errorf("no stdin reads as %q, want %q", got, "''\n")
 	}
 }
 
@@ -185,7 +185,7 @@ func TestEndlessStdin(t *testing.T) {
 	g := newGuest(t, sandbox.Python, `print("done")`)
 	g.Stdin = r
 	if got := g.ok(t, b); got != "done\n" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, "done\n")
 	}
 }
 
@@ -218,21 +218,21 @@ s.sendall(b"bye"); s.close()
 	}
 	buf := make([]byte, len(g.Secret))
 	if _, err := io.ReadFull(conn, buf); err != nil || string(buf) != g.Secret {
-		t.Fatalf("read %q, %v", buf, err)
+		t.Fatalf("read %q, %v, want %v and no error", buf, err, g.Secret)
 	}
 	if _, err := conn.Write([]byte("ping")); err != nil {
 		t.Fatal(err)
 	}
 	rest, err := io.ReadAll(conn)
 	if err != nil || string(rest) != "bye" {
-		t.Errorf("read %q, %v", rest, err)
+		t.Errorf(`read %q, %v, want "bye" and no error`, rest, err)
 	}
 	conn.Close()
 	if exit, err := p.Wait(); err != nil || exit.Code != 0 {
-		t.Errorf("exit %+v, %v: %s", exit, err, &g.err)
+		t.Errorf("exit %+v, %v: %s, want Code 0 and no error", exit, err, &g.err)
 	}
 	if got := g.out.String(); got != "second: PermissionError\n['enter.py']\n" {
-		t.Errorf("printed %q", got)
+		t.Errorf("printed %q, want %q", got, "second: PermissionError\n['enter.py']\n")
 	}
 	nothingLeft(t, g.ID, dir)
 }
@@ -335,10 +335,10 @@ func TestManyAtOnce(t *testing.T) {
 				return
 			}
 			if exit, err := p.Wait(); err != nil || exit.Code != 0 {
-				t.Errorf("run %d: exit %+v, %v", i, exit, err)
+				t.Errorf("run %d: exit %+v, %v, want Code 0 and no error", i, exit, err)
 			}
 			if got := out.String(); got != spec.Secret+"\n" {
-				t.Errorf("run %d printed %q", i, got)
+				t.Errorf("run %d printed %q, want %q", i, got, spec.Secret+"\n")
 			}
 		})
 	}

@@ -152,11 +152,11 @@ func TestKilledHostBesideOthers(t *testing.T) {
 		t.Errorf("got %d containers, want 2", n)
 	}
 	if dirs, _ := filepath.Glob(filepath.Join(dir, "*")); len(dirs) != 2 {
-		t.Errorf("folders: %v", dirs)
+		t.Errorf("folders: %v, want len(dirs) 2", dirs)
 	}
 	conn.Close()
 	if exit, err := p.Wait(); err != nil || exit.Code != 0 {
-		t.Errorf("the run was disturbed: %+v, %v", exit, err)
+		t.Errorf("the run was disturbed: %+v, %v, want Code 0 and no error", exit, err)
 	}
 	if err := living.Process.Kill(); err != nil {
 		t.Error(err)

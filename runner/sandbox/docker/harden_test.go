@@ -39,11 +39,11 @@ print(json.dumps({k: st[k] for k in ("CapInh", "CapPrm", "CapEff", "CapBnd", "Ca
 		}
 	}
 	if got["NoNewPrivs"] != "1" || got["Seccomp"] != "2" {
-		t.Errorf("NoNewPrivs %s, Seccomp %s", got["NoNewPrivs"], got["Seccomp"])
+		t.Errorf(`NoNewPrivs %s, Seccomp %s, want "1" and "2"`, got["NoNewPrivs"], got["Seccomp"])
 	}
 	for _, ids := range []string{"Uid", "Gid", "Groups"} {
 		if slices.Contains(strings.Fields(got[ids]), "0") {
-			t.Errorf("%s: %s", ids, got[ids])
+			t.Errorf(`%s: %s, want no "0" in it`, ids, got[ids])
 		}
 	}
 }
@@ -60,7 +60,7 @@ try: print(os.openpty())
 except OSError: print("none")
 `).ok(t, b)
 	if out != "False 1\nFalse 1\nnone\n" {
-		t.Errorf("%q", out)
+		t.Errorf("%q, want %q", out, "False 1\nFalse 1\nnone\n")
 	}
 }
 
@@ -92,12 +92,12 @@ print(json.dumps(out))
 `), b)
 	for _, family := range []string{"inet", "inet6", "netlink", "packet", "vsock"} {
 		if got[family] != "OSError 97" { // EAFNOSUPPORT
-			t.Errorf("a socket of family %s: %s", family, got[family])
+			t.Errorf(`a socket of family %s: %s, want "OSError 97"`, family, got[family])
 		}
 	}
 	for _, what := range []string{"unix datagram", "pair of datagrams", "bind", "connect"} {
 		if got[what] != "PermissionError 1" {
-			t.Errorf("%s: %s", what, got[what])
+			t.Errorf(`%s: %s, want "PermissionError 1"`, what, got[what])
 		}
 	}
 	if got["dns"] == "ok" || got["localhost"] == "ok" {
@@ -105,10 +105,10 @@ print(json.dumps(out))
 	}
 	// Without the system call filter there would be no way out either.
 	if got["interfaces"] != "lo" || got["routes"] != "0" {
-		t.Errorf("interfaces %q, routes %s", got["interfaces"], got["routes"])
+		t.Errorf(`interfaces %q, routes %s, want "lo" and "0"`, got["interfaces"], got["routes"])
 	}
 	if got["resolv"] != "" {
-		t.Errorf("the machine's name servers are told: %q", got["resolv"])
+		t.Errorf(`the machine's name servers are told: %q, want ""`, got["resolv"])
 	}
 	node := newGuest(t, sandbox.Node, `
 const out = {};
@@ -214,10 +214,10 @@ print(json.dumps({
 		t.Errorf("inside: %+v", got)
 	}
 	if slices.Contains(got.Refused, false) {
-		t.Errorf("the tree or the guest program can be changed: %v", got.Refused)
+		t.Errorf("the tree or the guest program can be changed: %v, want no false in it", got.Refused)
 	}
 	if out, err := os.ReadFile(filepath.Join(work, "made", "out.txt")); err != nil || string(out) != "from the guest" {
-		t.Errorf("the workspace holds %q, %v", out, err)
+		t.Errorf(`the workspace holds %q, %v, want "from the guest" and no error`, out, err)
 	}
 }
 
@@ -233,7 +233,7 @@ console.log(JSON.stringify(Object.fromEntries(fs.readFileSync("/proc/self/enviro
 		want := map[string]string{"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8"}
 		delete(got, "LC_CTYPE") // Python's own
 		if !maps.Equal(got, want) {
-			t.Errorf("%s: %q", rt, got)
+			t.Errorf("%s: %q, want %q", rt, got, want)
 		}
 	}
 }
@@ -256,22 +256,22 @@ print(json.dumps({
 	}
 	got := report[result](t, g, b)
 	if want := []string{".dockerenv", "bin", "dev", "etc", "lib", "lib64", "mcp", "proc", "run", "sbin", "sys", "tmp", "usr", "workspace"}; !slices.Equal(got.Root, want) {
-		t.Errorf("/ holds %v", got.Root)
+		t.Errorf("/ holds %v, want %v", got.Root, want)
 	}
 	if !slices.Equal(got.Run, []string{"mcprun"}) {
 		t.Errorf("/run holds %v", got.Run)
 	}
 	if want := []string{"docker-init", "node", "python3", "python3.11"}; !slices.Equal(got.Bin, want) {
-		t.Errorf("programs: %v", got.Bin)
+		t.Errorf("programs: %v, want %v", got.Bin, want)
 	}
 	if got.Procs != 2 { // init and the guest
-		t.Errorf("%d processes are seen", got.Procs)
+		t.Errorf("%d processes are seen, want 2", got.Procs)
 	}
 	if got.Secret {
 		t.Error("the secret is in an environment or a command line")
 	}
 	if got.Host != "sandbox" {
-		t.Errorf("the host name is %q", got.Host)
+		t.Errorf(`the host name is %q, want "sandbox"`, got.Host)
 	}
 	// The last are the bridge and the pipe with the secret, which this guest has not closed.
 	if !slices.Equal(got.Fds, []int{0, 1, 2, 3, 4}) {
@@ -303,7 +303,7 @@ func TestContainerSettings(t *testing.T) {
 	client := pool(t).Client
 	list, err := client.ListContainers(dc.ListContainersOptions{Filters: map[string][]string{"label": {"mcprun.run=" + g.ID}}})
 	if err != nil || len(list) != 1 {
-		t.Fatalf("%d containers, %v", len(list), err)
+		t.Fatalf("%d containers, %v, want 1 and no error", len(list), err)
 	}
 	c, err := client.InspectContainer(list[0].ID)
 	if err != nil {
@@ -362,6 +362,6 @@ socket.socket(socket.AF_INET); open("/made", "w"); open("/dev/shm/made", "w"); o
 		t.Fatal(err)
 	}
 	if code, err := client.WaitContainer(c.ID); err != nil || code != 0 {
-		t.Errorf("exit %d, %v", code, err)
+		t.Errorf("exit %d, %v, want 0 and no error", code, err)
 	}
 }

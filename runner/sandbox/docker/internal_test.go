@@ -68,27 +68,27 @@ func TestUserOfARootlessEngine(t *testing.T) {
 	b := New(Options{})
 	b.uid, b.gid = 1000, 100
 	if got := b.user(&engine{}); got != "1000:100" {
-		t.Errorf("user %s", got)
+		t.Errorf(`user %s, want "1000:100"`, got)
 	}
 	if got := b.user(&engine{rootless: true}); got != "0:0" {
-		t.Errorf("user %s of a rootless engine", got)
+		t.Errorf(`user %s of a rootless engine, want "0:0"`, got)
 	}
 }
 
 func TestProcessorTimeBoundsAGuestWithoutHost(t *testing.T) {
 	ctx := t.Context()
 	if got := cpuSeconds(ctx, sandbox.Limits{}); got != 0 {
-		t.Errorf("no limit gives %d", got)
+		t.Errorf("no limit gives %d, want 0", got)
 	}
 	if got := cpuSeconds(ctx, sandbox.Limits{CPU: 1500 * time.Millisecond}); got != 3 {
-		t.Errorf("1.5 s give %d", got)
+		t.Errorf("1.5 s give %d, want 3", got)
 	}
 }
 
 func TestImageVariablesAreUnset(t *testing.T) {
 	got := strings.Join(new(engine).unset(image{unset: []string{"PATH", "NODE_OPTIONS", "LD_PRELOAD", "PYTHONPATH"}}), " ")
 	if got != "NODE_OPTIONS LD_PRELOAD PYTHONPATH" {
-		t.Errorf("unset: %s", got)
+		t.Errorf(`unset: %s, want "NODE_OPTIONS LD_PRELOAD PYTHONPATH"`, got)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestSeccompProfileIsWhole(t *testing.T) {
 		t.Fatalf("a watched container has %d rules, %v; want %d", len(p.Syscalls), err, all+2)
 	}
 	if p.DefaultAction != "SCMP_ACT_ERRNO" {
-		t.Errorf("what is not named is answered with %s", p.DefaultAction)
+		t.Errorf(`what is not named is answered with %s, want "SCMP_ACT_ERRNO"`, p.DefaultAction)
 	}
 	never := "ptrace bpf keyctl add_key request_key io_uring_setup io_uring_enter io_uring_register mount umount2 unshare setns " +
 		"userfaultfd perf_event_open process_vm_readv process_vm_writev kexec_load init_module finit_module open_by_handle_at pivot_root chroot memfd_create"

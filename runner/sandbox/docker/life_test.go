@@ -42,10 +42,10 @@ func TestEndOfContextKills(t *testing.T) {
 		began := time.Now()
 		exit, err := p.Wait()
 		if err != nil || (exit.Code != 137 || exit.Killed != "") {
-			t.Errorf("%s: exit %+v, %v", rt, exit, err)
+			t.Errorf(`%s: exit %+v, %v, want Code 137, Killed "" and no error`, rt, exit, err)
 		}
 		if d := time.Since(began); d > 2*time.Second {
-			t.Errorf("%s: it took %v to end", rt, d)
+			t.Errorf("%s: it took %v to end, want at most %v", rt, d, 2*time.Second)
 		}
 		nothingLeft(t, g.ID, dir)
 	}
@@ -62,7 +62,7 @@ func TestKill(t *testing.T) {
 	p.Kill()
 	p.Kill()
 	if exit, err := p.Wait(); err != nil || (exit.Code != 137 || exit.Killed != "") {
-		t.Errorf("exit %+v, %v", exit, err)
+		t.Errorf(`exit %+v, %v, want Code 137, Killed "" and no error`, exit, err)
 	}
 	p.Kill()
 	nothingLeft(t, g.ID, dir)
@@ -93,10 +93,10 @@ func TestEndOfContextAtAnyMoment(t *testing.T) {
 		p, err := b.Start(ctx, g.Spec)
 		if err != nil {
 			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("after %v: %v", after, err)
+				t.Errorf("after %v: %v, want %v", after, err, context.DeadlineExceeded)
 			}
 		} else if exit, err := p.Wait(); err != nil || exit.Code != 137 || exit.Killed != "" {
-			t.Errorf("after %v: exit %+v, %v", after, exit, err)
+			t.Errorf(`after %v: exit %+v, %v, want Code 137, Killed "" and no error`, after, exit, err)
 		}
 		cancel()
 		nothingLeft(t, g.ID, dir)
@@ -176,13 +176,13 @@ func TestRemovedByAnother(t *testing.T) {
 	client := pool(t).Client
 	list, err := client.ListContainers(dc.ListContainersOptions{Filters: map[string][]string{"label": {"mcprun.run=" + g.ID}}})
 	if err != nil || len(list) != 1 {
-		t.Fatalf("%d containers, %v", len(list), err)
+		t.Fatalf("%d containers, %v, want 1 and no error", len(list), err)
 	}
 	if err := client.RemoveContainer(dc.RemoveContainerOptions{ID: list[0].ID, Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	if exit, err := p.Wait(); err != nil || exit.Code != 137 {
-		t.Errorf("exit %+v, %v", exit, err)
+		t.Errorf("exit %+v, %v, want Code 137 and no error", exit, err)
 	}
 	nothingLeft(t, g.ID, dir)
 }
@@ -208,7 +208,7 @@ func TestEngineThatIsNotThere(t *testing.T) {
 			began := time.Now()
 			st := b.Probe(t.Context())
 			if d := time.Since(began); d > answerTime {
-				t.Errorf("the probe took %v", d)
+				t.Errorf("the probe took %v, want at most %v", d, answerTime)
 			}
 			if st.Usable || !strings.Contains(st.Detail, c.want) || st.Remedy == "" {
 				t.Errorf("status %+v", st)
@@ -216,7 +216,7 @@ func TestEngineThatIsNotThere(t *testing.T) {
 			began = time.Now()
 			_, err := b.Start(t.Context(), newGuest(t, sandbox.Python, "pass").Spec)
 			if d := time.Since(began); d > answerTime {
-				t.Errorf("the start took %v", d)
+				t.Errorf("the start took %v, want at most %v", d, answerTime)
 			}
 			var engine *docker.EngineError
 			if !errors.As(err, &engine) || !strings.Contains(err.Error(), c.want) || engine.Hint() == "" {

@@ -26,7 +26,7 @@ func TestMemoryKill(t *testing.T) {
 			g := newGuest(t, c.rt, c.code)
 			g.Limits.Memory = 100 << 20
 			if exit := g.run(t, b); exit.Code != 137 || exit.Killed != "memory" {
-				t.Errorf("exit %+v %s", exit, &g.err)
+				t.Errorf(`exit %+v %s, want Code 137 and Killed "memory"`, exit, &g.err)
 			}
 		})
 	}
@@ -38,7 +38,7 @@ func TestMemoryOfTheJavaScriptHeap(t *testing.T) {
 	g := newGuest(t, sandbox.Node, `const a = []; for (;;) a.push({ x: [a.length] });`)
 	g.Limits.Memory = 100 << 20
 	if exit := g.run(t, b); exit.Killed != "memory" {
-		t.Errorf("exit %+v %s", exit, &g.err)
+		t.Errorf(`exit %+v %s, want Killed "memory"`, exit, &g.err)
 	}
 }
 
@@ -52,7 +52,7 @@ sys.exit(3 if r.returncode == -9 else 4)
 `)
 	g.Limits.Memory = 100 << 20
 	if exit := g.run(t, b); exit.Code != 3 || exit.Killed != "memory" {
-		t.Errorf("exit %+v %s", exit, &g.err)
+		t.Errorf(`exit %+v %s, want Code 3 and Killed "memory"`, exit, &g.err)
 	}
 }
 
@@ -62,11 +62,11 @@ func TestKillOfItself(t *testing.T) {
 	g := newGuest(t, sandbox.Python, `import os; os.kill(os.getpid(), 9)`)
 	g.Limits.CPU = 10 * time.Minute // and too soon for this one
 	if exit := g.run(t, b); exit.Code != 137 || exit.Killed != "" {
-		t.Errorf("exit %+v", exit)
+		t.Errorf(`exit %+v, want Code 137 and Killed ""`, exit)
 	}
 	g = newGuest(t, sandbox.Node, `console.error("JavaScript heap out of memory"); process.exitCode = 1;`)
 	if exit := g.run(t, b); exit.Code != 1 || exit.Killed != "" {
-		t.Errorf("exit %+v", exit)
+		t.Errorf(`exit %+v, want Code 1 and Killed ""`, exit)
 	}
 }
 
@@ -87,10 +87,10 @@ os._exit(0)
 	g.Limits.Processes = 20
 	exit := g.run(t, b)
 	if got := g.out.String(); got != "18 11\n" { // init and the guest; EAGAIN
-		t.Errorf("printed %q", got)
+		t.Errorf("printed %q, want %q", got, "18 11\n")
 	}
 	if exit.Code != 0 || exit.Killed != "" || strings.Join(exit.Hit, " ") != "processes" {
-		t.Errorf("exit %+v", exit)
+		t.Errorf(`exit %+v, want Code 0, Killed "" and "processes"`, exit)
 	}
 }
 
@@ -107,10 +107,10 @@ time.sleep(60)
 	g.Limits.CPU = time.Second
 	exit := g.run(t, b)
 	if exit.Code != 137 || exit.Killed != "cpu" || strings.Join(exit.Hit, " ") != "cpu" {
-		t.Errorf("exit %+v", exit)
+		t.Errorf(`exit %+v, want Code 137, Killed "cpu" and "cpu"`, exit)
 	}
 	if exit.MaxMemory < 1<<20 {
-		t.Errorf("the most memory: %d", exit.MaxMemory)
+		t.Errorf("the most memory: %d, want at least %d", exit.MaxMemory, 1<<20)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestOutputLimit(t *testing.T) {
 		g := newGuest(t, sandbox.Python, code)
 		g.Limits.Output = 10_000
 		if exit := g.run(t, b); exit.Killed != "output" || strings.Join(exit.Hit, " ") != "output" {
-			t.Errorf("%s: exit %+v", name, exit)
+			t.Errorf(`%s: exit %+v, want Killed "output" and "output"`, name, exit)
 		}
 		// Of the stream that did not pass the limit some more may come.
 		if n := g.out.Len() + g.err.Len(); n < 10_000 || n > 20_000 || name == "at once" && n != 10_000 {
@@ -133,7 +133,7 @@ func TestOutputLimit(t *testing.T) {
 	g := newGuest(t, sandbox.Python, "print('x' * 9999)")
 	g.Limits.Output = 10_000
 	if exit := g.run(t, b); exit.Code != 0 || exit.Killed != "" || len(exit.Hit) != 0 || g.out.Len() != 10_000 {
-		t.Errorf("just enough: exit %+v, %d bytes", exit, g.out.Len())
+		t.Errorf(`just enough: exit %+v, %d bytes, want Code 0, Killed "", len(exit.Hit) 0 and 10_000`, exit, g.out.Len())
 	}
 }
 
@@ -148,7 +148,7 @@ func TestDiskLimit(t *testing.T) {
 		g.Limits.Disk, g.Limits.DiskFiles = 20<<20, 200
 		exit := g.run(t, b)
 		if exit.Code != 137 || exit.Killed != "disk" || strings.Join(exit.Hit, " ") != "disk" || g.out.String() != "began\n" {
-			t.Errorf("%s: exit %+v, printed %q", name, exit, &g.out)
+			t.Errorf(`%s: exit %+v, printed %q, want Code 137, Killed "disk", "disk" and g.out.String() %q`, name, exit, &g.out, "began\n")
 		}
 	}
 }
@@ -170,7 +170,7 @@ import time; time.sleep(60)
 	g.Workspace = openDir(t)
 	g.Limits.Disk = 20 << 20
 	if exit := g.run(t, b); exit.Code != 137 || exit.Killed != "disk" {
-		t.Errorf("exit %+v %s", exit, &g.err)
+		t.Errorf(`exit %+v %s, want Code 137 and Killed "disk"`, exit, &g.err)
 	}
 }
 
@@ -185,7 +185,7 @@ open("/workspace/f", "wb").write(bytes(3 << 20))
 	g.Workspace = openDir(t)
 	g.Limits.FileSize = 1 << 20
 	if exit := g.run(t, b); exit.Killed != "file size" || strings.Join(exit.Hit, " ") != "file size" {
-		t.Errorf("exit %+v %s", exit, &g.err)
+		t.Errorf(`exit %+v %s, want Killed "file size" and "file size"`, exit, &g.err)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestProcessorTime(t *testing.T) {
 		g := newGuest(t, rt, code)
 		g.Limits.CPU = time.Second
 		if exit := g.run(t, b); exit.Killed != "cpu" {
-			t.Errorf("%s: exit %+v %s", rt, exit, &g.err)
+			t.Errorf(`%s: exit %+v %s, want Killed "cpu"`, rt, exit, &g.err)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func TestProcessorTimeIgnored(t *testing.T) {
 	g := newGuest(t, sandbox.Python, "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass")
 	g.Limits.CPU = time.Second
 	if exit := g.run(t, b); exit.Code != 137 || exit.Killed != "cpu" {
-		t.Errorf("exit %+v %s", exit, &g.err)
+		t.Errorf(`exit %+v %s, want Code 137 and Killed "cpu"`, exit, &g.err)
 	}
 }
 
@@ -229,6 +229,6 @@ attempt(lambda: [os.open("/dev/null", 0) for _ in range(100)])
 	g.Workspace = openDir(t)
 	g.Limits.FileSize, g.Limits.Tmp, g.Limits.Files = 2<<20, 4<<20, 50
 	if got := strings.Fields(g.ok(t, b)); strings.Join(got, " ") != "27 ok 28 24" { // EFBIG, ENOSPC, EMFILE
-		t.Errorf("printed %v", got)
+		t.Errorf(`printed %v, want "27 ok 28 24"`, got)
 	}
 }

@@ -43,7 +43,7 @@ func TestEngineGoesAway(t *testing.T) {
 				patience += 25 * time.Second
 			}
 			if took := time.Since(began); took > patience {
-				t.Errorf("it took %v to notice", took)
+				t.Errorf("it took %v to notice, want at most %v", took, patience)
 			}
 			var lost *docker.EngineLostError
 			if !errors.As(err, &lost) || !strings.Contains(err.Error(), "went away while the script was running") || lost.Hint() == "" {
@@ -64,7 +64,7 @@ func TestEngineGoesAway(t *testing.T) {
 				t.Errorf("close: %v", err)
 			}
 			if took := time.Since(began); took > patience {
-				t.Errorf("it took %v to close", took)
+				t.Errorf("it took %v to close, want at most %v", took, patience)
 			}
 			c.back(engine)
 			if err := b.RemoveOwned(t.Context()); err != nil {
@@ -73,7 +73,7 @@ func TestEngineGoesAway(t *testing.T) {
 			waitFor(t, "the end of what is left", func() bool { return len(engine.left()) == 0 })
 			nothingLeft(t, r.id, dir)
 			if got := newGuest(t, sandbox.Python, `print("again")`).ok(t, b); got != "again\n" {
-				t.Errorf("afterwards it printed %q", got)
+				t.Errorf("afterwards it printed %q, want %q", got, "again\n")
 			}
 		})
 	}
@@ -94,7 +94,7 @@ func TestEngineGoesAwayDuringAStart(t *testing.T) {
 			_, err = p.Wait()
 		}
 		if took := time.Since(began); took > lostTime {
-			t.Errorf("after %v: it took %v", after, took)
+			t.Errorf("after %v: it took %v, want at most %v", after, took, lostTime)
 		}
 		var down *docker.EngineError
 		var lost *docker.EngineLostError

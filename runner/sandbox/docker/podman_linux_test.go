@@ -62,7 +62,7 @@ func newPodman(t *testing.T) (host string) {
 	ready := func() bool { _, err := c.Ping(t.Context(), client.PingOptions{}); return err == nil }
 	for began := time.Now(); !ready(); time.Sleep(50 * time.Millisecond) {
 		if time.Since(began) > 30*time.Second {
-			t.Fatalf("podman does not come up: %s", &log)
+			t.Fatalf("podman does not come up: %s, want time.Since(began) at most %v", &log, 30*time.Second)
 		}
 	}
 	copyImage(t, c)
@@ -74,7 +74,7 @@ func TestPodman(t *testing.T) {
 	host, dir := newPodman(t), shortDir(t)
 	b := newBackend(t, func(o *docker.Options) { o.Host, o.RuntimeDir = host, dir })
 	if st := b.Probe(t.Context()); !strings.HasPrefix(st.Detail, "Podman ") {
-		t.Errorf("status %+v", st)
+		t.Errorf(`status %+v, want "Podman " at its start`, st)
 	}
 	left := func(t *testing.T) {
 		t.Helper()
@@ -91,7 +91,7 @@ func TestPodman(t *testing.T) {
 			t.Errorf("container %v is left: %s", item.Names, item.Status)
 		}
 		if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) > 0 {
-			t.Errorf("%v are left", files)
+			t.Errorf("%v are left, want len(files) at most 0", files)
 		}
 	}
 	t.Run("exit code and output", func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestPodman(t *testing.T) {
 		} {
 			g := newGuest(t, rt, code)
 			if exit := g.run(t, b); exit.Code != 7 || exit.Killed != "" || g.out.String() != "hello\n" {
-				t.Errorf("%s: exit %+v, printed %q %s", rt, exit, &g.out, &g.err)
+				t.Errorf(`%s: exit %+v, printed %q %s, want Code 7, Killed "" and g.out.String() %q`, rt, exit, &g.out, &g.err, "hello\n")
 			}
 		}
 		left(t)
@@ -131,12 +131,12 @@ print(json.dumps({"caps": st["CapBnd"], "uid": os.getuid(), "new": st["NoNewPriv
 		g := newGuest(t, sandbox.Python, "b = []\nwhile True: b.append(bytearray(1 << 20))")
 		g.Limits.Memory = 100 << 20
 		if exit := g.run(t, b); exit.Code != 137 || exit.Killed != "memory" {
-			t.Errorf("exit %+v", exit)
+			t.Errorf(`exit %+v, want Code 137 and Killed "memory"`, exit)
 		}
 		g = newGuest(t, sandbox.Python, "while True: pass")
 		g.Limits.CPU = time.Second
 		if exit := g.run(t, b); exit.Killed != "cpu" {
-			t.Errorf("exit %+v", exit)
+			t.Errorf(`exit %+v, want Killed "cpu"`, exit)
 		}
 		left(t)
 	})
@@ -147,7 +147,7 @@ print(json.dumps({"caps": st["CapBnd"], "uid": os.getuid(), "new": st["NoNewPriv
 		}
 		p.Kill()
 		if exit, err := p.Wait(); err != nil || exit.Code != 137 || exit.Killed != "" {
-			t.Errorf("exit %+v, %v", exit, err)
+			t.Errorf(`exit %+v, %v, want Code 137, Killed "" and no error`, exit, err)
 		}
 		left(t)
 	})
@@ -155,7 +155,7 @@ print(json.dumps({"caps": st["CapBnd"], "uid": os.getuid(), "new": st["NoNewPriv
 		g := newGuest(t, sandbox.Python, waiting[sandbox.Python])
 		folders(t, &g.Spec)
 		if exit := runWarm(t, b, g, lookAround); exit.Code != 0 || g.out.String() != lookedAround {
-			t.Errorf("exit %+v, printed %q %s", exit, &g.out, &g.err)
+			t.Errorf("exit %+v, printed %q %s, want Code 0 and g.out.String() %v", exit, &g.out, &g.err, lookedAround)
 		}
 		left(t)
 	})

@@ -30,14 +30,14 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	if err := checkHost("ssh://me@engine"); err == nil || !strings.Contains(err.(*EngineError).Hint(), "ssh -nNT -L") {
-		t.Errorf("an address with ssh is refused with %v", err)
+		t.Errorf(`an address with ssh is refused with %v, want an error and "ssh -nNT -L" in it`, err)
 	}
 	for host, want := range map[string]bool{
 		"tcp://10.1.2.3:2375": true, "tcp://engine:2375": true, "tcp://127.0.0.1:2375": false, "tcp://[::1]:2375/": false,
 		"tcp://localhost:2375": false, "unix:///x": false,
 	} {
 		if got := (&Backend{opt: Options{Host: host}}).plainTCP(); got != want {
-			t.Errorf("%s is open to those on the way: %v", host, got)
+			t.Errorf("%s is open to those on the way: %v, want %v", host, got, want)
 		}
 	}
 	if (&Backend{opt: Options{Host: "tcp://engine:2376", CertDir: "/certs"}}).plainTCP() {
@@ -97,7 +97,7 @@ func TestRemoteEngines(t *testing.T) {
 		`exec: "python3": executable file not found`:                                                   false,
 	} {
 		if got := isFolderUnseen(errors.New(text)); got != want {
-			t.Errorf("%q means that folders are not seen: %v", text, got)
+			t.Errorf("%q means that folders are not seen: %v, want %v", text, got, want)
 		}
 	}
 	if isFolderUnseen(nil) {
@@ -137,7 +137,7 @@ func TestRemoteContainersAreHardened(t *testing.T) {
 	}
 	for _, arg := range append(got.Config.Cmd, got.Config.Env...) {
 		if strings.Contains(arg, "/host/") {
-			t.Errorf("the container is told %q", arg)
+			t.Errorf(`the container is told %q, want no "/host/" in it`, arg)
 		}
 	}
 }

@@ -111,7 +111,7 @@ open("bottom", "w").write("x")
 		t.Fatal(err)
 	}
 	if exit, err := p.Wait(); err != nil || exit.Code != 0 {
-		t.Fatalf("exit %+v, %v\n%s%s", exit, err, &g.out, &g.err)
+		t.Fatalf("exit %+v, %v, want Code 0 and no error\n%s%s", exit, err, &g.out, &g.err)
 	}
 
 	if st, err := os.Lstat(filepath.Join(g.Workspace, "locked")); err != nil || st.Mode().Perm() != 0 {
@@ -129,7 +129,7 @@ open("bottom", "w").write("x")
 		}
 	}
 	if deep < 200 || deep > 300 {
-		t.Errorf("%d folders of the deep ones came back", deep)
+		t.Errorf("%d folders of the deep ones came back, want at least 200 and at most 300", deep)
 	}
 	want := map[string]string{
 		"keep": "-rw-r----- keep", "change": "-rw-r--r-- changed", "renamed": "-rw-r--r-- rename", "twin": "-rw-r--r-- changed",
@@ -145,7 +145,7 @@ open("bottom", "w").write("x")
 		delete(got, name)
 	}
 	if len(got) > 0 {
-		t.Errorf("not expected: %q", got)
+		t.Errorf("not expected: %q, want len(got) at most 0", got)
 	}
 	if st, err := os.Stat(filepath.Join(g.Workspace, "holed")); err != nil || st.Size() != 50<<20 {
 		t.Errorf("holed: %v, %v", st, err)
@@ -181,10 +181,10 @@ open("mine", "w").write("mine")
 		t.Fatal(err)
 	}
 	if exit, err := p.Wait(); err != nil || exit.Code != 0 {
-		t.Fatalf("%+v, %v: %s", exit, err, &g.err)
+		t.Fatalf("%+v, %v: %s, want Code 0 and no error", exit, err, &g.err)
 	}
 	if got := snapshot(t, g.Workspace); len(got) != 3 || !strings.HasSuffix(got["other"], "meanwhile") || !strings.HasSuffix(got["mine"], "mine") {
-		t.Errorf("the workspace holds %q", got)
+		t.Errorf(`the workspace holds %q, want len(got) 3, "meanwhile" at its end and "mine" at its end`, got)
 	}
 }
 
@@ -214,13 +214,13 @@ while True: pass`} {
 			p.Kill()
 			exit, err := p.Wait()
 			if err != nil || exit.Code != 137 || exit.Killed != "" || g.out.String() != "printed\n" {
-				t.Errorf("%+v, %v: %s%s", exit, err, &g.out, &g.err)
+				t.Errorf(`%+v, %v: %s%s, want Code 137, Killed "", g.out.String() %q and no error`, exit, err, &g.out, &g.err, "printed\n")
 			}
 			if took := time.Since(began); took > 15*time.Second {
-				t.Errorf("it took %v", took)
+				t.Errorf("it took %v, want at most %v", took, 15*time.Second)
 			}
 			if got, err := os.ReadFile(filepath.Join(g.Workspace, "made")); err != nil || string(got) != "x" {
-				t.Errorf("what it made: %q, %v", got, err)
+				t.Errorf(`what it made: %q, %v, want "x" and no error`, got, err)
 			}
 		})
 	}

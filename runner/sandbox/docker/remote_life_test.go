@@ -41,10 +41,10 @@ func TestRemoteWarm(t *testing.T) {
 			folders(t, &g.Spec)
 			exit := runWarm(t, b, g, code)
 			if exit.Code != 0 || g.out.String() != "workspace tree skills\n" {
-				t.Errorf("%+v\n%s%s", exit, &g.out, &g.err)
+				t.Errorf("%+v, want Code 0 and g.out.String() %q\n%s%s", exit, "workspace tree skills\n", &g.out, &g.err)
 			}
 			if got, err := os.ReadFile(filepath.Join(g.Workspace, "out.txt")); err != nil || string(got) != "made" {
-				t.Errorf("what it made: %q, %v", got, err)
+				t.Errorf(`what it made: %q, %v, want "made" and no error`, got, err)
 			}
 		})
 	}
@@ -71,7 +71,7 @@ func TestRemoteWarm(t *testing.T) {
 			t.Error("it has not ended")
 		}
 		if _, err := idle.Adopt(t.Context(), g.Spec); err == nil {
-			t.Error("it was adopted all the same")
+			t.Error("it was adopted all the same: got no error, want an error")
 		}
 		nothingOf(t, g.ID)
 	})
@@ -154,10 +154,10 @@ func TestRemoteConnectionBreaks(t *testing.T) {
 	began := time.Now()
 	exit, err := p.Wait()
 	if err == nil || !strings.Contains(err.Error(), "went away while the script was running") {
-		t.Errorf("%+v, %v", exit, err)
+		t.Errorf(`%+v, %v, want an error and "went away while the script was running" in it`, exit, err)
 	}
 	if took := time.Since(began); took > 15*time.Second {
-		t.Errorf("it took %v to notice", took)
+		t.Errorf("it took %v to notice, want at most %v", took, 15*time.Second)
 	}
 	deadline := time.Now().Add(30 * time.Second)
 	for len(containers(t, g.ID)) > 0 { // the guest ends without its host
@@ -196,14 +196,14 @@ func TestEngineThatSeesOtherFolders(t *testing.T) {
 		g.Workspace, g.Tree = openDir(t), openDir(t)
 		write(t, filepath.Join(g.Tree, "t.txt"), "tree")
 		if out := g.ok(t, b); out != "tree\n" {
-			t.Errorf("%q", out)
+			t.Errorf("%q, want %q", out, "tree\n")
 		}
 		if _, err := os.Stat(filepath.Join(g.Workspace, "out")); err != nil {
 			t.Error(err)
 		}
 	}
 	if refused != 1 {
-		t.Errorf("the engine was asked %d times to show a folder", refused)
+		t.Errorf("the engine was asked %d times to show a folder, want 1", refused)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestRemoteTLS(t *testing.T) {
 	g := newGuest(t, sandbox.Python, `open("out", "w").write("x"); print("over TLS")`)
 	g.Workspace = openDir(t)
 	if out := g.ok(t, b); out != "over TLS\n" {
-		t.Errorf("%q", out)
+		t.Errorf("%q, want %q", out, "over TLS\n")
 	}
 	// Another authority's engine is not spoken to, and neither is one without TLS.
 	other := t.TempDir()
@@ -298,10 +298,10 @@ func TestRemoteLastWordsArrive(t *testing.T) {
 	}
 	defer conn.Close()
 	if exit, err := p.Wait(); err != nil || exit.Code != 0 || g.out.Len() != 60_001 {
-		t.Errorf("%+v, %v, %d bytes of output", exit, err, g.out.Len())
+		t.Errorf("%+v, %v, %d bytes of output, want Code 0, 60_001 and no error", exit, err, g.out.Len())
 	}
 	if got, err := io.ReadAll(conn); err != nil || len(got) != 60_000 {
-		t.Errorf("%d bytes came over the bridge, %v", len(got), err)
+		t.Errorf("%d bytes came over the bridge, %v, want 60_000 and no error", len(got), err)
 	}
 }
 

@@ -97,10 +97,10 @@ func TestRemoteRunsBothLanguages(t *testing.T) {
 				t.Fatal(err)
 			}
 			if exit.Code != 3 || exit.Killed != "" || g.out.String() != "/workspace tree before\n" {
-				t.Errorf("%+v\n%s%s", exit, &g.out, &g.err)
+				t.Errorf("%+v, want Code 3, Killed \"\" and g.out.String() %q\n%s%s", exit, "/workspace tree before\n", &g.out, &g.err)
 			}
 			if got, err := os.ReadFile(filepath.Join(g.Workspace, "out.txt")); err != nil || string(got) != "made" {
-				t.Errorf("the file on the host: %q, %v", got, err)
+				t.Errorf(`the file on the host: %q, %v, want "made" and no error`, got, err)
 			}
 			if exit.MaxMemory == 0 {
 				t.Error("no memory was measured")
@@ -156,7 +156,7 @@ for name in ("/proc/1/mem", "/proc/1/environ", "/proc/1/fd"):
 		}
 	}
 	if strings.Contains(out, "LEAK") || !strings.Contains(out, "True 65534 closed") {
-		t.Errorf("%s", out)
+		t.Errorf(`%s, want no "LEAK" in it and "True 65534 closed" in it`, out)
 	}
 	t.Log(out)
 }

@@ -284,7 +284,7 @@ func TestRootlessRuns(t *testing.T) {
 	b := newBackend(t, func(o *docker.Options) { o.RuntimeDir = dir })
 	st := b.Probe(t.Context())
 	if !strings.HasSuffix(st.Detail, ", rootless") {
-		t.Errorf("status %+v", st)
+		t.Errorf(`status %+v, want ", rootless" at its end`, st)
 	}
 	left := func(t *testing.T) {
 		t.Helper()
@@ -296,7 +296,7 @@ func TestRootlessRuns(t *testing.T) {
 			t.Errorf("container %v is left: %s", c.Names, c.Status)
 		}
 		if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) > 0 {
-			t.Errorf("%v are left", files)
+			t.Errorf("%v are left, want len(files) at most 0", files)
 		}
 	}
 	t.Run("warm", func(t *testing.T) {
@@ -309,7 +309,7 @@ func TestRootlessRuns(t *testing.T) {
 			exit := runWarm(t, b, g, code)
 			made, err := os.ReadFile(filepath.Join(g.Workspace, "out.txt"))
 			if want := map[sandbox.Runtime]string{sandbox.Python: lookedAround, sandbox.Node: "workspace"}[rt]; exit.Code != 0 || g.out.String() != want || string(made) != "from the guest" {
-				t.Errorf("%s: exit %+v, printed %q %s, made %q, %v", rt, exit, &g.out, &g.err, made, err)
+				t.Errorf(`%s: exit %+v, printed %q %s, made %q, %v, want Code 0, g.out.String() %v and "from the guest"`, rt, exit, &g.out, &g.err, made, err, want)
 			}
 		}
 		left(t)
@@ -322,7 +322,7 @@ func TestRootlessRuns(t *testing.T) {
 	t.Run("figures", func(t *testing.T) {
 		g := newGuest(t, sandbox.Python, "b = bytearray(b'x') * (50 << 20)\nimport time\ntime.sleep(3)")
 		if exit := g.run(t, b); exit.Code != 0 || exit.MaxMemory < 50<<20 {
-			t.Errorf("exit %+v", exit)
+			t.Errorf("exit %+v, want Code 0 and MaxMemory at least %v", exit, 50<<20)
 		}
 		left(t)
 	})

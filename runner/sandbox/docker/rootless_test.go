@@ -70,7 +70,7 @@ func TestPodmanIsCorrected(t *testing.T) {
 	}
 	for _, bad := range []string{`no JSON`, `{"host": {"security": {"rootless": true}, "idMappings": {"uidmap": [{"size": 1}]}}}`} {
 		if err := answering(t, bad).queryPodman(t.Context(), &system.Info{MemoryLimit: true}); err == nil {
-			t.Errorf("%s was taken", bad)
+			t.Errorf("%s was taken: got no error, want an error", bad)
 		}
 	}
 }

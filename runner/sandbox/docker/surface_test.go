@@ -66,6 +66,6 @@ print("answer", f())
 `)
 	exit := g.run(t, b)
 	if exit.Code != 128+31 || g.out.String() != "before\n" { // SIGSYS
-		t.Errorf("exit %+v, printed %q %s", exit, &g.out, &g.err)
+		t.Errorf("exit %+v, printed %q %s, want Code %v and g.out.String() %q", exit, &g.out, &g.err, 128+31, "before\n")
 	}
 }

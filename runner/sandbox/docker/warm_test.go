@@ -50,7 +50,7 @@ func warm(t testing.TB, b *docker.Backend, g *guest) (sandbox.Idle, net.Conn) {
 	}
 	hello := make([]byte, 5)
 	if _, err := conn.Read(hello); err != nil || string(hello) != "hello" {
-		t.Fatalf("the guest said %q, %v", hello, err)
+		t.Fatalf(`the guest said %q, %v, want "hello" and no error`, hello, err)
 	}
 	return idle, conn
 }
@@ -111,13 +111,13 @@ func TestAdoptShowsTheFolders(t *testing.T) {
 	g := newGuest(t, sandbox.Python, waiting[sandbox.Python])
 	folders(t, &g.Spec)
 	if exit := runWarm(t, b, g, lookAround); exit.Code != 0 {
-		t.Errorf("exit %+v %s", exit, &g.err)
+		t.Errorf("exit %+v %s, want Code 0", exit, &g.err)
 	}
 	if got, want := g.out.String(), lookedAround; got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}
 	if out, err := os.ReadFile(filepath.Join(g.Workspace, "out.txt")); err != nil || string(out) != "from the guest" {
-		t.Errorf("the workspace holds %q, %v", out, err)
+		t.Errorf(`the workspace holds %q, %v, want "from the guest" and no error`, out, err)
 	}
 	nothingLeft(t, g.ID, dir)
 }
@@ -141,10 +141,10 @@ console.log(JSON.stringify(fs.readdirSync(".")), JSON.stringify(fs.readdirSync("
 	} {
 		g := newGuest(t, rt, waiting[rt])
 		if exit := runWarm(t, b, g, code); exit.Code != 0 {
-			t.Errorf("%s: exit %+v %s", rt, exit, &g.err)
+			t.Errorf("%s: exit %+v %s, want Code 0", rt, exit, &g.err)
 		}
 		if got := strings.NewReplacer("'", `"`, "True", "true").Replace(g.out.String()); got != "[\"x\"] [] true\n" {
-			t.Errorf("%s printed %q", rt, got)
+			t.Errorf("%s printed %q, want %q", rt, got, "[\"x\"] [] true\n")
 		}
 	}
 }
@@ -154,7 +154,7 @@ func TestAdoptConnectsStdin(t *testing.T) {
 	g := newGuest(t, sandbox.Python, waiting[sandbox.Python])
 	g.Stdin = strings.NewReader("typed\n")
 	if exit := runWarm(t, b, g, `print(sys.stdin.read() * 2)`); exit.Code != 0 || g.out.String() != "typed\ntyped\n\n" {
-		t.Errorf("exit %+v, printed %q", exit, &g.out)
+		t.Errorf("exit %+v, printed %q, want Code 0 and g.out.String() %q", exit, &g.out, "typed\ntyped\n\n")
 	}
 }
 
@@ -200,7 +200,7 @@ attempt(lambda: [os.open("/dev/null", 0) for _ in range(100)])`, "27 ok 28 24 ",
 				t.Errorf("exit %+v %s", exit, &g.err)
 			}
 			if g.out.String() != c.out {
-				t.Errorf("printed %q", &g.out)
+				t.Errorf("printed %q, want g.out.String() %v", &g.out, c.out)
 			}
 		})
 	}
@@ -301,7 +301,7 @@ func TestAdoptedGuestOutlivesItsWarmContext(t *testing.T) {
 	<-up.seen
 	cancel()
 	if exit, err := p.Wait(); err != nil || exit.Code != 137 || exit.Killed != "" || len(exit.Hit) != 0 {
-		t.Errorf("exit %+v, %v", exit, err)
+		t.Errorf(`exit %+v, %v, want Code 137, Killed "", len(exit.Hit) 0 and no error`, exit, err)
 	}
 	nothingLeft(t, g.ID, dir)
 }
@@ -388,7 +388,7 @@ func TestWarmByASlowEngine(t *testing.T) {
 	before := b.Shape(g.Spec)
 	slow.Store(true)
 	if exit := runWarm(t, b, g, `open("f", "w").write("x")`); exit.Code != 0 {
-		t.Errorf("exit %+v", exit)
+		t.Errorf("exit %+v, want Code 0", exit)
 	}
 	if after := b.Shape(g.Spec); slow.Load() || after != before || after.Workspace != "" {
 		t.Errorf("slow %t, shape %+v, before %+v", slow.Load(), after, before)

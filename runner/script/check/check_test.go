@@ -144,7 +144,7 @@ func TestTypesOfTools(t *testing.T) {
 			"const input: GetDocumentInput = { document_id: '1' };\nconst doc: GetDocumentOutput = await getDocument(input);\n" +
 			"const again: d.GetDocumentInput = input;\nconst bad: GetDocumentInput = { document_id: 1 };\nconsole.log(doc, bad, again);\n"
 		if got, problems := check(t, "script.ts", code, nil, opt); len(problems) != 1 || problems[0].Line != 6 {
-			t.Errorf("%s: %s", from, got)
+			t.Errorf("%s: %s, want len(problems) 1 and Line 6", from, got)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func TestManyProblems(t *testing.T) {
 	for name, code := range map[string]string{"script.ts": strings.Repeat("nope();", 20_000), "script.py": strings.Repeat("nope();", 2_000)} {
 		began := time.Now()
 		if _, problems := check(t, name, code, nil, opt); len(problems) != maxProblems || time.Since(began) > 2*time.Minute {
-			t.Errorf("%s: %d problems in %v", name, len(problems), time.Since(began))
+			t.Errorf("%s: %d problems in %v, want %d and at most %v", name, len(problems), time.Since(began), maxProblems, 2*time.Minute)
 		}
 	}
 }
@@ -235,7 +235,7 @@ console.log(r.ok, await r.json(), new TextEncoder().encodeInto, new TextDecoder(
 			t.Parallel()
 			got, problems := check(t, tt.file, tt.code, beside, opt)
 			if len(problems) != len(tt.want) {
-				t.Fatalf("problems:\n%s", got)
+				t.Fatalf("problems: got %v, want %v:\n%s", len(problems), len(tt.want), got)
 			}
 			for i, want := range tt.want {
 				if !want.fits(problems[i]) {
@@ -440,16 +440,16 @@ func TestBadCheckers(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 		if time.Since(began) > 30*time.Second {
-			t.Errorf("%s took %v", text, time.Since(began))
+			t.Errorf("%s took %v, want at most %v", text, time.Since(began), 30*time.Second)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Run(ctx, src, Options{Places: Places{TSC: fake(t, "exit 0")}}); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the end: %v", err)
+		t.Errorf("after the end: %v, want %v", err, context.Canceled)
 	}
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v %v", left, err)
+		t.Errorf("left behind: %v %v, want len(left) at most 0 and no error", left, err)
 	}
 }
 

@@ -97,7 +97,7 @@ func TestLinkIntoWorkspace(t *testing.T) {
 	}
 	places := Places{TSC: link, Workspace: filepath.Join(top, "workspace")}
 	if c, err := places.Find(sandbox.LangTypeScript); err == nil {
-		t.Errorf("Find() = %+v", c)
+		t.Errorf("Find() = %+v: got no error, want an error", c)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestOldCompiler(t *testing.T) {
 	tsc := fake(t, "echo \"tsconfig.json(1,217): error TS6046: Argument for '--module' option must be: 'none', 'commonjs'.\"; exit 2")
 	_, err := Run(t.Context(), script.Source{Name: "script.ts", Code: "1", Language: sandbox.LangTypeScript}, Options{Places: Places{TSC: tsc}})
 	if err == nil || !strings.Contains(err.Error(), "older than 5.4") {
-		t.Errorf("Run() = %v", err)
+		t.Errorf(`Run() = %v, want an error and "older than 5.4" in it`, err)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestTreeTypes(t *testing.T) {
 		"Cannot find name 'x'.": false,
 	} {
 		if got := types.about(message); got != want {
-			t.Errorf("about(%q) = %t", message, got)
+			t.Errorf("about(%q) = %t, want %t", message, got, want)
 		}
 	}
 }

@@ -240,7 +240,7 @@ search_files(query="x", **more)
 				}
 			}
 			if now, _ := os.ReadFile(path); string(now) != tt.text {
-				t.Errorf("Run() wrote the file")
+				t.Errorf("Run() wrote the file, want string(now) %v", tt.text)
 			}
 		})
 	}

@@ -197,7 +197,7 @@ func TestRefused(t *testing.T) {
 		}
 		for _, place := range []string{outside, filepath.Join(top, "above"), filepath.Join(top, "a", "above"), filepath.Join(dir, "above")} {
 			if _, err := os.Stat(place); err == nil {
-				t.Errorf("%s: %s was written", name, place)
+				t.Errorf("%s: %s was written: got no error, want an error", name, place)
 			}
 		}
 	}
@@ -241,6 +241,6 @@ func TestBeside(t *testing.T) {
 // TestNoRegistry: no registry is compiled in.
 func TestNoRegistry(t *testing.T) {
 	if at, err := (&Tool{Package: "pyright"}).address(""); err == nil || !strings.Contains(err.Error(), "--registry URL") {
-		t.Errorf("%v, error %v", at, err)
+		t.Errorf(`%v, error %v, want an error and "--registry URL" in it`, at, err)
 	}
 }
