@@ -60,7 +60,7 @@ func (r *Runner) Judge(ctx context.Context, s *Script, sandboxes []sandbox.Backe
 		return report, nil
 	}
 	all.Name, all.Dir, opt.Quick = "skills"+path.Ext(s.Name), "", false
-	if program, err = r.read(ctx, &all); program == nil {
+	if program, _ = r.read(ctx, &all); program == nil {
 		return report, ctx.Err()
 	}
 	skills, err := r.judgeProgram(ctx, &all, program, sandboxes, opt)
