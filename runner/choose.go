@@ -44,10 +44,9 @@ func (e *BackendError) ExitCode() int {
 type Need struct {
 	Name     string // of the backend, or Auto
 	Language sandbox.Language
-	Risk     risk.Risk // a weaker sandbox is refused, even if it is named
-	// Judged is the risk that the script itself shows. Auto prefers a sandbox that is strong enough for it, and takes the usual one
-	// if there is no such sandbox.
-	Judged risk.Risk
+	// Risk is that of the script. A sandbox that is too weak for Risk.Set is refused, even if it is named. Auto prefers one that is
+	// strong enough for Risk.Shown, and takes the usual one if there is none.
+	Risk risk.Assessment
 }
 
 // Choice is the backend for a script, and why it was chosen. Reason is empty when the backend was named. Usual reports that
@@ -56,7 +55,7 @@ type Choice struct {
 	Backend sandbox.Backend
 	Reason  string
 	Usual   bool
-	// Raised reports that Need.Judged alone led to this sandbox. Where it does not start after all, the choice is to be made without.
+	// Raised reports that Need.Risk.Shown alone led to this sandbox. Where it does not start after all, the choice is to be made without.
 	Raised bool
 }
 
@@ -72,14 +71,28 @@ func Choose(ctx context.Context, backends []sandbox.Backend, n Need) (Choice, er
 		return Choice{}, unknownBackend(backends, n.Name)
 	}
 	b := backends[i]
-	if !goodFor(b, n.Risk) {
-		return Choice{}, tooWeak(backends, b, n.Risk)
+	if !goodFor(b, n.Risk.Set) {
+		return Choice{}, tooWeak(backends, b, n.Risk.Set)
 	}
 	if _, ok := b.Runtime(n.Language); !ok {
 		return Choice{}, &BackendError{Name: n.Name, Message: fmt.Sprintf("sandbox %q does not run %s", n.Name, n.Language)}
 	}
 	return Choice{Backend: b}, nil
 }
+
+// GoodFor returns the greatest risk that a sandbox of a strength may run.
+func GoodFor(s sandbox.Strength) risk.Risk {
+	switch s {
+	case sandbox.OwnKernel:
+		return risk.Critical
+	case sandbox.Container:
+		return risk.High
+	}
+	return risk.Low
+}
+
+// goodFor reports whether a backend may run code of a risk.
+func goodFor(b sandbox.Backend, r risk.Risk) bool { return GoodFor(b.Strength()) >= r }
 
 // preferred returns the backends in the order in which they are tried: with a risk from the weakest, which starts fastest;
 // without one a container first, the strongest that most machines have, and a kernel of its own last.
@@ -95,11 +108,11 @@ func preferred(backends []sandbox.Backend, least risk.Risk) []sandbox.Backend {
 
 // chooseAuto prefers a sandbox that is strong enough for what the script shows.
 func chooseAuto(ctx context.Context, backends []sandbox.Backend, n Need) (Choice, error) {
-	if n.Judged >= risk.High && n.Judged > n.Risk { // lower ones change nothing, since a container is preferred anyway
-		strong := slices.DeleteFunc(slices.Clone(backends), func(b sandbox.Backend) bool { return !goodFor(b, n.Judged) })
+	if n.Risk.Shown >= risk.High && n.Risk.Shown > n.Risk.Set { // lower ones change nothing, since a container is preferred anyway
+		strong := slices.DeleteFunc(slices.Clone(backends), func(b sandbox.Backend) bool { return !goodFor(b, n.Risk.Shown) })
 		if c, err := chooseUsable(ctx, strong, n); err == nil {
 			c.Usual, c.Raised = false, true
-			c.Reason = fmt.Sprintf("chosen for a script of %s risk", n.Judged)
+			c.Reason = fmt.Sprintf("chosen for a script of %s risk", n.Risk.Shown)
 			return c, nil
 		}
 	}
@@ -108,14 +121,14 @@ func chooseAuto(ctx context.Context, backends []sandbox.Backend, n Need) (Choice
 
 func chooseUsable(ctx context.Context, backends []sandbox.Backend, n Need) (Choice, error) {
 	var why, remedies []string
-	for _, b := range preferred(backends, n.Risk) {
+	for _, b := range preferred(backends, n.Risk.Set) {
 		rt, ok := b.Runtime(n.Language)
-		if !ok || !goodFor(b, n.Risk) {
+		if !ok || !goodFor(b, n.Risk.Set) {
 			continue
 		}
 		st := b.Probe(ctx)
 		if st.Usable && slices.Contains(st.Languages, n.Language) {
-			return Choice{Backend: b, Reason: reason(n, why), Usual: why == nil && n.Risk == risk.None}, nil
+			return Choice{Backend: b, Reason: reason(n, why), Usual: why == nil && n.Risk.Set == risk.None}, nil
 		}
 		detail := st.Detail
 		if st.Usable {
@@ -128,8 +141,8 @@ func chooseUsable(ctx context.Context, backends []sandbox.Backend, n Need) (Choi
 		}
 	}
 	e := &BackendError{Name: Auto, Message: fmt.Sprintf("no sandbox here can run %s", n.Language), Remedy: strings.Join(remedies, "\n")}
-	if n.Risk != risk.None {
-		e.Message += fmt.Sprintf(" of %s risk", n.Risk)
+	if n.Risk.Set != risk.None {
+		e.Message += fmt.Sprintf(" of %s risk", n.Risk.Set)
 	}
 	if why == nil {
 		why = []string{"this program has no sandbox for it"}
@@ -141,13 +154,13 @@ func chooseUsable(ctx context.Context, backends []sandbox.Backend, n Need) (Choi
 // reason explains why a backend was chosen, and why others were not.
 func reason(n Need, passed []string) string {
 	first := "chosen automatically"
-	if n.Risk != risk.None {
-		first = fmt.Sprintf("chosen for %s risk", n.Risk)
+	if n.Risk.Set != risk.None {
+		first = fmt.Sprintf("chosen for %s risk", n.Risk.Set)
 	}
 	switch {
 	case passed == nil:
 		return first
-	case n.Risk == risk.None:
+	case n.Risk.Set == risk.None:
 		return strings.Join(passed, "; ")
 	}
 	return first + "; " + strings.Join(passed, "; ")

@@ -83,7 +83,7 @@ func TestChoose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := runner.Choose(t.Context(), machine(c.backends), runner.Need{Name: c.ask, Language: c.lang, Risk: least})
+		got, err := runner.Choose(t.Context(), machine(c.backends), runner.Need{Name: c.ask, Language: c.lang, Risk: risk.Assessment{Set: least}})
 		name := strings.Join([]string{c.backends, c.ask, string(c.lang), c.risk}, ", ")
 		var b *runner.BackendError
 		switch {
@@ -99,7 +99,7 @@ func TestChoose(t *testing.T) {
 
 // TestRefusalSaysWhatToInstall: the remedies of all that would have done are there, and no others.
 func TestRefusalSaysWhatToInstall(t *testing.T) {
-	_, err := runner.Choose(t.Context(), machine("no-embedded no-process no-docker no-gvisor"), runner.Need{Name: "auto", Language: py, Risk: risk.Medium})
+	_, err := runner.Choose(t.Context(), machine("no-embedded no-process no-docker no-gvisor"), runner.Need{Name: "auto", Language: py, Risk: risk.Assessment{Set: risk.Medium}})
 	b, ok := errors.AsType[*runner.BackendError](err)
 	if !ok || b.Hint() != "docker: mend docker\ngvisor: mend gvisor" {
 		t.Errorf("%v, hint %q", err, b.Hint())
@@ -108,7 +108,7 @@ func TestRefusalSaysWhatToInstall(t *testing.T) {
 	if b, ok = errors.AsType[*runner.BackendError](err); !ok || b.Hint() != "docker: mend docker\nprocess: install python 3.11 or newer" {
 		t.Errorf("%v, hint %q", err, b.Hint())
 	}
-	_, err = runner.Choose(t.Context(), machine("process docker no-gvisor"), runner.Need{Name: "process", Language: py, Risk: risk.High})
+	_, err = runner.Choose(t.Context(), machine("process docker no-gvisor"), runner.Need{Name: "process", Language: py, Risk: risk.Assessment{Set: risk.High}})
 	if b, ok = errors.AsType[*runner.BackendError](err); !ok || !strings.Contains(b.Hint(), "--sandbox docker or gvisor") {
 		t.Errorf("%v, hint %q", err, b.Hint())
 	}
@@ -133,7 +133,7 @@ func TestJudgedRiskOnlyRaises(t *testing.T) {
 		{"embedded process docker gvisor", "auto", risk.Low, risk.Critical, "gvisor"},
 		{"embedded process docker gvisor", "process", risk.Critical, risk.None, "process"},
 	} {
-		got, err := runner.Choose(t.Context(), machine(c.backends), runner.Need{Name: c.ask, Language: py, Judged: c.judged, Risk: c.least})
+		got, err := runner.Choose(t.Context(), machine(c.backends), runner.Need{Name: c.ask, Language: py, Risk: risk.Assessment{Set: c.least, Shown: c.judged}})
 		if err != nil || got.Backend.Name() != c.want {
 			t.Errorf("%+v: %v, %v", c, got.Backend, err)
 		}

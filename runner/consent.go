@@ -37,10 +37,10 @@ func (r *Runner) consent(ctx context.Context, s *Script, report *judge.Report) e
 	}
 	i := &report.Impact
 	answer, err := s.Calls.Approver.Approve(ctx, &approve.Question{
-		Script: s.Name, Code: s.Code, Customer: s.Calls.Subject.Customer, Risk: s.Risk, Rule: s.Start.Source(), Reason: s.Start.Reason,
+		Script: s.Name, Code: s.Code, Customer: s.Calls.Subject.Customer, Risk: s.Risk.Overall(), Rule: s.Start.Source(), Reason: s.Start.Reason,
 		Tokens: s.Calls.Tokens,
 		Start: &approve.Start{
-			Why: s.RiskReason, Files: found(report, slices.Concat(i.Writes, i.Deletes), "file-write", "file-delete", "own-file-delete"),
+			Why: s.Risk.Reason(), Files: found(report, slices.Concat(i.Writes, i.Deletes), "file-write", "file-delete", "own-file-delete"),
 			Hosts: found(report, i.Hosts, "network"), Commands: found(report, i.Commands, "process"), Tools: found(report, i.Tools, "tool-unknown"), Reversible: i.Reversible,
 		},
 	})

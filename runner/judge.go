@@ -129,7 +129,7 @@ func (r *Runner) Digest(ctx context.Context, s *Script) (string, error) {
 
 // parsePython returns the trees of Python files.
 func (r *Runner) parsePython(ctx context.Context, texts map[string]string, sandboxes []sandbox.Backend) (json.RawMessage, error) {
-	choice, err := chooseUsable(ctx, sandboxes, Need{Name: Auto, Language: sandbox.LangPython, Risk: risk.Low})
+	choice, err := chooseUsable(ctx, sandboxes, Need{Name: Auto, Language: sandbox.LangPython, Risk: risk.Assessment{Set: risk.Low}})
 	if err != nil {
 		return nil, errors.New("there is no Python here to read the script with")
 	}

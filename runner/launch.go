@@ -36,7 +36,7 @@ type LaunchOptions struct {
 }
 
 // Launch judges a script, asks the policy whether it may start, chooses a sandbox, asks a person if the policy wants that, runs the
-// script there, and returns when nothing of it is left. It sets Backend, Risk, RiskReason and Start of s, and lowers its limits to the
+// script there, and returns when nothing of it is left. It sets Backend, Risk and Start of s, and lowers its limits to the
 // ceilings of the policy.
 //
 // For a script that fails, is killed or times out, Launch returns a Result. An error means that it did not start: a *RestrictedError
@@ -59,7 +59,8 @@ func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 			return nil, err
 		}
 	}
-	need := Need{Name: cmp.Or(opt.Sandbox, Auto), Language: s.Language, Risk: max(s.Floor, opt.Trust.Risk()), Judged: s.Risk}
+	need := Need{Name: cmp.Or(opt.Sandbox, Auto), Language: s.Language, Risk: s.Risk}
+	need.Risk.Set = max(need.Risk.Set, opt.Trust.Risk())
 	choice, err := Choose(ctx, opt.Sandboxes, need)
 	if err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 	defer func() { end(res) }()
 	res, err = r.start(ctx, s, &opt, choice, lowered)
 	if choice.Raised && notUsable(err) && ctx.Err() == nil { // nothing of the script has run
-		need.Judged = risk.None
+		need.Risk.Shown = risk.None
 		if usual, none := Choose(ctx, opt.Sandboxes, need); none == nil {
 			usual.Usual, usual.Reason = false, fmt.Sprintf("sandbox %s does not start here: %v", choice.Backend.Name(), err)
 			s.Backend = usual.Backend
@@ -101,23 +102,20 @@ func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 
 // assess judges a script and sets its risk.
 func (r *Runner) assess(ctx context.Context, s *Script, opt *LaunchOptions) (*judge.Report, error) {
-	s.Risk = max(s.Risk, s.Floor)
 	report, err := r.Judge(ctx, s, opt.Sandboxes, judge.Options{
 		Restricted: s.Restricted, Commands: opt.Policy.Commands(s.Calls.Subject.Customer),
-		Quick: (opt.Policy == nil || !opt.Policy.NeedsProgram()) && !s.Restricted && s.Floor == risk.None,
+		Quick: (opt.Policy == nil || !opt.Policy.NeedsProgram()) && !s.Restricted && s.Risk.Set == risk.None,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if s.Risk, s.RiskReason = max(s.Floor, report.Risk), report.Reason; s.Floor > report.Risk {
-		s.RiskReason = "it was set"
-	}
+	s.Risk.Shown, s.Risk.Why = report.Risk, report.Reason
 	return report, nil
 }
 
 // admit refuses a script that the policy does not let start, or that must be restricted and is not. Whether it asks is in s.Start.
 func admit(s *Script, report *judge.Report, p *policy.Policy) error {
-	s.Start = p.DecideRun(s.Calls.Subject, &policy.Program{Risk: s.Risk, Shown: report.Risk, Operations: report.Operations, Unread: report.Unread()})
+	s.Start = p.DecideRun(s.Calls.Subject, &policy.Program{Risk: s.Risk, Operations: report.Operations, Unread: report.Unread()})
 	if s.Confirm && s.Start.Effect == policy.Allow {
 		s.Start = policy.Decision{Effect: policy.Ask, Rule: ConfirmRule}
 	}

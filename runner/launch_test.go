@@ -75,10 +75,10 @@ func TestLaunchRefuses(t *testing.T) {
 		{"level", command, runner.Script{}, runner.LaunchOptions{Policy: newPolicy(t, config.PolicyPart{Level: "write_restricted", Ceilings: config.PolicyCeilings{Risk: "critical"}})}, "the script runs a command \"ls\" (s.ts:1): the level allows none", 126},
 		{"level, writes", `import fs from "node:fs"; fs.writeFileSync("a", "b")`, runner.Script{}, runner.LaunchOptions{Policy: newPolicy(t, config.PolicyPart{Level: "read_only"})}, "the script writes a file \"a\" (s.ts:1)", 126},
 		{"risk", command, runner.Script{}, runner.LaunchOptions{Policy: newPolicy(t, config.PolicyPart{Ceilings: config.PolicyCeilings{Risk: "high"}})}, "risk is critical; the policy allows at most high", 126},
-		{"risk that was set", "1", runner.Script{Floor: risk.High}, runner.LaunchOptions{Policy: newPolicy(t, config.PolicyPart{Ceilings: config.PolicyCeilings{Risk: "low"}})}, "risk is high", 126},
+		{"risk that was set", "1", runner.Script{Risk: risk.Assessment{Set: risk.High}}, runner.LaunchOptions{Policy: newPolicy(t, config.PolicyPart{Ceilings: config.PolicyCeilings{Risk: "low"}})}, "risk is high", 126},
 		{"restricted", `eval("1")`, runner.Script{Restricted: true}, runner.LaunchOptions{}, "restricted scripts may not do", 126},
 		{"a sandbox for the author", "1", runner.Script{}, runner.LaunchOptions{Sandbox: "process", Trust: runner.TrustStranger}, "too weak for code of critical risk", 126},
-		{"a sandbox for the risk", "1", runner.Script{Floor: risk.Medium}, runner.LaunchOptions{Sandbox: "process"}, "too weak for code of medium risk", 126},
+		{"a sandbox for the risk", "1", runner.Script{Risk: risk.Assessment{Set: risk.Medium}}, runner.LaunchOptions{Sandbox: "process"}, "too weak for code of medium risk", 126},
 		{"not a script", `import "./missing"`, runner.Script{}, runner.LaunchOptions{Policy: newPolicy(t, config.PolicyPart{Level: "read_only"})}, "missing", 1},
 		{"not a restricted script", `import "./missing"`, runner.Script{Restricted: true}, runner.LaunchOptions{}, "missing", 1},
 	} {
@@ -133,7 +133,7 @@ func TestLaunchAsks(t *testing.T) {
 		{"critical, nobody after all", command, runner.Script{}, nil, &answering{err: approve.ErrNobody}, "approval is needed, but nobody can be asked here", 1},
 		{"critical, asking fails", command, runner.Script{}, nil, &answering{answer: yes, err: errors.New("no screen")}, "asking failed: no screen", 1},
 		{"execute_full", "1", runner.Script{}, full, &answering{answer: no}, `(rule "level execute_full")`, 1},
-		{"a rule", "1", runner.Script{Floor: risk.High}, high, &answering{answer: no}, `not approved by ann (rule "high"`, 1},
+		{"a rule", "1", runner.Script{Risk: risk.Assessment{Set: risk.High}}, high, &answering{answer: no}, `not approved by ann (rule "high"`, 1},
 		{"a rule for a higher risk", "1", runner.Script{}, high, &answering{answer: no}, "", 0},
 		{"confirm", "1", runner.Script{Confirm: true}, nil, &answering{answer: no}, runner.ConfirmRule, 1},
 		{"confirm, approved", "1", runner.Script{Confirm: true}, nil, &answering{answer: yes}, "", 1},
@@ -217,7 +217,7 @@ func TestSandboxByRisk(t *testing.T) {
 		want string
 	}{{risk.Low, "process"}, {risk.Medium, "docker"}, {risk.High, "docker"}, {risk.Critical, "gvisor"}, {risk.None, "docker"}} {
 		var ran []string
-		s := &runner.Script{Name: "s.py", Code: "print(1)", Language: py, Floor: c.risk}
+		s := &runner.Script{Name: "s.py", Code: "print(1)", Language: py, Risk: risk.Assessment{Set: c.risk}}
 		res, err := newRunner(t, nil).Launch(t.Context(), s, runner.LaunchOptions{Sandboxes: working("gvisor docker process", &ran)})
 		if err != nil || res.Sandbox != c.want || ran[len(ran)-1] != c.want {
 			t.Errorf("risk %q ran in %v, error %v, want %s", c.risk, ran, err, c.want)

@@ -25,7 +25,7 @@ func (x *run) result(ctx context.Context) *Result {
 	res := &Result{
 		ExitCode: x.exit.Code, Cause: CauseExit, Sandbox: x.script.Backend.Name(), Runtime: string(x.runtime),
 		DurationMS: ms(time.Since(x.began)), MaxMemoryBytes: x.exit.MaxMemory,
-		Risk: x.script.Risk, RiskReason: x.script.RiskReason, Value: x.outcome.Result, Error: x.script.shortened(x.outcome.Error), Files: []string{},
+		Risk: x.script.Risk.Overall(), RiskReason: x.script.Risk.Reason(), Value: x.outcome.Result, Error: x.script.shortened(x.outcome.Error), Files: []string{},
 	}
 	if !x.ready.IsZero() {
 		res.StartMS = ms(x.ready.Sub(x.began))

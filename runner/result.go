@@ -122,7 +122,7 @@ func loggedDecision(d *policy.Decision) *customer.Decision {
 // LoggedFailure returns the entry of a run that could not be started, with the exit code that the command gives.
 func LoggedFailure(s *Script, err error) *customer.Run {
 	run := &customer.Run{
-		Name: s.Name, Language: string(s.Language), Code: s.Code, ExitCode: exit.Of(err, exit.Runner), Cause: string(CauseFailed), Message: err.Error(), Risk: s.Risk.String(), RiskReason: s.RiskReason,
+		Name: s.Name, Language: string(s.Language), Code: s.Code, ExitCode: exit.Of(err, exit.Runner), Cause: string(CauseFailed), Message: err.Error(), Risk: s.Risk.Overall().String(), RiskReason: s.Risk.Reason(),
 	}
 	refused, byRule := errors.AsType[*policy.RunError](err)
 	_, restricted := errors.AsType[*RestrictedError](err)

@@ -50,11 +50,9 @@ type Script struct {
 
 	// Vars become variables of the script, by name; the values are JSON.
 	Vars map[string]json.RawMessage
-	// Floor is the least risk that the script is taken to have. A weaker sandbox is refused.
-	Floor risk.Risk
-	// Risk is how much harm it can do, as far as that is known, and RiskReason why; Launch sets both. The policy of its calls learns it.
-	Risk       risk.Risk
-	RiskReason string
+	// Risk is how much harm the script can do. The caller gives Risk.Set: a sandbox that is too weak for it is refused. [Runner.Launch]
+	// fills in what the script shows. The policy of its calls decides by the greater of them.
+	Risk risk.Assessment
 	// Confirm has [Runner.Launch] ask a person before the script starts, whatever the policy says.
 	Confirm bool
 	// Start is the decision of the policy whether the script starts, with who was asked. Set by [Runner.Launch].
@@ -254,7 +252,7 @@ func (x *run) prepare(ctx context.Context, program *script.Program) error {
 		x.stdout, x.stderr = &output.Capture{}, &output.Capture{}
 	}
 	x.output = output.New(s.MaxOutput, x.store, x.id, output.Tee(s.Stdout, x.stdout), output.Tee(s.Stderr, x.stderr))
-	s.Calls.Subject.Risk = max(s.Calls.Subject.Risk, s.Risk)
+	s.Calls.Subject.Risk = max(s.Calls.Subject.Risk, s.Risk.Overall())
 	var err error
 	x.calls, err = x.runner.chain.NewCalls(ctx, chain.Run{
 		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Answers: s.Answers, Import: program.Import, Source: program.Source, CountTokens: s.Capture,

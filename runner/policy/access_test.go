@@ -68,13 +68,13 @@ customers:
 		{"bob", "file-write", "a", `the script writes a file "a" (a.ts:3)`},
 		{"bob", "network", "a", `the script uses the network "a" (a.ts:3)`},
 	} {
-		program := Program{Risk: risk.Low, Operations: []judge.Operation{{Rule: c.rule, Target: c.target, Computed: c.target == "", File: "a.ts", Line: 3}}}
+		program := Program{Risk: risk.Assessment{Set: risk.Low}, Operations: []judge.Operation{{Rule: c.rule, Target: c.target, Computed: c.target == "", File: "a.ts", Line: 3}}}
 		d := p.DecideRun(Subject{Customer: c.customer}, &program)
 		if (d.Effect == Deny) != (c.want != may) || !strings.Contains(d.Reason, c.want) {
 			t.Errorf("%q %s %q: %s, %s; want %q", c.customer, c.rule, c.target, d.Effect, d.Reason, c.want)
 		}
 	}
-	unread := Program{Risk: risk.Low, Unread: "a.ts:1:1: dynamic-code: calls eval"}
+	unread := Program{Risk: risk.Assessment{Set: risk.Low}, Unread: "a.ts:1:1: dynamic-code: calls eval"}
 	for customer, want := range map[string]string{"": "deny", "ann": "deny", "bob": "deny"} {
 		if d := p.DecideRun(Subject{Customer: customer}, &unread); string(d.Effect) != want || !strings.Contains(d.Reason, "calls eval") {
 			t.Errorf(`%q: %+v, want string(d.Effect) %v and "calls eval" in it`, customer, d, want)
@@ -83,7 +83,7 @@ customers:
 	if d := p.DecideRun(Subject{Customer: "ann"}, &Program{}); d.Effect != Ask || d.Rule != "level narrow" {
 		t.Errorf("what extends execute_full: %+v, want that it asks", d)
 	}
-	if d := p.DecideRun(Subject{}, &Program{Risk: risk.Critical}); d.Effect != Deny || d.Rule != "level reports" {
+	if d := p.DecideRun(Subject{}, &Program{Risk: risk.Assessment{Set: risk.Critical}}); d.Effect != Deny || d.Rule != "level reports" {
 		t.Errorf(`the ceiling of write_restricted: %+v, want Effect %v and Rule "level reports"`, d, Deny)
 	}
 	if c := p.Commands("ann"); c == nil || len(c.Deny) != 2 || (*Policy)(nil).Commands("") != nil || parse(t, "level: execute_full", nil).Commands("") != nil {

@@ -48,9 +48,7 @@ func (p *Policy) Ceilings(customer string) config.PolicyCeilings { return p.part
 
 // Program describes what a script does, as far as reading it shows.
 type Program struct {
-	Risk risk.Risk
-	// Shown is the risk that the script's own code shows.
-	Shown risk.Risk
+	Risk risk.Assessment
 	// Operations are what it does with files, hosts and the system.
 	Operations []judge.Operation
 	// Unread says why the script may do more than that. It is empty if the whole script was understood.
@@ -70,12 +68,12 @@ func (p *Policy) DecideRun(subject Subject, program *Program) Decision {
 	if reason := part.access.refuse(program); reason != "" {
 		return Decision{Effect: Deny, Rule: part.rule(), At: part.at, Reason: reason}
 	}
-	if d := part.byCeiling(program.Risk); d.Effect == Deny {
+	if d := part.byCeiling(program.Risk.Overall()); d.Effect == Deny {
 		return d
 	}
 	tool := ScriptsTool()
-	req := (&Example{Args: json.RawMessage("{}"), Customer: subject.Customer, Session: subject.Session, Risk: program.Risk}).request(&tool)
-	req.shown = program.Shown
+	req := (&Example{Args: json.RawMessage("{}"), Customer: subject.Customer, Session: subject.Session, Risk: program.Risk.Overall()}).request(&tool)
+	req.shown = program.Risk.Shown
 	fits, failed := part.fitting(req)
 	if failed != nil {
 		return *failed

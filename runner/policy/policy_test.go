@@ -254,13 +254,13 @@ customers:
 		program  Program
 		want     string
 	}{
-		{"", Program{Risk: risk.High, Operations: one("file-write", "a.txt")}, "allow"},
-		{"", Program{Risk: risk.Critical}, "deny level write_restricted policy.yaml:1 the script's risk is critical; the policy allows at most high"},
+		{"", Program{Risk: risk.Assessment{Set: risk.High}, Operations: one("file-write", "a.txt")}, "allow"},
+		{"", Program{Risk: risk.Assessment{Set: risk.Critical}}, "deny level write_restricted policy.yaml:1 the script's risk is critical; the policy allows at most high"},
 		{"", Program{Operations: one("process", "git status")}, "deny level write_restricted policy.yaml:1 the script runs a command \"git status\" (a.ts:3): the level allows none"},
-		{"ann", Program{Risk: risk.High}, "allow"},
+		{"ann", Program{Risk: risk.Assessment{Set: risk.High}}, "allow"},
 		{"ann", Program{Operations: one("file-write", "a.txt")}, "deny level read_only policy.yaml:4 the script writes a file \"a.txt\" (a.ts:3)"},
 		{"ann", Program{Operations: one("network", "example.com")}, "deny level read_only policy.yaml:4 the script uses the network \"example.com\" (a.ts:3)"},
-		{"bob", Program{Risk: risk.Low}, "ask level execute_full policy.yaml:5 the level asks before a script starts, unless a rule with allow: scripts lets it"},
+		{"bob", Program{Risk: risk.Assessment{Set: risk.Low}}, "ask level execute_full policy.yaml:5 the level asks before a script starts, unless a rule with allow: scripts lets it"},
 	} {
 		d := p.DecideRun(Subject{Customer: c.customer}, &c.program)
 		if got := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", d.Effect, d.Rule, d.At, d.Reason)); got != c.want {
@@ -281,8 +281,8 @@ customers:
 
 // TestScriptsAreAskedAbout tests rules about scripts, the level that asks, and the risk that always asks unless a rule denies.
 func TestScriptsAreAskedAbout(t *testing.T) {
-	low, medium, high := Program{Risk: risk.Low, Shown: risk.Low}, Program{Risk: risk.Medium, Shown: risk.Medium}, Program{Risk: risk.High, Shown: risk.High}
-	critical := Program{Risk: risk.Critical, Shown: risk.Critical}
+	low, medium, high := Program{Risk: risk.Assessment{Shown: risk.Low}}, Program{Risk: risk.Assessment{Shown: risk.Medium}}, Program{Risk: risk.Assessment{Shown: risk.High}}
+	critical := Program{Risk: risk.Assessment{Shown: risk.Critical}}
 	for _, c := range []struct {
 		rules   string
 		program Program
@@ -291,9 +291,9 @@ func TestScriptsAreAskedAbout(t *testing.T) {
 		{"{}", low, "allow"},
 		{"{}", high, "allow"},
 		{"{}", critical, "ask " + CriticalRule},
-		{"{}", Program{Risk: risk.Critical, Shown: risk.Low}, "allow"}, // set by a person
+		{"{}", Program{Risk: risk.Assessment{Set: risk.Critical, Shown: risk.Low}}, "allow"}, // set by a person
 		{"rules: [{ask: scripts, risk: high, name: n}]", high, "ask n"},
-		{"rules: [{ask: scripts, risk: high, name: n}]", Program{Risk: risk.High, Shown: risk.Low}, "ask n"},
+		{"rules: [{ask: scripts, risk: high, name: n}]", Program{Risk: risk.Assessment{Set: risk.High, Shown: risk.Low}}, "ask n"},
 		{"rules: [{ask: scripts, risk: high, name: n}]", medium, "allow"},
 		{"rules: [{ask: scripts, risk: high, name: n}]", critical, "ask n"},
 		{"rules: [{ask: '*'}, {deny: 's*'}, {deny: 'script?'}]", low, "allow"},

@@ -31,15 +31,6 @@ func Parse(name string) (Risk, error) {
 	return None, fmt.Errorf("unknown risk %.40q: low, medium, high or critical", name)
 }
 
-// Max returns the greatest of the risks; None for none.
-func Max(risks ...Risk) Risk {
-	greatest := None
-	for _, r := range risks {
-		greatest = max(greatest, r)
-	}
-	return greatest
-}
-
 func (r Risk) String() string {
 	if r < None || r > Critical {
 		return fmt.Sprintf("risk(%d)", int(r))
@@ -54,4 +45,24 @@ func (r Risk) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 func (r *Risk) UnmarshalText(text []byte) (err error) {
 	*r, err = Parse(string(text))
 	return err
+}
+
+// Assessment is what is known about the risk of a script.
+type Assessment struct {
+	// Set is the least risk that the script is taken to have, whatever it does. Whoever starts it sets it.
+	Set Risk
+	// Shown is the risk that its own code shows, or None if it was not read, and Why explains it.
+	Shown Risk
+	Why   string
+}
+
+// Overall returns the greater risk.
+func (a Assessment) Overall() Risk { return max(a.Set, a.Shown) }
+
+// Reason explains the overall risk.
+func (a Assessment) Reason() string {
+	if a.Set > a.Shown {
+		return "it was set"
+	}
+	return a.Why
 }

@@ -19,12 +19,20 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestMax(t *testing.T) {
-	if got := Max(Low, High, Medium); got != High {
-		t.Errorf("Max = %v, want high", got)
-	}
-	if got := Max(); got != None {
-		t.Errorf("Max() = %v, want none", got)
+func TestAssessment(t *testing.T) {
+	for _, c := range []struct {
+		a      Assessment
+		want   Risk
+		reason string
+	}{
+		{Assessment{}, None, ""},
+		{Assessment{Shown: Medium, Why: "it writes"}, Medium, "it writes"},
+		{Assessment{Set: Medium, Shown: Medium, Why: "it writes"}, Medium, "it writes"},
+		{Assessment{Set: High, Shown: Medium, Why: "it writes"}, High, "it was set"},
+	} {
+		if got, reason := c.a.Overall(), c.a.Reason(); got != c.want || reason != c.reason {
+			t.Errorf("%+v: Overall() = %v, Reason() = %q, want %v, %q", c.a, got, reason, c.want, c.reason)
+		}
 	}
 }
 

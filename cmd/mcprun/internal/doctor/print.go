@@ -171,7 +171,7 @@ func choices(ctx context.Context, backends []sandbox.Backend, least risk.Risk) s
 	var names, words []string
 	for _, lang := range sandbox.Languages() {
 		name := "none of these"
-		if c, err := runner.Choose(ctx, backends, runner.Need{Name: runner.Auto, Language: lang, Risk: least}); err == nil {
+		if c, err := runner.Choose(ctx, backends, runner.Need{Name: runner.Auto, Language: lang, Risk: risk.Assessment{Set: least}}); err == nil {
 			name = c.Backend.Name()
 		}
 		names, words = append(names, name), append(words, fmt.Sprintf("%s for %s", name, lang))

@@ -161,7 +161,7 @@ func (o *Options) approvePlan(ctx context.Context, p *project.Project, s *runner
 // keepPlan logs who answered the question about a plan. refused is nil if the answer was yes.
 func (o *Options) keepPlan(p *project.Project, s *runner.Script, plan *approve.Plan, answer approve.Answer, refused error) {
 	run := &customer.Run{
-		Name: s.Name, Language: string(s.Language), Code: s.Code, Risk: s.Risk.String(), Cause: string(runner.CauseExit),
+		Name: s.Name, Language: string(s.Language), Code: s.Code, Risk: s.Risk.Overall().String(), Cause: string(runner.CauseExit),
 		Start: &customer.Decision{Effect: string(policy.Ask), Rule: "plan " + plan.ID, By: answer.By},
 	}
 	if refused != nil {

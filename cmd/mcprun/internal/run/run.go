@@ -303,7 +303,7 @@ func (o *Options) runAt(ctx context.Context, con *term.Console, p *project.Proje
 func (o *Options) RunScript(ctx context.Context, at *Host, s *runner.Script, say func(line string)) (*runner.Result, error) {
 	brief := !o.verbose && !o.App.Terminal.Stderr // a model that reads stderr pays for each line
 	var files files
-	s.Floor = max(s.Floor, o.risk)
+	s.Risk.Set = max(s.Risk.Set, o.risk)
 	res, err := at.Runner.Launch(ctx, s, runner.LaunchOptions{
 		Sandboxes: at.backends, Sandbox: o.sandboxName(), Trust: o.author, Policy: o.policy,
 		Starting: func(choice runner.Choice, lowered []string) error {
@@ -337,7 +337,7 @@ func (o *Options) CanRun(ctx context.Context, p *project.Project, language sandb
 		return err
 	}
 	defer release()
-	choice, err := runner.Choose(ctx, list, runner.Need{Name: o.sandboxName(), Language: language, Risk: max(o.risk, o.author.Risk())})
+	choice, err := runner.Choose(ctx, list, runner.Need{Name: o.sandboxName(), Language: language, Risk: risk.Assessment{Set: max(o.risk, o.author.Risk())}})
 	if err != nil || o.sandboxName() == runner.Auto {
 		return err
 	}

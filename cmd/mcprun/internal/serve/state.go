@@ -225,7 +225,7 @@ func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 	if err != nil {
 		return nil, err
 	}
-	s.Vars, s.Timeout, s.Limits.Memory, s.Floor = job.Vars, job.Timeout, job.Memory, job.Risk
+	s.Vars, s.Timeout, s.Limits.Memory, s.Risk.Set = job.Vars, job.Timeout, job.Memory, job.Risk
 	files, said, leave, err := b.place(ctx, job, &s.Limits)
 	if err != nil {
 		return nil, err
