@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -51,27 +50,38 @@ func (r *Runner) Judge(ctx context.Context, s *Script, sandboxes []sandbox.Backe
 	if program == nil {
 		return nil, err
 	}
+	return r.judge(ctx, s, program, sandboxes, opt)
+}
+
+// judge judges a script as it was read.
+func (r *Runner) judge(ctx context.Context, s *Script, program *script.Program, sandboxes []sandbox.Backend, opt judge.Options) (*judge.Report, error) {
 	report, err := r.judgeProgram(ctx, s, program, sandboxes, opt)
-	if err != nil || r.opt.Skills == "" || !report.Has("skill") {
-		return report, err
+	if err == nil && r.opt.Skills != "" && report.Has("skill") {
+		err = r.addSkills(ctx, report, s.Language, sandboxes, opt)
 	}
-	all := *s
-	if all.Code = importAll(r.opt.Skills, s.Language); all.Code == "" {
-		return report, nil
+	return report, err
+}
+
+// addSkills adds what a script may do that can run any skill. Skills that cannot be read leave the finding that the script runs one.
+func (r *Runner) addSkills(ctx context.Context, report *judge.Report, language sandbox.Language, sandboxes []sandbox.Backend, opt judge.Options) error {
+	all := Script{Name: "skills" + language.Extensions()[0], Code: importAll(r.opt.Skills, language), Language: language}
+	if all.Code == "" {
+		return nil
 	}
-	all.Name, all.Dir, opt.Quick = "skills"+path.Ext(s.Name), "", false
-	if program, _ = r.read(ctx, &all); program == nil {
-		return report, ctx.Err()
+	program, _ := r.read(ctx, &all)
+	if program == nil {
+		return ctx.Err()
 	}
+	opt.Quick = false
 	skills, err := r.judgeProgram(ctx, &all, program, sandboxes, opt)
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	if err == nil {
 		report.Add(slices.DeleteFunc(skills.Findings, func(f judge.Finding) bool { return f.Risk < risk.Critical }))
 		report.Operations = append(report.Operations, skills.Operations...)
 	}
-	return report, nil // skills that cannot be read leave the finding that the script runs one
+	return nil
 }
 
 // importAll returns a script that imports every skill in a folder.

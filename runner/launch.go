@@ -52,7 +52,7 @@ func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 	var report *judge.Report
 	if program != nil {
 		var err error
-		if report, err = r.assess(ctx, s, &opt); err != nil {
+		if report, err = r.assess(ctx, s, program, &opt); err != nil {
 			return nil, err
 		}
 		if err := admit(s, report, opt.Policy); err != nil {
@@ -101,8 +101,8 @@ func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 }
 
 // assess judges a script and sets its risk.
-func (r *Runner) assess(ctx context.Context, s *Script, opt *LaunchOptions) (*judge.Report, error) {
-	report, err := r.Judge(ctx, s, opt.Sandboxes, judge.Options{
+func (r *Runner) assess(ctx context.Context, s *Script, program *script.Program, opt *LaunchOptions) (*judge.Report, error) {
+	report, err := r.judge(ctx, s, program, opt.Sandboxes, judge.Options{
 		Restricted: s.Restricted, Commands: opt.Policy.Commands(s.Calls.Subject.Customer),
 		Quick: (opt.Policy == nil || !opt.Policy.NeedsProgram()) && !s.Restricted && s.Risk.Set == risk.None,
 	})
