@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -35,9 +36,9 @@ func (e *BackendError) Hint() string {
 // ExitCode is the exit code of a shell that does not find a command, or may not execute it.
 func (e *BackendError) ExitCode() int {
 	if e.Refused {
-		return ExitRefused
+		return exit.Refused
 	}
-	return ExitNoBackend
+	return exit.NoBackend
 }
 
 // Need describes the sandbox that a script needs.

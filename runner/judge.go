@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -36,7 +37,7 @@ func (e *RestrictedError) Error() string {
 func (e *RestrictedError) Hint() string { return "change the script, or run it without --restricted" }
 
 // ExitCode is that of a script that was refused before it ran.
-func (e *RestrictedError) ExitCode() int { return ExitRefused }
+func (e *RestrictedError) ExitCode() int { return exit.Refused }
 
 // parseTimeout bounds the parsing of a Python script in its sandbox.
 const parseTimeout = 20 * time.Second

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
@@ -148,7 +149,7 @@ func TestLaunchAsks(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || (ran != nil) != (c.want == "") {
 			t.Errorf("%s: error %v, want %q; ran in %v", c.name, err, c.want, ran)
 		}
-		if bad, ok := errors.AsType[*policy.RunError](err); err != nil && (!ok || bad.ExitCode() != runner.ExitRefused) {
+		if bad, ok := errors.AsType[*policy.RunError](err); err != nil && (!ok || bad.ExitCode() != exit.Refused) {
 			t.Errorf("%s: %v is not a *policy.RunError", c.name, err)
 		}
 		if c.person == nil {

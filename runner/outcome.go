@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/chain"
@@ -87,24 +88,24 @@ func (s *Script) shortened(e *bridge.ScriptError) *bridge.ScriptError {
 func (x *run) setCause(ctx context.Context, res *Result) {
 	switch {
 	case x.lost != nil:
-		res.ExitCode, res.Cause, res.Message = ExitRunner, CauseBridge, x.lost.Error()
+		res.ExitCode, res.Cause, res.Message = exit.Runner, CauseBridge, x.lost.Error()
 		var h interface{ Hint() string }
 		if errors.As(x.lost, &h) {
 			res.Message += "; " + h.Hint()
 		}
 	case errors.Is(x.cause, chain.ErrRunTimeout):
-		res.ExitCode, res.Cause = ExitTimeout, CauseTimeout
+		res.ExitCode, res.Cause = exit.Timeout, CauseTimeout
 		res.Message = fmt.Sprintf("the script was stopped after %s (--timeout)", config.FormatDuration(x.script.timeout()))
 	case ctx.Err() != nil:
-		res.ExitCode, res.Cause, res.Message = ExitInterrupted, CauseInterrupted, "the run was interrupted"
+		res.ExitCode, res.Cause, res.Message = exit.Interrupted, CauseInterrupted, "the run was interrupted"
 	case x.cause != nil:
-		res.ExitCode, res.Cause, res.Message = ExitRunner, CauseBridge, x.cause.Error()
+		res.ExitCode, res.Cause, res.Message = exit.Runner, CauseBridge, x.cause.Error()
 	case x.exit.Killed != "":
-		res.ExitCode, res.Cause = ExitKilled, Cause(x.exit.Killed)
+		res.ExitCode, res.Cause = exit.Killed, Cause(x.exit.Killed)
 		res.Message = "the script was killed: " + x.script.describeLimit(x.exit.Killed)
 	case x.broken != nil:
-		res.ExitCode, res.Cause, res.Message = ExitRunner, CauseBridge, fmt.Sprintf("the run was stopped: %v", x.broken)
-	case x.closed && x.exit.Code == ExitRunner:
+		res.ExitCode, res.Cause, res.Message = exit.Runner, CauseBridge, fmt.Sprintf("the run was stopped: %v", x.broken)
+	case x.closed && x.exit.Code == exit.Runner:
 		// A guest that loses its connection exits with this code. Its script may have closed all descriptors.
 		res.Cause, res.Message = CauseBridge, "the connection to the script was lost before it was done; did it close descriptors that it had not opened?"
 	case x.outcome.Error != nil:
@@ -132,7 +133,7 @@ func explainExitCode(code int) string {
 		return fmt.Sprintf("exit code %d stands for %s: the interpreter crashed, or the script ended with that code", code, signal)
 	}
 	switch code {
-	case ExitTimeout, ExitRunner, ExitRefused, ExitNoBackend, ExitKilled:
+	case exit.Timeout, exit.Runner, exit.Refused, exit.NoBackend, exit.Killed:
 		return fmt.Sprintf("the script itself ended with exit code %d", code)
 	}
 	return ""

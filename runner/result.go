@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/chain"
-	"github.com/mcpgen/mcpgen/runner/exit"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
@@ -28,16 +28,6 @@ const (
 	CauseInterrupted Cause = "interrupted" // its caller ended it
 	CauseBridge      Cause = "bridge"      // its bridge broke the protocol, or its sandbox failed
 	CauseFailed      Cause = "failed"      // the run could not start: configuration, tree, sandbox
-)
-
-// Exit codes that are not the script's own; see package exit.
-const (
-	ExitTimeout     = exit.Timeout
-	ExitRunner      = exit.Runner
-	ExitRefused     = exit.Refused
-	ExitNoBackend   = exit.NoBackend
-	ExitInterrupted = exit.Interrupted
-	ExitKilled      = exit.Killed // the cause says by which limit
 )
 
 // Result is the result of a run.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
@@ -70,8 +71,8 @@ func TestBrokenSandbox(t *testing.T) {
 	up := &fakeUpstreams{answers: map[string]*upstream.CallResult{"calculator/add": {Structured: json.RawMessage(`{"result":3}`)}}}
 	script := runner.Script{Code: "1", Language: sandbox.LangPython, Backend: broke, Capture: true}
 	res, err := newRunner(t, up).Run(t.Context(), script)
-	if err != nil || res.ExitCode != runner.ExitRunner || res.Cause != runner.CauseBridge || res.Stdout != "half" || res.CallCount != 1 {
-		t.Fatalf(`%+v, error %v, want ExitCode %v, Cause %v, Stdout "half", CallCount 1 and no error`, res, err, runner.ExitRunner, runner.CauseBridge)
+	if err != nil || res.ExitCode != exit.Runner || res.Cause != runner.CauseBridge || res.Stdout != "half" || res.CallCount != 1 {
+		t.Fatalf(`%+v, error %v, want ExitCode %v, Cause %v, Stdout "half", CallCount 1 and no error`, res, err, exit.Runner, runner.CauseBridge)
 	}
 	if want := `sandbox "fake": the engine went away; start it again; 1 call already succeeded; running the script again will repeat it: calculator__add ok`; res.Message != want {
 		t.Errorf("message %q, want %q", res.Message, want)

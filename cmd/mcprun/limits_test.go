@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner"
 )
 
@@ -45,8 +46,8 @@ func TestScriptsThatRunIntoLimits(t *testing.T) {
 // TestAMessageBeginsItsOwnLine checks this also after output that was cut off in the middle of a line.
 func TestAMessageBeginsItsOwnLine(t *testing.T) {
 	code, _, stderr := mcprun(t, "--sandbox", "embedded", "--timeout", "1", "-e", `process.stderr.write("no end"); for (;;);`)
-	if code != runner.ExitTimeout || !strings.Contains(stderr, "no end\nmcprun: the script was stopped after 1s (--timeout)\n") {
-		t.Errorf("exit code %d, %q, want %d and %q in it", code, stderr, runner.ExitTimeout, "no end\nmcprun: the script was stopped after 1s (--timeout)\n")
+	if code != exit.Timeout || !strings.Contains(stderr, "no end\nmcprun: the script was stopped after 1s (--timeout)\n") {
+		t.Errorf("exit code %d, %q, want %d and %q in it", code, stderr, exit.Timeout, "no end\nmcprun: the script was stopped after 1s (--timeout)\n")
 	}
 }
 
@@ -56,8 +57,8 @@ func TestTooWeakASandbox(t *testing.T) {
 		{"--sandbox", "embedded", "--risk", "medium"}, {"--sandbox", "process", "--risk", "critical"}, {"--image", "x", "--risk", "critical"},
 	} {
 		code, stdout, stderr := mcprun(t, append(args, "-e", "console.log(1)")...)
-		if code != runner.ExitRefused || stdout != "" || !strings.Contains(stderr, "too weak") || !strings.Contains(stderr, "gvisor") {
-			t.Errorf(`%v: exit code %d, %q, %q, want %d, "", "too weak" in it and "gvisor" in it`, args, code, stdout, stderr, runner.ExitRefused)
+		if code != exit.Refused || stdout != "" || !strings.Contains(stderr, "too weak") || !strings.Contains(stderr, "gvisor") {
+			t.Errorf(`%v: exit code %d, %q, %q, want %d, "", "too weak" in it and "gvisor" in it`, args, code, stdout, stderr, exit.Refused)
 		}
 	}
 }

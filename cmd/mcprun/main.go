@@ -20,13 +20,13 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/serve"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/tools"
-	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
 func main() {
 	backends.RunChild() // does not return in a sandbox's own first process
 	cli.Main(cli.Program{
-		Name: "mcprun", FailCode: runner.ExitRunner,
+		Name: "mcprun", FailCode: exit.Runner,
 		Command: func(app *cli.App) *cobra.Command { return newRoot(app, resources.Cold{}) },
 	})
 }

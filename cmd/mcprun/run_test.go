@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner"
 )
 
@@ -29,8 +30,8 @@ func TestFlagsThatExcludeEachOther(t *testing.T) {
 		{`"on" is not one of off, auto`, []string{"--daemon", "on"}},
 	} {
 		code, stdout, stderr := mcprun(t, append(c.args, "--sandbox", "embedded", "-e", "console.log(1)")...)
-		if code != runner.ExitRunner || stdout != "" || !strings.Contains(stderr, c.want) {
-			t.Errorf(`%v: exit code %d, %q, %q, want %d, "" and %q in it`, c.args, code, stdout, stderr, runner.ExitRunner, c.want)
+		if code != exit.Runner || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf(`%v: exit code %d, %q, %q, want %d, "" and %q in it`, c.args, code, stdout, stderr, exit.Runner, c.want)
 		}
 	}
 }
@@ -40,7 +41,7 @@ func mcprun(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	app := &cli.App{
-		Name: "mcprun", Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Dir: t.TempDir(), FailCode: runner.ExitRunner,
+		Name: "mcprun", Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Dir: t.TempDir(), FailCode: exit.Runner,
 		LookupEnv: func(string) (string, bool) { return "", false },
 	}
 	code = app.Run(t.Context(), newRoot(app, resources.Cold{}), args)
@@ -68,8 +69,8 @@ func TestScriptThatDoesNotLoad(t *testing.T) {
 func TestTimeThatIsNone(t *testing.T) {
 	for _, value := range []string{"0", "-1s", "soon"} {
 		code, _, stderr := mcprun(t, "--timeout", value, "-e", "1")
-		if code != runner.ExitRunner || !strings.Contains(stderr, "timeout") {
-			t.Errorf(`--timeout %s: exit code %d, %q, want %d and "timeout" in it`, value, code, stderr, runner.ExitRunner)
+		if code != exit.Runner || !strings.Contains(stderr, "timeout") {
+			t.Errorf(`--timeout %s: exit code %d, %q, want %d and "timeout" in it`, value, code, stderr, exit.Runner)
 		}
 	}
 }
@@ -80,7 +81,7 @@ func TestRunThatCannotBeMade(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &res); err != nil {
 		t.Fatalf("%v; stdout %q", err, stdout)
 	}
-	if code != runner.ExitNoBackend || res.ExitCode != code || res.Cause != runner.CauseFailed || !strings.Contains(res.Message, `"vm"`) {
+	if code != exit.NoBackend || res.ExitCode != code || res.Cause != runner.CauseFailed || !strings.Contains(res.Message, `"vm"`) {
 		t.Errorf("exit code %d, result %+v", code, res)
 	}
 	if !strings.Contains(stderr, "choose one of") {
@@ -95,8 +96,8 @@ func TestWorkspaceWithTheConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr := mcprun(t, "--sandbox", "embedded", "--config", file, "--workspace", dir, "-e", "1")
-	if code != runner.ExitRunner || !strings.Contains(stderr, "could change") || !strings.Contains(stderr, "hint: ") {
-		t.Errorf(`exit code %d, %q, want %d, "could change" in it and "hint: " in it`, code, stderr, runner.ExitRunner)
+	if code != exit.Runner || !strings.Contains(stderr, "could change") || !strings.Contains(stderr, "hint: ") {
+		t.Errorf(`exit code %d, %q, want %d, "could change" in it and "hint: " in it`, code, stderr, exit.Runner)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runner/exit"
+	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
 // Request is one call as the script made it.

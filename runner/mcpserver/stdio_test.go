@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 )
@@ -42,7 +43,7 @@ func TestResultOfInterruptedRun(t *testing.T) {
 	w.run = func(ctx context.Context, _ *mcpserver.Job) (*runner.Result, error) {
 		close(began)
 		<-ctx.Done()
-		return &runner.Result{Cause: runner.CauseInterrupted, ExitCode: runner.ExitInterrupted, Stdout: "so far\n"}, nil
+		return &runner.Result{Cause: runner.CauseInterrupted, ExitCode: exit.Interrupted, Stdout: "so far\n"}, nil
 	}
 	s := w.server()
 	in, send := io.Pipe()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpgen/mcpgen/runner/exit"
+	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
 // An error anywhere in a chain may have either method. Hint is one or two sentences that say what to do about it;

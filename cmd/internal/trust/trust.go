@@ -15,13 +15,11 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/consent"
+	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
 // Variable trusts every configuration when it is "1". It is for CI and containers, where nobody can be asked.
 const Variable = "MCPGEN_TRUST"
-
-// exitRefused is the exit code of a refusal.
-const exitRefused = 126
 
 // Bind adds --trust-config.
 func Bind(f *pflag.FlagSet, trusted *bool) {
@@ -75,7 +73,7 @@ func command(named []string) string {
 }
 
 // ExitCode returns the exit code of a refusal.
-func (e *Error) ExitCode() int { return exitRefused }
+func (e *Error) ExitCode() int { return exit.Refused }
 
 // ForModel returns the error's text for a model, which cannot give consent.
 func (e *Error) ForModel() string {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/containerd/errdefs"
 
-	"github.com/mcpgen/mcpgen/runner/exit"
+	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
 // EngineError reports that no usable engine was found.

@@ -3,6 +3,7 @@ package soak
 import (
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -46,16 +47,16 @@ func ordinary(n int) kind {
 // limited returns the kinds that a limit ends.
 func limited() []kind {
 	return []kind{
-		{name: "time", typescript: busyTS, python: busyPy, timeout: time.Second, cause: runner.CauseTimeout, code: runner.ExitTimeout},
-		{name: "memory", limits: sandbox.Limits{Memory: 150 << 20}, cause: runner.CauseMemory, code: runner.ExitKilled,
+		{name: "time", typescript: busyTS, python: busyPy, timeout: time.Second, cause: runner.CauseTimeout, code: exit.Timeout},
+		{name: "memory", limits: sandbox.Limits{Memory: 150 << 20}, cause: runner.CauseMemory, code: exit.Killed,
 			typescript: `const kept: unknown[] = []; for (;;) kept.push(new Uint8Array(1_000_000).fill(1));`,
 			python:     "kept = []\nwhile True: kept.append(bytearray(b'x' * 1_000_000))"},
-		{name: "output", limits: sandbox.Limits{Output: 1 << 20}, cause: runner.CauseOutput, code: runner.ExitKilled,
+		{name: "output", limits: sandbox.Limits{Output: 1 << 20}, cause: runner.CauseOutput, code: exit.Killed,
 			typescript: `for (;;) console.log("x".repeat(10_000));`, python: "while True: print('x' * 10_000)"},
-		{name: "disk", limits: sandbox.Limits{Disk: 8 << 20}, cause: runner.CauseDisk, code: runner.ExitKilled,
+		{name: "disk", limits: sandbox.Limits{Disk: 8 << 20}, cause: runner.CauseDisk, code: exit.Killed,
 			typescript: `for (let i = 0; i < 32; i++) writeFileSync("file" + i, "x".repeat(1_000_000)); ` + busyTS,
 			python:     "for i in range(32): open(f'file{i}', 'w').write('x' * 1_000_000)\nwhile True: time.sleep(1)"},
-		{name: "processor", limits: sandbox.Limits{CPU: time.Second}, typescript: busyTS, python: busyPy, cause: runner.CauseCPU, code: runner.ExitKilled},
+		{name: "processor", limits: sandbox.Limits{CPU: time.Second}, typescript: busyTS, python: busyPy, cause: runner.CauseCPU, code: exit.Killed},
 	}
 }
 

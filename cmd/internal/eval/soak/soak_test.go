@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -239,7 +240,7 @@ func (s *soak) run(ctx context.Context, b sandbox.Backend, n int) {
 	switch {
 	case res.ExitCode == 0:
 		s.times = append(s.times, time.Since(began))
-	case res.ExitCode == runner.ExitTimeout || res.ExitCode == runner.ExitKilled:
+	case res.ExitCode == exit.Timeout || res.ExitCode == exit.Killed:
 		s.limited++
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
-	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/daemon"
 )
 
@@ -19,7 +19,7 @@ type rootFunc = func(app *cli.App, at resources.Provider) *cobra.Command
 // handle runs the command of a client as the client itself would without a daemon.
 func handle(ctx context.Context, w *daemon.Work, h resources.Provider, newRoot rootFunc) int {
 	app := &cli.App{
-		Name: "mcprun", FailCode: runner.ExitRunner, Dir: w.Dir,
+		Name: "mcprun", FailCode: exit.Runner, Dir: w.Dir,
 		Stdin: w.Stdin, Stdout: w.Stdout, Stderr: w.Stderr, LookupEnv: w.LookupEnv,
 		Terminal: cli.Terminal{
 			Stdin: w.Terminal.Stdin, Stdout: w.Terminal.Stdout, Stderr: w.Terminal.Stderr, Shared: w.Terminal.Shared, Columns: w.Columns,

@@ -22,10 +22,10 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/chain"
-	"github.com/mcpgen/mcpgen/runner/exit"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
@@ -174,7 +174,7 @@ func (o *Options) keepPlan(p *project.Project, s *runner.Script, plan *approve.P
 type planRefused struct{ error }
 
 // ExitCode returns the exit code of a refusal.
-func (*planRefused) ExitCode() int { return runner.ExitRefused }
+func (*planRefused) ExitCode() int { return exit.Refused }
 
 func leading(lead, text string) string {
 	if text == "" {

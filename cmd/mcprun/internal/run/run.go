@@ -25,6 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/bridge"
@@ -64,7 +65,7 @@ func (o *Options) run(ctx context.Context) error {
 		return err
 	}
 	res := &runner.Result{
-		ExitCode: cli.ExitCode(err, runner.ExitRunner), Cause: runner.CauseFailed, Message: err.Error(),
+		ExitCode: cli.ExitCode(err, exit.Runner), Cause: runner.CauseFailed, Message: err.Error(),
 		LimitsHit: []string{}, Calls: []chain.CallRecord{}, Files: []string{},
 	}
 	return errors.Join(err, o.App.JSON(res))

@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/mcpgen/mcpgen/runner/exit"
+	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
 type coded int
