@@ -25,6 +25,9 @@ func Invisible(r rune) bool {
 		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point))
 }
 
+// Unseen reports whether r is a control character or [Invisible].
+func Unseen(r rune) bool { return unicode.IsControl(r) || Invisible(r) }
+
 // lineEnds replaces every line end by a line feed, and tabs by spaces. It is built once, because building it costs more than using it.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n", "\t", "  ")
 
@@ -48,6 +51,20 @@ func CleanText(text string) string {
 // CleanLine is [CleanText] on one line: it replaces line ends and runs of white space by one space, so that the text
 // cannot forge a line of its own.
 func CleanLine(text string) string { return strings.Join(strings.Fields(CleanText(text)), " ") }
+
+// Printable makes a text safe for an error, a log or a terminal: it removes control characters, and terminal escapes with them, and
+// clips the text to n bytes. Invisible characters stay.
+func Printable(text string, n int) string {
+	return Clip(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r) || r == 0x2028 || r == 0x2029:
+			return -1
+		}
+		return r
+	}, text), n)
+}
 
 // CleanName returns the name of a file unchanged if all its characters are [Visible] and it does not begin with a quotation
 // mark. Otherwise it returns an ASCII string literal, which [strconv.Unquote] turns back into the name.

@@ -64,3 +64,30 @@ func FuzzClean(f *testing.F) {
 		}
 	})
 }
+
+func TestPrintable(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		limit int
+		want  string
+	}{
+		{"plain", 10, "plain"},
+		{"two\nlines\tand a tab", 100, "two lines and a tab"},
+		{"\x1b[31mred\x07\u009b", 100, "[31mred"},
+		{"a\u2028b", 100, "ab"},
+		{"éé", 3, "é…"},
+		{"", 0, ""},
+	} {
+		if got := ident.Printable(c.in, c.limit); got != c.want {
+			t.Errorf("Printable(%q, %d) = %q, want %q", c.in, c.limit, got, c.want)
+		}
+	}
+}
+
+func TestUnseen(t *testing.T) {
+	for r, want := range map[rune]bool{'a': false, ' ': false, 'é': false, '\n': true, 0x7f: true, 0x9b: true, 0x200b: true, 0x202e: true, 0x2028: true} {
+		if got := ident.Unseen(r); got != want {
+			t.Errorf("Unseen(%q) = %v, want %v", r, got, want)
+		}
+	}
+}

@@ -38,7 +38,7 @@ func (s *scan) hidden(place, text string) {
 	var before rune
 	reported := map[string]bool{}
 	for i, r := range text {
-		if r < 0xAD || !catalog.Invisible(r) {
+		if r < 0xAD || !ident.Invisible(r) {
 			before = r
 			continue
 		}

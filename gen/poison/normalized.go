@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // normalized is a text in the forms that rules match.
@@ -54,7 +54,7 @@ func ascii(s string) bool {
 
 // dropInvisible is a mapping for [strings.Map] that removes invisible and control characters.
 func dropInvisible(r rune) rune {
-	if catalog.Invisible(r) || (unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r') {
+	if ident.Unseen(r) && r != '\n' && r != '\t' && r != '\r' {
 		return -1
 	}
 	return r
@@ -188,7 +188,7 @@ func quote(s string) string {
 	if len(short) > longest {
 		short = append(short[:longest], '…')
 	}
-	if strings.ContainsFunc(string(short), catalog.Invisible) {
+	if strings.ContainsFunc(string(short), ident.Invisible) {
 		return strconv.QuoteToASCII(string(short))
 	}
 	return strconv.Quote(string(short))

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // example is one text and the id of the rule that finds it: "" for ordinary text, "missed" for an attack that no rule
@@ -201,7 +201,7 @@ func TestMessagesAreEscaped(t *testing.T) {
 			t.Errorf("%q: got no finding, want at least one", text)
 		}
 		for _, f := range found {
-			if len(f.Message) > 1000 || strings.ContainsFunc(f.Message, func(r rune) bool { return catalog.Invisible(r) || unicode.IsControl(r) }) {
+			if len(f.Message) > 1000 || strings.ContainsFunc(f.Message, ident.Unseen) {
 				t.Errorf("got message %q, want a short one without invisible characters", f.Message)
 			}
 		}

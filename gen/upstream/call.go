@@ -9,8 +9,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/rawjson"
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
 // CallResult is what a tool answered, byte for byte; only invalid UTF-8 is replaced by U+FFFD. Its parts share their
@@ -35,7 +35,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, o
 	if len(bytes.TrimSpace(args)) == 0 {
 		args = json.RawMessage(`{}`)
 	}
-	r := request{doing: fmt.Sprintf("call %q", safetext.Printable(tool, 200)), opt: opt, send: func(ctx context.Context, meta mcp.Meta) error {
+	r := request{doing: fmt.Sprintf("call %q", ident.Printable(tool, 200)), opt: opt, send: func(ctx context.Context, meta mcp.Meta) error {
 		_, err := s.sdk.CallTool(ctx, &mcp.CallToolParams{Meta: meta, Name: tool, Arguments: args})
 		return err
 	}}

@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream/httpclient"
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 	"github.com/mcpgen/mcpgen/gen/upstream/oauth"
 	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
@@ -232,7 +232,7 @@ func (d *dialer) failure(ctx context.Context, s *Session, err error) error {
 		return d.errs.protocol(refused.Code, refused.Message, refused.Data)
 	}
 	if v := s.conn.agreedVersion(); v != "" && !slices.Contains(mcp.SupportedProtocolVersions(), v) {
-		return d.errs.connection(fmt.Errorf("it speaks protocol version %q, which mcpgen does not; update the server, or mcpgen if that version is a newer one", safetext.Printable(v, 100)))
+		return d.errs.connection(fmt.Errorf("it speaks protocol version %q, which mcpgen does not; update the server, or mcpgen if that version is a newer one", ident.Printable(v, 100)))
 	}
 	if status != 0 {
 		remedy := "check its url"

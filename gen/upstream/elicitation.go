@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream/elicit"
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
 const (
@@ -78,7 +78,7 @@ func (in *inflight) askPerson(ctx context.Context, r *activeRequest, params json
 	case reply.Action == elicit.ActionAccept:
 		content, unknown, err := q.Check(reply.Content)
 		if len(unknown) > 0 {
-			what := fmt.Sprintf("the answer to a question of the server was sent without %s: the form has no such field", safetext.Printable(strings.Join(unknown, ", "), 200))
+			what := fmt.Sprintf("the answer to a question of the server was sent without %s: the form has no such field", ident.Printable(strings.Join(unknown, ", "), 200))
 			in.log.Warn(what)
 			r.declined(what)
 		}

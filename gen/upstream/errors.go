@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream/httpclient"
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
 )
@@ -70,9 +70,9 @@ const CodeBadAnswer = 0
 
 func (e *ProtocolError) Error() string {
 	if e.Code == CodeBadAnswer {
-		return fmt.Sprintf("server %q does not answer as MCP says: %s", e.Server, safetext.Printable(e.Message, 1024))
+		return fmt.Sprintf("server %q does not answer as MCP says: %s", e.Server, ident.Printable(e.Message, 1024))
 	}
-	return fmt.Sprintf("server %q answered with error %d: %s", e.Server, e.Code, safetext.Printable(e.Message, 1024))
+	return fmt.Sprintf("server %q answered with error %d: %s", e.Server, e.Code, ident.Printable(e.Message, 1024))
 }
 
 // errorMaker turns errors of the SDK and the system into ours, without secrets.
@@ -83,7 +83,7 @@ type errorMaker struct {
 
 // protocol makes the error for what a server answered.
 func (m *errorMaker) protocol(code int64, message string, data json.RawMessage) *ProtocolError {
-	return &ProtocolError{Server: m.server, Code: int(code), Message: m.secret.Clean(safetext.Cut(message, 64<<10)), Data: data}
+	return &ProtocolError{Server: m.server, Code: int(code), Message: m.secret.Clean(ident.Clip(message, 64<<10)), Data: data}
 }
 
 // badAnswer makes the error for an answer that is not what MCP says.
@@ -93,7 +93,7 @@ func (m *errorMaker) badAnswer(format string, args ...any) *ProtocolError {
 
 // connection makes the error for a server that cannot be reached.
 func (m *errorMaker) connection(err error) *ConnectionError {
-	return &ConnectionError{Server: m.server, Slow: errors.Is(err, errConnectTimeout), Missing: errors.Is(err, stdio.ErrNoProgram), Reason: m.secret.Clean(safetext.Printable(plain(err), 1024))}
+	return &ConnectionError{Server: m.server, Slow: errors.Is(err, errConnectTimeout), Missing: errors.Is(err, stdio.ErrNoProgram), Reason: m.secret.Clean(ident.Printable(plain(err), 1024))}
 }
 
 // plain shortens the errors of net/http: they hold the whole address, in which there may be a secret.

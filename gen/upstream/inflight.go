@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 const (
@@ -99,7 +99,7 @@ func (in *inflight) noteProgress(params json.RawMessage) {
 		return
 	}
 	if token, err := note.Token.Int64(); err == nil {
-		in.tell(token, Progress{Progress: note.Progress, Total: note.Total, Message: safetext.Printable(note.Message, maxProgressText)})
+		in.tell(token, Progress{Progress: note.Progress, Total: note.Total, Message: ident.Printable(note.Message, maxProgressText)})
 	}
 }
 

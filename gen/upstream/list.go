@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // ErrListTimeout is matched by the error of a list of tools that took longer than [Options.ListTimeout].
@@ -86,7 +86,7 @@ func (s *Session) pages(ctx context.Context, l listing, get func(ctx context.Con
 		case p.next == nil:
 			return all, ttl, nil
 		case seen[*p.next]:
-			return nil, 0, s.listError(l, "it gave the cursor %q a second time, which would never end", safetext.Printable(*p.next, 100))
+			return nil, 0, s.listError(l, "it gave the cursor %q a second time, which would never end", ident.Printable(*p.next, 100))
 		}
 		seen[*p.next] = true
 		cursor = p.next

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/exit"
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream/oauth"
 	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 )
@@ -147,7 +147,7 @@ func listTools(ctx context.Context, srv config.Server, opts *Options) (tools int
 
 // login makes a LoginFailure without secrets.
 func (m *errorMaker) login(err error, hint string) *LoginFailure {
-	return &LoginFailure{Server: m.server, Err: &cleaned{text: m.secret.Clean(safetext.Printable(err.Error(), 1024)), err: err}, hint: hint}
+	return &LoginFailure{Server: m.server, Err: &cleaned{text: m.secret.Clean(ident.Printable(err.Error(), 1024)), err: err}, hint: hint}
 }
 
 // loginError explains the error of an authorization.

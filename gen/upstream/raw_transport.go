@@ -16,8 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream/httpclient"
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
 )
 
@@ -317,7 +317,7 @@ func (c *rawConn) unexpected(resp *jsonrpc.Response) error {
 	}
 	raw := resp.ID.Raw()
 	if text, isText := raw.(string); isText {
-		raw = strconv.Quote(safetext.Printable(text, 100)) // "7" is not 7
+		raw = strconv.Quote(ident.Printable(text, 100)) // "7" is not 7
 	}
 	return fmt.Errorf("the server answered a request that was never made, with the id %v", raw)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/rawjson"
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
 const (
@@ -132,7 +132,7 @@ func parseInput(raw json.RawMessage, member string) (*inputRequired, error) {
 	switch {
 	case kind == "input_required" || kind == "" && fields["inputRequests"] != nil:
 	case kind != "" && kind != "complete":
-		return nil, fmt.Errorf("its result is of the type %q, which this client did not ask for", safetext.Printable(kind, 100))
+		return nil, fmt.Errorf("its result is of the type %q, which this client did not ask for", ident.Printable(kind, 100))
 	case member != "" && !bytes.HasPrefix(fields[member], []byte("[")):
 		return nil, fmt.Errorf("%q in its result is not a list", member)
 	default:
@@ -160,7 +160,7 @@ func (s *Session) respond(ctx context.Context, active *activeRequest, more *inpu
 	for _, id := range slices.Sorted(maps.Keys(more.requests)) {
 		asked := more.requests[id]
 		if asked.Method != methodElicit {
-			return nil, s.errs.protocol(jsonrpc.CodeMethodNotFound, fmt.Sprintf("it asks the client for %q, which this client does not offer", safetext.Printable(asked.Method, 100)), nil)
+			return nil, s.errs.protocol(jsonrpc.CodeMethodNotFound, fmt.Sprintf("it asks the client for %q, which this client does not offer", ident.Printable(asked.Method, 100)), nil)
 		}
 		responses[id] = s.inflight.ask(ctx, active, asked.Params)
 		if err := ctx.Err(); err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // Offers are the capabilities that a server declares.
@@ -50,7 +50,7 @@ func empty[P, R any](send func(context.Context, *P) (R, error)) func(context.Con
 // ReadResource reads a resource and returns the whole ReadResourceResult, byte for byte; its "contents" is a list. The
 // errors are those of [Session.Call].
 func (s *Session) ReadResource(ctx context.Context, uri string, opt *CallOptions) (json.RawMessage, error) {
-	doing := fmt.Sprintf("read %q", safetext.Printable(uri, 200))
+	doing := fmt.Sprintf("read %q", ident.Printable(uri, 200))
 	return s.exchange(ctx, request{doing: doing, opt: opt, member: "contents", send: func(ctx context.Context, meta mcp.Meta) error {
 		_, err := s.sdk.ReadResource(ctx, &mcp.ReadResourceParams{Meta: meta, URI: uri})
 		return err
@@ -60,7 +60,7 @@ func (s *Session) ReadResource(ctx context.Context, uri string, opt *CallOptions
 // GetPrompt gets a prompt with its arguments filled in, and returns the whole GetPromptResult, byte for byte; its
 // "messages" is a list. The errors are those of [Session.Call].
 func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string, opt *CallOptions) (json.RawMessage, error) {
-	doing := fmt.Sprintf("get the prompt %q", safetext.Printable(name, 200))
+	doing := fmt.Sprintf("get the prompt %q", ident.Printable(name, 200))
 	return s.exchange(ctx, request{doing: doing, opt: opt, member: "messages", send: func(ctx context.Context, meta mcp.Meta) error {
 		_, err := s.sdk.GetPrompt(ctx, &mcp.GetPromptParams{Meta: meta, Name: name, Arguments: args})
 		return err

@@ -10,8 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream/elicit"
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
 const (
@@ -63,7 +63,7 @@ func (c *rawConn) notified(req *jsonrpc.Request) {
 	case methodToolsChanged:
 		c.changes.Add(1)
 	default:
-		c.log.Debug("notification from the server", "method", safetext.Printable(req.Method, 100))
+		c.log.Debug("notification from the server", "method", ident.Printable(req.Method, 100))
 	}
 }
 

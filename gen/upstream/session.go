@@ -14,8 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream/httpclient"
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
 )
 
@@ -198,7 +198,7 @@ func (s *Session) fail(ctx context.Context, c *capture, doing string, err error)
 	} else if forgotten {
 		text := "the server no longer knows the session"
 		if c.Answer != nil {
-			text += fmt.Sprintf(" (it says %q)", safetext.Printable(c.Answer.Message, 200))
+			text += fmt.Sprintf(" (it says %q)", ident.Printable(c.Answer.Message, 200))
 		}
 		err = errors.New(text)
 	} else if reserving := c.ReserveFor(0); reserving != nil {

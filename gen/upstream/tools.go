@@ -12,7 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // maxOmitted bounds how many texts say which entries of a list were left out.
@@ -63,7 +63,7 @@ func (s *Session) Definition(ctx context.Context, tool string) (json.RawMessage,
 	}
 	raw, ok := list.byName[tool]
 	if !ok {
-		return nil, fmt.Errorf("look up %q at server %q: %w", safetext.Printable(tool, 200), s.errs.server, ErrUnknownTool)
+		return nil, fmt.Errorf("look up %q at server %q: %w", ident.Printable(tool, 200), s.errs.server, ErrUnknownTool)
 	}
 	raw = s.ConcealIn(raw)
 	list.concealed.Store(tool, raw)
@@ -127,7 +127,7 @@ func (s *Session) listTools(ctx context.Context) ([]json.RawMessage, time.Durati
 			case string(tool) == "null":
 				s.omit("entry %d of its list of tools is null; it was left out", before+i+1)
 			case headers && hasHeaders(tool) && !keeps(kept, tool):
-				s.omit("tool %q has x-mcp-header annotations that are not allowed; it was left out", safetext.Printable(toolName(tool), 200))
+				s.omit("tool %q has x-mcp-header annotations that are not allowed; it was left out", ident.Printable(toolName(tool), 200))
 			default:
 				tools = append(tools, tool)
 			}

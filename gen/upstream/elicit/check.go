@@ -15,7 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // maxAnswer bounds a filled-in form, in bytes.
@@ -115,7 +115,7 @@ func (f *Field) checkText(text string) error {
 	if f.Pattern != "" {
 		// The server checks a pattern that Go's dialect does not know.
 		if pattern, err := regexp.Compile(f.Pattern); err == nil && !pattern.MatchString(text) {
-			return fmt.Errorf("must match %s", safetext.Printable(f.Pattern, 200))
+			return fmt.Errorf("must match %s", ident.Printable(f.Pattern, 200))
 		}
 	}
 	return nil
@@ -187,7 +187,7 @@ func (f *Field) values() string {
 			out = append(out, "…")
 			break
 		}
-		out = append(out, strconv.Quote(safetext.Printable(c.Value, 100)))
+		out = append(out, strconv.Quote(ident.Printable(c.Value, 100)))
 	}
 	return strings.Join(out, ", ")
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 const (
@@ -74,7 +74,7 @@ func Parse(server string, params json.RawMessage) (*Question, error) {
 	if json.Unmarshal(params, &p) != nil {
 		return nil, errors.New("its question cannot be read")
 	}
-	q := &Question{Server: server, Message: safetext.Cut(p.Message, maxMessage)}
+	q := &Question{Server: server, Message: ident.Clip(p.Message, maxMessage)}
 	switch p.Mode {
 	case "", "form":
 		fields, err := readForm(p.Schema)
@@ -88,7 +88,7 @@ func Parse(server string, params json.RawMessage) (*Question, error) {
 		}
 		q.URL = p.URL
 	default:
-		return nil, fmt.Errorf("it asks in the mode %q, which this client does not know", safetext.Printable(p.Mode, 100))
+		return nil, fmt.Errorf("it asks in the mode %q, which this client does not know", ident.Printable(p.Mode, 100))
 	}
 	return q, nil
 }

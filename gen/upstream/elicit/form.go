@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/rawjson"
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
 const (
@@ -96,7 +96,7 @@ func readForm(raw json.RawMessage) ([]Field, error) {
 	}
 	for _, name := range required {
 		if !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
-			return nil, fmt.Errorf("it requires %q, which is not one of its properties", safetext.Printable(name, 100))
+			return nil, fmt.Errorf("it requires %q, which is not one of its properties", ident.Printable(name, 100))
 		}
 	}
 	return fields, nil
@@ -127,10 +127,10 @@ func readFields(properties json.RawMessage, required []string) ([]Field, error) 
 		}
 		f, err := readField(name, raw)
 		if err != nil {
-			return fmt.Errorf("field %q: %w", safetext.Printable(name, 100), err)
+			return fmt.Errorf("field %q: %w", ident.Printable(name, 100), err)
 		}
 		if slices.ContainsFunc(fields, func(other Field) bool { return other.Name == name }) {
-			return fmt.Errorf("it has two fields %q", safetext.Printable(name, 100))
+			return fmt.Errorf("it has two fields %q", ident.Printable(name, 100))
 		}
 		f.Required = slices.Contains(required, name)
 		fields = append(fields, f)
@@ -159,7 +159,7 @@ func readField(name string, raw json.RawMessage) (Field, error) {
 		return Field{}, errors.New("its pattern is too long")
 	}
 	f.Name, f.Kind, f.Required, f.Choices, f.Default = name, "", false, nil, nil
-	f.Title, f.Description = safetext.Cut(f.Title, 1<<10), safetext.Cut(f.Description, 4<<10)
+	f.Title, f.Description = ident.Clip(f.Title, 1<<10), ident.Clip(f.Description, 4<<10)
 	if err := f.setKind(kind, words); err != nil {
 		return Field{}, err
 	}
@@ -201,7 +201,7 @@ func (f *Field) setKind(kind string, words map[string]json.RawMessage) (err erro
 		f.Choices, err = readChoices(items["enum"], nil, alternatives)
 		return err
 	default:
-		return fmt.Errorf("its type %q is not a primitive type", safetext.Printable(kind, 100))
+		return fmt.Errorf("its type %q is not a primitive type", ident.Printable(kind, 100))
 	}
 	return err
 }

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream/oauth"
 )
 
@@ -110,7 +110,7 @@ func (c *Client) noteRefusal(req *http.Request, status int, challenge oauth.Chal
 		c.Tokens.Want(req.Context(), challenge.Scopes)
 		reason := "the " + what + " does not cover what was asked for"
 		if len(challenge.Scopes) > 0 {
-			reason += fmt.Sprintf(" (it takes %s)", safetext.Printable(strings.Join(challenge.Scopes, " "), 200))
+			reason += fmt.Sprintf(" (it takes %s)", ident.Printable(strings.Join(challenge.Scopes, " "), 200))
 		}
 		_ = c.needLogin(reason)
 	case status == http.StatusUnauthorized && hadToken:

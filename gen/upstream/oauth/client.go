@@ -9,7 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // The ways a client proves itself at a token endpoint (RFC 7591, section 2).
@@ -68,7 +68,7 @@ func (n *network) register(ctx context.Context, meta *oauthex.AuthServerMeta, re
 	}
 	got, err := oauthex.RegisterClient(ctx, meta.RegistrationEndpoint, wanted, n.client())
 	if err != nil {
-		return nil, fmt.Errorf("register with the authorization server %q: %s", safetext.Printable(meta.Issuer, 200), registrationReason(err))
+		return nil, fmt.Errorf("register with the authorization server %q: %s", ident.Printable(meta.Issuer, 200), registrationReason(err))
 	}
 	out := &identity{known: byRegistration, id: got.ClientID, secret: got.ClientSecret, method: got.TokenEndpointAuthMethod}
 	switch {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // Credentials provides the access token of a server that is used without a person, as in CI: the client proves itself with
@@ -127,9 +127,9 @@ func (c *Credentials) renew(ctx context.Context) (string, error) {
 	var refused *grantError
 	switch {
 	case errors.As(err, &refused) && refused.final():
-		return "", &LoginError{Server: c.server.Name, Reason: fmt.Sprintf("the authorization server %q refuses the configured client: %v", safetext.Printable(c.at.issuer, 200), refused)}
+		return "", &LoginError{Server: c.server.Name, Reason: fmt.Sprintf("the authorization server %q refuses the configured client: %v", ident.Printable(c.at.issuer, 200), refused)}
 	case err != nil:
-		return "", fmt.Errorf("get a token from the authorization server %q: %w", safetext.Printable(c.at.issuer, 200), err)
+		return "", fmt.Errorf("get a token from the authorization server %q: %w", ident.Printable(c.at.issuer, 200), err)
 	}
 	var l login
 	l.apply(token)

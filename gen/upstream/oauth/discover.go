@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // Challenge is what a server's WWW-Authenticate header asks for; it may be zero.
@@ -39,7 +39,7 @@ func ParseChallenge(h http.Header) Challenge {
 		if c.Metadata == "" {
 			c.Metadata = ch.Params["resource_metadata"]
 		}
-		c.Scopes = union(c.Scopes, strings.Fields(safetext.Printable(ch.Params["scope"], 4<<10)))
+		c.Scopes = union(c.Scopes, strings.Fields(ident.Printable(ch.Params["scope"], 4<<10)))
 		c.InsufficientScope = c.InsufficientScope || ch.Params["error"] == "insufficient_scope"
 	}
 	return c
@@ -78,7 +78,7 @@ func (n *network) discover(ctx context.Context, server Server, c Challenge) (*di
 		return nil, fmt.Errorf("its authorization server: %w", err)
 	}
 	if out.auth, err = auth.GetAuthServerMetadata(ctx, issuer, n.client()); err != nil {
-		return nil, fmt.Errorf("read the metadata of the authorization server %q: %s", safetext.Printable(issuer, 200), plain(err))
+		return nil, fmt.Errorf("read the metadata of the authorization server %q: %s", ident.Printable(issuer, 200), plain(err))
 	}
 	if out.auth == nil { // the defaults of revision 2025-03-26
 		base := strings.TrimSuffix(issuer, "/")
@@ -94,7 +94,7 @@ func (n *network) discover(ctx context.Context, server Server, c Challenge) (*di
 	}
 	for _, at := range endpoints {
 		if err := checkAddress(at); err != nil {
-			return nil, fmt.Errorf("the authorization server %q: %w", safetext.Printable(issuer, 200), err)
+			return nil, fmt.Errorf("the authorization server %q: %w", ident.Printable(issuer, 200), err)
 		}
 	}
 	return out, nil
@@ -118,7 +118,7 @@ func (n *network) resourceMetadata(ctx context.Context, server *url.URL, named s
 			failed = errors.Join(failed, fmt.Errorf("read its metadata: %s", plain(err)))
 		case prm == nil: // not there
 		case !covers(prm.Resource, server):
-			return nil, fmt.Errorf("its metadata is that of another resource, %q, which is refused", safetext.Printable(prm.Resource, 200))
+			return nil, fmt.Errorf("its metadata is that of another resource, %q, which is refused", ident.Printable(prm.Resource, 200))
 		case len(prm.AuthorizationServers) == 0:
 			return nil, errors.New("its metadata names no authorization server")
 		default:

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // Person is the person who logs in.
@@ -162,7 +162,7 @@ func (n *network) authorize(ctx context.Context, at *discovery, who *identity, s
 	if err != nil {
 		return nil, err
 	}
-	issuer := safetext.Printable(at.auth.Issuer, 200)
+	issuer := ident.Printable(at.auth.Issuer, 200)
 	if err := checkIssuer(answer, at.auth.Issuer, at.auth.AuthorizationResponseIssParameterSupported); err != nil {
 		return nil, err
 	}
@@ -184,9 +184,9 @@ func checkIssuer(answer url.Values, issuer string, promised bool) error {
 	got, sent := answer.Get("iss"), answer.Has("iss")
 	switch {
 	case promised && !sent:
-		return fmt.Errorf("the answer does not say who it is from, though the authorization server %q promises that; it is refused", safetext.Printable(issuer, 200))
+		return fmt.Errorf("the answer does not say who it is from, though the authorization server %q promises that; it is refused", ident.Printable(issuer, 200))
 	case sent && got != issuer:
-		return fmt.Errorf("the answer is from %q and not from the authorization server %q; it is refused", safetext.Printable(got, 200), safetext.Printable(issuer, 200))
+		return fmt.Errorf("the answer is from %q and not from the authorization server %q; it is refused", ident.Printable(got, 200), ident.Printable(issuer, 200))
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 const (
@@ -179,13 +179,13 @@ func checkAddress(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "":
-		return fmt.Errorf("%q is not an address", safetext.Printable(address, 200))
+		return fmt.Errorf("%q is not an address", ident.Printable(address, 200))
 	case u.User != nil:
-		return fmt.Errorf("the address %q holds a user name, which is refused", safetext.Printable(u.Redacted(), 200))
+		return fmt.Errorf("the address %q holds a user name, which is refused", ident.Printable(u.Redacted(), 200))
 	case u.Scheme == "https", u.Scheme == "http" && isLoopbackName(u.Hostname()):
 		return nil
 	}
-	return fmt.Errorf("the address %q is not https", safetext.Printable(u.Scheme+"://"+u.Host, 200))
+	return fmt.Errorf("the address %q is not https", ident.Printable(u.Scheme+"://"+u.Host, 200))
 }
 
 // plain drops the address from an error of net/http: it may hold a secret, and the caller names the place.
@@ -194,5 +194,5 @@ func plain(err error) string {
 	if errors.As(err, &u) {
 		err = u.Err
 	}
-	return safetext.Printable(err.Error(), 300)
+	return ident.Printable(err.Error(), 300)
 }

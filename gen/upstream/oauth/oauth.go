@@ -21,7 +21,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/exit"
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // Server is a remote MCP server, variables expanded. It is never written anywhere.
@@ -97,7 +97,7 @@ func argument(name string) string {
 	if plain {
 		return name
 	}
-	return "'" + strings.ReplaceAll(safetext.Printable(name, 200), "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(ident.Printable(name, 200), "'", `'\''`) + "'"
 }
 
 // union returns the scopes of both lists, in order, each once.

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // Source provides the access token of one server, and refreshes it. It may be used from several goroutines at once.
@@ -158,7 +158,7 @@ func (s *Source) refresh(ctx context.Context, old string) (string, error) {
 		return "", s.needed("the login could not be renewed: " + refused.Error())
 	}
 	if err != nil {
-		return "", fmt.Errorf("refresh the token at %q: %w", safetext.Printable(l.Issuer, 200), err)
+		return "", fmt.Errorf("refresh the token at %q: %w", ident.Printable(l.Issuer, 200), err)
 	}
 	l.apply(token)
 	s.use(l)

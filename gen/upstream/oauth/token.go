@@ -12,7 +12,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // grantError is the refusal of a token endpoint (RFC 6749, section 5.2).
@@ -30,7 +30,7 @@ func (e *grantError) Error() string {
 
 // serverReason returns the error of an authorization server in one line.
 func serverReason(code, description string) string {
-	code, description = safetext.Printable(code, 100), safetext.Printable(description, 300)
+	code, description = ident.Printable(code, 100), ident.Printable(description, 300)
 	if description == "" {
 		return code
 	}
@@ -75,7 +75,7 @@ func (l *login) apply(token *oauth2.Token) {
 		l.Refresh = token.RefreshToken
 	}
 	if scope, ok := token.Extra("scope").(string); ok {
-		l.Scopes = union(strings.Fields(safetext.Printable(scope, 8<<10)))
+		l.Scopes = union(strings.Fields(ident.Printable(scope, 8<<10)))
 	}
 }
 

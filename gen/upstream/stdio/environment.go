@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/config"
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // InheritedNames lists the variables that every started server inherits. It gets everything else, above all a person's
@@ -86,5 +86,5 @@ func findProgram(command, path string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", &noProgram{fmt.Sprintf("the program %q is not on the PATH; install it, or write its full path", safetext.Cut(strings.ToValidUTF8(command, "?"), 200))}
+	return "", &noProgram{fmt.Sprintf("the program %q is not on the PATH; install it, or write its full path", ident.Clip(strings.ToValidUTF8(command, "?"), 200))}
 }

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 const (
@@ -108,7 +108,7 @@ func (p *process) supervise(started chan<- error) {
 		if errors.As(err, &execErr) {
 			err = execErr.Err
 		}
-		text := fmt.Sprintf("start the program %q", safetext.Cut(strings.ToValidUTF8(p.cmd.Path, "?"), 200))
+		text := fmt.Sprintf("start the program %q", ident.Clip(strings.ToValidUTF8(p.cmd.Path, "?"), 200))
 		if errors.Is(err, fs.ErrNotExist) {
 			started <- &noProgram{text + ": " + withoutPath(err).Error()}
 			return

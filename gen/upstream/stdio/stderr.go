@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 )
 
@@ -26,7 +26,7 @@ func forwardStderr(r io.Reader, w io.Writer, secret *redact.Redactor, tail *stde
 	budget := maxStderr
 	for {
 		text, err := in.ReadSlice('\n')
-		line := secret.Clean(safetext.Printable(strings.TrimRight(string(text), "\r\n"), maxStderrLine))
+		line := secret.Clean(ident.Printable(strings.TrimRight(string(text), "\r\n"), maxStderrLine))
 		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a long line is dropped
 			_, err = in.ReadSlice('\n')
 		}
@@ -63,7 +63,7 @@ type stderrTail struct {
 func (t *stderrTail) add(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.recent = append(t.recent[max(0, len(t.recent)+1-maxRecent):], safetext.Cut(line, 200))
+	t.recent = append(t.recent[max(0, len(t.recent)+1-maxRecent):], ident.Clip(line, 200))
 	if t.last == "" || couldBeReason(line) && !isNpmReason(t.last) {
 		t.last = line
 	}
@@ -92,7 +92,7 @@ func (t *stderrTail) quote() string {
 	if t.last == "" {
 		return ""
 	}
-	quoted := ", last line of its standard error: " + safetext.Cut(t.last, 300)
+	quoted := ", last line of its standard error: " + ident.Clip(t.last, 300)
 	if strings.HasPrefix(t.last, "npm error 404 ") {
 		quoted += `; npm does not find this package, or asks for a login: check its name in "args"`
 	}

@@ -25,8 +25,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/message"
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 )
 
@@ -298,5 +298,5 @@ func malformedAnswer(line []byte, reason *jsonrpc.Error) jsonrpc.Message {
 // quote returns the beginning of a line as printable text without secrets.
 func (c *Conn) quote(line []byte) string {
 	clean := c.secret.Clean(string(line[:min(len(line), 16*maxQuoted)])) // first, or half a secret would be left
-	return strings.TrimSpace(safetext.Printable(clean[:min(len(clean), maxQuoted)], maxQuoted))
+	return strings.TrimSpace(ident.Printable(clean[:min(len(clean), maxQuoted)], maxQuoted))
 }

@@ -118,7 +118,7 @@ func Domain(text string) (string, error) {
 func addressList(text string) ([]string, error) {
 	like := norm.NFKC.String(text)
 	switch {
-	case !utf8.ValidString(text), strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || ident.Invisible(r) }):
+	case !utf8.ValidString(text), strings.ContainsFunc(text, ident.Unseen):
 		return nil, errors.New("they have a character that is not visible")
 	case strings.Contains(text, "=?"):
 		return nil, errors.New("they have an encoded name: write its characters")

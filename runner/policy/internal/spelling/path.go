@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/cases"
@@ -122,7 +121,7 @@ func plain(text string) error {
 		return errors.New("it is empty")
 	case !utf8.ValidString(text):
 		return errors.New("it is not valid UTF-8")
-	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || ident.Invisible(r) }):
+	case strings.ContainsFunc(text, ident.Unseen):
 		return errors.New("it has a character that is not visible")
 	case strings.TrimSpace(text) != text:
 		return errors.New("it begins or ends with a space")
