@@ -1,7 +1,6 @@
-// Package runner runs one script in a sandbox, with a bridge back to the real MCP servers. Start with [New] and
-// [Runner.Launch], the only way to run a script: policy, ceilings and restrictions hold for every program. What
-// happens to a tool call of the script on its way to a server is in package chain. The package names no concrete sandbox and no concrete
-// server: both are handed in.
+// Package runner runs one script in a sandbox, with a bridge back to the real MCP servers. Start with [New] and [Runner.Launch], the only
+// way to run a script: policy, ceilings and restrictions hold for every program. What happens to a tool call of the script on its way to a
+// server is in package chain. The package knows no concrete sandbox or server: both are passed in.
 //
 // # Compatibility
 //
