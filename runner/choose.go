@@ -56,13 +56,13 @@ type Choice struct {
 	Backend sandbox.Backend
 	Reason  string
 	Usual   bool
-	// Raised reports that Need.Risk.Shown alone led to this sandbox. Where it does not start after all, the choice is to be made without.
+	// Raised reports that only Need.Risk.Shown led to this sandbox. If it does not start, choose again without Need.Risk.Shown.
 	Raised bool
 }
 
-// Choose returns the backend of a name, or for Auto the first usable one in the order of preference. A backend that is too weak
-// for the risk is refused, even if it is named. Otherwise a named backend is returned whether it is usable or not: its Start
-// reports what is wrong.
+// Choose returns the backend with the name n.Name, or for Auto the first usable one in the order of preference. A backend that is too weak
+// for the risk is refused, even if it is named. Otherwise a named backend is returned whether it is usable or not: its Start reports what
+// is wrong.
 func Choose(ctx context.Context, backends []sandbox.Backend, n Need) (Choice, error) {
 	if n.Name == Auto {
 		return chooseAuto(ctx, backends, n)
@@ -81,7 +81,7 @@ func Choose(ctx context.Context, backends []sandbox.Backend, n Need) (Choice, er
 	return Choice{Backend: b}, nil
 }
 
-// GoodFor returns the greatest risk that a sandbox of a strength may run.
+// GoodFor returns the greatest risk that a sandbox of the given strength may run.
 func GoodFor(s sandbox.Strength) risk.Risk {
 	switch s {
 	case sandbox.OwnKernel:
@@ -92,11 +92,11 @@ func GoodFor(s sandbox.Strength) risk.Risk {
 	return risk.Low
 }
 
-// goodFor reports whether a backend may run code of a risk.
+// goodFor reports whether a backend may run code of the given risk.
 func goodFor(b sandbox.Backend, r risk.Risk) bool { return GoodFor(b.Strength()) >= r }
 
-// preferred returns the backends in the order in which they are tried: with a risk from the weakest, which starts fastest;
-// without one a container first, the strongest that most machines have, and a kernel of its own last.
+// preferred returns the backends in the order in which they are tried. With a risk, that is from the weakest, which starts fastest, to the
+// strongest. Without one, a container comes first, as the strongest that most machines have, and a sandbox with its own kernel last.
 func preferred(backends []sandbox.Backend, least risk.Risk) []sandbox.Backend {
 	rank := func(b sandbox.Backend) int {
 		if least == risk.None && b.Strength() == sandbox.Container {

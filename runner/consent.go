@@ -12,10 +12,10 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
-// ConfirmRule is the name of the rule by which a script asks because of Script.Confirm.
+// ConfirmRule names the rule in questions that Script.Confirm causes.
 const ConfirmRule = "scripts are confirmed"
 
-// consent asks a person whether the script may start, where s.Start asks. No answer, and nobody to ask, are a no.
+// consent asks a person whether the script may start, if s.Start wants that. If nobody answers or can be asked, the script is refused.
 func (r *Runner) consent(ctx context.Context, s *Script, report *judge.Report) error {
 	if s.Start.Effect != policy.Ask {
 		return nil
@@ -58,8 +58,7 @@ func (r *Runner) consent(ctx context.Context, s *Script, report *judge.Report) e
 	return nil
 }
 
-// found returns the names that reading the script has found, each once, and a word for those of which it has found only that there are
-// some.
+// found returns the names found in the script, each once. If a finding of one of rules has no name, a phrase stands for it.
 func found(report *judge.Report, names []string, rules ...string) []string {
 	slices.Sort(names)
 	names = slices.Compact(names)

@@ -14,7 +14,7 @@ import (
 type DirectCall struct {
 	Tool string          // the tool id; hostile
 	Args json.RawMessage // one JSON object; empty: {}
-	// Values are more arguments as a person writes them, NAME=VALUE or NAME:=JSON; see validate.ParseArguments.
+	// Values are further arguments as typed on a command line, NAME=VALUE or NAME:=JSON; see validate.ParseArguments.
 	Values []string
 	// Calls, Elicit and Watch are as in Script. Results are never replaced by handles.
 	Calls  chain.Settings
@@ -22,7 +22,7 @@ type DirectCall struct {
 	Watch  func(chain.Event)
 }
 
-// Call makes one call, through the same stages as those of a script. The result's value is the whole CallToolResult, also when
+// Call makes one call, through the same stages as those of a script. The result's value is the whole CallToolResult, even if
 // the tool reports a failure in it. Errors are *call.Error. The record and the warnings are returned in either case.
 func (r *Runner) Call(ctx context.Context, d DirectCall) (*call.Result, chain.CallRecord, []string, error) {
 	c, err := r.chain.NewCalls(ctx, chain.Run{Direct: true, Settings: d.Calls, Elicit: d.Elicit, Watch: d.Watch})

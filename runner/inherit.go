@@ -14,8 +14,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/taint"
 )
 
-// inherit lets a run begin with the data of what it can read: the files of its workspace and the skills that it imports. end labels
-// what it wrote; its argument is the result, which may be nil.
+// inherit taints a run with the labels of what it can read: the files of its workspace and the skills that it imports. end labels the files
+// that the run wrote. Its argument is the run's result, which may be nil.
 func (r *Runner) inherit(ctx context.Context, s *Script, report *judge.Report, p *policy.Policy) (end func(*Result), err error) {
 	none := func(*Result) {}
 	if p == nil || r.opt.Taint == "" || !p.UsesTaint(s.Calls.Subject.Customer) {
@@ -51,7 +51,7 @@ func (r *Runner) inherit(ctx context.Context, s *Script, report *judge.Report, p
 	return func(res *Result) {
 		var files []string
 		if res != nil {
-			files = res.changed // also those that another run may have written: what the guest says is not believed here
+			files = res.changed // includes files that another run may have written: the guest's own list is not believed here
 		}
 		if err := run.End(files); err != nil {
 			r.log.Error("the files that the run wrote are not labelled", "error", err)
@@ -62,7 +62,7 @@ func (r *Runner) inherit(ctx context.Context, s *Script, report *judge.Report, p
 	}, nil
 }
 
-// inSkills returns the servers whose data the skills hold that a script imports, or all skills if it may read any.
+// inSkills returns the servers whose data is in the skills that the script imports, or in all skills if it may read any of them.
 func (r *Runner) inSkills(report *judge.Report) (map[string]string, error) {
 	if r.opt.Skills == "" {
 		return nil, nil

@@ -19,7 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
-// RestrictedError refuses a script that must be restricted and is not.
+// RestrictedError refuses a script that must be restricted but uses something that restricted scripts must not.
 type RestrictedError struct {
 	Script   string
 	Findings []judge.Finding
@@ -36,16 +36,16 @@ func (e *RestrictedError) Error() string {
 // Hint says what to do.
 func (e *RestrictedError) Hint() string { return "change the script, or run it without --restricted" }
 
-// ExitCode is that of a script that was refused before it ran.
+// ExitCode returns the exit code for a script that was refused before it ran.
 func (e *RestrictedError) ExitCode() int { return exit.Refused }
 
 // parseTimeout bounds the parsing of a Python script in its sandbox.
 const parseTimeout = 20 * time.Second
 
-// Judge says what a script may do, without running any of it. A TypeScript script is read on this machine, a Python script by a
-// Python in the first usable sandbox. Without one, the script is not judged, which counts as medium risk. Errors in
-// a TypeScript script are a *script.Error; those in a Python script are in the report. A script that runs a skill which it does not
-// import by its name is as risky as the most risky skill, if that is critical.
+// Judge says what a script may do, without running any of it. A TypeScript script is read on this machine, a Python script by a Python in
+// the first usable sandbox. Without a usable sandbox, a Python script is not judged, which counts as medium risk. Errors in a TypeScript
+// script are a *script.Error; those in a Python script are in the report. A script that may run a skill without importing it by name gets
+// the risk of the riskiest skill if that risk is critical.
 func (r *Runner) Judge(ctx context.Context, s *Script, sandboxes []sandbox.Backend, opt judge.Options) (*judge.Report, error) {
 	program, err := r.read(ctx, s)
 	if program == nil {
@@ -128,8 +128,8 @@ func (r *Runner) judgeProgram(ctx context.Context, s *Script, program *script.Pr
 	return facts.Judge(&opt), nil
 }
 
-// Digest returns the digest of a script and of all files beside it and skills that it imports; see script.Program. They are not read
-// again when it is launched.
+// Digest returns the digest of a script and of all files and skills that it imports; see script.Program. They are not read again when it is
+// launched.
 func (r *Runner) Digest(ctx context.Context, s *Script) (string, error) {
 	program, err := r.read(ctx, s)
 	if program == nil {
@@ -170,7 +170,7 @@ func (r *Runner) parsePython(ctx context.Context, texts map[string]string, sandb
 	return res.Value, nil
 }
 
-// destructive returns the names of the Python functions of tools whose servers say that they destroy.
+// destructive returns the names of the Python functions of tools that their servers mark as destructive.
 func (r *Runner) destructive() []string {
 	var names []string
 	for _, server := range r.catalog.Servers {
@@ -220,7 +220,7 @@ func spelled(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 
-// refuse returns the error for a script that must be restricted; nil if it is.
+// refuse returns a *RestrictedError if the report says that the script is not restricted, or nil if it is.
 func refuse(name string, report *judge.Report) error {
 	if found := report.Refused(); len(found) > 0 {
 		return &RestrictedError{Script: name, Findings: slices.Clip(found[:min(len(found), 10)])}

@@ -18,20 +18,20 @@ import (
 
 // LaunchOptions are the conditions under which a script may start, and where. With the zero value nothing runs, since there is no sandbox.
 type LaunchOptions struct {
-	// Sandboxes are those to choose from. Empty: every launch fails with a *BackendError.
+	// Sandboxes are the sandboxes to choose from. If empty, every launch fails with a *BackendError.
 	Sandboxes []sandbox.Backend
-	// Sandbox is the name of one of them. Empty: [Auto].
+	// Sandbox is the name of one of Sandboxes. Empty: [Auto].
 	Sandbox string
 	// Trust says who wrote the script. A sandbox that is too weak for its author is refused. Zero: any is strong enough.
 	Trust Trust
-	// Policy decides whether the script starts, lowers its limits, and decides about its calls. Nil: every script starts, with the
-	// limits that it has, and policy.Default() decides about its calls.
+	// Policy decides whether the script starts, lowers its limits, and decides about its calls. If nil, every script starts with its own
+	// limits, and policy.Default() decides about its calls.
 	//
-	// Script.Calls.Policy decides about the calls instead, if it is set. It wraps this policy in the consent that a person gave beforehand.
+	// If Script.Calls.Policy is set, it decides about the calls instead. It wraps this policy with approvals that a person gave beforehand.
 	Policy *policy.Policy
-	// Starting is called when nothing forbids the script, with its sandbox and the names of the limits that the policy has lowered. It
-	// is called again if the script starts in another sandbox because that one does not work. It may still change Script.Calls. An
-	// error ends the launch. May be nil.
+	// Starting is called once the script is allowed, with its sandbox and the names of the limits that the policy has lowered. It is called
+	// again if the script starts in another sandbox because that one does not work. It may still change Script.Calls. An error ends the
+	// launch. May be nil.
 	Starting func(choice Choice, lowered []string) error
 }
 
@@ -44,7 +44,7 @@ type LaunchOptions struct {
 // read. When ctx ends, the run ends with CauseInterrupted.
 func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Result, error) {
 	program, unusable := r.read(ctx, s)
-	defer func() { s.program = nil }() // its files may change before it is launched again
+	defer func() { s.program = nil }() // its files may change before the next launch
 	bad, _ := errors.AsType[*script.Error](unusable)
 	if bad == nil && unusable != nil || program == nil && s.Restricted {
 		return nil, unusable
@@ -113,7 +113,8 @@ func (r *Runner) assess(ctx context.Context, s *Script, program *script.Program,
 	return report, nil
 }
 
-// admit refuses a script that the policy does not let start, or that must be restricted and is not. Whether it asks is in s.Start.
+// admit refuses a script that the policy forbids, or that must be restricted and is not. It sets s.Start, which says whether a person must
+// be asked.
 func admit(s *Script, report *judge.Report, p *policy.Policy) error {
 	s.Start = p.DecideRun(s.Calls.Subject, &policy.Program{Risk: s.Risk, Operations: report.Operations, Unread: report.Unread()})
 	if s.Confirm && s.Start.Effect == policy.Allow {

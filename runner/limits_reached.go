@@ -16,7 +16,7 @@ import (
 // killed.
 const cpuPerTime = 4
 
-// limits returns the limits of the run. None is zero.
+// limits returns the limits of the run, with defaults for those that are zero.
 func (s *Script) limits() sandbox.Limits {
 	l := s.Limits.WithDefaults()
 	if l.CPU == 0 {
@@ -41,8 +41,8 @@ func limitsReached(exit sandbox.Exit, cause Cause) []string {
 	return slices.Compact(all)
 }
 
-// limitOfError returns the limit that an uncaught error is about, by the wording of the interpreters; empty for none. A refusal of the
-// guest's kernel cannot be seen from outside, and a script that lies here misleads only its own caller.
+// limitOfError returns the limit that an uncaught error reports, recognised by the interpreters' wording, or "" if it reports none. The
+// host cannot see what the guest's kernel refused, and a script that lies here misleads only its own caller.
 func limitOfError(e *bridge.ScriptError) string {
 	if e == nil {
 		return ""
@@ -61,7 +61,7 @@ func limitOfError(e *bridge.ScriptError) string {
 	return ""
 }
 
-// forks matches calls that start a process. Elsewhere the same error has another cause.
+// forks matches calls that start a process. From other calls, the same error has another cause.
 var forks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(os\.)?(fork|forkpty|posix_spawnp?|spawn[lv]p?e?|popen)\(|fork_exec|subprocess\.|\bPopen\(|multiprocessing/`)
 })
@@ -94,7 +94,7 @@ func (s *Script) describeLimit(limit string) string {
 	return fmt.Sprintf("it ran into the limit of %s", limit)
 }
 
-// describeLimits describes limits that did not end the script; empty when there are none.
+// describeLimits describes limits that did not end the script, or returns "" if there are none.
 func (s *Script) describeLimits(limits []string) string {
 	if len(limits) == 0 {
 		return ""

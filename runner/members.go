@@ -9,12 +9,12 @@ import (
 	"github.com/mcpgen/mcpgen/gen/schema"
 )
 
-// maxSteps bounds the depth of a member that a warning is about.
+// maxSteps is the greatest depth of a member that a warning can name.
 const maxSteps = 32
 
-// missingMember returns what is wrong with a member that a script asked a tool's result for and that the result does not have. It returns
-// nothing if the tool's output schema declares the member or lets others be there. The path is a JSON array that a guest sent, hostile:
-// the names of members from the result down, null for an item of a list.
+// missingMember returns a warning about a member that a script read from a tool's result and that the result does not have. It returns ""
+// if the tool's output schema declares the member or allows undeclared ones. The path is a JSON array from the guest, so it is hostile: the
+// names of members from the result down, with null for an item of a list.
 func missingMember(output json.RawMessage, path string) string {
 	var steps []*string
 	if json.Unmarshal([]byte(path), &steps) != nil || len(steps) == 0 || len(steps) > maxSteps || steps[len(steps)-1] == nil {

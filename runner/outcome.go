@@ -65,7 +65,7 @@ func (x *run) result(ctx context.Context) *Result {
 	return res
 }
 
-// hint returns what to do about the error that ended the script; empty when there is nothing to say.
+// hint returns what to do about the error that ended the script, or "" if there is nothing to say.
 func (x *run) hint() string {
 	f := hint.Failure{
 		Name: x.script.Name, Code: x.script.Code, Language: x.script.Language, Dir: x.script.Dir, Err: x.outcome.Error,
@@ -74,8 +74,8 @@ func (x *run) hint() string {
 	return f.Hint()
 }
 
-// shortened returns an error as the result contains it. Where output is limited, so are its texts: a tool or a hostile guest may put
-// any amount into them, and standard error has all of it.
+// shortened returns the error for the result. If output is limited, so are the error's texts, since a tool or a hostile guest can make them
+// any length. Standard error has the full texts.
 func (s *Script) shortened(e *bridge.ScriptError) *bridge.ScriptError {
 	if e == nil || s.MaxOutput == 0 {
 		return e
@@ -106,7 +106,7 @@ func (x *run) setCause(ctx context.Context, res *Result) {
 	case x.broken != nil:
 		res.ExitCode, res.Cause, res.Message = exit.Runner, CauseBridge, fmt.Sprintf("the run was stopped: %v", x.broken)
 	case x.closed && x.exit.Code == exit.Runner:
-		// A guest that loses its connection exits with this code. Its script may have closed all descriptors.
+		// A guest that loses its connection exits with this code, for instance because its script closed all descriptors.
 		res.Cause, res.Message = CauseBridge, "the connection to the script was lost before it was done; did it close descriptors that it had not opened?"
 	case x.outcome.Error != nil:
 		res.Cause = CauseError
@@ -127,7 +127,7 @@ func (x *run) setCause(ctx context.Context, res *Result) {
 // crashes maps exit codes to the signals that end a program which crashes.
 var crashes = map[int]string{132: "SIGILL", 133: "SIGTRAP", 134: "SIGABRT", 135: "SIGBUS", 136: "SIGFPE", 139: "SIGSEGV"}
 
-// explainExitCode explains an exit code of the script that mcprun also uses, or that stands for a crash; empty for any other.
+// explainExitCode explains an exit code of the script that mcprun also uses or that stands for a crash. For other codes it returns "".
 func explainExitCode(code int) string {
 	if signal, ok := crashes[code]; ok {
 		return fmt.Sprintf("exit code %d stands for %s: the interpreter crashed, or the script ended with that code", code, signal)
@@ -149,13 +149,13 @@ func (x *run) showedNothing(res *Result) bool {
 		strings.TrimSpace(x.script.Code) != "" && !slices.ContainsFunc(res.Calls, x.mayWrite)
 }
 
-// mayWrite reports whether a call may have changed something, as far as the tool's hints tell.
+// mayWrite reports whether, by the tool's hints, a call may have changed something.
 func (x *run) mayWrite(rec chain.CallRecord) bool {
 	_, tool, ok := x.runner.catalog.Lookup(rec.Tool)
 	return !ok || tool.Hints.ReadOnly == nil || !*tool.Hints.ReadOnly
 }
 
-// warnOfNotes turns what the guest noticed into warnings. The guest may be hostile: only names of tools count.
+// warnOfNotes turns the guest's notes into warnings. The guest may be hostile, so only the names of tools are used.
 func (x *run) warnOfNotes() {
 	notes := x.outcome.Notes
 	for _, note := range slices.Sorted(maps.Keys(notes)) {
@@ -185,7 +185,8 @@ func (x *run) warnOfNotes() {
 }
 
 var (
-	// failureWord matches words of which a script's output has one if it says that something failed, noFailure what says the opposite.
+	// failureWord matches words by which output says that something failed. noFailure matches phrases that use such a word to say the
+	// opposite.
 	failureWord = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`fail|error|exception|refuse|denied|could not|couldn't|cannot|unable|skipp`)
 	})
@@ -200,7 +201,7 @@ func mentionsFailure(output, message string) bool {
 	return message != "" && strings.Contains(output, strings.ToLower(message)) || failureWord().MatchString(noFailure().ReplaceAllString(output, " "))
 }
 
-// warnOfCaught warns of calls that failed if the script caught that and never mentioned it: its result may lack a part.
+// warnOfCaught warns of failed calls whose errors the script caught and never mentioned: its result may be incomplete.
 func (x *run) warnOfCaught() {
 	failed := x.calls.Failed()
 	if len(failed) == 0 {

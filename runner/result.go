@@ -41,14 +41,14 @@ type Result struct {
 	// Risk is what the script might do, and RiskReason why it is that high.
 	Risk       risk.Risk `json:"risk,omitzero"`
 	RiskReason string    `json:"riskReason,omitempty"`
-	// Start is the decision whether the script starts, if a rule made it; nil: nothing forbade it or asked.
+	// Start is the rule's decision whether the script starts, or nil if no rule forbade it or asked.
 	Start   *policy.Decision `json:"start,omitempty"`
 	Sandbox string           `json:"sandbox"`
 	Runtime string           `json:"runtime"`
-	// DurationMS is the whole run; StartMS the part until the sandbox was ready for the script.
+	// DurationMS is the time of the whole run, StartMS the part until the sandbox was ready for the script.
 	DurationMS float64 `json:"durationMs"`
 	StartMS    float64 `json:"startMs"`
-	// MaxMemoryBytes is the peak of memory; zero if the sandbox does not measure it.
+	// MaxMemoryBytes is the peak memory use, or zero if the sandbox does not measure it.
 	MaxMemoryBytes int64 `json:"maxMemoryBytes"`
 	// Stdout and Stderr are filled only when Script.Capture is set.
 	Stdout string `json:"stdout"`
@@ -59,18 +59,17 @@ type Result struct {
 	StderrCut int64 `json:"stderrCutBytes,omitempty"`
 	// Value is the result of the script; absent when it has none.
 	Value json.RawMessage `json:"result,omitempty"`
-	// Error is the uncaught error; absent when there is none. With Script.MaxOutput each of its texts has about 4,000 bytes
-	// at most.
+	// Error is the uncaught error, absent if there is none. With Script.MaxOutput, each of its texts has at most about 4,000 bytes.
 	Error *bridge.ScriptError `json:"error,omitempty"`
 	// Calls lists the calls in the order in which the script made them, at most 10,000; CallCount counts all.
 	Calls     []chain.CallRecord `json:"calls"`
 	CallCount int                `json:"callCount"`
-	// Warnings are about calls that were made all the same, at most 100. They may contain text of servers.
+	// Warnings has at most 100 warnings about calls that were still made. They may contain text from servers.
 	Warnings []string `json:"warnings,omitempty"`
-	// TypeErrors are what a type checker says of the script where the run went wrong, at most five lines; see Script.Checkers.
+	// TypeErrors has at most five lines from a type checker, if the run went wrong; see Script.Checkers.
 	TypeErrors []string `json:"typeErrors,omitempty"`
-	// Files lists the files that the script wrote in the workspace. If other runs used it at the same time, these are the ones that
-	// the guest saw being written: not by programs that the script started.
+	// Files lists the files that the script wrote in the workspace. If other runs used it at the same time, only files that the guest
+	// itself reports are listed, which leaves out files written by programs that the script started.
 	Files  []string `json:"files"`
 	Tokens *Tokens  `json:"tokens,omitempty"`
 
@@ -78,8 +77,8 @@ type Result struct {
 	mask    func(json.RawMessage) json.RawMessage // as in CallRecord.Masked; nil: nothing was masked
 }
 
-// Logged returns the entry of the run in a session's log, without results of calls, and with the arguments of those about which a rule
-// decided. Secrets and personal data are removed when it is appended.
+// Logged returns the entry of the run for a session's log. It has no results of calls, and only the arguments of calls that a rule decided.
+// Secrets and personal data are removed when the entry is appended.
 func (r *Result) Logged(s *Script) *customer.Run {
 	run := &customer.Run{
 		Name: s.Name, Language: string(s.Language), Code: s.Code, Sandbox: r.Sandbox, ExitCode: r.ExitCode, Cause: string(r.Cause), Message: r.Message, Risk: r.Risk.String(), RiskReason: r.RiskReason,
@@ -109,7 +108,7 @@ func loggedDecision(d *policy.Decision) *customer.Decision {
 	return &customer.Decision{Effect: string(d.Effect), Rule: d.Source(), By: d.By}
 }
 
-// LoggedFailure returns the entry of a run that could not be started, with the exit code that the command gives.
+// LoggedFailure returns the entry of a run that could not be started, with the command's exit code.
 func LoggedFailure(s *Script, err error) *customer.Run {
 	run := &customer.Run{
 		Name: s.Name, Language: string(s.Language), Code: s.Code, ExitCode: exit.Of(err, exit.Runner), Cause: string(CauseFailed), Message: err.Error(), Risk: s.Risk.Overall().String(), RiskReason: s.Risk.Reason(),

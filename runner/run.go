@@ -29,8 +29,8 @@ import (
 // DefaultTimeout is the timeout of a run when Script.Timeout is zero.
 const DefaultTimeout = 30 * time.Second
 
-// startTimeout bounds the time from the start of a sandbox until its guest is ready, without the time in which the start waits for
-// others. It does not count against the run's timeout.
+// startTimeout bounds the time from the start of a sandbox until its guest is ready, not counting the wait for other starts. It does not
+// count against the run's timeout.
 const startTimeout = 60 * time.Second
 
 var errStart = errors.New("the sandbox did not become ready in time")
@@ -53,33 +53,33 @@ type Script struct {
 	// Risk is how much harm the script can do. The caller gives Risk.Set: a sandbox that is too weak for it is refused. [Runner.Launch]
 	// fills in what the script shows. The policy of its calls decides by the greater of them.
 	Risk risk.Assessment
-	// Confirm has [Runner.Launch] ask a person before the script starts, whatever the policy says.
+	// Confirm makes [Runner.Launch] ask a person before the script starts, whatever the policy says.
 	Confirm bool
-	// Start is the decision of the policy whether the script starts, with who was asked. Set by [Runner.Launch].
+	// Start is the policy's decision whether the script starts, with who approved it. [Runner.Launch] sets it.
 	Start policy.Decision
-	// Restricted refuses a script that uses anything but safe functions and modules. The sandbox refuses too, where that is simple,
-	// code that is made at run time.
+	// Restricted refuses a script that uses anything but safe functions and modules. Where that is simple, the sandbox also refuses code
+	// generated at run time.
 	Restricted bool
-	// MaxBranches is how many branches a function of the script may have, or the script outside of its functions, before [Runner.Judge]
-	// finds it too complex. Zero: judge.DefaultMaxBranches.
+	// MaxBranches bounds the branches of each function, and of the code outside functions. [Runner.Judge] finds a script with more too
+	// complex. Zero: judge.DefaultMaxBranches.
 	MaxBranches int
 	// Calls are the settings of its tool calls. A nil Calls.Policy stands for LaunchOptions.Policy.
 	Calls chain.Settings
-	// Answers are the methods that the script may call on the host besides tools, by name, such as "tools/search". An answer
-	// is one JSON value of at most 16 MiB. Errors that the script may see are *call.Error. Answers are not recorded: a replay
-	// calls the methods again.
+	// Answers are the methods that the script may call on the host besides tools, by name, such as "tools/search". An answer is one JSON
+	// value of at most 16 MiB. Only an error that is a *call.Error is shown to the script. Answers are not recorded: a replay calls the
+	// methods again.
 	Answers map[string]func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 	// Elicit answers elicitations of servers during the run. Nil: each is declined.
 	Elicit upstream.ElicitFunc
 	// Watch is called with the events of the run and its calls, one at a time. It must return soon. May be nil.
 	Watch func(chain.Event)
-	// Checkers is where a type checker is looked for when the run went wrong: the script failed, printed what a missing value
-	// becomes (undefined, None), or left no trace. Its type errors are then in the Result. It runs after the script, on the host,
-	// within five seconds. Nil: types are not checked.
+	// Checkers says where to find a type checker for a run that went wrong: the script failed, printed a missing value (undefined, None),
+	// or left no trace. Its type errors are then in the Result. It runs after the script, on the host, within five seconds. Nil: types are
+	// not checked.
 	Checkers *check.Places
-	// MaxOutput bounds, in characters, what is passed on of standard output and standard error together, to the writers and
-	// in the Result. A stream that has more goes to a file of the workspace, and a last line says how much was cut and where
-	// it is; the last 2,000 characters of standard error follow. Zero: no limit but that of Capture.
+	// MaxOutput bounds, in characters, how much of standard output and standard error together is passed to the writers and the Result. A
+	// longer stream goes to a file in the workspace, and a last line says how much was cut and where it is. For standard error, its last
+	// 2,000 characters follow. Zero: no limit other than Capture's.
 	MaxOutput int
 
 	Stdin          io.Reader // nil: empty
@@ -87,7 +87,7 @@ type Script struct {
 	// Capture keeps up to 8 MiB of each stream in the Result, and counts tokens.
 	Capture bool
 
-	program  *script.Program // what was read of it, until it is launched; nil: nothing
+	program  *script.Program // the script as read, until it is launched; nil: not read yet
 	unusable error           // why the program cannot run; nil: it can
 }
 
@@ -98,8 +98,8 @@ func (s *Script) timeout() time.Duration {
 	return s.Timeout
 }
 
-// read reads a script once: what was judged, and whose digest was taken, is what runs. A program that cannot run has an error too; see
-// script.Bundler.Read.
+// read reads a script once, so the code that was judged and digested is the code that runs. A program that cannot run comes with an error;
+// see script.Bundler.Read.
 func (r *Runner) read(ctx context.Context, s *Script) (*script.Program, error) {
 	src := script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir, Args: s.Args}
 	opt := script.Options{Tree: r.opt.Tree, Skills: r.opt.Skills, Closed: r.opt.Trusted}
@@ -110,7 +110,7 @@ func (r *Runner) read(ctx context.Context, s *Script) (*script.Program, error) {
 	return s.program, s.unusable
 }
 
-// run runs a script, as it was read, in its backend and returns when nothing of it is left. For a script that fails, is killed or times
+// run runs a script in its backend, as it was read, and returns when nothing of it is left. For a script that fails, is killed or times
 // out, it returns a Result; an error means that the run could not start. When ctx ends, the run ends with CauseInterrupted.
 func (r *Runner) run(ctx context.Context, s Script, program *script.Program) (*Result, error) {
 	began := time.Now()
@@ -155,7 +155,7 @@ func (r *Runner) run(ctx context.Context, s Script, program *script.Program) (*R
 // openWorkspace makes the workspace ready for the run, and returns what is in it.
 func (x *run) openWorkspace() (workspace.Snapshot, error) {
 	s, none := x.script, workspace.Snapshot{}
-	if abs, err := filepath.Abs(s.Workspace); err == nil { // before it is created; links are resolved only after
+	if abs, err := filepath.Abs(s.Workspace); err == nil { // before it is created: links can be resolved only in an existing path
 		if err := x.runner.guard(resolved(abs)); err != nil {
 			return none, err
 		}
@@ -184,11 +184,11 @@ func (x *run) openWorkspace() (workspace.Snapshot, error) {
 
 func (x *run) closeWorkspace() {
 	x.endSharing()
-	_, _ = workspace.SetAside(x.script.Workspace, x.reserved) // of a run without a result; otherwise it is done
+	_, _ = workspace.SetAside(x.script.Workspace, x.reserved) // for a run without a result; result has done it otherwise
 	x.store.Close()
 }
 
-// setAside moves configuration aside that the script wrote to its workspace.
+// setAside renames files in the workspace that the script wrote and that mcpgen or mcprun would read as configuration.
 func (x *run) setAside() {
 	if x.script.Workspace == "" {
 		return
@@ -205,7 +205,7 @@ func (x *run) setAside() {
 // changed lists the files of the workspace that changed during the run.
 func (x *run) changed(before workspace.Snapshot) []string {
 	after, err := workspace.Take(x.script.Workspace)
-	if err != nil { // it was deleted during the run, which has its result all the same
+	if err != nil { // the workspace was deleted during the run; that must not cost the run its result
 		x.runner.log.Warn("cannot list the files that the script wrote", "error", err)
 		after = before
 	}
@@ -223,13 +223,13 @@ type run struct {
 	calls          *chain.Calls
 	store          *workspace.Store // nil: no workspace
 	endSharing     func()           // of the workspace, with other runs
-	reserved       []string         // names in the workspace before the run that scripts must not use
+	reserved       []string         // reserved names that were in the workspace before the run
 	output         *output.Output
 	stdout, stderr *output.Capture // nil: not captured
 	began, ready   time.Time
 	clock          *clock.Clock // the script's timeout; nil until it has started
 
-	cause   error           // why the context of the run ended; nil: it did not
+	cause   error           // why the run's context ended; nil: it has not ended
 	exit    sandbox.Exit    // how the guest ended
 	outcome *bridge.Outcome // what the script reported; never nil after do
 	broken  error           // why the bridge ended early
@@ -237,10 +237,10 @@ type run struct {
 	// toldMember reports that a warning names a member of a result that is not there.
 	toldMember bool
 	summary    *chain.Summary // set when the guest has ended
-	lost       error          // the sandbox failed after the script had started; its calls until then are known
+	lost       error          // the error of a sandbox that failed after the script had started; the calls until then are known
 }
 
-// prepare makes everything on the host's side of the bridge.
+// prepare sets up the host's side of the bridge.
 func (x *run) prepare(ctx context.Context, program *script.Program) error {
 	s := x.script
 	x.job = *program.Job
@@ -280,7 +280,7 @@ func (x *run) do(parent context.Context, program *script.Program) error {
 	}
 	x.outcome = &bridge.Outcome{}
 	if sandbox.IsRemote(proc) {
-		x.calls.KeepNothing() // the sandbox has a copy: files put into the workspace now would not be seen, and would be lost
+		x.calls.KeepNothing() // the sandbox has a copy of the workspace: a file added on the host now would not be seen, and would be lost
 		x.output.KeepNothing()
 	}
 	served := x.serve(ctx, proc, func() {
@@ -291,8 +291,8 @@ func (x *run) do(parent context.Context, program *script.Program) error {
 	})
 	x.closed = errors.Is(served, bridge.ErrClosed)
 	if served != nil && !x.closed {
-		// It broke the protocol. A guest that only closed its end is about to exit, and its exit code is worth waiting for;
-		// the clock still runs.
+		// The guest broke the protocol. One that only closed its end is about to exit, and its exit code is worth waiting for; the clock
+		// still runs.
 		x.broken = served
 		proc.Kill()
 	}
@@ -326,7 +326,7 @@ func (x *run) serve(ctx context.Context, proc sandbox.Process, ready func()) err
 	}
 	outcome, err := bridge.Serve(ctx, conn, bridge.Options{
 		Secret: proc.Secret(), Job: x.job, Handler: x.calls.Handler(), Answers: x.calls.Answerer(), Logger: x.runner.log, Started: ready,
-		MaxParallel: x.calls.AtOnce(), HandshakeTimeout: startTimeout, // the limit of the turn is stricter
+		MaxParallel: x.calls.AtOnce(), HandshakeTimeout: startTimeout, // the turn's own limit is stricter
 	})
 	if outcome != nil {
 		x.outcome = outcome

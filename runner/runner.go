@@ -1,6 +1,6 @@
 // Package runner runs one script in a sandbox, with a bridge back to the real MCP servers. Start with [New] and [Runner.Launch], the only
-// way to run a script: policy, ceilings and restrictions hold for every program. What happens to a tool call of the script on its way to a
-// server is in package chain. The package knows no concrete sandbox or server: both are passed in.
+// way to run a script: policy, ceilings and restrictions hold for every program. Package chain handles the script's tool calls on their way
+// to a server. The package knows no concrete sandbox or server: both are passed in.
 //
 // # Compatibility
 //
@@ -8,12 +8,12 @@
 //
 //   - what scripts use: the library mcprun, how a call is made, what it returns, which errors it throws, and the folders that scripts see;
 //   - the exit codes of the package exit;
-//   - the result as JSON, with the records of calls: later versions add fields, but change or remove none;
-//   - files with a version, such as recordings and vaults: one of another version is refused and stays as it is. It is never misread.
+//   - the result as JSON, with the records of calls: later versions may add fields but do not change or remove any;
+//   - files with a version, such as recordings and vaults: a file of another version is refused and left as it is, never misread.
 //
-// They may not rely on the text of messages and hints, on the sandbox that auto takes, on default limits, on the versions of interpreters
-// in the image, on what the check before a run finds (a new rule may raise the risk of a script), or on the Go API of this module.
-// Flags and keys of settings change only with an entry in the changelog.
+// They may not rely on the text of messages and hints, on the sandbox that auto chooses, on default limits, on the versions of interpreters
+// in the image, on what the check before a run finds (a new rule may raise the risk of a script), or on the Go API of this module. Flags
+// and keys of settings change only with an entry in the changelog.
 package runner
 
 import (
@@ -37,22 +37,22 @@ type Options struct {
 	// Trusted are the absolute paths of files that determine what is started on this machine, whether they exist or not. A
 	// workspace that contains one is refused.
 	Trusted []string
-	// Catalog has the tools if there is no tree; they are called as they were listed. With a Tree it is not used.
+	// Catalog has the tools if Tree is empty, and they are called as they were listed. With a Tree it is not used.
 	Catalog *catalog.Catalog
 	// Upstreams makes the calls. Nil: every call is refused.
 	Upstreams chain.Upstreams
 	// Servers are the settings of calls to a server, by its key. A server without an entry has the zero value.
 	Servers map[string]chain.ServerSettings
-	// Taint is the absolute path of a folder, created if missing, that keeps whose data workspaces hold beyond the runs, for policies with
-	// conditions on taint. No workspace may hold it. Empty: such a condition knows only what the run itself receives.
+	// Taint is the absolute path of a folder, created if missing, that records across runs whose data each workspace holds, for policies
+	// with conditions on taint. No workspace may contain it. If empty, such a condition knows only what the run itself receives.
 	Taint string
-	// Traffic is the absolute path of a file, created if missing, that keeps the shapes of results of tools that declare none. No
-	// workspace may hold it. Empty: none are kept.
+	// Traffic is the absolute path of a file, created if missing, that keeps the shapes of results of tools that declare no output schema.
+	// No workspace may contain it. If empty, no shapes are kept.
 	Traffic string
-	// Bundler makes the bundles of scripts in processes with limits. Nil: they are made in this process, without limits. The
-	// caller closes it after the last run.
+	// Bundler bundles scripts in processes with limits. If nil, they are bundled in this process, without limits. The caller closes it
+	// after the last run.
 	Bundler *script.Bundler
-	// Memory bounds the large results in memory. The runners of a process should share one. Nil: the Runner makes its own.
+	// Memory bounds the large results in memory. The runners of a process should share one. If nil, the Runner creates its own.
 	Memory *chain.MemoryBudget
 	// Logger receives diagnostics. Nil: they are discarded.
 	Logger *slog.Logger
@@ -68,13 +68,13 @@ type Runner struct {
 	traffic *traffic.Store // nil: no shapes are kept
 
 	checking chan struct{}                  // holds a value while types are checked: one script at a time
-	slow     map[sandbox.Language]time.Time // until when types are not checked, after a check that took too long; belongs to whom checking lets in
+	slow     map[sandbox.Language]time.Time // types are not checked before this time, after a check that took too long; only used while holding checking
 
 	definitions definitionCount // tokens of the catalog's definitions
 	sharing     sharing
 }
 
-// New returns a Runner for the tree of opt, whose catalog it reads. A tree without a catalog is an error that says how to make it.
+// New returns a Runner for the tree of opt, whose catalog it reads. A tree without a catalog is an error that says how to create it.
 func New(opt *Options) (*Runner, error) {
 	if opt == nil {
 		opt = &Options{}
@@ -101,7 +101,7 @@ func New(opt *Options) (*Runner, error) {
 	return r, nil
 }
 
-// Close writes what is not written yet of the shapes of results. The Runner may be used further.
+// Close writes the shapes of results that are not on disk yet. The Runner can still be used afterwards.
 func (r *Runner) Close() error {
 	if r.traffic == nil {
 		return nil
@@ -109,7 +109,7 @@ func (r *Runner) Close() error {
 	return r.traffic.Close()
 }
 
-// keepShapes writes the shapes that the calls of a run have shown.
+// keepShapes stores the shapes of results that the calls of a run have returned.
 func (r *Runner) keepShapes(calls *chain.Calls) {
 	if r.traffic == nil {
 		return
@@ -119,7 +119,7 @@ func (r *Runner) keepShapes(calls *chain.Calls) {
 	}
 }
 
-// Misspelt describes the names in a policy that the tree does not have.
+// Misspelt describes the names in a policy that match nothing in the tree.
 func (r *Runner) Misspelt(p *policy.Policy) []string {
 	if p == nil || r.lock == nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// own returns those of the files that the script of this run wrote.
+// own returns the ones among files that this run's script wrote.
 func (x *run) own(files []string) []string {
 	if !x.runner.sharing.overlapped(x) || !x.outcome.Done {
 		return files
@@ -16,7 +16,7 @@ func (x *run) own(files []string) []string {
 		wrote[name] = true
 	}
 	return slices.DeleteFunc(slices.Clone(files), func(f string) bool {
-		for name := f; name != "."; name = path.Dir(name) { // or a folder of it, which was renamed
+		for name := f; name != "."; name = path.Dir(name) { // or a folder that contains it was renamed
 			if wrote[name] {
 				return false
 			}
@@ -28,10 +28,10 @@ func (x *run) own(files []string) []string {
 // sharing knows which runs use a workspace at the same time.
 type sharing struct {
 	mu         sync.Mutex
-	inProgress map[*run]bool // whether another run has used the same workspace meanwhile
+	inProgress map[*run]bool // the value: another run has used the same workspace meanwhile
 }
 
-// begin notes that a run uses its workspace until the function that it returns is called.
+// begin notes that a run is using its workspace. Call end when the run has finished with it.
 func (s *sharing) begin(x *run) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// Tokens compares what a model reads and writes for this run with what direct tool calls would have cost: every definition in
-// advance, and every argument and result through its context; and with search-then-call, which needs the definitions of the tools
-// that it finds. It covers this run alone: several runs of one conversation would
-// share the definitions, see customer.Tokens.Share. It does not count what a model reads to find the wrappers (folders, an index,
-// a search), which serves many runs. The encoding is o200k_base; texts of more than 1 MiB are estimated from their two ends.
+// Tokens compares what a model reads and writes for this run with what direct tool calls would have cost: every definition in advance, and
+// every argument and result through its context; and with search-then-call, which needs the definitions of only the tools that it finds. It
+// covers this run alone: several runs of one conversation would share the definitions, see customer.Tokens.Share. It does not count what a
+// model reads to find the wrappers (folders, an index, a search), which serves many runs. The encoding is o200k_base; texts of more than 1
+// MiB are estimated from their two ends.
 type Tokens struct {
 	// Used = Script + Wrappers + Output.
 	Used     int `json:"used"`

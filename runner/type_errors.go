@@ -23,21 +23,21 @@ import (
 var checkTime = 5 * time.Second
 
 const (
-	// checkWait bounds the wait for the check of another run, which may be of a script that delays the compiler.
+	// checkWait bounds the wait for another run's check, whose script may be made to slow the compiler down.
 	checkWait = 300 * time.Millisecond
-	// checkPause is how long nothing of a language is checked after a check that took longer than checkTime.
+	// checkPause is how long checks of a language are suspended after one that took longer than checkTime.
 	checkPause = time.Minute
 	// maxChecked is the size, in bytes, of the largest script that is checked after its run.
 	maxChecked = 256 << 10
 	// maxTypeErrors bounds Result.TypeErrors, and maxTypeError a line of it, in bytes.
 	maxTypeErrors = 5
 	maxTypeError  = 500
-	// maxType bounds a type that a message quotes, in bytes. What was probably meant stands behind it.
+	// maxType bounds a type that a message quotes, in bytes, so that the suggestion after it is not cut off.
 	maxType = 160
 )
 
 // typeErrors returns the type errors that may be why a run went wrong, in lines for the script's author. A run that went well is not
-// checked, so that it does not take longer. Without a checker there are none.
+// checked, to save the time. Without a checker there are no type errors.
 func (x *run) typeErrors(ctx context.Context, res *Result, program *script.Program, nothing bool) []string {
 	s := x.script
 	if s.Checkers == nil || len(s.Code) > maxChecked || !x.wentWrong(res, nothing) {
@@ -76,7 +76,7 @@ func (x *run) typeErrors(ctx context.Context, res *Result, program *script.Progr
 	return likelyCauses(found, s.Name, s.Code, x.outcome.Error)
 }
 
-// wentWrong reports whether there is something that types may explain. nothing reports that the run left no trace.
+// wentWrong reports whether the run shows a problem that types may explain. nothing means that the run left no trace.
 func (x *run) wentWrong(res *Result, nothing bool) bool {
 	switch {
 	case res.Cause == CauseError:
@@ -85,7 +85,7 @@ func (x *run) wentWrong(res *Result, nothing bool) bool {
 		return false
 	case res.ExitCode != 0 || nothing:
 		return true
-	case x.toldMember: // the script was told what it misspelt
+	case x.toldMember: // a warning already says what the script misspelt
 		return false
 	}
 	shown, _ := x.output.First()
@@ -106,19 +106,20 @@ func (x *run) mayBeMissing() bool {
 }
 
 var (
-	// unexplained matches the names of errors that have nothing to do with types, or that say themselves what is wrong.
+	// unexplained matches the names of errors that types do not explain, or whose own message says what is wrong.
 	unexplained = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:SyntaxError|IndentationError|TabError|LoadError|MemoryError|MCP(?:Denied|Timeout|Connection|Protocol|Tool)Error)$`)
 	})
-	// mistyped matches the names of errors that the language raises where a value has not the type that is needed.
+	// mistyped matches the names of errors that the language raises for a value of the wrong type.
 	mistyped = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:TypeError|ReferenceError|AttributeError|KeyError|IndexError|NameError|UnboundLocalError)$`)
 	})
-	// missing matches what a value that is not there becomes in a text, where it is a whole value and not a word of a sentence.
+	// missing matches the printed form of a missing value (undefined, NaN) that is a whole value and not a word of a sentence, and of an
+	// object.
 	missing = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\[object Object\]|` + fmt.Sprintf(whole, `undefined|NaN`))
 	})
-	// missingPython matches None, and what precedes it where it is a member of printed data: that came from a tool.
+	// missingPython matches None. Its first group matches only if None is a member of printed data, which then came from a tool.
 	missingPython = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(fmt.Sprintf(whole, `None`)) })
 	// likely matches the codes of errors that have an effect while a script runs: names, members, arguments, calls, loops, operators.
 	likely = sync.OnceValue(func() *regexp.Regexp {
@@ -126,30 +127,30 @@ var (
 			`report(?:ArgumentType|AttributeAccessIssue|CallIssue|GeneralTypeIssues|IndexIssue|OperatorIssue|TypedDictNotRequiredAccess|UndefinedVariable))$`)
 	})
 	quotedType = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`'[^'\n]{160,}'|"[^"\n]{160,}"`) })
-	// untold matches messages that are often wrong: of objects that a script fills later, of values of which the compiler knows no
-	// type, and of members that only some types of a union have.
+	// untold matches messages that are often false alarms: about objects that a script fills later, values without a known type, and
+	// members that only some types of a union have.
 	untold = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\btype '(?:\{\}|unknown|object|never)'|"__(?:set|del)item__"|Cannot assign to attribute|\n\s*Property '.*' does not exist on type`)
 	})
-	// member matches messages about a member that is not there.
+	// member matches messages about a missing member.
 	member = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`does not exist on type|^Cannot access attribute|is not a defined key`)
 	})
-	// assigned matches the text from a member on where a value is assigned to it.
+	// assigned matches code that begins with a member and assigns a value to it.
 	assigned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w$."'\[\]]+\s*(?:\?\?|\|\|)?=(?:[^=>]|$)`) })
 )
 
-// whole is the pattern of a value that is a line, ends one, or has its place after a colon or between signs. The first group is the end
-// of a member's name.
+// whole is the pattern of a value that fills a line, ends one, or follows a colon or other punctuation. The first group is the end of a
+// member's name.
 const whole = `(?m)(?:(['"]: )|^|[:=,|(\[{])[ \t]*(?:%[1]s)[ \t]*(?:$|[,;|)\]}])|[ \t](?:%[1]s)$`
 
-// isEmpty reports whether a text is a value that is not there, as JSON. Empty lists and objects are often right.
+// isEmpty reports whether a JSON text is a missing or empty value. Empty lists and objects do not count: they are often right.
 func isEmpty(text []byte) bool {
 	text = bytes.TrimSpace(text)
 	return string(text) == "null" || string(text) == `""`
 }
 
-// showsMissing reports whether a text shows that a value was not there.
+// showsMissing reports whether a text contains a missing value.
 func showsMissing(text []byte, language sandbox.Language) bool {
 	if language != sandbox.LangPython {
 		return missing().Match(text)
@@ -162,9 +163,9 @@ func showsMissing(text []byte, language sandbox.Language) bool {
 	return false
 }
 
-// likelyCauses returns those of the problems that lie in the script itself and may be why its run went wrong, those of the failing lines
-// first. A wrong line misleads more than none. So of types that the script made up itself, only what lies on a failing line counts,
-// and only if the error is one that a wrong type causes.
+// likelyCauses returns the problems in the script itself that may be why its run went wrong, those on failing lines first. A wrong hint is
+// worse than none, so a problem with a type that the script itself invented counts only on a failing line, and only if a wrong type can
+// cause the error.
 func likelyCauses(problems []check.Problem, name, code string, failure *bridge.ScriptError) []string {
 	failed := map[int]bool{}
 	if failure != nil && mistyped().MatchString(failure.Name) {
@@ -174,7 +175,7 @@ func likelyCauses(problems []check.Problem, name, code string, failure *bridge.S
 		}
 	}
 	source := strings.Split(code, "\n")
-	given := map[string]bool{} // what is said of members that the script assigns
+	given := map[string]bool{} // messages about members that the script assigns
 	for _, p := range problems {
 		if p.Line > 0 && p.Line <= len(source) && member().MatchString(p.Text) {
 			line := source[p.Line-1]
@@ -201,7 +202,7 @@ func likelyCauses(problems []check.Problem, name, code string, failure *bridge.S
 	return lines
 }
 
-// oneLine shortens a message: of the lines that explain each other, the first and the last say what a person needs.
+// oneLine shortens a message whose lines each explain the one before: a person needs only the first and the last.
 func oneLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	text = lines[0]

@@ -22,8 +22,8 @@ func (e *WorkspaceError) Hint() string {
 	return "give scripts a folder of their own, with --workspace or in mcpgen.yaml; if a script made the file, remove it"
 }
 
-// guard refuses a workspace that contains files which later runs trust or which make it a project, or that lies in the tree or the
-// skills. These two may lie in it where every sandbox mounts them.
+// guard refuses a workspace that contains trusted files or files that make it a project, or that lies in the tree or the skills. Tree and
+// skills may lie in the workspace only as its folders "servers" and "skills", where every sandbox mounts them.
 func (r *Runner) guard(dir string) error {
 	for _, name := range workspace.ProjectFiles() {
 		path := filepath.Join(dir, name)
@@ -49,7 +49,7 @@ func (r *Runner) guard(dir string) error {
 	return nil
 }
 
-// resolved returns path without symbolic links, to the extent that it exists.
+// resolved resolves the symbolic links in the part of path that exists.
 func resolved(path string) string {
 	for dir, rest := path, ""; ; dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest) {
 		if p, err := filepath.EvalSymlinks(dir); err == nil {
