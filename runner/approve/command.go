@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// Bounds of what a command prints: of its answer in bytes, and of a reason in characters.
+// Bounds of a command's output: the answer in bytes, and its reason in characters.
 const (
 	maxAnswer = 64 << 10
 	maxReason = 300
@@ -25,11 +25,11 @@ const (
 const endTime = time.Second
 
 // Command is a program that answers questions. It gets the question as a JSON object on standard input: the fields of Question, and
-// "others", the calls that a batch would allow too. It prints an object {"answer": "once", "by": …, "reason": …}, or nothing: then the
-// exit code 0 allows the call. The answers are the words of Scope. Another one, a failure, another exit code, and an answer that cannot
-// be read are a no.
+// "others", the calls that a batch would allow too. It prints an object {"answer": "once", "by": …, "reason": …}, whose answer is a Scope.
+// If it prints nothing, the exit code 0 allows the call. Anything else refuses it: an unknown or unreadable answer, a failure, another exit
+// code.
 type Command struct {
-	// Args are the program and its arguments, Dir where it runs, and Env its environment; nil: that of this process.
+	// Args are the program and its arguments, and Dir is its working directory. Env is its environment; nil means that of this process.
 	Args []string
 	Dir  string
 	Env  []string
@@ -85,7 +85,7 @@ func digestOf(q *Question) string {
 	return Digest(q.Code)
 }
 
-// reason describes how a command failed: by what it printed, else by its error.
+// reason describes how a command failed, by its output or else by its error.
 func reason(err error, said *bounded) string {
 	if text := visible(strings.TrimSpace(said.String())); text != "" {
 		return ident.First(text, maxReason)
@@ -93,7 +93,7 @@ func reason(err error, said *bounded) string {
 	return err.Error()
 }
 
-// bounded is a buffer that drops what is too much.
+// bounded is a buffer that drops what exceeds its limit.
 type bounded struct{ bytes.Buffer }
 
 func (b *bounded) Write(p []byte) (int, error) {

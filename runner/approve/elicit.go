@@ -10,11 +10,11 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 )
 
-// asker is the name in whose place a question of mcprun itself stands where those of servers have the server's.
+// asker names mcprun as the one that asks, where a server's question has the server's name.
 const asker = "mcprun"
 
-// Elicit returns an Approver that asks by a form, as servers ask a person (MCP elicitation). The form passes the client, so personal
-// data in it is replaced by tokens. By is who answers.
+// Elicit returns an Approver that asks with a form, as servers ask a person (MCP elicitation). The form passes through the client, so
+// personal data in it is replaced by tokens. by says who answers.
 func Elicit(ask upstream.ElicitFunc, by string) Approver { return &elicitation{ask, by} }
 
 type elicitation struct {

@@ -13,18 +13,18 @@ import (
 // DefaultTimeout is how long a call waits for an answer.
 const DefaultTimeout = 5 * time.Minute
 
-// gather is how long a question waits before it is asked, so that calls made at once can be answered at once.
+// gather is how long a question waits before it is asked, so that calls made together can be answered together.
 const gather = 50 * time.Millisecond
 
-// errNoAnswer is the cause with which a question ends that nobody answered; errSettled that of one which another answer settled.
+// errNoAnswer ends a question that nobody answered, errSettled one that the answer to another question settled.
 var (
 	errNoAnswer = errors.New("no answer in time")
 	errSettled  = errors.New("answered together with another question")
 )
 
-// New returns the Approver of one run, or of one call without a script. It asks the first of ways; where that one fails, the next.
-// It remembers what answers allow. A call that has waited for the timeout is refused; zero is DefaultTimeout. The timeout
-// restarts whenever a person answers another question of the run. New returns nil without ways.
+// New returns the Approver of one run, or of one call without a script. It asks the first of ways, and the next one if that fails. It
+// remembers what answers allow. A call that has waited for the timeout is refused; zero is DefaultTimeout. The timeout restarts whenever a
+// person answers another question of the run. New returns nil without ways.
 func New(timeout time.Duration, ways ...Approver) Approver {
 	if len(ways) == 0 {
 		return nil
@@ -35,7 +35,7 @@ func New(timeout time.Duration, ways ...Approver) Approver {
 	return &gate{ways: ways, timeout: timeout, allowed: map[grant]Answer{}, refused: map[string]Answer{}}
 }
 
-// WhenTooLong returns a way for New that is asked only about calls which were too long to be shown in an earlier way.
+// WhenTooLong returns a way for New that is asked only about calls that were too long for an earlier way to show.
 func WhenTooLong(way Approver) Approver { return &overflow{way} }
 
 type overflow struct{ Approver }
@@ -51,13 +51,13 @@ type gate struct {
 	waiting []*waiter         // in the order of their arrival
 }
 
-// kind is what calls that may be answered as a batch have in common.
+// kind is the tool and rule that calls in a batch share.
 type kind struct{ tool, rule string }
 
-// grant is what Run allows.
+// grant describes the calls that the answer Run allows.
 type grant struct {
 	kind
-	shape string // of the arguments
+	shape string // of the arguments; see shape
 }
 
 // waiter is a question that waits.
@@ -67,8 +67,8 @@ type waiter struct {
 	ctx      context.Context
 	end      context.CancelCauseFunc
 	timer    *time.Timer
-	settled  *Answer   // by another question's answer
-	shown    []*waiter // those that Batch allows too
+	settled  *Answer   // the answer to another question that settles this one
+	shown    []*waiter // the others that were shown, which Batch allows too
 	looked   bool      // shown is set
 }
 
@@ -91,7 +91,7 @@ func (g *gate) Approve(ctx context.Context, q *Question) (Answer, error) {
 	return g.settle(ctx, w, a, err)
 }
 
-// enter adds a question to those that wait, unless an earlier answer allows or refuses the call.
+// enter adds a question to the waiting ones, unless an earlier answer allows or refuses the call.
 func (g *gate) enter(w *waiter) (Answer, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -137,7 +137,7 @@ func (g *gate) ask(w *waiter) (Answer, error) {
 	return Answer{}, errors.Join(failed...)
 }
 
-// others returns the questions that are shown with one. They are fixed when they are first asked for.
+// others returns the questions that are shown with w. The first call fixes them.
 func (g *gate) others(w *waiter) []*Question {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -156,14 +156,14 @@ func (g *gate) others(w *waiter) []*Question {
 	return list
 }
 
-// settle applies an answer to the other questions that wait, and returns it as that of one call.
+// settle applies an answer to the other waiting questions, and returns it as an answer to one call.
 func (g *gate) settle(ctx context.Context, w *waiter, a Answer, err error) (Answer, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
 		return Answer{}, ctx.Err()
-	case w.settled != nil: // also if an answer of its own came at the same time
+	case w.settled != nil: // even if its own answer came at the same time
 		return *w.settled, nil
 	case errors.Is(context.Cause(w.ctx), errNoAnswer):
 		return Answer{Reason: fmt.Sprintf("nobody answered within %v", g.timeout)}, nil
@@ -172,7 +172,7 @@ func (g *gate) settle(ctx context.Context, w *waiter, a Answer, err error) (Answ
 	}
 	for _, other := range g.waiting {
 		if other != w {
-			other.timer.Reset(g.timeout) // somebody is there
+			other.timer.Reset(g.timeout) // somebody is there to answer
 		}
 	}
 	if w.question.Run == "" {
@@ -204,13 +204,13 @@ func (g *gate) settle(ctx context.Context, w *waiter, a Answer, err error) (Answ
 	return a, nil
 }
 
-// forOthers returns an answer as that of the other calls which it allows too.
+// forOthers turns an answer into one for the other calls that it allows too.
 func (a Answer) forOthers() Answer {
 	a.By += " (for the " + string(a.Scope) + ")"
 	return a
 }
 
-// refusal returns an answer that refuses several calls. What and advice are for the script.
+// refusal returns an answer that refuses several calls. The texts what and advice are for the script.
 func (a Answer) refusal(what, advice string) Answer {
 	if a.By != "" {
 		what += " by " + a.By
@@ -222,7 +222,7 @@ func (a Answer) refusal(what, advice string) Answer {
 	return Answer{By: a.By, Reason: what}
 }
 
-// end answers those of other questions that fit.
+// end gives an answer to the other waiting questions for which fits is true.
 func (g *gate) end(a Answer, list []*waiter, fits func(*waiter) bool) {
 	for _, other := range list {
 		if other.settled == nil && (fits == nil || fits(other)) {

@@ -18,10 +18,10 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
-// maxText bounds what is shown of a text that is not an argument, in characters. Arguments are shown whole, or not asked about.
+// maxText bounds, in characters, what is shown of a text other than an argument. Arguments are shown whole or not at all.
 const maxText = 600
 
-// Bounds of one question, in characters. What is longer cannot be approved there.
+// Bounds of one question for each way of asking, in characters. A longer question cannot be approved that way.
 const (
 	MaxTerminal = 64 << 10
 	maxForm     = 8000
@@ -33,12 +33,12 @@ const around = 2
 
 // View is a question as a person sees it, and the answers on offer.
 type View struct {
-	// Lines describe the question, and Others the calls that Batch allows, and RefusedBatch refuses, too.
+	// Lines describe the question. Others describe the calls that Batch allows too and RefusedBatch refuses too.
 	Lines, Others []string
 	Scopes        []Scope // besides Refused
 }
 
-// TooLongError reports a call that has too many characters to be shown in one way of asking.
+// TooLongError reports a call that is too long to be shown by one way of asking.
 type TooLongError struct{ Characters, Limit int }
 
 func (e *TooLongError) Error() string {
@@ -49,9 +49,9 @@ func (e *TooLongError) Error() string {
 	return fmt.Sprintf("the call is too long to show here (%d characters, limit %d); %s", e.Characters, e.Limit, remedy)
 }
 
-// View returns what a person is shown who sees at most so many characters. Hostile texts are quoted or one line each, and characters
-// that are not visible are escaped, so that no text can look like another line or run over the screen. Every argument is shown whole.
-// A *TooLongError says that there is no room for them; without room for the calls that wait too, they are not on offer.
+// View renders the question in at most the given number of characters. Hostile texts are quoted or reduced to one line each, and invisible
+// characters are escaped, so that no text can look like another line or fill the screen. Every argument is shown whole; if there is no room
+// for them, the error is a *TooLongError. If there is no room for the other waiting calls, they cannot be answered together.
 func (q *Question) View(most int) (*View, error) {
 	v := &View{Lines: q.lines(), Scopes: []Scope{Once}}
 	if q.Run != "" && q.Plan == nil {
@@ -78,7 +78,7 @@ func (q *Question) View(most int) (*View, error) {
 	return v, nil
 }
 
-// alike says which calls Run allows.
+// alike describes the calls that Run allows.
 func (q *Question) alike() string {
 	names := shape(q.Arguments)
 	if len(names) == 0 {
@@ -91,7 +91,7 @@ func (q *Question) alike() string {
 func shape(args json.RawMessage) []string {
 	var value any
 	if json.Unmarshal(args, &value) != nil {
-		return []string{string(args)} // not an object: only the same again is alike
+		return []string{string(args)} // not an object: only identical arguments have the same shape
 	}
 	names := map[string]bool{}
 	addNames(names, "", value)
@@ -125,10 +125,10 @@ func characters(lines []string) int {
 	return n
 }
 
-// Digest returns the digest by which people and plans know a script.
+// Digest returns the digest that identifies a script to people and in plans.
 func Digest(code string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(code))) }
 
-// Title says in one line what is asked.
+// Title summarizes the question in one line.
 func (q *Question) Title() string {
 	if q.Plan != nil {
 		return fmt.Sprintf("A plan of %d calls needs your approval", len(q.Plan.Calls))
@@ -185,7 +185,7 @@ func otherLines(others []*Question) []string {
 	return lines
 }
 
-// shown returns a foreign text without what this way of asking must not show.
+// shown returns a foreign text without personal data that this way of asking must not show.
 func (q *Question) shown(text string) string {
 	if q.text == nil {
 		return text
@@ -193,8 +193,8 @@ func (q *Question) shown(text string) string {
 	return q.text(text)
 }
 
-// caller shows the line that makes the call, among its neighbours, as far as the sandbox can be believed; nil if it does not say, or
-// if there is no such line.
+// caller shows the line that makes the call, among its neighbours. It returns nil if the sandbox does not name a line, or if there is no
+// such line.
 func (q *Question) caller() []string {
 	file, n, ok := SplitAt(q.At)
 	text, where := q.Code, ""
@@ -249,7 +249,7 @@ func members(args json.RawMessage) []string {
 	return lines
 }
 
-// short cuts a text, and says so.
+// short cuts a long text and says how much is missing.
 func short(text string) string {
 	n := utf8.RuneCountInString(text)
 	if n <= maxText {
@@ -258,5 +258,5 @@ func short(text string) string {
 	return fmt.Sprintf("%s … (%d more characters) … %s", ident.First(text, maxText-100), n-maxText, string([]rune(text)[n-100:]))
 }
 
-// visible escapes the characters that have no visible shape, line ends among them.
+// visible escapes the invisible characters, including line ends.
 func visible(text string) string { return ident.Escape(text, "") }

@@ -18,7 +18,7 @@ var pageStyle string
 
 // PageOptions configure a Page.
 type PageOptions struct {
-	// Dir and Project are those of the Desks whose questions the page shows.
+	// Dir and Project are as in NewPageApprover. The page shows the questions of the approvers created with them.
 	Dir, Project string
 	// Address is where the page is served, as HOST:PORT of a loopback interface.
 	Address string
@@ -38,14 +38,15 @@ type PageRun struct {
 // PageCall is a call of a run on the page.
 type PageCall struct{ Tool, Outcome string }
 
-// Page is the web page where a person answers, and looks at recent runs. It runs no JavaScript. Who opens the address with the
-// token, which works once, gets a cookie; every answer also needs a word that only the page's forms have.
+// Page is the web page where a person answers questions and looks at recent runs. It runs no JavaScript. The first browser
+// that opens the address with the token gets a cookie; the token works only once. Every answer also needs a word that only the
+// page's forms have.
 type Page struct {
 	opt           PageOptions
 	cookie, forms string
 
 	mu    sync.Mutex
-	token string // empty: it was used
+	token string // empty once it was used
 }
 
 const cookieName = "mcprun-approvals"
@@ -72,8 +73,8 @@ func (p *Page) Handler() http.Handler {
 	return p.guard(http.NewCrossOriginProtection().Handler(mux))
 }
 
-// guard lets only the browser in that has the cookie, and only by the page's own name: a page elsewhere whose name leads here
-// (DNS rebinding) is refused.
+// guard admits only the browser with the cookie, and only under the page's own host name, so that another site cannot reach
+// the page by DNS rebinding.
 func (p *Page) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -98,7 +99,7 @@ func (p *Page) guard(next http.Handler) http.Handler {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// redeem reports whether a request has the token, which it uses up.
+// redeem reports whether a request has the token. If so, the token is used up.
 func (p *Page) redeem(r *http.Request) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +113,7 @@ func (p *Page) redeem(r *http.Request) bool {
 // pageData is what a page shows.
 type pageData struct {
 	Title, Forms, Note string
-	Refresh            bool // of the list: what a person may be about to click does not move
+	Refresh            bool // only the list refreshes: what a person may be about to click must not move
 	Waiting            []Waiting
 	Question           *Waiting
 	Runs               []PageRun
@@ -135,7 +136,7 @@ func (p *Page) list(w http.ResponseWriter, r *http.Request) {
 	p.show(w, http.StatusOK, d)
 }
 
-// find returns the question that a form or address names; nil: it does not wait any more.
+// find returns the question that a form or address names, or nil if it is no longer waiting.
 func (p *Page) find(r *http.Request) *Waiting {
 	list, _ := waitingAt(r.Context(), p.opt.Dir, p.opt.Project)
 	i := slices.IndexFunc(list, func(q Waiting) bool {

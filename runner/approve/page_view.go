@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/page"
 )
 
-// Short names of what each line below uses.
+// Short names for the functions that build HTML.
 var (
 	el, attr, text = page.El, page.Attr, page.Text
 	when           = page.If

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// samePeer reports, as an error, that the process at the other end of a Unix connection does not run this program. So no other program
-// of the user reads questions or answers them. A process that starts this program can still open the page.
+// samePeer returns an error if the process at the other end of a Unix connection does not run this program, so that no other program of the
+// user can read or answer questions. A process that starts this program can still open the page.
 func samePeer(conn net.Conn) error {
 	raw, err := conn.(*net.UnixConn).SyscallConn()
 	if err != nil {

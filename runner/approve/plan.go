@@ -30,12 +30,12 @@ const maxPlan = 1000
 // Plan is an approval of calls before they are made. It holds for one run of one script.
 type Plan struct {
 	ID string `json:"id"`
-	// What the plan is for: the script's name, the digest of the script and all that it imports, the digest of the lock, and the customer.
+	// Script is the script's name, Digest the digest of the script and everything it imports, Lock the digest of the lock.
 	Script   string `json:"script"`
 	Digest   string `json:"sha256"`
 	Lock     string `json:"lock"`
 	Customer string `json:"customer,omitempty"`
-	// By is who approved it, and Until when it ends.
+	// By is who approved it, and Until is when it expires.
 	By    string         `json:"by"`
 	Until time.Time      `json:"until"`
 	Calls []*PlannedCall `json:"calls"`
@@ -47,12 +47,12 @@ type Plan struct {
 type PlannedCall struct {
 	Tool string `json:"tool"`
 	Most int    `json:"most"` // calls
-	// Values are the values that each argument may have, in a form that does not reveal them; null: any value. A call has exactly
+	// Values are the allowed values of each argument, in a form that does not reveal them; null allows any value. A call must have exactly
 	// these arguments.
 	Values map[string][]string `json:"values"`
-	// Shown are the arguments for whoever approves the plan; of several calls all of them. A stored plan has tokens for personal data.
+	// Shown are the arguments of each call, for whoever approves the plan. A stored plan has tokens for personal data.
 	Shown []json.RawMessage `json:"shown"`
-	// Rule is the rule that asks about the call, with its place; empty: none.
+	// Rule is the rule that asks about the call, with its place, or empty if none does.
 	Rule string `json:"rule,omitempty"`
 
 	masked []json.RawMessage // Shown, with tokens
@@ -68,38 +68,38 @@ type Keyring interface {
 // Call is a call that a dry run listed.
 type Call struct {
 	Tool string
-	// Arguments are those of the call, and Masked the same with tokens for personal data.
+	// Arguments are the call's arguments, and Masked the same with tokens for personal data.
 	Arguments, Masked json.RawMessage
-	// Rule is the rule that asks about it; empty: none.
+	// Rule is the rule that asks about it, or empty if none does.
 	Rule string
 }
 
-// Loosen says what a plan allows besides the calls that a dry run listed.
+// Loosen says what a plan allows in addition to the calls that a dry run listed.
 type Loosen struct {
-	// Most allows so many calls of a tool, by its id, whose arguments have values that the dry run saw, in any combination.
+	// Most allows up to this many calls of a tool, by tool id, whose arguments have values that the dry run saw, in any combination.
 	Most map[string]int
 	// Any are arguments that may have any value, as TOOL.ARGUMENT.
 	Any []string
 }
 
-// unknown marks the result of a call that a dry run did not make, in the arguments of a later one.
+// unknown, in the arguments of a call, stands for the result of an earlier call that a dry run did not make.
 const unknown = "<result of call "
 
-// Plans are the plans in a folder, which are authenticated by a key.
+// Plans are the plans in a folder, authenticated with a key.
 type Plans struct {
 	dir  string
 	key  []byte
 	ring Keyring
 }
 
-// OpenPlans returns the plans in a folder of the user, which need not exist. Who has the secret can make plans. While the keyring works,
-// it knows the plans that were not used: then no change of files revives or forges one. Nil: there is no keyring.
+// OpenPlans returns the plans in a folder of the user, which need not exist. Whoever has the secret can create plans. ring, which may be
+// nil, records the plans that were not used, so that changing files cannot revive or forge one while the keyring works.
 func OpenPlans(dir string, secret []byte, ring Keyring) (*Plans, error) {
 	key, err := hkdf.Key(sha256.New, secret, nil, "mcprun plans", sha256.Size)
 	return &Plans{dir, key, ring}, err
 }
 
-// entry names the entry of the keyring for a plan that was not used.
+// entry names the keyring's entry for a plan that was not used.
 func entry(id string) string { return "plan-" + id }
 
 // New returns a plan for calls. It is not approved yet, and not stored.
@@ -139,7 +139,7 @@ func (s *Plans) New(calls []Call, loosen Loosen) (*Plan, error) {
 	return p, nil
 }
 
-// argumentsOf returns each argument in one form of the many that JSON has.
+// argumentsOf returns each argument in canonical JSON.
 func argumentsOf(args json.RawMessage) (map[string]string, error) {
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.UseNumber()
@@ -214,7 +214,7 @@ func (s *Plans) path(id string) string { return filepath.Join(s.dir, id+".json")
 // validID matches the ids of plans.
 var validID = regexp.MustCompile(`^[a-z0-9]{12}$`)
 
-// PlanError reports why a plan does not allow anything.
+// PlanError reports why a plan cannot be used.
 type PlanError struct{ ID, Problem string }
 
 func (e *PlanError) Error() string { return fmt.Sprintf("plan %.40q: %s", e.ID, e.Problem) }
@@ -265,11 +265,11 @@ func (s *Plans) Open(id string, want *Plan) (*Plan, error) {
 	return &p, nil
 }
 
-// used ends the name of a plan's file when a call has used it.
+// used is the suffix of a plan's file once a call has used the plan.
 const used = ".used"
 
-// Allow returns d with a plan: the calls that it lists are allowed, each once, where d would ask or allow. Other calls that may
-// change data ask. What d denies stays denied. The first call that the plan allows uses it up for other runs.
+// Allow combines d with a plan. Calls that the plan lists are allowed, each once, where d would ask or allow. Other calls that may change
+// data ask. What d denies stays denied. Once the plan has allowed a call, other runs cannot use it.
 func (s *Plans) Allow(d policy.Decider, p *Plan) policy.Decider {
 	return &planned{Decider: d, plans: s, plan: p, made: map[*PlannedCall]int{}}
 }
@@ -301,7 +301,7 @@ func (d *planned) Decide(ctx context.Context, req *policy.Request) policy.Decisi
 	return policy.Decision{Effect: policy.Ask, Rule: rule, Reason: why}
 }
 
-// take counts a call that the plan allows, or says why it does not.
+// take counts a call that the plan allows, or returns why the plan does not allow it.
 func (d *planned) take(req *policy.Request) (why string) {
 	args, err := argumentsOf(req.Args)
 	if err != nil {
@@ -333,7 +333,7 @@ func (d *planned) take(req *policy.Request) (why string) {
 	return "the plan does not list it"
 }
 
-// fits reports whether a call has the arguments of the planned one.
+// fits reports whether a call's arguments match the planned call.
 func (s *Plans) fits(c *PlannedCall, args map[string]string) bool {
 	if len(args) != len(c.Values) {
 		return false

@@ -8,17 +8,17 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// Start is what is to be approved where a script is asked about before it starts. What reading the script has found is hostile.
+// Start describes a script that needs approval before it starts. What was found by reading the script is hostile.
 type Start struct {
 	// Why says why the script has its risk.
 	Why string `json:"why,omitempty"`
-	// Files are those that the script writes or deletes; Hosts and Commands are those that it uses.
+	// Files are the files that the script writes or deletes. Hosts and Commands are the ones that it uses.
 	Files    []string `json:"files"`
 	Hosts    []string `json:"hosts"`
 	Commands []string `json:"commands"`
-	// Tools are the ids of those that it calls, also of those that only read.
+	// Tools are the ids of the tools that it calls, including those that only read.
 	Tools []string `json:"tools"`
-	// Reversible is yes, no or unknown: whether what the script changes can be restored.
+	// Reversible says whether the script's changes can be undone: yes, no or unknown.
 	Reversible string `json:"reversible"`
 }
 
@@ -52,7 +52,7 @@ func (s *Start) lines(q *Question) []string {
 	return lines
 }
 
-// affected counts names, and shows some.
+// affected returns how many names there are, and the first of them.
 func (q *Question) affected(names []string, what string) string {
 	if len(names) != 1 {
 		what += "s"

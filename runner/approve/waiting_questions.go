@@ -22,7 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// Bounds of the talk between the page and the processes that ask: of one request, of an answer in bytes, and of a script's text.
+// Bounds of the messages between the page and the processes that ask.
 const (
 	askTime    = 2 * time.Second
 	maxWaiting = 32 << 20
@@ -32,13 +32,13 @@ const (
 	maxListedText = 200 // bytes of each
 )
 
-// socketEnd ends the names of sockets.
+// socketEnd is the suffix of the sockets' names.
 const socketEnd = ".sock"
 
 // PageApprover is an Approver that asks on the page of mcprun approvals, which another process serves. While a question waits, the process
-// listens on a Unix socket in a folder that only the user may enter. So the page finds the questions of all processes, and a server
-// whose tools read and write files, even there, cannot answer one: a socket is no file to write to. On Linux it talks only to processes
-// that run the same program.
+// listens on a Unix socket in a folder that only the user may enter. So the page finds the questions of all processes. A server whose tools
+// read and write files, even in that folder, cannot answer a question, because one cannot write to a socket as to a file. On Linux the
+// process talks only to processes that run the same program.
 type PageApprover struct {
 	dir, project string
 
@@ -53,24 +53,24 @@ type pending struct {
 	answer chan Scope // of capacity 1
 }
 
-// Waiting is a question as the page shows it.
+// Waiting is a waiting question as the page shows it.
 type Waiting struct {
-	// Socket is that of the process that asks, and ID the question's.
+	// Socket is the socket of the process that asks, and ID the question's id.
 	Socket string    `json:"-"`
 	ID     string    `json:"id"`
 	Since  time.Time `json:"since"`
 	Title  string    `json:"title"`
 	Lines  []string  `json:"lines"`
 	Others []string  `json:"others,omitempty"`
-	// More is how many calls a batch has besides this one.
+	// More is the number of calls in a batch besides this one.
 	More int `json:"more,omitempty"`
-	// What the list of questions shows. Arguments are cut.
+	// The arguments, cut, for the list of questions.
 	Arguments []string `json:"arguments,omitempty"`
 	Script    string   `json:"script,omitempty"`
 	Customer  string   `json:"customer,omitempty"`
 	Risk      string   `json:"risk"`
 	Code      string   `json:"code,omitempty"`
-	// Missing is how many bytes at the script's end Code does not have.
+	// Missing is the number of bytes at the script's end that Code leaves out.
 	Missing int     `json:"missing,omitempty"`
 	Scopes  []Scope `json:"scopes"`
 }
@@ -126,7 +126,7 @@ func listed(q *Question) []string {
 	return lines
 }
 
-// code returns the beginning of the script, with escapes for what is not visible, and how many bytes are missing at its end.
+// code returns the beginning of the script, with invisible characters escaped, and the number of bytes left out at its end.
 func code(q *Question) (text string, missing int) {
 	missing = max(0, len(q.Code)-maxCode)
 	lines := strings.Split(strings.ReplaceAll(q.Code[:len(q.Code)-missing], "\t", "    "), "\n")
@@ -163,7 +163,7 @@ func (d *PageApprover) enter(p *pending) error {
 // peerKey is the context's key of the error of samePeer.
 type peerKey struct{}
 
-// onlySame answers only processes that run this program.
+// onlySame passes on only requests from processes that run this program.
 func onlySame(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err, refused := r.Context().Value(peerKey{}).(error); refused {
@@ -174,7 +174,7 @@ func onlySame(next http.Handler) http.Handler {
 	})
 }
 
-// leave removes a question, and ends listening if it is the last. The answer to the request that brought the answer is still sent.
+// leave removes a question, and stops listening if it was the last. The request that brought the answer still gets its response.
 func (d *PageApprover) leave(p *pending) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -191,7 +191,7 @@ func (d *PageApprover) leave(p *pending) {
 	}()
 }
 
-// makePrivate creates a folder that only the user may enter, or checks that it is one.
+// makePrivate creates a folder that only the user may enter, or checks that an existing one is private.
 func makePrivate(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("create the approvals folder: %w", err)
@@ -212,7 +212,7 @@ func (d *PageApprover) list(w http.ResponseWriter, _ *http.Request) {
 	d.mu.Unlock()
 	slices.SortFunc(list, byAge)
 	room := maxWaiting
-	for i := range list { // the others follow when these are answered
+	for i := range list { // the others are shown when these are answered
 		text, _ := json.Marshal(list[i])
 		if room -= len(text) + 1; room < 0 && i > 0 {
 			list = list[:i]
@@ -238,7 +238,7 @@ func (d *PageApprover) take(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// callProcess calls a process that asks. What it answers with another status than 200 is the error.
+// callProcess sends a request to a process that asks. A response with a status other than 200 becomes an error.
 func callProcess(ctx context.Context, socket, method, path string, form url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -262,12 +262,13 @@ func callProcess(ctx context.Context, socket, method, path string, form url.Valu
 	return text, err
 }
 
-// deskError is what a process that asks says of a request that it refuses.
+// deskError is the message of a process that asks about a request that it refuses.
 type deskError struct{ text string }
 
 func (e *deskError) Error() string { return e.text }
 
-// waitingAt returns the questions of all processes of a project, the oldest first, also with an error about some of the processes.
+// waitingAt returns the questions of all processes of a project, oldest first. It returns the questions of the other processes even with an
+// error about some.
 func waitingAt(ctx context.Context, dir, project string) ([]Waiting, error) {
 	if err := makePrivate(dir); err != nil {
 		return nil, err
@@ -287,7 +288,7 @@ func waitingAt(ctx context.Context, dir, project string) ([]Waiting, error) {
 		var list []Waiting
 		if err != nil || json.Unmarshal(text, &list) != nil {
 			if _, dialing := errors.AsType[*net.OpError](err); dialing {
-				_ = os.Remove(socket) // of a process that was killed
+				_ = os.Remove(socket) // left by a process that was killed
 			}
 			if said, ok := errors.AsType[*deskError](err); ok {
 				refused = said
