@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/skill"
 )
 
@@ -212,14 +213,21 @@ func (cs *customerServer) findFile(uri string) (*skill.Skill, string, error) {
 // mimeTypes are the types of files by extension. The results of the mime package would differ between machines.
 var mimeTypes = map[string]string{
 	".md": "text/markdown", ".txt": "text/plain", "": "text/plain", ".html": "text/html", ".css": "text/css", ".xml": "text/xml", ".csv": "text/csv",
-	".ts": "text/x-typescript", ".mts": "text/x-typescript", ".cts": "text/x-typescript", ".tsx": "text/x-typescript",
-	".js": "text/javascript", ".mjs": "text/javascript", ".cjs": "text/javascript", ".jsx": "text/javascript", ".py": "text/x-python",
 	".json": "application/json", ".yaml": "application/yaml", ".yml": "application/yaml", ".pdf": "application/pdf",
 	".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
 }
 
 func mimeTypeOf(file string) string {
-	return cmp.Or(mimeTypes[strings.ToLower(path.Ext(file))], "application/octet-stream")
+	extension := strings.ToLower(path.Ext(file))
+	switch {
+	case sandbox.JavaScript(file):
+		return "text/javascript"
+	case slices.Contains(sandbox.LangTypeScript.Extensions(), extension):
+		return "text/x-typescript"
+	case slices.Contains(sandbox.LangPython.Extensions(), extension):
+		return "text/x-python"
+	}
+	return cmp.Or(mimeTypes[extension], "application/octet-stream")
 }
 
 // noResource returns the error for an unknown URI, with the URI as the error's data.

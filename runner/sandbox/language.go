@@ -50,3 +50,8 @@ func LanguageOf(file string) Language {
 	}
 	return ""
 }
+
+// JavaScript reports whether a file is a script in plain JavaScript, without types, by its extension in any case.
+func JavaScript(file string) bool {
+	return LanguageOf(file) == LangTypeScript && strings.Contains(strings.ToLower(path.Ext(file)), "js")
+}

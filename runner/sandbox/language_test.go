@@ -27,3 +27,11 @@ func TestNamed(t *testing.T) {
 		}
 	}
 }
+
+func TestJavaScript(t *testing.T) {
+	for file, want := range map[string]bool{"a.js": true, "a.MJS": true, "a.cjs": true, "dir/a.jsx": true, "a.ts": false, "a.tsx": false, "a.js.ts": false, "a.json": false, "a.py": false, "js": false} {
+		if got := sandbox.JavaScript(file); got != want {
+			t.Errorf("JavaScript(%q) = %v, want %v", file, got, want)
+		}
+	}
+}

@@ -47,15 +47,15 @@ func namespaces() []string {
 
 // loaderOf returns the loader for a file. Plain JavaScript is read as JavaScript, so that its errors are its own.
 func loaderOf(name string) api.Loader {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".tsx":
+	switch extension := strings.ToLower(filepath.Ext(name)); {
+	case extension == ".tsx":
 		return api.LoaderTSX
-	case ".js", ".mjs", ".cjs":
-		return api.LoaderJS
-	case ".jsx":
+	case extension == ".jsx":
 		return api.LoaderJSX
-	case ".json":
+	case extension == ".json":
 		return api.LoaderJSON
+	case sandbox.JavaScript(name):
+		return api.LoaderJS
 	}
 	return api.LoaderTS
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/templates"
 )
@@ -63,7 +64,7 @@ const configName = "tsconfig.json"
 
 // tsconfig is a configuration that has nothing from outside: no types, no libraries but the language's own.
 func (c *checker) tsconfig(names []string) string {
-	javascript := slices.Contains([]string{".js", ".mjs", ".cjs", ".jsx"}, strings.ToLower(path.Ext(c.src.Name)))
+	javascript := sandbox.JavaScript(c.src.Name)
 	text, err := json.Marshal(map[string]any{
 		"compilerOptions": map[string]any{
 			"noResolve": true, "noEmit": true, "types": []string{}, "typeRoots": []string{}, "lib": []string{"esnext"},
