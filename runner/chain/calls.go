@@ -27,18 +27,18 @@ const maxInFlight = 256
 // maxWarnings bounds the warnings of one run.
 const maxWarnings = 100
 
-// maxChecks bounds the results of a run that are checked while it goes on.
+// maxChecks bounds the results that are checked at a time while the script goes on.
 const maxChecks = 4
 
 // ErrRunTimeout is the cause with which the context of a run ends when its time is up.
 var ErrRunTimeout = errors.New("the run timed out")
 
-// Run is what the calls of a run need to know of it.
+// Run describes a run to its calls.
 type Run struct {
-	ID           string // begins the names of files
+	ID           string // prefix of the names of files
 	Script, Code string // the script's name and text, for whoever approves its calls; empty without one
-	// Source returns the text of another file of the script, by the name that the places of calls have, for whoever approves them.
-	// The name is hostile. Nil: none is known.
+	// Source returns the text of another file of the script, for whoever approves its calls. The name is as in the place of a call, and
+	// hostile. If nil, no other file is shown.
 	Source   func(name string) (string, bool)
 	Settings Settings
 	Store    *workspace.Store // for large results; nil: scripts get them whole
@@ -52,7 +52,7 @@ type Run struct {
 	Import func(ctx context.Context, specifier, from string) (id, code string, err error)
 	// CountTokens asks for the tokens in Summary.
 	CountTokens bool
-	// Direct says that there is no script. For the policy such a call is part of the conversation, if there is one.
+	// Direct says that there is no script. The policy counts such a call as part of the conversation, if there is one.
 	Direct bool
 }
 
@@ -61,7 +61,7 @@ type Calls struct {
 	chain   *Chain
 	run     Run
 	set     Settings    // with defaults
-	subject *policy.Run // what the policy knows of the run
+	subject *policy.Run // what the policy knows about the run
 	usage   *usage
 
 	details  *detailer       // nil: nothing is kept
@@ -92,12 +92,12 @@ type Calls struct {
 	listed   int                      // bytes of their arguments
 	warned   map[string]bool
 	advised  map[string]bool
-	parsed   map[string]bool // tools that returned JSON as text, of which the script got the value
-	texts    map[string]bool // tools without an output schema that returned another text
+	parsed   map[string]bool // tools that returned JSON as text, which the script got as a value
+	texts    map[string]bool // tools without an output schema that returned text other than JSON
 	warnings []string
 }
 
-// NewCalls returns the calls of a run, which is over when ctx ends. The errors are those of starting or reading a recording.
+// NewCalls returns the calls of a run, which is over when ctx ends. It fails if a recording cannot be started or read.
 func (ch *Chain) NewCalls(ctx context.Context, run Run) (*Calls, error) {
 	set := run.Settings.withDefaults()
 	c := &Calls{
@@ -138,7 +138,7 @@ func (c *Calls) Begin(clock *clock.Clock) {
 	c.tell(Event{Kind: EventReady})
 }
 
-// KeepNothing makes scripts get large results whole. It is called before Handler and Answerer.
+// KeepNothing makes scripts get large results whole. Call it before Handler and Answerer.
 func (c *Calls) KeepNothing() { c.run.Store = nil }
 
 // AtOnce returns how many calls the bridge passes on at once: all that a guest may have in flight, since they queue here, and a
@@ -166,7 +166,7 @@ func (ch *Chain) mask(tokens *pii.Tokenizer) record.Mask {
 	return m
 }
 
-// Mask masks a value as questions about the calls do, with the same tokens.
+// Mask masks a value with the same tokens as questions about the calls.
 func (c *Calls) Mask(value json.RawMessage) json.RawMessage {
 	m := c.chain.mask(c.set.Tokens)
 	return m.Value(value)
@@ -229,8 +229,8 @@ func (c *Calls) Failed() []CallRecord {
 	return out
 }
 
-// advise tells whoever operates mcprun what to do about a call, once for each text. It goes to the watcher and the log, and is no
-// warning of the run: models read those, and it is not for them to change who decides about calls.
+// advise tells whoever operates mcprun what to do about a call, once for each text. It goes to the watcher and the log. It is not a
+// warning, because models read warnings, and they must not change who decides about calls.
 func (c *Calls) advise(req *request, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	c.mu.Lock()
@@ -245,7 +245,7 @@ func (c *Calls) advise(req *request, format string, args ...any) {
 	}
 }
 
-// Advise tells whoever operates mcprun what to do about the run, once for each text. It is no warning.
+// Advise tells whoever operates mcprun what to do about the run, once for each text. It is not a warning.
 func (c *Calls) Advise(format string, args ...any) { c.advise(&request{}, format, args...) }
 
 // ended reports whether the run has timed out or was interrupted.

@@ -1,13 +1,13 @@
-// Package chain is what a tool call of a script passes through on its way to the server, and its result on the way back.
+// Package chain passes a script's tool call through stages on its way to the server, and the result on its way back.
 //
 // A [Chain] serves all runs of one tree: it has the servers, the tools as the lock has them, and what is shared between runs, such
 // as limits of parallel calls and compiled schemas. [Chain.NewCalls] makes the [Calls] of one run, with its settings and its record
 // of what was called. A run hands [Calls.Handler] and [Calls.Answerer] to the bridge, which calls them once for each request of the
 // guest, concurrently. At the end [Calls.Finish] returns the record.
 //
-// A stage is a function that wraps the next one. It may change the request, refuse it with a *call.Error, answer it itself, or look
-// at the result; what it holds for the call, it has given back when it returns. The order of the stages is in stages.go, and nowhere
-// else; each stage is in the file that is named after it or its kind.
+// A stage is a function that wraps the next one. It may change the request, refuse it with a *call.Error, answer it itself, or look at the
+// result. It releases what it holds for the call before it returns. The order of the stages is in stages.go, and nowhere else; each stage
+// is in the file that is named after it or its kind.
 package chain
 
 import (
@@ -36,15 +36,15 @@ type Observer interface {
 
 // Options configure a Chain.
 type Options struct {
-	// Catalog has the tools that may be called, as they were when the tree was made.
+	// Catalog has the tools that may be called, as they were when the tree was generated.
 	Catalog *catalog.Catalog
 	// Upstreams makes the calls. Nil: every call is refused.
 	Upstreams Upstreams
 	// Servers are the settings of calls to a server, by its key. A server without an entry has the zero value.
 	Servers map[string]ServerSettings
-	// Observer keeps shapes of the results of tools that declare none. Nil: none are kept.
+	// Observer keeps shapes of the results of tools without an output schema. Nil: no shapes are kept.
 	Observer Observer
-	// Memory bounds the large results in memory. Nil: the Chain makes its own.
+	// Memory bounds the large results in memory. Nil: the Chain creates its own.
 	Memory *MemoryBudget
 	// Logger receives diagnostics.
 	Logger *slog.Logger
@@ -95,7 +95,7 @@ func (ch *Chain) repeatable(req *request) bool {
 	return !known && req.isAsk // MCP's lists, reads and prompts change nothing
 }
 
-// hints returns what the server says of the tool; nothing of one that the catalog does not have.
+// hints returns the server's annotations of the tool, or none if the tool is not in the catalog.
 func (ch *Chain) hints(req *request) catalog.Hints {
 	if _, tool, ok := ch.catalog.Lookup(req.Tool); ok {
 		return tool.Hints

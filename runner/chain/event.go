@@ -8,7 +8,7 @@ type Event struct {
 	// Call is the number of the call in its run, from 1; Tool its id.
 	Call int
 	Tool string
-	// Outcome is that of a call that has ended: see [CallRecord].
+	// Outcome is the outcome of a call that has ended; see [CallRecord].
 	Outcome string
 	// Progress is the server's report; only with EventProgress.
 	Progress upstream.Progress
@@ -28,7 +28,7 @@ const (
 	EventRetry    EventKind = "retry"    // it is being retried
 	EventEnded    EventKind = "ended"
 	EventWarning  EventKind = "warning"
-	EventAdvice   EventKind = "advice" // what whoever operates mcprun may do; not for a model
+	EventAdvice   EventKind = "advice" // what the operator of mcprun may do; not for a model
 )
 
 // WaitAnswer is the Message of [EventWaiting] for a call that has been sent.

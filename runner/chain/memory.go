@@ -39,14 +39,15 @@ func NewMemoryBudget(bytes int64) *MemoryBudget {
 	return &MemoryBudget{size: bytes, bytes: semaphore.NewWeighted(bytes), largest: map[string]int64{}}
 }
 
-// expect returns how many bytes a call of the tool reserves: at most a quarter, so that a few can be in flight.
+// expect returns how many bytes a call of the tool reserves. That is at most a quarter of the budget, so that several calls can be in
+// flight.
 func (r *MemoryBudget) expect(tool string) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return min(r.largest[tool], r.size/4)
 }
 
-// note remembers the size of a result. A smaller one moves the expectation half the way.
+// note remembers the size of a result. A smaller result moves the expected size halfway towards it.
 func (r *MemoryBudget) note(tool string, size int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,7 +61,7 @@ func (r *MemoryBudget) note(tool string, size int) {
 	}
 }
 
-// landingCopies is the most copies of a large result in memory while it is read, decoded and stored.
+// landingCopies is the maximum number of copies of a large result in memory while it is read, decoded and stored.
 const landingCopies = 4
 
 // reservation is the memory that one call has reserved. It is safe for concurrent use.

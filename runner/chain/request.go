@@ -23,24 +23,25 @@ type request struct {
 	queueMS   float64
 	retries   int
 	arguments json.RawMessage       // of a call that a dry run skipped
-	skipped   string                // why, where that is not obvious
+	skipped   string                // why, if that is not obvious
 	drift     string                // how the tool has changed since the tree was made
 	whole     json.RawMessage       // the result that a handle stands for
-	parsed    json.RawMessage       // the JSON in a result that is a text, of which the guest makes the value
+	parsed    json.RawMessage       // the JSON in a text result, which the guest turns into a value
 	memory    *reservation          // for its result; nil outside a run
 	clock     *clock.Clock          // of the timeout that the script gave; nil: none
 	options   *upstream.CallOptions // of the current try
-	decision  *policy.Decision      // of the policy; nil: the call did not get that far
+	decision  *policy.Decision      // the policy's; nil: the call did not get that far
 	waiting   waiting
 }
 
-// handler answers a call. Errors that the script may see are *call.Error; any other is reported to it without detail.
+// handler answers a call. The script sees errors that are a *call.Error; any other error is reported to it without
+// detail.
 type handler func(ctx context.Context, req *request) (*call.Result, error)
 
 // stage wraps a handler.
 type stage func(next handler) handler
 
-// wrap wraps last in the stages; the first stage is outermost.
+// wrap wraps the handler last in the stages. The first stage is outermost.
 func wrap(last handler, stages ...stage) handler {
 	h := last
 	for i := len(stages) - 1; i >= 0; i-- {

@@ -27,7 +27,7 @@ type Settings struct {
 	// Timeout bounds one call from the moment it is sent. Progress of the server restarts it, and it pauses during an
 	// elicitation. Zero: the server's setting, or else 60 s.
 	Timeout time.Duration
-	// MaxTime bounds one call whatever its progress. Zero: ten times Timeout.
+	// MaxTime bounds one call regardless of its progress. Zero: ten times Timeout.
 	MaxTime time.Duration
 	// Parallel bounds the calls in flight; others wait. Zero: 64.
 	Parallel int
@@ -38,14 +38,14 @@ type Settings struct {
 	Policy policy.Decider
 	// Approver asks a person about calls that the policy wants approved. Nil: nobody can be asked, and they are refused.
 	Approver approve.Approver
-	// Tokens replaces personal data in what is kept of the run, and in questions that travel through the model's client. Nil: one of
-	// the run's own.
+	// Tokens replaces personal data in records of the run, and in questions that pass through the model's client. Nil: the run gets its
+	// own.
 	Tokens *pii.Tokenizer
 	// Subject is what the policy knows of the run.
 	Subject policy.Subject
-	// Conversation is what the client of this run did before and beside it; see policy.Run. Nil: nothing.
+	// Conversation is what the client of this run did before it and in parallel; see policy.Run. Nil: nothing.
 	Conversation *policy.Run
-	// Known becomes what the policy knows of this run. Nil: nobody else wants to know.
+	// Known receives what the policy knows about this run. May be nil.
 	Known *policy.Run
 	// Details asks for CallRecord.Details.
 	Details bool
@@ -82,16 +82,15 @@ type ServerSettings struct {
 	Timeout, MaxTime time.Duration
 	// Trusted means that the annotations of the server's tools are believed.
 	Trusted bool
-	// Idempotent and ReadOnly are globs for names of tools that a person vouches for: those that may be called twice, and those
-	// that change nothing.
+	// Idempotent and ReadOnly are globs for tool names. A person vouches that the tools may be called twice, or that they change nothing.
 	Idempotent, ReadOnly []string
 	// DeclaredOnly refuses arguments that the schema of the tool does not declare.
 	DeclaredOnly bool
-	// TextResults leaves results that are JSON in a text as texts.
+	// TextResults leaves text results that contain JSON as texts.
 	TextResults bool
 }
 
-// ServersOf returns the settings of calls that a configuration has.
+// ServersOf returns a configuration's settings of calls, by server.
 func ServersOf(cfg *config.Config) map[string]ServerSettings {
 	out := make(map[string]ServerSettings, len(cfg.Servers))
 	for _, s := range cfg.Servers {

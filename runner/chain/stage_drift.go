@@ -16,13 +16,13 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// definer returns the definition that a server has of a tool now. *upstream.Pool implements it.
+// definer returns a server's current definition of a tool. *upstream.Pool implements it.
 type definer interface {
 	Definition(ctx context.Context, server, tool string) (json.RawMessage, error)
 }
 
 // drift compares a tool's definition with the one that the tree was made from. A harmless change is recorded and let through if
-// the arguments fit the new schema too. Any other is refused: nobody has reviewed what would be called.
+// the arguments fit the new schema too. Any other change refuses the call, since nobody has reviewed the changed tool.
 func (c *Calls) drift(next handler) handler {
 	up, ok := c.chain.upstreams.(definer)
 	if !ok {
@@ -63,7 +63,7 @@ func (c *Calls) drift(next handler) handler {
 }
 
 // unchecked returns the error of a call whose tool's definition could not be read. If the server does not list its tools, the
-// error says so and what helps: the server's own error is about its list, not about the call.
+// error says so and gives a remedy, because the server's own error is about its list and not about the call.
 func unchecked(ctx context.Context, req *request, err error) *call.Error {
 	out := callError(ctx, req, notSent(err))
 	var refused *upstream.ProtocolError
@@ -85,7 +85,7 @@ func unchecked(ctx context.Context, req *request, err error) *call.Error {
 	return out
 }
 
-// maxListReason bounds, in bytes, the quote of a server that does not list its tools: the remedy follows it.
+// maxListReason bounds, in bytes, how much of a server's error about its list is quoted, because the remedy follows the quote.
 const maxListReason = 1000
 
 // notSent marks the error of a connection that was lost while the definition was read: the call itself was not sent.
@@ -104,7 +104,7 @@ func isConnection(err error) bool {
 	return errors.As(err, &gone)
 }
 
-// drifted is what became of a tool's definition. An empty verdict means that it is the locked one.
+// drifted says how a tool's definition has changed. An empty verdict means that it is the locked one.
 type drifted struct {
 	live    json.RawMessage
 	verdict diff.Verdict
@@ -112,7 +112,8 @@ type drifted struct {
 	input   *validate.Validator // of a harmless change; nil if the schema does not compile
 }
 
-// misfit describes why arguments that fit the locked schema do not fit the new one: they hold one that was not declared before.
+// misfit describes why arguments that fit the locked schema do not fit the new one, because one of them was not declared
+// before.
 func (d *drifted) misfit(args json.RawMessage) string {
 	if d.input == nil {
 		return ""
@@ -148,7 +149,7 @@ func (ch *Chain) drifted(req *request, live json.RawMessage) *drifted {
 			Input json.RawMessage `json:"inputSchema"`
 		}
 		if json.Unmarshal(live, &tool) == nil && len(tool.Input) > 0 {
-			d.input, _ = validate.Compile(tool.Input) // one that does not compile checks nothing, as a locked one
+			d.input, _ = validate.Compile(tool.Input) // a schema that does not compile checks nothing, as in the lock
 		}
 	}
 	ch.mu.Lock()
@@ -162,7 +163,7 @@ const (
 	maxChangeText  = 200 // bytes of a line
 )
 
-// describeChanges describes changes, the worst first. Its quotes are text of the server.
+// describeChanges describes changes, the worst first. It quotes text from the server.
 func describeChanges(changes []diff.Change) string {
 	const plainly = "its definition has changed since the tree was generated"
 	var lines []string

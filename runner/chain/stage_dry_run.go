@@ -40,7 +40,7 @@ func (c *Calls) list(req *request) (*call.Result, error) {
 	return &call.Result{Value: value, As: call.AsDry}, err
 }
 
-// whySkipped returns why a dry run does not make a call of a tool that may be read-only; empty for one that is not.
+// whySkipped returns why a dry run does not call a tool that may be read-only, or "" if the tool is not read-only.
 func (ch *Chain) whySkipped(req *request) string {
 	_, tool, ok := ch.catalog.Lookup(req.Tool)
 	switch {
@@ -63,7 +63,7 @@ const (
 // given matches the first form. In a JSON string its quotes would be escaped, so it is a value.
 var given = regexp.MustCompile(`\{"call":([0-9]{1,9})\}`)
 
-// asListed returns arguments as they are listed: with words in place of the results of skipped calls. The lock is held.
+// asListed returns arguments for the list, with words in place of the results of skipped calls. The lock is held.
 func (c *Calls) asListed(args []byte) []byte {
 	return given.ReplaceAllFunc(args, func(found []byte) []byte {
 		n, err := strconv.Atoi(string(found[len(placeholder) : len(found)-1]))
@@ -74,7 +74,7 @@ func (c *Calls) asListed(args []byte) []byte {
 	})
 }
 
-// unknownYet reports whether the arguments contain the result of a skipped call, and so are not known.
+// unknownYet reports whether the arguments contain the result of a skipped call and so are not known yet.
 func (c *Calls) unknownYet(args []byte) bool {
 	for _, mark := range []string{placeholder, placeholderText} {
 		for rest := args; ; {

@@ -31,8 +31,8 @@ type handle struct {
 	Content bool `json:"content,omitempty"`
 }
 
-// large writes a large result to a file of the workspace and gives the script a handle. Without a workspace, or when that is full,
-// the script gets the result itself, up to the limit of the bridge.
+// large writes a large result to a file of the workspace and gives the script a handle. If there is no workspace, or it is full, the script
+// gets the result itself, up to the limit of the bridge.
 func (c *Calls) large(next handler) handler {
 	if c.run.Store == nil || c.set.MaxResult < 0 {
 		return next
@@ -102,7 +102,7 @@ func (c *Calls) keepText(h *handle, name string, value json.RawMessage) error {
 	return nil
 }
 
-// storedMember marks the text or blob of a resource that was written to a file. Guests make a handle of it.
+// storedMember marks the text or blob of a resource that was written to a file. Guests turn it into a handle.
 const storedMember = "mcprun/handle"
 
 // resourceParts is like large for the contents of a resource: it writes a long text or blob to a file of the workspace and gives the

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/pii"
 )
 
-// learn shows the results of tools that declare none to the observer of shapes, as the script gets them. Nothing of a replay or of raw
-// results is shown. It costs a call some microseconds, and never fails one.
+// learn passes the results of tools without an output schema to the observer of shapes, as the script gets them. It leaves out replays and
+// raw results. It costs a call some microseconds and never makes one fail.
 func (c *Calls) learn(next handler) handler {
 	if c.chain.observer == nil || c.player != nil {
 		return next

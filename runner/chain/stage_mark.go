@@ -8,9 +8,9 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// mark says what the guest makes of a result that is no content. If it is one text that is a JSON object or array, the guest makes
-// the value of it, which most tools without an output schema mean. Otherwise the guest notices a script that takes the text of such a
-// tool for a value, or that asks for members which a declared result does not have.
+// mark tells the guest how to treat a result that is not content. If the result is one text with a JSON object or array, the guest parses
+// it, as most tools without an output schema intend. Otherwise the guest notes a script that uses the text of such a tool as if it were
+// parsed, or that reads members which a declared result does not have.
 func (c *Calls) mark(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		res, err := next(ctx, req)
@@ -53,7 +53,7 @@ func (c *Calls) noteText(tools map[string]bool, req *request) {
 // jsonIn returns the JSON object or array that a JSON string holds, or nil.
 func jsonIn(quoted json.RawMessage) json.RawMessage {
 	if first := bytes.TrimLeft(quoted[1:], " "); len(first) == 0 || !bytes.ContainsRune([]byte(`{[\`), rune(first[0])) {
-		return nil // without the cost of decoding: \ may be an escaped line break, or an escaped bracket
+		return nil // avoids the cost of decoding; \ may be an escaped line break or bracket
 	}
 	var text string
 	if json.Unmarshal(quoted, &text) != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/policy"
 )
 
-// policy asks the policy about the call. What it refuses is not sent and waits for nothing; what a person must approve waits here,
-// outside of all time limits. In a dry run such a call is listed, and in a replay, which sends nothing, nobody is asked.
+// policy asks the policy about the call. A refused call is not sent and waits for nothing. A call that a person must approve waits here,
+// outside all time limits. A dry run lists such a call instead, and a replay, which sends nothing, asks nobody.
 func (c *Calls) policy(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		asked := c.chain.policyRequest(req, c.subject)
@@ -25,7 +25,7 @@ func (c *Calls) policy(next handler) handler {
 		case c.set.DryRun && (d.Effect == policy.Ask || d.Effect == policy.Deny && c.unknownYet(req.Args)):
 			req.skipped = fmt.Sprintf("policy: %s: %s", d.Effect, explain(&d))
 			asked.Listed = true
-			if err := c.received(req, asked); err != nil { // as if it was approved, so that later calls are decided as they will be
+			if err := c.received(req, asked); err != nil { // as if it had been approved, so that later calls are decided as in a real run
 				return nil, err
 			}
 			return c.list(req)
@@ -46,7 +46,7 @@ func (c *Calls) policy(next handler) handler {
 	}
 }
 
-// received notes that the run gets data of the call's server. What cannot be noted does not reach the script.
+// received notes that the run gets data from the call's server. If it cannot be noted, the data does not reach the script.
 func (c *Calls) received(req *request, asked *policy.Request) error {
 	if err := c.subject.Received(asked); err != nil {
 		return refusal(call.KindDenied, req, "policy: the result is withheld: %v", err)
@@ -54,14 +54,14 @@ func (c *Calls) received(req *request, asked *policy.Request) error {
 	return nil
 }
 
-// Permit asks the policy about a call that somebody else makes if the error is nil. Otherwise that is a *call.Error.
+// Permit asks the policy about a call that the caller makes itself if Permit returns nil. Any other result is a *call.Error.
 func (c *Calls) Permit(ctx context.Context, tool string, args json.RawMessage) error {
 	permitted := func(context.Context, *request) (*call.Result, error) { return &call.Result{}, nil }
 	_, err := wrap(permitted, c.resolve, c.validateArgs, c.policy)(ctx, &request{Request: call.Request{Tool: tool, Args: args, Seq: 1}})
 	return err
 }
 
-// policyRequest returns what the policy gets to know of a call.
+// policyRequest describes a call to the policy.
 func (ch *Chain) policyRequest(req *request, run *policy.Run) *policy.Request {
 	p := &policy.Request{Server: req.Server, Name: req.Name, Tool: req.Tool, Args: req.Args, Run: run}
 	if s, ok := ch.catalog.Server(req.Server); ok {
@@ -115,7 +115,7 @@ func (c *Calls) approve(ctx context.Context, req *request, asked *policy.Request
 	return nil
 }
 
-// nobody returns the error for a call that needs approval where nobody can be asked.
+// nobody returns the error for a call that needs approval when nobody can be asked.
 func (c *Calls) nobody(req *request, d *policy.Decision) error {
 	c.advise(req, "to approve such calls, start mcprun with --approve page and answer in a browser, or with --allow %s", req.Tool)
 	return refusal(call.KindDenied, req, "policy: approval is needed, but nobody can be asked here: %s", explain(d))
@@ -129,7 +129,7 @@ func explain(d *policy.Decision) string {
 	return fmt.Sprintf("%s (%s)", d.Reason, d.Source())
 }
 
-// askInput returns the schema of what a request for a resource or a prompt has; see askParams.
+// askInput returns the schema of the parameters of a request for a resource or a prompt; see askParams.
 func askInput(method string) json.RawMessage {
 	var more string
 	switch method {
@@ -143,8 +143,8 @@ func askInput(method string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{"server":{"type":"string"}` + more + `]}`)
 }
 
-// Tools lists the tools of the catalog, the methods of its servers' resources and prompts, and what stands for scripts, as a policy
-// sees them.
+// Tools lists what a policy decides about: the tools of the catalog, the methods of its servers' resources and prompts, and the entries
+// that stand for scripts.
 func (ch *Chain) Tools() []policy.Tool {
 	var out []policy.Tool
 	add := func(server *catalog.Server, id, name string, isAsk bool) {

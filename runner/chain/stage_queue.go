@@ -7,8 +7,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// queue makes a call wait for three limits, in this order: of its run at its server, of its run, and of its server for all runs.
-// So calls to a slow server do not use up the run's limit, and a run with many calls does not hold back other runs while it waits.
+// queue makes a call wait for three limits, in this order: the run's limit at this server, the run's limit, and the server's limit for all
+// runs. So calls to a slow server do not use up the run's limit, and a run with many calls does not hold back other runs while it waits.
 func (c *Calls) queue(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		start := time.Now()
@@ -21,7 +21,7 @@ func (c *Calls) queue(next handler) handler {
 				return nil, callError(ctx, req, ctx.Err())
 			}
 		}
-		if ctx.Err() != nil { // a run's end frees places, too
+		if ctx.Err() != nil { // the end of a run frees places too
 			return nil, callError(ctx, req, ctx.Err())
 		}
 		req.queueMS = ms(time.Since(start))

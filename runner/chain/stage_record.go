@@ -59,7 +59,7 @@ func (c *Calls) replay(next handler) handler {
 		case err != nil:
 			return nil, refusal(call.KindArgument, req, "%v", err)
 		case e.Error != nil && e.Error.Kind == call.KindCancelled:
-			<-ctx.Done() // as in the recording: the script no longer waited for it
+			<-ctx.Done() // in the recording, too, the script no longer waited for it
 			return nil, ctx.Err()
 		case e.Error != nil:
 			return nil, e.Error

@@ -66,7 +66,7 @@ func (c *Calls) report(next handler) handler {
 // maxAbsent is the size, in bytes, of the largest result that is searched for words of missing values.
 const maxAbsent = 1 << 20
 
-// noteAbsent notes that a result itself has what scripts print for a value that is missing.
+// noteAbsent notes that the result itself contains the text that scripts print for a missing value.
 func (c *Calls) noteAbsent(answer json.RawMessage) {
 	for _, w := range [...]struct {
 		text string
@@ -78,8 +78,8 @@ func (c *Calls) noteAbsent(answer json.RawMessage) {
 	}
 }
 
-// knownName returns the name under which a replay counts the call; empty for unknown tools, whose names a script could invent
-// without end.
+// knownName returns the name under which a replay counts the call. It is "" for unknown tools, since a script could invent
+// any number of names.
 func (ch *Chain) knownName(req *request) string {
 	if _, _, ok := ch.catalog.Lookup(req.Tool); ok || req.isAsk {
 		return req.Tool

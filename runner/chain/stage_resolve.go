@@ -14,8 +14,8 @@ import (
 // maxNear is how many similar names are suggested.
 const maxNear = 3
 
-// maxExplained is how many unknown tools of one run are answered with suggestions. Those for thousands would take long, and a
-// script can ask for them on all processors.
+// maxExplained is how many unknown tools of one run get suggestions. Thousands of suggestions would take long, and a script can
+// keep all processors busy with them.
 const maxExplained = 100
 
 // resolve finds the tool in the catalog. The id must match to the byte.
@@ -69,7 +69,8 @@ func (ch *Chain) unknownTool(id string) string {
 	return fmt.Sprintf("%s: no such server; the servers are: %s", said, ident.List(dirs))
 }
 
-// nearTools returns similar ids: of the server that was named, or else of all. Names are first compared without their server.
+// nearTools returns similar tool ids, from the named server or else from all servers. Names are first compared without their
+// server.
 func nearTools(id string, own, all []string) []string {
 	candidates := own
 	if len(own) == 0 {
@@ -92,8 +93,8 @@ func (c *Calls) respell(next handler) handler {
 	}
 }
 
-// parameters returns the names of a tool's arguments by their plain spelling. A name is empty where several have the same. Nil:
-// the tool is unknown, or also takes arguments of other names.
+// parameters returns the names of a tool's arguments by their plain spelling. A name is empty if several have that spelling. The
+// result is nil if the tool is unknown or also takes arguments with other names.
 func (ch *Chain) parameters(id string) map[string]string {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
@@ -107,7 +108,7 @@ func (ch *Chain) parameters(id string) map[string]string {
 	return names
 }
 
-// respelled returns arguments with the names of the schema, where there is no doubt about them.
+// respelled returns arguments with the names of the schema where the match is unambiguous.
 func respelled(args json.RawMessage, names map[string]string) (json.RawMessage, bool) {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(args, &given) != nil {
