@@ -17,8 +17,8 @@ const (
 	firstWait         = 100 * time.Millisecond
 )
 
-// retry repeats a call whose connection was lost, when that does no harm: the server cannot have acted on it, or a second call has
-// no further effect. It marks other errors after which a script may retry.
+// retry repeats a call whose connection was lost if that does no harm, because the server cannot have acted on it or a second call has no
+// further effect. It marks other errors that a script may retry.
 func (c *Calls) retry(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		wait := firstWait
@@ -50,7 +50,7 @@ func (c *Calls) retries(req *request, failed *call.Error) int {
 	var gone *upstream.ConnectionError
 	switch {
 	case failed.Kind == call.KindTimeout && repeatable:
-		failed.Retryable = true // a script may retry; waiting as long again is its decision
+		failed.Retryable = true // the script may retry; whether to wait as long again is its decision
 		return 0
 	case failed.Kind != call.KindConnection || !errors.As(failed, &gone) || gone.Login || gone.Missing:
 		return 0

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/clock"
 )
 
-// scriptTimeout enforces the timeout that the script gives a call. It covers all that follows the queue, including the start of its
-// server and every try. The start goes on for later calls.
+// scriptTimeout enforces the timeout that the script gives a call. It covers everything after the queue, including the start of the server
+// and every try. If it ends the call, the server goes on starting for later calls.
 func (c *Calls) scriptTimeout(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		if req.Timeout > 0 {
@@ -95,7 +95,7 @@ func firstOf(values ...time.Duration) time.Duration {
 
 // options returns the options of one call for its server.
 func (c *Calls) options(req *request, clock *clock.Clock) *upstream.CallOptions {
-	// aside holds the call's clocks while it waits for something other than its server's answer.
+	// aside stops the call's clocks while the call waits for something other than its server's answer.
 	aside := func(ctx context.Context, what waitFor) (back func()) {
 		req.waiting.begin(ctx, what)
 		clock.Hold()
@@ -162,8 +162,8 @@ func (e *callTimeout) Error() string {
 	return nothing + " " + within
 }
 
-// starting holds the run's clock while a server starts for the first time in the run: it may have to be installed. The returned
-// function ends that, and may be called more than once.
+// starting stops the run's clock while a server starts for the first time in the run, since it may have to be installed. The returned
+// function restarts the clock and may be called more than once.
 func (c *Calls) starting(req *request) (started func()) {
 	event := Event{Kind: EventStarting, Call: req.Seq, Tool: req.Tool, Message: fmt.Sprintf("server %q is starting", req.Server)}
 	c.tell(event)

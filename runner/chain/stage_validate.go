@@ -57,7 +57,7 @@ func (c *Calls) validateArgs(next handler) handler {
 		case err != nil:
 			return nil, refusal(call.KindArgument, req, "check arguments: %v", err)
 		}
-		if !c.chain.settings[req.Server].DeclaredOnly { // which refuses them
+		if !c.chain.settings[req.Server].DeclaredOnly { // with DeclaredOnly they are refused
 			c.warnUndeclared(req, v)
 		}
 		return next(ctx, req)
@@ -92,7 +92,7 @@ func (c *Calls) validateResult(next handler) handler {
 			return res, nil
 		}
 		value, structured := res.Value, res.Structured
-		if req.Raw { // without a script, as with one
+		if req.Raw { // a call without a script is checked as one with a script
 			fields, err := upstream.Members(res.Raw)
 			if err != nil || string(fields["isError"]) == "true" {
 				return res, nil

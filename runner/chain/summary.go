@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// Summary is what is known of the calls of a run that has ended.
+// Summary describes the calls of a run that has ended.
 type Summary struct {
 	Calls    []CallRecord // in the order in which the script made them, at most 10,000; never nil
 	Count    int          // of all calls
-	InFlight string       // the calls in flight when the run ended, as text; empty: none
+	InFlight string       // the calls in flight when the run ended, as text; empty if there were none
 	Warnings []string     // in the order in which they came, at most 100
 	// ArgumentTokens and ResultTokens are what direct calls would have cost; zero without Run.CountTokens.
 	ArgumentTokens, ResultTokens int
-	// ParsedTools returned JSON as text, of which the script got the value; TextTools have no output schema and returned another text.
-	// Both are sorted ids.
+	// ParsedTools returned JSON as text, which the script got as a value. TextTools have no output schema and returned other text. Both are
+	// sorted tool ids.
 	ParsedTools, TextTools []string
 	Handles                bool // a result, or a part of one, was replaced by a handle
 	AskedHost              bool // the script called one of Run.Answers
-	// Nulls and Undefined report that a result itself has what scripts print for a missing value: null, which Python prints as None, or
-	// the words undefined, NaN and [object Object]. Results of more than 1 MiB count as having them.
+	// Nulls and Undefined report that a result itself contains the text that scripts print for a missing value: null, which Python prints
+	// as None, or the words undefined, NaN and [object Object]. Results of more than 1 MiB count as containing them.
 	Nulls, Undefined bool
 }
 
-// Finish waits for what still runs and returns the summary. The bridge must have ended.
+// Finish waits for checks and counts in progress and returns the summary. The bridge must have ended.
 func (c *Calls) Finish() *Summary {
 	c.work.Wait()
 	c.usage.counting.Wait()
@@ -49,8 +49,8 @@ func (c *Calls) Finish() *Summary {
 // maxMade bounds the rows of calls that a message lists.
 const maxMade = 20
 
-// Made lists, as text, the calls that reached a server, so that their effects are not repeated by accident. It is empty when there
-// were none.
+// Made lists, as text, the calls that reached a server, so that their effects are not repeated by accident. It is empty if there were no
+// such calls.
 func (s *Summary) Made() string {
 	rows, count := describeCalls(s.Calls, false)
 	if len(rows) > maxMade {
@@ -76,8 +76,8 @@ func (s *Summary) Made() string {
 	return fmt.Sprintf("%d %s %s; running the script again will repeat %s: %s", count, calls, verb, them, strings.Join(rows, ", "))
 }
 
-// describeCalls counts the calls that were sent and describes them in rows. Equal calls share a row: those that follow one another, or,
-// with together, all of them.
+// describeCalls counts the calls that were sent and describes them in rows. Equal calls that follow one another share a row; with together,
+// all equal calls do.
 func describeCalls(calls []CallRecord, together bool) (rows []string, count int) {
 	type kind struct{ tool, outcome string }
 	var kinds []kind
@@ -113,7 +113,7 @@ func describeCalls(calls []CallRecord, together bool) (rows []string, count int)
 // maxInFlightRows bounds the rows of calls in flight that a message lists.
 const maxInFlightRows = 5
 
-// describeInFlight lists calls that were in flight when the run ended, or returns "" without any.
+// describeInFlight lists calls that were in flight when the run ended, or returns "" if there were none.
 func describeInFlight(calls []CallRecord) string {
 	type kind struct{ tool, waits string }
 	var kinds []kind
@@ -145,7 +145,7 @@ func describeInFlight(calls []CallRecord) string {
 	return "still in progress: " + strings.Join(rows, ", ")
 }
 
-// rounded returns milliseconds as a duration with the digits that people read.
+// rounded returns milliseconds as a duration rounded for people.
 func rounded(ms float64) time.Duration {
 	d := time.Duration(ms * float64(time.Millisecond))
 	if d >= time.Second {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// lateTurn bounds how long a call waits for an earlier one that has not arrived. A call that was cancelled at once never does.
+// lateTurn bounds how long a call waits for an earlier one that has not arrived. A call that was cancelled at once never arrives.
 const lateTurn = time.Second
 
 // turns puts calls, which arrive in different goroutines, into the order in which the script made them, and numbers them by tool.

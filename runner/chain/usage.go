@@ -33,36 +33,37 @@ type CallRecord struct {
 	// Tool is the tool id that the script gave. For a resource or a prompt it is the server's folder, two underscores, and the method:
 	// drive__resources/read.
 	Tool string `json:"tool"`
-	// StartMS is when the script made it, counted from the start of the script. DurationMS is how long it took; QueueMS is the
-	// part in which it waited for its turn.
+	// StartMS is when the script made it, counted from the start of the script. DurationMS is how long it took, and QueueMS how much of
+	// that it waited for its turn.
 	StartMS    float64 `json:"startMs"`
 	DurationMS float64 `json:"durationMs"`
 	QueueMS    float64 `json:"queueMs,omitempty"`
 	// Retries counts how often it was retried.
 	Retries       int `json:"retries,omitempty"`
 	ArgumentBytes int `json:"argumentBytes"`
-	ResultBytes   int `json:"resultBytes"` // of the whole result, also if the script got a handle
+	ResultBytes   int `json:"resultBytes"` // of the whole result, even if the script got a handle
 	// Outcome is "ok", "dry", or the kind of the error: "tool", "protocol", "argument", "denied", "timeout", "connection",
 	// "cancelled", "internal".
 	Outcome string `json:"outcome"`
 	// Error is the error's message, shortened. It may be text of a server.
 	Error string `json:"error,omitempty"`
-	// WaitingFor is what the call was waiting for when the run timed out or was interrupted, in words such as "its answer". It
-	// is empty for a call that ended otherwise. WaitedMS is for how long.
+	// WaitingFor is what the call was waiting for when the run timed out or was interrupted, in words such as "its answer". It is empty for
+	// a call that ended otherwise. WaitedMS is how long it had waited.
 	WaitingFor string  `json:"waitingFor,omitempty"`
 	WaitedMS   float64 `json:"waitedMs,omitempty"`
 	// Arguments are those of a call with the outcome "dry".
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Skipped is why a dry run did not make a call of a tool that may be read-only.
 	Skipped string `json:"skipped,omitempty"`
-	// Drift is how the tool's definition has changed since the tree was made: the verdict, "harmless", "breaking" or "undecided", and
-	// what changed, which is text of the server in part.
+	// Drift says how the tool's definition has changed since the tree was generated: the verdict ("harmless", "breaking" or "undecided")
+	// and what changed, which is partly text from the server.
 	Drift string `json:"drift,omitempty"`
 
 	// Policy is the decision about the call, if a rule decided, and Policy.By who approved it.
 	Policy *policy.Decision `json:"policy,omitempty"`
-	// Masked are the arguments that were decided about, with tokens for personal data: those that questions about the run's calls have.
-	// It is JSON, with the size in the place of members over 16 KiB, or its first 2,000 bytes; empty without Policy, and when a run has more than 8 MiB of them.
+	// Masked has the arguments that the rule decided about, with the same tokens for personal data as in questions about the run's calls.
+	// It is JSON in which members over 16 KiB are replaced by their size, or its first 2,000 bytes. It is empty if Policy is nil, and once
+	// a run has more than 8 MiB of such arguments.
 	Masked string `json:"-"`
 
 	// Details are set with Settings.Details.
@@ -71,14 +72,13 @@ type CallRecord struct {
 	reached bool // a server may have acted on it
 }
 
-// CallDetails are what a person may want to know of a call, with secrets and personal data masked as in a recording. All of it may be
-// hostile text.
+// CallDetails are details of a call for people, with secrets and personal data masked as in a recording. All of it may be hostile text.
 type CallDetails struct {
 	// At is the line of the script that made the call, as "script.ts:12"; empty if it is not known.
 	At string
 	// Line is the text of that line, if it is in the script itself.
 	Line string
-	// Arguments and Result are JSON, or its beginning. There is no Result of a call that failed.
+	// Arguments and Result are JSON, or its beginning. A call that failed has no Result.
 	Arguments, Result string
 	// Error is CallRecord.Error.
 	Error string
@@ -92,7 +92,7 @@ type usage struct {
 	counting  sync.WaitGroup // token counts in progress; they run beside the calls
 	mu        sync.Mutex
 	calls     []CallRecord
-	inFlight  []CallRecord // those in flight when the run ended, whether they are listed or not
+	inFlight  []CallRecord // the calls in flight when the run ended, whether they are listed or not
 	masked    int          // bytes of CallRecord.Masked
 	idle      []int        // indexes of calls that reached no server
 	total     int
@@ -131,7 +131,7 @@ func (u *usage) add(rec CallRecord, args, answer json.RawMessage) {
 	})
 }
 
-// maxMasked bounds CallRecord.Masked, in bytes: of one call, and of all together.
+// Bounds of CallRecord.Masked, in bytes: of one call, and of all calls together.
 const (
 	maxMasked    = 2000
 	maxAllMasked = 8 << 20
@@ -153,13 +153,13 @@ func (u *usage) decided(mask func(json.RawMessage) json.RawMessage, args json.Ra
 	return text
 }
 
-// maxMember and maxArgs bound, in bytes, a member of large arguments, and all of them, that are masked: 15 MB would take a second.
+// maxMember bounds one member of large arguments that is masked, and maxArgs all of them, in bytes. Masking 15 MB would take a second.
 const (
 	maxMember = 16 << 10
 	maxArgs   = 256 << 10
 )
 
-// withoutLarge returns arguments of more than maxMember bytes with the size in the place of each large member, or of all.
+// withoutLarge returns arguments of more than maxMember bytes with their size in place of each large member, or of the whole.
 func withoutLarge(args json.RawMessage) json.RawMessage {
 	if len(args) <= maxMember {
 		return args
@@ -197,13 +197,13 @@ func (u *usage) list(rec CallRecord) {
 }
 
 const (
-	// maxWaiting bounds the bytes of texts that wait for their tokens to be counted, since a script makes calls faster than
-	// that. Beyond it tokens are estimated from the length, as for English text.
+	// maxWaiting bounds the bytes of texts that wait for their tokens to be counted, since a script can make calls faster than tokens are
+	// counted. Beyond it, tokens are estimated from the length, as for English text.
 	maxWaiting    = 32 << 20
 	bytesPerToken = 4
 )
 
-// asRead returns the text that a model reads of a direct result: a string without its JSON quoting.
+// asRead returns a direct result as a model would read it: a string loses its JSON quoting.
 func asRead(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -216,13 +216,13 @@ func ms(d time.Duration) float64 {
 	return float64(d.Microseconds()) / 1000
 }
 
-// Bounds of what a run keeps for its details, in bytes: of one text, and of all together.
+// Bounds of a run's details, in bytes: of one text, and of all together.
 const (
 	maxDetail  = 4000
 	maxDetails = 8 << 20
 )
 
-// detailer makes the details of a run's calls. It is safe for concurrent use.
+// detailer builds the details of a run's calls. It is safe for concurrent use.
 type detailer struct {
 	mask   record.Mask
 	script string   // its name

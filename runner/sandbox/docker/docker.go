@@ -1,12 +1,12 @@
-// Package docker runs guests in hardened containers of a local Docker Engine: no network, a read-only root, no
-// capabilities, no new privileges, an unprivileged user, a system call allow list of its own (seccomp.json), and limits
-// on memory, processors, processes, descriptors and file sizes. Only the workspace is writable, and a /tmp of bounded
-// size. A guest reaches its host through one unix socket, which accepts one connection and is then gone; enter.py makes
-// the connection before the guest program starts, and sees to it that no other can be made.
+// Package docker runs guests in hardened containers of a local Docker Engine: no network, a read-only root, no capabilities, no
+// new privileges, an unprivileged user, a system call allow list of its own (seccomp.json), and limits on memory, processors,
+// processes, descriptors and file sizes. Only the workspace is writable, and a /tmp of bounded size. A guest reaches its host
+// through one unix socket, which accepts one connection and is then gone; enter.py makes the connection before the guest program
+// starts, and ensures that no other can be made.
 //
-// Start with [New]. The image is the one that image.lock.json pins and nothing else, unless the caller names another:
-// an image that merely has the same name is not run. Engines that cannot bound memory and processes are refused, except
-// the caller's own rootless ones, whose containers this process watches instead: see watch.go.
+// Start with [New]. Only the image that image.lock.json pins is used, unless the caller names another. An image that merely has
+// the same name is not run. Engines that cannot bound memory and processes are refused, except the caller's own rootless ones,
+// whose containers this process watches instead: see watch.go.
 //
 // A remote engine, such as Docker Desktop or one on another machine, shares neither folders nor sockets with this process:
 // it gets the run's files as archives (see remote.go).

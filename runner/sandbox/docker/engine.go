@@ -17,7 +17,7 @@ type engine struct {
 	cgroup   string
 	rootless bool // the engine runs as the caller, and its root is the caller
 	watched  bool // the engine cannot enforce limits; this process does: see watch.go
-	podman   bool // it is Podman, behind Docker's interface
+	podman   bool // it is Podman, with Docker's API
 	remapped bool // the engine maps the users of its containers to others
 	missing  []string
 	arch     string // in Go's terms
@@ -31,8 +31,9 @@ func (e *engine) product() string {
 	return "Docker Engine"
 }
 
-// engineError names the engine in the errors of requests that it did not answer, and returns others as they are. The client does
-// not mark all of them: for a connection of its own, as for attach, a refusal is the network's error and a hang-up is EOF.
+// engineError adds the engine's name to the errors of requests that it did not answer, and returns other errors unchanged. The
+// client does not mark all such errors: on a separate connection, as for attach, a refusal is the network's error and a hang-up
+// is EOF.
 func (b *Backend) engineError(err error) error {
 	switch {
 	case err == nil, errors.As(err, new(*EngineError)):

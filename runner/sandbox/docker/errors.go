@@ -52,7 +52,7 @@ var (
 	errEngineClosed = errors.New("the engine closed the connection")
 )
 
-// EngineLostError says that the engine went away during a run, which was ended.
+// EngineLostError reports that the engine went away during a run, which ended the run.
 type EngineLostError struct {
 	Host string
 	Err  error

@@ -34,7 +34,7 @@ func (b *Backend) queryEngine(ctx context.Context) (*engine, error) {
 	defer cancel()
 	var res client.SystemInfoResult
 	var version client.ServerVersionResult
-	// At the same time: Podman takes some tenths of a second for each.
+	// Both at the same time, because Podman takes some tenths of a second for each.
 	var both errgroup.Group
 	both.Go(func() (err error) {
 		res, err = b.client.Info(reqCtx, client.InfoOptions{})

@@ -29,8 +29,8 @@ const (
 	recheckTime = 3 * time.Second
 )
 
-// Init must be the first call in main of every program that [Options].Exe names. It does not return in the processes that
-// remove what a killed process has left; elsewhere it does nothing.
+// Init must be the first call in main of every program that [Options].Exe names. In the process that removes what a killed
+// process has left behind, it does not return. In others it does nothing.
 func Init() {
 	reaper.Init()
 	if len(os.Args) != 4 || os.Args[0] != removerName {

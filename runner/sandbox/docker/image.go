@@ -19,7 +19,7 @@ type image struct {
 
 const installHint = "install it: mcprun image"
 
-// ownImageHint says what to do where the pinned image cannot be had.
+// ownImageHint says what to do if the pinned image is not available.
 const ownImageHint = "build one from a registry's images: docker build -t mcpgen/sandbox:mine https://github.com/mcpgen/mcpgen.git#main:runner/sandbox/docker, then set MCPRUN_IMAGE=mcpgen/sandbox:mine"
 
 // image finds the image to run from on an engine of the architecture, in Go's terms. It asks the engine each time, because
@@ -87,7 +87,7 @@ func (b *Backend) namedImage(ctx context.Context) (image, error) {
 	return b.usable(ref, found)
 }
 
-// usable refuses what a container would inherit from its image and cannot be told to drop.
+// usable refuses an image with settings that a container would inherit and cannot be told to drop.
 func (b *Backend) usable(name string, found client.ImageInspectResult) (image, error) {
 	img := image{id: found.ID, name: name}
 	if found.Config == nil {

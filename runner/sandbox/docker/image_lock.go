@@ -13,7 +13,7 @@ const repository = "mcpgen/sandbox"
 // registry is where releases have pushed the pinned images to.
 const registry = "ghcr.io/mcpgen/sandbox"
 
-// imageLock pins the image of each architecture, and records what it was made of. image.sh writes it.
+// imageLock pins the image of each architecture, and records what it was built from. image.sh writes it.
 //
 //go:embed image.lock.json
 var imageLock []byte
@@ -25,7 +25,7 @@ type pinnedImage struct {
 	// Layers are the digests of the uncompressed layers. Engines that keep images in containerd's store know an image
 	// by another ID than ours, but by the same layers.
 	Layers []string `json:"layers"`
-	// Manifest is the image's digest in the registry; empty while nobody has pushed it.
+	// Manifest is the image's digest in the registry, or empty until it has been pushed.
 	Manifest string `json:"manifest"`
 }
 

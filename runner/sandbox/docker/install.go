@@ -27,7 +27,7 @@ var imageTools = []string{"bash", "dpkg-deb", "mmdebstrap", "npm", "python3"}
 
 // InstallOptions say where [Backend.InstallImage] gets the image from.
 type InstallOptions struct {
-	// Build builds the pinned image on this machine, also if a registry has it.
+	// Build builds the pinned image on this machine, even if a registry has it.
 	Build bool
 	// Newest builds an image from the newest packages instead. It is not the pinned one: Options.Image has to name it.
 	Newest bool
@@ -38,7 +38,7 @@ type InstallOptions struct {
 }
 
 // InstallImage puts the sandbox image into the engine, unless it has it, and returns its name. The pinned image is pulled by its
-// digest if one is known, and built otherwise; whichever way, it is used only if it has the layers that are pinned.
+// digest if one is known, and built otherwise. Either way, it is used only if it has the pinned layers.
 func (b *Backend) InstallImage(ctx context.Context, opt InstallOptions) (name string, installed bool, err error) {
 	if opt.LookPath == nil {
 		opt.LookPath = exec.LookPath
@@ -125,7 +125,7 @@ func (b *Backend) buildImage(ctx context.Context, opt *InstallOptions, arch stri
 	}
 	build := exec.CommandContext(ctx, "bash", args...)
 	build.Stdout, build.Stderr = opt.Log, opt.Log
-	build.Cancel = func() error { return build.Process.Signal(os.Interrupt) } // it removes what it has made so far
+	build.Cancel = func() error { return build.Process.Signal(os.Interrupt) } // the script then removes what it has created so far
 	build.WaitDelay = 10 * time.Second
 	if err := build.Run(); err != nil {
 		if ended := contextErr(ctx); ended != nil {
@@ -157,7 +157,7 @@ func (b *Backend) loadImage(ctx context.Context, file string) error {
 		answer, err = io.ReadAll(loaded)
 		loaded.Close()
 	}
-	if err == nil && bytes.Contains(answer, []byte(`"errorDetail"`)) { // it answers 200 before it reads the archive
+	if err == nil && bytes.Contains(answer, []byte(`"errorDetail"`)) { // the engine answers 200 before it reads the archive
 		err = errors.New(strings.TrimSpace(string(answer)))
 	}
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// launch creates and starts the container. The socket exists before the guest connects, and output and end are waited for before
-// there can be any. ctx does not cancel requests that create something, because the engine may carry them out anyway; it is
-// checked in between.
+// launch creates and starts the container. The socket exists before the guest connects, and the streams for output and end are
+// open before there can be any. ctx does not cancel requests that create something, because the engine may carry them out
+// anyway; it is checked in between.
 func (p *process) launch(ctx context.Context, create client.ContainerCreateOptions) error {
 	b := p.backend
 	var err error

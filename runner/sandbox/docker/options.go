@@ -6,7 +6,7 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// DefaultHost is where an engine listens that was installed for the whole machine.
+// DefaultHost is where an engine installed for the whole machine listens.
 const DefaultHost = client.DefaultDockerHost
 
 // Options select the engine and the image.
@@ -30,8 +30,8 @@ type Options struct {
 	// well. It is created if missing, and refused if another user could enter it. The engine must see it under the same path. Empty: mcprun-<uid>
 	// in the folder for temporary files.
 	RuntimeDir string
-	// Exe is the file of a program whose main function calls [Init] first, mostly this one. It removes containers and folders
-	// if this process is killed. Empty: they stay then, unless a guest ends with its connection.
+	// Exe is the file of a program whose main function calls [Init] first, mostly this one. It removes containers and folders if this
+	// process is killed. Empty: they are left behind then, unless a guest ends when it loses its connection.
 	Exe string
 	// Logger receives what could not be cleaned up, and details of starts. Nil discards them.
 	Logger *slog.Logger

@@ -22,7 +22,7 @@ import (
 // adaptToPodman changes settings that Podman interprets differently than Docker.
 func (d *runDir) adaptToPodman(h *container.HostConfig, rootless bool) {
 	if rootless {
-		// A user namespace for each container, in which the guest is not its root, that owns /run and /dev.
+		// Each container gets a user namespace in which the guest is not root, because root owns /run and /dev.
 		h.UsernsMode = "keep-id"
 	}
 	// It expects the name of a file.
@@ -37,7 +37,7 @@ func (d *runDir) adaptToPodman(h *container.HostConfig, rootless bool) {
 	for _, at := range []string{"/dev/mqueue", "/var/tmp"} {
 		h.Mounts = append(h.Mounts, bind(d.File(emptyFolder), at, true))
 	}
-	// Its default is more than root may have in a container.
+	// Podman's default is more than root may have in a container.
 	if n, ok := kernelview.MaxProcesses(); ok && !slices.ContainsFunc(h.Resources.Ulimits, func(l *container.Ulimit) bool { return l.Name == "nproc" }) {
 		h.Resources.Ulimits = append(h.Resources.Ulimits, limit("nproc", n))
 	}

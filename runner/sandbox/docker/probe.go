@@ -63,7 +63,7 @@ func (b *Backend) probe(ctx context.Context) (*engine, image, error) {
 	return e, img, err
 }
 
-// holds lists what every container protects; what an engine lacks is in Status.Missing.
+// holds lists the protections of every container. Those that an engine lacks are in Status.Missing.
 func holds() []string {
 	return []string{
 		"network: none, not even name resolution",
@@ -75,7 +75,7 @@ func holds() []string {
 	}
 }
 
-// lacks lists what no container protects.
+// lacks lists the protections that no container has.
 func lacks() []string {
 	return []string{
 		"kernel: shared with the machine; a bug in an allowed system call is a way out",

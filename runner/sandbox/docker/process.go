@@ -41,12 +41,12 @@ type process struct {
 	viewEnded chan struct{}                   // closed when view has the final figures; nil without a view
 	reported  *kernelview.Counters            // the final figures of a remote engine's container; nil: none
 
-	accepted chan net.Conn // the guest's connection; closed without one when none will come
+	accepted chan net.Conn // delivers the guest's connection; closed if none will come
 	kill     chan struct{} // closed when the guest is to be ended
 	over     chan struct{} // closed at the first sign that the guest has ended
 	setOver  func()        // closes over, once
-	gone     chan struct{} // closed when the container is; what awaitEnd wrote is final
-	done     chan struct{} // closed when nothing is left of it; exit and err are final
+	gone     chan struct{} // closed when the container is gone; what awaitEnd wrote is then final
+	done     chan struct{} // closed when nothing is left of it; exit and err are then final
 
 	// Set for a remote engine; see remoteProcess.
 	ready     func() error  // waits until the container may be started
@@ -95,7 +95,7 @@ func (p *process) Bridge(ctx context.Context) (net.Conn, error) {
 // Secret returns the secret that the guest will send.
 func (p *process) Secret() string { return p.secret }
 
-// Wait waits until nothing is left.
+// Wait waits until nothing is left of the container.
 func (p *process) Wait() (sandbox.Exit, error) {
 	<-p.done
 	return p.exit, p.err

@@ -83,9 +83,8 @@ func (b *Backend) launchRemote(ctx context.Context, spec sandbox.Spec, e *engine
 	return r, nil
 }
 
-// remoteOptions returns the configuration of a container of a remote engine. The relay is the first process: nothing in a
-// container can send a signal to that one. The guest is nobody, whoever the caller is, and the engine's own mapping of users
-// stays on.
+// remoteOptions returns the configuration of a container of a remote engine. The relay is the first process, because nothing in a container
+// can send a signal to that one. The guest's user is nobody, whoever the caller is, and the engine's own mapping of users stays on.
 func (b *Backend) remoteOptions(ctx context.Context, spec sandbox.Spec, e *engine, img image, name string) client.ContainerCreateOptions {
 	lim := spec.Limits.WithDefaults()
 	spec.Stdin = noStdin{}
@@ -188,7 +187,7 @@ func (r *remoteProcess) stop() bool {
 	}
 }
 
-// Bridge waits for the guest's connection, and until the workspace is there: the job comes over it.
+// Bridge waits for the guest's connection and for the copy of the workspace, which must be complete before the job is sent.
 func (r *remoteProcess) Bridge(ctx context.Context) (net.Conn, error) {
 	conn, err := r.guest.Bridge(ctx)
 	if err != nil {
@@ -218,7 +217,7 @@ func (r *remoteProcess) connect(ctx context.Context, spec sandbox.Spec, w *remot
 		if r.err == nil {
 			r.err = err
 		}
-		if passed != "" { // it has ended, but counts as killed for this
+		if passed != "" { // the guest has ended by itself, but counts as killed for passing this limit
 			r.exit.Code = supervise.CodeKilled
 		}
 		r.readUsage()

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
-// whyRemote returns why the engine counts as remote; empty if it does not. An engine that turns out not to see the folders of
-// a run counts as remote from then on: see isFolderUnseen.
+// whyRemote returns why the engine counts as remote, or "" if it does not. An engine that turns out not to see the folders of a
+// run counts as remote from then on: see isFolderUnseen.
 func (b *Backend) whyRemote(info system.Info) string {
 	scheme, _, _ := strings.Cut(b.opt.Host, "://")
 	name, err := os.Hostname()

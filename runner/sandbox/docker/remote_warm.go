@@ -55,7 +55,7 @@ func (w *remoteIdle) Close() error {
 	return w.abandon()
 }
 
-// Adopt makes the container that of a run.
+// Adopt gives the container to a run.
 func (w *remoteIdle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
 	if err := w.adopt(ctx, spec); err != nil {
 		return nil, errors.Join(fmt.Errorf("adopt container %s: %w", w.id, err), w.Close())

@@ -19,15 +19,15 @@ const runDirPrefix = "docker-"
 // maxSocketPath is the longest path, in bytes, that fits into a socket address on Linux.
 const maxSocketPath = 107
 
-// What is in the folder of a run; the container sees the parts of it that are mounted.
+// The contents of a run's folder. The container sees only the parts that are mounted.
 const (
 	guestFolder  = "g" // the guest program
 	bridgeFolder = "b" // what the guest needs to connect: the socket, the secret, and the program that does it
 	emptyFolder  = "e" // mounted where a run's folders will be
 	emptyFile    = "empty"
-	hostsFile    = "hosts"        // for engines that show those of this machine
-	passwdFile   = "passwd"       // for engines that show who runs them: the guest's user
-	seccompFile  = "seccomp.json" // for engines that want it as a file
+	hostsFile    = "hosts"        // for engines that would show this machine's hosts file
+	passwdFile   = "passwd"       // has the guest's user, for engines that would show who runs them
+	seccompFile  = "seccomp.json" // for engines that read it from a file
 )
 
 // runDir is the folder of one run.
@@ -44,7 +44,7 @@ func containerName(spec sandbox.Spec, random string) string {
 	return "mcprun-" + spec.ID + "-" + random
 }
 
-// newRunDir makes and fills the folder of one run. After an error nothing is left.
+// newRunDir creates and fills the folder of one run. After an error, nothing is left of it.
 func (b *Backend) newRunDir(spec sandbox.Spec, e *engine) (*runDir, error) {
 	dir, err := rundir.New(b.opt.RuntimeDir, runDirPrefix, b.opt.Exe)
 	if err != nil {

@@ -17,20 +17,19 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/mounts"
 )
 
-// A runtime with a kernel of its own has kernelThreadsPerTask threads on the host for each of the guest's tasks, and
-// kernelThreads besides.
+// A runtime with its own kernel has kernelThreadsPerTask threads on the host for each of the guest's tasks, plus kernelThreads.
 const (
 	kernelThreadsPerTask = 4
 	kernelThreads        = 256
 )
 
-// maskedPaths are hidden from guests: what engines hide by default (this list replaces the engine's own, and
-// older engines know fewer), what tells about the host's kernel, and the message queues, which would be one more
-// writable folder.
+// maskedPaths are hidden from guests: what engines hide by default (this list replaces the engine's own, and older engines know fewer),
+// files that reveal the host's kernel, and the message queues, which would be one more writable folder.
 func maskedPaths() []string {
 	return []string{
 		"/dev/mqueue",
-		// All containers of a machine share some three thousand terminals, and without one no program is started in them by hand.
+		// All containers of a machine share some three thousand terminals, and if a script took them all, nobody could start a program by
+		// hand in any container.
 		"/dev/pts/ptmx",
 		"/proc/acpi", "/proc/asound", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts", "/proc/kallsyms",
 		"/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/modules", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats", "/sys/devices/virtual/powercap",
@@ -107,7 +106,7 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, e *engine) *conta
 		h.Resources.Ulimits = append(h.Resources.Ulimits, watchedUlimits(lim, spec.Runtime)...)
 	} else {
 		pids := int64(lim.Processes)
-		if b.opt.Runtime != "" { // the group counts the threads of the runtime's kernel, which ends if it gets none
+		if b.opt.Runtime != "" { // the group counts the threads of the runtime's kernel, which ends if it cannot get any
 			h.Resources.Ulimits = append(h.Resources.Ulimits, limit("nproc", pids))
 			pids = pids*kernelThreadsPerTask + kernelThreads
 		}
@@ -123,8 +122,8 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, e *engine) *conta
 	return h
 }
 
-// user returns whom the guest runs as. The root of a rootless engine is the caller, who owns the workspace; without
-// capabilities that is all it is.
+// user returns the user that the guest runs as. The root of a rootless engine is the caller, who owns the workspace; without capabilities
+// it has no other rights.
 func (b *Backend) user(e *engine) string {
 	if e.rootless && !e.podman {
 		return "0:0"
@@ -132,8 +131,8 @@ func (b *Backend) user(e *engine) string {
 	return fmt.Sprintf("%d:%d", b.uid, b.gid)
 }
 
-// command starts enter.py, which connects to the bridge, sets the ulimits in limits and becomes the guest's interpreter. It also
-// hands over the secret: any process of the container could read that from its command or environment.
+// command starts enter.py, which connects to the bridge, sets the ulimits in limits and becomes the guest's interpreter. It also passes on
+// the secret, which any process of the container could read from a command line or environment.
 func command(spec sandbox.Spec, lim sandbox.Limits, limits string) []string {
 	cmd := []string{"python3", "-I", "-S", "-B", path.Join(bridgeDir, enterName), bridgeDir, limits}
 	return append(cmd, interpreter(spec, lim)...)
