@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -12,26 +12,19 @@ func (a *App) Interactive() bool { return a.Terminal.Stdin && a.Terminal.Stderr 
 
 // Confirm asks a question on standard error and reads a line from standard input. Only y and yes mean yes. It stops waiting when ctx ends.
 func (a *App) Confirm(ctx context.Context, question string) (bool, error) {
-	_, _ = fmt.Fprintf(a.Stderr, "%s [y/N] ", question)
-	answer := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(a.Stdin).ReadString('\n') // no answer is no
-		answer <- line
-	}()
-	select {
-	case line := <-answer:
-		return IsYes(line), nil
-	case <-ctx.Done():
+	yes, err := NewInput(a.Stdin).Confirm(ctx, a.Stderr, question)
+	if err != nil && ctx.Err() != nil {
 		_, _ = fmt.Fprintln(a.Stderr)
-		return false, context.Cause(ctx)
+		return false, err
 	}
+	return yes, nil // no answer is no
 }
 
-// YesOrNo ends a question whose answer [IsYes] reads.
-const YesOrNo = "[y/N]"
-
-// IsYes reports whether a line that a person typed is a yes: y or yes, in any case. Everything else is a no.
-func IsYes(line string) bool {
+// Confirm writes a question and reads a line. Only y and yes, in any case, mean yes. The error is that of [Input.Line]; a last line
+// without an end is an answer all the same.
+func (in *Input) Confirm(ctx context.Context, w io.Writer, question string) (bool, error) {
+	_, _ = fmt.Fprintf(w, "%s [y/N] ", question)
+	line, err := in.Line(ctx)
 	line = strings.ToLower(strings.TrimSpace(line))
-	return line == "y" || line == "yes"
+	return line == "y" || line == "yes", err
 }

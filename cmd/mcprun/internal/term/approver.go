@@ -18,7 +18,7 @@ const defaultColumns = 80
 // approver asks at the terminal whether a call may be made, between the questions of servers.
 type approver struct {
 	*elicitor
-	in *input
+	in *cli.Input
 }
 
 // Approver returns an Approver that asks at the terminal that NewElicitor would use. The error says why there is no terminal.
@@ -42,7 +42,7 @@ func (a *approver) Approve(ctx context.Context, q *approve.Question) (approve.An
 	defer leave()
 	answer := approve.Answer{By: "terminal"}
 	a.con.ask(func(w io.Writer) {
-		a.in.discard()
+		a.in.Discard()
 		d := &dialogue{w: w, in: a.in, style: a.app.ErrStyle()}
 		if answer.Scope, err = d.approve(ctx, q, a.app.ErrColumns()); err != nil {
 			_, _ = fmt.Fprintln(w)
@@ -82,9 +82,8 @@ func (d *dialogue) approve(ctx context.Context, q *approve.Question, columns int
 		case q.Plan != nil:
 			question = "Approve it?"
 		}
-		d.say("%s %s ", question, cli.YesOrNo)
-		line, err := d.in.line(ctx)
-		if err != nil || !cli.IsYes(line) {
+		yes, err := d.in.Confirm(ctx, d.w, question)
+		if err != nil || !yes {
 			return approve.Refused, err
 		}
 		return view.Scopes[0], nil

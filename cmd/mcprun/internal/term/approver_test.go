@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +18,20 @@ import (
 	"github.com/mcpgen/mcpgen/runner/approve"
 )
 
+// terminal is a terminal where these lines are typed. An empty line is Ctrl-D.
+type terminal chan string
+
+func (t terminal) Read(p []byte) (int, error) {
+	line, ok := <-t
+	if !ok {
+		return 0, errors.New("the terminal is gone")
+	}
+	if line == "" {
+		return 0, io.EOF
+	}
+	return copy(p, line), nil
+}
+
 // typist returns an approver at whose terminal the lines are typed, one every second, and a buffer with what it shows.
 func typist(lines ...string) (*approver, *bytes.Buffer) {
 	var out bytes.Buffer
@@ -27,9 +43,9 @@ func typist(lines ...string) (*approver, *bytes.Buffer) {
 			keys <- line
 		}
 	}()
-	app := &cli.App{Stdout: &out, Stderr: &out}
+	app := &cli.App{Stdin: keys, Stdout: &out, Stderr: &out}
 	app.Terminal.Shared = true
-	e := &elicitor{turn: make(chan struct{}, 1), app: app, con: NewConsole(app), in: newInput(keys)}
+	e := &elicitor{turn: make(chan struct{}, 1), app: app, con: NewConsole(app), in: cli.NewInput(keys)}
 	return &approver{e, e.in}, &out
 }
 
@@ -53,7 +69,7 @@ func TestApprover(t *testing.T) {
 				t.Errorf("forged, want no %q in it and no %q in it:\n%q", "\n  Risk: low", "\x1b[2J", out)
 			}
 			synctest.Wait()
-			for range a.in.source.(terminal) {
+			for range a.app.Stdin.(terminal) {
 			}
 		})
 	}
@@ -76,7 +92,7 @@ func TestLongArguments(t *testing.T) {
 			t.Errorf("%+v, %v, want Scope %v, \"x_OR_x\" in it and no error:\n%s", got, err, approve.Once, out)
 		}
 		synctest.Wait()
-		for range a.in.source.(terminal) {
+		for range a.app.Stdin.(terminal) {
 		}
 	})
 }
@@ -155,7 +171,7 @@ func TestYesOrNo(t *testing.T) {
 					t.Errorf("%q: %+v, %v; want %q; shown:\n%s", typed, got, err, want, out)
 				}
 				synctest.Wait()
-				for range a.in.source.(terminal) {
+				for range a.app.Stdin.(terminal) {
 				}
 			})
 		}
@@ -172,7 +188,7 @@ func TestWordsWithTheSameLetter(t *testing.T) {
 				t.Errorf("typed %q: %q, %v; want %q; shown %q", typed, got, err, want, out)
 			}
 			synctest.Wait()
-			for range a.in.source.(terminal) {
+			for range a.app.Stdin.(terminal) {
 			}
 		})
 	}

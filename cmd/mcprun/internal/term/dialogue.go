@@ -24,7 +24,7 @@ const (
 // dialogue asks one question at a terminal.
 type dialogue struct {
 	w     io.Writer
-	in    *input
+	in    *cli.Input
 	style cli.Style
 	open  func(ctx context.Context, address string) bool // a browser
 }
@@ -51,7 +51,7 @@ func (d *dialogue) pick(ctx context.Context, words ...string) (string, error) {
 	shown[0] = strings.ToUpper(shown[0][:3]) + shown[0][3:]
 	for {
 		d.say("%s: ", strings.Join(shown, ", "))
-		line, err := d.in.line(ctx)
+		line, err := d.in.Line(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -91,7 +91,7 @@ func (d *dialogue) visit(ctx context.Context, q *upstream.Question) (*upstream.R
 		return &upstream.Reply{Action: upstream.ActionDecline}, nil
 	case word == "open" && !d.open(ctx, q.URL):
 		d.say("There is no browser here. Visit the page on any machine, then press Enter; Ctrl-D cancels.\n")
-		if _, err := d.in.line(ctx); err != nil {
+		if _, err := d.in.Line(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -164,7 +164,7 @@ func (d *dialogue) fieldValue(ctx context.Context, f field) (json.RawMessage, er
 	}
 	for {
 		d.say("%s ", d.style.Cyan(">"))
-		line, err := d.in.line(ctx)
+		line, err := d.in.Line(ctx)
 		if err != nil {
 			return nil, err
 		}

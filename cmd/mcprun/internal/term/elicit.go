@@ -25,7 +25,7 @@ type elicitor struct {
 	app   *cli.App
 	con   *Console
 	Quiet bool                                           // does not report declined questions
-	in    *input                                         // where a person answers; nil: nobody is asked
+	in    *cli.Input                                     // where a person answers; nil: nobody is asked
 	file  *answers                                       // nil if there is none
 	why   string                                         // why nobody is asked
 	tty   *os.File                                       // opened for in; nil: in is standard input
@@ -70,7 +70,7 @@ func (e *elicitor) findTerminal(tty string) error {
 	case !e.app.Terminal.Stderr:
 		return errors.New("standard error is not a terminal")
 	case e.app.Terminal.Stdin:
-		e.in = newInput(e.app.Stdin)
+		e.in = cli.NewInput(e.app.Stdin)
 		return nil
 	case tty == "":
 		return errors.New("standard input is not a terminal")
@@ -79,7 +79,7 @@ func (e *elicitor) findTerminal(tty string) error {
 	if err != nil {
 		return fmt.Errorf("open the terminal: %w", err)
 	}
-	e.in, e.tty = newInput(f), f
+	e.in, e.tty = cli.NewInput(f), f
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (e *elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.
 	}
 	var reply *upstream.Reply
 	e.con.ask(func(w io.Writer) {
-		e.in.discard()
+		e.in.Discard()
 		d := &dialogue{w: w, in: e.in, style: e.app.ErrStyle(), open: e.open}
 		if q.URL != "" {
 			reply, err = d.visit(ctx, q)

@@ -36,7 +36,7 @@ func converse(t *testing.T, q *upstream.Question, browser bool, lines ...string)
 		var out bytes.Buffer
 		app := &cli.App{Stdout: &out, Stderr: &out}
 		app.Terminal.Shared = true
-		e := &elicitor{turn: make(chan struct{}, 1), app: app, con: NewConsole(app), in: newInput(keys), open: func(_ context.Context, address string) bool {
+		e := &elicitor{turn: make(chan struct{}, 1), app: app, con: NewConsole(app), in: cli.NewInput(keys), open: func(_ context.Context, address string) bool {
 			opened = append(opened, address)
 			return browser
 		}}
@@ -147,7 +147,7 @@ func TestQuestionThatNobodyWaitsFor(t *testing.T) {
 		keys := make(terminal)
 		defer close(keys)
 		con, _, stderr := newTestConsole(true)
-		e := &elicitor{turn: make(chan struct{}, 1), app: &cli.App{}, con: con, in: newInput(keys)}
+		e := &elicitor{turn: make(chan struct{}, 1), app: &cli.App{}, con: con, in: cli.NewInput(keys)}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if reply, err := e.Answer(ctx, order()); !errors.Is(err, context.DeadlineExceeded) {

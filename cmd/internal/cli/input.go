@@ -1,4 +1,4 @@
-package term
+package cli
 
 import (
 	"bufio"
@@ -11,8 +11,8 @@ import (
 // maxLine is the longest line a person can answer with, in bytes.
 const maxLine = 64 << 10
 
-// input reads the lines that a person types at a terminal. It reads nothing before a line is wanted.
-type input struct {
+// Input reads the lines that a person types at a terminal. It reads nothing before a line is wanted.
+type Input struct {
 	source  io.Reader
 	r       *bufio.Reader
 	pending chan typed // the line that is being read, if any
@@ -24,10 +24,11 @@ type typed struct {
 	err  error
 }
 
-func newInput(r io.Reader) *input { return &input{source: r, r: bufio.NewReaderSize(r, maxLine)} }
+// NewInput reads from a terminal. Closing it is up to the caller.
+func NewInput(r io.Reader) *Input { return &Input{source: r, r: bufio.NewReaderSize(r, maxLine)} }
 
-// discard drops what was typed before a question was asked, including an unfinished line.
-func (in *input) discard() {
+// Discard drops what was typed before a question was asked, including an unfinished line.
+func (in *Input) Discard() {
 	if f, ok := in.source.(*os.File); ok {
 		dropTyped(f)
 	}
@@ -41,9 +42,9 @@ func (in *input) discard() {
 	}
 }
 
-// line returns the next line without its end. io.EOF means that the person ended the input. A read of a terminal cannot be
+// Line returns the next line without its end. io.EOF means that the person ended the input. A read of a terminal cannot be
 // cancelled: when ctx ends, the line that is being read remains pending.
-func (in *input) line(ctx context.Context) (string, error) {
+func (in *Input) Line(ctx context.Context) (string, error) {
 	if in.pending == nil {
 		in.pending = make(chan typed, 1)
 		go func(pending chan<- typed) {

@@ -1,4 +1,4 @@
-package term
+package cli
 
 import (
 	"context"
@@ -26,32 +26,32 @@ func (t terminal) Read(p []byte) (int, error) {
 func TestInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keys := make(terminal)
-		in := newInput(keys)
+		in := NewInput(keys)
 		go func() { keys <- "yes\r\nand no\n" }()
 		for _, want := range []string{"yes", "and no"} {
-			if got, err := in.line(t.Context()); got != want || err != nil {
-				t.Errorf("line() = %q, %v, want %q", got, err, want)
+			if got, err := in.Line(t.Context()); got != want || err != nil {
+				t.Errorf("Line() = %q, %v, want %q", got, err, want)
 			}
 		}
 		go func() { keys <- "" }()
-		if _, err := in.line(t.Context()); !errors.Is(err, io.EOF) {
-			t.Errorf("line() after Ctrl-D = %v, want io.EOF", err)
+		if _, err := in.Line(t.Context()); !errors.Is(err, io.EOF) {
+			t.Errorf("Line() after Ctrl-D = %v, want io.EOF", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := in.line(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("line() without an answer = %v, want %v", err, context.DeadlineExceeded)
+		if _, err := in.Line(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Line() without an answer = %v, want %v", err, context.DeadlineExceeded)
 		}
 		keys <- "too late\nand more\n"
 		synctest.Wait()
-		in.discard()
+		in.Discard()
 		go func() { keys <- "in time\n" }()
-		if got, err := in.line(t.Context()); got != "in time" || err != nil {
-			t.Errorf("line() = %q, %v, want %q", got, err, "in time")
+		if got, err := in.Line(t.Context()); got != "in time" || err != nil {
+			t.Errorf("Line() = %q, %v, want %q", got, err, "in time")
 		}
 		close(keys)
-		if _, err := in.line(t.Context()); err == nil {
-			t.Error("line() of a terminal that is gone = nil error, want one")
+		if _, err := in.Line(t.Context()); err == nil {
+			t.Error("Line() of a terminal that is gone = nil error, want one")
 		}
 	})
 }
