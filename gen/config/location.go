@@ -39,7 +39,7 @@ func (e *NotFoundError) Error() string {
 		text += " or above it, up to " + e.Root
 	}
 	if e.Idle != "" {
-		text += "; without a list of servers, the policy in " + e.Idle + " is not in force"
+		text += "; the policy in " + e.Idle + " does not apply without a list of servers"
 	}
 	return text
 }
