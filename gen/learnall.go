@@ -2,6 +2,7 @@ package gen
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 	"github.com/mcpgen/mcpgen/gen/learn"
 	"github.com/mcpgen/mcpgen/gen/tree"
 	"github.com/mcpgen/mcpgen/gen/upstream"
@@ -345,37 +347,19 @@ func (a *asking) ask(ctx context.Context, l Learnable) LearnedTool {
 // knownArguments returns a value for each required parameter of a tool from its schema: the only allowed value, the default, or the first
 // example. unknown lists the parameters without one.
 func knownArguments(input json.RawMessage) (args json.RawMessage, unknown []string) {
-	var schema struct {
-		Required   []string `json:"required"`
-		Properties map[string]struct {
-			Const    json.RawMessage   `json:"const"`
-			Default  json.RawMessage   `json:"default"`
-			Enum     []json.RawMessage `json:"enum"`
-			Examples []json.RawMessage `json:"examples"`
-		} `json:"properties"`
-	}
-	if json.Unmarshal(input, &schema) != nil {
-		return json.RawMessage(`{}`), nil // the validator decides
-	}
-	out := map[string]json.RawMessage{}
-	for _, name := range schema.Required {
-		p := schema.Properties[name]
-		switch {
-		case p.Const != nil:
-			out[name] = p.Const
-		case len(p.Enum) == 1:
-			out[name] = p.Enum[0]
-		case p.Default != nil:
-			out[name] = p.Default
-		case len(p.Examples) > 0:
-			out[name] = p.Examples[0]
-		default:
+	schema, _ := jsonschema.Parse(input, jsonschema.Unlimited) // nil requires nothing; the validator decides
+	out := jsonschema.Record()
+	for _, name := range jsonschema.RequiredNames(schema) {
+		p := schema.Get("properties").Get(name)
+		value := cmp.Or(p.Get("default"), p.Get("examples").Child("0"))
+		if only, listed := jsonschema.Values(p); listed && len(only) == 1 {
+			value = only[0]
+		}
+		if value == nil {
 			unknown = append(unknown, name)
+		} else {
+			out.Set(name, value)
 		}
 	}
-	args, err := json.Marshal(out)
-	if err != nil {
-		return nil, schema.Required
-	}
-	return args, unknown
+	return jsonschema.Record(out.Sorted()...).AppendJSON(nil), unknown
 }

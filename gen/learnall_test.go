@@ -82,7 +82,7 @@ func TestKnownArguments(t *testing.T) {
 		{`{"type":"object"}`, `{}`, ""},
 		{`{"required":["a","b","c","d"],"properties":{"a":{"const":1},"b":{"enum":["x"]},"c":{"default":null},"d":{"examples":[[1],2]},"e":{"default":1}}}`, `{"a":1,"b":"x","c":null,"d":[1]}`, ""},
 		{`{"required":["a","b"],"properties":{"a":{"enum":["x","y"]}}}`, `{}`, "a b"},
-		{`{"required":["a"],"properties":{"a":true}}`, `{}`, ""},
+		{`{"required":["a"],"properties":{"a":true}}`, `{}`, "a"},
 	} {
 		args, unknown := knownArguments(json.RawMessage(c[0]))
 		if string(args) != c[1] || strings.Join(unknown, " ") != c[2] {

@@ -135,6 +135,11 @@ func About(key string) Types {
 	return Any
 }
 
+// IsReference reports whether a keyword leads to another schema.
+func IsReference(key string) bool {
+	return key == "$ref" || key == "$dynamicRef" || key == "$recursiveRef"
+}
+
 // IsStructure reports whether a keyword only helps to find schemas.
 func IsStructure(key string) bool {
 	return slices.Contains([]string{"$defs", "definitions", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary"}, key)

@@ -70,9 +70,10 @@ func Record(members ...Member) *Value {
 
 // Member is one member of an object.
 type Member struct {
-	Key   string
-	Lossy bool // key replaces invalid Unicode
-	Value *Value
+	Key      string
+	Lossy    bool // key replaces invalid Unicode
+	Repeated bool // the text has the key several times
+	Value    *Value
 }
 
 // Get returns the value of a key, or nil if v is not an object or has no such key.
@@ -427,7 +428,7 @@ func (p *parser) object() (*Value, error) {
 			return nil, err
 		}
 		if i, repeated := at[key]; repeated {
-			v.Members[i].Value = val
+			v.Members[i].Value, v.Members[i].Repeated = val, true
 			continue
 		}
 		at[key] = len(v.Members)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 //go:embed words.txt
@@ -74,29 +76,6 @@ func wordsOf(name string) []string {
 	return out
 }
 
-// parameters calls add for the names of all properties in a schema, but for those that are very deep.
-func parameters(schema any, depth int, add func(name string)) {
-	const deepest = 12
-	if depth > deepest {
-		return
-	}
-	switch v := schema.(type) {
-	case map[string]any:
-		if properties, ok := v["properties"].(map[string]any); ok {
-			for name := range properties {
-				add(name)
-			}
-		}
-		for _, value := range v {
-			parameters(value, depth+1, add)
-		}
-	case []any:
-		for _, value := range v {
-			parameters(value, depth+1, add)
-		}
-	}
-}
-
 func isLower(b byte) bool { return b >= 'a' && b <= 'z' }
 
 var (
@@ -116,9 +95,12 @@ func Words(description string, input json.RawMessage, names ...string) map[strin
 	for _, name := range names {
 		add(name)
 	}
-	var schema any
-	if json.Unmarshal(input, &schema) == nil {
-		parameters(schema, 0, add)
+	if schema, err := jsonschema.Parse(input, jsonschema.Unlimited); err == nil {
+		for part := range jsonschema.NewDocument(schema).Homes {
+			for _, property := range part.Get("properties").Sorted() {
+				add(property.Key)
+			}
+		}
 	}
 	const most = 4000 // bytes of a description
 	text := description[:min(len(description), most)]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // The fields of a tool that are searched.
@@ -164,26 +165,15 @@ func inputs(schema json.RawMessage) string {
 	if len(schema) > maxInputJSON {
 		return ""
 	}
-	var parsed struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if json.Unmarshal(schema, &parsed) != nil {
+	parsed, err := jsonschema.Parse(schema, jsonschema.Unlimited)
+	if err != nil {
 		return ""
 	}
-	names := make([]string, 0, len(parsed.Properties))
-	for name := range parsed.Properties {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var out strings.Builder
-	for _, name := range names {
-		var property struct {
-			Description string `json:"description"`
-		}
-		_ = json.Unmarshal(parsed.Properties[name], &property) // a property that is true or false has no description
-		out.WriteString(ident.Head(name, maxName))
+	for _, property := range parsed.Get("properties").Sorted() {
+		out.WriteString(ident.Head(property.Key, maxName))
 		out.WriteByte(' ')
-		out.WriteString(ident.Head(property.Description, maxTitle))
+		out.WriteString(ident.Head(property.Value.Str("description"), maxTitle))
 		out.WriteByte('\n')
 		if out.Len() > maxInput {
 			break

@@ -21,7 +21,7 @@ func rules() []rule {
 		{"gen/ir/irtest", []string{"gen/ir"}},
 		{"gen/tree", []string{"gen/atomicfile"}},
 		{"gen/tokens", nil},
-		{"gen/learn", []string{"gen/ident"}},
+		{"gen/learn", []string{"gen/ident", "gen/jsonschema"}},
 		{"gen/config", []string{"gen/config/node"}},
 		{"gen/config/node", nil}, // reads formats; knows nothing of servers
 		{"gen/config/edit", []string{"gen/config", "gen/config/node"}},
@@ -46,12 +46,12 @@ func rules() []rule {
 		{"gen/upstream", []string{"gen/ident", "gen/config", "gen/exit", "gen/upstream/*", "gen/upstream/internal/*"}},
 		{"gen/upstream/internal/*", nil},
 		{"gen/upstream/redact", []string{"gen/config", "gen/upstream/internal/*"}},
-		{"gen/upstream/elicit", []string{"gen/ident", "gen/upstream/internal/*"}},
+		{"gen/upstream/elicit", []string{"gen/ident", "gen/jsonschema"}},
 		{"gen/upstream/stdio", []string{"gen/ident", "gen/owner", "gen/config", "gen/upstream/redact", "gen/upstream/internal/*"}},
 		{"gen/upstream/oauth", []string{"gen/ident", "gen/atomicfile", "gen/exit", "gen/upstream/internal/*"}},
 		{"gen/upstream/httpclient", []string{"gen/ident", "gen/config", "gen/upstream/oauth", "gen/upstream/internal/*"}},
 		{"gen/upstream/upstreamtest", []string{"gen/config"}},
-		{"gen/search", []string{"gen/atomicfile", "gen/catalog", "gen/exit", "gen/ident"}},
+		{"gen/search", []string{"gen/atomicfile", "gen/catalog", "gen/exit", "gen/ident", "gen/jsonschema"}},
 		{"gen/search/searchtest", []string{"gen/catalog", "gen/search"}},
 		{"gen", []string{"gen/*", "gen/config/consent", "gen/catalog/diff", "gen/render/*", "gen/schema/validate"}},
 

@@ -71,7 +71,7 @@ func (p *proof) refers(v node, depth int) bool {
 		return true
 	}
 	return slices.ContainsFunc(v.Members, func(m jsonschema.Member) bool {
-		return m.Key == "$ref" || m.Key == "$dynamicRef" || m.Key == "$recursiveRef" || p.refers(m.Value, depth+1)
+		return jsonschema.IsReference(m.Key) || p.refers(m.Value, depth+1)
 	}) || slices.ContainsFunc(v.Items, func(inner node) bool { return p.refers(inner, depth+1) })
 }
 

@@ -1,11 +1,13 @@
 package validate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 // ParseArguments returns the arguments of a tool from pairs as a person writes them, over those in base, which is an object
@@ -21,10 +23,8 @@ func ParseArguments(input, base json.RawMessage, pairs []string) (json.RawMessag
 	if len(pairs) == 0 && len(args) > 0 {
 		return base, nil
 	}
-	var s struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	_ = json.Unmarshal(input, &s) // without an object there are no properties
+	schema, _ := jsonschema.Parse(input, jsonschema.Unlimited) // nil has no properties
+	properties := schema.Get("properties")
 	spellings := PropertySpellings(input)
 	for _, pair := range pairs {
 		name, value, ok := strings.Cut(pair, "=")
@@ -34,10 +34,7 @@ func ParseArguments(input, base json.RawMessage, pairs []string) (json.RawMessag
 		}
 		switch {
 		case !exact:
-			property, ok := s.Properties[name]
-			if !ok {
-				property = s.Properties[spellings[PlainSpelling(name)]]
-			}
+			property := cmp.Or(properties.Get(name), properties.Get(spellings[PlainSpelling(name)]))
 			args[name] = valueFor(typesOf(property), value)
 		case !json.Valid([]byte(value)):
 			return nil, fmt.Errorf("%s:= is not followed by JSON: %.80q; for a string write %s=VALUE", name, value, name)
@@ -48,81 +45,48 @@ func ParseArguments(input, base json.RawMessage, pairs []string) (json.RawMessag
 	return json.Marshal(args)
 }
 
-// typesOf returns the types that a schema names, sorted; none if it names none.
-func typesOf(raw json.RawMessage) []string {
-	var s struct {
-		Type  any
-		AnyOf []json.RawMessage
-		OneOf []json.RawMessage
+// typesOf returns the types that a schema or one of its alternatives names, or none.
+func typesOf(schema *jsonschema.Value) jsonschema.Types {
+	types, named := jsonschema.TypesOf(schema)
+	if !named {
+		types = 0
 	}
-	if json.Unmarshal(raw, &s) != nil {
-		return nil
+	for _, alternative := range slices.Concat(schema.Get("anyOf").Elements(), schema.Get("oneOf").Elements()) {
+		types |= typesOf(alternative)
 	}
-	found := map[string]bool{}
-	switch t := s.Type.(type) {
-	case string:
-		found[t] = true
-	case []any:
-		for _, each := range t {
-			found[fmt.Sprint(each)] = true
-		}
-	}
-	for _, member := range slices.Concat(s.AnyOf, s.OneOf) {
-		for _, t := range typesOf(member) {
-			found[t] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(found))
+	return types
 }
 
 // valueFor returns a text as JSON of one of the types. A text that fits none becomes a string, which the schema refuses.
-func valueFor(types []string, text string) json.RawMessage {
+func valueFor(types jsonschema.Types, text string) json.RawMessage {
 	plain, _ := json.Marshal(text) // a string can always be marshalled
-	if !json.Valid([]byte(text)) {
+	value, err := jsonschema.Parse([]byte(text), jsonschema.Unlimited)
+	if err != nil {
 		return plain
 	}
-	kind := kindOfJSON(strings.TrimSpace(text))
-	fits := len(types) == 0 || slices.Contains(types, kind) || kind == "number" && slices.Contains(types, "integer")
-	if !fits || kind == "string" && slices.Contains(types, "string") {
+	kind := value.Type()
+	if kind&jsonschema.Number != 0 {
+		kind = jsonschema.Number
+	}
+	if types != 0 && types&kind == 0 || kind&types == jsonschema.String {
 		return plain
 	}
 	return json.RawMessage(text)
-}
-
-// kindOfJSON returns the type of a valid JSON text.
-func kindOfJSON(text string) string {
-	switch text[0] {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case 't', 'f':
-		return "boolean"
-	case 'n':
-		return "null"
-	}
-	return "number"
 }
 
 // PropertySpellings returns the names of a schema's properties by their [PlainSpelling]. A name is empty if several
 // properties have the same spelling. The result is nil if there are no properties, or if the schema provides for others, by
 // patternProperties or an additionalProperties that is not false.
 func PropertySpellings(raw json.RawMessage) map[string]string {
-	var s struct {
-		Properties           map[string]json.RawMessage `json:"properties"`
-		PatternProperties    map[string]json.RawMessage `json:"patternProperties"`
-		AdditionalProperties json.RawMessage            `json:"additionalProperties"`
-	}
-	if json.Unmarshal(raw, &s) != nil || len(s.Properties) == 0 || len(s.PatternProperties) > 0 {
-		return nil
-	}
-	if more := string(s.AdditionalProperties); more != "" && more != "false" {
+	schema, _ := jsonschema.Parse(raw, jsonschema.Unlimited) // nil has no properties
+	properties := schema.Get("properties").Sorted()
+	open := schema.Has("additionalProperties") && !schema.Is("additionalProperties", false)
+	if len(properties) == 0 || open || len(schema.Get("patternProperties").Sorted()) > 0 {
 		return nil
 	}
 	names := map[string]string{}
-	for name := range s.Properties {
+	for _, property := range properties {
+		name := property.Key
 		plain := PlainSpelling(name)
 		if _, alike := names[plain]; alike {
 			name = ""

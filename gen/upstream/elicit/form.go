@@ -1,13 +1,14 @@
 package elicit
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/rawjson"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
 const (
@@ -57,188 +58,167 @@ type Choice struct {
 	Title string `json:"title,omitempty"`
 }
 
-// notFlat returns the keywords that no form may have, because they refer, combine or nest.
-func notFlat() []string {
-	return []string{
-		"$ref", "$dynamicRef", "$recursiveRef", "$defs", "definitions", "allOf", "not", "if", "then", "else", "patternProperties",
-		"dependentSchemas", "dependentRequired", "dependencies", "propertyNames", "unevaluatedProperties", "unevaluatedItems",
-		"prefixItems", "contains",
-	}
-}
-
 // readForm reads the schema of a form. The error says why it is not a flat object of primitive properties.
 func readForm(raw json.RawMessage) ([]Field, error) {
 	if len(raw) > maxForm {
 		return nil, fmt.Errorf("its schema is larger than %d KiB", maxForm>>10)
 	}
-	root, err := flat(raw)
-	if err != nil {
+	root, _ := jsonschema.Parse(raw, jsonschema.Unlimited) // nil if it cannot be read
+	if err := flat(root); err != nil {
 		return nil, err
 	}
 	for _, word := range []string{"anyOf", "oneOf", "items"} {
-		if root[word] != nil {
+		if root.Has(word) {
 			return nil, fmt.Errorf("its schema has %q, which a form cannot have", word)
 		}
 	}
-	var kind string
-	if t := root["type"]; t != nil && (json.Unmarshal(t, &kind) != nil || kind != "object") {
+	if root.Has("type") && root.Str("type") != "object" {
 		return nil, errors.New("its schema is not of type object")
 	}
-	var required []string
-	if r := root["required"]; r != nil && json.Unmarshal(r, &required) != nil {
+	list, required := root.Get("required"), jsonschema.RequiredNames(root)
+	if list != nil && list.Kind != jsonschema.KindNull && (list.Kind != jsonschema.KindArray || len(list.Items) != len(required)) {
 		return nil, errors.New(`"required" in its schema is not a list of names`)
 	}
-	var fields []Field
-	if p := root["properties"]; p != nil {
-		if fields, err = readFields(p, required); err != nil {
-			return nil, err
-		}
+	properties := root.Get("properties")
+	if properties != nil && properties.Kind != jsonschema.KindObject {
+		return nil, errors.New(`"properties" in its schema is not an object`)
+	}
+	fields, err := readFields(properties, required)
+	if err != nil {
+		return nil, err
 	}
 	for _, name := range required {
-		if !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
+		if !properties.Has(name) {
 			return nil, fmt.Errorf("it requires %q, which is not one of its properties", ident.Printable(name, 100))
 		}
 	}
 	return fields, nil
 }
 
-// flat returns the keywords of a schema, and an error for one that refers or combines.
-func flat(raw json.RawMessage) (map[string]json.RawMessage, error) {
-	words, err := rawjson.Members(raw)
-	if err != nil {
-		return nil, errors.New("its schema is not an object")
+// flat returns an error if a schema is not an object, or if it refers or combines.
+func flat(schema *jsonschema.Value) error {
+	if schema == nil || schema.Kind != jsonschema.KindObject {
+		return errors.New("its schema is not an object")
 	}
-	for _, word := range notFlat() {
-		if words[word] != nil {
-			return nil, fmt.Errorf("its schema has %q, which a form cannot have", word)
+	for _, m := range schema.Members {
+		switch m.Key {
+		case "properties", "items", "anyOf", "oneOf": // whether they may be here depends on the place
+		case "additionalProperties":
+			if m.Value.Kind != jsonschema.KindBool {
+				return errors.New(`its schema has "additionalProperties" with a schema, which a form cannot have`)
+			}
+		default:
+			if jsonschema.Subschemas(m) != jsonschema.NoSchemas || jsonschema.IsReference(m.Key) || m.Key == "dependentRequired" {
+				return fmt.Errorf("its schema has %q, which a form cannot have", m.Key)
+			}
 		}
 	}
-	if extra := words["additionalProperties"]; extra != nil && string(extra) != "true" && string(extra) != "false" {
-		return nil, errors.New(`its schema has "additionalProperties" with a schema, which a form cannot have`)
-	}
-	return words, nil
+	return nil
 }
 
-func readFields(properties json.RawMessage, required []string) ([]Field, error) {
+func readFields(properties *jsonschema.Value, required []string) ([]Field, error) {
+	if properties == nil {
+		return nil, nil
+	}
+	if len(properties.Members) > maxFormFields {
+		return nil, fmt.Errorf("it has more than %d fields", maxFormFields)
+	}
 	var fields []Field
-	err := rawjson.EachMember(properties, func(name string, raw json.RawMessage) error {
-		if len(fields) == maxFormFields {
-			return fmt.Errorf("it has more than %d fields", maxFormFields)
-		}
-		f, err := readField(name, raw)
+	for _, m := range properties.Members {
+		f, err := readField(m.Value)
 		if err != nil {
-			return fmt.Errorf("field %q: %w", ident.Printable(name, 100), err)
+			return nil, fmt.Errorf("field %q: %w", ident.Printable(m.Key, 100), err)
 		}
-		if slices.ContainsFunc(fields, func(other Field) bool { return other.Name == name }) {
-			return fmt.Errorf("it has two fields %q", ident.Printable(name, 100))
+		if m.Repeated {
+			return nil, fmt.Errorf("it has two fields %q", ident.Printable(m.Key, 100))
 		}
-		f.Required = slices.Contains(required, name)
+		f.Name, f.Required = m.Key, slices.Contains(required, m.Key)
 		fields = append(fields, f)
-		return nil
-	})
-	if errors.Is(err, rawjson.ErrKind) {
-		return nil, errors.New(`"properties" in its schema is not an object`)
 	}
-	return fields, err
+	return fields, nil
 }
 
-func readField(name string, raw json.RawMessage) (Field, error) {
-	words, err := flat(raw)
-	if err != nil {
+func readField(schema *jsonschema.Value) (Field, error) {
+	if err := flat(schema); err != nil {
 		return Field{}, err
 	}
-	if words["properties"] != nil {
+	if schema.Has("properties") {
 		return Field{}, errors.New("it is nested, and a form cannot be")
 	}
-	var f Field // whose members are named as the keywords are, but for those that are set below
-	var kind string
-	if json.Unmarshal(raw, &f) != nil || words["type"] != nil && json.Unmarshal(words["type"], &kind) != nil {
+	var read struct {
+		Field // most members have the names of keywords; the others are set below
+		Type  string
+	}
+	if json.Unmarshal(schema.AppendJSON(nil), &read) != nil {
 		return Field{}, errors.New("a keyword of its schema has a value of the wrong type")
 	}
+	f := read.Field
 	if len(f.Pattern) > 1<<10 {
 		return Field{}, errors.New("its pattern is too long")
 	}
-	f.Name, f.Kind, f.Required, f.Choices, f.Default = name, "", false, nil, nil
+	f.Kind, f.Choices, f.Default = "", nil, nil
 	f.Title, f.Description = ident.Clip(f.Title, 1<<10), ident.Clip(f.Description, 4<<10)
-	if err := f.setKind(kind, words); err != nil {
+	if err := f.setKind(read.Type, schema); err != nil {
 		return Field{}, err
 	}
-	if d := words["default"]; d != nil && f.Check(d) == nil { // a default that does not fit is ignored
-		f.Default = d
+	if d := schema.Get("default"); d != nil {
+		if raw := d.AppendJSON(nil); f.Check(raw) == nil { // a default that does not fit is ignored
+			f.Default = raw
+		}
 	}
 	return f, nil
 }
 
 // setKind sets the kind of the field, and its choices.
-func (f *Field) setKind(kind string, words map[string]json.RawMessage) (err error) {
-	choices, alternatives := words["enum"], words["oneOf"]
-	if kind != "array" && (words["items"] != nil || words["anyOf"] != nil) || kind != "string" && (choices != nil || alternatives != nil) {
+func (f *Field) setKind(kind string, schema *jsonschema.Value) (err error) {
+	chooses := schema.Has("enum", "oneOf")
+	if kind != "array" && schema.Has("items", "anyOf") || kind != "string" && chooses {
 		return errors.New("its schema is not of a primitive type")
 	}
 	switch kind {
 	case "string":
 		f.Kind = FieldText
-		if choices != nil || alternatives != nil {
+		if chooses {
 			f.Kind = FieldChoice
-			f.Choices, err = readChoices(choices, words["enumNames"], alternatives)
+			f.Choices, err = readChoices(schema)
 		}
-	case "number":
-		f.Kind = FieldNumber
-	case "integer":
-		f.Kind = FieldInteger
-	case "boolean":
-		f.Kind = FieldBoolean
+	case "number", "integer", "boolean":
+		f.Kind = FieldKind(kind)
 	case "array":
 		f.Kind = FieldChoices
-		items, err := flat(words["items"])
-		if err != nil || words["anyOf"] != nil || items["properties"] != nil || items["items"] != nil {
+		items := schema.Get("items")
+		if flat(items) != nil || schema.Has("anyOf") || items.Has("properties", "items") {
 			return errors.New("it is a list, but not of choices")
 		}
-		alternatives := items["anyOf"]
-		if alternatives == nil {
-			alternatives = items["oneOf"]
-		}
-		f.Choices, err = readChoices(items["enum"], nil, alternatives)
-		return err
+		f.Choices, err = readChoices(items)
 	default:
 		return fmt.Errorf("its type %q is not a primitive type", ident.Printable(kind, 100))
 	}
 	return err
 }
 
-// readChoices reads the choices of a field: texts, with optional titles, or pairs of const and title.
-func readChoices(values, names, pairs json.RawMessage) ([]Choice, error) {
-	var out []Choice
-	switch {
-	case values != nil:
-		var texts, titles []string
-		if json.Unmarshal(values, &texts) != nil {
-			return nil, errors.New("its choices are not strings")
-		}
-		if names != nil && json.Unmarshal(names, &titles) != nil {
-			titles = nil
-		}
-		for i, text := range texts {
-			c := Choice{Value: text}
-			if len(titles) == len(texts) {
-				c.Title = titles[i]
-			}
-			out = append(out, c)
-		}
-	case pairs != nil:
-		var entries []struct {
-			Const *string `json:"const"`
-			Title string  `json:"title"`
-		}
-		if json.Unmarshal(pairs, &entries) != nil {
-			return nil, errors.New("its choices are not strings")
-		}
-		for _, e := range entries {
-			if e.Const == nil {
+// readChoices reads the choices of a schema: texts with optional titles, or pairs of const and title.
+func readChoices(schema *jsonschema.Value) ([]Choice, error) {
+	values, titles := schema.Get("enum").Elements(), schema.Get("enumNames").Elements()
+	if !schema.Has("enum") {
+		titles = nil
+		for _, pair := range cmp.Or(schema.Get("anyOf"), schema.Get("oneOf")).Elements() {
+			if !pair.Has("const") {
 				return nil, errors.New("one of its choices has no value")
 			}
-			out = append(out, Choice{Value: *e.Const, Title: e.Title})
+			values, titles = append(values, pair.Get("const")), append(titles, jsonschema.Text(pair.Str("title")))
 		}
+	}
+	var out []Choice
+	for i, value := range values {
+		if value.Kind != jsonschema.KindString {
+			return nil, errors.New("its choices are not strings")
+		}
+		c := Choice{Value: value.Text}
+		if len(titles) == len(values) && titles[i].Kind == jsonschema.KindString {
+			c.Title = titles[i].Text
+		}
+		out = append(out, c)
 	}
 	if len(out) == 0 || len(out) > maxFormChoices {
 		return nil, fmt.Errorf("it has %d choices; there may be 1 to %d", len(out), maxFormChoices)
