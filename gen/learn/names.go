@@ -44,6 +44,3 @@ func namesAreData(of []property) bool {
 	const many = 24
 	return always == 0 && len(of) > many || codes > 1 && codes == len(of)
 }
-
-// isInteger reports whether a JSON number is written as an integer.
-func isInteger(digits string) bool { return !strings.ContainsAny(digits, ".eE") }

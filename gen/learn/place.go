@@ -6,20 +6,7 @@ import (
 	"slices"
 )
 
-// types is a set of types of values.
-type types uint8
-
-const (
-	isNull types = 1 << iota
-	isBool
-	isInt
-	isFloat
-	isText
-	isList
-	isObject
-	isAny
-)
-
+// typeOf returns the type of a node.
 func typeOf(kind byte) types {
 	switch kind {
 	case 'n':
@@ -151,7 +138,7 @@ func (m *merging) isRecord(n *node) bool {
 	var t tally
 	for c := n.first; c != 0; c = m.nodes[c].next {
 		child := &m.nodes[c]
-		t.add(m.isKnown(child.name), child.kind)
+		t.add(m.isKnown(child.name), typeOf(child.kind))
 	}
 	return t.isRecord()
 }
@@ -159,18 +146,18 @@ func (m *merging) isRecord(n *node) bool {
 // tally counts the members of an object.
 type tally struct {
 	all, known int
-	kinds      [128]uint16 // of values
+	kinds      [256]uint16 // of values, by their types
 }
 
-func (t *tally) add(known bool, kind byte) {
+func (t *tally) add(known bool, kind types) {
 	t.all++
 	if known {
 		t.known++
 	}
-	if kind == 'f' {
-		kind = '0'
+	if kind == isFloat {
+		kind = isInt
 	}
-	t.kinds[kind&127]++
+	t.kinds[kind]++
 }
 
 // isRecord reports whether known names in an object are names of members. In a map they are words that people or things are called by:
@@ -178,7 +165,7 @@ func (t *tally) add(known bool, kind byte) {
 func (t *tally) isRecord() bool {
 	most := 0
 	for kind, n := range t.kinds {
-		if kind != 'n' {
+		if types(kind) != isNull {
 			most = max(most, int(n))
 		}
 	}

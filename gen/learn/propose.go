@@ -3,7 +3,6 @@ package learn
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 )
 
@@ -49,11 +48,11 @@ func (p *Proposal) Schema(before json.RawMessage) (json.RawMessage, error) {
 	if before == nil {
 		return json.Marshal(p.place.shape(nil, p.key))
 	}
-	var known shape
-	if err := json.Unmarshal(before, &known); err != nil {
-		return nil, fmt.Errorf("read a learned shape: %w", err)
+	known, err := readShape(before)
+	if err != nil {
+		return nil, err
 	}
-	return json.Marshal(p.place.shape(&known, p.key))
+	return json.Marshal(p.place.shape(known, p.key))
 }
 
 // shape returns the shape of a place, joined with a known one, which may be nil.
@@ -64,16 +63,12 @@ func (p *place) shape(known *shape, key []byte) *shape {
 	if known == nil {
 		known = &shape{}
 	}
-	if p.Types&isAny != 0 || known.any {
-		return &shape{any: true}
+	out := &shape{types: p.Types | known.types, asMap: known.asMap, values: known.values}
+	if out.types&isAny != 0 {
+		return &shape{types: isAny}
 	}
-	has := func(t types, known bool) bool { return known || p.Types&t != 0 }
-	out := &shape{
-		null: has(isNull, known.null), boolean: has(isBool, known.boolean), integer: has(isInt, known.integer), float: has(isFloat, known.float),
-		text: has(isText, known.text), list: has(isList, known.list), object: has(isObject, known.object),
-		items: p.Items.shape(known.items, key), asMap: known.asMap, values: known.values,
-	}
-	if out.object {
+	out.items = p.Items.shape(known.items, key)
+	if out.types&isObject != 0 {
 		p.members(out, known, key)
 	}
 	return out
@@ -98,7 +93,7 @@ func (p *place) members(out, known *shape, key []byte) {
 	}
 	for _, one := range p.Members {
 		if !slices.ContainsFunc(known.properties, func(of property) bool { return of.name == one.Name }) {
-			required := !one.Optional && p.Objects > 0 && !known.object
+			required := !one.Optional && p.Objects > 0 && known.types&isObject == 0
 			out.properties = append(out.properties, property{name: one.Name, required: required, shape: one.Place.shape(nil, key)})
 		}
 	}
@@ -107,7 +102,7 @@ func (p *place) members(out, known *shape, key []byte) {
 	case p.Rest != nil && (known.asMap || known.values != nil || !named || len(known.properties) == 0 && p.RestReplies > 1):
 		out.values = join(out.values, p.Rest.shape(nil, key))
 	case p.Objects == 0 && len(known.properties) == 0: // what comes after the part that was read is not known
-		out.values = &shape{any: true}
+		out.values = &shape{types: isAny}
 	}
 	if out.asMap = out.asMap || out.values != nil && !named; out.asMap {
 		out.mapIfData()

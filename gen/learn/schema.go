@@ -1,131 +1,116 @@
 package learn
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
-// schema is a shape as a JSON Schema, draft 2020-12. The replies need not have shown every property of an object, so it
-// forbids no undeclared ones.
-type schema struct {
-	Type       any        `json:"type,omitempty"` // a name, or a list of names
-	Items      *shape     `json:"items,omitempty"`
-	Values     *shape     `json:"additionalProperties,omitempty"`
-	Properties properties `json:"properties,omitempty"`
-	Required   []string   `json:"required,omitempty"`
+// typeName is the name of a type in JSON Schema.
+type typeName struct {
+	name  string
+	types types
 }
 
-// properties are written and read in their order.
-type properties []property
+// typeNames are in the order in which schemas list them.
+var typeNames = []typeName{
+	{"object", isObject}, {"array", isList}, {"string", isText}, {"number", isFloat}, {"integer", isInt}, {"boolean", isBool}, {"null", isNull},
+}
 
-// MarshalJSON writes the shape as a JSON Schema.
-func (s *shape) MarshalJSON() ([]byte, error) {
-	if s.any {
-		return []byte("{}"), nil
+// MarshalJSON returns the shape as a JSON Schema, draft 2020-12. It allows undeclared properties, because the replies need not have shown
+// every property of an object.
+func (s *shape) MarshalJSON() ([]byte, error) { return s.schema().AppendJSON(nil), nil }
+
+func (s *shape) schema() *jsonschema.Value {
+	out := jsonschema.Record()
+	if s.types&isAny != 0 {
+		return out
 	}
-	out := schema{Items: s.items, Values: s.values, Properties: s.properties}
-	var types []string
-	for _, name := range typeNames() {
-		if *s.flag(name) && (name != "integer" || !s.float) {
-			types = append(types, name)
+	listed := jsonschema.List()
+	for _, t := range typeNames {
+		if s.types&t.types != 0 && (t.types != isInt || s.types&isFloat == 0) {
+			listed.Items = append(listed.Items, jsonschema.Text(t.name))
 		}
 	}
-	if out.Type = types; len(types) == 1 {
-		out.Type = types[0]
+	out.Set("type", listed)
+	if len(listed.Items) == 1 {
+		out.Set("type", listed.Items[0])
 	}
+	if s.items != nil {
+		out.Set("items", s.items.schema())
+	}
+	if s.values != nil {
+		out.Set("additionalProperties", s.values.schema())
+	}
+	properties, required := jsonschema.Record(), jsonschema.List()
 	for _, p := range s.properties {
+		properties.Members = append(properties.Members, jsonschema.Member{Key: p.name, Value: p.shape.schema()})
 		if p.required {
-			out.Required = append(out.Required, p.name)
+			required.Items = append(required.Items, jsonschema.Text(p.name))
 		}
 	}
-	return json.Marshal(out)
+	if len(properties.Members) > 0 {
+		out.Set("properties", properties)
+	}
+	if len(required.Items) > 0 {
+		out.Set("required", required)
+	}
+	return out
 }
 
-// UnmarshalJSON reads a schema written by MarshalJSON.
-func (s *shape) UnmarshalJSON(raw []byte) error {
-	var in schema
-	if err := json.Unmarshal(raw, &in); err != nil {
-		return err
+// readShape reads a schema that was written by MarshalJSON.
+func readShape(raw json.RawMessage) (*shape, error) {
+	v, err := jsonschema.Parse(raw, jsonschema.Unlimited)
+	if err != nil {
+		return nil, fmt.Errorf("read a learned shape: it %w", err)
 	}
-	*s = shape{any: in.Type == nil, items: in.Items, values: in.Values, asMap: in.Values != nil && len(in.Properties) == 0, properties: in.Properties}
-	types, isList := in.Type.([]any)
-	if !isList && in.Type != nil {
-		types = []any{in.Type}
+	s, err := shapeOf(v)
+	if err != nil {
+		return nil, fmt.Errorf("read a learned shape: %w", err)
 	}
-	for _, t := range types {
-		name, _ := t.(string)
-		if !slices.Contains(typeNames(), name) {
-			return fmt.Errorf("unknown type %.50q in a learned schema", name)
+	return s, nil
+}
+
+// shapeOf returns the shape of a schema, or nil without a schema.
+func shapeOf(v *jsonschema.Value) (s *shape, err error) {
+	if v == nil {
+		return nil, nil
+	}
+	types, properties := v.Get("type"), v.Get("properties")
+	if v.Kind != jsonschema.KindObject || properties != nil && properties.Kind != jsonschema.KindObject {
+		return nil, errors.New("a learned schema or its properties are not an object")
+	}
+	s = &shape{}
+	if types == nil {
+		s.types = isAny
+	} else if types.Kind != jsonschema.KindArray {
+		types = jsonschema.List(types)
+	}
+	for _, name := range types.Elements() {
+		at := slices.IndexFunc(typeNames, func(t typeName) bool { return t.name == name.Text })
+		if at < 0 {
+			return nil, fmt.Errorf("unknown type %.50q in a learned schema", name.Text)
 		}
-		*s.flag(name) = true
+		s.types |= typeNames[at].types
 	}
-	for i, p := range s.properties {
-		s.properties[i].required = slices.Contains(in.Required, p.name)
+	if s.items, err = shapeOf(v.Get("items")); err != nil {
+		return nil, err
 	}
-	return nil
-}
-
-// typeNames returns the names of types in the order in which schemas list them.
-func typeNames() []string {
-	return []string{"object", "array", "string", "number", "integer", "boolean", "null"}
-}
-
-// flag returns the field of a type.
-func (s *shape) flag(name string) *bool {
-	return map[string]*bool{
-		"object": &s.object, "array": &s.list, "string": &s.text, "number": &s.float, "integer": &s.integer,
-		"boolean": &s.boolean, "null": &s.null,
-	}[name]
-}
-
-// MarshalJSON writes an object.
-func (p properties) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	separator := byte('{')
-	for _, one := range p {
-		name, err := json.Marshal(one.name)
-		if err != nil {
+	if s.values, err = shapeOf(v.Get("additionalProperties")); err != nil || properties == nil {
+		s.asMap = s.values != nil
+		return s, err
+	}
+	required := jsonschema.RequiredNames(v)
+	for _, m := range properties.Members {
+		p := property{name: m.Key, required: slices.Contains(required, m.Key)}
+		if p.shape, err = shapeOf(m.Value); err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(one.shape)
-		if err != nil {
-			return nil, err
-		}
-		b.WriteByte(separator)
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(value)
-		separator = ','
+		s.properties = append(s.properties, p)
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
-
-// UnmarshalJSON reads an object.
-func (p *properties) UnmarshalJSON(raw []byte) error {
-	dec := jsontext.NewDecoder(bytes.NewReader(raw))
-	if t, err := dec.ReadToken(); err != nil || t.Kind() != '{' {
-		return errors.New("the properties of a learned schema are not an object")
-	}
-	for dec.PeekKind() != '}' {
-		token, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		one := property{name: token.String(), shape: &shape{}}
-		value, err := dec.ReadValue()
-		if err != nil {
-			return err
-		}
-		if err := json.Unmarshal(value, one.shape); err != nil {
-			return err
-		}
-		*p = append(*p, one)
-	}
-	return nil
+	s.asMap = s.values != nil && len(s.properties) == 0
+	return s, nil
 }

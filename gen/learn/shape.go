@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 const (
@@ -24,21 +25,31 @@ const (
 	maxProperties = 200
 )
 
+// types is a set of types of values.
+type types uint8
+
+const (
+	isNull types = 1 << iota
+	isBool
+	isInt
+	isFloat
+	isText
+	isList
+	isObject
+	isAny // any value
+)
+
 // shape describes the values at one place of a reply.
 type shape struct {
-	// any accepts every value; the other fields are then meaningless.
-	any                           bool
-	null, boolean, integer, float bool
-	text                          bool
-	// list and object are true if such a value was seen; items is nil if all lists were empty.
-	list, object bool
-	items        *shape
+	// types are the types that were seen. With isAny the other fields are meaningless.
+	types types
+	items *shape // nil if all lists were empty
 	// asMap is true if the names of properties are data; values then describes all properties. It is nil for empty objects. With
 	// properties, values describes all others.
 	asMap  bool
 	values *shape
 	// properties are in the order in which they first appeared.
-	properties properties
+	properties []property
 }
 
 type property struct {
@@ -86,16 +97,15 @@ func inferFrom(replies []Reply, isData func(name string) bool, known func(word s
 
 // Merge returns a schema that accepts every value that a or b accepts. Both must come from [Infer] or Merge.
 func Merge(a, b json.RawMessage) (json.RawMessage, error) {
-	var x, y shape
-	for _, part := range []struct {
-		raw json.RawMessage
-		out *shape
-	}{{a, &x}, {b, &y}} {
-		if err := json.Unmarshal(part.raw, part.out); err != nil {
-			return nil, fmt.Errorf("read a learned shape: %w", err)
-		}
+	x, err := readShape(a)
+	if err != nil {
+		return nil, err
 	}
-	return json.Marshal(join(&x, &y))
+	y, err := readShape(b)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(join(x, y))
 }
 
 // reader reads one reply.
@@ -110,7 +120,7 @@ type reader struct {
 func (r *reader) read(depth int) (*shape, error) {
 	if depth >= maxDepth {
 		var skipped json.RawMessage // the decoder has a depth limit
-		return &shape{any: true}, r.dec.Decode(&skipped)
+		return &shape{types: isAny}, r.dec.Decode(&skipped)
 	}
 	token, err := r.dec.Token()
 	if err != nil {
@@ -119,15 +129,19 @@ func (r *reader) read(depth int) (*shape, error) {
 	s := &shape{}
 	switch v := token.(type) {
 	case nil:
-		s.null = true
+		s.types = isNull
 	case bool:
-		s.boolean = true
+		s.types = isBool
 	case string:
-		s.any = r.masked && maskedAny(v)
-		s.text = !s.any
+		s.types = isText
+		if r.masked && maskedAny(v) {
+			s.types = isAny
+		}
 	case json.Number:
-		s.integer = isInteger(v.String())
-		s.float = !s.integer
+		s.types = isInt
+		if strings.ContainsAny(v.String(), ".eE") {
+			s.types = isFloat
+		}
 	case json.Delim:
 		if v == '[' {
 			err = r.list(s, depth)
@@ -139,7 +153,7 @@ func (r *reader) read(depth int) (*shape, error) {
 }
 
 func (r *reader) list(s *shape, depth int) error {
-	s.list = true
+	s.types = isList
 	for r.dec.More() {
 		item, err := r.read(depth + 1)
 		if err != nil {
@@ -152,7 +166,7 @@ func (r *reader) list(s *shape, depth int) error {
 }
 
 func (r *reader) object(s *shape, depth int) error {
-	s.object = true
+	s.types = isObject
 	seen := map[string]int{}
 	for r.dec.More() {
 		token, err := r.dec.Token()
@@ -183,28 +197,15 @@ func (r *reader) object(s *shape, depth int) error {
 // leaveOut makes values of the rest of those members whose names are not known, and of all if the object is a map.
 func (r *reader) leaveOut(s *shape) {
 	var t tally
-	var known properties
+	var known []property
 	for _, p := range s.properties {
-		kind := byte('[')
-		switch s := p.shape; {
-		case s.null:
-			kind = 'n'
-		case s.boolean:
-			kind = 't'
-		case s.integer, s.float:
-			kind = '0'
-		case s.text:
-			kind = '"'
-		case s.object:
-			kind = '{'
-		}
 		ok := isKnown(p.name, r.known)
 		if ok {
 			known = append(known, p)
 		} else {
 			s.values = join(s.values, p.shape)
 		}
-		t.add(ok, kind)
+		t.add(ok, p.shape.types)
 	}
 	s.properties = known
 	s.asMap = s.asMap || s.values != nil && (len(known) == 0 || !t.isRecord())
@@ -218,18 +219,15 @@ func join(a, b *shape) *shape {
 	if b == nil {
 		return a
 	}
-	if a.any || b.any {
-		return &shape{any: true}
+	out := &shape{types: a.types | b.types}
+	if out.types&isAny != 0 {
+		return &shape{types: isAny}
 	}
-	out := &shape{
-		null: a.null || b.null, boolean: a.boolean || b.boolean, integer: a.integer || b.integer, float: a.float || b.float,
-		text: a.text || b.text, list: a.list || b.list, object: a.object || b.object,
-		items: join(a.items, b.items), asMap: a.asMap || b.asMap, values: join(a.values, b.values),
-	}
+	out.items, out.asMap, out.values = join(a.items, b.items), a.asMap || b.asMap, join(a.values, b.values)
 	switch {
-	case !a.object:
+	case a.types&isObject == 0:
 		out.properties = b.properties
-	case !b.object:
+	case b.types&isObject == 0:
 		out.properties = a.properties
 	default:
 		out.properties = joinProperties(a.properties, b.properties)
@@ -241,7 +239,7 @@ func join(a, b *shape) *shape {
 
 // joinProperties returns the properties of a, in their order, and then those only b has. A property stays required if both
 // require it.
-func joinProperties(a, b properties) properties {
+func joinProperties(a, b []property) []property {
 	out := slices.Clone(a)
 	for i := range out {
 		out[i].required = false
@@ -250,7 +248,7 @@ func joinProperties(a, b properties) properties {
 	for i, p := range a {
 		index[p.name] = i
 	}
-	var added properties
+	var added []property
 	for _, p := range b {
 		at, both := index[p.name]
 		if !both {
@@ -268,7 +266,7 @@ func (s *shape) joinOthers(a, b *shape) {
 	if a.values == nil && b.values == nil {
 		return
 	}
-	has := func(of properties, name string) bool {
+	has := func(of []property, name string) bool {
 		return slices.ContainsFunc(of, func(p property) bool { return p.name == name })
 	}
 	for i, p := range s.properties {
@@ -283,10 +281,7 @@ func (s *shape) joinOthers(a, b *shape) {
 
 // mapIfData turns an object into a map if the names of its properties are data.
 func (s *shape) mapIfData() {
-	if !s.object {
-		return
-	}
-	if !s.asMap && !namesAreData(s.properties) {
+	if s.types&isObject == 0 || !s.asMap && !namesAreData(s.properties) {
 		return
 	}
 	s.asMap = true
