@@ -132,3 +132,40 @@ func WithDraft(root *Value, draft Draft) *Value {
 	}
 	return out
 }
+
+// exclusive are the keywords by which draft 4 makes a bound exclusive, by the bound.
+var exclusive = map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
+
+// Modern returns a copy of a schema in which tuples and exclusive bounds are written as in the newest draft. Its subschemas stay as they
+// are.
+func Modern(v *Value) *Value {
+	out := Record()
+	tuple := v.Get("items") != nil && v.Get("items").Kind == KindArray
+	for _, m := range v.Members {
+		switch m.Key {
+		case "prefixItems":
+			if tuple {
+				continue
+			}
+		case "items":
+			if tuple {
+				m.Key = "prefixItems"
+			}
+		case "additionalItems":
+			if !tuple {
+				continue
+			}
+			m.Key = "items"
+		case "minimum", "maximum":
+			if v.Is(exclusive[m.Key], true) {
+				m.Key = exclusive[m.Key]
+			}
+		case "exclusiveMinimum", "exclusiveMaximum":
+			if m.Value.Kind == KindBool {
+				continue
+			}
+		}
+		out.Members = append(out.Members, m)
+	}
+	return out
+}

@@ -69,7 +69,7 @@ func (d document) flatten(schema node, depth int) node {
 			d.joinEnums(out, key, list.Items, depth)
 		}
 	}
-	if list := out.Get("oneOf"); isList(list) && !out.Has("anyOf") && len(list.Items) <= maxNesting && d.disjoint(list.Items, depth) {
+	if list := out.Get("oneOf"); isList(list) && !out.Has("anyOf") && len(list.Items) <= maxNesting && d.disjoint(list.Items) {
 		out.Delete("oneOf")
 		out.Set("anyOf", list)
 	}
@@ -191,29 +191,9 @@ func limitEnum(out node) {
 	out.Set("enum", jsonschema.List(slices.DeleteFunc(slices.Clone(enum.Items), func(v node) bool { return v.Type()&accepted == 0 })...))
 }
 
-// modern rewrites keywords of older drafts and of OpenAPI as their newer equivalents, in a copy.
+// modern rewrites keywords of older drafts as their newer equivalents, and const as enum, in a copy.
 func modern(schema node) node {
-	out := jsonschema.Record(schema.Members...)
-	for _, bound := range [][2]string{{"exclusiveMinimum", "minimum"}, {"exclusiveMaximum", "maximum"}} {
-		exclusive := out.Is(bound[0], true)
-		if !exclusive && !out.Is(bound[0], false) {
-			continue
-		}
-		out.Delete(bound[0])
-		if limit := out.Get(bound[1]); exclusive && limit != nil {
-			out.Delete(bound[1])
-			out.Set(bound[0], limit)
-		}
-	}
-	if isList(out.Get("items")) {
-		first, rest := jsonschema.Tuple(out)
-		out.Delete("items")
-		out.Set("prefixItems", jsonschema.List(first...))
-		if rest != nil {
-			out.Set("items", rest)
-		}
-	}
-	out.Delete("additionalItems")
+	out := jsonschema.Modern(schema)
 	if value := out.Get("const"); value != nil {
 		enum := out.Get("enum")
 		out.Delete("const")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/catalog/drift"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
@@ -126,19 +127,8 @@ func (d document) tag(flat node, depth int) (name, value string) {
 	return "", ""
 }
 
-// disjoint reports whether no value can fit two of the alternatives: they are of different types, or each requires another
-// value of the same property.
-func (d document) disjoint(alternatives []node, depth int) bool {
-	property, seen, types := "", map[string]bool{}, jsonschema.Types(0)
-	typed, tagged := true, true
-	for _, schema := range alternatives {
-		flat := d.flatAt(schema, depth+1)
-		own := d.types(flat, depth+1)
-		typed = typed && own&types == 0
-		types |= own
-		name, value := d.tag(flat, depth)
-		tagged = tagged && name != "" && !seen[value] && (property == "" || name == property) && required(flat)[name] && own == jsonschema.Object
-		property, seen[value] = name, true
-	}
-	return typed || tagged
+// disjoint reports whether no value can fit two of the alternatives.
+func (d document) disjoint(alternatives []node) bool {
+	shown, steps := drift.Disjoint(d.root, alternatives)
+	return d.left.spend(steps) && shown
 }

@@ -312,18 +312,25 @@ func (p *proof) always(ns []node, name node) bool {
 	})
 }
 
-// disjoint reports whether no value can fit two of the alternatives: they are of different types, or require different values of one
-// property.
+// Disjoint reports whether it is shown that no value can fit two of the alternatives: they are of different types, or require different
+// values of one property. root is their document. steps is the work that it took.
+func Disjoint(root *jsonschema.Value, alternatives []*jsonschema.Value) (shown bool, steps int) {
+	p := &proof{narrow: root}
+	return p.disjoint(alternatives), p.steps
+}
+
+// disjoint is [Disjoint] for alternatives in the narrow document.
 func (p *proof) disjoint(alternatives []node) bool {
-	wide := &proof{narrow: p.wide, steps: p.steps}
-	defer func() { p.steps = wide.steps }()
 	fits := make([][]node, len(alternatives))
 	for i, a := range alternatives {
-		fits[i] = wide.conjuncts(a, 0)
+		fits[i] = p.conjuncts(a, 0)
+		if slices.ContainsFunc(fits[i], func(n node) bool { return n.Is("nullable", true) }) {
+			return false // types leaves out the null that it adds
+		}
 	}
 	for i := range fits {
 		for j := range i {
-			if wide.types(fits[i], 0)&wide.types(fits[j], 0) != 0 && !wide.apart(fits[i], fits[j]) {
+			if p.types(fits[i], 0)&p.types(fits[j], 0) != 0 && !p.apart(fits[i], fits[j]) {
 				return false
 			}
 		}

@@ -103,8 +103,12 @@ func (p *proof) union(ns []node, w node, key string, depth int) bool {
 	if slices.ContainsFunc(ns, func(n node) bool { set, ok := list(n, key); return ok && p.sameSet(set, alternatives) }) {
 		return true
 	}
-	if key == "oneOf" && !p.disjoint(alternatives) {
-		return false
+	if key == "oneOf" {
+		apart := &proof{narrow: p.wide, steps: p.steps}
+		shown := apart.disjoint(alternatives)
+		if p.steps = apart.steps; !shown {
+			return false
+		}
 	}
 	holds := func(ns []node) bool {
 		return slices.ContainsFunc(alternatives, func(a node) bool { return p.all(ns, a, depth+1) })

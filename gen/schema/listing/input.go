@@ -67,7 +67,6 @@ var besideRef = []string{"$ref", "$defs", "definitions", "title", "description",
 // modern returns a schema of a draft with the keywords of the newest one. Its subschemas stay as they are.
 func modern(v *jsonschema.Value, draft jsonschema.Draft) *jsonschema.Value {
 	out := jsonschema.Record()
-	tuple := v.Get("items") != nil && v.Get("items").Kind == jsonschema.KindArray
 	alone := draft < jsonschema.Draft201909 && v.Has("$ref")
 	for _, m := range v.Members {
 		if alone && !slices.Contains(besideRef, m.Key) || since[m.Key] > draft {
@@ -80,15 +79,6 @@ func modern(v *jsonschema.Value, draft jsonschema.Draft) *jsonschema.Value {
 			if strings.HasPrefix(m.Value.Text, "#") {
 				continue
 			}
-		case "items":
-			if tuple {
-				m.Key = "prefixItems"
-			}
-		case "additionalItems":
-			if !tuple {
-				continue
-			}
-			m.Key = "items"
 		case "dependencies":
 			if draft >= jsonschema.Draft201909 || m.Value.Kind != jsonschema.KindObject {
 				continue
@@ -99,22 +89,11 @@ func modern(v *jsonschema.Value, draft jsonschema.Draft) *jsonschema.Value {
 					m.Value.Members[i].Value = jsonschema.Record(jsonschema.Member{Key: "required", Value: one.Value})
 				}
 			}
-		case "minimum", "maximum":
-			if v.Is(exclusive[m.Key], true) {
-				m.Key = exclusive[m.Key]
-			}
-		case "exclusiveMinimum", "exclusiveMaximum":
-			if m.Value.Kind == jsonschema.KindBool {
-				continue
-			}
 		}
 		out.Members = append(out.Members, m)
 	}
-	return out
+	return jsonschema.Modern(out)
 }
-
-// exclusive are the keywords that make those of draft 4 exclusive.
-var exclusive = map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 
 // dropReferences removes the references of what is listed for a root that lead to nothing in it, or to the root if that accepts more
 // than objects. Where a schema so accepts more, the keywords by which others would accept less go too.
