@@ -103,6 +103,7 @@ func flat(schema *jsonschema.Value) error {
 	for _, m := range schema.Members {
 		switch m.Key {
 		case "properties", "items", "anyOf", "oneOf": // whether they may be here depends on the place
+		case "additionalItems", "contentSchema": // without effect on what a form can have
 		case "additionalProperties":
 			if m.Value.Kind != jsonschema.KindBool {
 				return errors.New(`its schema has "additionalProperties" with a schema, which a form cannot have`)
@@ -199,10 +200,14 @@ func (f *Field) setKind(kind string, schema *jsonschema.Value) (err error) {
 
 // readChoices reads the choices of a schema: texts with optional titles, or pairs of const and title.
 func readChoices(schema *jsonschema.Value) ([]Choice, error) {
-	values, titles := schema.Get("enum").Elements(), schema.Get("enumNames").Elements()
+	list := cmp.Or(schema.Get("enum"), schema.Get("anyOf"), schema.Get("oneOf"))
+	if list != nil && list.Kind != jsonschema.KindArray {
+		return nil, errors.New("its choices are not strings")
+	}
+	values, titles := list.Elements(), schema.Get("enumNames").Elements()
 	if !schema.Has("enum") {
-		titles = nil
-		for _, pair := range cmp.Or(schema.Get("anyOf"), schema.Get("oneOf")).Elements() {
+		values, titles = nil, nil
+		for _, pair := range list.Elements() {
 			if !pair.Has("const") {
 				return nil, errors.New("one of its choices has no value")
 			}
