@@ -13,24 +13,24 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/rawjson"
 )
 
-// CallResult is what a tool answered, byte for byte; only invalid UTF-8 is replaced by U+FFFD. Its parts share their
+// CallResult is a tool's answer, byte for byte, except that invalid UTF-8 is replaced by U+FFFD. Its parts share their
 // memory with Raw.
 type CallResult struct {
 	// Raw is the whole CallToolResult.
 	Raw json.RawMessage
-	// Structured is structuredContent, or nil. In the older protocol era null is nil too.
+	// Structured is structuredContent, or nil if there is none. In the older protocol era, a null is nil too.
 	Structured json.RawMessage
-	// Content are the blocks of content, of whatever kind; it may be nil.
+	// Content has the content blocks, of any kind; it may be nil.
 	Content []json.RawMessage
 	// IsError says that the tool itself failed; Content then says why.
 	IsError bool
 }
 
-// Call calls a tool. args is a JSON object and goes out with its digits as they are; empty means {}. When ctx ends the
-// server is told that the call is cancelled.
+// Call calls a tool. args is a JSON object whose numbers are sent digit by digit; empty means {}. If ctx ends, the
+// server is notified that the call is cancelled.
 //
-// A tool that failed is a result with IsError, not an error. Errors: a *ProtocolError when the server answered with a
-// JSON-RPC error or not as MCP says, a *ConnectionError, or the context's error.
+// A tool that failed is a result with IsError, not an error. Errors: a *ProtocolError if the server answered with a
+// JSON-RPC error or broke the MCP protocol, a *ConnectionError, or the context's error.
 func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, opt *CallOptions) (*CallResult, error) {
 	if len(bytes.TrimSpace(args)) == 0 {
 		args = json.RawMessage(`{}`)
@@ -54,8 +54,8 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, o
 }
 
 // learnHeaders lists the tools before the first call: over HTTP, in the newer era, some arguments have to be repeated in
-// headers, and the definition says which. If the server does not list its tools the call is made anyway; the server says
-// if it misses a header. The error is a *ConnectionError or the context's.
+// headers, and the definition says which. If the server does not list its tools, the call is made anyway, and the server
+// reports a missing header. The error is a *ConnectionError or the context's.
 func (s *Session) learnHeaders(ctx context.Context) error {
 	if s.http == nil || !s.modern() || s.listed.Load() {
 		return nil

@@ -19,12 +19,12 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
 )
 
-// Connect starts or dials a server and agrees on a protocol version. The server is given as configured, variables not
-// expanded; their values live no longer than this call and the session's process.
+// Connect starts or dials a server and agrees on a protocol version. The server is passed as configured, with its
+// variables unexpanded. Their values are kept no longer than this call and the session's process.
 //
-// A server that does not answer the probe of the newer protocol era in time is spoken to in the older one, on the same
-// connection. Only a process that ends on the probe is started a second time. ctx bounds connecting only. The caller
-// must Close the session.
+// If a server does not answer the probe of the newer protocol era in time, the older one is used on the same connection.
+// Only a process that ends on the probe is started a second time. ctx bounds connecting only. The caller must Close the
+// session.
 //
 // Errors: a *config.ExpandError for a variable without a value, a *ConnectionError, a *ProtocolError if the server
 // refuses the handshake, or the context's error.
@@ -33,8 +33,8 @@ func Connect(ctx context.Context, srv config.Server, opts *Options) (*Session, e
 	return s, err
 }
 
-// connect connects in the era that is configured or known, else in the likeliest one first, and returns the server's
-// era.
+// connect connects in the era that is configured or known, or else tries the likeliest one first, and returns the
+// server's era.
 func connect(ctx context.Context, srv config.Server, opts *Options, known era) (*Session, era, error) {
 	expanded, secret, err := redact.Expand(srv, opts.Lookup)
 	if err != nil {
@@ -100,15 +100,15 @@ func (d *dialer) dial(ctx context.Context, e era) (*Session, error) {
 	return nil, err // streamable HTTP was meant
 }
 
-// mayBeSSE reports whether a server that refuses streamable HTTP with a status may speak HTTP+SSE only. One that asks
-// for credentials does not.
+// mayBeSSE reports whether a server that refuses streamable HTTP with a status may speak HTTP+SSE only. A server that
+// asks for credentials does not count.
 func mayBeSSE(status int) bool {
 	return status >= 400 && status < 500 && status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusTooManyRequests
 }
 
-// attempt makes one session. On error it returns the session too, for its status; it is closed already.
+// attempt makes one session. On error it also returns the session, already closed, for its status.
 func (d *dialer) attempt(ctx context.Context, e era, transport config.Transport) (_ *Session, err error) {
-	// A session outlives ctx, which bounds connecting only, and has none of its values: see whileUp.
+	// A session outlives ctx, which bounds connecting only, and does not see its values: see whileUp.
 	life, end := context.WithCancelCause(context.Background())
 	stop := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
 	defer stop()

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream/oauth"
 )
 
-// oauthServer returns what the package oauth has to know about an expanded server.
+// oauthServer describes an expanded server to package oauth.
 func oauthServer(srv config.Server) oauth.Server {
 	out := oauth.Server{Name: srv.Key, URL: srv.URL}
 	if o := srv.OAuth; o != nil {

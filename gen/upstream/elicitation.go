@@ -20,8 +20,8 @@ const (
 	// codeURLElicitation is the error of a server that wants a person to visit pages before it does what was asked of it
 	// (MCP 2025-11-25, client/elicitation).
 	codeURLElicitation = -32042
-	// urlTime bounds how long a request waits for that. The request is repeated after firstURLPause, and then with pauses
-	// that double up to maxURLPause.
+	// urlTime bounds how long a request waits for those visits. The request is repeated after firstURLPause, and then with
+	// pauses that double up to maxURLPause.
 	urlTime       = 5 * time.Minute
 	firstURLPause = time.Second
 	maxURLPause   = 10 * time.Second
@@ -30,8 +30,8 @@ const (
 var (
 	errNobody    = errors.New("there is nobody to ask")
 	errAmbiguous = errors.New("calls of several runs are in progress, and the server does not say which one its question is about")
-	// errFirstAmbiguous is that of calls that began before the server first asked like that, errCrowded that of later ones:
-	// there are maxSpares sessions already.
+	// errFirstAmbiguous is for calls that began before the server first asked a question without naming its call.
+	// errCrowded is for later ones, if there are already maxSpares sessions.
 	errFirstAmbiguous = fmt.Errorf("%w; run it again: from now on each run has a session of its own at this server", errAmbiguous)
 	errCrowded        = fmt.Errorf("%w; run it again when fewer runs use this server", errAmbiguous)
 	errTooMany        = fmt.Errorf("more than %d questions of the server are open", maxOpen)
@@ -50,7 +50,7 @@ func (in *inflight) ask(ctx context.Context, r *activeRequest, params json.RawMe
 	return reply.Result()
 }
 
-// declined reports why nobody was asked a question. A caller without Elicit need not be told.
+// declined reports why nobody was asked a question. A caller without Elicit is not told.
 func (r *activeRequest) declined(reason string) {
 	if r.opt.Declined != nil && r.opt.Elicit != nil && r.ctx.Err() == nil {
 		r.opt.Declined(reason)
@@ -92,7 +92,7 @@ func (in *inflight) askPerson(ctx context.Context, r *activeRequest, params json
 }
 
 // answerLegacy answers a question that came as a request of the server, in the older era. It waits for the person. by is
-// the request in whose answer the question came, nil if it came by itself.
+// the request whose answer carried the question, or nil if it came by itself.
 func (in *inflight) answerLegacy(by *activeRequest, params json.RawMessage) json.RawMessage {
 	if by == nil {
 		in.asksAside.Store(in.elicit)
@@ -105,7 +105,7 @@ func (in *inflight) answerLegacy(by *activeRequest, params json.RawMessage) json
 	return in.ask(by.ctx, by, params)
 }
 
-// candidates returns the requests that a question which came by itself may belong to, one of each owner.
+// candidates returns the requests to which a question that came by itself may belong, one for each owner.
 func (in *inflight) candidates() []*activeRequest {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -115,7 +115,7 @@ func (in *inflight) candidates() []*activeRequest {
 		if owner == nil {
 			owner = r
 		}
-		// Of one owner the earliest that can be asked.
+		// For each owner, take the earliest request that can be asked.
 		if f := first[owner]; f == nil || f.opt.Elicit == nil || r.opt.Elicit != nil && r.token < f.token {
 			first[owner] = r
 		}
@@ -123,10 +123,10 @@ func (in *inflight) candidates() []*activeRequest {
 	return slices.Collect(maps.Values(first))
 }
 
-// refuse declines a question that belongs to one of several requests, or to none, and tells all of them.
+// refuse declines a question that cannot be assigned to one request, and tells all the candidates.
 func (in *inflight) refuse(candidates []*activeRequest) json.RawMessage {
 	reason := errNobody
-	early := 0 // began before it was known how the server asks
+	early := 0 // requests that began before it was known how the server asks
 	for _, r := range candidates {
 		reason = errCrowded
 		if !r.knownAside {
@@ -143,14 +143,14 @@ func (in *inflight) refuse(candidates []*activeRequest) json.RawMessage {
 	return (&elicit.Reply{Action: elicit.ActionDecline}).Result()
 }
 
-// urlWait is the wait of one request for the pages that a person visits. The server refuses the request until then.
+// urlWait is one request's wait until a person has visited pages. The server refuses the request until then.
 type urlWait struct {
 	until time.Time // zero before the person was asked
 	pause time.Duration
 }
 
-// repeat reports whether a request that failed may be made again: the server wants a person to visit pages, and the
-// person has agreed. It waits until the person may have finished.
+// repeat reports whether a failed request may be repeated because the server wants a person to visit pages and the person
+// has agreed. It first waits until the person may have finished.
 func (in *inflight) repeat(ctx context.Context, r *activeRequest, w *urlWait, failed error) bool {
 	pages := pagesOf(failed)
 	if len(pages) == 0 || r.opt.Elicit == nil {

@@ -37,8 +37,8 @@ func (p *eraProbe) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// watch gives the probe up after the limit. As long as the server has not read it, the server is still starting, and its
-// time has not begun. The probe may not be written yet when watch begins.
+// watch gives the probe up after the limit. Until the server has read the probe, it is still starting, and the time does
+// not count. The probe may not be written yet when watch begins.
 func (p *eraProbe) watch(ctx context.Context, giveUp func()) {
 	step := p.limit / 10
 	for waited := time.Duration(0); waited < p.limit; waited += step {

@@ -19,8 +19,8 @@ import (
 // ErrConnection is matched by every [*ConnectionError]: the server could not be reached, or went away.
 var ErrConnection = errors.New("no connection to the server")
 
-// ErrCircuitOpen is matched by a [*ConnectionError], besides [ErrConnection], if a server has failed so often that it is
-// left alone for a while. RetryAt says until when.
+// ErrCircuitOpen is matched by a [*ConnectionError], besides [ErrConnection], if a server has failed so often that no
+// attempts are made for a while. RetryAt says until when.
 var ErrCircuitOpen = errors.New("the server failed repeatedly and is left alone for a while")
 
 var errConnectTimeout = errors.New("the server did not get ready in time")
@@ -36,7 +36,7 @@ type ConnectionError struct {
 	NotSent bool
 	// Login says that a person has to log in first; Reason says how.
 	Login bool
-	// Slow says that the server was given all its time to start. Another start would likely take as long.
+	// Slow says that the server used up all its time to start. Another start would likely take as long.
 	Slow bool
 	// Missing says that the program of the server does not exist. Another start would not find it either.
 	Missing bool
@@ -57,9 +57,9 @@ func (e *ConnectionError) Is(target error) bool {
 type ProtocolError struct {
 	// Server is the configured name.
 	Server string
-	// Code is that of the JSON-RPC error, or CodeBadAnswer for an answer that MCP does not allow.
+	// Code is the code of the JSON-RPC error, or CodeBadAnswer for an answer that MCP does not allow.
 	Code int
-	// Message is the server's own text, bounded, with configured secrets removed. It is hostile text all the same.
+	// Message is the server's own text, bounded, with configured secrets removed. It is still hostile text.
 	Message string
 	// Data is the data of the JSON-RPC error, byte for byte; it may be nil.
 	Data json.RawMessage
@@ -132,7 +132,7 @@ func interrupted(ctx context.Context, doing string) error {
 	return fmt.Errorf("%s: %w", doing, ctx.Err())
 }
 
-// stopped is a context's error that reads as its cause.
+// stopped is a context's error with the text of its cause.
 type stopped struct {
 	doing      string
 	err, cause error

@@ -14,7 +14,8 @@ import (
 const (
 	// maxProgressText bounds the message of a progress notification, in bytes.
 	maxProgressText = 1 << 10
-	// maxProgressWaiting is how many notifications of a request may wait to be passed on, one each progressPause.
+	// maxProgressWaiting is how many notifications of a request may wait to be passed on. One is passed on each
+	// progressPause.
 	maxProgressWaiting = 64
 	progressPause      = 20 * time.Millisecond
 )
@@ -42,7 +43,7 @@ type activeRequest struct {
 	token    int64
 	progress chan Progress // nil if nobody listens
 	ended    chan struct{} // closed with progress
-	told     chan struct{} // closed when the listener is not called any more
+	told     chan struct{} // closed when the listener will not be called any more
 	// knownAside says that asksAside was set when the request began.
 	knownAside bool
 
@@ -54,7 +55,7 @@ func newInflight(server string, elicit bool, log *slog.Logger) *inflight {
 	return &inflight{server: server, elicit: elicit, log: log, requests: make(map[int64]*activeRequest)}
 }
 
-// begin adds a request, which has to be ended. ctx is the request's own.
+// begin adds a request. The caller must end it. ctx is the request's own.
 func (in *inflight) begin(ctx context.Context, opt *CallOptions) *activeRequest {
 	r := &activeRequest{ctx: ctx, knownAside: in.asksAside.Load()}
 	if opt != nil {

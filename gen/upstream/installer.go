@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// startTime is the default time limit for a server to become ready, installTime that of a server that may have to be
-	// downloaded or built first.
+	// startTime is the default time limit for a server to become ready. installTime is the limit for a server that may have
+	// to be downloaded or built first.
 	startTime   = 60 * time.Second
 	installTime = 5 * time.Minute
 )

@@ -49,8 +49,8 @@ func (s *Session) listAll(ctx context.Context, l listing) ([]json.RawMessage, er
 	return all, err
 }
 
-// pages gets all pages of a list, within the bounds that hold for every list. get gets one page; it is given its number,
-// how many items came before, and its cursor.
+// pages gets all pages of a list, within the bounds that hold for every list. get gets one page, given its number, the
+// number of items before it, and its cursor.
 func (s *Session) pages(ctx context.Context, l listing, get func(ctx context.Context, number, before int, cursor *string) (page, error)) ([]json.RawMessage, time.Duration, error) {
 	limit := s.opts.ListTimeout
 	late := ErrListTimeout

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// How messages arrive that belong to no request depends on the era. In the older one, over streamable HTTP, the client opens
+// How messages that belong to no request arrive depends on the era. In the older one, over streamable HTTP, the client opens
 // a stream for them (MCP 2025-11-25, basic/transports); many servers send elicitation requests there too. In the newer era a
 // server announces changes only to clients that have subscribed with a request that stays open (MCP 2026-07-28,
 // subscriptions): over HTTP they arrive in the answer to that request, over pipes among all other messages.
@@ -51,8 +51,8 @@ func (s *Session) listenInOlderEra() {
 	}()
 }
 
-// awaitListening waits, for at most listenTime from the session's start, until the stream is open: a question that comes
-// before could be lost.
+// awaitListening waits, for at most listenTime from the session's start, until the stream is open, because a question that
+// comes earlier could be lost.
 func (s *Session) awaitListening(ctx context.Context) {
 	if s.listening == nil {
 		return

@@ -15,8 +15,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 )
 
-// NewLogins opens the logins in an absolute folder, which need not be there yet. With keyring, their secrets go to the
-// system's keyring where there is one; else to files that only their owner may read.
+// NewLogins opens the logins in an absolute folder, which need not exist yet. With keyring, their secrets go to the
+// system's keyring if there is one, and otherwise to files that only their owner may read.
 func NewLogins(dir string, keyring bool) *Logins {
 	if !keyring {
 		return oauth.NewStore(dir, nil)
@@ -28,18 +28,18 @@ func NewLogins(dir string, keyring bool) *Logins {
 type LoginOptions struct {
 	// Person is the person who logs in.
 	Person Person
-	// Scopes are asked for in place of those that configuration and server name; empty: those.
+	// Scopes are requested instead of the scopes that the configuration and the server name, unless empty.
 	Scopes []string
 	// Port is the port of the redirect address; 0: the configured one, else any.
 	Port int
-	// Localhost names this machine localhost in the redirect address, not 127.0.0.1.
+	// Localhost uses the name localhost in the redirect address instead of 127.0.0.1.
 	Localhost bool
 }
 
 // LoginResult describes a successful login.
 type LoginResult struct {
 	oauth.Result
-	// Tools is how many tools the server lists with it.
+	// Tools is the number of tools that the server lists with this login.
 	Tools int
 }
 
@@ -117,7 +117,7 @@ func Login(ctx context.Context, srv config.Server, opts *Options, how LoginOptio
 		if missing == nil || round == loginRounds {
 			return nil, fail.login(fmt.Errorf("the server refuses the new token: %w", err), "")
 		}
-		options.Challenge = *missing // which the stored login notes as wanted, so that it is widened
+		options.Challenge = *missing // the stored login notes these scopes as wanted, so that the next round asks for them
 	}
 }
 

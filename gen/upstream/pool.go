@@ -15,17 +15,17 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 )
 
-// ErrUnknownServer is returned for a server the pool was not made with.
+// ErrUnknownServer is returned for a server that NewPool was not given.
 var ErrUnknownServer = errors.New("no such server is configured")
 
 // errPoolClosed ends attempts to connect when the pool closes.
 var errPoolClosed = errors.New("the pool is closed")
 
-// Pool connects to servers when they are first needed and shares the sessions. It remembers which protocol era each
-// server speaks. A server that ends is started again by the next call: after repeated failures with a growing pause,
-// and after several of them within a minute not at all for a while ([ErrCircuitOpen]). A session that nobody uses is
-// ended after [Options.IdleExpiry]. A server that asks questions which do not say what call they belong to gets a session
-// for each owner of calls in flight. A Pool may be used from several goroutines at once.
+// Pool connects to servers when they are first needed and shares the sessions. It remembers which protocol era each server
+// speaks. The next call restarts a server that has ended. After repeated failures there is a growing pause before a restart,
+// and after several within a minute no restart for a while ([ErrCircuitOpen]). An unused session is ended after
+// [Options.IdleExpiry]. A server whose questions do not say which call they belong to gets a session for each owner of calls
+// in flight. A Pool may be used from several goroutines at once.
 type Pool struct {
 	opts    *Options
 	members map[string]*member // fixed by NewPool
@@ -92,7 +92,7 @@ func (p *Pool) Connect(ctx context.Context, key string) (*Session, error) {
 	return s, err
 }
 
-// enter returns the session for one request, which has to leave.
+// enter returns the session for one request, which must call leave at its end.
 func (p *Pool) enter(ctx context.Context, m *member) (*Session, error) {
 	s, a, err := p.join(m)
 	if s != nil || err != nil {
@@ -113,7 +113,8 @@ func (p *Pool) enter(ctx context.Context, m *member) (*Session, error) {
 	return nil, err
 }
 
-// join returns the live session, or the attempt to wait for, with one user more: a session must not expire before it is used.
+// join returns the live session, or the attempt to wait for. It counts the caller as a user, so that the session does not
+// expire before it is used.
 func (p *Pool) join(m *member) (*Session, *attempt, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,7 +140,7 @@ func (p *Pool) join(m *member) (*Session, *attempt, error) {
 	return nil, m.attempt, nil
 }
 
-// openError returns the error of a server that is left alone, nil if it is not.
+// openError returns the error of a server whose circuit is open, or nil if it is closed.
 func openError(m *member) error {
 	retryAt := m.circuit.RetryAt()
 	if retryAt.IsZero() {
@@ -155,7 +156,7 @@ func (p *Pool) closedError(m *member) error {
 	return &ConnectionError{Server: m.srv.Key, Reason: errPoolClosed.Error(), NotSent: true}
 }
 
-// lose takes a lost session out of the pool. It is a failure of the server, unless the server only forgot the session. The
+// lose takes a lost session out of the pool. It is a failure of the server unless the server merely forgot the session. The
 // mutex is held.
 func (p *Pool) lose(m *member, s *Session, reason string) {
 	m.drop()
@@ -245,8 +246,8 @@ func (p *Pool) Call(ctx context.Context, key, tool string, args json.RawMessage,
 	return through(ctx, p, key, ownerOf(opt), func(s *Session) (*CallResult, error) { return s.Call(ctx, tool, args, opt) })
 }
 
-// through uses a server's session, and a second session if the first was lost before the server could act. owner is that
-// of a call, nil for a list, which does no harm a second time.
+// through uses a server's session, and a second session if the first was lost before the server could act. owner is the
+// owner of a call, or nil for a list, which may safely be requested twice.
 func through[T any](ctx context.Context, p *Pool, key string, owner any, use func(*Session) (T, error)) (out T, err error) {
 	m, ok := p.members[key]
 	if !ok {
@@ -266,7 +267,7 @@ func through[T any](ctx context.Context, p *Pool, key string, owner any, use fun
 		p.leave(m)
 		var gone *ConnectionError
 		if try > 0 && errors.As(err, &gone) && gone.NotSent && s.http.Forgotten() {
-			refused := *gone // it is not the session that the server refuses
+			refused := *gone // the server refuses the request, not the session
 			refused.NotSent, refused.Reason = false, "the server does not know the session that it has just begun: "+gone.Reason
 			return out, &refused
 		}

@@ -16,7 +16,7 @@ import (
 // maxErrorBody bounds what is read of the body of an HTTP error, in bytes.
 const maxErrorBody = 64 << 10
 
-// unknownSession matches what servers that were restarted say of a session with another error than 404: the SDKs for
+// unknownSession matches how restarted servers report an unknown session with a status other than 404: the SDKs for
 // TypeScript and Python answer 400 "No valid session ID provided" or "Server not initialized".
 var unknownSession = regexp.MustCompile(`(?i)session[ _-]?id\b|\b(no|invalid|unknown|expired|missing)( valid| such| active)? (mcp )?session\b|` +
 	`\bsession( \S+)? (was |is |has )?(not found|not initialized|unknown|invalid|expired|terminated|does not exist)|\bserver not initialized`)

@@ -17,8 +17,8 @@ type loginError struct{ text string }
 
 func (e *loginError) Error() string { return e.text }
 
-// authorize sends a request with the token of a login, if there is one, and once more with a new token if the server
-// refuses the first.
+// authorize sends a request with the token of a login, if there is one. If the server refuses the token, it sends the
+// request once more with a new one.
 func (c *Client) authorize(req *http.Request) (*http.Response, error) {
 	token := ""
 	if c.Tokens != nil {
@@ -120,7 +120,7 @@ func (c *Client) noteRefusal(req *http.Request, status int, challenge oauth.Chal
 	}
 }
 
-// needLogin keeps why a login is needed, with what to do about it.
+// needLogin records why a login is needed and what to do about it.
 func (c *Client) needLogin(reason string) error {
 	_, remedy := c.Tokens.Describe()
 	err := &loginError{reason + "; " + remedy}

@@ -2,8 +2,8 @@
 //
 // Whatever the SDK, a redirect or an SSE endpoint event names, a request leaves only for the configured origin, and only
 // that origin gets the configured headers and the token of a login. Answers are bounded, and an HTTP error is an error of
-// its request; the SDK would end the session. A request that the server makes in the stream with which it answers one of
-// ours belongs to that one: see [Exchange].
+// its request; the SDK would end the session. A request that the server makes in the stream that answers one of our
+// requests belongs to that request: see [Exchange].
 package httpclient
 
 import (
@@ -36,7 +36,7 @@ type Refusal struct {
 	text string
 	// Unsent says that the server cannot have acted on the request.
 	Unsent bool
-	// Down says that a gateway says that the server does not work.
+	// Down says that a gateway reported the server as not working.
 	Down bool
 }
 
@@ -46,7 +46,7 @@ func (e *Refusal) Error() string { return e.text }
 type Options struct {
 	// Server is a remote server, its variables expanded.
 	Server config.Server
-	// SSE says that answers come on a stream of their own (the transport HTTP+SSE).
+	// SSE says that answers come on a separate stream (the transport HTTP+SSE).
 	SSE bool
 	// Version returns the protocol version, or "" before the two sides have agreed on one.
 	Version func() string
@@ -60,17 +60,18 @@ type Options struct {
 type Tokens interface {
 	// Token returns a token that has probably not expired, or "".
 	Token(ctx context.Context) (string, error)
-	// Renews reports whether Refresh may help after the server has refused a token, "" for none.
+	// Renews reports whether Refresh may help after the server has refused a token. refused is "" if the request had
+	// none.
 	Renews(status int, c oauth.Challenge, refused string) bool
 	// Refresh returns another token.
 	Refresh(ctx context.Context, refused string, c oauth.Challenge) (string, error)
-	// Want notes scopes that a request was refused for lack of.
+	// Want notes scopes whose lack made the server refuse a request.
 	Want(ctx context.Context, scopes []string)
 	// Describe returns what the token is, and what to do when the server refuses it, for people.
 	Describe() (token, remedy string)
 }
 
-// Client is the HTTP client of one session. A nil Client is that of a server without HTTP.
+// Client is the HTTP client of one session. A nil Client stands for a server that does not use HTTP.
 type Client struct {
 	Options
 
@@ -80,8 +81,8 @@ type Client struct {
 
 	loginNeeded atomic.Pointer[loginError] // why a person has to log in; nil: nobody has to
 
-	// The SDK may report the end of a session that is being made in place of the reason: status is that of the last
-	// refused POST, 0 for none, and refused what this client itself refused.
+	// While a session is being made, the SDK may report its end instead of the reason. status is the status of the last
+	// refused POST, or 0, and refused is this client's own refusal.
 	established atomic.Bool
 	status      atomic.Int32
 	refused     atomic.Pointer[Refusal]
@@ -117,7 +118,7 @@ func (c *Client) Established() {
 	}
 }
 
-// Status returns the status of the last POST that was refused before the session was established, 0 for none.
+// Status returns the status of the last POST that was refused before the session was established, or 0 if there was none.
 func (c *Client) Status() int {
 	if c == nil {
 		return 0
@@ -125,7 +126,7 @@ func (c *Client) Status() int {
 	return int(c.status.Load())
 }
 
-// Refused returns what this client itself refused before the session was established, nil for nothing.
+// Refused returns this client's own refusal before the session was established, or nil if there was none.
 func (c *Client) Refused() error {
 	if c != nil {
 		if refused := c.refused.Load(); refused != nil {
@@ -135,7 +136,7 @@ func (c *Client) Refused() error {
 	return nil
 }
 
-// LoginNeeded returns why a person has to log in, nil if nobody has to.
+// LoginNeeded returns why a person has to log in, or nil if nobody has to.
 func (c *Client) LoginNeeded() error {
 	if c != nil {
 		if needed := c.loginNeeded.Load(); needed != nil {

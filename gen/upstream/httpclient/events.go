@@ -19,8 +19,8 @@ type events struct{ in *bufio.Reader }
 
 func newEvents(r io.Reader) events { return events{bufio.NewReaderSize(r, 64<<10)} }
 
-// next returns the next event as it was sent; after the last one, an error and perhaps a part of an event. Of an event of
-// [LargeAnswer] bytes or more it returns the beginning only, and sets large.
+// next returns the next event as it was sent; after the last one, an error and perhaps a part of an event. For an event
+// of [LargeAnswer] bytes or more, it returns only the beginning and sets large.
 func (e events) next() (text []byte, large bool, err error) {
 	for err == nil {
 		var part []byte
@@ -39,7 +39,7 @@ func (e events) next() (text []byte, large bool, err error) {
 	return text, false, err
 }
 
-// dataOf returns the data of an event, nil if it is no message of MCP.
+// dataOf returns the data of an event, or nil if it is not an MCP message.
 func dataOf(event []byte) []byte {
 	var data []byte
 	for line := range bytes.Lines(event) {
@@ -59,8 +59,8 @@ func dataOf(event []byte) []byte {
 	return data
 }
 
-// answerStream is the stream with which the server answers a request. It hands the server's own requests to the exchange,
-// in place of passing them on. In place of a malformed message of less than [LargeAnswer] bytes it passes on an error of
+// answerStream is the stream with which the server answers a request. It hands the server's own requests to the exchange
+// instead of passing them on. In place of a malformed message of less than [LargeAnswer] bytes it passes on an error of
 // the request; the SDK would end the session. It reserves memory for an event that is larger.
 type answerStream struct {
 	io.Closer

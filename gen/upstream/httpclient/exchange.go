@@ -18,13 +18,13 @@ const (
 type Exchange struct {
 	// ID is the request's.
 	ID jsonrpc.ID
-	// Answer is the server's error, as opposed to one of the SDK; nil for none.
+	// Answer is the server's error, as opposed to one of the SDK, or nil if there is none.
 	Answer *jsonrpc.Error
 	// Accepted says that the server took the request, whatever became of the answer.
 	Accepted bool
 	// Asked handles a request that the server makes in the stream with which it answers; nil leaves it to the connection.
 	Asked func(*jsonrpc.Request)
-	// Reserve is called once before a large answer is read; nil: it is not.
+	// Reserve is called once before a large answer is read. It may be nil.
 	Reserve func(bytes int) error
 
 	reserved   bool
@@ -33,7 +33,8 @@ type Exchange struct {
 
 type exchangeKey struct{}
 
-// WithExchange returns a context for the HTTP request that carries a JSON-RPC request; nil: nothing is noted of it.
+// WithExchange returns a context for the HTTP request that carries a JSON-RPC request. If the exchange is nil, nothing is
+// recorded about it.
 func WithExchange(ctx context.Context, x *Exchange) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, x)
 }
@@ -43,7 +44,7 @@ func exchangeOf(ctx context.Context) *Exchange {
 	return x
 }
 
-// ReserveFor reserves memory for an answer of so many bytes, if that is large.
+// ReserveFor reserves memory for an answer of the given size, if that is large.
 func (x *Exchange) ReserveFor(bytes int) error {
 	if x.Reserve != nil && !x.reserved && bytes >= LargeAnswer {
 		x.reserved = true

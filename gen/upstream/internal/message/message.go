@@ -1,4 +1,4 @@
-// Package message is what both transports share about JSON-RPC messages of a server.
+// Package message checks a server's JSON-RPC messages for both transports.
 package message
 
 import (
@@ -10,8 +10,8 @@ import (
 // Max bounds one message, in bytes.
 const Max = 96 << 20
 
-// Check returns what is wrong with a text that is not one JSON-RPC message, nil if it is one. The error does not quote
-// the text: the requests of others may fail with it.
+// Check returns an error if the text is not one JSON-RPC message. The error does not quote the text, because requests
+// of other callers may fail with it.
 func Check(text []byte) *jsonrpc.Error {
 	if _, err := jsonrpc.DecodeMessage(text); err == nil {
 		return nil
