@@ -13,8 +13,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
-	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 )
@@ -125,19 +123,6 @@ var (
 		return regexp.MustCompile(`process\.env(?:\.|\[["'])(\w+)|os\.environ(?:\.get\(|\[)["'](\w+)|os\.getenv\(["'](\w+)`)
 	})
 )
-
-// Failure is a failed script, with what is known about its run.
-type Failure struct {
-	Name, Code string
-	Language   sandbox.Language
-	Dir        string              // the folder of the script, or empty
-	Err        *bridge.ScriptError // nil if it did not fail
-	Handles    bool                // the script received a handle for a large result
-	// ParsedTools and TextTools are as in [chain.Summary].
-	ParsedTools, TextTools []string
-	Tree                   string           // the generated folder, or empty
-	Catalog                *catalog.Catalog // the catalog of the tree
-}
 
 // Hint returns the hint for the failure, or "" if there is none.
 func (f *Failure) Hint() string {

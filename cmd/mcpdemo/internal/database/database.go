@@ -54,8 +54,6 @@ func New(ctx context.Context, dir string) (*tool.Server, error) {
 	return s, nil
 }
 
-type shop struct{ db *sqlitedb.DB }
-
 // startsWith returns an error unless sql is a single statement that begins with
 // one of the keywords. The driver would run several statements.
 func startsWith(sql string, keywords ...string) error {

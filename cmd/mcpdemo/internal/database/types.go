@@ -1,6 +1,9 @@
 package database
 
-import "github.com/mcpgen/mcpgen/cmd/mcpdemo/internal/tool"
+import (
+	"github.com/mcpgen/mcpgen/cmd/mcpdemo/internal/sqlitedb"
+	"github.com/mcpgen/mcpgen/cmd/mcpdemo/internal/tool"
+)
 
 type listTablesInput struct {
 	IncludeViews bool `json:"include_views,omitempty" default:"true" jsonschema:"Also list views."`
@@ -70,3 +73,5 @@ type executeOutput struct {
 	RowsAffected int64  `json:"rows_affected" min:"0" jsonschema:"How many rows were inserted, changed or deleted; 0 for statements about tables."`
 	LastInsertID *int64 `json:"last_insert_id" jsonschema:"The row id of the last inserted row, or null when the statement was no INSERT."`
 }
+
+type shop struct{ db *sqlitedb.DB }

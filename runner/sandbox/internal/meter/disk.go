@@ -154,29 +154,6 @@ func (d *Disk) passed(u usage) bool {
 	return u.bytes > d.bytes || u.files > d.files || u.tooDeep && !d.before.tooDeep
 }
 
-// usage is what a folder holds. Holes in files take no space. A file counts once for each of its names.
-type usage struct {
-	bytes   int64
-	files   int
-	largest int64 // size of the largest file, including holes
-	written int64 // when it was last written, in nanoseconds since 1970
-	tooDeep bool  // folders were too deep, or too many, to be scanned
-}
-
-// add counts a file or folder. The size of anything but a regular file is 0.
-func (u *usage) add(size, onDisk, written int64) {
-	u.files++
-	u.bytes += onDisk
-	if size > u.largest || size == u.largest && written > u.written {
-		u.largest, u.written = size, written
-	}
-}
-
-// beyond reports whether u exceeds enough; negative fields of enough mean no bound.
-func (u usage) beyond(enough usage) bool {
-	return enough.bytes >= 0 && u.bytes > enough.bytes || enough.files >= 0 && u.files > enough.files
-}
-
 // space is what a file system reports about its free space.
 type space struct {
 	known bool

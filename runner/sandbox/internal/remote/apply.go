@@ -15,24 +15,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// Result is the result of Apply.
-type Result struct {
-	// Left counts what was not copied to this machine: symbolic links that lead out of the workspace, paths that are too long or too deep,
-	// names that this system does not allow, pipes and sockets.
-	Left int
-	// Example is the path of one of them.
-	Example string
-	// Largest is the size of the largest file that has changed, in bytes.
-	Largest int64
-}
-
-func (r *Result) leave(name string) {
-	if r.Left == 0 {
-		r.Example = name
-	}
-	r.Left++
-}
-
 // Apply applies the changes in what Receive has received. It changes nothing unless the archive is complete and within the limits:
 // otherwise the error is a [DamagedError], or IsTooMuch reports true. After any other error, such as a full disk, the changes may be
 // applied in part.

@@ -25,14 +25,6 @@ const User = 65534
 // FetchTime is how long it may take to copy back a workspace.
 const FetchTime = 2 * time.Minute
 
-// Container is what an engine must offer for a container, besides its standard streams.
-type Container interface {
-	// CopyIn unpacks an archive in a folder of the container.
-	CopyIn(ctx context.Context, folder string, archive io.Reader) error
-	// CopyOut packs the contents of a folder. The error matches fs.ErrNotExist if the container is gone.
-	CopyOut(ctx context.Context, folder string) (archive io.ReadCloser, err error)
-}
-
 // Guest is a guest in a container, as seen by its host. Its owner passes all output of the container to Host.Write, and finally calls
 // Host.End.
 type Guest struct {

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"encoding/binary"
 	"io"
 	"math"
@@ -248,4 +249,12 @@ func (h *Host) End() {
 		}
 		close(h.gone)
 	})
+}
+
+// Container is what an engine must offer for a container, besides its standard streams.
+type Container interface {
+	// CopyIn unpacks an archive in a folder of the container.
+	CopyIn(ctx context.Context, folder string, archive io.Reader) error
+	// CopyOut packs the contents of a folder. The error matches fs.ErrNotExist if the container is gone.
+	CopyOut(ctx context.Context, folder string) (archive io.ReadCloser, err error)
 }
