@@ -255,8 +255,8 @@ func (d *Document) PathOf(v *Value) []string {
 	return out
 }
 
-// Local returns what a reference leads to that is a JSON pointer from the root of a document, and nil for any other, or one that leads
-// through a schema with an $id of its own: a reference from there means something else.
+// Local returns the target of a reference that is a JSON pointer from the root of a document. It returns nil for any other reference, and
+// for one that leads through a schema with its own $id, where references mean something else.
 func (v *Value) Local(ref string) *Value {
 	pointer, ok := strings.CutPrefix(ref, "#")
 	pointer, err := url.PathUnescape(pointer)

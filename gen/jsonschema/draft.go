@@ -52,7 +52,7 @@ func DraftByURI(uri string) Draft {
 }
 
 // Attempts returns the drafts to check a schema by, in the order in which to try them: the one of its $schema, and then
-// those that its author may have meant. A $schema that is unknown or missing is taken for the newest draft.
+// those that its author may have meant. An unknown or missing $schema counts as the newest draft.
 func Attempts(root *Value) []Draft {
 	switch DraftByURI(root.Str("$schema")) {
 	case Draft201909:

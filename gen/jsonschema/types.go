@@ -8,7 +8,7 @@ import (
 // Types is a set of types of JSON values. A number is an integer or has a fraction.
 type Types uint8
 
-// The types, and the sets of those of numbers and of all.
+// The types, the set of both number types, and the set of all types.
 const (
 	Boolean Types = 1 << iota
 	Integer
@@ -27,7 +27,7 @@ var typeNames = []struct {
 	types Types
 }{{"boolean", Boolean}, {"integer", Integer}, {"number", Number}, {"string", String}, {"array", Array}, {"object", Object}, {"null", Null}}
 
-// TypeNamed returns the types of a name, and no types for one that JSON Schema does not have.
+// TypeNamed returns the types that a name stands for, or no types if JSON Schema has no such name.
 func TypeNamed(name string) Types {
 	for _, t := range typeNames {
 		if t.name == name {
@@ -48,7 +48,7 @@ func (t Types) Names() []string {
 	return out
 }
 
-// TypesOf returns the types that the keyword type of a schema lists. It is not ok without the keyword, or with a name that is none.
+// TypesOf returns the types that the keyword type of a schema lists. ok is false if the keyword is absent or lists an unknown name.
 func TypesOf(schema *Value) (out Types, ok bool) {
 	v := schema.Get("type")
 	if v == nil {
@@ -64,7 +64,7 @@ func TypesOf(schema *Value) (out Types, ok bool) {
 	return out, out != 0
 }
 
-// list returns the elements of an array, or a value alone.
+// list returns the elements of an array, or a list of any other value.
 func (v *Value) list() []*Value {
 	if v.Kind == KindArray {
 		return v.Items
@@ -92,7 +92,7 @@ func Values(schema *Value) ([]*Value, bool) {
 	return list.Elements(), list != nil && list.Kind == KindArray
 }
 
-// Tuple returns the schemas of an array's first elements, and that of the others; nil if anything is accepted.
+// Tuple returns the schemas of an array's first elements, and the schema of all others. rest is nil if they may be anything.
 func Tuple(schema *Value) (first []*Value, rest *Value) {
 	first, rest = schema.Get("prefixItems").Elements(), schema.Get("items")
 	if rest != nil && rest.Kind == KindArray {
@@ -112,7 +112,7 @@ func RequiredNames(schema *Value) []string {
 	return out
 }
 
-// keywords are those that refuse values, with the types of the values that each may refuse.
+// keywords are the keywords that can refuse values, with the types of the values that each can refuse.
 var keywords = map[string]Types{
 	"minimum": Number, "maximum": Number, "exclusiveMinimum": Number, "exclusiveMaximum": Number, "multipleOf": Number, "format": Number | String,
 	"minLength": String, "maxLength": String, "pattern": String, "contentEncoding": String, "contentMediaType": String, "contentSchema": String,
@@ -127,7 +127,7 @@ var keywords = map[string]Types{
 // IsConstraint reports whether a keyword is known to refuse values.
 func IsConstraint(key string) bool { return keywords[key] != 0 }
 
-// About returns the types of the values that a keyword may refuse. One that is not known may refuse any.
+// About returns the types of the values that a keyword can refuse. An unknown keyword can refuse any value.
 func About(key string) Types {
 	if types := keywords[key]; types != 0 {
 		return types
@@ -145,7 +145,7 @@ func IsStructure(key string) bool {
 	return slices.Contains([]string{"$defs", "definitions", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary"}, key)
 }
 
-// IsNote reports whether a keyword is known to refuse no value and to lead nowhere: texts, defaults, and extensions.
+// IsNote reports whether a keyword is known to refuse no value and to refer to nothing: a text, a default or an extension.
 func IsNote(key string) bool {
 	return strings.HasPrefix(key, "x-") || slices.Contains([]string{"title", "description", "$comment", "default", "examples", "example", "deprecated",
 		"readOnly", "writeOnly", "$schema", "enumNames", "enumDescriptions", "markdownDescription"}, key)

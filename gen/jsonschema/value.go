@@ -95,7 +95,7 @@ func (v *Value) Get(key string) *Value {
 	return nil
 }
 
-// Set gives a key a value. Whoever changes the members of an object that was read does so by Set and Delete, or in a copy.
+// Set gives a key a value. The members of a parsed object must be changed by Set and Delete only, or in a copy.
 func (v *Value) Set(key string, value *Value) {
 	v.index = nil
 	for i := range v.Members {
@@ -128,7 +128,8 @@ func (v *Value) Sorted() []Member {
 	return slices.SortedFunc(slices.Values(v.Members), func(a, b Member) int { return cmp.Compare(a.Key, b.Key) })
 }
 
-// Rat returns a number, if v is one and not too long to be read: 100 digits, or an exponent of 3.
+// Rat returns the value of a number. It reports false if v is not a number, is longer than 100 characters, or has an exponent longer than
+// 4 characters.
 func (v *Value) Rat() (*big.Rat, bool) {
 	if v == nil || v.Kind != KindNumber || len(v.Text) > 100 {
 		return nil, false
@@ -139,7 +140,7 @@ func (v *Value) Rat() (*big.Rat, bool) {
 	return new(big.Rat).SetString(v.Text)
 }
 
-// Equal reports whether two values are the same but for the order of keys. Numbers are if they are written the same.
+// Equal reports whether two values are the same apart from the order of keys. Numbers are equal only if they are written alike.
 func Equal(a, b *Value) bool {
 	if a == b || a == nil || b == nil {
 		return a == b
@@ -187,7 +188,7 @@ func (v *Value) Number(key string) string {
 	return ""
 }
 
-// Elements returns the elements of an array, or nil if v is no array.
+// Elements returns the elements of an array, or nil if v is not an array.
 func (v *Value) Elements() []*Value {
 	if v == nil {
 		return nil

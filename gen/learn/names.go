@@ -24,7 +24,7 @@ var dataName = sync.OnceValue(func() *regexp.Regexp {
 var codeName = regexp.MustCompile(`^[A-Za-z]{1,12}[_-]?\d{2,}$`)
 
 // namesAreData reports whether the names of an object's properties are data: there are too many, one cannot be the name of
-// a property, all are numbered, or there are many and none is required.
+// a property, all are numbered, or there are many and all are optional.
 func namesAreData(of []property) bool {
 	if len(of) > maxProperties {
 		return true

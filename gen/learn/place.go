@@ -28,31 +28,32 @@ func typeOf(kind byte) types {
 }
 
 const (
-	// maxPending bounds the names of one object that wait to be seen again. With more, the object is a map.
+	// maxPending bounds the pending names of one object. With more, the object is a map.
 	maxPending = 64
-	// A name waits for pendingReplies replies.
+	// A name is pending for at most pendingReplies replies.
 	pendingReplies = 32
-	// maxLost bounds the names of one object that waited in vain. With more, the object is a map.
+	// maxLost bounds the names of one object that were not seen again. With more, the object is a map.
 	maxLost = 64
 	// A name is kept once it was in objectsOfName objects.
 	objectsOfName = 2
 )
 
-// place is what is known of the values at one place of a tool's replies. Unlike a shape it is written to disk while it is not yet known
-// which names are data, so it has a name only once that name was seen often enough; until then it has a digest of it.
+// place describes the values seen at one place in a tool's replies. Unlike a shape, it is written to disk before it is known which names
+// are data. So it holds only the digest of a name until that name has been seen often enough.
 type place struct {
 	Types types  `json:"t,omitempty"`
 	Items *place `json:"i,omitempty"`
 	// Objects is the number of objects that were seen completely.
 	Objects int      `json:"n,omitempty"`
 	Members []member `json:"m,omitempty"`
-	// Pending are names that wait for a further sight, by their digests.
+	// Pending are names that have not been seen often enough, by their digests.
 	Pending map[string]*pending `json:"p,omitempty"`
-	// Rest are the values of members whose names are not kept, and RestReplies the replies that had one; RestLast is the last of them.
+	// Rest describes the values of members whose names are not kept. RestReplies counts the replies with such members, and RestLast is the
+	// number of the last one.
 	Rest        *place `json:"r,omitempty"`
 	RestReplies int    `json:"rn,omitempty"`
 	RestLast    int    `json:"rl,omitempty"`
-	// Lost is the number of names that waited in vain.
+	// Lost is the number of names that were not seen again in time.
 	Lost int `json:"l,omitempty"`
 	// Map is true if all names are data.
 	Map bool `json:"map,omitempty"`
@@ -224,7 +225,7 @@ func (m *merging) addPending(p *place, name string, at int32, object uint64) {
 	}
 }
 
-// tidy gives up on names that have waited in vain.
+// tidy drops names that were not seen again in time.
 func (m *merging) tidy(p *place) {
 	for digest, w := range p.Pending {
 		if m.reply-w.Last > pendingReplies || len(p.Pending) > maxPending && w.Last != m.reply {
@@ -236,7 +237,7 @@ func (m *merging) tidy(p *place) {
 	}
 }
 
-// lose makes a name that waits one that is not kept.
+// lose moves a pending name to the names that are not kept.
 func (p *place) lose(digest string) {
 	w := p.Pending[digest]
 	delete(p.Pending, digest)
@@ -265,15 +266,15 @@ func (p *place) member(name string) int {
 	return -1
 }
 
-// digestOf returns what is kept of a name as long as it may be data. With the key in the same file it is no secret from the file's
-// owner; it is not the name, and goes after some replies.
+// digestOf returns the digest that is kept in place of a name that may be data. The key is in the same file, so the digest keeps no secret
+// from the file's owner. But the file does not contain the name, and the digest is dropped after some replies.
 func digestOf(key []byte, name string) string {
 	sum := sha256.Sum256(append(slices.Clip(key), name...))
 	return hex.EncodeToString(sum[:5])
 }
 
-// joinPlaces returns what two processes know of a place. It may reuse both. Names that only one knows are optional if the other has
-// seen an object. key is that of the digests; nil: names of one are not compared with digests of the other.
+// joinPlaces merges what two processes know about a place. It may reuse both. A name that only one knows is optional if the other has
+// seen an object. key is the key of the digests; if it is nil, names of one are not compared with digests of the other.
 func joinPlaces(a, b *place, key []byte) *place {
 	if a == nil {
 		return b
@@ -329,14 +330,14 @@ func joinPlaces(a, b *place, key []byte) *place {
 	return a
 }
 
-// reveal makes members of those names that wait in p and are known in other.
+// reveal turns the pending names of p that other knows into members.
 func (p *place) reveal(other *place, key []byte) {
 	for i := range other.Members {
 		p.accept(other.Members[i].Name, key)
 	}
 }
 
-// accept makes a member of a name if it waits.
+// accept turns a pending name into a member.
 func (p *place) accept(name string, key []byte) {
 	if len(p.Pending) == 0 {
 		return

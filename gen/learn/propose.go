@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Proposal is what the replies of one tool say of its output.
+// Proposal is the shape of one tool's output, as its replies show it.
 type Proposal struct {
 	Tool Tool
 	// Digest is that of the tool's definition.
@@ -42,8 +42,8 @@ func (t *Traffic) Proposals() []Proposal {
 	return out
 }
 
-// Schema returns the JSON Schema of the replies, joined with one that was learned before, which may be nil. A name in that one is no
-// secret, so one that traffic has not seen often enough counts as well; and one that traffic keeps nothing of stays as it is.
+// Schema returns the JSON Schema of the replies, merged with a schema that was learned before, which may be nil. Names in that schema are
+// no secret, so they count even if traffic has not seen them often enough. Names that traffic does not know stay as they are.
 func (p *Proposal) Schema(before json.RawMessage) (json.RawMessage, error) {
 	if before == nil {
 		return json.Marshal(p.place.shape(nil, p.key))

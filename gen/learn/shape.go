@@ -19,9 +19,9 @@ import (
 const (
 	// MaxReply is the size limit of one reply, in bytes.
 	MaxReply = 16 << 20
-	// maxDepth is how deep a schema is nested; any value is accepted below that.
+	// maxDepth bounds the nesting of a schema. Deeper values may be anything.
 	maxDepth = 16
-	// maxProperties is how many properties an object may have; with more it is a map.
+	// maxProperties bounds the properties of an object. With more, it is a map.
 	maxProperties = 200
 )
 
@@ -58,8 +58,8 @@ type property struct {
 	shape    *shape
 }
 
-// Infer returns the JSON Schema of replies, of which there must be at least one. isData reports names of properties that must
-// not be in it, besides those that look like data; nil reports none.
+// Infer returns the JSON Schema of at least one reply. isData reports names of properties that the schema must not contain, besides those
+// that look like data. It may be nil.
 func Infer(replies []Reply, isData func(name string) bool) (json.RawMessage, error) {
 	return inferFrom(replies, isData, nil)
 }
@@ -112,7 +112,7 @@ func Merge(a, b json.RawMessage) (json.RawMessage, error) {
 type reader struct {
 	dec    *json.Decoder
 	isData func(name string) bool
-	known  func(word string) bool // nil: names alone tell no record from a map
+	known  func(word string) bool // if nil, all names count as known
 	masked bool
 }
 
@@ -194,7 +194,7 @@ func (r *reader) object(s *shape, depth int) error {
 	return err
 }
 
-// leaveOut makes values of the rest of those members whose names are not known, and of all if the object is a map.
+// leaveOut moves members with unknown names to values, and makes the object a map if it is not a record.
 func (r *reader) leaveOut(s *shape) {
 	var t tally
 	var known []property

@@ -13,7 +13,7 @@ const (
 	maxTools = 2000
 	// maxPlaces bounds the places in the replies of one tool. Further ones take any value.
 	maxPlaces = 1500
-	// maxJudged bounds the names, for each tool, of which memory holds whether their words are known.
+	// maxJudged bounds the names of one tool whose judgement is kept in memory.
 	maxJudged = 2000
 )
 
@@ -23,9 +23,9 @@ type Tool struct{ Server, Name string }
 // Observation is one reply of a call that succeeded.
 type Observation struct {
 	Tool Tool
-	// Digest is that of the tool's definition. What was seen with another one is dropped.
+	// Digest is the digest of the tool's definition. Replies seen with another digest are dropped.
 	Digest string
-	// Reply is what the script got; see [Reply]. Of a large value only a part is read.
+	// Reply is the part of the answer that the script got. Only a part of a large value is read.
 	Reply Reply
 	// Words returns the words of the tool's definition; see [Words]. It is called once for each tool.
 	Words func() map[string]bool
@@ -43,7 +43,7 @@ type Traffic struct {
 	tools map[Tool]*seen
 }
 
-// seen is what is known of the replies of one tool.
+// seen is what is known about the replies of one tool.
 type seen struct {
 	Server  string `json:"server"`
 	Name    string `json:"tool"`
@@ -110,7 +110,7 @@ func (t *Traffic) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Observe adds a reply. It reports an error for a reply that is not valid JSON, of which nothing is kept.
+// Observe adds a reply. It keeps nothing of a reply that is not valid JSON, and returns an error.
 func (t *Traffic) Observe(o *Observation) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -200,21 +200,21 @@ func (t *Traffic) Merge(other *Traffic) {
 	}
 }
 
-// Tools returns the tools of which something is kept.
+// Tools returns the tools about which something is kept.
 func (t *Traffic) Tools() []Tool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.sorted()
 }
 
-// Forget drops what is kept of a tool.
+// Forget drops everything that is kept about a tool.
 func (t *Traffic) Forget(tool Tool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.tools, tool)
 }
 
-// isWhole reports whether all that must be there was read.
+// isWhole reports whether no required part is missing.
 func (p *place) isWhole() bool {
 	if p == nil || p.Items != nil && !p.Items.isWhole() || p.Rest != nil && !p.Rest.isWhole() {
 		return false
@@ -232,7 +232,7 @@ func (p *place) isWhole() bool {
 	return true
 }
 
-// forget drops the names that wait.
+// forget drops pending names.
 func (p *place) forget() {
 	if p == nil {
 		return

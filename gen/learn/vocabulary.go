@@ -83,8 +83,8 @@ var (
 	lowerWord = regexp.MustCompile(`\b[a-z][a-z0-9]*(?:_[a-z0-9]+)*\b|\b[a-z]+(?:[A-Z][a-z0-9]*)+\b`)
 )
 
-// Words returns the words of a tool's definition that may be part of names of members in its replies: those of its name and parameters,
-// and of its description those in lower case, except for what is quoted, which may be an example of data.
+// Words returns the words of a tool's definition that names of members in its replies may contain. They come from its name, its parameters,
+// and the lower-case words of its description outside quotation marks, because a quoted text may be an example of data.
 func Words(description string, input json.RawMessage, names ...string) map[string]bool {
 	out := map[string]bool{}
 	add := func(name string) {

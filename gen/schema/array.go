@@ -52,7 +52,7 @@ func (c *converter) array(v *jsonschema.Value, p place) ir.Type {
 	return ir.NewList(items, least, rest)
 }
 
-// items returns the types of the first elements and of those after them.
+// items returns the types of the first elements, and the type of all further ones.
 func (c *converter) items(v *jsonschema.Value, p place) (items []ir.Type, rest ir.Type) {
 	prefix, keyword := c.keyword(v, p, "prefixItems", jsonschema.Draft202012), "prefixItems"
 	after, afterKeyword := v.Get("items"), "items"

@@ -62,7 +62,7 @@ func (c *converter) referred(v, ref *jsonschema.Value) ir.Doc {
 	return c.docOf(to.Target, true)
 }
 
-// addAlternatives adds what the members of an anyOf or oneOf document. Only one beside null is what d itself is about.
+// addAlternatives adds the documentation of the alternatives of an anyOf or oneOf. A single alternative beside null documents d itself.
 func (c *converter) addAlternatives(d *ir.Doc, branches []*jsonschema.Value) {
 	var others []*jsonschema.Value
 	for _, b := range branches {
@@ -236,7 +236,7 @@ func limitsOf(v *jsonschema.Value) []string {
 	return out
 }
 
-// pastSafe reports whether a schema allows integers beyond those that a float64 holds exactly.
+// pastSafe reports whether a schema allows integers that a float64 cannot hold exactly.
 func pastSafe(v *jsonschema.Value) bool {
 	integer := v.Str("type") == "integer"
 	if list := v.Get("type"); list != nil {
@@ -266,7 +266,7 @@ func pastSafe(v *jsonschema.Value) bool {
 	return false
 }
 
-// requiredGroups returns a phrase for branches of which each only requires properties, or "" for others.
+// requiredGroups returns a phrase for branches that only require properties, or "" if a branch does anything else.
 func requiredGroups(branches *jsonschema.Value) string {
 	if branches == nil || branches.Kind != jsonschema.KindArray {
 		return ""

@@ -8,7 +8,7 @@ import (
 // maxExtends bounds how many schemas are visited to find out whether one extends another.
 const maxExtends = 64
 
-// extends reports whether the schema of a applies the one of b to the same value, so that its values are all values of b.
+// extends reports whether the schema of a applies the schema of b to the same value, so that every value of a is a value of b.
 // Otherwise a recursive schema that extends another one would be met with it again at each level.
 func (c *converter) extends(a, b ir.Ref) bool {
 	from, to := c.byName[a.Name], c.byName[b.Name]

@@ -125,7 +125,7 @@ func (n *inliner) doc(d ir.Doc, t ir.Type) ir.Doc {
 	return d
 }
 
-// tiny reports whether a type is about as short as a name: a scalar, a short enumeration, or a list of those.
+// tiny reports whether a type is about as short as a name: a scalar, a short enumeration, or a list of either.
 func tiny(t ir.Type) bool {
 	n, length := 0, 0
 	ir.Walk(t, func(t ir.Type) bool {

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
-// The keywords about one kind of value. Types do not express those of scalars, which go to the documentation.
+// The keywords for one kind of value. Types cannot express the keywords of scalars, which go into the documentation.
 var (
 	objectKeywords = []string{"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties"}
 	arrayKeywords  = []string{"items", "prefixItems", "contains", "minItems", "maxItems", "uniqueItems"}

@@ -26,7 +26,7 @@ const (
 	Prompts       Kind = "prompts"    // the prompts of a server: which there are, and what they take
 )
 
-// Impact is what a change means to code that calls the tool as it was.
+// Impact is the effect of a change on code that was written for the old definition.
 type Impact string
 
 // The impacts, from the worst.
@@ -35,7 +35,7 @@ const (
 	Breaking Impact = "breaking"
 	// Compatible: calls and replies that were right are right.
 	Compatible Impact = "compatible"
-	// NoImpact: no value is accepted or refused because of it. Texts and hints; a model may read them differently.
+	// NoImpact: it affects no value. Texts and hints are such changes, although a model may read them differently.
 	NoImpact Impact = "none"
 )
 
@@ -50,7 +50,7 @@ func (i Impact) Worse(j Impact) Impact {
 	return NoImpact
 }
 
-// Verdict is whether a call of a tool may go on after a change that nobody has reviewed.
+// Verdict decides whether calls of a tool may continue after a change that nobody has reviewed.
 type Verdict string
 
 // The verdicts, from the worst.
@@ -73,7 +73,7 @@ func (v Verdict) Worse(w Verdict) Verdict {
 	return v
 }
 
-// Op is how one thing changed.
+// Op is the kind of change of one item.
 type Op string
 
 // The ops. Widened and narrowed compare the sets of values that a schema accepts.
@@ -98,13 +98,13 @@ type Change struct {
 	// Tool is the server's own name for it; empty when the change is about the server.
 	Tool string `json:"tool,omitempty"`
 	ID   string `json:"id,omitempty"`
-	// OldTool and OldID are what a renamed tool was called; Tool and ID are its new names.
+	// OldTool and OldID are the former names of a renamed tool; Tool and ID are its new ones.
 	OldTool string `json:"oldTool,omitempty"`
 	OldID   string `json:"oldId,omitempty"`
 	Kind    Kind   `json:"kind"`
 	// Impact is the worst one of Items.
 	Impact Impact `json:"impact"`
-	// Verdict is whether calls may go on, and Why the reason of one that is not in Items.
+	// Verdict decides whether calls may continue. Why is its reason, if Items do not show it.
 	Verdict Verdict `json:"verdict,omitempty"`
 	Why     string  `json:"why,omitempty"`
 	// Important reports whether a server took back an assurance: a tool no longer claims to be read-only, or may destroy now.
@@ -119,7 +119,7 @@ type Change struct {
 	More int `json:"more,omitempty"`
 }
 
-// Lines are the change in words, a line for each item.
+// Lines describes the change, one line for each item.
 func (c Change) Lines() []string {
 	lines := []string{}
 	switch c.Kind {
@@ -144,7 +144,7 @@ func (c Change) Lines() []string {
 	return lines
 }
 
-// Label is where an item of the change is, for people: "input.filters[].op".
+// Label names the place of an item for people: "input.filters[].op".
 func (c Change) Label(i Item) string {
 	switch {
 	case c.Kind == HintsChanged, c.Kind == ServerText:
@@ -159,7 +159,7 @@ func (c Change) Label(i Item) string {
 	return string(c.Kind) + "." + i.Place
 }
 
-// Line is the item in words: "limit: narrowed: maximum 100 → 50".
+// Line describes the item in one line: "limit: narrowed: maximum 100 → 50".
 func (i Item) Line() string {
 	place := i.Place
 	if place == "" && i.Op != Text && strings.HasSuffix(i.Keyword, "Hint") {
@@ -184,7 +184,7 @@ type Item struct {
 	Place string `json:"place,omitempty"`
 	// Also are further Places of the same definition, which is used several times.
 	Also []string `json:"also,omitempty"`
-	// Keyword is what changed there: a schema keyword, "property", "description", a hint's name.
+	// Keyword names what changed: a schema keyword, "property", "description", or a hint.
 	Keyword   string `json:"keyword,omitempty"`
 	Op        Op     `json:"op"`
 	Impact    Impact `json:"impact"`

@@ -1,13 +1,12 @@
-// Package diff compares two catalogs: which tools came and went, what changed in a definition, by what its schemas
-// accept and not by how they are written, and whether calls may go on: a [Verdict]. Start with [Catalogs].
+// Package diff compares two catalogs. It reports which tools were added and removed, what changed in a definition, and whether calls may
+// continue: a [Verdict]. Schemas are compared by the values they accept, not by how they are written. Start with [Catalogs].
 //
-// A schema is compared in two steps. A viewer brings it into one form: references followed, allOf merged, older keywords
-// rewritten, and split by JSON type into alternatives. A comparer walks two such views and reports, for each place, what
-// is accepted now and was not (widened), what no longer is (narrowed), and what cannot be told (changed). Everything that a
-// server controls costs from a budget.
+// A schema is compared in two steps. A document brings it into one form: references followed, an allOf of one part merged, older keywords
+// rewritten. A comparer walks two such forms and reports, for each place, whether more values are accepted (widened), fewer (narrowed), or
+// whether it cannot tell (changed). A budget bounds the work on everything that a server controls.
 //
-// A change is harmless if every input that was valid still is and has the same defaults, outputs stay within what they
-// were, hints take no assurance back, and new texts are not suspicious. For schemas package drift has to prove that.
+// A change is harmless if every valid input stays valid and keeps its defaults, all outputs fit the old schema, hints take no assurance
+// back, and new texts are not suspicious. For schemas, package drift must prove it.
 package diff
 
 import (
@@ -133,7 +132,7 @@ func (d *differ) server(a, b *catalog.Server) {
 	}
 }
 
-// change is of with what was found.
+// change returns of with the result.
 func (r result) change(of Change) Change {
 	of.Items, of.More, of.Impact, of.Important, of.Why = r.items, r.more, r.impact, r.important, r.why
 	if r.verdict != "" {
@@ -172,7 +171,7 @@ func (d *differ) tool(of Change, a, b *catalog.Tool) {
 	}
 }
 
-// diffOutput: an output schema is a promise that a server makes, or takes back.
+// diffOutput compares output schemas. An output schema is a promise, which a server can make or take back.
 func diffOutput(a, b json.RawMessage, limits *budget) result {
 	var r result
 	switch {
@@ -219,12 +218,12 @@ func compact(schema json.RawMessage) string {
 type hint struct {
 	name string
 	a, b *bool
-	// usual is the default; safe the value that promises more.
+	// usual is the default, and safe the value that promises more.
 	usual, safe bool
 	lost        string
 }
 
-// diffHints compares hints. A promise taken back is important: what was judged by it must be judged again.
+// diffHints compares hints. A promise that is taken back is important, because decisions relied on it.
 func diffHints(a, b catalog.Hints) result {
 	var r result
 	for _, h := range []hint{

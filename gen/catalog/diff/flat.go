@@ -9,14 +9,14 @@ import (
 // node is a schema, or a value of a keyword; nil if there is none.
 type node = *jsonschema.Value
 
-// maxNesting bounds references and unions in one schema that are followed.
+// maxNesting bounds how many references and unions of one schema are followed.
 const maxNesting = 64
 
 // document reads the schemas of one document.
 type document struct {
 	root node
 	left *budget
-	// flats are the results of flat. A nil one is under way.
+	// flats are the results of flat. A nil entry is in progress.
 	flats map[node]node
 }
 
@@ -81,7 +81,7 @@ func (d document) flatten(schema node, depth int) node {
 	return out
 }
 
-// target follows a reference that has nothing beside it.
+// target follows references that have no keywords beside them.
 func (d document) target(schema node) node {
 	for range maxNesting {
 		_, ref := refOf(schema)
@@ -94,7 +94,7 @@ func (d document) target(schema node) node {
 	return schema
 }
 
-// with returns a node that part holds of too. Its own texts go before those of part.
+// with returns a node that also requires part. Where both have a text, the one of out stays.
 func (d document) with(out, part node, depth int) node {
 	inner := d.flatAt(part, depth+1)
 	for _, m := range out.Members {
@@ -110,7 +110,7 @@ func (d document) with(out, part node, depth int) node {
 	return both
 }
 
-// joinTypes makes a list of types of a union of types and at most one other schema, if all the rest is null.
+// joinTypes replaces a union of types by a list of types. The union may have one other schema, if the only other alternative is null.
 func (d document) joinTypes(out node, key string, list []node, depth int) {
 	var types []string // of those that accept nothing else
 	var other node
@@ -147,7 +147,7 @@ func (d document) joinTypes(out node, key string, list []node, depth int) {
 	}
 }
 
-// joinEnums makes one enum of a union of values.
+// joinEnums replaces a union of enums by one enum.
 func (d document) joinEnums(out node, key string, list []node, depth int) {
 	var values []node
 	for _, part := range list {
@@ -164,7 +164,7 @@ func (d document) joinEnums(out node, key string, list []node, depth int) {
 	}
 }
 
-// addType lets a node accept another type.
+// addType makes a node accept another type.
 func addType(out node, name string) {
 	if enum := out.Get("enum"); isList(enum) && name == "null" && typesIn(enum.Items)&jsonschema.Null == 0 {
 		out.Set("enum", jsonschema.List(slices.Concat(enum.Items, []node{{}})...))
@@ -180,7 +180,7 @@ func addType(out node, name string) {
 	}
 }
 
-// limitEnum drops the values of an enum that are not of the node's type, and then the type.
+// limitEnum drops the values of an enum that the node's type excludes, and then the type.
 func limitEnum(out node) {
 	enum := out.Get("enum")
 	if !isList(enum) || !out.Has("type") {
@@ -206,7 +206,7 @@ func modern(schema node) node {
 	return out
 }
 
-// typesOf returns the types that a flat node accepts by itself, whatever its unions say.
+// typesOf returns the types that a flat node accepts, ignoring its unions.
 func typesOf(flat node) jsonschema.Types {
 	if none := flat.Get("type"); isList(none) && len(none.Items) == 0 {
 		return 0
@@ -218,7 +218,7 @@ func typesOf(flat node) jsonschema.Types {
 	return types
 }
 
-// typesIn returns the types of values. People do not tell numbers with a fraction from all numbers.
+// typesIn returns the types of values. A number with a fraction counts as all numbers, because people do not distinguish them.
 func typesIn(values []node) (out jsonschema.Types) {
 	for _, v := range values {
 		if out |= v.Type(); out&jsonschema.Fraction != 0 {
@@ -274,7 +274,7 @@ type budget struct {
 	out        bool
 }
 
-// newBudget is for each pair of schemas of as many tools.
+// newBudget returns the budget for one pair of schemas when that many tools are compared.
 func newBudget(tools int) *budget {
 	most := max(2_000, min(500_000, 10_000_000/max(1, tools)))
 	return &budget{most: most, left: most}
@@ -283,7 +283,7 @@ func newBudget(tools int) *budget {
 // start begins the next pair of schemas.
 func (b *budget) start() { b.left, b.out = b.most, false }
 
-// spend counts n things. It reports false if there were too many.
+// spend takes n from the budget, or reports false if less is left.
 func (b *budget) spend(n int) bool {
 	if b.left < n {
 		b.out = true
@@ -293,5 +293,5 @@ func (b *budget) spend(n int) bool {
 	return true
 }
 
-// overrun gives up the schemas at hand: what was found so far may be wrong.
+// overrun abandons the current schemas: the results so far may be wrong.
 func (b *budget) overrun() { b.out, b.left = true, 0 }

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/poison"
 )
 
-// Texts finds suspicious texts of a definition that the former one does not have. *[poison.Checker] implements it.
+// Texts finds suspicious texts of a definition that the old definition does not have. *[poison.Checker] implements it.
 type Texts interface {
 	New(server string, old, new json.RawMessage) []poison.Finding
 }
@@ -59,7 +59,7 @@ func (c *Change) judge() {
 	}
 }
 
-// settle sets the verdict of a change of a schema, and its impact: one that was shown to be harmless breaks nothing, and any other may.
+// settle sets the verdict and the impact of a change of a schema. A change breaks nothing only if it was shown to be harmless.
 func (r *result) settle(old, new node, who role) {
 	narrow, wide, why := old, new, "some inputs that were valid may be invalid now"
 	if who == outputRole {
@@ -100,7 +100,7 @@ func hints(c *Change) Verdict {
 	return Harmless
 }
 
-// leftover judges a change of what no other comparison looks at. Pictures and a server's own notes do nothing.
+// leftover judges a change of the remaining parts of a definition. Icons and a server's own metadata have no effect.
 func leftover(c *Change) Verdict {
 	for _, i := range c.Items {
 		switch key, _, _ := strings.Cut(strings.TrimPrefix(i.Path, "#/"), "/"); {
@@ -117,7 +117,7 @@ func leftover(c *Change) Verdict {
 	return Harmless
 }
 
-// titleOnly reports whether the JSON text of annotations, of which hints were taken out, has nothing but a title.
+// titleOnly reports whether annotations, as JSON and without hints, contain at most a title.
 func titleOnly(annotations string) bool {
 	var all map[string]any
 	if annotations == "" {

@@ -41,7 +41,7 @@ func (c *comparer) typed(p place, kind jsonschema.Types, a, b node, handled map[
 	}
 }
 
-// enum compares lists of values. No list is every value.
+// enum compares lists of values. A missing list allows every value.
 func (c *comparer) enum(p place, a, b node) {
 	x, y := a.Get("enum"), b.Get("enum")
 	inA, inB := isList(x), isList(y)
@@ -118,7 +118,7 @@ func (c *comparer) limit(p place, a, b node, key, exclusive string, sign int, ha
 	c.values(p, key, op, x, y)
 }
 
-// bound is the bound that holds of a pair.
+// bound returns the stricter of a bound and its exclusive form.
 func bound(shape node, key, exclusive string, sign int) (string, node) {
 	x, y := shape.Get(key), shape.Get(exclusive)
 	if exclusive == "" || y == nil {
@@ -140,7 +140,7 @@ func limitText(key, inclusive string, v node) string {
 	return text(v)
 }
 
-// compareNumbers orders two JSON numbers; false when one is no number, or is too long to read.
+// compareNumbers orders two JSON numbers. It reports false if one is not a number, or is too long to read.
 func compareNumbers(x, y node) (int, bool) {
 	a, okA := x.Rat()
 	b, okB := y.Rat()
@@ -150,7 +150,7 @@ func compareNumbers(x, y node) (int, bool) {
 	return a.Cmp(b), true
 }
 
-// rest compares keywords that the comparison does not look into: one that comes accepts less, one that goes more.
+// rest compares the remaining keywords as a whole: adding one narrows the schema, removing one widens it.
 func (c *comparer) rest(p place, a, b node, handled map[string]bool) {
 	for _, key := range unionOfKeys(a, b) {
 		x, y := a.Get(key), b.Get(key)
@@ -176,7 +176,7 @@ func (c *comparer) rest(p place, a, b node, handled map[string]bool) {
 	}
 }
 
-// sameDefinitions reports whether what the two documents define beside their schemas is the same.
+// sameDefinitions reports whether the two documents have the same definitions.
 func (c *comparer) sameDefinitions() bool {
 	x, y := c.old.root, c.new.root
 	return jsonschema.Equal(x.Get("$defs"), y.Get("$defs")) && jsonschema.Equal(x.Get("definitions"), y.Get("definitions"))
@@ -241,7 +241,7 @@ func (c *comparer) properties(p place, a, b node, handled map[string]bool) {
 	c.compare(p.at("/additionalProperties", "{others}"), a.Get("additionalProperties"), b.Get("additionalProperties"))
 }
 
-// propertyAdded: callers need not give an optional one, and may ignore one that a server gives.
+// propertyAdded reports a new property. Callers may omit an optional input, and may ignore an output.
 func (c *comparer) propertyAdded(p place, schema node, must bool) {
 	impact, what := Compatible, c.kindOf(c.new, schema)+", optional"
 	if c.overlapping > 0 {
@@ -256,7 +256,7 @@ func (c *comparer) propertyAdded(p place, schema node, must bool) {
 	c.item(p, "property", Added, impact, "", what, "added: %s", what)
 }
 
-// propertyRemoved: code that gave or read it can't any longer.
+// propertyRemoved reports a property that is gone, so that code can no longer send or read it.
 func (c *comparer) propertyRemoved(p place, schema node, must bool) {
 	what := c.kindOf(c.old, schema)
 	if must {
@@ -267,7 +267,7 @@ func (c *comparer) propertyRemoved(p place, schema node, must bool) {
 	c.item(p, "property", Removed, Breaking, what, "", "removed (was %s)", what)
 }
 
-// requirement: callers must give what is required of an input; they may rely on what is required of an output.
+// requirement reports that a property became required or optional. Callers must supply a required input, and may rely on a required output.
 func (c *comparer) requirement(p place, must bool) {
 	if must {
 		c.item(p, "required", Required, c.who.impact(c.certain(Narrowed)), "false", "true", "now required")
@@ -276,7 +276,7 @@ func (c *comparer) requirement(p place, must bool) {
 	c.item(p, "required", Optional, c.who.impact(c.certain(Widened)), "true", "false", "no longer required")
 }
 
-// kindOf is a short word for what a schema accepts.
+// kindOf describes in a few words which values a schema accepts.
 func (c *comparer) kindOf(d document, schema node) string {
 	flat := d.flat(schema)
 	types := d.types(flat, 0)

@@ -31,7 +31,7 @@ func (c *comparer) notes(p place, a, b node) {
 	}
 }
 
-// textCost is about the work of writing values down.
+// textCost estimates the work of writing values as text.
 func textCost(values ...node) int {
 	n := 1
 	for _, v := range values {

@@ -2,7 +2,7 @@ package diff
 
 import "github.com/mcpgen/mcpgen/gen/catalog"
 
-// offers compares what two servers offer beside tools.
+// offers compares everything that two servers offer apart from tools.
 func (d *differ) offers(a, b *catalog.Server) {
 	of := Change{Server: b.Key, Dir: b.Dir}
 	var r result
@@ -54,7 +54,7 @@ func diffPrompts(a, b *catalog.Server) result {
 	return r
 }
 
-// prompt adds what changed of one prompt.
+// prompt adds the changes of one prompt.
 func (r *result) prompt(at string, a, b *catalog.Prompt) {
 	place := displayName(b.Name)
 	before := len(r.items) + r.more
@@ -69,7 +69,7 @@ func (r *result) prompt(at string, a, b *catalog.Prompt) {
 	}
 }
 
-// argument adds what changed of one argument of a prompt; nil is one that is not there.
+// argument adds the changes of one argument of a prompt; nil means that it does not exist.
 func (r *result) argument(at, place string, a, b *catalog.PromptArgument) {
 	item := Item{Path: at, Place: place, Keyword: "argument"}
 	switch {

@@ -40,7 +40,7 @@ func renames(old, new map[string]*catalog.Tool) map[string]string {
 // noSchemas is the key of tools without parameters and without a declared result: their schemas distinguish nothing.
 const noSchemas = "\n"
 
-// bySchemas groups the tools that are not in other by their schemas, whatever the title of these is.
+// bySchemas groups the tools that are not in other by their schemas, ignoring the titles of the schemas.
 func bySchemas(tools, other map[string]*catalog.Tool) map[string][]*catalog.Tool {
 	out := map[string][]*catalog.Tool{}
 	for _, name := range slices.Sorted(maps.Keys(tools)) {
@@ -62,7 +62,7 @@ func bySchemas(tools, other map[string]*catalog.Tool) map[string][]*catalog.Tool
 	return out
 }
 
-// untitled returns a schema without its title: FastMCP has the tool's name in there.
+// untitled returns a schema without its title, into which FastMCP writes the tool's name.
 func untitled(schema node) string {
 	if isObject(schema) {
 		schema = schema.Without("title")
@@ -77,7 +77,7 @@ func orNull(raw []byte) []byte {
 	return raw
 }
 
-// pairUnique adds the pairs of which neither has another that fits.
+// pairUnique adds the pairs in which each tool fits no other tool.
 func pairUnique(before, after []*catalog.Tool, fits func(a, b *catalog.Tool) bool, out map[string]string) {
 	fit, back, paired := map[*catalog.Tool][]*catalog.Tool{}, map[*catalog.Tool]int{}, map[string]bool{}
 	for _, name := range out {
@@ -98,7 +98,7 @@ func pairUnique(before, after []*catalog.Tool, fits func(a, b *catalog.Tool) boo
 	}
 }
 
-// AlikeTexts reports whether two texts are equal but for some words.
+// AlikeTexts reports whether two texts are equal apart from some words.
 func AlikeTexts(a, b string) bool {
 	const longest = 10_000 // bytes
 	if a == b {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxItems bounds the items of one change; what is left is counted.
+	// maxItems bounds the items of one change. Further items are only counted.
 	maxItems = 200
 	// maxText bounds one quoted value in characters.
 	maxText = 160
@@ -27,7 +27,7 @@ const (
 	maxCompareDepth = 500
 )
 
-// role says whether a schema is that of an input, whose values callers make, or of an output, whose values the server makes.
+// role distinguishes schemas of inputs, whose values callers make, from schemas of outputs, whose values the server makes.
 type role bool
 
 const (
@@ -35,7 +35,7 @@ const (
 	outputRole role = true
 )
 
-// impact returns what a change of the accepted values means to callers.
+// impact returns the effect that a change of the accepted values has on callers.
 func (r role) impact(op Op) Impact {
 	switch op {
 	case Widened:
@@ -60,7 +60,7 @@ type result struct {
 	more      int
 	impact    Impact
 	important bool
-	// Of a schema: the verdict, and the reason of one that is not in items.
+	// For a schema: the verdict, and its reason if items do not show it.
 	verdict Verdict
 	why     string
 }
@@ -162,7 +162,7 @@ type comparer struct {
 	out         result
 }
 
-// certain returns op if it holds for the whole schema, and Changed if that is not certain.
+// certain returns op if it holds for the whole schema, or Changed if that is uncertain.
 func (c *comparer) certain(op Op) Op {
 	if c.overlapping > 0 && (op == Widened || op == Narrowed) {
 		return Changed
@@ -189,7 +189,7 @@ func (c *comparer) values(p place, keyword string, op Op, old, new string) {
 	c.item(p, keyword, op, c.who.impact(op), old, new, "%s: %s", op, transition(keyword, old, new))
 }
 
-// transition describes the change of a keyword's value; an empty side means that there is none.
+// transition describes the change of a keyword's value. An empty side means that the keyword is absent.
 func transition(keyword, old, new string) string {
 	switch {
 	case old == "":
@@ -228,7 +228,7 @@ func (c *comparer) compare(p place, a, b node) {
 	c.flat(p, c.old.flat(a), c.new.flat(b))
 }
 
-// acceptsAll reports whether a schema is empty, or not there.
+// acceptsAll reports whether a schema is true, empty or absent.
 func acceptsAll(schema node) bool {
 	return schema == nil || isObject(schema) && len(schema.Members) == 0 || schema.Kind == jsonschema.KindBool && schema.Bool
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
-// unionOf returns the keyword of a union that is all that one of two schemas has, while the other may be an alternative of
-// it. Empty means none.
+// unionOf returns the keyword of a union that is the only constraint of one of two schemas, if the other is such a union too or may be an
+// alternative of it. Otherwise it returns "".
 func unionOf(x, y node) string {
 	for _, key := range []string{"anyOf", "oneOf"} {
 		for _, pair := range [][2]node{{x, y}, {y, x}} {
@@ -23,7 +23,7 @@ func unionOf(x, y node) string {
 	return ""
 }
 
-// alternatives returns those of a union or of a list of types, and for another schema itself.
+// alternatives returns the alternatives of a union or of a list of types, or else the schema itself.
 func alternatives(flat node, key string) []node {
 	if list := flat.Get(key); isList(list) && only(flat, key) {
 		return list.Items
@@ -39,7 +39,7 @@ func alternatives(flat node, key string) []node {
 }
 
 // union compares the alternatives of two unions, each with the one that is most likely the same. before and now are the
-// types of both: one that came or went is not reported again.
+// types of both; an added or removed type is not reported again.
 func (c *comparer) union(p place, key string, a, b []node, before, now jsonschema.Types) {
 	if !c.limits.spend(textCost(a...)+textCost(b...)) || len(a)+len(b) > 2*maxNesting {
 		c.limits.overrun()
@@ -88,7 +88,7 @@ func (c *comparer) sameTypes(a, b node) bool {
 	return c.old.types(c.old.flat(a), 0) == c.new.types(c.new.flat(b), 0)
 }
 
-// alternative names an alternative for people.
+// alternative returns a name for an alternative that people understand.
 func (c *comparer) alternative(d document, schema node, label string, i int) string {
 	return "<" + cmp.Or(label, fmt.Sprintf("%s %d", typesText(d.types(d.flat(schema), 0)), i+1)) + ">"
 }

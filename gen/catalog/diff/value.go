@@ -10,7 +10,7 @@ import (
 // maxRaw bounds the places that rawChanges names.
 const maxRaw = 5
 
-// rawChanges are the places where two JSON values differ as they are written, as JSON pointers.
+// rawChanges returns the JSON pointers of the places where the texts of two JSON values differ.
 func rawChanges(a, b node) []string {
 	var out []string
 	walkChanges("#", a, b, func(path string, _, _ node) {
@@ -23,7 +23,7 @@ func rawChanges(a, b node) []string {
 	return out
 }
 
-// rawItems are the differences of two JSON values that are no schemas.
+// rawItems returns the differences between two JSON values that are not schemas.
 func rawItems(a, b node) result {
 	var out result
 	walkChanges("#", a, b, func(path string, x, y node) {
@@ -51,7 +51,7 @@ func lastToken(path string) string {
 	return ""
 }
 
-// walkChanges calls differs for each place that is on one side only, or holds different plain values.
+// walkChanges calls differs for each place that exists on one side only, or holds different values.
 func walkChanges(path string, a, b node, differs func(path string, x, y node)) {
 	switch {
 	case isObject(a) && isObject(b):

@@ -81,8 +81,8 @@ func middleDiff(a, b []string) []Edit {
 	return replaced
 }
 
-// mostlyKept reports whether enough is the same for a person to see it: words that two sentences share by chance only
-// make them hard to read.
+// mostlyKept reports whether enough of a text is unchanged for a word diff to help. Words that two sentences share by chance make it hard
+// to read.
 func mostlyKept(edits []Edit) bool {
 	kept, changed := 0, 0
 	for _, e := range edits {
@@ -111,7 +111,7 @@ func tidy(edits []Edit) []Edit {
 	return out
 }
 
-// joined puts neighbours of one op together; what is removed between two kept stretches stands before what is added.
+// joined merges neighbours with the same op. Between two kept stretches, removed text comes before added text.
 func joined(edits []Edit) []Edit {
 	var out []Edit
 	var gone, come strings.Builder
@@ -148,7 +148,7 @@ func joined(edits []Edit) []Edit {
 	return out
 }
 
-// unspaced takes the white space that two texts begin and end with off them.
+// unspaced removes the white space at both ends of two texts.
 func unspaced(a, b string) (before, x, y, after string) {
 	x, y = a, b
 	for x != "" && y != "" && x[0] == y[0] && strings.TrimSpace(x[:1]) == "" {
@@ -160,7 +160,7 @@ func unspaced(a, b string) (before, x, y, after string) {
 	return before, x, y, after
 }
 
-// bounded shortens what is the same to the words next to a change, and changes to what a person would read.
+// bounded shortens equal stretches to the words next to a change, and changes to a length that people read.
 func bounded(edits []Edit) []Edit {
 	var out []Edit
 	for i, e := range edits {

@@ -8,8 +8,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
-// SameDefaults reports whether a call that omits a member still means the same: each default of an input is as it was, and none is new
-// that says true. Like a proof it is one-sided: what it cannot show is false.
+// SameDefaults reports whether a call that omits a member still means the same: each default of an input is unchanged, and no new default
+// is true. Like a proof it is one-sided: it returns false if it cannot show this.
 func SameDefaults(old, now *jsonschema.Value) bool {
 	d := &defaults{old: old, now: now, seen: map[string]bool{}}
 	return d.same([]node{old}, []node{now})
@@ -66,7 +66,7 @@ func (d *defaults) same(old, now []node) bool {
 	return true
 }
 
-// below calls add with the schemas of what is in a value.
+// below calls add with the schemas of the members and elements of a value.
 func below(n node, add func(place string, schema node)) {
 	for _, m := range n.Members {
 		switch m.Key {
@@ -87,7 +87,7 @@ func below(n node, add func(place string, schema node)) {
 	}
 }
 
-// parts returns the schemas of a place, and those that they are made of.
+// parts returns the schemas of a place and the schemas that they refer to or combine.
 func (d *defaults) parts(root node, schemas []node) []node {
 	var out []node
 	refs := map[string]bool{}

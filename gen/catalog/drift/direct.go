@@ -7,7 +7,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
-// direct shows a keyword of w that holds by what ns say of themselves, without their unions.
+// direct shows that a keyword of w follows from the keywords of ns, without their unions.
 func (p *proof) direct(ns []node, w node, key string, depth int) bool {
 	switch key {
 	case "type":
@@ -38,7 +38,7 @@ func (p *proof) direct(ns []node, w node, key string, depth int) bool {
 		return p.required(ns, w)
 	case "propertyNames":
 		return slices.ContainsFunc(ns, func(n node) bool {
-			return n.Has(key) && p.all(append([]node{saying("type", jsonschema.Text("string"))}, p.conjuncts(n.Get(key), 0)...), w.Get(key), depth)
+			return n.Has(key) && p.all(append([]node{withKeyword("type", jsonschema.Text("string"))}, p.conjuncts(n.Get(key), 0)...), w.Get(key), depth)
 		})
 	case "if", "then", "else":
 		return p.identical(ns, w, "if", "then", "else")
@@ -124,7 +124,7 @@ func (p *proof) elements(ns []node, w node, depth int) bool {
 	return true
 }
 
-// property returns what the value of a property fits. If it is not open, one of ns says what undeclared properties are.
+// property returns the schemas that the value of a property fits. open reports that no schema of ns restricts undeclared properties.
 func (p *proof) property(ns []node, name string) (fit []node, open bool) {
 	open = true
 	for _, n := range ns {
@@ -171,7 +171,7 @@ func (p *proof) empty(ns []node) bool {
 	})
 }
 
-// says reports whether ns say something of a property in any other way than declaring it.
+// says reports whether ns mention a property other than by declaring it.
 func (p *proof) says(ns []node, name string) bool {
 	return slices.ContainsFunc(ns, func(n node) bool {
 		return slices.ContainsFunc([]string{"required", "anyOf", "oneOf", "if", "then", "else", "not", "dependentSchemas", "dependentRequired", "dependencies"}, func(key string) bool {
@@ -180,7 +180,7 @@ func (p *proof) says(ns []node, name string) bool {
 	})
 }
 
-// mentions reports whether a schema has the name of a property, a reference, or a rule for undeclared ones anywhere.
+// mentions reports whether a schema contains, at any depth, the name of a property, a reference, or a rule for undeclared properties.
 func (p *proof) mentions(v node, name string, depth int) bool {
 	if p.steps++; p.steps > maxSteps || depth > maxDepth {
 		return true
@@ -211,7 +211,7 @@ func orAny(schema node) node {
 	return schema
 }
 
-// names returns the properties that ns declare, and their patterns.
+// names returns the keys of a keyword of ns: "properties" or "patternProperties".
 func names(ns []node, key string) map[string]bool {
 	out := map[string]bool{}
 	for _, n := range ns {
@@ -224,7 +224,7 @@ func names(ns []node, key string) map[string]bool {
 	return out
 }
 
-// undeclared returns what the values of properties fit that ns neither declare nor have a pattern for.
+// undeclared returns the schemas for the values of properties that ns neither declare nor match by a pattern.
 func (p *proof) undeclared(ns []node) []node {
 	var fit []node
 	for _, n := range ns {
@@ -233,7 +233,7 @@ func (p *proof) undeclared(ns []node) []node {
 	return fit
 }
 
-// matching returns what the values of properties fit whose names match a pattern.
+// matching returns the schemas for the values of properties whose names match a pattern.
 func (p *proof) matching(ns []node, pattern string) (fit []node, known bool) {
 	for _, n := range ns {
 		if schema := n.Get("patternProperties").Get(pattern); schema != nil {
@@ -243,7 +243,7 @@ func (p *proof) matching(ns []node, pattern string) (fit []node, known bool) {
 	return fit, known
 }
 
-// additional shows what w says of properties that it does not declare.
+// additional shows the schema that w has for properties that it does not declare.
 func (p *proof) additional(ns []node, w node, depth int) bool {
 	others := w.Get("additionalProperties")
 	if isBool(others, false) && p.empty(ns) {
@@ -268,7 +268,7 @@ func (p *proof) additional(ns []node, w node, depth int) bool {
 	return p.value(p.undeclared(ns), others, depth+1)
 }
 
-// patterns shows what w says of properties whose names match a pattern.
+// patterns shows the schemas that w has for properties whose names match a pattern.
 func (p *proof) patterns(ns []node, w node, depth int) bool {
 	patterns := w.Get("patternProperties")
 	if !isObject(patterns) {
@@ -312,8 +312,8 @@ func (p *proof) always(ns []node, name node) bool {
 	})
 }
 
-// Disjoint reports whether it is shown that no value can fit two of the alternatives: they are of different types, or require different
-// values of one property. root is their document. steps is the work that it took.
+// Disjoint reports whether no value can fit two of the alternatives: they accept different types, list different values, or require
+// different values of one property. Like a proof it is one-sided. root is their document, and steps the work that it took.
 func Disjoint(root *jsonschema.Value, alternatives []*jsonschema.Value) (shown bool, steps int) {
 	p := &proof{narrow: root}
 	return p.disjoint(alternatives), p.steps
@@ -338,7 +338,7 @@ func (p *proof) disjoint(alternatives []node) bool {
 	return true
 }
 
-// apart reports whether both are objects that require another value of the same property, or other values.
+// apart reports whether a and b list different values, or are objects that require different values of one property.
 func (p *proof) apart(a, b []node) bool {
 	differ := func(x, y []node) bool {
 		old, okA := p.values(x)

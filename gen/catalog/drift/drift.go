@@ -1,8 +1,8 @@
-// Package drift proves that a schema accepts what another one does: [Covers], and [SameDefaults]. Package diff says what changed, and
-// asks it whether a change of a schema is harmless.
+// Package drift proves that one schema accepts every value that another accepts: [Covers] and [SameDefaults]. Package diff describes a
+// change of a schema, and asks this package whether it is harmless.
 //
-// A proof consists of rules over keywords that are one-sided: what they cannot show, or do not know, counts as not shown. The time for one
-// pair is bounded, and less than a millisecond for the schemas that servers have.
+// A proof applies one-sided rules to keywords: whatever they cannot show, or do not know, counts as not shown. The time for one pair is
+// bounded, and is less than a millisecond for the schemas that servers have.
 package drift
 
 import "github.com/mcpgen/mcpgen/gen/jsonschema"
@@ -16,20 +16,19 @@ const (
 	maxDepth = 100
 )
 
-// proof shows that every value that a narrow schema accepts is accepted by a wide one too. It is one-sided: what it cannot show is
-// false, whether it is false or not. A schema on the narrow side may be taken for a wider one, and one on the wide side for a
-// narrower one, never the other way round.
+// proof shows that a wide schema accepts every value that a narrow one accepts. It is one-sided: false means that it could not show this.
+// It may treat a schema on the narrow side as wider than it is, and one on the wide side as narrower, but never the other way round.
 type proof struct {
 	narrow, wide node // the documents, for references
 	input        bool
 	steps        int
-	busy         map[string]bool // what is being shown further out: a value is finite, so it may be assumed further in
+	busy         map[string]bool // pairs whose proof has begun: inside it they may be assumed, because values are finite
 }
 
-// Covers reports whether each value that fits narrow is shown to fit wide. input reports that callers make the values, and that narrow
-// is the schema that was. Then a property that is new and was not declared before is taken as one that no caller sends, unless the
-// schema invites undeclared ones. In both directions a property that is gone is no proof: a server would ignore it in an open input, and
-// code may read it from an output.
+// Covers reports whether it can show that each value that fits narrow fits wide. input means that callers supply the values and that narrow
+// is the old schema: callers are then assumed not to send a property that only the new schema declares, unless the old one invites
+// undeclared properties. A property that was removed is never covered, for inputs or outputs: a server would ignore it in an open input,
+// and code may read it from an output.
 func Covers(narrow, wide *jsonschema.Value, input bool) bool {
 	p := &proof{narrow: narrow, wide: wide, input: input, busy: map[string]bool{}}
 	return sameDialect(narrow, wide) && p.value(p.conjuncts(narrow, 0), wide, 0) || p.same(narrow, wide, 0)

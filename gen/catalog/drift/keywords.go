@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
-// isKnown reports whether a keyword is one that a proof may leave out on the narrow side.
+// isKnown reports whether a proof may ignore a keyword on the narrow side.
 func isKnown(key string) bool {
 	return jsonschema.IsConstraint(key) && key != "nullable" && key != "$dynamicRef" && key != "$recursiveRef"
 }
@@ -19,7 +19,7 @@ func isAnnotation(key string) bool {
 	return jsonschema.IsNote(key) || jsonschema.IsStructure(key) && key != "$dynamicAnchor" && key != "$recursiveAnchor" && key != "$vocabulary"
 }
 
-// types returns the types of the values that fit ns, and maybe others.
+// types returns the types of the values that fit ns. It may return more types, never fewer.
 func (p *proof) types(ns []node, depth int) jsonschema.Types {
 	out := jsonschema.Types(jsonschema.Any)
 	for _, n := range ns {
@@ -49,13 +49,13 @@ func (p *proof) types(ns []node, depth int) jsonschema.Types {
 	return out
 }
 
-// list returns the elements of a keyword that has a list.
+// list returns the elements of a keyword whose value is a list.
 func list(n node, key string) ([]node, bool) {
 	v := n.Get(key)
 	return v.Elements(), v != nil && v.Kind == jsonschema.KindArray
 }
 
-// values returns values of which one is each value that fits ns.
+// values returns a finite list that contains every value that fits ns, if there is one.
 func (p *proof) values(ns []node) ([]node, bool) {
 	kinds := p.types(ns, 0)
 	for _, n := range ns {
@@ -75,7 +75,7 @@ func (p *proof) values(ns []node) ([]node, bool) {
 	return nil, false
 }
 
-// size returns what a bound of a number, a length or a count applies to.
+// size returns the number that a bound applies to: the value of a number, or the length of anything else.
 func size(v node) (*big.Rat, bool) {
 	switch n := int64(len(v.Items) + len(v.Members)); v.Kind {
 	case jsonschema.KindString:
@@ -86,7 +86,7 @@ func size(v node) (*big.Rat, bool) {
 	return v.Rat()
 }
 
-// bounded shows a bound: minimum, maxLength and their kin.
+// bounded shows a bound, such as minimum or maxLength.
 func (p *proof) bounded(ns []node, w node, key string) bool {
 	limit, ok := w.Get(key).Rat()
 	if !ok {
@@ -126,7 +126,7 @@ func (p *proof) bounded(ns []node, w node, key string) bool {
 	return lower && limit.Sign() <= 0 && about != jsonschema.Number // a count is never less
 }
 
-// repeats reports whether the names that a schema requires are not all different names.
+// repeats reports whether a schema requires a name twice, or lists something other than names.
 func repeats(n node) bool {
 	names := jsonschema.RequiredNames(n)
 	slices.Sort(names)
@@ -139,7 +139,7 @@ func sameDialect(a, b node) bool {
 	return old != jsonschema.DraftUnknown && now != jsonschema.DraftUnknown && (old == now || !sensitive(a, 0) && !sensitive(b, 0))
 }
 
-// dialect returns the draft of a document, if a proof knows its keywords: those of draft 4 it does not.
+// dialect returns the draft of a document, or DraftUnknown for draft 4, whose keywords proofs do not know.
 func dialect(root node) jsonschema.Draft {
 	uri := root.Str("$schema")
 	if uri == "" {
@@ -151,7 +151,7 @@ func dialect(root node) jsonschema.Draft {
 	return jsonschema.DraftUnknown
 }
 
-// sensitive reports whether a document has what drafts treat differently.
+// sensitive reports whether a document has keywords that drafts treat differently.
 func sensitive(v node, depth int) bool {
 	if depth > maxDepth {
 		return true

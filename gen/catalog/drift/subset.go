@@ -7,7 +7,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
-// value is Covers for one place in a value: the value fits all of ns.
+// value is [Covers] for one place in a value. The value fits all of ns.
 func (p *proof) value(ns []node, w node, depth int) bool {
 	if p.steps++; p.steps > maxSteps || depth > maxDepth {
 		return false
@@ -26,7 +26,7 @@ func (p *proof) value(ns []node, w node, depth int) bool {
 	return p.keepsDeclared(ns, w) && p.all(ns, w, depth)
 }
 
-// all shows each part of w.
+// all shows that a value which fits ns satisfies every keyword of w.
 func (p *proof) all(ns []node, w node, depth int) bool {
 	if p.types(ns, 0) == 0 {
 		return true // no value fits ns
@@ -45,12 +45,12 @@ func (p *proof) all(ns []node, w node, depth int) bool {
 
 func isObject(v node) bool { return v != nil && v.Kind == jsonschema.KindObject }
 
-// isBool reports whether a schema is true or false, as want.
+// isBool reports whether a schema is the boolean want.
 func isBool(v node, want bool) bool {
 	return v != nil && v.Kind == jsonschema.KindBool && v.Bool == want
 }
 
-// keyword shows one keyword of w.
+// keyword shows that a value which fits ns satisfies one keyword of w.
 func (p *proof) keyword(ns []node, w node, key string, depth int) bool {
 	if isAnnotation(key) || p.types(ns, 0)&jsonschema.About(key) == 0 {
 		return true
@@ -118,26 +118,28 @@ func (p *proof) union(ns []node, w node, key string, depth int) bool {
 	}
 	// Each value, or each type of value, may fit another alternative.
 	if values, ok := p.values(ns); ok && len(values) <= maxAlternatives {
-		return !slices.ContainsFunc(values, func(v node) bool { return !holds(append([]node{saying("enum", jsonschema.List(v))}, ns...)) })
+		return !slices.ContainsFunc(values, func(v node) bool { return !holds(append([]node{withKeyword("enum", jsonschema.List(v))}, ns...)) })
 	}
 	kinds := p.types(ns, 0).Names()
-	return len(kinds) > 1 && !slices.ContainsFunc(kinds, func(name string) bool { return !holds(append([]node{saying("type", jsonschema.Text(name))}, ns...)) })
+	return len(kinds) > 1 && !slices.ContainsFunc(kinds, func(name string) bool {
+		return !holds(append([]node{withKeyword("type", jsonschema.Text(name))}, ns...))
+	})
 }
 
-// saying returns a schema with one keyword.
-func saying(key string, value node) node {
+// withKeyword returns a schema with one keyword.
+func withKeyword(key string, value node) node {
 	return jsonschema.Record(jsonschema.Member{Key: key, Value: value})
 }
 
-// conjuncts returns schemas that a value which fits a schema of the narrow document fits too. What it leaves out makes the
-// narrow side wider.
+// conjuncts splits a schema of the narrow document into schemas that must all hold. It may leave some out, which makes the narrow side
+// wider.
 func (p *proof) conjuncts(n node, depth int) []node {
 	if p.steps++; depth > maxDepth || p.steps > maxSteps {
 		return nil
 	}
 	if !isObject(n) {
 		if isBool(n, false) {
-			return []node{saying("enum", jsonschema.List())}
+			return []node{withKeyword("enum", jsonschema.List())}
 		}
 		return nil
 	}
@@ -154,13 +156,13 @@ func (p *proof) conjuncts(n node, depth int) []node {
 	return out
 }
 
-// declared is what a schema says at one place of a value, by itself or by what it refers to.
+// declared holds what a schema, or a schema that it refers to, declares for one place in a value.
 type declared struct {
 	properties map[string]bool
-	unknown    map[string]node // keywords that may mean anything: nullable lets more values in
+	unknown    map[string]node // keywords of unknown meaning: nullable, for one, accepts more values
 }
 
-// keepsDeclared reports whether the new schema still declares what the former one did.
+// keepsDeclared reports whether the new schema still declares everything that the old one declared.
 func (p *proof) keepsDeclared(ns []node, w node) bool {
 	before, now := declared{map[string]bool{}, map[string]node{}}, declared{map[string]bool{}, map[string]node{}}
 	for _, n := range ns {

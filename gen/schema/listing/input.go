@@ -52,7 +52,7 @@ func outline(clean *jsonschema.Value) json.RawMessage {
 	return out.AppendJSON(nil)
 }
 
-// since are the keywords that older drafts do not know, and so ignore.
+// since maps a keyword to the first draft that knows it. Older drafts ignore it.
 var since = map[string]jsonschema.Draft{
 	"const": jsonschema.Draft06, "contains": jsonschema.Draft06, "propertyNames": jsonschema.Draft06,
 	"if": jsonschema.Draft07, "then": jsonschema.Draft07, "else": jsonschema.Draft07,
@@ -179,14 +179,14 @@ func folded(root *jsonschema.Value) *jsonschema.Value {
 	return out
 }
 
-// shape is which objects a schema accepts at least.
+// shape describes a set of objects that contains all objects a schema accepts.
 type shape struct {
 	members  []member
 	required []string
 	closed   bool // there are no other members
 }
 
-// member is a member of a shape. partly reports that some alternatives leave it open.
+// member is a member of a shape. partly means that some alternatives leave it open.
 type member struct {
 	jsonschema.Member
 	partly bool
@@ -199,7 +199,7 @@ func (s *shape) get(key string) *member {
 	return nil
 }
 
-// The bounds of what is folded. What is beyond them counts as open.
+// The bounds of folding. Schemas beyond them count as open.
 const maxFoldDepth, maxFolds = 8, 200
 
 type folder struct {
@@ -252,7 +252,7 @@ func takesObjects(v *jsonschema.Value) bool {
 	return v.Kind == jsonschema.KindBool && v.Bool || v.Kind == jsonschema.KindObject && describesObject(v)
 }
 
-// both returns what two schemas accept that an object must fit.
+// both returns the shape of objects that must fit two schemas.
 func both(a, b shape) shape {
 	out := shape{closed: a.closed || b.closed, required: slices.Clone(a.required)}
 	for _, m := range a.members {
@@ -276,7 +276,7 @@ func both(a, b shape) shape {
 	return out
 }
 
-// either returns what schemas accept of which an object must fit one.
+// either returns the shape of objects that must fit one of several schemas.
 func either(some []shape) shape {
 	if len(some) == 0 {
 		return shape{}
@@ -323,7 +323,7 @@ func combined(keyword string, values ...*jsonschema.Value) *jsonschema.Value {
 	return jsonschema.Record(jsonschema.Member{Key: keyword, Value: jsonschema.List(distinct...)})
 }
 
-// needs says which members alternatives demand beside those that are required, or nothing if one of them demands none.
+// needs describes the members that the alternatives demand beyond the required ones. It returns "" if an alternative demands no others.
 func needs(choices []shape, required []string) string {
 	var sets []string
 	for _, s := range choices {
@@ -341,7 +341,7 @@ func needs(choices []shape, required []string) string {
 	return ""
 }
 
-// maxNeeds bounds what is said of alternatives, in bytes.
+// maxNeeds bounds the text about alternatives, in bytes.
 const maxNeeds = 500
 
 func names(list []string) *jsonschema.Value {

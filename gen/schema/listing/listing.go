@@ -1,7 +1,7 @@
 // Package listing prepares the schemas of upstream tools for a list of tools that programs and models read: [Input] and [Output].
 //
-// The schemas are hostile. Characters that nobody sees are removed from texts, and a name or value that has some is left out, as is
-// every keyword that is not one of JSON Schema or has a value of the wrong kind: one bad schema makes some clients refuse the whole list.
+// The schemas are hostile. Invisible characters are removed from texts. Names and values that contain them are left out, and so is every
+// keyword that JSON Schema does not have or whose value has the wrong kind, because one bad schema makes some clients refuse the whole list.
 // The order of properties and the digits of numbers stay. Nothing is checked against what is listed; package validate has the schema as
 // it was sent.
 package listing
@@ -26,7 +26,8 @@ const MaxText = 8_000
 // anything is an object of any content. Hosts refuse objects that do not say which properties they have.
 const anything = `{"type":"object","properties":{}}`
 
-// Result is the name under which [Output] describes, and a result has, a value that is no object: structured content is one.
+// Result is the name of the property in which results hold a value that is not an object, because structured content must be an object.
+// [Output] describes such a value under this name.
 const Result = "result"
 
 // Output returns an output schema that describes a result and accepts every object; about, which may be empty, is its description.
@@ -172,7 +173,7 @@ func (l *lister) schemas(v *jsonschema.Value) *jsonschema.Value {
 	return out
 }
 
-// reference returns a $ref. That of an output leads to where its target will be.
+// reference returns a $ref. In an output it points to the later place of its target.
 func (l *lister) reference(v *jsonschema.Value) *jsonschema.Value {
 	if v.Kind != jsonschema.KindString || unseen(v) {
 		return nil
@@ -189,16 +190,16 @@ func (l *lister) reference(v *jsonschema.Value) *jsonschema.Value {
 	return jsonschema.Text(l.at + pointer)
 }
 
-// described are the keywords that describe a result. The others only refuse values.
+// described are the keywords that describe a result. All others only refuse values.
 var described = []string{
 	"title", "description", "type", "enum", "const", "properties", "required", "additionalProperties", "items", "prefixItems",
 	"anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions", "deprecated",
 }
 
-// anchors are keywords by which references lead to where no JSON pointer does.
+// anchors are the keywords whose references are not JSON pointers.
 var anchors = []string{"$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"}
 
-// keywords are those without schemas in them, and what their values are.
+// keywords are the keywords whose values hold no schemas, with the check of their values.
 var keywords = map[string]func(*jsonschema.Value) bool{
 	"type": isType, "enum": isList, "const": isAny, "default": isAny, "examples": isList,
 	"minimum": isNumber, "maximum": isNumber, "multipleOf": isPositive, "exclusiveMinimum": isNumber, "exclusiveMaximum": isNumber,
@@ -236,7 +237,7 @@ func isType(v *jsonschema.Value) bool {
 	return ok
 }
 
-// unseen reports whether a value has a character that nobody sees, or a number that programs do not read.
+// unseen reports whether a value has an invisible character, or a number that programs cannot read.
 func unseen(v *jsonschema.Value) bool {
 	switch v.Kind {
 	case jsonschema.KindString:
@@ -249,7 +250,7 @@ func unseen(v *jsonschema.Value) bool {
 		slices.ContainsFunc(v.Members, func(m jsonschema.Member) bool { return m.Lossy || hidden(m.Key) || unseen(m.Value) })
 }
 
-// hidden reports whether a text that must stay as it is has characters that nobody sees. White space is seen well enough.
+// hidden reports whether a text that must not be changed has invisible characters. White space counts as visible.
 func hidden(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return !ident.Visible(r) && !strings.ContainsRune("\t\n\r\u00a0\u3000\ufe0f", r) })
 }

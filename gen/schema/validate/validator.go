@@ -43,7 +43,7 @@ type Validator struct {
 // Dialect returns the $schema that the validator checks by.
 func (v *Validator) Dialect() string { return v.source.Str("$schema") }
 
-// Compile returns a validator of a schema, and reads nothing but raw. A schema without a $schema is compiled as draft
+// Compile returns a validator for a schema. It reads nothing but raw. A schema without a $schema is compiled as draft
 // 2020-12 and, if it is not valid there, as draft 7 and draft 4.
 func Compile(raw json.RawMessage) (*Validator, error) {
 	root, err := jsonschema.Parse(raw, jsonschema.Limits{})

@@ -121,7 +121,7 @@ func (f *Field) checkText(text string) error {
 	return nil
 }
 
-// fits reports whether a text has the format. Every text has an unknown format.
+// fits reports whether a text has the format. An unknown format fits every text.
 func fits(format, text string) bool {
 	switch format {
 	case "email":

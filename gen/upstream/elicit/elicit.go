@@ -26,7 +26,7 @@ type Question struct {
 	// Server is the configured server that asks.
 	Server  string
 	Message string
-	// Schema is that of the form; nil in URL mode.
+	// Schema is the schema of the form; nil in URL mode.
 	Schema json.RawMessage
 	// Fields are the fields of the form, in its order; see [Question.Check] for what may be filled in.
 	Fields []Field
@@ -68,7 +68,7 @@ type Params struct {
 	ID      string          `json:"elicitationId"`
 }
 
-// Parse reads the question of a server. The error says why nobody should be asked it.
+// Parse reads the question of a server. The error gives the reason why the question must not be shown to anybody.
 func Parse(server string, params json.RawMessage) (*Question, error) {
 	var p Params
 	if json.Unmarshal(params, &p) != nil {
@@ -93,7 +93,7 @@ func Parse(server string, params json.RawMessage) (*Question, error) {
 	return q, nil
 }
 
-// checkURL refuses an address that no person should be shown.
+// checkURL rejects an address that must not be shown to a person.
 func checkURL(address string) error {
 	hidden := func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }
 	u, err := url.Parse(address)

@@ -17,7 +17,7 @@ const (
 	maxFormChoices = 1000
 )
 
-// FieldKind says what a field of a form holds.
+// FieldKind is the kind of value that a field of a form holds.
 type FieldKind string
 
 const (

@@ -6,7 +6,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 )
 
-// same reports whether two schemas are equal but for annotations. References in them lead to schemas that are the same too.
+// same reports whether two schemas, and the schemas that they refer to, are equal apart from annotations.
 func (p *proof) same(a, b node, depth int) bool {
 	if p.steps++; depth > maxDepth || p.steps > 2*maxSteps || a == nil || b == nil {
 		return false
@@ -30,7 +30,7 @@ func (p *proof) same(a, b node, depth int) bool {
 	return true
 }
 
-// identifies reports whether a keyword says how a document is read.
+// identifies reports whether a keyword determines how a document is read.
 func identifies(key string) bool { return key == "$schema" || key == "$id" || key == "$anchor" }
 
 // sameKeyword is same for a keyword and its value on the other side.
@@ -60,7 +60,8 @@ func (p *proof) sameKeyword(m jsonschema.Member, b node, depth int) bool {
 	return p.unchanged(m, b)
 }
 
-// unchanged reports whether a keyword whose meaning is not known is the same. One that refers to something is not: that may have changed.
+// unchanged reports whether a keyword of unknown meaning is the same on both sides. It returns false if its value contains a reference,
+// because the target may have changed.
 func (p *proof) unchanged(m jsonschema.Member, b node) bool {
 	return jsonschema.Equal(m.Value, b) && !p.refers(jsonschema.Record(m), 0)
 }
