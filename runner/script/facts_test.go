@@ -213,6 +213,8 @@ func TestFindToolsPassedAsValues(t *testing.T) {
 		"argument.ts": "await retry(callMCPTool, 'crm__get_lead', {});\n",
 		"call.ts":     "await callMCPTool.call(null, 'crm__get_lead', {});\n",
 		"bind.ts":     "const f = callMCPTool.bind(null, 'crm__get_lead');\n",
+		"client.ts":   "import { callMCPTool as call } from './servers/client';\nawait call('crm__get_lead', {});\n",
+		"client.py":   "from servers.client import call_mcp_tool\ncall_mcp_tool('crm__get_lead', {})\n",
 	} {
 		r := factsFor(t, name, code).Judge(&judge.Options{Python: strings.HasSuffix(name, ".py")})
 		if !slices.Equal(r.Impact.Tools, []string{"crm__get_lead"}) {

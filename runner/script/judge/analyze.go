@@ -22,6 +22,8 @@ type Fact struct {
 	Value string
 	// Computed says that Value is not all of it, so that what the program does may be another.
 	Computed bool
+	// ByID says that Value is the id of a tool, not SERVER/FUNCTION.
+	ByID bool
 	// Branches is how many there are in a function, or in a file outside of functions; of the rule complexity only.
 	Branches int
 }
@@ -272,7 +274,7 @@ func (a *analysis) reference(n *syntax.Node, s *scope) bool {
 			}
 			continue
 		}
-		alias := n == a.alias && !strings.HasPrefix(v.text, "servers.")
+		alias := n == a.alias && (byID(v.text) || !strings.HasPrefix(v.text, "servers."))
 		if a.computed(n, v.text) || !alias && a.tool(&syntax.Node{Line: n.Line, Column: n.Column, Kids: []*syntax.Node{n}}, v.text, s) {
 			return false
 		}
@@ -328,26 +330,34 @@ func (a *analysis) computed(n *syntax.Node, p string) bool {
 
 // toolOf returns the tool that a call of a wrapper, or by id, calls; empty: it is not known. False: it calls none.
 func (a *analysis) toolOf(n *syntax.Node, p string, s *scope) (id string, ok bool) {
-	if rest, ok := strings.CutPrefix(p, "servers."); ok {
+	if rest, ok := strings.CutPrefix(p, "servers."); ok && !byID(p) {
 		server, name, member := strings.Cut(rest, ".")
 		return server + "/" + last(name), member && !strings.Contains(p, "()") // what a call returned is data
 	}
+	if !byID(p) {
+		return "", false
+	}
+	if len(n.Kids) > 1 {
+		if text, partial, ok := a.constant(n.Kids[1], s); ok && !partial {
+			id = text
+		}
+	}
+	return id, true
+}
+
+// byID reports whether a path is of the function that calls a tool by its id, which a script has from the library or the client.
+func byID(p string) bool {
 	switch last(p) {
 	case "callMCPTool", "callMcpTool", "call_mcp_tool":
-		if len(n.Kids) > 1 {
-			if text, partial, ok := a.constant(n.Kids[1], s); ok && !partial {
-				id = text
-			}
-		}
-		return id, true
+		return !strings.HasPrefix(p, "servers.") || strings.HasPrefix(p, "servers.client.")
 	}
-	return "", false
+	return false
 }
 
 func (a *analysis) tool(n *syntax.Node, p string, s *scope) bool {
 	id, ok := a.toolOf(n, p, s)
 	if ok {
-		a.add(n, "tool", "calls a tool", id)
+		a.addFact(n, Fact{Rule: "tool", Text: "calls a tool", Value: id, Computed: id == "", ByID: id != "" && byID(p)})
 	}
 	return ok
 }
