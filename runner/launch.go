@@ -44,7 +44,7 @@ type LaunchOptions struct {
 // read. When ctx ends, the run ends with CauseInterrupted.
 func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Result, error) {
 	program, unusable := r.read(ctx, s)
-	defer func() { s.program = nil }() // its files may change before the next launch
+	defer func() { s.was = nil }() // its files may change before the next launch
 	bad, _ := errors.AsType[*script.Error](unusable)
 	if bad == nil && unusable != nil || program == nil && s.Restricted {
 		return nil, unusable
@@ -136,7 +136,7 @@ func (r *Runner) start(ctx context.Context, s *Script, opt *LaunchOptions, choic
 			return nil, err
 		}
 	}
-	return r.run(ctx, *s, s.program)
+	return r.run(ctx, *s, s.was.program)
 }
 
 // notUsable reports whether a run failed because its sandbox does not work here.

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
 )
 
 // A program that embeds the runner is protected by the policy as mcprun is: this script never starts.
@@ -283,11 +284,15 @@ func TestScriptIsReadOnce(t *testing.T) {
 				s.Language = sandbox.LangPython
 			}
 			put("first")
-			before, err := r.Digest(t.Context(), s)
+			program, err := s.Read(t.Context(), nil, script.Options{}) // before its Runner is there
 			if err != nil {
 				t.Fatal(err)
 			}
 			put("second")
+			before, err := r.Digest(t.Context(), s)
+			if err != nil || before != program.Digest {
+				t.Fatalf("Digest() = %s, %v, want %s, as it was read", before, err, program.Digest)
+			}
 			launch := func(want string) {
 				t.Helper()
 				if _, err := r.Launch(t.Context(), s, runner.LaunchOptions{Sandboxes: list, Starting: func(runner.Choice, []string) error { put("third"); return nil }}); err != nil {

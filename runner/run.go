@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"time"
 
@@ -87,8 +88,7 @@ type Script struct {
 	// Capture keeps up to 8 MiB of each stream in the Result, and counts tokens.
 	Capture bool
 
-	program  *script.Program // the script as read, until it is launched; nil: not read yet
-	unusable error           // why the program cannot run; nil: it can
+	was *reading // the script as read, until it is launched; nil: not read yet
 }
 
 func (s *Script) timeout() time.Duration {
@@ -98,16 +98,27 @@ func (s *Script) timeout() time.Duration {
 	return s.Timeout
 }
 
-// read reads a script once, so the code that was judged and digested is the code that runs. A program that cannot run comes with an error;
-// see script.Bundler.Read.
-func (r *Runner) read(ctx context.Context, s *Script) (*script.Program, error) {
+// reading is what was read of a script.
+type reading struct {
+	src     script.Source
+	opt     script.Options
+	program *script.Program
+	err     error // why the program cannot run; nil: it can
+}
+
+// Read reads a script once, so the code that was judged and digested is the code that runs. It reads again if the script or the options
+// have changed. A program that cannot run comes with an error; see [script.Bundler.Read].
+func (s *Script) Read(ctx context.Context, b *script.Bundler, opt script.Options) (*script.Program, error) {
 	src := script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir, Args: s.Args}
-	opt := script.Options{Tree: r.opt.Tree, Skills: r.opt.Skills, Closed: r.opt.Trusted}
-	if s.program != nil && s.program.Is(src, opt) {
-		return s.program, s.unusable
+	if s.was == nil || !reflect.DeepEqual(s.was.src, src) || !reflect.DeepEqual(s.was.opt, opt) {
+		program, err := b.Read(ctx, src, opt)
+		s.was = &reading{src, opt, program, err}
 	}
-	s.program, s.unusable = r.opt.Bundler.Read(ctx, src, opt)
-	return s.program, s.unusable
+	return s.was.program, s.was.err
+}
+
+func (r *Runner) read(ctx context.Context, s *Script) (*script.Program, error) {
+	return s.Read(ctx, r.opt.Bundler, script.Options{Tree: r.opt.Tree, Skills: r.opt.Skills, Closed: r.opt.Trusted})
 }
 
 // run runs a script in its backend, as it was read, and returns when nothing of it is left. For a script that fails, is killed or times

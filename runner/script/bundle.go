@@ -32,14 +32,15 @@ func (t task) bundle() (*bundle, error) {
 	return newBundle(t)
 }
 
-// bundle is a script and what it imports, as one ES module with an inline source map. Only Facts and Digest are of a script that was read
-// and cannot be bundled.
+// bundle is a script and what it imports, as one ES module with an inline source map. Only Facts, Uses and Digest are of a script that
+// was read and cannot be bundled.
 type bundle struct {
 	Code string
 	// Modules are the modules that it registers for bundles that are made while it runs. Nil: it has no computed imports.
 	Modules map[string]module
-	Facts   *judge.Facts // of a script
-	Digest  string       // of a script; see [Program]
+	Facts   *judge.Facts // of a script, as Uses and Digest; see [Program]
+	Uses    *Used
+	Digest  string
 }
 
 // newBundle makes the bundle of a script.
@@ -50,18 +51,19 @@ func newBundle(t task) (*bundle, error) {
 	if err := f.open(t.Src.Dir, t.Opt); err != nil {
 		return nil, err
 	}
-	facts, digest, unread := f.facts()
+	made, unread := f.facts()
 	if errors.Is(unread, errNotSmall) {
 		return nil, unread
 	}
 	code, modules, err := f.bundle()
 	switch {
-	case errors.Is(err, errNotSmall), err != nil && (unread != nil || len(facts.Unreadable) > 0): // it says more
+	case errors.Is(err, errNotSmall), err != nil && (unread != nil || len(made.Facts.Unreadable) > 0): // it says more
 		return nil, err
 	case unread != nil:
 		return nil, unread
 	}
-	return &bundle{Code: code, Modules: modules, Facts: facts, Digest: digest}, err
+	made.Code, made.Modules = code, modules
+	return made, err
 }
 
 // bundle bundles the script, and returns the modules that it registers.

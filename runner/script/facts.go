@@ -19,10 +19,10 @@ const (
 	maxModuleBytes = 4 << 20
 )
 
-// facts finds what a TypeScript script does, and the digest of its files and the skills that it imports. Their texts are those that are
-// bundled.
-func (f *files) facts() (_ *judge.Facts, digest string, err error) {
-	facts, sum := &judge.Facts{}, sha256.New()
+// facts finds what a TypeScript script does and uses, and the digest of its files and the skills that it imports. Their texts are those
+// that are bundled.
+func (f *files) facts() (*bundle, error) {
+	facts, used, sum := &judge.Facts{}, newUses(f), sha256.New()
 	pending := []place{{scriptNamespace, f.main.Name}}
 	for seen, size, count := map[place]bool{}, 0, 0; len(pending) > 0; {
 		at := pending[0]
@@ -41,28 +41,38 @@ func (f *files) facts() (_ *judge.Facts, digest string, err error) {
 		}
 		count++
 		if size += len(text); count > maxModules || size > maxModuleBytes {
-			return nil, "", tooMany(f.main.Name)
+			return nil, tooMany(f.main.Name)
 		}
 		if f.onlySmall && !isSmall(at.Namespace, text) {
-			return nil, "", errNotSmall
+			return nil, errNotSmall
 		}
+		before := len(facts.Facts)
 		imports, err := factsOf(facts, at, text)
 		if bad, ok := errors.AsType[*Error](err); ok { // bundling reports it too, unless the file is imported by a computed path
 			p := bad.Problems[0]
 			facts.Unreadable = append(facts.Unreadable, judge.Problem{File: p.File, Line: p.Line, Column: p.Column, Text: p.Text})
 		} else if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		for _, specifier := range imports {
 			if isBuiltin(specifier) || len(specifier) > maxSpecifier {
 				continue
 			}
-			if to, err := f.find(specifier, at.Namespace, at.Path); err == nil && (to.Namespace == scriptNamespace || to.Namespace == skillsNamespace) {
+			to, err := f.find(specifier, at.Namespace, at.Path)
+			if at.Namespace == scriptNamespace {
+				used.imports(at, specifier, to, err)
+			}
+			if err == nil && (to.Namespace == scriptNamespace || to.Namespace == skillsNamespace) {
 				pending = append(pending, to)
 			}
 		}
+		for _, fact := range facts.Facts[before:] {
+			if at.Namespace == scriptNamespace && fact.ByID {
+				used.used.Tools = append(used.used.Tools, fact.Value)
+			}
+		}
 	}
-	return facts, hex.EncodeToString(sum.Sum(nil)), nil
+	return &bundle{Facts: facts, Uses: used.sorted(), Digest: hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
 // tooMany returns the error for a script that imports too much.

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/evanw/esbuild/pkg/api"
-
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
@@ -15,21 +13,21 @@ import (
 // them. An index has no state, so several versions of it in a bundle do no harm.
 
 // onlyWanted returns the suffix that stands for an index with only what the importing module can use. Empty: the whole index.
-func (f *files) onlyWanted(a api.OnResolveArgs, found place) string {
-	own := a.Namespace == scriptNamespace || a.Namespace == skillsNamespace
+func (f *files) onlyWanted(at place, specifier string, found place) string {
+	own := at.Namespace == scriptNamespace || at.Namespace == skillsNamespace
 	if !own || found.Namespace != treeNamespace || path.Base(found.Path) != "index.ts" && found.Path != allServers {
 		return ""
 	}
-	text, err := f.text(a.Namespace, a.Importer)
+	text, err := f.text(at.Namespace, at.Path)
 	if err != nil {
 		return ""
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	key := place{a.Namespace, a.Importer}.id() + "\x00" + a.Path
+	key := at.id() + "\x00" + specifier
 	suffix, ok := f.wanted[key]
 	if !ok && len(f.wanted) < maxWanted {
-		if names, sure := wantedFrom(text, a.Path); sure && len(names) <= maxNames {
+		if names, sure := wantedFrom(text, specifier); sure && len(names) <= maxNames {
 			suffix = "?" + strings.Join(names, ",")
 		}
 		f.wanted[key] = suffix
@@ -74,7 +72,7 @@ func wantedFrom(text, specifier string) ([]string, bool) {
 				names = append(names, imported(m[1])...)
 				continue
 			}
-			members, ok := membersOf(text, m[2])
+			members, ok := membersOf(strings.ReplaceAll(text, literal, q+q), m[2]) // its name may be a word of the specifier
 			if !ok {
 				return nil, false
 			}

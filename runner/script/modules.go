@@ -24,7 +24,6 @@ type Reference struct {
 
 // Bounds of what is read.
 const (
-	maxUsed        = 20_000 // specifiers in one module
 	maxListed      = 20_000
 	maxListedBytes = 64 << 20
 )

@@ -2,7 +2,6 @@ package script
 
 import (
 	"context"
-	"reflect"
 
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/script/internal/pyimport"
@@ -18,6 +17,8 @@ type Program struct {
 	Import func(ctx context.Context, specifier, from string) (id, code string, err error)
 	// Facts is what a TypeScript script does, and the files beside it and skills that it imports. Nil for Python, which only Python parses.
 	Facts *judge.Facts
+	// Uses is what the script and the files beside it refer to: tools and skills.
+	Uses *Used
 	// Files are the names of a Python script and of the files beside it and skills that it imports, the script first, and Texts what is
 	// in them.
 	Files []string
@@ -30,11 +31,6 @@ type Program struct {
 	opt     Options
 	imports map[string][]pyimport.Import // of Python, of the script and the files beside it
 	sources sources
-}
-
-// Is reports whether the program is that of a source, read with these options.
-func (p *Program) Is(src Source, opt Options) bool {
-	return reflect.DeepEqual(p.src, src) && reflect.DeepEqual(p.opt, opt)
 }
 
 // Source returns the text of a file of the script or of a skill, by the name that the guest gives to a place in it, as it was when the

@@ -55,7 +55,7 @@ func (p *Program) readPython(job *bridge.Job) error {
 	return p.pythonSkills(f)
 }
 
-// pythonSkills adds the skills to the files of the program, and makes its digest.
+// pythonSkills adds the skills to the files of the program, makes its digest, and finds what it uses.
 func (p *Program) pythonSkills(f *files) error {
 	p.Texts = map[string]string{}
 	maps.Copy(p.Texts, p.Modules)
@@ -81,6 +81,11 @@ func (p *Program) pythonSkills(f *files) error {
 		}
 	}
 	p.Digest = hex.EncodeToString(sum.Sum(nil))
+	used := newUses(f)
+	for _, file := range slices.Sorted(maps.Keys(p.imports)) {
+		used.python(file, p.Texts[file], p.imports[file])
+	}
+	p.Uses = used.sorted()
 	return nil
 }
 

@@ -18,7 +18,7 @@ func Read(ctx context.Context, src Source, opt Options) (*Program, error) {
 
 // Read reads a script and what it imports, once: what is known of the program is known of what runs. Errors in the script are an
 // *Error. A script that was read and cannot run, such as for an import of what does not exist, has an *Error and a Program, which has
-// only Facts and Digest.
+// only Facts, Uses and Digest.
 func (b *Bundler) Read(ctx context.Context, src Source, opt Options) (*Program, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (b *Bundler) Read(ctx context.Context, src Source, opt Options) (*Program, 
 	if made == nil {
 		return nil, err
 	}
-	p.Facts, p.Digest = made.Facts, made.Digest
+	p.Facts, p.Uses, p.Digest = made.Facts, made.Uses, made.Digest
 	if err != nil {
 		return p, err
 	}

@@ -47,7 +47,7 @@ func (f *files) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
 		res.SideEffects = api.SideEffectsFalse
 	}
 	if a.Kind == api.ResolveJSImportStatement {
-		res.Suffix = f.onlyWanted(a, found)
+		res.Suffix = f.onlyWanted(place{a.Namespace, a.Importer}, a.Path, found)
 	}
 	return res, nil
 }

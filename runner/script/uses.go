@@ -1,129 +1,98 @@
 package script
 
 import (
-	"context"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
-	"github.com/mcpgen/mcpgen/runner/bridge"
-	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script/internal/pyimport"
 )
 
-// Used is what the text of a script refers to, found without running it. Computed paths are not found; names in comments of a
-// TypeScript script are. All lists are sorted.
+// Used is what a script, and the files beside it that it imports, refer to, without what imported skills refer to. Computed names
+// are not known. All lists are sorted.
 type Used struct {
 	Wrappers []string // files of tools below the tree: "drive/getSheet.ts", "drive/get_sheet.py"
 	Tools    []string // ids in calls by name: callMCPTool("drive__get_sheet", …)
-	Servers  []string // folders below the tree of which the script may use any tool
 	Skills   []string // names of the folders of skills, or as imported if there is no such folder
 	Missing  []Missing
 }
 
-// Missing is something of the tree that a script imports and that does not exist.
+// Missing is something of the tree that a Python script imports and that does not exist. A program of TypeScript has an error then.
 type Missing struct {
 	File string // the script, or a file beside it
 	Line int    // from 1
-	Name string // "drive/getShet", "servers.drive.get_shet"
+	Name string // "servers.drive.get_shet"
 }
 
-// maxIndexBytes bounds the index of a server.
-const maxIndexBytes = 8 << 20
+// Bounds of the work on hostile texts.
+const (
+	maxUsed       = 20_000  // names of Python that are looked up, and specifiers in one module
+	maxIndexBytes = 8 << 20 // of the package of a server
+)
 
-// Uses returns what a script and the files beside it that it imports refer to, without what imported skills refer to. Errors in the
-// script are an *Error; others are those of reading.
-func Uses(ctx context.Context, src Source, opt Options) (*Used, error) {
-	if err := check(src); err != nil {
-		return nil, err
-	}
-	f := newFiles(src)
-	defer f.close()
-	if err := f.open(src.Dir, opt); err != nil {
-		return nil, err
-	}
-	u := &uses{files: f, used: &Used{}, indexes: map[string][]string{}, members: map[string]bool{}}
-	var err error
-	if src.Language == sandbox.LangPython {
-		err = u.python(src, opt)
-	} else {
-		err = u.typescript(ctx, src)
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, list := range []*[]string{&u.used.Wrappers, &u.used.Tools, &u.used.Servers, &u.used.Skills} {
+// uses finds what the files of one script use.
+type uses struct {
+	files  *files
+	used   Used
+	done   map[string]bool // imports of an index, and calls of pythonMembers
+	looked int             // how many names of Python were looked up
+}
+
+func newUses(f *files) *uses { return &uses{files: f, done: map[string]bool{}} }
+
+// sorted returns what was found.
+func (u *uses) sorted() *Used {
+	for _, list := range []*[]string{&u.used.Wrappers, &u.used.Tools, &u.used.Skills} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
-	return u.used, nil
+	return &u.used
 }
 
-type uses struct {
-	files   *files
-	used    *Used
-	indexes map[string][]string // what the index of a server exports, by path
-	wanted  int                 // how often wantedFrom was called
-	looked  int                 // how many names of Python were looked up
-	members map[string]bool     // calls of pythonMembers
-}
-
-// byName matches calls of a tool by its id.
-var byName = pattern(`\b(?:callMCPTool|callMcpTool|call_mcp_tool)\s*(?:<[^()]{0,500}>)?\s*\(\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)'|` + "`([^`\\\\$\n]+)`)")
-
-func (u *uses) calls(text string) {
-	for _, m := range byName().FindAllStringSubmatch(text, maxUsed) {
-		u.used.Tools = append(u.used.Tools, m[1]+m[2]+m[3])
+// imports adds what a TypeScript file uses of a module that it imports; err is why there is no such module.
+func (u *uses) imports(at place, specifier string, to place, err error) {
+	dir, base := path.Split(to.Path)
+	switch {
+	case err != nil:
+		u.unknownSkill(specifier)
+	case to.Namespace == skillsNamespace:
+		name, _, _ := strings.Cut(to.Path, "/")
+		u.used.Skills = append(u.used.Skills, trimExtension(name))
+	case to.Namespace == treeNamespace && (base == "index.ts" || base == allServers):
+		u.index(path.Clean(dir), to, u.files.onlyWanted(at, specifier, to))
+	case to.Namespace == treeNamespace && dir != "":
+		u.used.Wrappers = append(u.used.Wrappers, to.Path)
 	}
 }
 
-// typescript follows the imports of the script and of files beside it.
-func (u *uses) typescript(ctx context.Context, src Source) error {
-	seen := map[place]bool{}
-	pending := []place{{scriptNamespace, src.Name}}
-	for len(pending) > 0 && len(seen) < maxListed {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		at := pending[0]
-		pending = pending[1:]
-		if seen[at] {
-			continue
-		}
-		seen[at] = true
-		text, err := u.files.text(at.Namespace, at.Path)
-		if err != nil {
-			continue
-		}
-		u.calls(text)
-		done := map[string]bool{}
-		for ref := range u.files.references(at, text) {
-			if done[ref.specifier] {
-				continue
-			}
-			done[ref.specifier] = true
-			switch {
-			case ref.err != nil:
-				u.unknownSkill(ref.specifier)
-			case ref.to.Namespace == scriptNamespace:
-				pending = append(pending, ref.to)
-			case ref.to.Namespace == skillsNamespace:
-				u.skill(ref.to.Path)
-			case ref.to.Namespace == treeNamespace:
-				u.fromTree(ref.to.Path, text, ref.specifier)
+// index adds what a file uses of the index of a server, or of all servers. Only is from onlyWanted.
+func (u *uses) index(dir string, to place, only string) {
+	key := to.id() + only
+	if u.done[key] {
+		return
+	}
+	u.done[key] = true
+	list, sure := strings.CutPrefix(only, "?")
+	names := strings.Split(list, ",")
+	wanted := func(name string) bool { return !sure || slices.Contains(names, name) }
+	add := func(server string, wanted func(string) bool) {
+		for _, tool := range u.files.tools(server) {
+			if wanted(tool) {
+				u.used.Wrappers = append(u.used.Wrappers, server+"/"+tool+".ts")
 			}
 		}
 	}
-	return nil
-}
-
-// skill adds the skill of a file.
-func (u *uses) skill(file string) {
-	dir, _, _ := strings.Cut(file, "/")
-	u.used.Skills = append(u.used.Skills, trimExtension(dir))
+	if dir != "." {
+		add(dir, wanted)
+		return
+	}
+	for _, server := range u.files.servers() {
+		if wanted(server) || wanted(ident.Camel(server)) {
+			add(server, func(string) bool { return true })
+		}
+	}
 }
 
 // unknownSkill adds the name of a skill that does not exist.
@@ -137,90 +106,25 @@ func (u *uses) unknownSkill(specifier string) {
 	}
 }
 
-// fromTree takes in what a module uses of a file of the tree that it imports as specifier.
-func (u *uses) fromTree(file, text, specifier string) {
-	dir, base := path.Split(file)
-	dir = strings.TrimSuffix(dir, "/")
-	switch {
-	case dir == "" && file != allServers && file != "index.ts":
-		return // the client
-	case base != "index.ts" && file != allServers:
-		u.used.Wrappers = append(u.used.Wrappers, file)
-		return
+// calledByID matches calls of a tool by its id.
+var calledByID = pattern(`\bcall_mcp_tool\s*\(\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)')`)
+
+// python adds what a Python file uses.
+func (u *uses) python(file, text string, imports []pyimport.Import) {
+	for _, m := range calledByID().FindAllStringSubmatch(text, maxUsed) {
+		u.used.Tools = append(u.used.Tools, m[1]+m[2])
 	}
-	const written = "./m" // for the specifier, in which the name of the namespace may be a word
-	var names []string
-	sure := false
-	if u.wanted++; u.wanted <= maxWanted {
-		names, sure = wantedFrom(strings.ReplaceAll(text, specifier, written), written)
-	}
-	if dir != "" {
-		u.fromServer(dir, names, sure)
-		return
-	}
-	for _, server := range u.files.servers() {
-		if sure && !slices.Contains(names, server) && !slices.Contains(names, ident.Camel(server)) {
+	for _, im := range imports {
+		if im.Level > 0 || len(im.Module) == 0 {
 			continue
 		}
-		u.fromServer(server, nil, false)
-	}
-}
-
-// fromServer adds the tools of a server's index that a module uses.
-func (u *uses) fromServer(dir string, names []string, sure bool) {
-	exported := u.index(dir + "/index.ts")
-	if !sure {
-		u.used.Servers = append(u.used.Servers, dir)
-		for _, name := range exported {
-			u.used.Wrappers = append(u.used.Wrappers, dir+"/"+name+".ts")
-		}
-		return
-	}
-	for _, name := range names {
-		if slices.Contains(exported, name) {
-			u.used.Wrappers = append(u.used.Wrappers, dir+"/"+name+".ts")
+		switch im.Module[0] {
+		case treeNamespace:
+			u.pythonTree(file, text, im)
+		case skillsNamespace:
+			u.pythonSkills(im)
 		}
 	}
-}
-
-// index returns what the index of a server exports.
-func (u *uses) index(file string) []string {
-	if names, ok := u.indexes[file]; ok {
-		return names
-	}
-	var names []string
-	if text, err := u.files.text(treeNamespace, file); err == nil && len(text) <= maxIndexBytes {
-		for line := range strings.Lines(text) {
-			if name := exportedBy(line); name != "" && len(names) < maxUsed {
-				names = append(names, name)
-			}
-		}
-	}
-	u.indexes[file] = names
-	return names
-}
-
-// python follows the imports of the script and of the files beside it.
-func (u *uses) python(src Source, opt Options) error {
-	p := &Program{src: src, opt: opt}
-	if err := p.readPython(&bridge.Job{}); err != nil {
-		return err
-	}
-	for _, file := range slices.Sorted(maps.Keys(p.imports)) {
-		u.calls(p.Texts[file])
-		for _, im := range p.imports[file] {
-			if im.Level > 0 || len(im.Module) == 0 {
-				continue
-			}
-			switch im.Module[0] {
-			case treeNamespace:
-				u.pythonTree(file, p.Texts[file], im)
-			case skillsNamespace:
-				u.pythonSkills(im)
-			}
-		}
-	}
-	return nil
 }
 
 func (u *uses) pythonSkills(im pyimport.Import) {
@@ -295,10 +199,10 @@ func (u *uses) pythonWrapper(file string, im pyimport.Import, dir, name string) 
 // pythonMembers adds the tools of a server that a text uses as members of its package, or all tools if it cannot tell.
 func (u *uses) pythonMembers(file, dir, text, called string) {
 	key := file + "\x00" + called
-	if u.members[key] {
+	if u.done[key] {
 		return
 	}
-	u.members[key] = true
+	u.done[key] = true
 	names := []string{called}
 	for _, m := range regexp.MustCompile(regexp.QuoteMeta(called)+`\s+as\s+(\w+)`).FindAllStringSubmatch(text, maxPlaces) {
 		names = append(names, m[1])
@@ -318,7 +222,6 @@ func (u *uses) pythonMembers(file, dir, text, called string) {
 }
 
 func (u *uses) wholeServer(dir string) {
-	u.used.Servers = append(u.used.Servers, dir)
 	for _, e := range u.files.entries(treeNamespace, dir) {
 		if strings.HasSuffix(e, ".py") && !strings.HasPrefix(e, "_") {
 			u.used.Wrappers = append(u.used.Wrappers, path.Join(dir, e))

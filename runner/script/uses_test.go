@@ -29,43 +29,50 @@ func TestUses(t *testing.T) {
 	opt := Options{Tree: filepath.Join(top, "servers"), Skills: filepath.Join(top, "skills")}
 	for code, want := range map[string]string{
 		"import { getDocument } from './servers/google-drive'; getDocument();":                          "w google_drive/getDocument.ts",
-		"import { getDocument as g, type X } from \"#servers/google_drive/index.js\"":                   "w google_drive/getDocument.ts",
-		"import { getDocument } from './servers/google_drive/getDocument'":                              "w google_drive/getDocument.ts",
+		"import { getDocument as g, type X } from \"#servers/google_drive/index.js\"; g()":              "w google_drive/getDocument.ts",
+		"import { getDocument } from './servers/google_drive/getDocument'; f(getDocument)":              "w google_drive/getDocument.ts",
 		"import * as drive from './servers/google-drive'; drive.getDocument(); drive . listDocuments()": "w google_drive/getDocument.ts w google_drive/listDocuments.ts",
-		"import * as drive from './servers/google-drive'; f(drive)":                                     "s google_drive w google_drive/getDocument.ts w google_drive/listDocuments.ts",
-		"import * as all from './servers'; all.googleDrive.getDocument()":                               "s google_drive w google_drive/getDocument.ts w google_drive/listDocuments.ts",
-		"const m = await import('./servers/crm');":                                                      "s crm w crm/update.ts",
-		"import { help } from './helper'":                                                               "w crm/update.ts",
-		"import { x } from './skills/save_it'":                                                          "k save-it",
-		"import { x } from './skills/saveIt/scripts/main'":                                              "k save-it",
-		"import { x } from './skills/other-one'":                                                        "k other-one",
+		"import * as drive from './servers/google-drive'; f(drive)":                                     "w google_drive/getDocument.ts w google_drive/listDocuments.ts",
+		"import * as all from './servers'; all.googleDrive.getDocument()":                               "w google_drive/getDocument.ts w google_drive/listDocuments.ts",
+		"const m = await import('./servers/crm');":                                                      "w crm/update.ts",
+		"import { help } from './helper'; help()":                                                       "w crm/update.ts",
+		"import { x } from './skills/save_it'; x()":                                                     "k save-it",
+		"import { x } from './skills/saveIt/scripts/main'; x()":                                         "k save-it",
+		"export { x } from './skills/other-one'":                                                        "k other-one",
 		"callMCPTool<Array<string>>(\n'a__b', {}); callMCPTool(`c__d`); callMCPTool(name)":              "t a__b t c__d",
-		"import { callMCPTool } from './servers/client'; import 'node:fs'; import x from 'left-pad'":    "",
-		"py:from servers.google_drive import get_document":                                              "w google_drive/get_document.py",
-		"py:from servers.google_drive import (get_document as g,\n  list_documents)":                    "w google_drive/get_document.py w google_drive/list_documents.py",
-		"py:import servers.google_drive.get_document":                                                   "w google_drive/get_document.py",
-		"py:import servers.google_drive as drive\ndrive.get_document()":                                 "w google_drive/get_document.py",
-		"py:from servers import google_drive, crm as c\ngoogle_drive.list_documents(); c.update()":      "w crm/update.py w google_drive/list_documents.py",
-		"py:from servers.crm import *":                                                                  "s crm w crm/update.py",
-		"py:import servers.crm\nf(servers.crm)":                                                         "s crm w crm/update.py",
-		"py:from servers.client import call_mcp_tool\ncall_mcp_tool('a__b', {})":                        "t a__b",
-		"py:from servers.crm import updat":                                                              "m servers.crm.updat",
-		"py:from servers.mail import send":                                                              "m servers.mail",
-		"py:from servers import mail":                                                                   "m servers.mail",
-		"py:import helper":                                                                              "w crm/update.py",
-		"py:from skills.save_it import x":                                                               "k save-it",
-		"py:from skills import saveIt, other":                                                           "k other k save-it",
-		"py:# from servers.crm import update\nx = 'import servers.crm'":                                 "",
+		"import { callMCPTool as c } from './servers/client'; c('a__' + 'b'); // callMCPTool('c__d')":   "t a__b",
+		"import { callMCPTool } from 'mcprun'; callMCPTool('a__b')":                                     "t a__b",
+		"import { getDocument, listDocuments } from './servers/google_drive/index.ts'; import { update } from './servers/crm'; import { x } from './skills/save-it'": "",
+		"export * from './servers/crm'":                                                              "w crm/update.ts",
+		"import { x } from './skills/save-it'; import { y } from './nope'; x(y)":                     "k save-it",
+		"await import('./servers/' + 'crm')":                                                         "w crm/update.ts",
+		"import { callMCPTool } from './servers/client'; import 'node:fs'; import x from 'left-pad'": "",
+		"py:from servers.google_drive import get_document":                                           "w google_drive/get_document.py",
+		"py:from servers.google_drive import (get_document as g,\n  list_documents)":                 "w google_drive/get_document.py w google_drive/list_documents.py",
+		"py:import servers.google_drive.get_document":                                                "w google_drive/get_document.py",
+		"py:import servers.google_drive as drive\ndrive.get_document()":                              "w google_drive/get_document.py",
+		"py:from servers import google_drive, crm as c\ngoogle_drive.list_documents(); c.update()":   "w crm/update.py w google_drive/list_documents.py",
+		"py:from servers.crm import *":                                                               "w crm/update.py",
+		"py:import servers.crm\nf(servers.crm)":                                                      "w crm/update.py",
+		"py:from servers.client import call_mcp_tool\ncall_mcp_tool('a__b', {})":                     "t a__b",
+		"py:from servers.crm import updat":                                                           "m servers.crm.updat",
+		"py:from servers.mail import send":                                                           "m servers.mail",
+		"py:from servers import mail":                                                                "m servers.mail",
+		"py:import helper":                                                                           "w crm/update.py",
+		"py:from skills.save_it import x":                                                            "k save-it",
+		"py:from skills import saveIt, other":                                                        "k other k save-it",
+		"py:# from servers.crm import update\nx = 'import servers.crm'":                              "",
 	} {
 		src := Source{Name: "main.ts", Code: code, Language: sandbox.LangTypeScript, Dir: filepath.Join(top, "work")}
 		if python, ok := strings.CutPrefix(code, "py:"); ok {
 			src.Name, src.Code, src.Language = "main.py", python, sandbox.LangPython
 		}
-		used, err := Uses(t.Context(), src, opt)
-		if err != nil {
+		p, err := Read(t.Context(), src, opt)
+		if p == nil {
 			t.Errorf("%s: %v", code, err)
 			continue
 		}
+		used := p.Uses
 		var got []string
 		for _, name := range used.Skills {
 			got = append(got, "k "+name)
@@ -76,7 +83,7 @@ func TestUses(t *testing.T) {
 		for _, list := range []struct {
 			mark  string
 			names []string
-		}{{"s", used.Servers}, {"t", used.Tools}, {"w", used.Wrappers}} {
+		}{{"t", used.Tools}, {"w", used.Wrappers}} {
 			for _, name := range list.names {
 				got = append(got, list.mark+" "+name)
 			}
@@ -87,8 +94,8 @@ func TestUses(t *testing.T) {
 	}
 	// Without a tree and without skills nothing is found, and nothing fails.
 	for _, src := range []Source{{Name: "a.ts", Code: "import './servers/crm'; import './skills/x';", Language: sandbox.LangTypeScript}, {Name: "a.py", Code: "import servers.crm, skills.x\nfrom servers import y", Language: sandbox.LangPython}} {
-		if used, err := Uses(t.Context(), src, Options{}); err != nil || len(used.Wrappers) > 0 {
-			t.Error(used, err)
+		if p, err := Read(t.Context(), src, Options{}); p == nil || len(p.Uses.Wrappers) > 0 {
+			t.Errorf("%s: got %+v and %v, want a program that uses no wrapper", src.Name, p, err)
 		}
 	}
 }
@@ -120,18 +127,20 @@ func TestUsesIsBounded(t *testing.T) {
 	usesOf := func(n int) time.Duration {
 		var ts, imports, names, skills strings.Builder
 		for i := range n {
-			fmt.Fprintf(&ts, "import * as a%d from '%sservers/crm';\n", i, strings.Repeat("./", i%3)+strings.Repeat("../", i%400))
+			fmt.Fprintf(&ts, "import * as a%d from '%sservers/crm'; a%d.update();\n", i, strings.Repeat("./", i%3)+strings.Repeat("../", i%400), i)
 			fmt.Fprintf(&imports, "import servers.crm as a%d\n", i)
 			fmt.Fprintf(&names, "n%d, ", i)
 			fmt.Fprintf(&skills, "from skills import n%d\n", i)
 		}
+		code := ts.String()[:min(ts.Len(), n*MaxSize/manyUses)]
+		code = code[:strings.LastIndexByte(code, '\n')]
 		began := time.Now()
 		for name, src := range map[string]Source{
-			"ts": {Name: "a.ts", Code: ts.String()[:min(ts.Len(), n*MaxSize/manyUses)], Language: sandbox.LangTypeScript}, "imports": {Name: "a.py", Code: imports.String(), Language: sandbox.LangPython},
+			"ts": {Name: "a.ts", Code: code, Language: sandbox.LangTypeScript}, "imports": {Name: "a.py", Code: imports.String(), Language: sandbox.LangPython},
 			"names":  {Name: "a.py", Code: "from servers.crm import " + names.String() + "x\nfrom servers import " + names.String() + "y", Language: sandbox.LangPython},
 			"skills": {Name: "a.py", Code: skills.String(), Language: sandbox.LangPython},
 		} {
-			if _, err := Uses(t.Context(), src, Options{Tree: filepath.Join(top, "servers"), Skills: top}); err != nil {
+			if p, err := Read(t.Context(), src, Options{Tree: filepath.Join(top, "servers"), Skills: top}); p == nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

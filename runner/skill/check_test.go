@@ -217,22 +217,27 @@ func TestUsed(t *testing.T) {
 	writeTree(t, w.tree, lister)
 	s := w.open(t)
 	for code, want := range map[string]string{
-		"import { saveSheet } from './skills/ts-one';":            "ts-one",
-		"import { saveSheet } from './skills/tsOne/scripts/main'": "ts-one",
-		"const x = await import('#skills/ts_one');":               "ts-one",
-		"console.log('none')":                                     "",
-		"import './skills/nope';":                                 "",
-		"py:from skills.py_one import save_sheet":                 "py-one",
-		"py:import skills.py_one as p":                            "py-one",
-		"py:from skills import py_one":                            "py-one",
-		"py:from skills import pyOne, nope":                       "py-one",
-		"py:x = '''\nimport skills.py_one\n'''":                   "",
+		"import { saveSheet } from './skills/ts-one'; saveSheet();": "ts-one",
+		"export * from './skills/tsOne/scripts/main'":               "ts-one",
+		"const x = await import('#skills/ts_one');":                 "ts-one",
+		"console.log('none')":                                       "",
+		"import './skills/nope';":                                   "",
+		"py:from skills.py_one import save_sheet":                   "py-one",
+		"py:import skills.py_one as p":                              "py-one",
+		"py:from skills import py_one":                              "py-one",
+		"py:from skills import pyOne, nope":                         "py-one",
+		"py:x = '''\nimport skills.py_one\n'''":                     "",
 	} {
 		src := script.Source{Name: "main.ts", Code: code, Language: sandbox.LangTypeScript}
 		if python, ok := strings.CutPrefix(code, "py:"); ok {
 			src = script.Source{Name: "main.py", Code: python, Language: sandbox.LangPython}
 		}
-		used, err := s.Used(t.Context(), src)
+		program, err := script.Read(t.Context(), src, script.Options{Tree: w.tree, Skills: s.imported()})
+		if program == nil {
+			t.Errorf("%s: %v", code, err)
+			continue
+		}
+		used, err := s.Used(program.Uses.Skills)
 		var names []string
 		for _, k := range used {
 			names = append(names, k.Name)

@@ -1,7 +1,6 @@
 package skill
 
 import (
-	"context"
 	"path"
 	"path/filepath"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
-	"github.com/mcpgen/mcpgen/runner/script"
 )
 
 // Import returns the statement by which a script imports the skill. It is empty if the skill has no script in that
@@ -53,19 +51,12 @@ func namesIn(code string, lang sandbox.Language) []string {
 	return names
 }
 
-// Used returns the skills that a script imports, with the reasons why they are broken. It omits skills that do not exist,
-// because the import itself fails then.
-func (s *Store) Used(ctx context.Context, src script.Source) ([]*Skill, error) {
-	used, err := script.Uses(ctx, src, script.Options{Tree: s.opt.Tree, Skills: s.imported()})
-	if err != nil {
-		return nil, err
-	}
-	if len(used.Skills) == 0 {
-		return nil, nil
-	}
+// Used returns the skills that a script imports, with the reasons why they are broken; names is script.Used.Skills. It omits skills
+// that do not exist, because the import itself fails then.
+func (s *Store) Used(names []string) ([]*Skill, error) {
 	var all []*Skill
 	e := s.newEvaluation(nil)
-	for _, name := range used.Skills {
+	for _, name := range names {
 		if s.Plain(name) {
 			continue
 		}

@@ -74,31 +74,24 @@ type inspector struct {
 	ids   map[string]bool
 }
 
-// script inspects one script. If entry is set, it also bundles the script and checks its types, which includes what it
-// imports.
+// script inspects one script. If entry is set, it reports why it cannot be bundled and checks its types, which includes what
+// it imports.
 func (i *inspector) script(ctx context.Context, src script.Source, entry bool) error {
-	var bad *script.Error
-	used, err := script.Uses(ctx, src, i.opt)
-	if errors.As(err, &bad) {
-		i.problems(bad)
-		return nil
-	}
-	if err != nil {
+	program, err := i.store.opt.Scripts.Read(ctx, src, i.opt)
+	bad, _ := errors.AsType[*script.Error](err)
+	if err != nil && bad == nil {
 		return fmt.Errorf("inspect %s of skill %q: %w", src.Name, i.name, err)
 	}
-	i.used(src, used)
-	if !entry {
-		return nil
+	if program != nil {
+		i.used(src, program.Uses)
 	}
-	_, err = i.store.opt.Scripts.Read(ctx, src, i.opt)
-	if errors.As(err, &bad) {
+	switch {
+	case bad != nil && (entry || program == nil):
 		i.problems(bad)
-		return nil
+	case entry:
+		return i.types(ctx, src)
 	}
-	if err != nil {
-		return fmt.Errorf("inspect %s of skill %q: %w", src.Name, i.name, err)
-	}
-	return i.types(ctx, src)
+	return nil
 }
 
 // problems adds why a script cannot be bundled.

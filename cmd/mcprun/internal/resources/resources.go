@@ -73,6 +73,8 @@ type Provider interface {
 	Upstreams(app *cli.App, servers []config.Server, opt *upstream.Options) (u chain.Upstreams, release func() error, err error)
 	// Runner returns a runner of scripts for the tree of opt, whose Upstreams come from this provider.
 	Runner(opt *runner.Options) (*runner.Runner, error)
+	// Bundler returns the bundler of the provider's runners.
+	Bundler() *script.Bundler
 	// Index returns a tree and its search index.
 	Index(tree string, opt *search.Options) (*TreeIndex, error)
 	// Rates counts the calls of all runs for policies.
@@ -98,12 +100,16 @@ func (Cold) Upstreams(_ *cli.App, servers []config.Server, opt *upstream.Options
 	return pool, pool.Close, nil
 }
 
-// Runner implements Provider. Its bundler is for one run.
+// Bundler implements Provider. It is for one run, and is not closed: its child ends with this process.
+func (Cold) Bundler() *script.Bundler {
+	return script.NewBundler(&script.BundlerOptions{OneRun: true})
+}
+
+// Runner implements Provider.
 func (Cold) Runner(opt *runner.Options) (*runner.Runner, error) {
 	own := *opt
 	if own.Bundler == nil {
-		// It is not closed: its child ends with this process.
-		own.Bundler = script.NewBundler(&script.BundlerOptions{OneRun: true})
+		own.Bundler = Cold{}.Bundler()
 	}
 	return runner.New(&own)
 }

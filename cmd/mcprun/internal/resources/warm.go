@@ -147,6 +147,9 @@ func (h *Warm) Upstreams(app *cli.App, servers []config.Server, opt *upstream.Op
 // DropUpstreams ends the connections that no run uses. Such a server may hold something that a new connection needs, such as a lock.
 func (h *Warm) DropUpstreams() { h.servers.drop() }
 
+// Bundler implements Provider.
+func (h *Warm) Bundler() *script.Bundler { return h.bundler }
+
 // Runner implements Provider.
 func (h *Warm) Runner(opt *runner.Options) (*runner.Runner, error) {
 	own := *opt

@@ -384,8 +384,14 @@ func (o *Options) showSkillsOf(ctx context.Context, p *project.Project, s *runne
 		return err
 	}
 	open := func() (*skill.Store, error) { return skills.Open(o.App, &o.LocationFlags, p, customer, o.CheckFlags) }
-	p.Skills, err = skills.Show(ctx, o.App, open, p.Tree, shown, s, say)
+	p.Skills, err = o.ShowSkills(ctx, open, p, shown, s, say)
 	return err
+}
+
+// ShowSkills is [skills.Show] for a run of the script; shown is the folder of its skills.
+func (o *Options) ShowSkills(ctx context.Context, open func() (*skill.Store, error), p *project.Project, shown string, s *runner.Script, say func(line string)) (string, error) {
+	opt := script.Options{Tree: p.Tree, Skills: shown, Closed: o.Trusted(o.App, p)}
+	return skills.Show(ctx, o.App, open, o.Resources.Bundler(), opt, s, say)
 }
 
 // Host returns the runner and the sandboxes. The caller calls leave after the run.

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -232,7 +231,7 @@ func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 	}
 	defer leave()
 	s.Workspace = files
-	skills, err := skills.Show(ctx, b.o.app, func() (*skill.Store, error) { return b.skillsOf(job.Customer.ID) }, b.project.Tree, b.shown(job.Customer), s, func(line string) { said = append(said, line) })
+	skills, err := b.o.run.ShowSkills(ctx, func() (*skill.Store, error) { return b.skillsOf(job.Customer.ID) }, b.project, b.shown(job.Customer), s, func(line string) { said = append(said, line) })
 	if err != nil {
 		return nil, err
 	}

@@ -65,34 +65,33 @@ func OpenFor(app *cli.App, o *project.LocationFlags, p *project.Project, c *cust
 	return store, nil
 }
 
-// Show returns the folder that a script sees as ./skills. That is the folder shown or, if the script imports skills from
+// Show returns the folder that a script sees as ./skills. That is the folder of opt or, if the script imports skills from
 // elsewhere, such as the ones that come with the program, a view of all skills. Show warns of an imported skill whose tools have
-// changed, and returns a *brokenSkillError for one that cannot work. shown is empty if there is no folder. open is called only if
-// the script imports a skill.
-func Show(ctx context.Context, app *cli.App, open func() (*skill.Store, error), tree, shown string, src *runner.Script, say func(line string)) (string, error) {
+// changed, and returns a *brokenSkillError for one that cannot work. The result is empty if there is no folder. The script is read by
+// its run's bundler with its run's options, so that the run need not read it again. open is called only if it imports a skill.
+func Show(ctx context.Context, app *cli.App, open func() (*skill.Store, error), bundler *script.Bundler, opt script.Options, src *runner.Script, say func(line string)) (string, error) {
 	cache := app.CacheDir()
-	if cache != "" && shown != "" && !skill.Readable(shown) { // only its owner may read a customer's folder
-		own, err := skill.Open([]skill.Dir{{Path: shown}}, nil)
+	if cache != "" && opt.Skills != "" && !skill.Readable(opt.Skills) { // only its owner may read a customer's folder
+		own, err := skill.Open([]skill.Dir{{Path: opt.Skills}}, nil)
 		if err == nil {
-			shown, err = own.View(filepath.Join(cache, "skills"))
+			opt.Skills, err = own.View(filepath.Join(cache, "skills"))
 		}
 		if err != nil {
 			return "", err
 		}
 	}
 	if !strings.Contains(src.Code, "skills") && src.Dir == "" {
-		return shown, nil
+		return opt.Skills, nil
 	}
-	of := script.Source{Name: src.Name, Code: src.Code, Language: src.Language, Dir: src.Dir}
-	used, err := script.Uses(ctx, of, script.Options{Tree: tree, Skills: shown})
-	if err != nil || len(used.Skills) == 0 {
-		return shown, nil // the run reports what is wrong with the script
+	program, _ := src.Read(ctx, bundler, opt)
+	if program == nil || len(program.Uses.Skills) == 0 {
+		return opt.Skills, nil // the run reports what is wrong with the script
 	}
 	store, err := open()
 	if err != nil {
 		return "", err
 	}
-	all, err := store.Used(ctx, of)
+	all, err := store.Used(program.Uses.Skills)
 	if err != nil {
 		return "", err
 	}
@@ -104,12 +103,12 @@ func Show(ctx context.Context, app *cli.App, open func() (*skill.Store, error), 
 		if k.Broken {
 			say(cli.EscapeLine(fmt.Sprintf("the skill %s that the script imports may not work: %s", k.Name, k.Reason())))
 		}
-		if filepath.Dir(k.Path) != shown {
+		if filepath.Dir(k.Path) != opt.Skills {
 			elsewhere = true
 		}
 	}
 	if !elsewhere || cache == "" {
-		return shown, nil
+		return opt.Skills, nil
 	}
 	return store.View(filepath.Join(cache, "skills"))
 }
