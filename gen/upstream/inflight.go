@@ -27,8 +27,8 @@ type inflight struct {
 	log    *slog.Logger
 	elicit bool // questions are asked at all
 
-	// asksAside is set when the server has asked a question that did not come with the answer to a request, and questions
-	// are asked at all.
+	// asksAside is set when the server has asked a question that did not come with the answer to a request, and this
+	// client asks questions at all.
 	asksAside atomic.Bool
 
 	mu        sync.Mutex

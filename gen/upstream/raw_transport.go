@@ -76,7 +76,7 @@ type pendingRequest struct {
 	capture *capture // nil if the SDK is to see the result
 }
 
-// capture receives what a server answered to one request. It is read when the request has returned.
+// capture receives a server's answer to one request. Read it after the request has returned.
 type capture struct {
 	httpclient.Exchange
 	// set holds members of the parameters in place of what the SDK would send; a nil one removes a member.
@@ -145,7 +145,7 @@ func (c *rawConn) Close() error {
 // isLost reports whether no answer can come any more.
 func (c *rawConn) isLost() bool { return c.lost.Err() != nil }
 
-// agreedVersion returns the protocol version that the server has agreed to, "" before it has.
+// agreedVersion returns the protocol version that the server has agreed to, or "" before it has.
 func (c *rawConn) agreedVersion() string {
 	if v := c.version.Load(); v != nil {
 		return *v
@@ -260,8 +260,8 @@ func (c *rawConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// withoutContent returns an error that ends the session and does not quote what the server sent: the requests of others
-// fail with it. The SDK's errors of malformed messages do.
+// withoutContent returns an error that ends the session without quoting what the server sent, because requests of other
+// callers fail with it. The SDK's errors about malformed messages do quote it.
 func withoutContent(err error) error {
 	if strings.Contains(err.Error(), "unmarshaling jsonrpc message") {
 		return errors.New("the server sent a malformed message")
@@ -269,8 +269,8 @@ func withoutContent(err error) error {
 	return err
 }
 
-// answered returns what the SDK is to see of a response: nil for a late one. The error, for an answer to a request that
-// was never made, ends the session.
+// answered returns the response that the SDK is to see, or nil for a late one. The error, for an answer to a request
+// that was never made, ends the session.
 func (c *rawConn) answered(resp *jsonrpc.Response) (jsonrpc.Message, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -32,7 +32,7 @@ type request struct {
 	// doing says what is being done, such as: call "x".
 	doing string
 	opt   *CallOptions
-	// member of the result has to be a list; empty: none has to be.
+	// member names the member of the result that has to be a list; empty if none has to be.
 	member string
 	// send sends the request through the SDK once.
 	send func(ctx context.Context, meta mcp.Meta) error
@@ -95,7 +95,7 @@ func (s *Session) round(ctx, up context.Context, active *activeRequest, r reques
 	}
 	err := r.send(withCapture(up, c), meta)
 	c.release()
-	// An answer counts even if the end of the session crossed it.
+	// An answer counts even if the session ended at the same time.
 	if err != nil && (c.raw == nil || c.Answer != nil || ctx.Err() != nil) {
 		return nil, s.fail(ctx, c, r.doing, err)
 	}
@@ -119,7 +119,8 @@ type inputRequest struct {
 	Params json.RawMessage `json:"params"`
 }
 
-// parseInput reads what a result asks for; nil if it is complete. Its member then has to be a list.
+// parseInput reads what a result asks for. It returns nil if the result is complete; then its member has to be a
+// list.
 func parseInput(raw json.RawMessage, member string) (*inputRequired, error) {
 	fields, err := rawjson.Members(raw)
 	if err != nil {
@@ -154,7 +155,7 @@ func parseInput(raw json.RawMessage, member string) (*inputRequired, error) {
 	return more, nil
 }
 
-// respond asks the questions and returns the members that the next round is sent with.
+// respond asks the questions and returns the members to send in the next round.
 func (s *Session) respond(ctx context.Context, active *activeRequest, more *inputRequired) (map[string]json.RawMessage, error) {
 	responses := make(map[string]json.RawMessage, len(more.requests))
 	for _, id := range slices.Sorted(maps.Keys(more.requests)) {

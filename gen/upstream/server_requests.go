@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// floodTime is how long an answer waits when maxReplies are being sent.
+	// floodTime is how long an answer waits while maxReplies others are being sent.
 	floodTime = 2 * time.Second
 	// replyTimeout bounds sending one of them.
 	replyTimeout = 10 * time.Second
 )
 
 // serverRequest handles a request or a notification of the server: ping is answered, elicitation goes to the requests in
-// flight, and everything else is refused. by is the request of ours in whose answer it came; nil: it came by itself. The
-// error, for a server that does not read the answers, ends the session.
+// flight, and everything else is refused. by is our request whose answer carried it, or nil if it came by itself. An
+// error means that the server does not read the answers, and ends the session.
 func (c *rawConn) serverRequest(by *activeRequest, req *jsonrpc.Request) error {
 	if !req.IsCall() {
 		c.notified(req)

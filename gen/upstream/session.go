@@ -33,7 +33,7 @@ type Session struct {
 
 	inflight    *inflight
 	listening   chan struct{} // closed once the server has opened its own stream; nil if none was asked for
-	listeningBy time.Time     // when requests stop waiting for that
+	listeningBy time.Time     // when requests stop waiting for that stream
 	subscribing sync.Once
 
 	listing chan struct{}            // holds one element while the tools are listed
@@ -48,7 +48,7 @@ type Session struct {
 
 // Info is what a server says about itself. All of it is hostile text.
 type Info struct {
-	// Title is the server's title, else its name. It is for people: the configured name is the identity.
+	// Title is the server's title, or else its name. It is only for people: a server is identified by its configured name.
 	Title, Version string
 	// Instructions are for the model.
 	Instructions string
@@ -98,7 +98,7 @@ func (s *Session) established() {
 	s.listenInOlderEra()
 }
 
-// Lost reports whether the session is of no more use: the server ended, or forgot it, or it was closed.
+// Lost reports whether the session cannot be used any more: the server ended or forgot it, or it was closed.
 func (s *Session) Lost() bool {
 	return s.conn.isLost() || s.http.Forgotten()
 }
@@ -128,7 +128,7 @@ func (s *Session) Close() error {
 func (s *Session) abandon() {
 	s.conn.lose(io.EOF)
 	if s.conn.inner != nil {
-		_ = s.conn.inner.Close() // the reason to abandon it is reported already
+		_ = s.conn.inner.Close() // the reason for abandoning it is already reported
 	}
 	s.finish()
 }
@@ -141,7 +141,7 @@ func (s *Session) finish() {
 	s.http.Close()
 }
 
-// lossReason returns how the session was lost, nil if it was not. For a process that has ended it says how.
+// lossReason returns how the session was lost, or nil if it was not. For a process that has ended, it says how it ended.
 func (s *Session) lossReason() error {
 	if s.closing.Load() {
 		return errors.New("the session was closed")
@@ -166,8 +166,9 @@ func (s *Session) lossReason() error {
 	return errors.New("the server closed its output")
 }
 
-// whileUp returns a context for one request that ends with ctx and with the session. It has no values of ctx: the caller may
-// itself be answering a request of an MCP client, and the SDK would send this server the protocol version of that client.
+// whileUp returns a context for one request that ends with ctx and with the session. It does not carry the values of ctx,
+// because the caller may itself be answering a request of an MCP client, and the SDK would send this server the protocol
+// version of that client.
 func (s *Session) whileUp(ctx context.Context) (context.Context, context.CancelFunc) {
 	up, cancel := context.WithCancelCause(s.conn.lost)
 	if ctx.Err() != nil {

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// In the older protocol era a question of a server does not say which call it belongs to. Over HTTP the stream says so in
-// which it comes, unless the server uses the stream that belongs to no request. Over pipes nothing does. A server that has
-// asked like that gets a session for each owner of calls, so that all calls in a session have one owner.
+// In the older protocol era a question of a server does not say which call it belongs to. Over HTTP, the stream in which
+// it comes shows the call, unless the server uses the stream that belongs to no request. Over pipes, nothing does. A
+// server that has asked such a question gets a session for each owner of calls, so that all calls in a session have one
+// owner.
 
 const (
-	// maxSpares bounds the further sessions at one server. When all are in use calls share the first session again, and
-	// its questions are declined.
+	// maxSpares bounds the additional sessions at one server. When all are in use, calls share the first session again,
+	// and its questions are declined.
 	maxSpares = 7
-	// spareExpiry is how long a further session is kept that nobody uses.
+	// spareExpiry is how long an unused additional session is kept.
 	spareExpiry = time.Minute
 )
 
@@ -28,7 +29,7 @@ func ownerOf(opt *CallOptions) any {
 // all returns the member and its spares.
 func (m *member) all() []*member { return append([]*member{m}, m.spares...) }
 
-// drop forgets the session, but not how the server asks.
+// drop forgets the session, but remembers how the server asks questions.
 func (m *member) drop() {
 	m.asksAside = m.needsOwnSession()
 	m.session = nil
@@ -39,7 +40,7 @@ func (m *member) needsOwnSession() bool {
 	return m.asksAside || m.session != nil && m.session.inflight.asksAside.Load()
 }
 
-// assign returns the member through which a call is made, and notes the call. The caller has to unassign it.
+// assign returns the member through which a call is made, and notes the call. The caller must call unassign at the end.
 func (p *Pool) assign(m *member, owner any) *member {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,8 +52,8 @@ func (p *Pool) assign(m *member, owner any) *member {
 	return out
 }
 
-// own returns a member in whose session nobody else has calls, the server itself if there may be no more of them. The
-// mutex is held.
+// own returns a member whose session has no calls of other owners, or the server itself if there may be no more
+// sessions. The mutex is held.
 func (p *Pool) own(m *member, owner any) *member {
 	all := m.all()
 	for _, test := range []func(*member) bool{

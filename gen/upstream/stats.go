@@ -23,7 +23,8 @@ type ServerStats struct {
 	// Since is when the session was made, and LastUsed when a request ended last; zero without a session.
 	Since    time.Time `json:"since,omitzero"`
 	LastUsed time.Time `json:"lastUsed,omitzero"`
-	// InFlight counts requests in flight, Calls those that have ended, Restarts the sessions that followed another.
+	// InFlight counts requests in flight, Calls the requests that have ended, and Restarts the sessions that replaced an
+	// earlier one.
 	InFlight int `json:"inFlight"`
 	Calls    int `json:"calls"`
 	Restarts int `json:"restarts"`

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// maxQuoted is how many times over a secret may be quoted, such as JSON in a string of JSON, and still be found.
+// maxQuoted is the deepest nesting of quotes, such as JSON in a JSON string, in which a secret is still found.
 const maxQuoted = 3
 
 // forms returns the ways in which a secret is written apart from its own bytes: quoted, in an address, and encoded.
@@ -25,7 +25,7 @@ func forms(secret string) []string {
 			out = append(out, text)
 		}
 	}
-	if len(secret) < minConcealed { // encoded it is so short that it may be anything
+	if len(secret) < minConcealed { // its encoded form is so short that it could be anything
 		return out
 	}
 	digits := hex.EncodeToString([]byte(secret))

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/rawjson"
 )
 
-// ConcealJSON does what [Redactor.Conceal] does in the strings of a JSON text, whatever their escapes; every other byte
-// stays. Member names, and values that a schema compares with, stay too: they are what a call sends.
+// ConcealJSON applies [Redactor.Conceal] to the strings of a JSON text, whatever their escapes, and keeps every other
+// byte. It also keeps member names and values that a schema compares with, because calls send them.
 func (r *Redactor) ConcealJSON(raw json.RawMessage) json.RawMessage {
 	if !r.conceals() {
 		return raw

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// minSecret is the length in bytes from which a value is removed. Shorter values are words and numbers; to remove
+	// minSecret is the length in bytes from which a value is removed. Shorter values are words and numbers; removing
 	// them would garble every message and protect nothing.
 	minSecret = 6
 	// minConcealed is the same for documentation, in which a value as short as a word most likely is that word.

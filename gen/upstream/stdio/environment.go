@@ -72,7 +72,7 @@ func findProgram(command, path string) (string, error) {
 	if filepath.IsAbs(command) {
 		return command, nil
 	}
-	if runtime.GOOS == "windows" { // exec knows the rules of extensions there
+	if runtime.GOOS == "windows" { // exec knows Windows' rules about extensions
 		if file, err := exec.LookPath(command); !errors.Is(err, exec.ErrNotFound) {
 			return file, err
 		}

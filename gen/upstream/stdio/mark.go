@@ -11,8 +11,8 @@ import (
 // and which of the servers of that process it is. They find the processes that have left the server's process group,
 // such as daemons.
 //
-// They are no barrier: a program that changes its environment is not found. A server's env block may set OwnerVariable
-// to the empty string, for a server that is meant to leave something running.
+// They are not a barrier: a program that changes its environment is not found. A server's env block may set
+// OwnerVariable to the empty string, for a server that is meant to leave something running.
 const (
 	// OwnerVariable holds an [owner.Owner].
 	OwnerVariable  = "MCPGEN_OWNER"

@@ -19,7 +19,7 @@ const (
 	eofGrace  = 500 * time.Millisecond
 	termGrace = 2 * time.Second
 	// tailGrace bounds the reading of what an ended server has left in its pipes, which takes no time unless the machine is
-	// very busy, or a process that is left alone holds them.
+	// very busy, or another process still holds them open.
 	tailGrace = 2 * time.Second
 )
 
@@ -126,9 +126,9 @@ func (p *process) supervise(started chan<- error) {
 	close(p.reaped)
 }
 
-// stop ends the process and everything that it started, on Linux also what has left its group: it closes the input,
-// sends SIGTERM, then SIGKILL, with time between them. It returns when all of it is gone, and may be called again and
-// from any goroutine.
+// stop ends the process and everything that it started, on Linux even processes that have left its group. It closes the
+// input, sends SIGTERM, then SIGKILL, with pauses between them. It returns when all of them are gone, and may be called
+// again and from any goroutine.
 func (p *process) stop() {
 	p.stopOnce.Do(func() {
 		p.stdin.Close()

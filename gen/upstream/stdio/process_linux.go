@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// groupLeader makes a child the leader of its own process group, killed by the kernel should we die first.
+// groupLeader makes a child the leader of its own process group, and has the kernel kill it if this process dies
+// first.
 func groupLeader() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

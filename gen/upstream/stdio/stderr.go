@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// maxStderrLine bounds a line and maxStderr everything that is passed on of a process, in bytes.
+	// maxStderrLine bounds one line, and maxStderr everything that is passed on from one process, in bytes.
 	maxStderrLine = 8 << 10
 	maxStderr     = 16 << 20
 )
 
-// forwardStderr passes the lines of a server's standard error on to w until it ends. It keeps reading when w takes no
-// more, because a server must not block there.
+// forwardStderr passes the lines of a server's standard error on to w until it ends. It keeps reading even if w
+// fails, because a server must not block on its standard error.
 func forwardStderr(r io.Reader, w io.Writer, secret *redact.Redactor, tail *stderrTail) {
 	defer close(tail.ended)
 	in := bufio.NewReaderSize(r, maxStderrLine)

@@ -71,7 +71,8 @@ func Start(opts Options) (*Conn, error) {
 	}
 	go c.readAll()
 	go func() {
-		// A process that the server started may keep standard output open. Without the server nobody answers there.
+		// A process that the server started may keep standard output open, but once the server has ended, nobody answers
+		// there.
 		<-proc.exited
 		if !waitFor(proc.outputDone, strayGrace) {
 			proc.stop()
@@ -127,7 +128,7 @@ func (c *Conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	})
 	n, err := w.Write(data)
 	if !stop() {
-		<-interrupt // or it could set its deadline after the next write has cleared it
+		<-interrupt // otherwise it could set its deadline after the next write has cleared it
 	}
 	switch {
 	case err == nil:
@@ -137,7 +138,7 @@ func (c *Conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	case ctx.Err() != nil:
 		go c.Close()
 		return fmt.Errorf("the server stopped reading: %w", ctx.Err())
-	case n < len(data)-1: // everything but the newline could be taken for a message
+	case n < len(data)-1: // everything but the newline was written, which the server could treat as a message
 		return fmt.Errorf("write to the server: %w%w", ErrNotSent, withoutPath(err))
 	}
 	return fmt.Errorf("write to the server: %w", withoutPath(err))
@@ -154,8 +155,8 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// Ending describes how the process ended, with what it said last on standard error. It ends the process if only its
-// output has ended, and is empty as long as the process is not gone.
+// Ending describes how the process ended, with its last words on standard error. If only its output has ended, Ending ends
+// the process. It returns "" until the process is gone.
 func (c *Conn) Ending() string {
 	go c.proc.stop() // nothing can come from it any more
 	if waitFor(c.proc.exited, eofGrace) {
@@ -253,8 +254,8 @@ func (c *Conn) countNoise(shown string) error {
 }
 
 // accept decodes a line and passes the message on. A malformed answer fails only its request if the id can be read; any
-// other malformed message ends the connection. The errors do not quote it: requests of others fail with them. A line
-// that is not meant as a message is text.
+// other malformed message ends the connection. The errors do not quote it, because requests of other callers fail with
+// them. A line that is not meant as a message is text.
 func (c *Conn) accept(line []byte) error {
 	msg, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
@@ -297,6 +298,6 @@ func malformedAnswer(line []byte, reason *jsonrpc.Error) jsonrpc.Message {
 
 // quote returns the beginning of a line as printable text without secrets.
 func (c *Conn) quote(line []byte) string {
-	clean := c.secret.Clean(string(line[:min(len(line), 16*maxQuoted)])) // first, or half a secret would be left
+	clean := c.secret.Clean(string(line[:min(len(line), 16*maxQuoted)])) // clean first; cutting first could leave half a secret
 	return strings.TrimSpace(ident.Printable(clean[:min(len(clean), maxQuoted)], maxQuoted))
 }

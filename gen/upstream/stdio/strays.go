@@ -15,8 +15,8 @@ const strayLimit = 3 * time.Second
 // strayGrace is what processes that outlive the server get between SIGTERM and SIGKILL.
 const strayGrace = 300 * time.Millisecond
 
-// endStrays ends the processes with a mark, in whatever group they are. It returns when they are gone or strayLimit is
-// over.
+// endStrays ends the processes with a mark, whatever their process group. It returns when they are gone or strayLimit
+// is over.
 func endStrays(m mark) {
 	if m == (mark{}) {
 		return

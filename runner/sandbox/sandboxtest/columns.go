@@ -81,7 +81,7 @@ func rootlessCases() []string {
 
 // rootlessExceptions returns the exceptions of a rootless Docker Engine, where only one user may write to the workspace.
 func rootlessExceptions() []Exception {
-	const own = "the guest has the number of root there, which is the user who runs mcprun, and nobody more: without capabilities, and a file of root is one of that user's"
+	const own = "the guest's user id is 0 there, but that is only the user who runs mcprun: it has no capabilities, and its root-owned files belong to that user"
 	return append(withoutGroupsExceptions(), []Exception{
 		{Case: "privileges", Reason: own, Finds: []string{"root", "Uid", "Gid", "Groups"}},
 		{Case: "set-user-ID files", Reason: own, Finds: []string{"root's file", "group of root"}},
@@ -111,7 +111,7 @@ func gvisorExceptions() []Exception {
 		{Case: "proc and sys", Reason: own, Finds: []string{"write /proc/self/oom_score_adj", "write /proc/1/oom_score_adj"}},
 		{Case: "namespaces", Varies: true, Reason: "user namespaces are gVisor's own: made in its kernel, they give nothing in the host's", Finds: []string{"clone", "unshare"}},
 		{Case: "privileges", Varies: true, Finds: []string{"Groups"},
-			Reason: "a guest that root starts is in the workspace's group, by which gVisor sees that it may write there; it can give this group no file"},
+			Reason: "a guest that root starts is in the workspace's group, so that gVisor lets it write there; it cannot give a file to this group"},
 		{Case: "the tree is read-only", Varies: true, Reason: "in a guest that was started before its run a truncation is answered with success, and not done", Finds: []string{"truncate"}},
 		{Case: "skills are read-only", Varies: true, Reason: "in a guest that was started before its run a truncation is answered with success, and not done", Finds: []string{"truncate"}},
 		{Case: "very many watched descriptors", Finds: []string{"64,000"}, Reason: "gVisor's own kernel watches them, and the host's has no part in it"},
