@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/runner/script/judge/internal/syntax"
+	"github.com/mcpgen/mcpgen/runner/script/internal/syntax"
 )
 
 // Fact is something that a program does, found without running it.
@@ -142,6 +142,9 @@ func (a *analysis) walk(n *syntax.Node, s *scope, nesting int) {
 	switch n.Kind {
 	case syntax.Bind:
 		return // its value is looked at elsewhere
+	case syntax.Type:
+		a.annotation(n, s, nesting)
+		return
 	case syntax.Assign, syntax.Var:
 		a.alias = n.Kids[0]
 	case syntax.Function:
@@ -177,6 +180,20 @@ func (a *analysis) walk(n *syntax.Node, s *scope, nesting int) {
 		}
 	}
 	a.kids(n, s, nesting)
+}
+
+// annotation looks at the calls in a type, which are made. What a type only names is not used.
+func (a *analysis) annotation(n *syntax.Node, s *scope, nesting int) {
+	if inner := a.scopeOf[n]; inner != nil {
+		s = inner
+	}
+	for _, kid := range n.Kids {
+		if kid.Kind == syntax.Call {
+			a.walk(kid, s, nesting)
+		} else {
+			a.annotation(kid, s, nesting)
+		}
+	}
 }
 
 func (a *analysis) kids(n *syntax.Node, s *scope, nesting int) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/runner/script/judge/internal/syntax"
+	"github.com/mcpgen/mcpgen/runner/script/internal/syntax"
 )
 
 // made is what the program has written or made, by variable and by constant name: deleting it loses nothing that was there before.

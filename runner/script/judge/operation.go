@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/runner/script/judge/internal/syntax"
+	"github.com/mcpgen/mcpgen/runner/script/internal/syntax"
 )
 
 // Operation is something that a script does outside of its variables.

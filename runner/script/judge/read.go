@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/runner/script/judge/internal/syntax"
+	"github.com/mcpgen/mcpgen/runner/script/internal/syntax"
 )
 
 // JavaScript adds the facts of a TypeScript or JavaScript file: text is what a person wrote, code the JavaScript that was made of
@@ -14,7 +14,7 @@ import (
 // code is bounded by nothing but the stack, so that the caller must be a process that may end.
 func (f *Facts) JavaScript(name, text string, code, sourceMap []byte) ([]string, error) {
 	f.Files = append(f.Files, name)
-	file, err := syntax.JavaScript(name, code, sourceMap)
+	file, err := syntax.JavaScript(name, text, code, sourceMap)
 	if err != nil {
 		return nil, f.unreadable(name, err)
 	}
@@ -39,7 +39,7 @@ func (f *Facts) Python(texts map[string]string, order []string, trees json.RawMe
 		f.own[strings.TrimSuffix(topFolder(name), ".py")] = true
 	}
 	for _, name := range order {
-		file, err := syntax.Python(all[name])
+		file, err := syntax.Python(texts[name], all[name])
 		if err != nil {
 			if err := f.unreadable(name, err); err != nil {
 				return fmt.Errorf("parse Python file %.100q: %w", name, err)

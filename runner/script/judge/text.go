@@ -8,7 +8,7 @@ import (
 	"sync"
 	"unicode"
 
-	"github.com/mcpgen/mcpgen/runner/script/judge/internal/syntax"
+	"github.com/mcpgen/mcpgen/runner/script/internal/syntax"
 )
 
 func pattern(text string) func() *regexp.Regexp {

@@ -2,19 +2,27 @@ package migrate
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
-	"github.com/mcpgen/mcpgen/runner/script/migrate/internal/reading"
+	"github.com/mcpgen/mcpgen/runner/script/internal/syntax"
 )
 
-// input rewrites what a call gives to a tool.
-func (f *rewriter) input(c reading.Call, t *tool) {
+var noArguments = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*\(\s*\)`) })
+
+// input rewrites what a call gives to a tool. Its arguments are behind the byte open, or, if that is zero, behind others.
+func (f *rewriter) input(n *syntax.Node, args []*syntax.Node, open int, t *tool) {
 	p := t.pair(t.old, t.new)
-	if c.Input != nil {
-		f.value(c.Input, p, 0)
+	if slices.ContainsFunc(args, func(arg *syntax.Node) bool { return arg.Kind == syntax.Keyword }) {
+		f.object(n, args, p, 0)
+		return
+	}
+	if len(args) > 0 {
+		f.value(args[0], p, 0)
 		return
 	}
 	names, values := p.needed()
@@ -23,23 +31,23 @@ func (f *rewriter) input(c reading.Call, t *tool) {
 	}
 	var parts []string
 	for _, name := range names {
-		parts = append(parts, f.given(name, values[name], f.lang == "python"))
+		parts = append(parts, f.given(name, values[name], f.python))
 	}
 	text := strings.Join(parts, ", ")
-	if f.lang == "typescript" {
+	if !f.python {
 		text = "{ " + text + " }"
 	}
-	if c.Open == 0 {
-		f.leave(c.Line, "the tool now requires %s", strings.Join(names, ", "))
-		return
+	if found := noArguments().FindString(f.text[open:]); open > 0 && found != "" {
+		f.insert(open+strings.Index(found, "(")+1, text)
+	} else {
+		f.leave(n, "the tool now requires %s", strings.Join(names, ", "))
 	}
-	f.insert(c.Open, text)
 }
 
 // given writes a member with its value.
 func (f *rewriter) given(name string, v any, keyword bool) string {
 	text := jsonText(v)
-	if f.lang == "python" {
+	if f.python {
 		text = pythonText(v)
 	}
 	if keyword {
@@ -49,7 +57,7 @@ func (f *rewriter) given(name string, v any, keyword bool) string {
 }
 
 func (f *rewriter) key(name string) string {
-	if f.lang == "typescript" && ident.IsIdentifier(name) {
+	if !f.python && ident.IsIdentifier(name) {
 		return name
 	}
 	return jsonText(name)
@@ -80,81 +88,110 @@ func pythonText(v any) string {
 	return jsonText(v)
 }
 
-// value rewrites a value for a place of the input.
-func (f *rewriter) value(v *reading.Value, p pair, depth int) {
+// value rewrites a value for a place of the input. A constant that is used once is what it is declared as.
+func (f *rewriter) value(n *syntax.Node, p pair, depth int) {
 	if p.old == nil || p.new == nil || depth > maxFollowed {
 		return
 	}
-	switch v.Kind {
-	case "object":
-		f.object(v, p, depth)
-	case "array":
-		for _, item := range v.Items {
-			f.value(item, p.items(), depth+1)
+	at, text, written := f.literal(n)
+	switch {
+	case n.Kind == syntax.Dict:
+		f.object(n, n.Kids, p, depth)
+	case n.Kind == syntax.List:
+		spread := false
+		for _, kid := range n.Kids {
+			if spread = spread || kid.Kind == syntax.Spread; kid.Kind != syntax.Spread {
+				f.value(kid, p.items(), depth+1)
+			}
 		}
-		if what := p.items().concerned(0); v.Spread && what != "" {
-			f.leave(v.Line, "part of this list is built elsewhere; check %s", what)
+		if what := p.items().concerned(0); spread && what != "" {
+			f.leave(n, "part of this list is built elsewhere; check %s", what)
 		}
-	case "choice":
-		for _, item := range v.Items {
-			f.value(item, p, depth+1)
+	case n.Kind == syntax.Any && n.Text != "/":
+		for i, kid := range n.Kids {
+			if n.Text != "?" || i < 2 { // the third is the condition
+				f.value(kid, p, depth+1)
+			}
 		}
-	case "string":
-		switch now, gone := p.values()[v.Text]; {
+	case n.Kind == syntax.Name && f.bound[n.Text] == 1 && len(f.uses[n.Text]) == 1 && f.values[n.Text] != nil:
+		f.value(f.values[n.Text], p, depth+1)
+	case n.Kind == syntax.Number || n.Kind == syntax.Other && n.Text != "":
+	case written:
+		switch now, gone := p.values()[text]; {
 		case gone && now == nil:
-			f.leave(v.Line, "the value %q no longer exists; the values are now %s", v.Text, strings.Join(texts(p.new), ", "))
+			f.leave(n, "the value %q no longer exists; the values are now %s", text, strings.Join(texts(p.new), ", "))
 		case gone:
-			f.replace(v.At, quoteLike(f.text[v.At.Start:v.At.End], now.(string)))
+			f.replace(at, quoteLike(f.text[at.start:at.end], now.(string)))
 		}
-	case "other":
+	default:
 		if what := p.concerned(0); what != "" {
-			f.leave(v.Line, "this value is built elsewhere; check %s", what)
+			f.leave(n, "this value is built elsewhere; check %s", what)
 		}
 	}
 }
 
-// object rewrites the members of an object.
-func (f *rewriter) object(v *reading.Value, p pair, depth int) {
+var noMembers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\{\s*\}`) })
+
+// memberName returns where the name of a member is written. One that is computed, or that of a function, has none.
+func (f *rewriter) memberName(kid *syntax.Node) (at span, ok bool) {
+	if kid.Kind != syntax.Pair && kid.Kind != syntax.Keyword || kid.Kids[0].Kind == syntax.Function {
+		return span{}, false
+	}
+	if at, ok = f.word(kid); !ok && kid.Kind == syntax.Pair {
+		at, _, ok = f.literal(kid)
+	}
+	return at, ok && !strings.HasSuffix(strings.TrimRight(f.text[:at.start], " \t\r\n"), "[")
+}
+
+// object rewrites the members of an object, or the keyword arguments of a call.
+func (f *rewriter) object(n *syntax.Node, kids []*syntax.Node, p pair, depth int) {
 	paired := p.members()
 	gone := p.gone()
 	names, values := p.needed()
 	present := map[string]bool{}
-	for _, m := range v.Members {
-		name := f.property(m.Name, p.old, v.Keywords)
+	keywords, spread, first := n.Kind == syntax.Call, false, -1
+	for _, kid := range kids {
+		at, ok := f.memberName(kid)
+		if !ok {
+			spread = true
+			continue
+		}
+		if first < 0 {
+			first = at.start
+		}
+		name := f.property(kid.Text, p.old, keywords)
 		present[name] = true
 		now := name
 		if to, ok := paired[name]; ok {
 			now = to
-			f.member(m, to, v.Keywords)
+			f.member(kid, at, to)
 		} else if slices.Contains(gone, name) {
-			f.leave(f.line(m.At.Start), "%s", p.missing(name))
+			f.leave(kid, "%s", p.missing(name))
 			names = nil // one of them may be what is gone
 		}
-		if m.Value != nil {
-			f.value(m.Value, p.member(name, now), depth+1)
-		}
+		f.value(kid.Kids[0], p.member(name, now), depth+1)
 	}
-	if v.Spread {
+	if spread {
 		if what := p.concerned(0); what != "" {
-			f.leave(v.Line, "part of this value is built elsewhere; check %s", what)
+			f.leave(n, "part of this value is built elsewhere; check %s", what)
 		}
 		return
 	}
 	var parts []string
 	for _, name := range names {
 		if !present[name] {
-			parts = append(parts, f.given(name, values[name], v.Keywords))
+			parts = append(parts, f.given(name, values[name], keywords))
 		}
 	}
 	text := strings.Join(parts, ", ")
-	switch {
+	switch at, ok := f.tree.Offset(n); {
 	case len(parts) == 0:
-	case len(v.Members) > 0:
-		f.insert(v.Members[0].At.Start, text+", ")
-	case v.Keywords:
-		f.insert(v.At.Start, text)
-	default:
-		f.replace(v.At, "{ "+text+" }")
+	case first >= 0:
+		f.insert(first, text+", ")
+	case ok && noMembers().MatchString(f.text[at:]):
+		f.replace(span{at, at + len(noMembers().FindString(f.text[at:]))}, "{ "+text+" }")
+	case ok:
+		f.insert(at+1, " "+text+",")
 	}
 }
 
@@ -188,18 +225,19 @@ func (f *rewriter) property(name string, schema *jsonschema.Value, keyword bool)
 }
 
 // member gives a member a new name.
-func (f *rewriter) member(m reading.Member, to string, keyword bool) {
-	written := f.text[m.At.Start:m.At.End]
+func (f *rewriter) member(n *syntax.Node, at span, to string) {
+	written := f.text[at.start:at.end]
+	valueAt, ok := f.tree.Offset(n.Kids[0])
 	switch {
-	case keyword && (!ident.IsIdentifier(to) || ident.PythonKeyword(to)):
-		f.leave(f.line(m.At.Start), "%s is %s now", m.Name, to)
-	case keyword:
-		f.replace(m.At, to)
-	case m.Short:
-		f.replace(m.At, f.key(to)+": "+written)
+	case n.Kind == syntax.Keyword && (!ident.IsIdentifier(to) || ident.PythonKeyword(to)):
+		f.leave(n, "%s is %s now", n.Text, to)
+	case n.Kind == syntax.Keyword:
+		f.replace(at, to)
+	case ok && valueAt == at.start && n.Kids[0].Kind == syntax.Name: // { name }
+		f.replace(at, f.key(to)+": "+written)
 	case strings.ContainsAny(written[:1], "\"'"):
-		f.replace(m.At, quoteLike(written, to))
+		f.replace(at, quoteLike(written, to))
 	default:
-		f.replace(m.At, f.key(to))
+		f.replace(at, f.key(to))
 	}
 }

@@ -27,7 +27,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/check"
-	"github.com/mcpgen/mcpgen/runner/script/migrate/internal/reading"
 )
 
 // Options configure [Run].
@@ -171,22 +170,25 @@ func (m *migration) read(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("read a script: %w", err)
 	}
-	text := string(raw)
+	mark, text := "", string(raw)
+	if strings.HasPrefix(text, "\ufeff") {
+		mark, text = text[:3], text[3:]
+	}
 	if !mentionsTools().MatchString(text) {
 		m.report.Unchanged++
 		return nil
 	}
-	var found *reading.Module
+	var found *source
 	if language == sandbox.LangPython {
-		found, err = reading.Python(ctx, m.opt.Python, text)
+		found, err = readPython(ctx, m.opt.Python, text)
 	} else {
-		found, err = reading.TypeScript(path, text)
+		found, err = readTypeScript(path, text)
 	}
 	if err != nil {
 		m.leave(path, 0, err.Error())
 		return nil
 	}
-	f := &rewriter{name: path, text: text, lang: string(language), module: found, tools: m.tools}
+	f := &rewriter{source: found, name: path, lang: string(language), tools: m.tools}
 	f.rewrite()
 	now, ok := apply(text, f.edits)
 	if !ok {
@@ -198,12 +200,12 @@ func (m *migration) read(ctx context.Context, path string) error {
 		m.report.Unchanged++
 		return nil
 	}
-	c := &candidate{Changed: Changed{Path: path, Before: text, After: now}, language: language, root: filepath.Dir(path)}
+	c := &candidate{Changed: Changed{Path: path, Before: mark + text, After: mark + now}, language: language, root: filepath.Dir(path)}
 	if rel, err := filepath.Rel(m.opt.Skills, path); err == nil && m.opt.Skills != "" && filepath.IsLocal(rel) {
 		c.root = m.opt.Skills
 		c.Skill, _, _ = strings.Cut(filepath.ToSlash(rel), "/")
 	}
-	c.mentions = f.mentions()
+	c.mentions = f.gone()
 	m.files = append(m.files, c)
 	return nil
 }

@@ -8,27 +8,27 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
-	"github.com/mcpgen/mcpgen/runner/script/migrate/internal/reading"
+	"github.com/mcpgen/mcpgen/runner/script/internal/syntax"
 )
 
 // edit is a change of a file.
 type edit struct {
-	reading.Span
+	span
 	text string
 }
 
 // apply makes edits. It reports false if two of them are about one place and differ.
 func apply(text string, edits []edit) (string, bool) {
-	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
-	edits = slices.CompactFunc(edits, func(a, b edit) bool { return a == b && a.End > a.Start })
+	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Or(a.start-b.start, a.end-b.end) })
+	edits = slices.CompactFunc(edits, func(a, b edit) bool { return a == b && a.end > a.start })
 	var b strings.Builder
 	last := 0
 	for _, e := range edits {
-		if e.Start < last || e.End < e.Start || e.End > len(text) {
+		if e.start < last || e.end < e.start || e.end > len(text) {
 			return "", false
 		}
-		b.WriteString(text[last:e.Start] + e.text)
-		last = e.End
+		b.WriteString(text[last:e.start] + e.text)
+		last = e.end
 	}
 	b.WriteString(text[last:])
 	return b.String(), true
@@ -36,13 +36,12 @@ func apply(text string, edits []edit) (string, bool) {
 
 // rewriter rewrites one file.
 type rewriter struct {
-	name   string
-	text   string
-	lang   string // "typescript" or "python"
-	module *reading.Module
-	tools  []*tool
-	edits  []edit
-	left   []Left
+	*source
+	name  string
+	lang  string // "typescript" or "python"
+	tools []*tool
+	edits []edit
+	left  []Left
 	// concerned reports that the file uses a tool that has changed, and used has those that are known.
 	concerned bool
 	used      map[*tool]bool
@@ -57,39 +56,37 @@ func (f *rewriter) use(t *tool) {
 	f.used[t] = true
 }
 
-// mentions returns the places where the file names a member that the output of a tool it uses has no more. Whether a value comes from
+// gone returns the places where the file names a member that the output of a tool it uses has no more. Whether a value comes from
 // that tool is not followed.
-func (f *rewriter) mentions() []Left {
+func (f *rewriter) gone() []Left {
 	var out []Left
-	for _, m := range f.module.Mentions {
+	for _, n := range f.mentions {
 		for _, t := range f.tools {
-			if now, gone := t.gone[m.Name]; gone && f.used[t] {
-				text := fmt.Sprintf("%s no longer returns %s", t.newID, jsonText(m.Name))
+			if now, gone := t.gone[n.Text]; gone && f.used[t] {
+				text := fmt.Sprintf("%s no longer returns %s", t.newID, jsonText(n.Text))
 				if now != "" {
 					text += fmt.Sprintf(" (it is %s now)", jsonText(now))
 				}
-				out = append(out, Left{File: f.name, Line: m.Line, Text: text + "; check this use, which has no type that shows it"})
+				out = append(out, Left{File: f.name, Line: f.line(n), Text: text + "; check this use, which has no type that shows it"})
 			}
 		}
 	}
 	return out
 }
 
-func (f *rewriter) leave(line int, format string, args ...any) {
-	f.left = append(f.left, Left{File: f.name, Line: line, Text: fmt.Sprintf(format, args...)})
+func (f *rewriter) leave(at *syntax.Node, format string, args ...any) {
+	f.left = append(f.left, Left{File: f.name, Line: f.line(at), Text: fmt.Sprintf(format, args...)})
 }
 
-func (f *rewriter) replace(at reading.Span, text string) {
-	if f.text[at.Start:at.End] != text {
+func (f *rewriter) replace(at span, text string) {
+	if f.text[at.start:at.end] != text {
 		f.edits = append(f.edits, edit{at, text})
 	}
 }
 
 func (f *rewriter) insert(at int, text string) {
-	f.edits = append(f.edits, edit{reading.Span{Start: at, End: at}, text})
+	f.edits = append(f.edits, edit{span{at, at}, text})
 }
-
-func (f *rewriter) line(offset int) int { return 1 + strings.Count(f.text[:offset], "\n") }
 
 // server finds the tools of a folder, in any style of its name.
 func (f *rewriter) server(dir string) []*tool {
@@ -151,34 +148,58 @@ func (f *rewriter) renamed(t *tool, name string) string {
 // rewrite collects the edits of a file.
 func (f *rewriter) rewrite() {
 	meanings := map[string]func(members []string) *tool{} // by local name
-	for _, im := range f.module.Imports {
+	for _, im := range f.imports {
 		f.imported(im, meanings)
 	}
-	for _, r := range f.module.Refs {
-		if mean := meanings[r.Local]; mean != nil && len(r.Member) > 0 {
-			t := mean(r.Member)
-			if t != nil {
-				f.use(t)
-			}
-			if t != nil && r.Member[len(r.Member)-1] == t.names[f.lang].old.Function {
-				f.replace(r.At, t.names[f.lang].new.Function)
+	meant := func(names []string) *tool {
+		if len(names) == 0 || meanings[names[0]] == nil || f.bound[names[0]] > 1 {
+			return nil
+		}
+		return meanings[names[0]](names[1:])
+	}
+	for _, n := range f.members {
+		if t := meant(chain(n)); t != nil {
+			f.use(t)
+			if at, ok := f.word(n); ok {
+				f.replace(at, f.renamed(t, n.Text))
 			}
 		}
 	}
-	for _, c := range f.module.Calls {
-		var t *tool
-		if c.ID != "" {
-			if t = f.byID(c.ID); t != nil && t.oldID != t.newID {
-				f.replace(c.IDAt, quoteLike(f.text[c.IDAt.Start:c.IDAt.End], t.newID))
+	called := map[span]bool{}
+	for _, n := range f.calls {
+		callee, args := n.Kids[0], n.Kids[1:]
+		if f.handsOn(callee, args) {
+			callee, args = args[0], args[1:]
+		}
+		at, ok := f.word(callee)
+		if !ok || called[at] { // a value may be twice in the tree
+			continue
+		}
+		called[at] = true
+		names := chain(callee)
+		t := meant(names)
+		if names != nil && (callee.Text == "callMCPTool" || callee.Text == "call_mcp_tool") && len(args) > 0 {
+			idAt, id, ok := f.literal(args[0])
+			if t = f.byID(id); !ok || t == nil {
+				continue
 			}
-		} else if mean := meanings[c.Callee.Local]; mean != nil {
-			t = mean(c.Callee.Member)
+			if t.oldID != t.newID {
+				f.replace(idAt, quoteLike(f.text[idAt.start:idAt.end], t.newID))
+			}
+			args, at.end = args[1:], 0
 		}
 		if t != nil {
 			f.use(t)
-			f.input(c, t)
+			f.input(n, args, at.end, t)
 		}
 	}
+}
+
+// handsOn reports whether a function of Python calls its first argument with its own keyword arguments.
+func (f *rewriter) handsOn(callee *syntax.Node, args []*syntax.Node) bool {
+	keyword := func(n *syntax.Node) bool { return n.Kind == syntax.Keyword }
+	return f.python && slices.Contains([]string{"submit", "partial", "to_thread"}, callee.Text) && slices.IndexFunc(args, keyword) == 1 &&
+		!slices.ContainsFunc(args[1:], func(n *syntax.Node) bool { return !keyword(n) }) && chain(args[0]) != nil
 }
 
 func (f *rewriter) byID(id string) *tool {
@@ -191,14 +212,14 @@ func (f *rewriter) byID(id string) *tool {
 }
 
 // imported rewrites an import and adds what its local name means.
-func (f *rewriter) imported(im reading.Import, meanings map[string]func([]string) *tool) {
-	if own := f.inModule(im.Path); own != nil {
+func (f *rewriter) imported(im imported, meanings map[string]func([]string) *tool) {
+	if own := f.inModule(im.path); own != nil {
 		f.use(own)
 		f.moved(im, own)
 	}
-	if im.Name == "" {
-		meanings[im.Local] = func(members []string) *tool {
-			full := slices.Concat(im.Path, members)
+	if im.name == "" {
+		meanings[im.local] = func(members []string) *tool {
+			full := slices.Concat(im.path, members)
 			if len(full) < 2 {
 				return nil
 			}
@@ -210,27 +231,27 @@ func (f *rewriter) imported(im reading.Import, meanings map[string]func([]string
 		}
 		return
 	}
-	if len(im.Path) == 0 { // a server, from the tree's index
-		meanings[im.Local] = func(members []string) *tool {
+	if len(im.path) == 0 { // a server, from the tree's index
+		meanings[im.local] = func(members []string) *tool {
 			if len(members) != 1 {
 				return nil
 			}
-			t, _ := f.named([]string{im.Name}, members[0])
+			t, _ := f.named([]string{im.name}, members[0])
 			return t
 		}
 		return
 	}
-	if im.Name == "*" {
-		for _, t := range f.server(im.Path[0]) {
+	if im.name == "*" {
+		for _, t := range f.server(im.path[0]) {
 			f.use(t)
 		}
 	}
-	t, isType := f.named(im.Path, im.Name)
+	t, isType := f.named(im.path, im.name)
 	if t == nil {
 		return
 	}
 	if !isType {
-		meanings[im.Local] = func(members []string) *tool {
+		meanings[im.local] = func(members []string) *tool {
 			if len(members) > 0 {
 				return nil
 			}
@@ -238,48 +259,41 @@ func (f *rewriter) imported(im reading.Import, meanings map[string]func([]string
 		}
 	}
 	f.use(t)
-	f.rename(im, f.renamed(t, im.Name))
+	f.rename(im, f.renamed(t, im.name))
 }
 
 // moved rewrites the module of an import that is a tool's own.
-func (f *rewriter) moved(im reading.Import, t *tool) {
+func (f *rewriter) moved(im imported, t *tool) {
 	base := func(file string) string { return strings.TrimSuffix(path.Base(file), path.Ext(file)) }
 	before, now := base(t.names[f.lang].old.File), base(t.names[f.lang].new.File)
-	written := f.text[im.Module.Start:im.Module.End]
+	written := f.text[im.module.start:im.module.end]
 	if i := strings.LastIndex(written, before); before != now && i >= 0 {
-		f.replace(im.Module, written[:i]+now+written[i+len(before):])
+		f.replace(im.module, written[:i]+now+written[i+len(before):])
 	}
 }
 
 // rename gives an imported name, and what uses it, a new name. If that name is taken, the old one stays in the file.
-func (f *rewriter) rename(im reading.Import, now string) {
-	if now == im.Name {
+func (f *rewriter) rename(im imported, now string) {
+	if now == im.name {
 		return
 	}
-	var uses []reading.Ref
-	for _, r := range f.module.Refs {
-		if r.Local == im.Local && len(r.Member) == 0 {
-			uses = append(uses, r)
-		}
-	}
 	switch {
-	case im.Taken && im.Local == im.Name:
-		f.replace(im.At, now+": "+im.Name)
-	case im.Local != im.Name && !im.Exported: // it has a name of its own
-		f.replace(im.At, now)
-	case im.Exported || slices.Contains(f.module.Names, now):
-		if im.Local != im.Name {
-			f.replace(im.At, now)
-		} else {
-			f.replace(im.At, now+" as "+im.Name)
-		}
+	case im.taken && im.local == im.name:
+		f.replace(im.at, now+": "+im.name)
+	case im.local != im.name: // it has a name of its own
+		f.replace(im.at, now)
+	case im.exported || f.names[now] || f.bound[im.local] > 1:
+		f.replace(im.at, now+" as "+im.name)
 	default:
-		f.replace(im.At, now)
-		for _, r := range uses {
-			if r.Short {
-				f.replace(r.At, r.Local+": "+now)
-			} else {
-				f.replace(r.At, now)
+		f.replace(im.at, now)
+		for _, at := range f.types[im.local] {
+			f.replace(at, now)
+		}
+		for _, n := range f.uses[im.local] {
+			if at, ok := f.word(n); ok && f.short[n] {
+				f.replace(at, im.local+": "+now)
+			} else if ok {
+				f.replace(at, now)
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 
@@ -16,26 +15,22 @@ import (
 	"github.com/grafana/sobek/token"
 )
 
-// JavaScript reads JavaScript and, with its source map, places of the text that it was made of. Nesting in code is bounded by
-// nothing but the stack, so that the caller must be a process that may end. A problem of the code is an [*Error].
-func JavaScript(name string, code, sourceMap []byte) (*File, error) {
-	j := &converter{}
-	for i, c := range code {
-		if c == '\n' {
-			j.lines = append(j.lines, i+1)
-		}
-	}
+// JavaScript reads JavaScript that was made of a text, with its source map. Nesting in code is bounded by nothing but the stack, so
+// that the caller must be a process that may end, or bound it. A problem of the code is an [*Error].
+func JavaScript(name, text string, code, sourceMap []byte) (*File, error) {
+	j := &converter{lines: linesOf(string(code), newlines...)}
+	written := linesOf(text, newlines...)
 	places := sync.OnceValues(func() (*sourcemap.Consumer, error) { return sourcemap.Parse("", sourceMap) })
-	place := func(n *Node) (int, int) {
+	offset := func(n *Node) (int, bool) {
 		consumer, err := places()
-		if err != nil {
-			return 0, 0
+		if err != nil || n.Line > len(j.lines.starts) {
+			return 0, false
 		}
-		_, _, line, column, ok := consumer.Source(n.Line, n.Column)
-		if !ok {
-			return 0, 0
+		_, _, line, column, ok := consumer.Source(n.Line, j.lines.units(n.Line, n.Column))
+		if !ok || line < 1 || line > len(written.starts) {
+			return 0, false
 		}
-		return line, column + 1
+		return written.offset(line, column), true
 	}
 	program, err := parser.ParseFile(nil, name, string(code), parser.IgnoreRegExpErrors, parser.WithDisableSourceMaps, parser.IsModule)
 	if err != nil { // CommonJS may return from a file, and need not be strict
@@ -49,27 +44,27 @@ func JavaScript(name string, code, sourceMap []byte) (*File, error) {
 		e := &Error{Text: err.Error()}
 		if list, ok := err.(parser.ErrorList); ok && len(list) > 0 {
 			e.Text = list[0].Message
-			e.Line, e.Column = place(&Node{Line: list[0].Position.Line, Column: list[0].Position.Column - 1})
+			if at, ok := offset(&Node{Line: list[0].Position.Line, Column: list[0].Position.Column - 1}); ok {
+				e.Line, e.Column = written.place(at)
+			}
 		}
 		return nil, e
 	}
-	return &File{j.node(Other, 0, "", j.kids(&struct{ Body []ast.Statement }{program.Body})...), place}, nil
+	return &File{j.node(Other, 0, "", j.kids(&struct{ Body []ast.Statement }{program.Body})...), written, offset}, nil
 }
+
+// newlines end lines in JavaScript and in its source maps.
+var newlines = []string{"\n", "\r", "\u2028", "\u2029"}
 
 // converter makes our trees of those of the parser.
 type converter struct {
-	lines []int // offsets of all lines but the first
-	shift int   // what was put before the file's text
+	lines *lines
+	shift int // what was put before the file's text
 }
 
 func (j *converter) node(k Kind, at file.Idx, text string, kids ...*Node) *Node {
-	offset := max(0, int(at)-1-j.shift)
-	line := sort.SearchInts(j.lines, offset+1)
-	column := offset
-	if line > 0 {
-		column -= j.lines[line-1]
-	}
-	return &Node{Kind: k, Line: line + 1, Column: column, Text: text, Kids: kids}
+	line, column := j.lines.place(max(0, int(at)-1-j.shift))
+	return &Node{Kind: k, Line: line, Column: column - 1, Text: text, Kids: kids}
 }
 
 // convert makes a node of a part of the parser's tree; nil of none. Most parts are nothing but what is in them.
@@ -210,7 +205,7 @@ func (j *converter) pattern(target ast.Expression, value *Node, as Kind) []*Node
 			if e == nil {
 				continue
 			}
-			out = append(out, j.pattern(e, j.member(Index, "", value, j.node(Number, 0, fmt.Sprint(i))), Bind)...)
+			out = append(out, j.pattern(e, j.member(Index, 0, "", value, j.node(Number, 0, fmt.Sprint(i))), Bind)...)
 		}
 		return append(out, j.pattern(t.Rest, nil, as)...)
 	case nil:
@@ -220,24 +215,26 @@ func (j *converter) pattern(target ast.Expression, value *Node, as Kind) []*Node
 }
 
 // member returns a member of a value; nil if that is unknown.
-func (j *converter) member(k Kind, name string, value *Node, key ...*Node) *Node {
+func (j *converter) member(k Kind, at file.Idx, name string, value *Node, key ...*Node) *Node {
 	if value == nil {
 		return nil
 	}
-	return &Node{Kind: k, Line: value.Line, Column: value.Column, Text: name, Kids: append([]*Node{value}, key...)}
+	return j.node(k, at, name, append([]*Node{value}, key...)...)
 }
 
 // property returns the nodes for one property of a pattern.
 func (j *converter) property(p ast.Property, value *Node) []*Node {
 	switch p := p.(type) {
 	case *ast.PropertyShort:
-		return append(j.pattern(&p.Name, j.member(Attr, p.Name.Name.String(), value), Bind), present(j.convert(p.Initializer))...)
+		name := p.Name.Name.String()
+		return append(j.pattern(&p.Name, j.member(Attr, p.Name.Idx, name, value), Bind), present(j.node(Taken, p.Name.Idx, name), j.convert(p.Initializer))...)
 	case *ast.PropertyKeyed:
 		if s, ok := p.Key.(*ast.StringLiteral); ok {
-			return j.pattern(p.Value, j.member(Attr, s.Value.String(), value), Bind)
+			name := s.Value.String()
+			return append(j.pattern(p.Value, j.member(Attr, s.Idx, name, value), Bind), j.node(Taken, s.Idx, name))
 		}
 		key := j.convert(p.Key)
-		return append(j.pattern(p.Value, j.member(Index, "", value, key), Bind), key)
+		return append(j.pattern(p.Value, j.member(Index, 0, "", value, key), Bind), key)
 	}
 	return nil
 }
@@ -291,6 +288,10 @@ func (j *converter) expression(e ast.Expression) *Node {
 		return j.node(String, e.Idx, e.Value.String())
 	case *ast.NumberLiteral:
 		return j.node(Number, e.Idx, fmt.Sprint(e.Value))
+	case *ast.BooleanLiteral:
+		return j.node(Other, e.Idx, e.Literal)
+	case *ast.NullLiteral:
+		return j.node(Other, e.Idx, e.Literal)
 	case *ast.DynamicImportExpression:
 		return j.node(Name, e.Idx, "import")
 	case *ast.ThisExpression:

@@ -6,10 +6,11 @@ import sys
 import warnings
 
 OTHER, NAME, ATTR, INDEX, CALL, STR, NUMBER, ADD, JOIN, LIST, DICT, PAIR, ASSIGN, IMPORT, STAR, MODULE, FUNCTION, CLASS, DECLARE, GLOBAL, ANY, BRANCH, REVERSE, KEYWORD, SPREAD = range(25)
-EACH = 28
+EACH, TYPE = 28, 30
 BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.comprehension, ast.match_case)
 SKIPPED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 MOST_DIGITS = 9
+MOST_NUMBERS = 20_000_000  # in the tree of a file: a = b = value has the value twice
 
 
 class Tree:
@@ -21,6 +22,8 @@ class Tree:
 
     def put(self, kind, text="", kids=()):
         """Append a node; kids are trees, or functions that append one."""
+        if len(self.nodes) > MOST_NUMBERS:
+            raise MemoryError
         at = self.index.get(text)
         if at is None:
             at = self.index[text] = len(self.strings)
@@ -72,6 +75,21 @@ class Tree:
     def each(self, of):
         return lambda: self.put(EACH, "", [of])
 
+    def at(self, place, kind, text="", kids=()):
+        """Return a function that appends a node with the place of another one."""
+
+        def put():
+            before = self.line, self.column
+            self.line, self.column = getattr(place, "lineno", self.line), getattr(place, "col_offset", self.column)
+            self.put(kind, text, kids)
+            self.line, self.column = before
+
+        return put
+
+    def types(self, *annotations):
+        """Return the kids for annotations, which Python may evaluate."""
+        return [lambda each=each: self.put(TYPE, "", [each]) for each in annotations if each is not None]
+
     def group(self, kids):
         return lambda: self.put(OTHER, "", kids)
 
@@ -85,7 +103,12 @@ def constant(t, node):
     elif type(value) is int and -(10**MOST_DIGITS) < value < 10**MOST_DIGITS:
         t.put(NUMBER, str(value))
     else:
-        t.put(OTHER)
+        t.put(OTHER, "literal")
+
+
+def attribute(t, node):
+    t.line, t.column = node.end_lineno, node.end_col_offset - len(node.attr.encode())
+    t.put(ATTR, node.attr, [node.value])
 
 
 def subscript(t, node):
@@ -107,8 +130,10 @@ def binary(t, node):
 
 def function(t, node):
     a = node.args
-    names = [each.arg for each in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if each is not None]
+    parameters = [each for each in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if each is not None]
+    names = [each.arg for each in parameters]
     outside = [*a.defaults, *(each for each in a.kw_defaults if each is not None), *getattr(node, "decorator_list", ())]
+    outside += t.types(*(each.annotation for each in parameters), getattr(node, "returns", None))
     name = getattr(node, "name", "")
     body = node.body if isinstance(node.body, list) else [node.body]
     kids = [(lambda n=n: t.put(DECLARE, n)) for n in names] + body
@@ -128,7 +153,7 @@ def imports(t, node):
         for a in node.names:
             top = a.name if a.asname else a.name.partition(".")[0]
             kids.append(lambda a=a: t.put(IMPORT, a.name))
-            kids.append(lambda a=a, top=top: t.put(ASSIGN, a.asname or top, [lambda: t.put(MODULE, top)]))
+            kids.append(t.at(a, ASSIGN, a.asname or top, [t.at(a, MODULE, top)]))
         return t.put(OTHER, "", kids)
     module = "." * node.level + (node.module or "")
     kids.append(lambda: t.put(IMPORT, module))
@@ -136,7 +161,7 @@ def imports(t, node):
         if a.name == "*":
             kids.append(lambda: t.put(STAR, module))
         else:
-            kids.append(lambda a=a: t.put(ASSIGN, a.asname or a.name, [lambda: t.put(ATTR, a.name, [lambda: t.put(MODULE, module)])]))
+            kids.append(t.at(a, ASSIGN, a.asname or a.name, [t.at(a, ATTR, a.name, [t.at(node, MODULE, module)])]))
     t.put(OTHER, "", kids)
 
 
@@ -174,7 +199,7 @@ def named(kind, name):
 
 
 def call(t, node):
-    keywords = [(lambda k=k: t.put(KEYWORD, k.arg or "", [k.value])) for k in node.keywords]
+    keywords = [t.at(k, KEYWORD, k.arg or "", [k.value]) for k in node.keywords]
     t.put(CALL, "", [node.func, *node.args, *keywords])
 
 
@@ -182,7 +207,7 @@ def dictionary(t, node):
     kids = []
     for key, value in zip(node.keys, node.values):
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            kids.append(lambda key=key, value=value: t.put(PAIR, key.value, [value]))
+            kids.append(t.at(key, PAIR, key.value, [value]))
         else:
             kids += [each for each in (key, value) if each is not None]
     t.put(DICT, "", kids)
@@ -195,7 +220,7 @@ def class_(t, node):
 
 MAKERS = {
     ast.Name: lambda t, n: t.put(NAME, n.id),
-    ast.Attribute: lambda t, n: t.put(ATTR, n.attr, [n.value]),
+    ast.Attribute: attribute,
     ast.Subscript: subscript,
     ast.Call: call,
     ast.Constant: constant,
@@ -207,7 +232,7 @@ MAKERS = {
     ast.Dict: dictionary,
     ast.Starred: lambda t, n: t.put(SPREAD, "", [n.value]),
     ast.Assign: assign,
-    ast.AnnAssign: lambda t, n: t.put(OTHER, "", t.target(n.target, n.value)),
+    ast.AnnAssign: lambda t, n: t.put(OTHER, "", t.types(n.annotation) + t.target(n.target, n.value)),
     ast.AugAssign: add_assign,
     ast.NamedExpr: lambda t, n: t.put(ASSIGN, n.target.id, [n.value]),
     ast.For: loop,

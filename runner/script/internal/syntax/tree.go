@@ -1,4 +1,5 @@
-// Package syntax reads TypeScript, JavaScript and Python into one kind of tree, which has only what the checker of scripts needs.
+// Package syntax reads TypeScript, JavaScript and Python into one kind of tree, which has only what judging and adapting scripts needs.
+// Places of it lead back to the text that a person wrote.
 package syntax
 
 import (
@@ -7,8 +8,8 @@ import (
 	"fmt"
 )
 
-// Kind is what a node of a program's tree is. The tree is the same for both languages, and has only what the analysis needs. The
-// numbers are also in tree.py.
+// Kind is what a node of a program's tree is. The tree is the same for both languages, and has only what its users need. The
+// numbers are also in tree.py. An Other with a text is a literal that is neither a string nor a number.
 type Kind int
 
 const (
@@ -41,9 +42,12 @@ const (
 	Var           // like Assign, of the function
 	Bind          // like Assign, with a value that is also elsewhere in the tree
 	Each          // an element of kids[0]
+	Taken         // the member text is taken out of a value, by a pattern
+	Type          // an annotation of Python: kids[0]
 )
 
-// Node is a node of a tree. Positions are from 1, of the text that was parsed; columns are bytes from 0.
+// Node is a node of a tree. Positions are from 1, of the text that was parsed; columns are bytes from 0. An Attr stands where its
+// name is.
 type Node struct {
 	Kind         Kind
 	Line, Column int
@@ -53,8 +57,22 @@ type Node struct {
 
 // File is a file that was read.
 type File struct {
-	Root  *Node
-	Place func(*Node) (line, column int) // in the text that a person wrote, from 1; 0 if unknown
+	Root   *Node
+	text   *lines // that a person wrote
+	offset func(*Node) (int, bool)
+}
+
+// Offset returns the byte of the text that a person wrote at which a node begins; false if it is not known.
+func (f *File) Offset(n *Node) (int, bool) { return f.offset(n) }
+
+// Place returns the line and the column, in bytes, where a node begins in the text that a person wrote. They are from 1, and 0 if they
+// are not known.
+func (f *File) Place(n *Node) (line, column int) {
+	at, ok := f.offset(n)
+	if !ok {
+		return 0, 0
+	}
+	return f.text.place(at)
 }
 
 // Error is why a file cannot be read.
@@ -81,8 +99,8 @@ type PythonTree struct {
 	Column  int      `json:"column"`
 }
 
-// Python reads a tree, which comes from a sandbox and may be damaged. A problem of the file itself is an [*Error].
-func Python(t *PythonTree) (*File, error) {
+// Python reads the tree of a text. It comes from a sandbox and may be damaged. A problem of the text itself is an [*Error].
+func Python(text string, t *PythonTree) (*File, error) {
 	switch {
 	case t == nil:
 		return nil, errors.New("no syntax tree")
@@ -94,7 +112,13 @@ func Python(t *PythonTree) (*File, error) {
 	if root == nil || b.failed {
 		return nil, errors.New("damaged syntax tree")
 	}
-	return &File{root, func(n *Node) (int, int) { return n.Line, n.Column + 1 }}, nil
+	l := linesOf(text, "\n", "\r")
+	return &File{root, l, func(n *Node) (int, bool) {
+		if n.Line < 1 || n.Line > len(l.starts) || n.Column < 0 || n.Column > len(text)-l.starts[n.Line-1] {
+			return 0, false
+		}
+		return l.starts[n.Line-1] + n.Column, true
+	}}, nil
 }
 
 // treeBuilder makes nodes of the numbers of a PythonTree.
