@@ -106,7 +106,9 @@ func readPython(ctx context.Context, interpreter, text string) (*source, error) 
 	cmd.WaitDelay = time.Second
 	var made syntax.PythonTree
 	out, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+	if exit := (*exec.ExitError)(nil); ctx.Err() != nil {
+		err = fmt.Errorf("it takes longer than %v", pythonTime)
+	} else if errors.As(err, &exit) {
 		lines := bytes.Split(bytes.TrimSpace(exit.Stderr), []byte("\n"))
 		err = fmt.Errorf("%w: %s", err, lines[len(lines)-1])
 	} else if err == nil {

@@ -19,7 +19,7 @@ import (
 // that the caller must be a process that may end, or bound it. A problem of the code is an [*Error].
 func JavaScript(name, text string, code, sourceMap []byte) (*File, error) {
 	j := &converter{lines: linesOf(string(code), newlines...)}
-	written := linesOf(text, newlines...)
+	written, shown := linesOf(text, newlines...), linesOf(text, "\n", "\r")
 	places := sync.OnceValues(func() (*sourcemap.Consumer, error) { return sourcemap.Parse("", sourceMap) })
 	offset := func(n *Node) (int, bool) {
 		consumer, err := places()
@@ -45,15 +45,15 @@ func JavaScript(name, text string, code, sourceMap []byte) (*File, error) {
 		if list, ok := err.(parser.ErrorList); ok && len(list) > 0 {
 			e.Text = list[0].Message
 			if at, ok := offset(&Node{Line: list[0].Position.Line, Column: list[0].Position.Column - 1}); ok {
-				e.Line, e.Column = written.place(at)
+				e.Line, e.Column = shown.place(at)
 			}
 		}
 		return nil, e
 	}
-	return &File{j.node(Other, 0, "", j.kids(&struct{ Body []ast.Statement }{program.Body})...), written, offset}, nil
+	return &File{j.node(Other, 0, "", j.kids(&struct{ Body []ast.Statement }{program.Body})...), shown, offset}, nil
 }
 
-// newlines end lines in JavaScript and in its source maps.
+// newlines end lines in JavaScript and in its source maps. People see only the first two.
 var newlines = []string{"\n", "\r", "\u2028", "\u2029"}
 
 // converter makes our trees of those of the parser.
