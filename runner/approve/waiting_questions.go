@@ -257,15 +257,15 @@ func callProcess(ctx context.Context, socket, method, path string, form url.Valu
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxWaiting))
 	if err == nil && res.StatusCode != http.StatusOK {
-		err = &deskError{strings.TrimSpace(ident.Clip(string(text), maxText))}
+		err = &pageError{strings.TrimSpace(ident.Clip(string(text), maxText))}
 	}
 	return text, err
 }
 
-// deskError is the message of a process that asks about a request that it refuses.
-type deskError struct{ text string }
+// pageError is the message with which the process of the approval page refuses a request.
+type pageError struct{ text string }
 
-func (e *deskError) Error() string { return e.text }
+func (e *pageError) Error() string { return e.text }
 
 // waitingAt returns the questions of all processes of a project, oldest first. It returns the questions of the other processes even with an
 // error about some.
@@ -290,7 +290,7 @@ func waitingAt(ctx context.Context, dir, project string) ([]Waiting, error) {
 			if _, dialing := errors.AsType[*net.OpError](err); dialing {
 				_ = os.Remove(socket) // left by a process that was killed
 			}
-			if said, ok := errors.AsType[*deskError](err); ok {
+			if said, ok := errors.AsType[*pageError](err); ok {
 				refused = said
 			}
 			continue

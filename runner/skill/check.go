@@ -37,7 +37,7 @@ func (r *Report) Broken() []*Skill {
 	return all
 }
 
-// maxUnchecked limits how many type checks may fail before no further ones are made: each may have run into its timeout.
+// maxUnchecked is the number of failed type checks after which no more are attempted: each may have run into its timeout.
 const maxUnchecked = 3
 
 // Check checks the named skills, or all if none is named: whether their scripts can be bundled with the current tree and

@@ -27,7 +27,8 @@ type Draft struct {
 	Files map[string][]byte
 	// Author is AuthorScript, AuthorAgent, or empty for a person. Scripts and agents may only replace each other's skills.
 	Author string
-	// Taint are the servers whose data it may hold. Those of a skill that it replaces stay, unless a person saves it.
+	// Taint lists the servers whose data the skill may hold. The servers of the skill that it replaces are added, unless a
+	// person saves it.
 	Taint []string
 	// Force saves a skill even if it cannot work.
 	Force bool
@@ -45,7 +46,8 @@ func (e *DraftError) Error() string { return fmt.Sprintf("save skill %.80q: %s",
 // Hint returns what to do instead. It may be empty.
 func (e *DraftError) Hint() string { return e.hint }
 
-// complete returns the files of the skill and its front matter without our record. The skill it replaces is before, or nil.
+// complete returns the files of the skill and its front matter without our record. before is the skill that it replaces, or
+// nil.
 func (d *Draft) complete(name string, before *Skill) (files map[string][]byte, f *frontmatter.Front, warnings []string, err error) {
 	refuse := func(format string, args ...any) (map[string][]byte, *frontmatter.Front, []string, error) {
 		return nil, nil, nil, &DraftError{Name: d.Name, Why: fmt.Sprintf(format, args...)}

@@ -143,7 +143,8 @@ func (s *Store) removed(id string) Reason {
 // maxDetails limits the details of a reason.
 const maxDetails = 12
 
-// changed returns the reason that a tool has changed, and how if its former definition was kept. Without it there is no verdict.
+// changed returns the reason that a tool has changed. If its earlier definition was kept, the reason says how; otherwise there is no
+// verdict.
 func (s *Store) changed(tool Tool) (Reason, diff.Verdict) {
 	r := Reason{Kind: KindChanged, Tool: tool.ID, Text: fmt.Sprintf("the tool %s has changed since the skill was saved", tool.ID)}
 	key, now := s.tools.definition(tool.ID)

@@ -51,8 +51,8 @@ func namesIn(code string, lang sandbox.Language) []string {
 	return names
 }
 
-// Used returns the skills that a script imports, with the reasons why they are broken; names is script.Used.Skills. It omits skills
-// that do not exist, because the import itself fails then.
+// Used returns the skills that a script imports, with the reasons why they are broken; names is script.Used.Skills. Used omits skills that
+// do not exist, because the import itself fails then.
 func (s *Store) Used(names []string) ([]*Skill, error) {
 	var all []*Skill
 	e := s.newEvaluation(nil)

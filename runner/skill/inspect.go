@@ -27,8 +27,8 @@ type findings struct {
 	unchecked error // why types were not checked; nil if they were, or need not be
 }
 
-// inspect inspects the scripts of a skill without running them. The argument dir is the folder of its files, and empty for
-// a skill in the program itself; skills is the folder that ./skills means. If check is nil, types are not checked.
+// inspect inspects the scripts of a skill without running them. dir is the folder of its files, or "" for a skill in the
+// program itself; skills is the folder that ./skills means. If check is nil, types are not checked.
 func (s *Store) inspect(ctx context.Context, name string, c *content, dir, skills string, check TypeCheck) (*findings, error) {
 	i := &inspector{store: s, check: check, name: name, opt: script.Options{Tree: s.opt.Tree, Skills: skills}, found: &findings{}, ids: map[string]bool{}}
 	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {

@@ -20,9 +20,9 @@ import (
 	"github.com/mcpgen/mcpgen/runner/skill/internal/frontmatter"
 )
 
-// read reads a skill from a folder. The error matches fs.ErrNotExist if the skill does not exist; what is wrong with its
-// content is in its reasons. All files come from one version, also if the skill is saved at the same time: the folder must
-// still be in place after they were read.
+// read reads a skill from a folder. The error matches fs.ErrNotExist if the skill does not exist; what is wrong with its content is in its
+// reasons. All files come from one version, even if the skill is saved at the same time: the folder must still be in place after they were
+// read.
 func (s *Store) read(d Dir, name string) (*Skill, error) {
 	fsys, leave, err := d.open()
 	if err != nil {
@@ -115,7 +115,8 @@ func taintIn(metadata map[string]string) (servers []string) {
 	return servers
 }
 
-// Taint returns the servers whose data the skills in a folder may hold, by the names of the skills, and by their folders those of earlier versions.
+// Taint returns the servers whose data the skills in a folder may hold, by the skills' names. Earlier versions are included under their
+// folders.
 func Taint(dir string) (map[string][]string, error) {
 	root, err := safeopen.Root(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -66,20 +66,20 @@ type Skill struct {
 	Broken      bool               `json:"broken,omitempty"`
 	Reasons     []Reason           `json:"reasons,omitempty"` // why it is broken, the worst first
 
-	// Drifted are the changes of its tools that are harmless. They do not make it broken.
+	// Drifted lists harmless changes of its tools. They do not make it broken.
 	Drifted []Reason `json:"drifted,omitempty"`
 
-	// Marked are the tools whose results have another learned type than when the skill was saved. That does not make it broken: learning
-	// changes types and no result. A type check that has passed since takes the marks away.
+	// Marked lists the tools whose results have another learned type than when the skill was saved. That does not make it broken: learning
+	// changes types, not results. A type check that passes removes the marks.
 	Marked []Reason `json:"marked,omitempty"`
 
 	// Suspicious describes passages that try to instruct a model, one line each. A person must review them.
 	Suspicious []string `json:"suspicious,omitempty"`
 
-	// Skills are the names of the skills it imported when it was saved.
+	// Skills lists the names of the skills it imported when it was saved.
 	Skills []string `json:"skills,omitempty"`
 
-	// Taint are the servers whose data it may hold, because a run or a model that had it saved the skill.
+	// Taint lists the servers whose data the skill may hold, because it was saved by a run or a model that had received that data.
 	Taint []string `json:"taint,omitempty"`
 
 	front   *frontmatter.Front
@@ -87,7 +87,7 @@ type Skill struct {
 	dir     Dir
 }
 
-// Origin returns each of some servers with the words for where its data lies, in a skill.
+// Origin maps each of the servers to a description of where its data lies: in a skill.
 func Origin(name string, taint []string) map[string]string {
 	out, what := map[string]string{}, "the skill"
 	if version, ok := strings.CutPrefix(name, versionsDir+"/"); ok {

@@ -39,10 +39,10 @@ func (e *ViewError) Hint() string {
 	return "remove skills that nobody needs, or copy those you use to one folder, for example with mcprun skill save NAME --shipped"
 }
 
-// View returns a folder that holds the skills of all folders of the store, as scripts see them. If all are in one folder
-// that everybody may read, it returns that folder; otherwise a copy below the folder below, which is absolute and created
-// if it is missing. The copy is reused as long as the skills do not change. View returns "" if there are no skills. The
-// error is a *[ViewError] if the copy would be too large.
+// View returns a folder that holds the skills of all folders of the store, as scripts see them. If all are in one folder that
+// everybody may read, it returns that folder; otherwise it makes a copy in the folder below, which is absolute and created if
+// it is missing. The copy is reused as long as the skills do not change. View returns "" if there are no skills. The error is
+// a *[ViewError] if the copy would be too large.
 func (s *Store) View(below string) (string, error) {
 	all, err := s.List()
 	if err != nil {
