@@ -7,16 +7,16 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// The bundler takes an import with a computed path for a pattern, and lists the host's folders for what matches. So it gets a changed
-// text: each such import calls a function at the end of the module that asks the host for the module, and each such require() one
-// that asks the guest, which knows the modules of node. The names of the functions are as long as the words that they replace, so
-// that positions stay.
+// The bundler treats an import with a computed path as a pattern, and lists the host's folders for matches. So it gets a changed text, with
+// two functions at the end of the module. Each such import calls one that asks the host for the module; each such require() calls one that
+// asks the guest, which knows the modules of node. The functions' names are as long as the words that they replace, to keep positions the
+// same.
 const (
 	forImport  = "$imp0$"
 	forRequire = "$requ0$"
 )
 
-// wordsBack puts the words back into what people see.
+// wordsBack puts the original words back into texts that people see.
 var wordsBack = strings.NewReplacer(forImport, "import", forRequire, "require")
 
 // admit makes a module's text safe for the bundler, or returns why it cannot. It reports whether the text has an import() with a
@@ -46,7 +46,7 @@ func admit(code string, loader api.Loader, id string) (safe string, imports bool
 		copy(text[s.offset:], word)
 	}
 	safe = string(text)
-	// The bundler would read what is left now.
+	// The bundler would list folders for any computed path that is still left.
 	if left, problems := computed(safe, loader); len(left) > 0 || len(problems) > 0 {
 		for _, s := range left {
 			problems = append(problems, refused(code, s.offset, "this form of import cannot be bundled", "write the path out"))
@@ -81,7 +81,7 @@ func computed(code string, loader api.Loader) ([]site, []api.Message) {
 		Loader: loader, Format: api.FormatESModule, TsconfigRaw: tsconfig, LogLevel: api.LogLevelSilent, LogOverride: asked,
 	})
 	var sites []site
-	seen := map[site]bool{} // an import of one of several paths is reported for each
+	seen := map[site]bool{} // an import of one of several paths is reported once per path
 	var problems []api.Message
 	var lines lineOffsets
 	for _, m := range res.Errors {

@@ -15,12 +15,12 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
-// task is a bundle to be made: of a script, or of one more module that a running script imports.
+// task is a request for a bundle: of a script, or of another module that a running script imports.
 type task struct {
 	Src    Source
 	Opt    Options
 	Module string            // the id of the module; empty: the script
-	Known  map[string]module // with Module: what the guest has
+	Known  map[string]module // with Module: the modules that the guest has
 	Idle   time.Duration     // how long the process waits for another task
 	small  bool              // fail with errNotSmall when a module is not small
 }
@@ -32,18 +32,18 @@ func (t task) bundle() (*bundle, error) {
 	return newBundle(t)
 }
 
-// bundle is a script and what it imports, as one ES module with an inline source map. Only Facts, Uses and Digest are of a script that
-// was read and cannot be bundled.
+// bundle is a script and what it imports, as one ES module with an inline source map. For a script that was read but cannot be bundled,
+// only Facts, Uses and Digest are set.
 type bundle struct {
 	Code string
-	// Modules are the modules that it registers for bundles that are made while it runs. Nil: it has no computed imports.
+	// Modules are the modules that it registers for bundles made while it runs, or nil if it has no computed imports.
 	Modules map[string]module
-	Facts   *judge.Facts // of a script, as Uses and Digest; see [Program]
+	Facts   *judge.Facts // like Uses and Digest, only for a script; see [Program]
 	Uses    *Used
 	Digest  string
 }
 
-// newBundle makes the bundle of a script.
+// newBundle bundles a script.
 func newBundle(t task) (*bundle, error) {
 	f := newFiles(t.Src)
 	f.onlySmall = t.small
@@ -57,7 +57,7 @@ func newBundle(t task) (*bundle, error) {
 	}
 	code, modules, err := f.bundle()
 	switch {
-	case errors.Is(err, errNotSmall), err != nil && (unread != nil || len(made.Facts.Unreadable) > 0): // it says more
+	case errors.Is(err, errNotSmall), err != nil && (unread != nil || len(made.Facts.Unreadable) > 0): // err says more than unread
 		return nil, err
 	case unread != nil:
 		return nil, unread
@@ -83,7 +83,7 @@ func (f *files) bundle() (code string, modules map[string]module, err error) {
 		}
 		if f.ownModule = m.Inputs[script].Format == "esm"; f.ownModule {
 			again, err := f.build(script, "")
-			if f.ownModule = err == nil; f.ownModule { // otherwise it declares that name itself
+			if f.ownModule = err == nil; f.ownModule { // on an error the script declares that name itself
 				res = again
 			}
 		}
@@ -91,7 +91,7 @@ func (f *files) bundle() (code string, modules map[string]module, err error) {
 	if !f.computed {
 		return output(res), nil, nil
 	}
-	// Build again, with the modules that it turned out to have in the registry.
+	// Build again, now that its modules are known, with these in the registry.
 	m, err := readMeta(res.Metafile)
 	if err != nil {
 		return "", nil, err
@@ -119,7 +119,7 @@ func (f *files) beginning(m *meta, script string) string {
 	return text
 }
 
-// moduleBundle makes the bundle of a module that the guest does not have, with what it imports.
+// moduleBundle bundles a module that the guest does not have, with its imports.
 func moduleBundle(t task) (*bundle, error) {
 	id := t.Module
 	f := newFiles(t.Src)
@@ -140,7 +140,7 @@ func moduleBundle(t task) (*bundle, error) {
 		return nil, err
 	}
 	modules := m.modules()
-	modules[id] = module{CommonJS: m.Inputs[id].Format == "cjs"} // also if it is empty
+	modules[id] = module{CommonJS: m.Inputs[id].Format == "cjs"} // even if it is empty
 	f.entry["main"] = "import " + quote(entryNamespace+":modules") + ";\n" + exported(id)
 	f.entry["modules"] = registration(slices.Sorted(maps.Keys(modules)))
 	known := ""
@@ -161,7 +161,7 @@ func moduleBundle(t task) (*bundle, error) {
 // nobody stands for the known modules in a bundle that is only inspected.
 const nobody = "{}"
 
-// build runs the bundler from one module. Known, unless empty, is an expression for the object of known modules.
+// build runs the bundler from one module. known is an expression for the object of known modules, or "".
 func (f *files) build(entry, known string) (*api.BuildResult, error) {
 	banner := map[string]string{}
 	if known != "" {

@@ -17,13 +17,13 @@ import (
 // BundlerOptions configure a [Bundler].
 type BundlerOptions struct {
 	// OneRun is for a program that makes one run and would lose nothing else: it bundles small scripts in its own process,
-	// which saves the start of another.
+	// to save starting another.
 	OneRun bool
 	// Idle is how long a child process waits for another bundle before it ends. Zero: 10 minutes.
 	Idle time.Duration
 
 	exe     string // the program whose main begins with [Child]; empty: the running one
-	workers int    // the most child processes, each of which makes one bundle at a time; zero: the number of processors, from 2 to 8
+	workers int    // the maximum number of child processes, each making one bundle at a time; zero: the number of processors, from 2 to 8
 }
 
 // Bundler makes bundles in child processes, each limited to 512 MiB of memory, 64 MiB of stack and 10 seconds a bundle. A
@@ -33,11 +33,11 @@ type Bundler struct {
 	slots chan struct{} // one element for each bundle being made
 
 	mu     sync.Mutex
-	idle   []*worker // the one used last at the end
+	idle   []*worker // the most recently used last
 	closed bool
 }
 
-// maxBundleTime bounds the making of one bundle. Those of honest scripts take milliseconds.
+// maxBundleTime bounds the time to make one bundle. Honest scripts take milliseconds.
 const maxBundleTime = 10 * time.Second
 
 var (
@@ -45,8 +45,8 @@ var (
 	errBundlerEnded = errors.New("bundle the script: the program is ending")
 )
 
-// NewBundler returns a Bundler that starts processes when they are needed. Nil options are the zero value. The caller
-// closes the Bundler.
+// NewBundler returns a Bundler that starts processes when they are needed. Nil options are the zero value. The caller must
+// close the Bundler.
 func NewBundler(opt *BundlerOptions) *Bundler {
 	b := &Bundler{}
 	if opt != nil {
@@ -59,7 +59,7 @@ func NewBundler(opt *BundlerOptions) *Bundler {
 	return b
 }
 
-// Close ends the idle processes now, and those at work when their bundle is done.
+// Close ends idle processes at once, and busy ones when their bundle is done.
 func (b *Bundler) Close() error {
 	b.mu.Lock()
 	idle := b.idle
@@ -105,7 +105,7 @@ func (b *Bundler) make(ctx context.Context, t task) (*bundle, error) {
 	return b.finish(ctx, w, t, a, err)
 }
 
-// finish returns the bundle of an answer, or the error that the end of its process means.
+// finish returns the bundle from a process's answer. If the process ended instead, it returns the error that this means.
 func (b *Bundler) finish(ctx context.Context, w *worker, t task, a *answer, err error) (*bundle, error) {
 	if err == nil {
 		b.keep(w)
@@ -118,13 +118,13 @@ func (b *Bundler) finish(ctx context.Context, w *worker, t task, a *answer, err 
 	return nil, t.limitError(err)
 }
 
-// limitError returns err as an *Error when it is about a limit of bundles.
+// limitError converts err to an *Error if it reports an exceeded limit.
 func (t task) limitError(err error) error {
 	if !errors.Is(err, errTooSlow) && !errors.Is(err, errTooLarge) {
 		return err
 	}
 	p := Problem{File: t.Src.Name, Text: err.Error()}
-	if at := enumWord().FindStringIndex(t.Src.Code); at != nil && t.Module == "" { // the likeliest cause
+	if at := enumWord().FindStringIndex(t.Src.Code); at != nil && t.Module == "" { // the most likely cause
 		p.Line = lineOf(t.Src.Code, at[0])
 	}
 	return &Error{Problems: []Problem{p}}
@@ -133,7 +133,7 @@ func (t task) limitError(err error) error {
 // enumWord matches the beginning of an enum.
 var enumWord = pattern(`(?m)^[ \t]*(?:export\s+)?(?:declare\s+)?(?:const\s+)?enum\s+\w+`)
 
-// takeIdle returns an idle process; nil when there is none.
+// takeIdle returns an idle process, or nil if there is none.
 func (b *Bundler) takeIdle() *worker {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,8 +172,8 @@ func (b *Bundler) keep(w *worker) {
 	b.idle = append(b.idle, w)
 }
 
-// bundleSmall makes a bundle in this process. The error is errNotSmall for a script that is not small. When its time is up,
-// the work goes on until the process ends.
+// bundleSmall makes a bundle in this process. The error is errNotSmall for a script that is not small. Work that has run out
+// of time goes on in the background until the process ends.
 func (t task) bundleSmall(ctx context.Context) (*bundle, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxBundleTime, errTooSlow)
 	defer cancel()

@@ -11,25 +11,26 @@ import (
 	"time"
 )
 
-// Limits of a child process, in bytes. It ends itself when its heap passes the first; the system enforces the second
-// where it can, since one text can become very large between two looks.
+// Limits of a child process, in bytes. The process ends itself when its heap exceeds the first. The system enforces the
+// second where it can, since memory can grow very fast between two measurements.
 const (
 	maxWorkerHeap  = 512 << 20
 	maxWorkerData  = 1 << 30
 	maxWorkerStack = 64 << 20
-	largeWorker    = 256 << 20 // a process that has taken more ends after its bundle
+	largeWorker    = 256 << 20 // a process that has used more ends after its bundle
 	watchEvery     = 10 * time.Millisecond
 )
 
-// Child makes bundles and ends the process, in a process that a [Bundler] started; in any other it does nothing. It must be
-// called first in the main of a program that has a Bundler.
+// Child makes bundles and then ends the process, if a [Bundler] started it. In any other process it does nothing. A program
+// that uses a Bundler must call it first in main.
 func Child() {
 	if len(os.Args) == 1 && os.Args[0] == workerName {
 		os.Exit(workerMain(os.Stdin, os.Stdout))
 	}
 }
 
-// workerMain makes bundles until its input ends, if need be in the middle of one: then nobody waits for it any more.
+// workerMain makes bundles until its input ends. It then ends even in the middle of a bundle, since nobody waits for it any
+// more.
 func workerMain(in io.Reader, out io.Writer) int {
 	debug.SetMaxStack(maxWorkerStack)
 	debug.SetMemoryLimit(maxWorkerHeap * 3 / 4)
@@ -64,7 +65,7 @@ func workerMain(in io.Reader, out io.Writer) int {
 	}
 }
 
-// answer makes the bundle. It ends the process when that takes too much memory.
+// answer makes the bundle. It ends the process if the bundle takes too much memory.
 func (t task) answer() *answer {
 	done := make(chan struct{})
 	defer close(done)
@@ -90,7 +91,7 @@ func (t task) answer() *answer {
 	return &answer{Bundle: made}
 }
 
-// heapSize returns the bytes of this process's objects.
+// heapSize returns the size of the objects on this process's heap, in bytes.
 func heapSize() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)

@@ -5,7 +5,8 @@ import "golang.org/x/sys/unix"
 // ownProgram also works after the file was replaced.
 func ownProgram() string { return "/proc/self/exe" }
 
-// limitWorker bounds, in bytes, what this process may get from the system. Address space that is only reserved does not count.
+// limitWorker bounds the memory that this process may get from the system, in bytes. Address space that is only reserved does
+// not count.
 func limitWorker(data uint64) error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return err

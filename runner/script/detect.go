@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/templates"
 )
 
-// sign is a pattern of one language, and its weight. Signs that the other language cannot have weigh most.
+// sign is a pattern of one language, and its weight. Signs that cannot occur in the other language weigh most.
 type sign struct {
 	weight  int
 	pattern *regexp.Regexp
@@ -59,7 +59,7 @@ var signs = sync.OnceValue(func() map[sandbox.Language][]sign {
 	}
 })
 
-// helperNames returns patterns of the library's names as each language writes them, without those that both write alike.
+// helperNames returns patterns for the library's names as each language spells them. It omits names that both spell alike.
 func helperNames() (python, typescript string) {
 	var snake, camel []string
 	for _, m := range regexp.MustCompile(`from mcprun import ([a-z]+(?:_[a-z]+)+) as`).FindAllStringSubmatch(templates.Text("py/builtins.pyi"), -1) {
@@ -69,16 +69,16 @@ func helperNames() (python, typescript string) {
 	return strings.Join(snake, "|"), strings.Join(camel, "|")
 }
 
-// maxDetected bounds, in bytes, how much of a script is read to detect its language.
+// maxDetected is how much of a script is read to detect its language, in bytes.
 const maxDetected = 256 << 10
 
-// DetectLanguage returns the language that code is most likely in. Code that both could run is in the one whose imports,
-// helpers and idioms it uses, and in TypeScript where it has none.
+// DetectLanguage returns the language that code is most likely in. Code that is valid in both is assigned to the language
+// whose imports, helpers and idioms it uses, or to TypeScript if it uses none.
 func DetectLanguage(code string) sandbox.Language {
 	return cmp.Or(LooksLike(code), sandbox.LangTypeScript)
 }
 
-// LooksLike returns the language that code is written in; empty when nothing in it tells.
+// LooksLike returns the language that code is written in, or "" if nothing in the code indicates one.
 func LooksLike(code string) sandbox.Language {
 	if line, _, _ := strings.Cut(code, "\n"); strings.HasPrefix(line, "#!") && strings.Contains(line, "python") {
 		return sandbox.LangPython
@@ -114,7 +114,8 @@ func assignsUndeclared(bare string) bool {
 	return bareAssignment().MatchString(bare) && !declaration().MatchString(bare)
 }
 
-// texts matches the comments and strings of both languages. The groups are what stands before a comment, and what begins each.
+// texts matches the comments and strings of both languages. The groups are the text before a comment, and the beginning of
+// each comment or string.
 var texts = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(""")(?s:\\.|.)*?(?:"""|\z)|(''')(?s:\\.|.)*?(?:'''|\z)|(")(?:\\.|[^"\\\n])*"?|(')(?:\\.|[^'\\\n])*'?` +
 		"|(`)(?:\\\\(?s:.)|[^`\\\\])*`?" + `|(/\*)(?s:.)*?(?:\*/|\z)|(^|[ \t\n;({\[,])(?:(//)[^\n]*|(#)(?:[^!\n][^\n]*)?)`)

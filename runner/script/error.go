@@ -9,17 +9,17 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// Error reports that a script cannot run. Its exit code is 1, that of a script which does not load.
+// Error reports that a script cannot run. Its exit code is 1, as for a script that fails to load.
 type Error struct {
 	Problems []Problem // at least one, at most 20
 }
 
 // Problem is an error in a script, with its place.
 type Problem struct {
-	File         string // empty: an import that a running script asked for
-	Line, Column int    // from 1; zero when the problem has no place
+	File         string // empty: the problem is an import that a running script requested
+	Line, Column int    // from 1; zero if the problem has no place
 	Text         string
-	Source       string // the line, when it is known
+	Source       string // the line, if it is known
 	Notes        []string
 }
 
@@ -59,7 +59,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// blank replaces everything but tabs by spaces, so that a caret below the line is in the right column.
+// blank replaces everything but tabs with spaces, to put a caret below the line in the right column.
 func blank(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' {
@@ -69,7 +69,7 @@ func blank(s string) string {
 	}, s)
 }
 
-// maxProblems bounds how many problems are reported.
+// maxProblems is the maximum number of problems that are reported.
 const maxProblems = 20
 
 // fromMessages turns the bundler's messages into problems.
@@ -94,7 +94,7 @@ func fromMessages(name string, messages []api.Message) *Error {
 	return e
 }
 
-// placeOf is the module that a location is in.
+// placeOf returns the module that contains a location.
 func placeOf(l *api.Location) (namespace, file string) {
 	if namespace, file, ok := strings.Cut(l.File, ":"); ok && slices.Contains(namespaces(), namespace) {
 		return namespace, file
@@ -102,12 +102,13 @@ func placeOf(l *api.Location) (namespace, file string) {
 	return l.Namespace, l.File
 }
 
-// shownName is a file as a person knows it: wrappers below servers/, skills below skills/, own files by their name.
+// shownName returns the name by which a person knows a file: servers/… for a wrapper, skills/… for a skill, or else
+// the file's own name.
 func shownName(namespace, file string) string {
 	switch namespace {
 	case treeNamespace, skillsNamespace:
 		if index, _, trimmed := strings.Cut(file, "index.ts?"); trimmed {
-			file = index + "index.ts" // the names that it was trimmed to mean nothing to a person
+			file = index + "index.ts" // a person need not know which names are left in a trimmed index
 		}
 		return namespace + "/" + file
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
-// Bounds of the files beside a script and of skills that it imports.
+// Bounds on the files beside a script and the skills that it imports.
 const (
 	maxModules     = 200
 	maxModuleBytes = 4 << 20
 )
 
-// facts finds what a TypeScript script does and uses, and the digest of its files and the skills that it imports. Their texts are those
-// that are bundled.
+// facts finds what a TypeScript script does and uses, and the digest of its files and the skills that it imports. It reads the same texts
+// as the bundle.
 func (f *files) facts() (*bundle, error) {
 	facts, used, sum := &judge.Facts{}, newUses(f), sha256.New()
 	pending := []place{{scriptNamespace, f.main.Name}}
@@ -48,7 +48,7 @@ func (f *files) facts() (*bundle, error) {
 		}
 		before := len(facts.Facts)
 		imports, err := factsOf(facts, at, text)
-		if bad, ok := errors.AsType[*Error](err); ok { // bundling reports it too, unless the file is imported by a computed path
+		if bad, ok := errors.AsType[*Error](err); ok { // bundling also reports this, unless the file is imported by a computed path
 			p := bad.Problems[0]
 			facts.Unreadable = append(facts.Unreadable, judge.Problem{File: p.File, Line: p.Line, Column: p.Column, Text: p.Text})
 		} else if err != nil {

@@ -17,18 +17,18 @@ import (
 	"github.com/mcpgen/mcpgen/templates"
 )
 
-// files answers for every import of one bundle.
+// files resolves and loads every import of one bundle.
 type files struct {
-	tree, skills, script *os.Root      // nil: none
-	closed               []fs.FileInfo // files that no script may import
+	tree, skills, script *os.Root      // nil if there is none
+	closed               []fs.FileInfo // files that scripts must not import
 
 	main      Source
 	entry     map[string]string // virtual modules by path
 	ownModule bool              // the script gets a variable named module
 	plain     bool              // modules are bundled as they were written, for the positions in errors
 	known     map[string]module // modules that are not bundled again, by id
-	onlySmall bool              // stop when a module is not small
-	notSmall  atomic.Bool       // one was not
+	onlySmall bool              // stop at a module that is not small
+	notSmall  atomic.Bool       // such a module was found
 
 	mu       sync.Mutex        // guards the fields below: the bundler calls from many goroutines
 	texts    map[string]string // modules as they were read, by id
@@ -86,7 +86,7 @@ func (f *files) root(namespace string) *os.Root {
 	return nil
 }
 
-// text returns a module as it was written, when it was first read.
+// text returns a module's original text, as it was when first read.
 func (f *files) text(namespace, p string) (string, error) {
 	switch {
 	case namespace == scriptNamespace && p == f.main.Name:
@@ -131,7 +131,7 @@ func (f *files) isFile(namespace, p string) bool {
 	return err == nil
 }
 
-// entries returns the sorted names in a folder, those of folders with a slash at the end. Nil: the folder does not exist.
+// entries returns the sorted names in a folder, with a slash after the names of folders. It returns nil if the folder does not exist.
 func (f *files) entries(namespace, dir string) []string {
 	root := f.root(namespace)
 	if root == nil {
@@ -153,7 +153,7 @@ func (f *files) entries(namespace, dir string) []string {
 	return names
 }
 
-// Not every file beside a script is for the script: hidden files and the configuration of servers contain what a sandbox must not
+// A script may read only some of the files beside it: hidden files and the configuration of servers contain data that a sandbox must not
 // see. The checks apply to the file that a path leads to, since a script may create links in its workspace, and to the file that was
 // opened, since it may change a link in the meantime.
 
@@ -167,7 +167,7 @@ func hidden(p string) bool {
 	return false
 }
 
-// closedFiles returns those of the paths that exist.
+// closedFiles returns the files at those paths that exist.
 func closedFiles(paths []string) []fs.FileInfo {
 	var found []fs.FileInfo
 	for _, p := range paths {
@@ -178,12 +178,12 @@ func closedFiles(paths []string) []fs.FileInfo {
 	return found
 }
 
-// shut returns why a script may not read the file at p, beside it; nil if it may.
+// shut returns why a script must not read the file at p, beside it, or nil if it may.
 func (f *files) shut(p string, info fs.FileInfo) error {
 	return refuse(f.closed, f.script.Name(), p, info)
 }
 
-// refuse returns why a script in the folder base may not read the file at p, below it, that was opened as info; nil if it may.
+// refuse returns why a script in the folder base must not read the file at p below it, or nil if it may. info is the file that was opened.
 func refuse(closed []fs.FileInfo, base, p string, info fs.FileInfo) error {
 	isClosed := func(file fs.FileInfo) bool {
 		return slices.ContainsFunc(closed, func(c fs.FileInfo) bool { return os.SameFile(c, file) })
@@ -213,7 +213,7 @@ func refuse(closed []fs.FileInfo, base, p string, info fs.FileInfo) error {
 		return errHidden
 	}
 	if there, err := os.Lstat(real); err != nil || !os.SameFile(there, info) {
-		return errHidden // it was replaced meanwhile
+		return errHidden // it was replaced in the meantime
 	}
 	return nil
 }
@@ -273,7 +273,7 @@ func (f *files) tools(dir string) []string {
 	return names
 }
 
-// everyServer is the index over all servers: each under the name of its folder, and as TypeScript would write that.
+// everyServer returns the index of all servers: each under its folder's name, and under that name as TypeScript would write it.
 func (f *files) everyServer() string {
 	var b strings.Builder
 	b.WriteString(generated + "\n")

@@ -34,8 +34,8 @@ const fsGlobal = `export const fs = /* @__PURE__ */ given("fs", () => {
 });
 `
 
-// usedGlobals returns, for each name, patterns for its use as a global and for its declaration. Another module would slow
-// bundling down, so it is added only when used.
+// usedGlobals returns, for each name, patterns for its use as a global and for its declaration. The module of globals slows bundling down,
+// so it is added only if a script uses it.
 var usedGlobals = sync.OnceValue(func() map[string][2]*regexp.Regexp {
 	out := map[string][2]*regexp.Regexp{}
 	for name := range globalNames() {
@@ -51,8 +51,8 @@ var usedGlobals = sync.OnceValue(func() map[string][2]*regexp.Regexp {
 	return out
 })
 
-// globals returns a module with the globals that a script uses and does not declare; empty: none. The bundler uses them only where
-// the name is not defined.
+// globals returns a module with the globals that a script uses but does not declare, or "" if there are none. The bundler uses them only
+// where the name is not defined.
 func globals(code string) string {
 	text := ""
 	for _, name := range []string{"callMCPTool", "searchTools", "fs", "path"} {

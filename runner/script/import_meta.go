@@ -14,29 +14,29 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// A bundle is one module, which a guest runs from somewhere else. Modules that ask where they are, or whether they are the
-// script that was started, get the answers that they would get in the workspace. Without them, code below
-// `require.main === module` would silently not run, or run in a module that is merely imported.
+// A bundle is one module, and the guest runs it from another place. Modules that ask where they are, or whether they are the
+// script that was started, get the answers that they would get in the workspace. Otherwise code guarded by `require.main ===
+// module` would silently not run, or would run in a module that is merely imported.
 
 var (
 	metaWord = pattern(`\bmeta\b`)
 	mainWord = pattern(`\bmain\b`)
 )
 
-// asksWhere reports whether code may ask.
+// asksWhere reports whether code may ask where it is.
 func asksWhere(code string) bool {
 	has := func(word string) bool { return strings.Contains(code, word) }
 	return has("__filename") || has("__dirname") || has("import") && metaWord().MatchString(code) || has("require") && mainWord().MatchString(code)
 }
 
-// needsModule reports whether code may ask as CommonJS does. An ES module has no variable module to compare the answer
-// with, and gets one.
+// needsModule reports whether code may ask in the way of CommonJS. An ES module has no variable named module to compare the
+// answer with, so it gets one.
 func needsModule(code string) bool {
 	return strings.Contains(code, "require") && strings.Contains(code, "module") && mainWord().MatchString(code)
 }
 
-// withPlace returns a module's code with the answers to what it asks, as JavaScript with a source map. It is not ok when the
-// module asks nothing, or cannot be parsed: the bundler then reports why.
+// withPlace returns a module's code with these answers filled in, as JavaScript with a source map. It is not ok if the
+// module asks nothing or cannot be parsed; the bundler then reports the syntax error.
 func (f *files) withPlace(id, code string, loader api.Loader) (js string, ok bool) {
 	if f.plain || loader == api.LoaderJSON || !asksWhere(code) {
 		return "", false
@@ -80,10 +80,10 @@ func unusedWord(code, begin string) string {
 			return word
 		}
 	}
-	return begin + "_$" // the code has all others, and is refused for having this one twice
+	return begin + "_$" // the code contains all others; it is rejected for declaring this one twice
 }
 
-// defined transpiles a module with constants in the place of expressions.
+// defined transpiles a module and replaces expressions with constants.
 func defined(code, name string, loader api.Loader, constants map[string]string) api.TransformResult {
 	return api.Transform(code, api.TransformOptions{
 		Loader: loader, TsconfigRaw: tsconfig, LogLevel: api.LogLevelSilent, Charset: api.CharsetUTF8,
@@ -91,7 +91,7 @@ func defined(code, name string, loader api.Loader, constants map[string]string) 
 	})
 }
 
-// fileOf is the file of a module in a sandbox.
+// fileOf returns the path of a module's file in a sandbox.
 func fileOf(namespace, name string) string {
 	if namespace == scriptNamespace {
 		return path.Join(sandbox.WorkspaceDir, name)

@@ -17,7 +17,7 @@ type importer struct {
 	bundler *Bundler
 
 	mu     sync.Mutex        // bundles are made one at a time: each depends on what the guest has
-	known  map[string]module // the modules that the guest has, or was sent
+	known  map[string]module // the modules that the guest already has or was sent
 	failed map[string]error  // errors of modules that cannot be bundled, by id
 }
 

@@ -8,11 +8,11 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// A server's index exports all of its tools, perhaps hundreds, and a script uses a few. The bundler would read all of them to find
-// out which. So an import gets an index with only the tools that the importing module can use, if its text leaves no doubt about
-// them. An index has no state, so several versions of it in a bundle do no harm.
+// A server's index exports all of its tools, perhaps hundreds, but a script uses only a few. The bundler would read all of them to find out
+// which. So an import gets an index with only the tools that the importing module can use, if its text leaves no doubt about them. An index
+// has no state, so a bundle can hold several versions of it.
 
-// onlyWanted returns the suffix that stands for an index with only what the importing module can use. Empty: the whole index.
+// onlyWanted returns the suffix that stands for an index with only what the importing module can use, or "" for the whole index.
 func (f *files) onlyWanted(at place, specifier string, found place) string {
 	own := at.Namespace == scriptNamespace || at.Namespace == skillsNamespace
 	if !own || found.Namespace != treeNamespace || path.Base(found.Path) != "index.ts" && found.Path != allServers {
@@ -35,11 +35,11 @@ func (f *files) onlyWanted(at place, specifier string, found place) string {
 	return suffix
 }
 
-// Bounds of the work on hostile texts. Beyond them an index is not trimmed.
+// Bounds on the work for hostile texts. Beyond them an index is not trimmed.
 const (
 	maxWanted   = 200     // imports in one bundle
 	maxNames    = 500     // names of one import: the bundler repeats them in every message about it
-	maxPlaces   = 20      // of one specifier in one module
+	maxPlaces   = 20      // occurrences of one specifier in one module
 	maxClause   = 4 << 10 // bytes of one import clause
 	maxSearched = 256 << 10
 )
@@ -47,7 +47,7 @@ const (
 // clause matches the text before a specifier that imports names or a namespace.
 var clause = pattern(`\b(?:(?:import|export)\s*(?:type\s*)?\{([\w$\s,]*)\}|import\s*(?:type\s*)?\*\s*as\s+([\w$]+))\s*from\s*$`)
 
-// wantedFrom returns the names that text can use of a module that it imports as specifier. False: it cannot tell.
+// wantedFrom returns the names that text can use of the module that it imports as specifier. It returns false if it cannot tell.
 func wantedFrom(text, specifier string) ([]string, bool) {
 	if len(text) > maxSearched || strings.Contains(text, `\u`) || strings.Contains(text, `\x`) {
 		return nil, false // escapes may spell names and specifiers differently
@@ -72,7 +72,7 @@ func wantedFrom(text, specifier string) ([]string, bool) {
 				names = append(names, imported(m[1])...)
 				continue
 			}
-			members, ok := membersOf(strings.ReplaceAll(text, literal, q+q), m[2]) // its name may be a word of the specifier
+			members, ok := membersOf(strings.ReplaceAll(text, literal, q+q), m[2]) // the namespace's name may be a word in the specifier
 			if !ok {
 				return nil, false
 			}
@@ -98,7 +98,7 @@ func imported(list string) []string {
 	return names
 }
 
-// membersOf returns the members of a namespace that text uses. False: it also uses the namespace itself.
+// membersOf returns the members of a namespace that text uses. It returns false if text also uses the namespace itself.
 func membersOf(text, namespace string) ([]string, bool) {
 	var names []string
 	for at := 0; ; {
@@ -135,7 +135,7 @@ func isWord(c byte) bool {
 	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// trimIndex leaves of an index the lines that export a name of names.
+// trimIndex keeps only the lines of an index that export one of names.
 func trimIndex(text string, names []string) string {
 	if !strings.HasPrefix(text, generated) {
 		return text
@@ -146,12 +146,12 @@ func trimIndex(text string, names []string) string {
 			b.WriteString(line)
 		}
 	}
-	b.WriteString("export {};\n") // without any, it would count as a CommonJS module, which may have every name
+	b.WriteString("export {};\n") // without any export it would count as a CommonJS module, which may have any name
 	return b.String()
 }
 
-// exportedBy is the value that a line of an index exports. Empty: it is another line. A line that exports all of a module
-// exports the one value of that name, and types, which a script need not be given.
+// exportedBy returns the name of the value that a line of an index exports, or "" for any other line. A line that exports all of a module
+// exports the one value of that name, and types, which a running script does not need.
 func exportedBy(line string) string {
 	if rest, ok := strings.CutPrefix(line, "export * from \"./"); ok {
 		if name, _, ok := strings.Cut(rest, ".ts\";"); ok && ident.IsIdentifier(name) {

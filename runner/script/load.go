@@ -23,7 +23,7 @@ func (f *files) plugin() api.Plugin {
 }
 
 // asyncWrapper matches the head of a generated function. An async function would wrap the promise of its call in one of its
-// own, which cannot report that nothing awaits it; without the keyword the caller gets the call's own.
+// own, which cannot report that nothing awaits it. Without the keyword the caller gets the original promise.
 var asyncWrapper = regexp.MustCompile(`(?m)^export async (function [^\n]*\{\s+return callMCPTool\()`)
 
 // load reads one module.
@@ -73,7 +73,7 @@ func (f *files) loadEntry(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
 }
 
-// loadKnown returns a module that exports a module of the guest and can be imported in every way.
+// loadKnown returns a module that re-exports a module of the guest and works with every kind of import.
 func (f *files) loadKnown(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	text := "module.exports = " + knownModules + "[" + quote(a.Path) + "]"
 	if f.known[a.Path].CommonJS {
@@ -87,15 +87,15 @@ func refuseFiles(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	return api.OnLoadResult{}, fmt.Errorf("%q is not a module of this script", a.Path)
 }
 
-// smallModule bounds, in bytes, the modules of a script that can be bundled without limits: a text of that size is too
-// short to need much memory or stack.
+// smallModule is the largest module that can be bundled without limits, in bytes. Such a text is too short to need much
+// memory or stack.
 const smallModule = 32 << 10
 
 // errNotSmall ends the bundling of a script that is not small.
 var errNotSmall = errors.New("not a small script")
 
-// isSmall reports whether a module can be bundled without limits. Wrappers can: they are generated. A text with an enum
-// cannot: esbuild adds its members up, so each can double the one before.
+// isSmall reports whether a module can be bundled without limits. Wrappers can, because they are generated. A text with an
+// enum cannot: esbuild evaluates its members, and each can double the one before.
 func isSmall(namespace, text string) bool {
 	return namespace == treeNamespace || namespace == libraryNamespace || len(text) <= smallModule && !strings.Contains(text, "enum")
 }

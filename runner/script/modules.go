@@ -12,27 +12,27 @@ type Module struct {
 	Namespace string
 	Path      string // below the folder of the namespace, with slashes
 	Text      string
-	// Imports are its specifiers of other modules, in the order of the text.
+	// Imports lists its references to other modules, in the order of the text.
 	Imports []Reference
 }
 
 // Reference is a specifier in a module's text.
 type Reference struct {
-	Start, End int // of the text between the quotes, in bytes
+	Start, End int // offsets of the text between the quotes, in bytes
 	Module     int // the index of the module that it refers to
 }
 
-// Bounds of what is read.
+// Bounds on what is read.
 const (
 	maxListed      = 20_000
 	maxListedBytes = 64 << 20
 )
 
-// specifiers matches what may be the specifier of an import, also in comments and strings.
+// specifiers matches anything that may be the specifier of an import, even in comments and strings.
 var specifiers = pattern(`(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\(\s*)(?:"([^"\\\n]+)"|'([^'\\\n]+)'|` + "`([^`\\\\$\n]+)`)")
 
-// Modules returns the script and then all modules that it refers to, also those that it needs only for their types. Specifiers that
-// cannot be resolved are left out.
+// Modules returns the script and then all modules that it refers to, including modules needed only for their types. It leaves out
+// specifiers that cannot be resolved.
 func Modules(src Source, opt Options) ([]Module, error) {
 	f := newFiles(src)
 	defer f.close()
@@ -55,7 +55,7 @@ type lister struct {
 	err     error
 }
 
-// add returns a module's index; negative if it cannot be read.
+// add returns a module's index, which is negative if the module cannot be read.
 func (l *lister) add(p place) int {
 	if i, ok := l.index[p]; ok {
 		return i

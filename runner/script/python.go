@@ -20,16 +20,16 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/internal/pyimport"
 )
 
-// Bounds of the Python files beside a script that it imports.
+// Bounds on the Python files beside a script that it imports.
 const (
-	maxModuleDepth = 64 // names in one import: a.b.c has three
-	// maxModuleParts bounds the folders and files that are looked up for imports. A long list of names, each in many folders,
-	// would take minutes.
+	maxModuleDepth = 64 // names in one import; a.b.c has three
+	// maxModuleParts is the maximum number of folders and files that are looked up for imports. A long list of deeply nested names would
+	// otherwise take minutes.
 	maxModuleParts = 300_000
 )
 
-// readPython finds the files beside the script and the skills that it imports. No other file of the folder goes into the sandbox, and
-// no closed one.
+// readPython finds the files beside the script and the skills that it imports. Other files of the folder do not go into the sandbox, nor do
+// closed ones.
 func (p *Program) readPython(job *bridge.Job) error {
 	job.Code = strings.TrimPrefix(p.src.Code, "\ufeff")
 	f := newFiles(p.src)
@@ -55,7 +55,7 @@ func (p *Program) readPython(job *bridge.Job) error {
 	return p.pythonSkills(f)
 }
 
-// pythonSkills adds the skills to the files of the program, makes its digest, and finds what it uses.
+// pythonSkills adds the skills to the files of the program, computes its digest, and finds what it uses.
 func (p *Program) pythonSkills(f *files) error {
 	p.Texts = map[string]string{}
 	maps.Copy(p.Texts, p.Modules)
@@ -95,15 +95,15 @@ type pythonFiles struct {
 	closed  []fs.FileInfo
 	found   map[string]string // code by path, with slashes
 	absent  map[string]bool   // paths that do not exist
-	pending []string          // found, and not scanned yet
-	file    string            // that is being scanned
+	pending []string          // found but not scanned yet
+	file    string            // the file that is being scanned
 	size    int
 	parts   int // see maxModuleParts
 	problem *Problem
 }
 
-// follow adds the files that a file imports, and returns its imports. Dir is the folder of its package, below the script's; empty for
-// the script.
+// follow adds the files that a file imports, and returns its imports. dir is its package's folder relative to the script's folder, or ""
+// for the script.
 func (p *pythonFiles) follow(file, code, dir string) []pyimport.Import {
 	imports := pyimport.Scan(code)
 	p.file = file
@@ -128,7 +128,7 @@ func (p *pythonFiles) follow(file, code, dir string) []pyimport.Import {
 		p.module(names)
 		for _, name := range im.Names {
 			if name == "*" || p.problem != nil {
-				continue // a package imports what its __all__ names, or does not use it
+				continue // a package itself imports the modules that its __all__ names, or does not use them
 			}
 			p.module(append(slices.Clone(names), name))
 		}
@@ -190,8 +190,7 @@ func (p *pythonFiles) add(file string) bool {
 	return true
 }
 
-// read reads a file that scripts may have, up to the limit. It checks the file that was opened, since a path may change in the
-// meantime.
+// read reads a file that scripts may read, up to the limit. It checks the opened file, since the path may have changed in the meantime.
 func (p *pythonFiles) read(file string) (text []byte, there bool, err error) {
 	f, err := safeopen.File(p.root, file, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -210,7 +209,7 @@ func (p *pythonFiles) read(file string) (text []byte, there bool, err error) {
 	return text, true, err
 }
 
-// shut reports whether a file is closed to scripts or hidden. For them it does not exist.
+// shut reports whether a file is hidden or closed to scripts. To scripts, such a file does not exist.
 func (p *pythonFiles) shut(file string, info fs.FileInfo) bool {
 	return refuse(p.closed, p.root.Name(), file, info) != nil
 }

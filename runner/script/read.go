@@ -1,7 +1,7 @@
-// Package script makes the job that a guest runs from a script: TypeScript is bundled with the wrappers, skills and files that it
-// imports into one ES module; Python is passed on with the files beside it that it imports. Start with [Read]. Modules whose
-// path the script computes are bundled while it runs, by [Program.Import]. The package reads only files below the tree, the
-// folder of skills and the script's own folder, whatever the script contains.
+// Package script turns a script into the job that a guest runs: TypeScript is bundled with the wrappers, skills and files that it imports
+// into one ES module; Python is passed on with the files beside it that it imports. Start with [Read]. Modules whose path the script
+// computes are bundled while it runs, by [Program.Import]. The package reads only files below the tree, the folder of skills and the
+// script's own folder, whatever the script contains.
 package script
 
 import (
@@ -11,14 +11,14 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// Read is [Bundler.Read] in this process, without limits: a hostile script can then take all memory, or end the process.
+// Read is like [Bundler.Read], but works in this process without limits. A hostile script can use up all memory or end the process.
 func Read(ctx context.Context, src Source, opt Options) (*Program, error) {
 	return (*Bundler)(nil).Read(ctx, src, opt)
 }
 
-// Read reads a script and what it imports, once: what is known of the program is known of what runs. Errors in the script are an
-// *Error. A script that was read and cannot run, such as for an import of what does not exist, has an *Error and a Program, which has
-// only Facts, Uses and Digest.
+// Read reads a script and its imports once, so the facts about the program hold for the code that runs. Errors in the script are an *Error.
+// If the script was read but cannot run, for example because an import does not exist, Read returns both an *Error and a Program with only
+// Facts, Uses and Digest.
 func (b *Bundler) Read(ctx context.Context, src Source, opt Options) (*Program, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

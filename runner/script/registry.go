@@ -12,18 +12,18 @@ import (
 var registryCode string
 
 const (
-	// registryKey is where a guest keeps the modules of its run.
+	// registryKey is the key of the global in which a guest keeps the modules of its run.
 	registryKey = `Symbol.for("mcprun.modules")`
-	// knownModules is the variable of a bundle that holds the modules which it shares with earlier ones.
+	// knownModules is the variable in a bundle that holds the modules shared with earlier bundles.
 	knownModules = "__mcprun_known"
-	// namespaceExport is what a later bundle exports: the module that was asked for.
+	// namespaceExport is the name under which a later bundle exports the requested module.
 	namespaceExport = "__mcprun"
 )
 
-// module is what is known of a module that a guest has.
+// module describes a module that a guest has.
 type module struct{ CommonJS bool }
 
-// meta is what the bundler says of a bundle.
+// meta is the bundler's description of a bundle.
 type meta struct {
 	Inputs  map[string]struct{ Format string }
 	Outputs map[string]struct {
@@ -40,11 +40,12 @@ func readMeta(text string) (*meta, error) {
 	return m, nil
 }
 
-// attributes is how the bundler's names of modules end that were imported "with" something, such as the type of JSON.
+// attributes matches the suffix that the bundler adds to the name of a module imported with attributes, such as with
+// { type: "json" }.
 var attributes = pattern(` with \{ .* \}$`)
 
-// modules are those that a bundle holds and that others can share: all but data, indexes that were cut, and what was
-// written here.
+// modules returns the modules of a bundle that other bundles can share: all except data, trimmed indexes and modules
+// that this package wrote.
 func (m *meta) modules() map[string]module {
 	found := map[string]module{}
 	for _, out := range m.Outputs {
@@ -59,7 +60,7 @@ func (m *meta) modules() map[string]module {
 	return found
 }
 
-// known are the modules of earlier bundles that this one uses.
+// known returns the ids of modules from earlier bundles that this one uses.
 func (m *meta) known() []string {
 	var ids []string
 	for id := range m.Inputs {
@@ -80,7 +81,7 @@ func (m *meta) exports(name string) bool {
 	return false
 }
 
-// registration is a module that puts modules into the registry.
+// registration returns a module that puts modules into the registry.
 func registration(ids []string) string {
 	var load strings.Builder
 	for _, id := range ids {
@@ -89,16 +90,16 @@ func registration(ids []string) string {
 	return fmt.Sprintf("%s\nglobalThis[%s].add({\n%s});\n", registryCode, registryKey, load.String())
 }
 
-// exported returns code that exports a module of the registry.
+// exported returns code that exports a module from the registry.
 func exported(id string) string {
 	return "export const " + namespaceExport + " = await globalThis[" + registryKey + "].get(" + quote(id) + ");\n"
 }
 
-// quote writes a string for JavaScript.
+// quote returns a string as a JavaScript literal.
 func quote(s string) string {
 	text, err := json.Marshal(s)
 	if err != nil {
-		return `""` // not reached: strings can be written
+		return `""` // not reached: strings can always be encoded
 	}
 	return string(text)
 }

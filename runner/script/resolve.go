@@ -42,8 +42,8 @@ func (f *files) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
 	}
 	res := api.OnResolveResult{Namespace: found.Namespace, Path: found.Path}
 	if f.entry["main"] == "" && (found.Namespace == treeNamespace || found.Namespace == libraryNamespace) {
-		// Importing these has no effect, so the bundler may drop those that are not used; not where the script may import them by a
-		// computed name, and then shares what they set up.
+		// Importing these has no side effects, so the bundler may drop unused ones. This does not hold if the script may import them by a
+		// computed path, because it then shares their state.
 		res.SideEffects = api.SideEffectsFalse
 	}
 	if a.Kind == api.ResolveJSImportStatement {
@@ -52,9 +52,10 @@ func (f *files) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
 	return res, nil
 }
 
-// unresolved answers an import that cannot be resolved. Where a script handles the error, as in try { require("x") } catch {},
-// it gets one at run time. The bundler knows where: it is told nothing of import() and require(), finds nothing itself, because
-// modules have no folder, and reports the import or leaves it to run time. Then build starts again, with modules that throw.
+// unresolved answers an import that cannot be resolved. If a script handles the error, as in try { require("x") } catch {}, it gets the
+// error at run time. The bundler decides when: for import() and require(), this function returns no answer, and the bundler finds nothing
+// itself because modules have no folder. So it either reports the import or leaves it to run time. In the latter case build starts again,
+// with modules that throw.
 func (f *files) unresolved(a api.OnResolveArgs, err error) (api.OnResolveResult, error) {
 	code := map[api.ResolveKind]string{api.ResolveJSDynamicImport: "ERR_MODULE_NOT_FOUND", api.ResolveJSRequireCall: "MODULE_NOT_FOUND"}[a.Kind]
 	failing := code + " " + strconv.Quote(a.Path)
@@ -71,22 +72,22 @@ func (f *files) unresolved(a api.OnResolveArgs, err error) (api.OnResolveResult,
 	return api.OnResolveResult{}, nil
 }
 
-// failing returns a module that throws the error of node for a module that it does not find.
+// failing returns a module that throws the error that node throws for a missing module.
 func failing(code string, err error) string {
 	return fmt.Sprintf("throw Object.assign(new Error(%s), { code: %q });", quote(err.Error()), code)
 }
 
-// givenUp reports whether so many imports have failed that others would not be reported.
+// givenUp reports whether the limit of reported failures is reached.
 func (f *files) givenUp() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.failed >= maxProblems
 }
 
-// errItself is the error of a module that the running script imports and that imports the script, which would run a second time.
+// errItself is the error if a module that is imported at run time imports the script. The script would run a second time.
 var errItself = errors.New("this is the running script; put what both need into a separate module")
 
-// find resolves a specifier in the module importer of a namespace.
+// find resolves a specifier in the module importer of namespace.
 func (f *files) find(specifier, namespace, importer string) (place, error) {
 	specifier = withoutScheme(specifier)
 	relative := strings.HasPrefix(specifier, "./") || strings.HasPrefix(specifier, "../") || specifier == "." || specifier == ".."
@@ -141,7 +142,7 @@ func noPackage(specifier string) error {
 	return fmt.Errorf("%q cannot be imported: %spackages are not available in the sandbox; there are the wrappers below ./servers, files beside the script, mcprun, and node's own modules as node:NAME", specifier, hint)
 }
 
-// inTree finds a wrapper, a server's index or the client. Names may have the spelling of the server, TypeScript or Python, with or
+// inTree finds a wrapper, a server's index or the client. Names may be spelt as the server, TypeScript or Python spells them, with or
 // without an extension.
 func (f *files) inTree(p string) (place, error) {
 	if f.tree == nil {
@@ -169,7 +170,7 @@ func (f *files) inTree(p string) (place, error) {
 	return place{}, f.noTool(dir, file)
 }
 
-// candidates returns the files that an import of file within a server's folder can mean.
+// candidates returns the files that an import of file in a server's folder can mean.
 func candidates(file string) []string {
 	base := trimExtension(file)
 	if base == "" || base == "." {
@@ -178,8 +179,8 @@ func candidates(file string) []string {
 	return []string{base + ".ts", ident.Camel(base) + ".ts"}
 }
 
-// modulesOf returns the files that an import of p can mean, the likeliest first: extensions are optional, and a folder stands for
-// its index.
+// modulesOf returns the files that an import of p can mean, the most likely first: extensions are optional, and a folder stands for its
+// index.
 func modulesOf(p string) []string {
 	base := trimExtension(p)
 	exact := p
@@ -193,7 +194,7 @@ func modulesOf(p string) []string {
 	return append(out, p+".json", path.Join(p, "index.ts"), path.Join(p, "index.js"), path.Join(p, "index.mjs"), path.Join(p, "index.cjs"))
 }
 
-// besideScript finds a file below the script's own folder. os.Root refuses what leads out of it.
+// besideScript finds a file below the script's own folder. os.Root refuses paths that lead out of it.
 func (f *files) besideScript(specifier, namespace, importer string) (place, error) {
 	if f.script == nil {
 		return place{}, fmt.Errorf("%q cannot be imported: this script is not a file, so nothing lies beside it", specifier)
@@ -280,8 +281,8 @@ func (f *files) onlyScript(name string) (string, error) {
 	return "", fmt.Errorf("skill %q has several scripts and no index.ts or main.ts; import one of them: %s", name, ident.List(modules))
 }
 
-// MainScript returns the file that an import of a skill means: index, or else main in scripts, or else the only script there. Names
-// are the paths of the skill's files below its folder, with slashes. The result is empty when there is none, or several.
+// MainScript returns the file that an import of a skill means: index, or else main in scripts, or else the only script there. names holds
+// the paths of the skill's files below its folder, with slashes. The result is "" if there is no such script, or several.
 func MainScript(names []string, lang sandbox.Language) string {
 	first, extensions := []string{"index.ts", "index.js", "index.mjs", "index.cjs", "scripts/index.ts", "scripts/main.ts"}, ".ts .js .mjs .mts .cjs .cts .tsx .jsx "
 	if lang == sandbox.LangPython {

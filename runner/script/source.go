@@ -13,22 +13,23 @@ const MaxSize = 1 << 20
 
 // Source is a script as a person or an agent wrote it.
 type Source struct {
-	Name     string // a file name, shown in errors; of a module in a package, its path below Dir
+	Name     string // a file name, shown in errors; for a module in a package, its path below Dir
 	Code     string
 	Language sandbox.Language
-	Dir      string   // absolute folder for relative imports; empty: none
+	Dir      string   // absolute folder for relative imports, or empty
 	Args     []string // passed to the script
 }
 
 // Options configure [Read].
 type Options struct {
-	Tree   string // absolute folder of the generated tree; empty: none
-	Skills string // absolute folder of saved scripts; empty: none
-	// Closed are the absolute paths of files and folders beside scripts that no script may import.
+	Tree   string // absolute folder of the generated tree, or empty
+	Skills string // absolute folder of saved scripts, or empty
+	// Closed lists the absolute paths of files and folders beside scripts that scripts must not
+	// import.
 	Closed []string
 }
 
-// check refuses what no interpreter could read.
+// check refuses a source that no interpreter could read.
 func check(src Source) error {
 	switch {
 	case len(src.Code) > MaxSize:

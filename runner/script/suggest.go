@@ -13,8 +13,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// alternatives returns what follows the report of a missing name: the names that are close to it, and after the words all the
-// names that exist. Empty words leave the list out. The result begins with "; " unless it is empty.
+// alternatives returns the end of a message about a missing name: similar names, and then the words in all followed by all
+// names that exist. If all is empty, the list is left out. The result begins with "; " unless it is empty.
 func alternatives(name string, names []string, all string) string {
 	var parts []string
 	if near := ident.Nearest(name, names, 3); len(near) > 0 {
@@ -29,7 +29,7 @@ func alternatives(name string, names []string, all string) string {
 	return "; " + strings.Join(parts, " ")
 }
 
-// quoted joins names as alternatives.
+// quoted quotes names and joins them as alternatives.
 func quoted(names []string) string {
 	texts := make([]string, len(names))
 	for i, n := range names {
@@ -38,7 +38,7 @@ func quoted(names []string) string {
 	return strings.Join(texts, " or ")
 }
 
-// noTool returns the error of an import of a server or a tool that the tree does not have.
+// noTool returns the error for an import of a server or tool that is not in the tree.
 func (f *files) noTool(dir, file string) error {
 	for _, d := range []string{dir, ident.Snake(dir)} {
 		names := f.tools(d)
@@ -55,7 +55,7 @@ func (f *files) noTool(dir, file string) error {
 	return fmt.Errorf("there is no server %q%s", dir, alternatives(dir, names, "there are"))
 }
 
-// noSkill returns the error of an import of a skill, or a module of one, that cannot be imported.
+// noSkill returns the error for an import of a skill, or a module of one, that cannot be imported.
 func (f *files) noSkill(name, rest string) error {
 	var all []string
 	for _, e := range f.entries(skillsNamespace, ".") {
@@ -80,7 +80,8 @@ func (f *files) noSkill(name, rest string) error {
 
 var errNoSkills = errors.New("there are no saved skills")
 
-// noFile returns the error of an import of a file that does not lie beside the script. The path p is below the script's folder.
+// noFile returns the error for an import of a file that does not exist beside the script. The path p is below the script's
+// folder.
 func (f *files) noFile(specifier, p string) error {
 	names := moduleNames(f.entries(scriptNamespace, path.Dir(p)))
 	return fmt.Errorf("%q does not exist next to the script or below it%s", specifier, alternatives(trimExtension(path.Base(p)), names, ""))
@@ -89,7 +90,7 @@ func (f *files) noFile(specifier, p string) error {
 var (
 	// noExport matches the bundler's error for a name that a module does not export.
 	noExport = pattern(`^No matching export in "([^"]*)" for import "([^"]*)"$`)
-	// undefinedImport matches its warning for such a name as a member of a namespace.
+	// undefinedImport matches the bundler's warning for such a name used as a member of a namespace.
 	undefinedImport = pattern(`^Import "([^"]*)" will always be undefined because there is no matching export in "([^"]*)"$`)
 	// declared matches an exported declaration, exportList a list of exported names.
 	declared   = pattern(`(?m)^\s*export\s+(?:async\s+)?(?:function\*?|const|let|var|class|enum|abstract\s+class)\s+([\w$]+)`)
@@ -100,8 +101,8 @@ var (
 const topLevelReturn = "return stands outside of a function, which a module cannot have; to leave a value behind, write: export const result = VALUE; " +
 	"to end early, put the code into a function, or call process.exit()"
 
-// explain replaces the bundler's texts for a missing export, a missing module and a return outside of a function by texts that
-// say what to write instead.
+// explain replaces the bundler's messages about a missing export, a missing module and a return outside of a function. The new
+// messages say what to write instead.
 func (f *files) explain(messages []api.Message) []api.Message {
 	for i, m := range messages {
 		if m.Location != nil {
@@ -199,8 +200,8 @@ func exportsOf(text string) []string {
 const lostResult = "a value that is returned outside of a function is lost; to leave a value behind, write: export const result = VALUE"
 
 // lostReturn returns an error for a CommonJS script that returns a value outside of a function: the language allows it and
-// drops the value, which surprises people whose other host takes the body of a function. A return without a value ends the
-// script early and is fine.
+// drops the value. This surprises people whose other host runs scripts as the body of a function. A return without a value
+// ends the script early and is fine.
 func (f *files) lostReturn(made string) error {
 	code := f.main.Code
 	if !strings.Contains(code, "return") || !strings.Contains(made, "\nexport default require_") {
@@ -222,7 +223,7 @@ func (f *files) lostReturn(made string) error {
 	return nil
 }
 
-// moduleNames returns the names of the entries that can be imported, without extension.
+// moduleNames returns the names of the entries that can be imported, without extensions.
 func moduleNames(entries []string) []string {
 	var names []string
 	for _, e := range entries {

@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// sources finds the texts of a script's files by the names that places in them have: lib/mail.ts, skills/report/scripts/main.ts. It is
-// safe for concurrent use.
+// sources finds the texts of a script's files by the names used in positions: lib/mail.ts, skills/report/scripts/main.ts. It is safe for
+// concurrent use.
 type sources struct {
-	skills string // the folder of skills, for Python, which reads them while it runs; empty: none
+	skills string // the folder of skills for Python, which reads them while it runs, or empty
 
 	mu      sync.Mutex
-	bundles []string          // whose source maps were not read yet
+	bundles []string          // bundles whose source maps were not read yet
 	texts   map[string]string // by name
 }
 
@@ -29,7 +29,7 @@ func (s *sources) add(bundle string) {
 	}
 }
 
-// find returns the text of a file as it was when it was bundled. Of several texts with a name it returns the first.
+// find returns the text of a file as it was when it was bundled. If several texts have the name, it returns the first.
 func (s *sources) find(name string) (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

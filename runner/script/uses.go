@@ -10,34 +10,34 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/internal/pyimport"
 )
 
-// Used is what a script, and the files beside it that it imports, refer to, without what imported skills refer to. Computed names
-// are not known. All lists are sorted.
+// Used lists what a script and the files that it imports from beside it refer to. It covers neither references in imported skills nor
+// computed names. All lists are sorted.
 type Used struct {
 	Wrappers []string // files of tools below the tree: "drive/getSheet.ts", "drive/get_sheet.py"
-	Tools    []string // ids in calls by name: callMCPTool("drive__get_sheet", …)
-	Skills   []string // names of the folders of skills, or as imported if there is no such folder
+	Tools    []string // ids in calls by id: callMCPTool("drive__get_sheet", …)
+	Skills   []string // names of the skills' folders, or the names as imported if there is no such folder
 	Missing  []Missing
 }
 
-// Missing is something of the tree that a Python script imports and that does not exist. A program of TypeScript has an error then.
+// Missing is a name that a Python script imports from the tree but that does not exist there. In TypeScript this is an error.
 type Missing struct {
 	File string // the script, or a file beside it
 	Line int    // from 1
 	Name string // "servers.drive.get_shet"
 }
 
-// Bounds of the work on hostile texts.
+// Bounds on the work for hostile texts.
 const (
-	maxUsed       = 20_000  // names of Python that are looked up, and specifiers in one module
-	maxIndexBytes = 8 << 20 // of the package of a server
+	maxUsed       = 20_000  // Python names that are looked up, and specifiers in one module
+	maxIndexBytes = 8 << 20 // bytes of a server's package
 )
 
 // uses finds what the files of one script use.
 type uses struct {
 	files  *files
 	used   Used
-	done   map[string]bool // imports of an index, and calls of pythonMembers
-	looked int             // how many names of Python were looked up
+	done   map[string]bool // imports of an index and calls of pythonMembers that were handled
+	looked int             // the number of Python names looked up
 }
 
 func newUses(f *files) *uses { return &uses{files: f, done: map[string]bool{}} }
@@ -51,7 +51,7 @@ func (u *uses) sorted() *Used {
 	return &u.used
 }
 
-// imports adds what a TypeScript file uses of a module that it imports; err is why there is no such module.
+// imports adds what a TypeScript file uses of a module that it imports. If the module does not exist, err says why.
 func (u *uses) imports(at place, specifier string, to place, err error) {
 	dir, base := path.Split(to.Path)
 	switch {
@@ -67,7 +67,7 @@ func (u *uses) imports(at place, specifier string, to place, err error) {
 	}
 }
 
-// index adds what a file uses of the index of a server, or of all servers. Only is from onlyWanted.
+// index adds what a file uses of the index of a server, or of all servers. only is the result of onlyWanted.
 func (u *uses) index(dir string, to place, only string) {
 	key := to.id() + only
 	if u.done[key] {
@@ -109,7 +109,7 @@ func (u *uses) unknownSkill(specifier string) {
 // calledByID matches calls of a tool by its id.
 var calledByID = pattern(`\bcall_mcp_tool\s*\(\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)')`)
 
-// python adds what a Python file uses.
+// python adds everything that a Python file uses.
 func (u *uses) python(file, text string, imports []pyimport.Import) {
 	for _, m := range calledByID().FindAllStringSubmatch(text, maxUsed) {
 		u.used.Tools = append(u.used.Tools, m[1]+m[2])
@@ -149,7 +149,7 @@ func (u *uses) pythonSkills(im pyimport.Import) {
 	}
 }
 
-// pythonTree adds what an import of the tree means: servers.drive.get_sheet, get_sheet from servers.drive, drive from servers.
+// pythonTree adds what an import from the tree refers to: servers.drive.get_sheet, get_sheet from servers.drive, drive from servers.
 func (u *uses) pythonTree(file, text string, im pyimport.Import) {
 	parts := im.Module[1:]
 	switch {
@@ -183,7 +183,7 @@ func (u *uses) pythonTree(file, text string, im pyimport.Import) {
 	}
 }
 
-// pythonWrapper takes in one name of a server: a tool's, or another that its package has.
+// pythonWrapper adds one name that is imported from a server: a tool's, another that the server's package has, or a missing one.
 func (u *uses) pythonWrapper(file string, im pyimport.Import, dir, name string) {
 	wrapper := dir + "/" + name + ".py"
 	u.looked++
@@ -239,7 +239,7 @@ func (u *uses) isTreeFile(file string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// names reports whether a file of the tree contains a name.
+// names reports whether a file in the tree contains a name.
 func (u *uses) names(file, name string) bool {
 	if u.files.tree == nil {
 		return false

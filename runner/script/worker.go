@@ -13,9 +13,9 @@ import (
 // workerName is argv[0] of the child processes of a Bundler.
 const workerName = "mcprun-bundle"
 
-// answer is what a child process made of a task.
+// answer is a child process's result for a task.
 type answer struct {
-	Bundle   *bundle   // with Problems, what is known of the script; nil: nothing
+	Bundle   *bundle   // if there are Problems, only what is known about the script, or nil
 	Problems []Problem // of an *Error
 	Failure  string    // another error
 }
@@ -37,11 +37,11 @@ type worker struct {
 	out   io.ReadCloser
 	tasks *json.Encoder
 	from  *json.Decoder
-	ready bool          // it has said that it makes bundles
+	ready bool          // it has reported that it can make bundles
 	ended chan struct{} // closed when the process has ended
 }
 
-// startWorker starts a process. It inherits nothing but the access to the script's files.
+// startWorker starts a process. It inherits only the access to the script's files.
 func startWorker(exe string) (*worker, error) {
 	w := &worker{cmd: exec.Command(exe), ended: make(chan struct{})}
 	w.cmd.Args, w.cmd.Env = []string{workerName}, []string{"GOTRACEBACK=none"}
@@ -49,7 +49,7 @@ func startWorker(exe string) (*worker, error) {
 	if w.in, err = w.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("start the bundler's process: %w", err)
 	}
-	read, write, err := os.Pipe() // StdoutPipe would be closed by Wait, with an answer in it
+	read, write, err := os.Pipe() // Wait would close StdoutPipe while an answer is still in it
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the bundler's process: %w", err), w.in.Close())
 	}
@@ -62,7 +62,7 @@ func startWorker(exe string) (*worker, error) {
 	w.out, w.tasks, w.from = read, json.NewEncoder(w.in), json.NewDecoder(read)
 	go func() {
 		defer close(w.ended)
-		_ = w.cmd.Wait() // how it ended does not matter: a script's text is the only cause
+		_ = w.cmd.Wait() // how it ended does not matter: only a script's text can be the cause
 	}()
 	return w, nil
 }
@@ -78,8 +78,8 @@ func (w *worker) kill() {
 // errTooLarge is the error of a script that ended the process.
 var errTooLarge = errors.New("it cannot be bundled: it is nested too deeply, or expands to too much text, as the members of an enum can")
 
-// do has the process make one bundle. After an error the process must be killed. The error is errTooLarge when the process
-// ended while it was at work.
+// do makes the process create one bundle. After an error the process must be killed. The error is errTooLarge if the
+// process ended while it was working.
 func (w *worker) do(ctx context.Context, t task) (*answer, error) {
 	stop := context.AfterFunc(ctx, func() { _ = w.cmd.Process.Kill() })
 	defer stop()
