@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// stub is what the SDK sees in place of a result; nil for methods whose results it is to see.
+// stub returns what the SDK sees in place of a result, or nil for methods whose real results it must see.
 func stub(method string) json.RawMessage {
 	member := map[string]string{
 		methodListTools: "tools", methodCallTool: "content", methodListResources: "resources", methodListTemplates: "resourceTemplates",
@@ -17,8 +17,8 @@ func stub(method string) json.RawMessage {
 	return json.RawMessage(`{"resultType":"complete","` + member + `":[]}`)
 }
 
-// headerTools reduces a tools/list result to the tools with x-mcp-header: the SDK drops those of them whose
-// annotations are not allowed, and sends the headers of the others.
+// headerTools reduces a tools/list result to the tools with x-mcp-header: the SDK drops those with invalid
+// annotations, and sends the headers of the others.
 func headerTools(result json.RawMessage) json.RawMessage {
 	type tool struct {
 		Name   string          `json:"name"`

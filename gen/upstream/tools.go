@@ -15,26 +15,25 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// maxOmitted bounds how many texts say which entries of a list were left out.
+// maxOmitted is the maximum number of texts about omitted entries of a list.
 const maxOmitted = 20
 
 // ErrUnknownTool is returned for a tool that the server does not list.
 var ErrUnknownTool = errors.New("the server does not list such a tool")
 
-// toolList holds the tools of a server as it listed them last.
+// toolList holds the tools of a server as it last listed them.
 type toolList struct {
 	all       []json.RawMessage
-	byName    map[string]json.RawMessage // the first of each name
-	concealed sync.Map                   // those that were asked for, by name, as Definition returns them
+	byName    map[string]json.RawMessage // the first tool of each name
+	concealed sync.Map                   // requested definitions by name, as Definition returns them
 
-	changes int64     // how often the server had announced a change
-	until   time.Time // zero: as long as the session lasts
+	changes int64     // how many changes the server had announced
+	until   time.Time // zero: valid as long as the session lasts
 }
 
 // ListTools returns the definitions of all tools, byte for byte as the server sent them and in its order; only invalid
-// UTF-8 is replaced by U+FFFD. Entries that are null are left out, and so, over HTTP, are tools whose x-mcp-header
-// annotations are not allowed; see [Session.Omitted]. Nothing else is checked: names may repeat and schemas may be
-// missing.
+// UTF-8 is replaced by U+FFFD. Entries that are null are left out. Over HTTP, so are tools with invalid x-mcp-header
+// annotations; see [Session.Omitted]. Nothing else is checked: names may repeat and schemas may be missing.
 //
 // Errors: a *ProtocolError for an answer that is not a list, a repeated cursor, or more than [MaxPages], [MaxTools] or
 // [MaxListBytes]; a *ConnectionError; the context's error.
@@ -47,9 +46,9 @@ func (s *Session) ListTools(ctx context.Context) ([]json.RawMessage, error) {
 }
 
 // Definition returns a tool's definition as the server lists it, byte for byte except for secrets, which
-// [Session.ConcealIn] removes as it does for the generated tree. If a name repeats the first one counts. The tools are
-// listed once a session, and again when the server says that they changed or, if it may not say so, when the list is
-// too old.
+// [Session.ConcealIn] removes as it does for the generated tree. If a name repeats, the first one counts. The tools
+// are listed once per session, and again when the server announces a change. If it cannot announce changes, they are
+// listed again when the list is too old.
 //
 // Errors: [ErrUnknownTool], and those of [Session.ListTools].
 func (s *Session) Definition(ctx context.Context, tool string) (json.RawMessage, error) {
@@ -109,7 +108,7 @@ func (s *Session) listTools(ctx context.Context) ([]json.RawMessage, time.Durati
 	l := listing{what: "tools", method: methodListTools, member: "tools"}
 	return s.pages(ctx, l, func(ctx context.Context, number, before int, cursor *string) (page, error) {
 		var kept []*mcp.Tool
-		// The SDK keeps the tools with headers by cursor; the rawConn sends the real cursor.
+		// The SDK stores the tools with headers by cursor; the rawConn sends the real cursor.
 		l.send = func(ctx context.Context) error {
 			res, err := s.sdk.ListTools(ctx, &mcp.ListToolsParams{Cursor: "page " + strconv.Itoa(number)})
 			if err == nil {
@@ -164,7 +163,7 @@ func keeps(kept []*mcp.Tool, tool json.RawMessage) bool {
 	return slices.ContainsFunc(kept, func(t *mcp.Tool) bool { return t.Name == name })
 }
 
-// toolName returns the name in a definition, "" if there is none.
+// toolName returns the name in a definition, or "" if there is none.
 func toolName(tool json.RawMessage) string {
 	var t struct {
 		Name string `json:"name"`

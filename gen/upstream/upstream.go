@@ -1,16 +1,16 @@
-// Package upstream is the client of MCP servers: it starts or dials a server, finds the protocol era that it speaks,
-// lists its tools, calls them, and ends everything again. Servers are assumed clumsy or hostile, so every step is
-// bounded. Start with [Connect]; a [Pool] connects on first use and shares sessions.
+// Package upstream is the client of MCP servers: it starts or dials a server, finds the protocol era that it speaks, lists
+// its tools, calls them, and shuts everything down. Servers are assumed to be clumsy or hostile, so every step is bounded.
+// Start with [Connect]; a [Pool] connects on first use and shares sessions.
 //
-// What a server sends keeps its bytes: tool definitions and results are passed on as raw JSON, digits and key order
-// included, and unknown kinds of content are no error. A server may ask the client only for input from a person
-// (elicitation), and only if somebody is there to answer: see [CallOptions]. A malformed answer fails its
-// request; any other breach of JSON-RPC ends the session with an error that names the server.
+// What a server sends is passed on unchanged: tool definitions and results stay raw JSON, including digits and key order,
+// and unknown kinds of content are no error. A server may ask the client only for input from a person (elicitation), and
+// only if somebody is there to answer: see [CallOptions]. A malformed answer fails its request; any other breach of
+// JSON-RPC ends the session with an error that names the server.
 //
 // From the outside in: a [Pool] restarts servers that fail, within the limits of a circuit, and keeps the questions of
-// several runs apart (spares.go). A [Session] makes requests, each with the questions that it brings back (request.go),
-// and knows which are in flight (inflight.go). Below the SDK a rawConn keeps the raw bytes of answers (raw_transport.go),
-// over the package stdio or httpclient. [Login] logs a person in.
+// several runs apart (spares.go). A [Session] makes requests, each with the questions that the server asks in return
+// (request.go), and knows which are in flight (inflight.go). Below the SDK a rawConn keeps the raw bytes of answers
+// (raw_transport.go), over the package stdio or httpclient. [Login] logs a person in.
 //
 // The packages below are stdio (servers as processes), httpclient (remote servers), redact (secrets in text), elicit
 // (questions to a person) and oauth (logins and tokens).
@@ -40,9 +40,9 @@ const (
 	MaxListBytes = 64 << 20
 )
 
-// The parts of the packages elicit, oauth and stdio that users of this one need.
+// The parts of the packages elicit, oauth and stdio that users of this package need.
 type (
-	// Question is what a server asks a person, and Reply the answer.
+	// Question is a server's question to a person, and Reply the answer.
 	Question = elicit.Question
 	Reply    = elicit.Reply
 	// Field is one field of a form, of some FieldKind, and Choice a value that may be chosen.
@@ -78,7 +78,7 @@ func Members(raw []byte) (map[string]json.RawMessage, error) { return rawjson.Me
 // InheritedNames lists the variables that every started server inherits: see [stdio.InheritedNames].
 func InheritedNames() []string { return stdio.InheritedNames() }
 
-// Sweep ends what the servers of dead programs have left running: see [stdio.Sweep].
+// Sweep ends processes that the servers of dead programs left running: see [stdio.Sweep].
 func Sweep(ctx context.Context) error { return stdio.Sweep(ctx) }
 
 // Options are the settings of [Connect] and [NewPool]. Nil, and every zero value, is valid.
@@ -94,8 +94,8 @@ type Options struct {
 	// ConnectTimeout bounds Connect as a whole. Zero means 60 s, or 5 min for a command that may install the server first,
 	// such as npx, uvx or docker run.
 	ConnectTimeout time.Duration
-	// ProbeTimeout is how long a server has to answer server/discover, once it has read it, before it is spoken to in the
-	// older protocol era; zero means 5 s.
+	// ProbeTimeout is how long a server has to answer server/discover after reading it. Then the client falls back to the
+	// older protocol era. Zero means 5 s.
 	ProbeTimeout time.Duration
 	// ListTimeout bounds ListTools as a whole; zero means 2 min.
 	ListTimeout time.Duration
@@ -104,8 +104,8 @@ type Options struct {
 	Elicit bool
 	// IdleExpiry is how long a [Pool] keeps a session that nobody uses; zero keeps it until the pool is closed.
 	IdleExpiry time.Duration
-	// Logins has the tokens of the remote servers that a person has logged in to, and renews them. With nil, the
-	// requests to a server that needs a login fail.
+	// Logins holds the tokens for remote servers that a person has logged in to, and renews them. With nil, the requests
+	// to a server that needs a login fail.
 	Logins *Logins
 	// ClientName and ClientVersion are sent to servers; empty means "mcpgen" and "dev".
 	ClientName, ClientVersion string

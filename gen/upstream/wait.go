@@ -13,13 +13,13 @@ const (
 
 type waitsKey struct{}
 
-// WithWaits returns a context under which requests of a [Pool] report what they wait for, each time that it changes.
+// WithWaits returns a context under which requests of a [Pool] report what they wait for, each time this changes.
 // report is called in the request's own goroutine and must return at once.
 func WithWaits(ctx context.Context, report func(Wait)) context.Context {
 	return context.WithValue(ctx, waitsKey{}, report)
 }
 
-// Waits reports what the request of ctx begins to wait for. Only a stand-in for a [Pool] has to call it.
+// Waits reports what the request of ctx begins to wait for. Only a substitute for a [Pool] has to call it.
 func Waits(ctx context.Context, what Wait) {
 	if report, ok := ctx.Value(waitsKey{}).(func(Wait)); ok {
 		report(what)

@@ -9,14 +9,14 @@ import (
 	"github.com/mcpgen/mcpgen/gen/owner"
 )
 
-// strayLimit bounds the search for strays. It reads from every process of the machine, and one may be stuck.
+// strayLimit bounds the search for strays. The search reads from every process of the machine, and one may be stuck.
 const strayLimit = 3 * time.Second
 
-// strayGrace is what processes that outlive the server get between SIGTERM and SIGKILL.
+// strayGrace is the time between SIGTERM and SIGKILL for processes that outlive the server.
 const strayGrace = 300 * time.Millisecond
 
 // endStrays ends the processes with a mark, whatever their process group. It returns when they are gone or strayLimit
-// is over.
+// has passed.
 func endStrays(m mark) {
 	if m == (mark{}) {
 		return
@@ -26,8 +26,9 @@ func endStrays(m mark) {
 	_ = endMarked(ctx, func(found mark, _ int) bool { return found == m })
 }
 
-// Sweep ends what the servers of dead programs have left running, on Linux. It never touches the processes of a living
-// program, nor those of other users unless root asks. It takes some milliseconds if nothing is left.
+// Sweep ends processes that the servers of dead programs left running. It works on Linux only. It never touches the
+// processes of a living program, and other users' processes only if it runs as root. It takes some milliseconds if
+// nothing is left.
 func Sweep(ctx context.Context) error {
 	if !findsMarked {
 		return nil
@@ -36,11 +37,12 @@ func Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	mine := ownMark().owner // this program may be one that a dead program's server started
+	mine := ownMark().owner // a dead program's server may have started this program
 	judged := make(map[string]bool)
 	dead := func(found mark, uid int) bool {
 		o, ok := owner.Parse(found.owner)
-		// A user without power over a process must not borrow ours. Servers of root may have become other users.
+		// A user must not make us end a process that they cannot signal themselves. Servers that root started may run
+		// as other users.
 		if !ok || found.owner == mine || o.UID != uid && o.UID != 0 {
 			return false
 		}
@@ -57,10 +59,10 @@ func Sweep(ctx context.Context) error {
 	return nil
 }
 
-// endMarked ends the processes that belongs selects: SIGTERM, and SIGKILL after strayGrace. They may start others
-// meanwhile, so it looks until there is none.
+// endMarked ends the processes that belongs selects: SIGTERM, and SIGKILL after strayGrace. They may start others in
+// the meantime, so it repeats until none is left.
 func endMarked(ctx context.Context, belongs func(m mark, uid int) bool) error {
-	result := make(chan error, 1) // reading from a process that is stuck may never end
+	result := make(chan error, 1) // reading from a stuck process may never end
 	go func() {
 		began := time.Now()
 		for round := 0; ; round++ {
@@ -69,7 +71,7 @@ func endMarked(ctx context.Context, belongs func(m mark, uid int) bool) error {
 			case time.Since(began) > strayGrace:
 				sig = syscall.SIGKILL
 			case round > 0:
-				sig = 0 // they were asked, and have time to end
+				sig = 0 // they were asked to end, and have time to do so
 			}
 			left := signalMarked(belongs, sig)
 			if left == 0 {

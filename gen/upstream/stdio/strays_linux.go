@@ -10,20 +10,20 @@ import (
 
 const findsMarked = true
 
-// maxEnviron bounds what is read of a process's environment, in bytes.
+// maxEnviron is how much of a process's environment is read, in bytes.
 const maxEnviron = 1 << 20
 
 func ownMark() mark { return markIn(readEnviron(os.Getpid())) }
 
-// signalMarked sends a signal, 0 for none, to the processes that belongs selects, and returns their number. A process
-// that has ended and was not waited for has no environment any more, so it does not count.
+// signalMarked sends a signal to the processes that belongs selects, and returns their number. With signal 0 it only
+// counts them. A zombie process has no environment any more, so it does not count.
 func signalMarked(belongs func(m mark, uid int) bool, sig syscall.Signal) int {
 	n := 0
 	for _, pid := range processIDs() {
 		if pid == os.Getpid() || !isMarked(pid, belongs) {
 			continue
 		}
-		// The handle stays with one process, whose mark is then checked again.
+		// The handle refers to one process for good, so its mark is checked again.
 		p, err := os.FindProcess(pid)
 		if err != nil {
 			continue

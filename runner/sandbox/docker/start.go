@@ -84,8 +84,8 @@ type unsharedError struct{ err error }
 func (e *unsharedError) Error() string { return e.err.Error() }
 func (e *unsharedError) Unwrap() error { return e.err }
 
-// launchLocal starts a container on this machine, whose guest waits for its run. Change, if not nil, changes its configuration. If
-// the engine turns out to be remote, it counts as such from then on, and the error is an *unsharedError.
+// launchLocal starts a container on this machine, whose guest waits for its run. If change is not nil, it changes the container's
+// configuration. If the engine turns out to be remote, it is treated as remote from then on, and the error is an *unsharedError.
 func (b *Backend) launchLocal(ctx context.Context, spec sandbox.Spec, e *engine, img image, change func(*container.HostConfig, *runDir)) (*process, error) {
 	dir, err := b.newRunDir(spec, e)
 	if err != nil {
@@ -99,7 +99,7 @@ func (b *Backend) launchLocal(ctx context.Context, spec sandbox.Spec, e *engine,
 	p.dir, p.watched = dir, e.watched
 	if err := p.launch(ctx, create); err != nil {
 		err = errors.Join(err, p.undo(ctx))
-		if isFolderUnseen(err) && ctx.Err() == nil && b.prepareFolders(spec, e) == nil { // otherwise one was removed in the meantime
+		if isFolderUnseen(err) && ctx.Err() == nil && b.prepareFolders(spec, e) == nil { // otherwise a folder was removed in the meantime
 			b.setRemote("it does not see this machine's folders")
 			return nil, &unsharedError{err}
 		}
@@ -121,12 +121,12 @@ func (b *Backend) launchLocal(ctx context.Context, spec sandbox.Spec, e *engine,
 func (p *process) connect(ctx context.Context, spec sandbox.Spec) {
 	if spec.Stdin != nil {
 		go func() {
-			io.Copy(p.attached.Conn, spec.Stdin) // ends when either side does; a guest need not read its input
+			io.Copy(p.attached.Conn, spec.Stdin) // ends when either side closes; a guest need not read its input
 			p.attached.CloseWrite()
 		}()
 	}
-	// The engine throws away output that was not fetched two seconds after a container's end, so it is fetched at once, however
-	// slow the writers are. The run's limit of output bounds what is kept.
+	// The engine discards output that was not fetched within two seconds after a container's end. So it is fetched at once,
+	// however slow the caller's writers are. The run's limit of output bounds what is kept.
 	var printing sync.WaitGroup
 	outBuffer, errBuffer := stdio.NewBuffer(), stdio.NewBuffer()
 	printing.Go(func() { outBuffer.CopyTo(spec.Stdout, nil) })
@@ -152,7 +152,7 @@ func (p *process) connect(ctx context.Context, spec sandbox.Spec) {
 	}()
 }
 
-// openers returns a function that lists the processes that may hold files of the workspace open; nil if they are not known.
+// openers returns a function that lists the processes that may hold files of the workspace open, or nil if they are not known.
 func (p *process) openers() func() []int {
 	if in := p.view.Load(); in != nil {
 		return in.PIDs

@@ -11,11 +11,11 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/kernelview"
 )
 
-// sigPending is how many signals may be pending and timers set. The kernel counts them per user, and so for all runs together:
-// one that took all would leave none for the others, which need some to start.
+// sigPending is the maximum number of pending signals and timers. The kernel counts them per user, and so for all runs together.
+// A run that used all of them would leave none for the others, which need some to start.
 const sigPending = 1024
 
-// guestCPUs is how many processors a guest may use.
+// guestCPUs is the number of processors that a guest may use.
 const guestCPUs = 2
 
 func ulimits(ctx context.Context, lim sandbox.Limits) []*container.Ulimit {
@@ -35,9 +35,9 @@ func limit(name string, n int64) *container.Ulimit {
 	return &container.Ulimit{Name: name, Soft: n, Hard: n}
 }
 
-// cpuSeconds returns the limit of processor time for one process, which ends a busy guest whose host was killed. It is above the
-// run's limit: the kernel estimates the time at each tick, and on a busy machine may count well above what was used. For a run
-// with a deadline only, it is above what the process can use until then.
+// cpuSeconds returns the limit of processor time for one process, which ends a busy guest whose host was killed. It is higher
+// than the run's limit, because the kernel estimates the time at each tick and may count far too much on a busy machine. For a
+// run that has only a deadline, it is more than the process can use until then.
 func cpuSeconds(ctx context.Context, lim sandbox.Limits) int64 {
 	if lim.CPU > 0 {
 		return int64(math.Ceil(lim.CPU.Seconds()*1.25)) + 1
@@ -51,7 +51,8 @@ func cpuSeconds(ctx context.Context, lim sandbox.Limits) int64 {
 // dataSlack is how much more private memory one process may map than the run may use.
 const dataSlack = 512 << 20
 
-// watchedUlimits returns bounds in place of a control group's. Node reserves far more memory than it uses, for each worker.
+// watchedUlimits returns limits for a container without a control group. Node reserves far more memory than it uses, for each
+// worker.
 func watchedUlimits(lim sandbox.Limits, rt sandbox.Runtime) []*container.Ulimit {
 	var all []*container.Ulimit
 	if rt != sandbox.Node {

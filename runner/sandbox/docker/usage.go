@@ -16,18 +16,18 @@ import (
 // pollInterval is the longest time between two measurements of a guest.
 const pollInterval = 50 * time.Millisecond
 
-// used returns the figures of the run so far, and whether they are from after its end.
+// used returns the run's usage so far, and whether it was measured after the end of the run.
 func (p *process) used() (c kernelview.Counters, final bool) {
 	if in := p.view.Load(); in != nil {
 		return in.Last()
 	}
 	if p.reported != nil {
-		return *p.reported, p.reported.Memory > 0 // otherwise the container sees no figures
+		return *p.reported, p.reported.Memory > 0 // zero means that the container cannot see its own usage
 	}
 	return kernelview.Counters{}, false
 }
 
-// find looks for the container in this machine's kernel.
+// find looks up the container in this machine's kernel.
 func (p *process) find(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -56,8 +56,8 @@ func (p *process) find(ctx context.Context) error {
 	return nil
 }
 
-// watch enforces the limit of processor time until the guest has ended, since the kernel has none for all processes together, and
-// every limit of a container without a control group.
+// watch enforces the limit of processor time until the guest has ended, since the kernel has no such limit for all processes
+// together. In a container without a control group it enforces every limit.
 func (p *process) watch(spec sandbox.Spec) {
 	in := p.view.Load()
 	if in == nil { // the guest ended before its processes were found
@@ -85,7 +85,7 @@ const (
 	oomDelay = time.Second
 )
 
-// nameLimits decides which limits the guest reached. Passed, if not empty, is the one that ended it.
+// nameLimits decides which limits the guest reached. passed is the limit that ended it, or empty.
 func (p *process) nameLimits(lim sandbox.Limits, passed string) {
 	if p.viewEnded != nil {
 		select {
@@ -113,7 +113,7 @@ func (p *process) nameLimits(lim sandbox.Limits, passed string) {
 }
 
 // ranOutOfMemory reports whether the kernel killed a process in the container because memory ran out. The control group's count
-// is final if it was read after the end. Otherwise the engine's event has to do, which may arrive after the end.
+// is final if it was read after the end. Otherwise only the engine's event tells, which may arrive after the end.
 func (p *process) ranOutOfMemory(used kernelview.Counters, final bool) bool {
 	if used.OutOfMemory > 0 || final || p.watched || p.exit.Code != supervise.CodeKilled || p.Killed() {
 		return used.OutOfMemory > 0
@@ -126,16 +126,16 @@ func (p *process) ranOutOfMemory(used kernelview.Counters, final bool) bool {
 	}
 }
 
-// ranOutOfTime reports whether the kernel ended the guest for its processor time: with a signal of its own at the soft
-// limit of one process, and by a kill at the hard one, a second later, when the guest ignores that. The figures show
-// whether the guest merely killed itself so.
+// ranOutOfTime reports whether the kernel ended the guest for its processor time: with SIGXCPU at the soft limit of one process
+// or, if the guest ignores that, with SIGKILL at the hard limit a second later. The measured time shows whether the guest
+// merely sent itself such a signal.
 func (p *process) ranOutOfTime(limit time.Duration, used kernelview.Counters, final bool) bool {
 	switch {
 	case limit <= 0:
 		return false
 	case p.exit.Code == supervise.CodeCPU:
-		// The kernel counts for this signal by the tick, and on a busy machine too much. Without the last figures the
-		// signal must do.
+		// The kernel counts the time for this signal in ticks, and counts too much on a busy machine. Without the final usage,
+		// the signal has to suffice as evidence.
 		return used.CPU >= limit/2 || !final
 	}
 	return p.exit.Code == supervise.CodeKilled && used.CPU >= limit-limit/10

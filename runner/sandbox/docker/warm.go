@@ -14,13 +14,13 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/supervise"
 )
 
-// commonFiles is how many descriptors a guest has that was started for runs of any shape.
+// commonFiles is the number of file descriptors of a guest that was started for runs of any shape.
 const commonFiles = 1024
 
 var _ sandbox.Warmer = (*Backend)(nil)
 
-// Shape leaves out the folders and most limits where this process can set them in a running container: where it is root
-// on the engine's machine. Node's heap is sized when it starts, so its guests keep their memory limit.
+// Shape leaves out the folders and most limits if this process can set them in a running container, that is, if it is
+// root on the engine's machine. Node's heap is sized when it starts, so guests that run Node keep their memory limit.
 func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
 	if e, err := b.facts(context.Background()); err == nil && e.remote != "" {
 		return remoteShape(spec)
@@ -32,12 +32,12 @@ func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
 			shape.Limits.Memory = lim.Memory
 		}
 		if lim.Files > commonFiles {
-			shape.Limits.Files = lim.Files // only less can be set later
+			shape.Limits.Files = lim.Files // the limit can only be lowered later
 		}
 		return shape
 	}
 	shape.Tree, shape.Skills, shape.Workspace = spec.Tree, spec.Skills, spec.Workspace
-	// The others are watched from outside, from the beginning of the run.
+	// The other limits are enforced from outside, from the beginning of the run.
 	shape.Limits = sandbox.Limits{Memory: lim.Memory, Processes: lim.Processes, Files: lim.Files, FileSize: lim.LargestFile(), Tmp: lim.Tmp}
 	return shape
 }
@@ -98,7 +98,7 @@ func (w *idle) Close() error {
 	return w.discard()
 }
 
-// Adopt makes the container that of a run.
+// Adopt assigns the container to a run.
 func (w *idle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
 	if err := w.prepareRun(ctx, spec); err != nil {
 		return nil, errors.Join(fmt.Errorf("adopt container %s: %w", w.id, err), w.Close())
@@ -126,7 +126,7 @@ func (w *idle) prepareRun(ctx context.Context, spec sandbox.Spec) error {
 		}
 		lim := spec.Limits.WithDefaults()
 		placed := make(chan error, 1)
-		go func() { placed <- in.MountFolders(spec, lim) }() // concurrently: each takes a third of a millisecond
+		go func() { placed <- in.MountFolders(spec, lim) }() // run concurrently because each takes a third of a millisecond
 		err := in.Limit(lim, cpuSeconds(ctx, lim), b.uid, b.gid)
 		if err := errors.Join(err, <-placed); err != nil {
 			return err

@@ -8,17 +8,17 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/kernelview"
 )
 
-// A rootless engine may be unable to make control groups: with version 1 none is able to, with
-// version 2 only one with delegated controllers. Podman does not report this. Then this process enforces the limits, as it does
-// for sandboxes that it starts itself: it adds up what the container's processes use, and kills the container. The kernel
-// bounds what one process can use at once, and how far a fork bomb gets in between (watchedUlimits).
+// A rootless engine may be unable to create control groups: with version 1 it never can, and with version 2 it needs delegated
+// controllers. Podman does not report this. In that case this process enforces the limits, as it does for sandboxes that it
+// starts itself: it adds up what the container's processes use, and kills the container. The kernel bounds what one process can
+// use at once, and how far a fork bomb gets between two measurements (watchedUlimits).
 
 // watchedPollInterval is the time between two measurements of a container without a control group.
 const watchedPollInterval = 25 * time.Millisecond
 
-// Without a control group, nothing counts memory that processes share without a file: all of it stays while one page is mapped
-// anywhere, and each process's figures include only the pages that it has touched. So it is refused there: MAP_SHARED (1) with
-// MAP_ANONYMOUS (32), beside MAP_HUGETLB (262144), and mappings of /dev/zero.
+// Without a control group, nothing counts memory that processes share without a file: all of it stays allocated while one page
+// is mapped anywhere, and each process's usage includes only the pages that it has touched. So such mappings are refused:
+// MAP_SHARED (1) with MAP_ANONYMOUS (32), beside MAP_HUGETLB (262144), and mappings of /dev/zero.
 const (
 	zeroDevice = "/dev/zero"
 	mapAll     = `{"names": ["mmap"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 3, "value": 262144, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]}`
