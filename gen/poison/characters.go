@@ -3,7 +3,6 @@ package poison
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/ident"
@@ -69,48 +68,4 @@ func flag(text string, i int) bool {
 	const longest = 7 * 4
 	from := text[max(0, i-longest):i]
 	return strings.Contains(from, "\U0001F3F4")
-}
-
-// unmask replaces letters that look like Latin letters in words that also contain Latin letters.
-func unmask(text string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return lookAlike(r) != 0 }) {
-		return text
-	}
-	var b strings.Builder
-	for len(text) > 0 {
-		end := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
-		if end < 0 {
-			end = len(text)
-		}
-		word := text[:end]
-		if strings.ContainsFunc(word, func(r rune) bool { return unicode.Is(unicode.Latin, r) }) {
-			word = strings.Map(func(r rune) rune {
-				if c := lookAlike(r); c != 0 {
-					return c
-				}
-				return r
-			}, word)
-		}
-		b.WriteString(word)
-		_, size := utf8.DecodeRuneInString(text[end:])
-		b.WriteString(text[end : end+size])
-		text = text[end+size:]
-	}
-	return b.String()
-}
-
-// lookAlike returns the Latin letter that a Cyrillic, Greek or Armenian letter looks like, or 0.
-func lookAlike(r rune) rune {
-	if r < 0x370 || r > 0x587 {
-		return 0
-	}
-	const from, to = "аеорсухіјѕһԁԛԝкмнтвгпАВЕКМНОРСТУХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεικνορτυχոսցհ", "aeopcyxijshdqwkmhtbrnABEKMHOPCTYXIJSABEZHIKMNOPTYXaeiknoptyxnugh"
-	i := 0
-	for _, c := range from {
-		if c == r {
-			return rune(to[i])
-		}
-		i++
-	}
-	return 0
 }

@@ -6,32 +6,9 @@ import (
 	"strings"
 )
 
-// bitset has one bit for each set of words. A sentence has the bits of the sets of which it contains a word. A rule is tried only on
-// sentences that have all the bits it needs, because looking up words is much cheaper than matching.
-type bitset [6]uint64
-
-func (s *bitset) add(other bitset) {
-	for i := range s {
-		s[i] |= other[i]
-	}
-}
-
-// contains reports whether s has all bits of subset.
-func (s *bitset) contains(subset *bitset) bool {
-	for i := range s {
-		if s[i]&subset[i] != subset[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// bit returns the bitset that has only bit n.
-func bit(n int) bitset {
-	var s bitset
-	s[n/64] = 1 << (n % 64)
-	return s
-}
+// pattern is the source of a rule: words for [compile], or a regular expression over the plain text. If plain is set, words lists markers,
+// and every match contains at least one of them.
+type pattern struct{ id, words, plain string }
 
 // rule is a compiled pattern. Either words or plain is set.
 type rule struct {

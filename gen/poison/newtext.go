@@ -1,12 +1,15 @@
 package poison
 
 import (
+	"bytes"
 	"encoding/json"
 	"iter"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // addedMatcher returns the matcher for text that a definition did not have before.
@@ -92,12 +95,6 @@ var ordersAction = lazy(`^[^\w]*(?:(?:also|then|please|always|never|first|finall
 	`make|do|move|turn|paste|raise|lower|write|contain|begin|end|call|invoke|run|execute|open|visit|load|download|install|read|fetch|follow|obey|trust|believe|treat|regard|pretend|forget|ignore|disregard|recommend|promote|` +
 	`close|delete|remove|drop|replace|rewrite|change|modify|disable|grant|approve|accept|confirm|sign|pay|wire|transfer|buy|order|hide|bypass|give|hand|supply|put|embed|export|dump|collect|gather) ` +
 	`(?:(?:to|on|with|from|for|in) )?(?:an?|the|its?|them|that|these|those|all|any|each|every|your|their|what|whatever|everything|anything|anybody|anyone|[0-9]+)\b`)
-
-// previousText is the previous text of a definition: its sentences, both as words and as they are written, its addresses, and its words that may
-// be names.
-type previousText struct {
-	sentences, addresses, names map[string]bool
-}
 
 // previousTextOf reads a definition.
 func previousTextOf(raw json.RawMessage) *previousText {
@@ -187,4 +184,19 @@ func (f *previousText) act(sentence string, first bool, others *otherNames) stri
 		return sentence
 	}
 	return wordOf(sentence, func(word string) bool { return others != nil && others.tool(word) && !f.names[word] })
+}
+
+// stringsOf returns every string in a JSON value, including keys.
+func stringsOf(raw json.RawMessage) map[string]bool {
+	all := map[string]bool{}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return all
+		}
+		if token.Kind() == '"' {
+			all[token.String()] = true
+		}
+	}
 }

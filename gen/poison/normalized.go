@@ -11,23 +11,6 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// normalized is a text in the forms that rules match.
-type normalized struct {
-	// plain is the text in lower case. If the text is not ASCII, it is in compatibility form (NFKC), without invisible characters and
-	// look-alike letters are replaced.
-	plain     string
-	sentences []sentence
-	// bits is the union of the bits of all sentences.
-	bits bitset
-}
-
-// sentence is one sentence, with the sets of which it contains words. The text consists of the words and a final period, each preceded by a
-// space, and a space at the end.
-type sentence struct {
-	text string
-	bits bitset
-}
-
 // normalize returns the forms of text for m. With isName it separates the words of camelCase.
 func normalize(m *matcher, text string, isName bool) *normalized {
 	if isName {
@@ -192,4 +175,48 @@ func quote(s string) string {
 		return strconv.QuoteToASCII(string(short))
 	}
 	return strconv.Quote(string(short))
+}
+
+// unmask replaces letters that look like Latin letters in words that also contain Latin letters.
+func unmask(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return lookAlike(r) != 0 }) {
+		return text
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		end := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+		if end < 0 {
+			end = len(text)
+		}
+		word := text[:end]
+		if strings.ContainsFunc(word, func(r rune) bool { return unicode.Is(unicode.Latin, r) }) {
+			word = strings.Map(func(r rune) rune {
+				if c := lookAlike(r); c != 0 {
+					return c
+				}
+				return r
+			}, word)
+		}
+		b.WriteString(word)
+		_, size := utf8.DecodeRuneInString(text[end:])
+		b.WriteString(text[end : end+size])
+		text = text[end+size:]
+	}
+	return b.String()
+}
+
+// lookAlike returns the Latin letter that a Cyrillic, Greek or Armenian letter looks like, or 0.
+func lookAlike(r rune) rune {
+	if r < 0x370 || r > 0x587 {
+		return 0
+	}
+	const from, to = "аеорсухіјѕһԁԛԝкмнтвгпАВЕКМНОРСТУХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεικνορτυχոսցհ", "aeopcyxijshdqwkmhtbrnABEKMHOPCTYXIJSABEZHIKMNOPTYXaeiknoptyxnugh"
+	i := 0
+	for _, c := range from {
+		if c == r {
+			return rune(to[i])
+		}
+		i++
+	}
+	return 0
 }

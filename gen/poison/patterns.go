@@ -2,10 +2,6 @@ package poison
 
 import "sync"
 
-// pattern is the source of a rule: words for [compile], or a regular expression over the plain text. If plain is set, words lists markers,
-// and every match contains at least one of them.
-type pattern struct{ id, words, plain string }
-
 // defaultMatcher returns the matcher for patterns. It is compiled on first use, because most runs do not need it.
 var defaultMatcher = sync.OnceValue(func() *matcher { return compile(wordSets, patterns) })
 

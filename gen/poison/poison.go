@@ -13,33 +13,11 @@ import (
 	"encoding/json"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
-)
-
-// Finding is one piece of text that a person should look at.
-type Finding struct {
-	// Place is "server#/title", "server#/instructions", "server#/prompts/name/description", "server/tool#/name" or any JSON
-	// pointer into the tool's definition, such as "server/tool#/inputSchema/properties/x/description". It contains
-	// text from the server that is not escaped.
-	Place string
-	// Rule is the id of a [Rule].
-	Rule string
-	// Message describes the text and quotes the words, clipped and with invisible characters escaped.
-	Message string
-}
-
-const (
-	// maxFindings bounds the findings for one tool or prompt.
-	maxFindings = 10
-	// maxText bounds how much of one text is checked, in bytes.
-	maxText = 256 << 10
-	// maxServer bounds how much text of one server's tools, and of its prompts, is checked, in bytes.
-	maxServer = 32 << 20
 )
 
 // Servers checks all text of the servers of one configuration, and leaves out findings of the rules in allowed, which
@@ -141,59 +119,4 @@ func checkPrompts(s catalog.Server, others *otherNames, m *matcher, allowed []st
 		found = append(found, sc.found...)
 	}
 	return found
-}
-
-// scan collects the findings for one tool or prompt.
-type scan struct {
-	others  *otherNames // nil if there are no other servers
-	matcher *matcher
-	// allowed lists the ids of rules whose findings are left out. They do not count towards maxFindings, which would let
-	// them hide other findings.
-	allowed []string
-	// known are texts that were checked before or are of no interest. It may be nil.
-	known map[string]bool
-	// old is the previous definition, and previous its text. Both are nil if there was none or only the present one matters.
-	old      json.RawMessage
-	previous *previousText
-	found    []Finding
-}
-
-// add adds a finding, unless its rule is allowed or the bound is reached.
-func (s *scan) add(place, rule, excerpt string) {
-	if len(s.found) < maxFindings && !slices.Contains(s.allowed, rule) {
-		s.found = append(s.found, Finding{place, rule, description(rule) + ": " + quote(excerpt)})
-	}
-}
-
-// text checks one text with all rules. isName is as for [Text].
-func (s *scan) text(place, text string, isName bool) {
-	if text == "" || len(s.found) >= maxFindings {
-		return
-	}
-	if len(text) > maxText {
-		s.add(place, TooLong, text[:40])
-		text = text[:maxText]
-	}
-	s.characters(place, text)
-	n := normalize(s.matcher, text, isName)
-	last := ""
-	for i := range s.matcher.rules {
-		r := &s.matcher.rules[i]
-		if r.id == last {
-			continue // report each rule once
-		}
-		if excerpt := r.match(n); excerpt != "" {
-			last = r.id
-			s.add(place, r.id, excerpt)
-		}
-	}
-	if strings.Contains(place, "/enum/") {
-		return // a value may have any name
-	}
-	if excerpt := s.others.mention(n.plain); excerpt != "" {
-		s.add(place, otherServer, excerpt)
-	}
-	if s.old != nil {
-		s.added(place, text)
-	}
 }

@@ -3,6 +3,7 @@ package poison
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -40,21 +41,6 @@ func (s *scan) definition(place string, raw json.RawMessage) {
 	}
 }
 
-// stringsOf returns every string in a JSON value, including keys.
-func stringsOf(raw json.RawMessage) map[string]bool {
-	all := map[string]bool{}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	for {
-		token, err := dec.ReadToken()
-		if err != nil {
-			return all
-		}
-		if token.Kind() == '"' {
-			all[token.String()] = true
-		}
-	}
-}
-
 // clip cuts a name or a pointer to 1,000 bytes.
 func clip(s string) string { return ident.Clip(s, 1000) }
 
@@ -69,4 +55,37 @@ func plainWord(key string) bool {
 		}
 	}
 	return true
+}
+
+// text checks one text with all rules. isName is as for [Text].
+func (s *scan) text(place, text string, isName bool) {
+	if text == "" || len(s.found) >= maxFindings {
+		return
+	}
+	if len(text) > maxText {
+		s.add(place, TooLong, text[:40])
+		text = text[:maxText]
+	}
+	s.characters(place, text)
+	n := normalize(s.matcher, text, isName)
+	last := ""
+	for i := range s.matcher.rules {
+		r := &s.matcher.rules[i]
+		if r.id == last {
+			continue // report each rule once
+		}
+		if excerpt := r.match(n); excerpt != "" {
+			last = r.id
+			s.add(place, r.id, excerpt)
+		}
+	}
+	if strings.Contains(place, "/enum/") {
+		return // a value may have any name
+	}
+	if excerpt := s.others.mention(n.plain); excerpt != "" {
+		s.add(place, otherServer, excerpt)
+	}
+	if s.old != nil {
+		s.added(place, text)
+	}
 }

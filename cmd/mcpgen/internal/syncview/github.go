@@ -224,30 +224,6 @@ func changedWhat(t gen.ToolChanges) string {
 	return text + verdict(t)
 }
 
-// verdict says in parentheses what the changes of a tool mean for its callers. It is empty for a tool that was added or removed.
-func verdict(t gen.ToolChanges) string {
-	switch kind, v := t.Changes[0].Kind, t.Verdict(); {
-	case v == diff.BreakingVerdict && t.Important() && t.Impact() != diff.Breaking:
-		return " (important)"
-	case v == diff.BreakingVerdict && t.Important():
-		return " (breaking) (important)"
-	case v == diff.Harmless && (kind == diff.ToolAdded || kind == diff.ServerAdded || t.Changes[0].Tool == ""), v == "":
-		return ""
-	default:
-		return " (" + string(v) + ")"
-	}
-}
-
-func impactWord(i diff.Item) string {
-	switch {
-	case i.Impact == diff.Breaking:
-		return " (breaking)"
-	case i.Important:
-		return " (important)"
-	}
-	return ""
-}
-
 // repositoryPath returns a path as GitHub wants it: relative to the checkout.
 func (v *View) repositoryPath(path string) string {
 	base := v.App.Env("GITHUB_WORKSPACE")

@@ -3,6 +3,7 @@ package syncview
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
@@ -267,4 +268,91 @@ func (v *View) fileCounts() string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// text is the report for people: the changes of servers, the files concerned, the diff if it is wanted, and what to do.
+func (v *View) text() string {
+	var out strings.Builder
+	v.changes(&out)
+	switch {
+	case v.Report.Written:
+	case v.Report.WithDiff:
+		out.WriteString(ColourDiff(v.App.OutStyle(), v.Report.Diff))
+	default:
+		v.files(&out)
+	}
+	out.WriteString(v.verdict())
+	return out.String()
+}
+
+// verdict returns the last line or two.
+func (v *View) verdict() string {
+	r := v.Report
+	of := fmt.Sprintf("%s from %s", cli.Count(r.Tools(), "tool"), cli.Count(r.InTree(), "server"))
+	if failed := len(r.Failures()); failed > 0 {
+		of += fmt.Sprintf(", %d not asked", failed)
+	}
+	took := v.App.OutStyle().Dim(fmt.Sprintf("(%s)", r.Duration.Round(10*time.Millisecond)))
+	switch r.Outcome() {
+	case gen.Updated:
+		count := map[string]int{}
+		for _, f := range r.Files {
+			count[string(f.Action)]++
+		}
+		return fmt.Sprintf("%s: %s; files: %d created, %d updated, %d deleted, %d unchanged %s\n", v.outName(), of,
+			count["create"], count["update"], count["delete"], r.Unchanged, took)
+	case gen.Unpinned:
+		return fmt.Sprintf("%sThe lock pins other definitions than these, so nothing was written. To accept them, run:\n  %s\n", v.legend(), v.Repair)
+	case gen.OutOfDate:
+		if !r.Check {
+			return "nothing was written\n"
+		}
+		return fmt.Sprintf("%s%s is out of date. To repair it, run:\n  %s\n", v.legend(), v.outName(), v.Repair)
+	case gen.NotAsked:
+		return "no server could be asked; nothing was written\n"
+	}
+	if len(r.Failures()) > 0 {
+		return fmt.Sprintf("%s: %s; no changes from the servers that answered %s\n", v.outName(), of, took)
+	}
+	return fmt.Sprintf("%s is up to date: %s, %s %s\n", v.outName(), of, cli.Count(r.Unchanged, "file"), took)
+}
+
+// legend explains the mark !, if the report has any.
+func (v *View) legend() string {
+	red := v.App.OutStyle().Red
+	switch breaking, important := v.Report.Impact() == diff.Breaking, v.Report.Important(); {
+	case breaking && important:
+		return red("!") + " breaks callers, or takes back an assurance.\n"
+	case breaking:
+		return red("!") + " breaks callers: what was accepted may be refused, or a reply may hold what it could not before.\n"
+	case important:
+		return red("!") + " takes back an assurance.\n"
+	case v.Report.Verdict() == diff.Harmless && !v.Report.Frozen:
+		return "All changes are harmless: mcprun makes the calls, with a warning.\n"
+	}
+	return ""
+}
+
+// verdict says in parentheses what the changes of a tool mean for its callers. It is empty for a tool that was added or removed.
+func verdict(t gen.ToolChanges) string {
+	switch kind, v := t.Changes[0].Kind, t.Verdict(); {
+	case v == diff.BreakingVerdict && t.Important() && t.Impact() != diff.Breaking:
+		return " (important)"
+	case v == diff.BreakingVerdict && t.Important():
+		return " (breaking) (important)"
+	case v == diff.Harmless && (kind == diff.ToolAdded || kind == diff.ServerAdded || t.Changes[0].Tool == ""), v == "":
+		return ""
+	default:
+		return " (" + string(v) + ")"
+	}
+}
+
+func impactWord(i diff.Item) string {
+	switch {
+	case i.Impact == diff.Breaking:
+		return " (breaking)"
+	case i.Important:
+		return " (important)"
+	}
+	return ""
 }

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/permit"
 	"github.com/mcpgen/mcpgen/gen"
-	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 )
 
 // The forms of a report.
@@ -76,21 +74,6 @@ func (v *View) problems() {
 	}
 }
 
-// text is the report for people: the changes of servers, the files concerned, the diff if it is wanted, and what to do.
-func (v *View) text() string {
-	var out strings.Builder
-	v.changes(&out)
-	switch {
-	case v.Report.Written:
-	case v.Report.WithDiff:
-		out.WriteString(ColourDiff(v.App.OutStyle(), v.Report.Diff))
-	default:
-		v.files(&out)
-	}
-	out.WriteString(v.verdict())
-	return out.String()
-}
-
 // ColourDiff returns a unified diff for a terminal, coloured as git does it.
 func ColourDiff(style cli.Style, diff []byte) string {
 	var out strings.Builder
@@ -109,54 +92,6 @@ func ColourDiff(style cli.Style, diff []byte) string {
 		out.WriteString(text + "\n")
 	}
 	return out.String()
-}
-
-// verdict returns the last line or two.
-func (v *View) verdict() string {
-	r := v.Report
-	of := fmt.Sprintf("%s from %s", cli.Count(r.Tools(), "tool"), cli.Count(r.InTree(), "server"))
-	if failed := len(r.Failures()); failed > 0 {
-		of += fmt.Sprintf(", %d not asked", failed)
-	}
-	took := v.App.OutStyle().Dim(fmt.Sprintf("(%s)", r.Duration.Round(10*time.Millisecond)))
-	switch r.Outcome() {
-	case gen.Updated:
-		count := map[string]int{}
-		for _, f := range r.Files {
-			count[string(f.Action)]++
-		}
-		return fmt.Sprintf("%s: %s; files: %d created, %d updated, %d deleted, %d unchanged %s\n", v.outName(), of,
-			count["create"], count["update"], count["delete"], r.Unchanged, took)
-	case gen.Unpinned:
-		return fmt.Sprintf("%sThe lock pins other definitions than these, so nothing was written. To accept them, run:\n  %s\n", v.legend(), v.Repair)
-	case gen.OutOfDate:
-		if !r.Check {
-			return "nothing was written\n"
-		}
-		return fmt.Sprintf("%s%s is out of date. To repair it, run:\n  %s\n", v.legend(), v.outName(), v.Repair)
-	case gen.NotAsked:
-		return "no server could be asked; nothing was written\n"
-	}
-	if len(r.Failures()) > 0 {
-		return fmt.Sprintf("%s: %s; no changes from the servers that answered %s\n", v.outName(), of, took)
-	}
-	return fmt.Sprintf("%s is up to date: %s, %s %s\n", v.outName(), of, cli.Count(r.Unchanged, "file"), took)
-}
-
-// legend explains the mark !, if the report has any.
-func (v *View) legend() string {
-	red := v.App.OutStyle().Red
-	switch breaking, important := v.Report.Impact() == diff.Breaking, v.Report.Important(); {
-	case breaking && important:
-		return red("!") + " breaks callers, or takes back an assurance.\n"
-	case breaking:
-		return red("!") + " breaks callers: what was accepted may be refused, or a reply may hold what it could not before.\n"
-	case important:
-		return red("!") + " takes back an assurance.\n"
-	case v.Report.Verdict() == diff.Harmless && !v.Report.Frozen:
-		return "All changes are harmless: mcprun makes the calls, with a warning.\n"
-	}
-	return ""
 }
 
 // outName returns the tree's folder as a person would type it.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,17 +28,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
-
-// callCommand calls one tool without a script.
-type callCommand struct {
-	app  *cli.App
-	host resources.Provider
-	project.LocationFlags
-	callFlags
-	timeout           time.Duration
-	elicit            string
-	list, json, quiet bool
-}
 
 // NewCallCommand returns the command call.
 func NewCallCommand(app *cli.App, at resources.Provider) *cobra.Command {

@@ -3,7 +3,6 @@ package run
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -99,18 +98,6 @@ func (o *callFlags) openFiles(app *cli.App, s *chain.Settings) (files, error) {
 		open, s.Record = append(open, f), f
 	}
 	return open, nil
-}
-
-// files are closed together.
-type files []io.Closer
-
-// Close closes all of them.
-func (f files) Close() error {
-	var all []error
-	for _, each := range f {
-		all = append(all, each.Close())
-	}
-	return errors.Join(all...)
 }
 
 // Approver returns who is asked in a run of mcprun serve. client asks the client; it is nil if the client cannot be asked.

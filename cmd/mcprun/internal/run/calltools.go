@@ -6,15 +6,28 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 )
+
+// callCommand calls one tool without a script.
+type callCommand struct {
+	app  *cli.App
+	host resources.Provider
+	project.LocationFlags
+	callFlags
+	timeout           time.Duration
+	elicit            string
+	list, json, quiet bool
+}
 
 // callTools are the tools that mcprun call knows: those of the tree, or those that one server has just listed.
 type callTools struct {

@@ -62,12 +62,6 @@ type Options struct {
 // Shared are the flags that runs and mcprun serve have in common, by the groups of its help.
 type Shared struct{ Customers, Sandbox, Calls, Limits, Output *pflag.FlagSet }
 
-// Host is the runner and the sandboxes of a run.
-type Host struct {
-	Runner   *runner.Runner
-	backends []sandbox.Backend
-}
-
 // bindShared registers the flags that runs and mcprun serve have in common.
 func (o *Options) bindShared() {
 	o.sandbox = runner.Auto
@@ -171,3 +165,9 @@ func bindLimits(f *pflag.FlagSet, s *runner.Script) {
 	f.Var(flags.Count(&s.Limits.DiskFiles, 1), "disk-files", "files and folders in the workspace")
 	f.Var(flags.Size(&s.Limits.Tmp, flags.MinSize), "tmp", "size of /tmp")
 }
+
+// Values of --daemon.
+const (
+	daemonAuto = "auto"
+	daemonOff  = "off"
+)

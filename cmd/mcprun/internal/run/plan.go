@@ -5,15 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
@@ -21,7 +15,6 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
-	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
@@ -30,17 +23,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
-
-// defaultPlanTime is how long a plan holds.
-const defaultPlanTime = time.Hour
-
-// planFlags are the flags of plan.
-type planFlags struct {
-	makes  bool // the command is plan
-	expire time.Duration
-	most   []string
-	any    []string
-}
 
 // NewPlanCommand returns the command plan.
 func NewPlanCommand(app *cli.App, at resources.Provider) *cobra.Command {
@@ -62,26 +44,6 @@ tools, and expires. Calls that are not in the plan still need approval.`,
 	}
 	o.Bind(cmd)
 	return cmd
-}
-
-func (o *planFlags) bind(f *pflag.FlagSet) {
-	f.Var(flags.Duration(&o.expire), "expires", "the plan ends after this time")
-	f.StringArrayVar(&o.most, "most", nil, "`TOOL=N`: allow N calls of the tool, with the values that the dry run saw in any combination")
-	f.StringArrayVar(&o.any, "any", nil, "`TOOL.ARGUMENT`: allow any value of the argument")
-}
-
-// loosen returns what the plan allows besides the calls that were listed.
-func (o *planFlags) loosen() (approve.Loosen, error) {
-	l := approve.Loosen{Most: map[string]int{}, Any: o.any}
-	for _, text := range o.most {
-		tool, number, _ := strings.Cut(text, "=")
-		n, err := strconv.Atoi(number)
-		if err != nil || n < 1 {
-			return l, flags.Usage("--most %q is not TOOL=N", text)
-		}
-		l.Most[tool] = n
-	}
-	return l, nil
 }
 
 // makePlan does a dry run and asks for approval of the calls that it skipped.
@@ -205,61 +167,4 @@ func plannedCalls(res *runner.Result) ([]approve.Call, error) {
 		list = append(list, planned)
 	}
 	return list, nil
-}
-
-// openPlans returns the user's plans. Scripts must not reach them.
-func (o *Options) openPlans(s *runner.Script) (*approve.Plans, error) {
-	state, err := o.App.StateDir()
-	if err != nil {
-		return nil, fmt.Errorf("find the plans: %w", err)
-	}
-	dir := filepath.Join(state, "plans")
-	if s.Workspace != "" && project.IsBelow(dir, s.Workspace) {
-		return nil, cli.WithHint(fmt.Errorf("the folder of plans %q is in the workspace %q, where scripts could change it", dir, s.Workspace),
-			"name another workspace, or another folder with XDG_STATE_HOME")
-	}
-	secret, err := customers.Key(o.App)
-	if err != nil {
-		return nil, err
-	}
-	var ring approve.Keyring
-	if system, ok := customers.Keyring(o.App); ok {
-		ring = system
-	}
-	return approve.OpenPlans(dir, secret, ring)
-}
-
-// wanted returns the script, lock and customer that a plan must be for.
-func (o *Options) wanted(p *project.Project, s *runner.Script) (*approve.Plan, error) {
-	want := &approve.Plan{Digest: o.digest, Customer: o.Customer}
-	lock, err := os.ReadFile(filepath.Join(p.Tree, catalog.LockPath))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the lock: %w", err)
-	}
-	want.Lock = approve.Digest(string(lock))
-	return want, nil
-}
-
-// usePlan applies --plan.
-func (o *Options) usePlan(p *project.Project, s *runner.Script) error {
-	if o.plan == "" {
-		return nil
-	}
-	if s.Calls.DryRun || o.replay != "" {
-		return flags.Usage("--plan cannot be combined with --dry-run or --replay")
-	}
-	plans, err := o.openPlans(s)
-	if err != nil {
-		return err
-	}
-	want, err := o.wanted(p, s)
-	if err != nil {
-		return err
-	}
-	plan, err := plans.Open(o.plan, want)
-	if err != nil {
-		return err
-	}
-	s.Calls.Policy = plans.Allow(s.Calls.Policy, plan)
-	return nil
 }

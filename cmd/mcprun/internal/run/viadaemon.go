@@ -12,12 +12,6 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// Values of --daemon.
-const (
-	daemonAuto = "auto"
-	daemonOff  = "off"
-)
-
 // runByDaemon runs the command in the daemon if --daemon asks for it and a daemon is available. If done is false, nothing
 // was run.
 func (o *Options) runByDaemon(ctx context.Context) (done bool, err error) {
