@@ -14,11 +14,11 @@ import (
 // maxNotes bounds the findings of [Checker.First] for one server.
 const maxNotes = 5
 
-// nothing is the previous definition of something new.
+// nothing stands for the previous definition of a tool that had none.
 var nothing = json.RawMessage("null")
 
-// First checks the texts of tools, or of a whole server, that nobody has reviewed yet, in the way in which [Checker.New] checks additions
-// to a definition. It returns only what [Servers] does not report: texts that order an action beyond the call. About one ordinary server in
+// First checks the texts of tools, or of a whole server, that nobody has reviewed yet, just as [Checker.New] checks what was added to a
+// definition. It returns only what [Servers] does not report: texts that order an action beyond the call. About one ordinary server in
 // six has such texts too, so these are notes, not warnings. If several texts give the same order, it is one finding, and there are at most
 // six findings for a server.
 func (c *Checker) First(s catalog.Server) []Finding {

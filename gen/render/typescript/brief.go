@@ -10,7 +10,7 @@ import (
 // declared matches the name and the body of a declared type.
 var declared = regexp.MustCompile(`(?s)^(?:interface (\w+) |type (\w+) = )(.*?);?$`)
 
-// longUnion matches a union of so many texts that its first members say little.
+// longUnion matches a union of six or more texts. Its first members say little about the others.
 var longUnion = regexp.MustCompile(`(?:"[^"\\]*"\|){5,}"[^"\\]*"`)
 
 // brief implements [render.Language.Brief].

@@ -45,7 +45,7 @@ func ParseArguments(input, base json.RawMessage, pairs []string) (json.RawMessag
 	return json.Marshal(args)
 }
 
-// typesOf returns the types that a schema or one of its alternatives names, or none.
+// typesOf returns the types that a schema or one of its alternatives names. It returns 0 if they name none.
 func typesOf(schema *jsonschema.Value) jsonschema.Types {
 	types, named := jsonschema.TypesOf(schema)
 	if !named {

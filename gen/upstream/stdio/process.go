@@ -23,7 +23,7 @@ const (
 	tailGrace = 2 * time.Second
 )
 
-// process is a started server: the leader of a process group of its own, which ends as a whole.
+// process is a started server. It leads a process group of its own, and stop ends the whole group.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  *os.File // our end, as are the others
@@ -38,7 +38,7 @@ type process struct {
 	stopOnce, outputOnce sync.Once
 	waitErr              error // valid after reaped
 	tail                 *stderrTail
-	mark                 mark // zero: processes that leave the group are left alone
+	mark                 mark // zero: processes that leave the group are not ended
 }
 
 // startProcess starts the server.

@@ -29,7 +29,7 @@ type peer struct {
 	gone <-chan struct{}
 	// notify sends a notification before the answer.
 	notify func(method, params string)
-	// tell sends a notification as part of the answer, which goes on.
+	// tell sends a notification in the answer's stream, which stays open.
 	tell func(method, params string)
 }
 

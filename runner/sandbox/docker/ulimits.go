@@ -51,7 +51,7 @@ func cpuSeconds(ctx context.Context, lim sandbox.Limits) int64 {
 // dataSlack is how much more private memory one process may map than the run may use.
 const dataSlack = 512 << 20
 
-// watchedUlimits returns limits for a container without a control group. Node reserves far more memory than it uses, for each
+// watchedUlimits returns the limits of a container that has no control group. Node reserves far more memory than it uses, for each
 // worker.
 func watchedUlimits(lim sandbox.Limits, rt sandbox.Runtime) []*container.Ulimit {
 	var all []*container.Ulimit

@@ -22,8 +22,11 @@ const maxSource = 16 << 20
 // FromCode fills in a script that is given as text, in the named language or, without a name, in the language that the code is written in.
 func FromCode(s *runner.Script, name, language, code string) error {
 	lang, err := Detect(language, code)
+	if err != nil {
+		return err
+	}
 	s.Name, s.Code, s.Language = name+lang.Extensions()[0], code, lang
-	return err
+	return nil
 }
 
 // FromFile fills in a script that is a file.

@@ -17,8 +17,8 @@ import (
 const bindTimeout = 5 * time.Second
 
 // Bind gives a warm jail its run: it shows the mounts, sets the limits and connects the streams. When it returns, the jail may receive
-// untrusted data. Call it once, and only for a jail started with Config.Warm. From then on the jail is killed when ctx ends, and no longer
-// when the context of Start does. After an error the jail is dead; the caller must still call Wait.
+// untrusted data. Call it once, and only for a jail started with Config.Warm. From then on the jail is killed when ctx ends; the end
+// of Start's context no longer matters. After an error the jail is dead; the caller must still call Wait.
 func (c *Child) Bind(ctx context.Context, b Binding) (err error) {
 	if !c.cfg.Warm || c.bound {
 		return errors.New("the sandbox process is not warm, or is already bound")

@@ -101,8 +101,8 @@ func (s *Streams) Copy(stdin io.Reader, stdout, stderr io.Writer) {
 // drainTime is how long Drain waits for output.
 const drainTime = time.Second
 
-// Drain waits, after the guest has ended, until its output has been written. A pipe ends with its last writer. If a script sent the write
-// end through a socket, that writer outlives the guest; Drain does not wait for it.
+// Drain waits, after the guest has ended, until its output has been written. A pipe ends when its last
+// writer closes it. If a script sent the write end through a socket, that writer outlives the guest; Drain does not wait for it.
 func (s *Streams) Drain() {
 	_ = s.files[0].Close()
 	for _, f := range s.files[1:] {

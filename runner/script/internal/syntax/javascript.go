@@ -67,7 +67,7 @@ func (j *converter) node(k Kind, at file.Idx, text string, kids ...*Node) *Node 
 	return &Node{Kind: k, Line: line, Column: column - 1, Text: text, Kids: kids}
 }
 
-// convert makes a node of a part of the parser's tree; nil of none. Most parts are nothing but what is in them.
+// convert makes a node of a part of the parser's tree, or returns nil if there is no part. Most parts become only the nodes within them.
 func (j *converter) convert(part any) *Node {
 	switch p := part.(type) {
 	case nil, *ast.PrivateIdentifier:

@@ -59,6 +59,7 @@ func TestUncaught(t *testing.T) {
 		{`new Intl.NumberFormat("de")`, "ReferenceError", "'Intl' is not defined", "ReferenceError: 'Intl' is not defined\n    at script.ts:1:"},
 		{`nothing`, "ReferenceError", "'nothing' is not defined", "ReferenceError: 'nothing' is not defined\n    at script.ts:1:"},
 		{`throw new Error("\x1b]0;title\x07\u202ered\ttab")`, "Error", "\x1b]0;title\a\u202ered\ttab", `Error: \x1b]0;title\x07\u202ered` + "\ttab\n"},
+		{`throw new Error("👨\u200d👩 می\u200cخواهم")`, "Error", "👨\u200d👩 می\u200cخواهم", "Error: 👨\u200d👩 می\u200cخواهم\n"},
 		{`syntax error here`, "SyntaxError", "", "SyntaxError"},
 	} {
 		r := script(t, c.code)

@@ -102,8 +102,9 @@ func (g *guest) fail(value engine.Value, event string) {
 	fmt.Fprintln(g.o.Stderr, bounded(b.String()))
 }
 
-// plain escapes what does not show, because the text may come from a server and is printed to a terminal. Spaces of other scripts stay.
-func plain(s string) string { return ident.Escape(s, "\t\n\u00a0\u202f\u3000") }
+// plain escapes what does not show, because the text may come from a server and is printed to a terminal. Spaces of other
+// scripts stay, and the joiners in emoji and in words of Persian and Indic languages.
+func plain(s string) string { return ident.Escape(s, "\t\n\u00a0\u202f\u3000\u200c\u200d") }
 
 // restack gives an error from the engine's parser a stack like those of other errors. The parser sets the stack itself, without
 // engine.OnStack.
