@@ -193,7 +193,7 @@ func (r *LearnedTools) make(ctx context.Context, check bool) error {
 const (
 	// learnAllTime bounds one call of [LearnAll], if the configuration has no shorter time-out.
 	learnAllTime = 30 * time.Second
-	// learnAllServers is how many servers LearnAll asks at once. Each server gets one call at a time.
+	// learnAllServers is the number of servers that LearnAll asks at once. Each server gets one call at a time.
 	learnAllServers = 4
 	// learnAllTotal bounds the duration of LearnAll.
 	learnAllTotal = 10 * time.Minute

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
-// maxParallel is how many servers are asked at once.
+// maxParallel is the maximum number of servers that are asked at once.
 const maxParallel = 64
 
 // listed is the result of listing one server.

@@ -230,7 +230,7 @@ func (s *job) generate(servers []catalog.Server) error {
 	return nil
 }
 
-// before returns the catalog from which the tree was generated, as far as it can be read.
+// before returns what can be read of the catalog from which the tree was generated.
 func (s *job) before(now *catalog.Catalog) (*catalog.Catalog, error) {
 	var servers []catalog.Server
 	for _, server := range s.stored.Servers {

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// minLeadTools is how many tools of a server must begin alike for a lead, and minLead how long it is at least, in bytes.
+	// A lead is shared by at least minLeadTools tools of a server, and is at least minLead bytes long.
 	minLeadTools, minLead = 3, 20
 	// maxLead bounds a lead, in bytes.
 	maxLead = 2_000

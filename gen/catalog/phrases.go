@@ -18,7 +18,7 @@ const PhrasesPath = MetaDir + "/phrases.json"
 
 // Bounds of the phrases of one tool.
 const (
-	// MaxPhrases is how many a tool may have, MaxPhrase the length of each, in bytes.
+	// MaxPhrases is the maximum number of phrases of a tool, and MaxPhrase the maximum length of each, in bytes.
 	MaxPhrases, MaxPhrase = 8, 100
 	// maxPhrasesFile bounds the file, in bytes.
 	maxPhrasesFile = 64 << 20

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// MaxPrompts is how many prompts one server may put into a catalog. What goes beyond is left out, with a warning.
+// MaxPrompts is the maximum number of prompts that one server may put into a catalog. Further ones are left out, with a warning.
 const MaxPrompts = 1000
 
-// maxArguments is how many arguments of one prompt count.
+// maxArguments is the maximum number of arguments of one prompt; further ones are ignored.
 const maxArguments = 100
 
 // Prompt is one prompt as the server listed it.

@@ -40,7 +40,7 @@ func CheckOutput(path string, own []string, tree string) error {
 	return &OutputError{Path: path, Is: is}
 }
 
-// follow returns path with links resolved, as far as it exists. A link to a file that does not exist is resolved too.
+// follow returns path with the links in its existing part resolved. A link to a file that does not exist is resolved too.
 func follow(path string) string {
 	path = filepath.Clean(path)
 	for range 40 { // more successive links are a cycle

@@ -85,7 +85,7 @@ func isClean(text string) bool {
 	return true
 }
 
-// maxNamed is how many names List includes.
+// maxNamed is the maximum number of names in a List.
 const maxNamed = 20
 
 // List joins names with commas. Of more than twenty names it lists the first ones and counts the rest.

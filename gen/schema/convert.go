@@ -77,7 +77,7 @@ type converter struct {
 	byName  map[string]*definition
 	scopes  map[string]*scope
 	nesting int // of definitions that are converted for each other
-	// followed counts the references that were followed for documentation; following is how many are being followed.
+	// followed counts the references that were followed for documentation; following those that are being followed.
 	followed, following int
 }
 

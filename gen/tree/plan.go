@@ -29,7 +29,7 @@ type Options struct {
 	Commit string
 }
 
-// readers is how many files are read at once.
+// readers is the number of files that are read at once.
 const readers = 8
 
 // headSize is how much of a file is passed to Generated, in bytes.

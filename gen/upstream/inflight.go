@@ -14,7 +14,7 @@ import (
 const (
 	// maxProgressText bounds the message of a progress notification, in bytes.
 	maxProgressText = 1 << 10
-	// maxProgressWaiting is how many notifications of a request may wait to be passed on. One is passed on each
+	// maxProgressWaiting is the maximum number of a request's notifications that wait to be passed on. One is passed on each
 	// progressPause.
 	maxProgressWaiting = 64
 	progressPause      = 20 * time.Millisecond

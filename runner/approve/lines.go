@@ -28,7 +28,7 @@ const (
 	maxPage     = 1 << 20
 )
 
-// around is how many lines of the script are shown before and after the one that makes the call.
+// around is the number of lines of the script that are shown before and after the one that makes the call.
 const around = 2
 
 // View is a question as a person sees it, and the answers on offer.

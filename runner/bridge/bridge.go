@@ -93,7 +93,7 @@ type Options struct {
 	Started func()
 	// HandshakeTimeout bounds the time until hello has arrived. Zero: 10 s.
 	HandshakeTimeout time.Duration
-	// MaxParallel is how many calls and requests are handled at once; further ones wait. Zero: 64.
+	// MaxParallel is the maximum number of calls and requests that are handled at once; further ones wait. Zero: 64.
 	MaxParallel int
 
 	// Limits, with defaults for zero. Only tests set them.
@@ -101,16 +101,16 @@ type Options struct {
 	// maxFrame is the size of the largest frame in bytes, in both directions. Zero: 16 MiB, which is the limit that
 	// guests know.
 	maxFrame int
-	// maxInFlight is how many calls and requests may be without a reply; one more ends the connection. Zero: 256.
+	// maxInFlight is the maximum number of calls and requests without a reply; one more ends the connection. Zero: 256.
 	maxInFlight int
-	// maxPending is how many bytes of calls and requests may be without a reply; more end the connection. Zero: 64 MiB.
+	// maxPending is the maximum size, in bytes, of calls and requests without a reply; more end the connection. Zero: 64 MiB.
 	maxPending int
-	// maxUnread is how many bytes of answers may be waiting for the guest to read them; beyond that, an answer is replaced by an error. A
+	// maxUnread is the maximum size, in bytes, of answers that the guest has not read. Beyond that, an answer is replaced by an error. A
 	// single answer may have any size. Zero: 256 MiB.
 	maxUnread int
-	// maxTotal is how many bytes may cross the connection in both directions together; more end it. Zero: 16 GiB.
+	// maxTotal is the maximum number of bytes that cross the connection, both directions together; more end it. Zero: 16 GiB.
 	maxTotal int64
-	// maxRate is how many frames are read from a guest per second, which is also the size of a burst. Further frames wait in the
+	// maxRate is the maximum number of frames that are read from a guest per second, and also the size of a burst. Further frames wait in the
 	// connection. Zero: 20,000.
 	maxRate int
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
-// maxInFlight is how many calls of one guest the bridge accepts at a time.
+// maxInFlight is the maximum number of calls that the bridge accepts from one guest at a time.
 const maxInFlight = 256
 
 // maxWarnings bounds the warnings of one run.

@@ -11,10 +11,10 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// maxNear is how many similar names are suggested.
+// maxNear is the maximum number of similar names that are suggested.
 const maxNear = 3
 
-// maxExplained is how many unknown tools of one run get suggestions. Thousands of suggestions would take long, and a script can
+// maxExplained is the maximum number of unknown tools of one run that get suggestions. Thousands of suggestions would take long, and a script can
 // keep all processors busy with them.
 const maxExplained = 100
 

@@ -46,7 +46,7 @@ func merge(first, then config.PolicyCeilings) config.PolicyCeilings {
 // Ceilings returns the highest limits of a run for a customer. The empty customer is the project itself.
 func (p *Policy) Ceilings(customer string) config.PolicyCeilings { return p.part(customer).ceilings }
 
-// Program describes what a script does, as far as reading it shows.
+// Program describes what reading a script has found that it does.
 type Program struct {
 	Risk risk.Assessment
 	// Operations are what it does with files, hosts and the system.

@@ -37,7 +37,7 @@ const (
 	coarse = 2 * time.Second
 	// lockWait bounds the wait for other processes that change the files.
 	lockWait = 30 * time.Second
-	// maxSpans is how many times of runs are kept separately. Older ones are merged into one.
+	// maxSpans is the maximum number of runs' times that are kept separately. Older ones are merged into one.
 	maxSpans = 1000
 	// maxDepth is how deep folders are read. Deeper files count as written by all runs.
 	maxDepth = 64

@@ -28,7 +28,7 @@ func (a *App) fitHelp(root *cobra.Command) {
 // entry matches a line of a list: an indented name, two or more spaces, and what it means.
 var entry = regexp.MustCompile(`^( +\S.*?  +)(\S.*)$`)
 
-// minText is how many columns the text of an entry needs beside its name; with fewer it begins on the next line.
+// minText is the least width, in columns, of an entry's text beside its name. Narrower text begins on the next line.
 var minText = 24
 
 // fit breaks lines wider than width in paragraphs and in the second column of lists. Other indented lines are commands and stay

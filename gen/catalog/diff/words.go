@@ -13,7 +13,7 @@ import (
 const (
 	// maxPairs bounds the words of two texts that are compared with each other. More count as different altogether.
 	maxPairs = 400_000
-	// aroundWords is how many words are kept on either side of a change: "words" are stretches of letters, of white
+	// aroundWords is the number of words that are kept on either side of a change: "words" are stretches of letters, of white
 	// space, and single other characters.
 	aroundWords = 12
 	// maxStretch bounds one stretch that was added or removed, in characters, and maxStretches their number.

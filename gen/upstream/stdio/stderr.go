@@ -48,7 +48,7 @@ func forwardStderr(r io.Reader, w io.Writer, secret *redact.Redactor, tail *stde
 	}
 }
 
-// maxRecent is how many of the last lines are quoted when a server does not become ready.
+// maxRecent is the maximum number of last lines that are quoted when a server does not become ready.
 const maxRecent = 5
 
 // stderrTail keeps the last lines, and the line that most likely says why a server ended: the last one before what

@@ -31,7 +31,7 @@ import (
 )
 
 const (
-	// maxNoise is how many lines of text a server may write to standard output before the connection ends;
+	// maxNoise is the maximum number of lines of text that a server may write to standard output before the connection ends;
 	// maxNoiseLogged of them are logged, each cut to maxQuoted bytes.
 	maxNoise       = 10_000
 	maxNoiseLogged = 20

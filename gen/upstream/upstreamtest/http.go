@@ -26,7 +26,7 @@ type HTTPOptions struct {
 	// UnknownStatus and UnknownBody are the answer to a request of an unknown session; 0 means 404 with a JSON-RPC error.
 	UnknownStatus int
 	UnknownBody   string
-	// Token is the bearer token that every request must carry, empty for none.
+	// Token is the bearer token that every request must carry. Empty: no token is needed.
 	Token string
 	// Standalone lets clients open a stream for what belongs to no request; in the older era questions go there, and so
 	// do notifications of changes.

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
-// errorTail is how many characters at the end of standard error are shown when its middle is cut.
+// errorTail is the number of characters at the end of standard error that are shown when its middle is cut.
 const errorTail = 2000
 
 // folder is the folder of the files, below the store of the workspace.

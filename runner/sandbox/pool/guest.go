@@ -15,7 +15,7 @@ import (
 const (
 	// readyTimeout bounds the time from the start of a guest to its readiness.
 	readyTimeout = 60 * time.Second
-	// maxHello is how many bytes a guest may send before its job; more stay in the connection.
+	// maxHello is the maximum number of bytes that are read from a guest before its job; more stay in the connection.
 	maxHello = 4096
 )
 

@@ -32,7 +32,7 @@ func newMirror() (*mirror, error) {
 	return nil, errors.Join(fmt.Errorf("open the folder for the type checker: %w", err), os.RemoveAll(dir))
 }
 
-// remove takes the folder away, as far as possible.
+// remove deletes the folder, or as much of it as it can.
 func (m *mirror) remove() {
 	m.root.Close()
 	_ = os.RemoveAll(m.dir) // what is left is a temporary folder that only its owner can read

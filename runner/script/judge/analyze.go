@@ -17,14 +17,14 @@ type Fact struct {
 	Line   int // from 1; zero: not known
 	Column int // from 1, in bytes
 	Text   string
-	// Value is what it is about, as far as it is constant: a file, host, command, tool or module. $ stands for parts that are not
+	// Value is the constant part of what it is about: a file, host, command, tool or module. $ stands for parts that are not
 	// known, and it is empty if nothing is.
 	Value string
 	// Computed says that Value is not all of it, so that what the program does may be another.
 	Computed bool
 	// ByID says that Value is the id of a tool, not SERVER/FUNCTION.
 	ByID bool
-	// Branches is how many there are in a function, or in a file outside of functions; of the rule complexity only.
+	// Branches is the number of branches in a function, or in a file outside its functions. Only the rule complexity sets it.
 	Branches int
 }
 
@@ -51,7 +51,7 @@ type Facts struct {
 // maxFacts is the most facts of a program. One that has more is not read further.
 const maxFacts = 10_000
 
-// maxFactValue is how many bytes of a value are kept.
+// maxFactValue is the maximum number of bytes of a value that are kept.
 const maxFactValue = 500
 
 // analysis is the state of the analysis of one file.

@@ -153,7 +153,7 @@ func (a *analysis) scopes(n *syntax.Node, s *scope) {
 	}
 }
 
-// values returns what an expression may be; none if nothing is known.
+// values returns what an expression may be, or nothing if that is not known.
 func (a *analysis) values(n *syntax.Node, s *scope) []value {
 	a.steps = 0
 	return a.eval(n, s, 0)
@@ -395,7 +395,7 @@ func (a *analysis) list(n *syntax.Node, s *scope, depth int) []value {
 	return []value{v}
 }
 
-// called returns what a call returns, as far as it is folded.
+// called returns what a call is known to return.
 func (a *analysis) called(n *syntax.Node, s *scope, depth int) []value {
 	arguments := n.Kids[1:]
 	argument := func(i int) (v value, ok bool) {

@@ -53,7 +53,7 @@ var rules = []Rule{
 	{"unjudged", risk.Medium, "no Python was available to read the script", true},
 }
 
-// ruleOf returns the rule with an id; the zero value for none.
+// ruleOf returns the rule with an id, or the zero value if there is none.
 func ruleOf(id string) Rule {
 	i := slices.IndexFunc(rules, func(r Rule) bool { return r.ID == id })
 	if i < 0 {
@@ -114,7 +114,7 @@ type Tool struct {
 	ReadOnly, Destructive bool
 }
 
-// DefaultMaxBranches is how many branches a function, or a file outside of its functions, may have before it is a finding.
+// DefaultMaxBranches is the maximum number of branches in a function, or in a file outside its functions, that is not a finding.
 const DefaultMaxBranches = 50
 
 // Options configure a judgement. With the zero value every module that is known may be imported and no command is expected.

@@ -13,7 +13,7 @@ import (
 type Operation struct {
 	// Rule is the [Rule] that finds it: network, process, file-write, file-delete or own-file-delete; or file-read, which is none.
 	Rule string
-	// Target is the file, host or command, as far as it is constant.
+	// Target is the constant part of the file, host or command.
 	Target string
 	// Computed says that the script computes the target, or a part of it: it may be another.
 	Computed bool

@@ -261,7 +261,7 @@ func (s *source) line(n *syntax.Node) int {
 	return line
 }
 
-// chain returns the names of a.b.c; none for other expressions, and if there are more than tools have.
+// chain returns the names of a.b.c. It returns nothing for other expressions, or if there are more names than tools have.
 func chain(n *syntax.Node) []string {
 	const most = 6
 	var names []string

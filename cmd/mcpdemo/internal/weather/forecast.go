@@ -18,7 +18,7 @@ type Day struct {
 	Humidity          int     // percent
 }
 
-// memory is how many days a weather anomaly lasts in the computation.
+// memory is the number of days that a weather anomaly lasts in the computation.
 const memory = 6
 
 // Forecast computes the weather of a city on a date from its normals. It

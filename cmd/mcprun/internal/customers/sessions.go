@@ -240,7 +240,7 @@ func (o *sessionCommand) ran(at string, run *customer.Run, share customer.Tokens
 	o.block("result", string(run.Result))
 }
 
-// maxDecisions is how many decisions of a run are shown.
+// maxDecisions is the maximum number of a run's decisions that are shown.
 const maxDecisions = 20
 
 // decisions prints what rules and people decided, except for calls that a rule allowed without asking anybody.

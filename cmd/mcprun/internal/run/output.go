@@ -72,7 +72,7 @@ func (o *Options) printSkipped(res *runner.Result) {
 	}
 }
 
-// maxSkipped is how many skipped calls are listed for a person.
+// maxSkipped is the maximum number of skipped calls that are listed for a person.
 const maxSkipped = 200
 
 // printSummary prints a summary of a run in a few lines.

@@ -17,7 +17,7 @@ import (
 const (
 	MaxShown = 2000 // of its message
 	maxLabel = 200  // of a title or description
-	// maxChoices is how many choices of a field are listed; the others can be typed.
+	// maxChoices is the maximum number of a field's choices that are listed; the others can be typed.
 	maxChoices = 100
 )
 

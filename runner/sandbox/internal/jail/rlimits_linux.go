@@ -92,7 +92,7 @@ func limitProcess(pid int, l rlimits) error {
 	return nil
 }
 
-// queuedSignals is how many real-time signals and timers may be pending.
+// queuedSignals is the maximum number of pending real-time signals and timers.
 const queuedSignals = 1024
 
 // boundSignals keeps scripts from using up the kernel's quota of pending signals and timers, which all runs of a user share. With nothing
@@ -119,7 +119,7 @@ func (c *Child) limits() rlimits {
 // ownTasks is the allowance for init's own threads if processes are counted.
 const ownTasks = 24
 
-// taskSlack is how many tasks in excess of its limit a sandbox can have before a watchdog sees them.
+// taskSlack is the number of tasks that a sandbox can have beyond its limit before a watchdog sees them.
 const taskSlack = 2048
 
 // MaxTasks returns the RLIMIT_NPROC of a sandbox whose processes the kernel counts together with others of uid. The limit is not exact, but

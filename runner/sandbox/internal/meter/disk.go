@@ -12,7 +12,7 @@ const (
 	minPause = 25 * time.Millisecond
 	// pauseFactor bounds the cost of scanning: the pause after a scan is this many times as long as the scan.
 	pauseFactor = 10
-	// idlePauses is how many pauses may pass without a scan while the file system's own figures stay the same.
+	// idlePauses is the maximum number of pauses without a scan while the file system's own figures stay the same.
 	idlePauses = 20
 	// urgentBytes and urgentFiles are how much free space the file system must lose for an early scan.
 	urgentBytes = 8 << 20

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// maxBelow is how many levels of folders below an open one are opened by path. Keeping each of thousands of levels open would take too
+	// maxBelow is the number of levels of folders below an open one that are opened by path. Keeping each of thousands of levels open would take too
 	// many descriptors, and starting from the top each time would take too long.
 	maxBelow = 8
-	// maxOpen is how many folders may be open at the same time.
+	// maxOpen is the maximum number of folders that are open at the same time.
 	maxOpen = 1000
 	// canLook are the permissions needed to scan a folder.
 	canLook = 0o500

@@ -57,7 +57,7 @@ func Files() map[string][]byte {
 }
 
 const (
-	// Window is how many bytes of a channel may be in flight.
+	// Window is the maximum number of a channel's bytes in flight.
 	Window = 1 << 20
 	// maxFrame bounds the payload of one frame, in bytes.
 	maxFrame  = 64 << 10
