@@ -26,7 +26,7 @@ func accepting(t *testing.T, dir string) check.Options {
 	return opt
 }
 
-// needPython returns the interpreter; without one the test is skipped.
+// needPython returns the interpreter. Without one the test is skipped, or fails in CI.
 func needPython(t *testing.T) string {
 	t.Helper()
 	if python() == "" {
