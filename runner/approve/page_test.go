@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -353,5 +354,30 @@ func TestFolderOfOthers(t *testing.T) {
 	}
 	if a, err := NewPageApprover(dir, "p").Approve(t.Context(), ofRun("delete", 1)); err == nil || a.Scope != Refused {
 		t.Errorf("%+v, %v, want an error and Scope %v", a, err, Refused)
+	}
+}
+
+// TestSocketThatStarts: a socket whose process does not listen yet is kept; one that a killed process left long ago is removed.
+func TestSocketThatStarts(t *testing.T) {
+	dir := shortDir(t)
+	for name, age := range map[string]time.Duration{"p-new.sock": 0, "p-old.sock": time.Hour} {
+		socket := filepath.Join(dir, name)
+		l, err := net.Listen("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.(*net.UnixListener).SetUnlinkOnClose(false)
+		l.Close()
+		made := time.Now().Add(-age)
+		if err := os.Chtimes(socket, made, made); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err := waitingAt(t.Context(), dir, "p"); err != nil || len(list) > 0 {
+		t.Errorf("waitingAt() = %v, %v; want none", list, err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 || entries[0].Name() != "p-new.sock" {
+		t.Errorf("sockets left: %v, %v; want p-new.sock only", entries, err)
 	}
 }

@@ -25,6 +25,7 @@ import (
 // Bounds of the messages between the page and the processes that ask.
 const (
 	askTime    = 2 * time.Second
+	startTime  = time.Minute // more than a process needs to listen on a socket that it made
 	maxWaiting = 32 << 20
 	maxCode    = 200 << 10
 
@@ -287,7 +288,7 @@ func waitingAt(ctx context.Context, dir, project string) ([]Waiting, error) {
 		text, err := callProcess(ctx, socket, http.MethodGet, "/waiting", nil)
 		var list []Waiting
 		if err != nil || json.Unmarshal(text, &list) != nil {
-			if _, dialing := errors.AsType[*net.OpError](err); dialing {
+			if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" && !op.Timeout() && olderThan(e, startTime) {
 				_ = os.Remove(socket) // left by a process that was killed
 			}
 			if said, ok := errors.AsType[*pageError](err); ok {
@@ -302,6 +303,12 @@ func waitingAt(ctx context.Context, dir, project string) ([]Waiting, error) {
 	}
 	slices.SortFunc(all, byAge)
 	return all, refused
+}
+
+// olderThan reports whether a file was created longer ago than that. A socket refuses connections for a moment until its process listens.
+func olderThan(e os.DirEntry, age time.Duration) bool {
+	info, err := e.Info()
+	return err == nil && time.Since(info.ModTime()) > age
 }
 
 // byAge sorts the oldest question first.
