@@ -14,8 +14,11 @@ import (
 	"time"
 )
 
-// commandTime bounds one command of a test.
-const commandTime = 60 * time.Second
+// commandTime bounds one command of a test, and runTime a script: longer than on the busiest machine, unless something hangs.
+const (
+	commandTime = 5 * time.Minute
+	runTime     = "4m"
+)
 
 // project is a person's folder with a .mcp.json.
 type project struct {
@@ -97,7 +100,7 @@ func (p *project) command(ctx context.Context, name string, args ...string) *exe
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
-	cmd.Env = append(append(cmd.Env, "XDG_RUNTIME_DIR="+p.runtimeDir(), "NO_COLOR=1", "MCPGEN_TRUST=1"), p.env...)
+	cmd.Env = append(append(cmd.Env, "XDG_RUNTIME_DIR="+p.runtimeDir(), "NO_COLOR=1", "MCPGEN_TRUST=1", "MCPRUN_TIMEOUT="+runTime), p.env...)
 	return cmd
 }
 

@@ -31,7 +31,7 @@ const (
 	// fewAhead runs are made in a sandbox before the first measurement.
 	fewAhead = 8
 	// runTime is longer than any run takes, unless it hangs.
-	runTime = time.Minute
+	runTime = 5 * time.Minute
 	// growthFiles and growthMemory bound the growth of this process after all runs, in open files and goroutines, and in bytes.
 	growthFiles = 8
 	// idleFiles is added to growthFiles while a varying number of idle guests waits in a pool.
