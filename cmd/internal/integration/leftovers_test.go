@@ -6,14 +6,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/ory/dockertest/v3"
 	"github.com/ory/dockertest/v3/docker"
+
+	"github.com/mcpgen/mcpgen/gen/owner"
 )
 
 // leftovers lists what the project's runs have left on the machine. It gives the kernel and the engine a moment to remove ended
@@ -31,9 +35,9 @@ func (p *project) leftovers() []string {
 
 func (p *project) leftNow() []string {
 	p.mu.Lock()
-	pids := slices.Clone(p.pids)
+	own := slices.Clone(p.own)
 	p.mu.Unlock()
-	return slices.Concat(p.processes(), p.mounts(), p.runFolders(), containersOf(pids), volumesOf(pids), groupsOf(pids))
+	return slices.Concat(p.processes(), p.mounts(), p.runFolders(), containersOf(own), volumesOf(own), groupsOf(own))
 }
 
 // processes lists those that run in the project's folder or have it among their arguments: the programs, and the
@@ -94,7 +98,7 @@ var engine = sync.OnceValue(func() *dockertest.Pool {
 })
 
 // containersOf lists the containers that processes have started, by the owner they are labelled with.
-func containersOf(pids []int) []string {
+func containersOf(own []process) []string {
 	pool := engine()
 	if pool == nil {
 		return nil
@@ -105,14 +109,14 @@ func containersOf(pids []int) []string {
 	}
 	var found []string
 	for _, c := range all {
-		if ownedBy(pids, c.Labels["mcprun.owner"]) {
+		if ownedBy(own, c.Labels["mcprun.owner"]) {
 			found = append(found, fmt.Sprintf("container %v %s", c.Names, c.State))
 		}
 	}
 	return found
 }
 
-func volumesOf(pids []int) []string {
+func volumesOf(own []process) []string {
 	pool := engine()
 	if pool == nil {
 		return nil
@@ -123,7 +127,7 @@ func volumesOf(pids []int) []string {
 	}
 	var found []string
 	for _, v := range all {
-		if ownedBy(pids, v.Labels["mcprun.owner"]) {
+		if ownedBy(own, v.Labels["mcprun.owner"]) {
 			found = append(found, "volume "+v.Name)
 		}
 	}
@@ -131,23 +135,20 @@ func volumesOf(pids []int) []string {
 }
 
 // ownedBy reads the label of an owner. A label that cannot be read counts as owned, because somebody has to look at it.
-func ownedBy(pids []int, label string) bool {
-	fields := strings.Split(label, "/")
-	if len(fields) != 5 {
-		return true
-	}
-	pid, err := strconv.Atoi(fields[3])
-	return err != nil || slices.Contains(pids, pid)
+func ownedBy(own []process, label string) bool {
+	o, ok := owner.Parse(label)
+	return !ok || slices.ContainsFunc(own, func(p process) bool { return p.pid == o.PID && p.started == o.Start })
 }
 
-// groupsOf lists the control groups that processes have created. Their names begin with "mcprun-" and the process's id.
-func groupsOf(pids []int) []string {
+// groupsOf lists the control groups that processes have created. Their names begin with "mcprun-" and the process's id, which another
+// process may have by now.
+func groupsOf(own []process) []string {
 	var found []string
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() || !strings.HasPrefix(d.Name(), "mcprun-") {
 			return nil // also somebody else's that ended while we looked
 		}
-		if pid, err := strconv.Atoi(strings.Split(d.Name(), "-")[1]); err != nil || slices.Contains(pids, pid) {
+		if pid, err := strconv.Atoi(strings.Split(d.Name(), "-")[1]); err != nil || slices.ContainsFunc(own, func(p process) bool { return p.pid == pid && (p.alive() || !isProcess(pid)) }) {
 			found = append(found, "control group "+path)
 		}
 		return nil
@@ -201,6 +202,11 @@ func descendants(pid int) []process {
 	return found
 }
 
+func isProcess(pid int) bool {
+	_, ok := lookUp(pid)
+	return ok
+}
+
 func allPIDs() []int {
 	var pids []int
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -210,4 +216,29 @@ func allPIDs() []int {
 		}
 	}
 	return pids
+}
+
+// TestOwnLabels: what a process labels as its own is found, and what another one with the same id has labelled is not.
+func TestOwnLabels(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("labels are compared on Linux only")
+	}
+	me, err := owner.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, ok := lookUp(os.Getpid())
+	if !ok {
+		t.Fatal("this process is not found")
+	}
+	earlier := self
+	earlier.started = "1"
+	for label, want := range map[string]bool{me.String(): true, "odd": true} {
+		if got := ownedBy([]process{self}, label); got != want {
+			t.Errorf("ownedBy(%q) = %t, want %t", label, got, want)
+		}
+	}
+	if ownedBy([]process{earlier}, me.String()) {
+		t.Error("the label of another process with the same id counts as owned")
+	}
 }

@@ -26,8 +26,8 @@ type project struct {
 	dir string
 	env []string // on top of a few variables of this process
 
-	mu   sync.Mutex
-	pids []int // of the commands that were started here
+	mu  sync.Mutex
+	own []process // of the commands that were started here
 }
 
 // server is an entry of .mcp.json.
@@ -116,9 +116,13 @@ func (p *project) start(cmd *exec.Cmd) {
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
+	started, ok := lookUp(cmd.Process.Pid)
+	if !ok {
+		return // it has ended already
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.pids = append(p.pids, cmd.Process.Pid)
+	p.own = append(p.own, started)
 }
 
 // run runs a program to its end.

@@ -15,6 +15,8 @@ import (
 
 	"github.com/ory/dockertest/v3"
 	"github.com/ory/dockertest/v3/docker"
+
+	"github.com/mcpgen/mcpgen/gen/owner"
 )
 
 // sizes are the resources that this process holds.
@@ -192,10 +194,12 @@ func containers(t *testing.T, pid int) []string {
 	return found
 }
 
-// ownedBy reports whether an owner names the process. An owner that cannot be parsed counts, so that the test reports it.
+// ownedBy reports whether an owner names the process: this one, or one that has ended. Another process may have its id by now. An owner that
+// cannot be parsed counts, so that the test reports it.
 func ownedBy(pid int, name string) bool {
-	fields := strings.Split(name, "/")
-	return len(fields) != 5 || fields[3] == strconv.Itoa(pid)
+	o, ok := owner.Parse(name)
+	me, err := owner.Self()
+	return !ok || err != nil || o.PID == pid && (o == me || o.Judge(me) != owner.Alive)
 }
 
 // groups lists the control groups of a process, whose names contain its id.
