@@ -6,12 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/ory/dockertest/v3"
@@ -170,19 +168,25 @@ func (p process) alive() bool {
 	return ok && now.started == p.started
 }
 
-// lookUp reads /proc/PID/stat; a zombie counts as gone.
+// lookUp returns a process; a zombie counts as gone.
 func lookUp(pid int) (process, bool) {
+	p, state := readStat(pid)
+	return p, state != "" && state != "Z"
+}
+
+// readStat reads /proc/PID/stat. The state is empty if there is no such process.
+func readStat(pid int) (p process, state string) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return process{}, false
+		return process{}, ""
 	}
 	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	fields := strings.Fields(string(text[end+1:]))
-	if open < 0 || len(fields) < 20 || fields[0] == "Z" {
-		return process{}, false
+	if open < 0 || len(fields) < 20 {
+		return process{}, ""
 	}
 	parent, _ := strconv.Atoi(fields[1])
-	return process{pid: pid, parent: parent, started: fields[19], name: string(text[open+1 : end])}, true
+	return process{pid: pid, parent: parent, started: fields[19], name: string(text[open+1 : end])}, fields[0]
 }
 
 // descendants lists a process's children, their children, and so on: the upstream servers, and sandboxes that are not containers.
@@ -216,29 +220,4 @@ func allPIDs() []int {
 		}
 	}
 	return pids
-}
-
-// TestOwnLabels: what a process labels as its own is found, and what another one with the same id has labelled is not.
-func TestOwnLabels(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("labels are compared on Linux only")
-	}
-	me, err := owner.Self()
-	if err != nil {
-		t.Fatal(err)
-	}
-	self, ok := lookUp(os.Getpid())
-	if !ok {
-		t.Fatal("this process is not found")
-	}
-	earlier := self
-	earlier.started = "1"
-	for label, want := range map[string]bool{me.String(): true, "odd": true} {
-		if got := ownedBy([]process{self}, label); got != want {
-			t.Errorf("ownedBy(%q) = %t, want %t", label, got, want)
-		}
-	}
-	if ownedBy([]process{earlier}, me.String()) {
-		t.Error("the label of another process with the same id counts as owned")
-	}
 }

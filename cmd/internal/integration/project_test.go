@@ -116,10 +116,7 @@ func (p *project) start(cmd *exec.Cmd) {
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	started, ok := lookUp(cmd.Process.Pid)
-	if !ok {
-		return // it has ended already
-	}
+	started, _ := readStat(cmd.Process.Pid) // it may have ended already
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.own = append(p.own, started)
