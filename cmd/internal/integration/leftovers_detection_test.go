@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/ory/dockertest/v3/docker"
+
+	"github.com/mcpgen/mcpgen/gen/owner"
 )
 
 // TestLeftoversAreSeen leaves one thing of each kind behind, and checks that the other tests would detect it.
@@ -21,13 +23,17 @@ func TestLeftoversAreSeen(t *testing.T) {
 	child := exec.Command("sleep", "60")
 	child.Dir = p.dir
 	p.start(child)
+	self, ok := lookUp(child.Process.Pid)
+	if !ok {
+		t.Fatal("the child is not found")
+	}
 	family := descendants(os.Getpid())
 	p.write("run/mcprun/docker-abc/b/s", "")
 	want := []string{fmt.Sprintf("process %d:", child.Process.Pid), "file " + p.path("run/mcprun/docker-abc")}
 	removeContainer := func() error { return nil }
 	if pool != nil {
 		c, err := pool.Client.CreateContainer(docker.CreateContainerOptions{Config: &docker.Config{
-			Image: image, Cmd: []string{"node"}, Labels: map[string]string{"mcprun.owner": fmt.Sprintf("b/s/0/%d/1", child.Process.Pid)},
+			Image: image, Cmd: []string{"node"}, Labels: map[string]string{"mcprun.owner": owner.Owner{PID: self.pid, Start: self.started}.String()},
 		}})
 		if err != nil {
 			t.Fatal(err)
