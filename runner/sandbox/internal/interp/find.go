@@ -159,6 +159,9 @@ func ask(ctx context.Context, program string, args ...string) (string, error) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("ask %s for its path: it did not answer in time, perhaps because this machine is busy", program)
+	}
 	if err != nil {
 		return "", fmt.Errorf("ask %s for its path: %w", program, errors.Join(err, errors.New(strings.TrimSpace(stderr.String()))))
 	}

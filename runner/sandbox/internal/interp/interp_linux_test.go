@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -59,6 +61,20 @@ func TestMissingInterpreterIsExplained(t *testing.T) {
 	}
 	if _, err := New(Options{}).Find(t.Context(), sandbox.Node); err == nil {
 		t.Error("a name was found without LookPath: got no error, want an error")
+	}
+}
+
+// TestSlowInterpreterIsExplained checks that an interpreter which does not answer in time is not called broken.
+func TestSlowInterpreterIsExplained(t *testing.T) {
+	slow := filepath.Join(t.TempDir(), "python3")
+	if err := os.WriteFile(slow, []byte("#!/bin/sh\nexec sleep 60\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := New(Options{LookPath: func(string) (string, error) { return slow, nil }}).Find(ctx, sandbox.Python)
+	if err == nil || !strings.Contains(err.Error(), "did not answer in time") {
+		t.Errorf("%v, want that it did not answer in time", err)
 	}
 }
 
