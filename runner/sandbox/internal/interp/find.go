@@ -159,7 +159,7 @@ func ask(ctx context.Context, program string, args ...string) (string, error) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if ctx.Err() != nil {
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return "", fmt.Errorf("ask %s for its path: it did not answer in time, perhaps because this machine is busy", program)
 	}
 	if err != nil {
