@@ -3,9 +3,11 @@ module github.com/mcpgen/mcpgen
 go 1.26.0
 
 require (
+	code.dny.dev/ssrf v0.3.0
 	github.com/cenkalti/backoff/v5 v5.0.3
 	github.com/containerd/errdefs v1.0.0
 	github.com/docker/go-units v0.5.0
+	github.com/elazarl/goproxy v1.9.3
 	github.com/evanw/esbuild v0.28.2
 	github.com/go-json-experiment/json v1.27.2
 	github.com/go-sourcemap/sourcemap v2.1.4+incompatible

@@ -51,6 +51,8 @@ type Settings struct {
 	Learn string
 	// Policy says which calls scripts may make.
 	Policy Policy
+	// Network says where scripts may connect to.
+	Network Network
 
 	document map[string]any
 }

@@ -73,7 +73,10 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 	}
 	out.Path = path
 	out.normalize()
-	return out, out.Policy.complete(file, node.Value(root, "policy"))
+	if err := out.Policy.complete(file, node.Value(root, "policy")); err != nil {
+		return out, err
+	}
+	return out, out.Network.complete(file, node.Value(root, "network"), &out.Policy)
 }
 
 // withTextKeys returns a mapping whose keys are texts at every depth.
