@@ -20,6 +20,11 @@
 //	host → guest  {"type":"reply","id":1,"as":"content","value":…}
 //	host → guest  {"type":"reply","id":1,"error":{"kind":"tool","message":"…",…}}
 //	guest → host  {"type":"cancel","id":1}
+//	guest → host  {"type":"open","stream":1}            a program in the sandbox has connected to the run's proxy
+//	either way    {"type":"data","stream":1,"data":"…"} what it or the proxy says, in base64, at most 64 KiB
+//	either way    {"type":"more","stream":1,"bytes":65536}  so much was passed on, and may be sent again
+//	guest → host  {"type":"shut","stream":1}            it says nothing more, but still listens
+//	either way    {"type":"close","stream":1}           the connection has ended
 //	guest → host  {"type":"done","result":…}            the script ended by itself; result is absent when it has none
 //	guest → host  {"type":"done","error":{"name":"…","message":"…","stack":"…"}}    it ended by an uncaught error
 //	…                                                     done may have "notes":{"…":n} and "wrote":["…"], see Outcome
@@ -39,6 +44,10 @@
 // JSON. A cancelled call gets no reply, but one may already be on its way: guests skip replies to ids they
 // no longer wait for. Nothing follows done.
 //
+// Streams are there only in runs with a network; their ids are a sequence of their own. At most 64 are open at once; the host closes
+// further ones. In each direction at most 256 KiB of a stream are on their way; more says that as many bytes were passed on. A frame about a
+// stream that the other end has closed is ignored.
+//
 // A guest has at most 128 calls and requests, with 32 MiB of arguments, in flight and holds further ones back
 // itself; the host ends a guest that has twice as many. The host reads more slowly from a guest that sends frames too
 // fast. All frames of a run together are at most 16 GiB. A guest whose connection is lost ends itself.
@@ -56,6 +65,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/call"
@@ -73,6 +83,8 @@ type Job struct {
 	Modules map[string]string `json:"modules,omitempty"`
 	// Restricted makes a Python guest hide eval, exec and compile from the script.
 	Restricted bool `json:"restricted,omitempty"`
+	// Env are variables that the guest adds to its environment. Runs with a network have some.
+	Env map[string]string `json:"env,omitempty"`
 	// Lines asks the guest to send the line of the script that makes each call.
 	Lines bool `json:"lines,omitempty"`
 }
@@ -87,6 +99,9 @@ type Options struct {
 	Handler call.Handler
 	// Answers answers requests, as Handler answers calls. Nil: every request is refused.
 	Answers call.Answerer
+	// Connect takes over the host's end of each stream: a connection of a program in the sandbox to the proxy of its run. It must return at
+	// once, and close the connection some time. Nil: there is no network, and a stream ends the connection.
+	Connect func(net.Conn)
 	// Logger receives internal errors of the handler, which a script must not see. Nil: discarded.
 	Logger *slog.Logger
 	// Started is called once, after the job was sent to the guest. It may be nil.

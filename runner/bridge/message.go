@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -21,7 +22,7 @@ const protocolVersion = 1
 // maxTimeout bounds the time-out of a call, in milliseconds; it is the limit of JavaScript's timers.
 const maxTimeout = 1<<31 - 1
 
-// message is one frame from the guest: *hello, *callMsg, *cancel or *done.
+// message is one frame from the guest: *hello, *callMsg, *cancel, *streamMsg or *done.
 type message any
 
 type hello struct {
@@ -43,6 +44,14 @@ type callMsg struct {
 
 type cancel struct {
 	id int64
+}
+
+// streamMsg is about a stream: open, data, shut, more or close.
+type streamMsg struct {
+	kind  string
+	id    int64
+	data  []byte
+	bytes int64
 }
 
 type done struct {
@@ -71,6 +80,8 @@ func decode(frame []byte) (message, error) {
 		msg = &callMsg{id: f.id("id"), request: true, name: f.text("method"), args: f.value("params"), at: f.at()}
 	case "cancel":
 		msg = &cancel{id: f.id("id")}
+	case "open", "data", "shut", "more", "close":
+		msg = f.stream(kind)
 	case "done":
 		msg = f.done()
 	default:
@@ -179,6 +190,26 @@ func (f *fields) options(c *callMsg) {
 		o.fail("raw is neither true nor false")
 	}
 	f.close("options", o)
+}
+
+// stream reads a frame about a stream.
+func (f *fields) stream(kind string) *streamMsg {
+	m := &streamMsg{kind: kind, id: f.integer("stream")}
+	if m.id < 1 || m.id > maxID {
+		f.fail("stream %d is out of range", m.id)
+	}
+	switch kind {
+	case "data":
+		data, err := base64.StdEncoding.DecodeString(f.text("data"))
+		if m.data = data; err != nil || len(data) == 0 || len(data) > maxData {
+			f.fail("data is not 1 to %d bytes in base64", maxData)
+		}
+	case "more":
+		if m.bytes = f.integer("bytes"); m.bytes < 1 || m.bytes > window {
+			f.fail("more of %d bytes is out of range", m.bytes)
+		}
+	}
+	return m
 }
 
 // inner opens a member that is an object. Its close ends the reading.

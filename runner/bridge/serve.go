@@ -42,6 +42,7 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 		in:      bufio.NewReaderSize(conn, 64<<10),
 		w:       newWriter(conn, opts.maxFrame),
 		running: make(map[int64]*running),
+		streams: make(map[int64]*stream),
 		slots:   make(chan struct{}, opts.MaxParallel),
 		next:    make(chan *running),
 		pace:    pace{rate: opts.maxRate},
@@ -51,6 +52,7 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 		end(cmp.Or(context.Cause(outer), ErrClosed)) // a guest that was killed closes its connection too
 		stop()
 		conn.Close()
+		s.closeStreams()
 		s.handlers.Wait()
 	}()
 	if err := s.handshake(); err != nil {
@@ -80,11 +82,12 @@ type session struct {
 	ended func() bool
 
 	// The following are used by the reading goroutine only.
-	in      *bufio.Reader
-	lastID  int64
-	seq     int // number of the last call or request
-	cancels int
-	pace    pace
+	in         *bufio.Reader
+	lastID     int64
+	lastStream int64
+	seq        int // number of the last call or request
+	cancels    int
+	pace       pace
 
 	slots    chan struct{} // one for each call that is being handled
 	next     chan *running // to a goroutine that is waiting for a call
@@ -96,6 +99,7 @@ type session struct {
 	pending int                // bytes of their frames
 	unread  int                // bytes of answers that are being written
 	over    bool               // the guest has said done, so no more replies are sent
+	streams map[int64]*stream  // open ones
 }
 
 // cause returns the first reason for the end, because closing the connection gives the reader a second error.
@@ -189,6 +193,8 @@ func (s *session) loop(ctx context.Context) error {
 			err = s.accept(ctx, msg, len(frame))
 		case *cancel:
 			err = s.cancel(msg.id)
+		case *streamMsg:
+			err = s.streamed(msg)
 		case *done:
 			s.finish(msg)
 			return nil

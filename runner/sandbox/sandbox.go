@@ -107,6 +107,9 @@ type Spec struct {
 	// Workspace is an existing folder that the script may write to, shown at WorkspaceDir, where the script starts. Empty: the script
 	// starts in an empty folder that is removed with the run.
 	Workspace string
+	// Network lets programs connect within the sandbox, to a port where the guest passes connections on to the host. Nothing else can be
+	// reached.
+	Network bool
 	// Limits bound the run. Zero fields mean the defaults of WithDefaults.
 	Limits Limits
 	// Turn is awaited before the guest is started. Nil: the guest starts at once.
@@ -155,6 +158,8 @@ const (
 const (
 	BridgeFD      = 3      // its end of the bridge
 	BridgeAddress = "fd:3" // BridgeFD as an argument
+	NetworkPrefix = "net:" // comes before BridgeAddress in a run with a network
+	ProxyPort     = 3128   // of 127.0.0.1, where the guest offers the run's proxy to programs of a run with a network
 	SecretFD      = 4      // a pipe that holds Spec.Secret
 )
 

@@ -25,6 +25,7 @@ RECEIVE = 32 * 1024  # bytes of one read; more if a large frame is arriving
 MOST = 256 * 1024
 
 REPLY = b'{"type":"reply","id":'
+STREAM = (b'{"type":"data"', b'{"type":"more"', b'{"type":"close"')
 KIND = b'"as":"'
 ERROR = b'"error":'  # as long as "value":
 MAX_HEAD = 100  # of a reply: all that comes before its value
@@ -105,6 +106,8 @@ class Bridge:
         self.job = Slot()
         self.lines = False  # send the line of the script that makes a call
         self.bye = Slot()
+        self.network = None  # takes the frames of streams
+        self.standby = None  # the Slot of the thread that reads if no call waits
         self.outgoing = SimpleQueue()
         self.ending = os.eventfd(0)  # wakes the watching thread
         self.put(b'{"type":"hello","protocol":1,"secret":%b,"runtime":%b}' % (quote(secret).encode(), quote("python " + sys.version.split()[0]).encode()))
@@ -212,6 +215,11 @@ class Bridge:
             call_id, failed, kind, start = reply(head)
             self.settle(call_id, (failed, kind, frame[start:-1]))
             return
+        if head.startswith(STREAM):
+            from _mcprun_network import parsed
+
+            self.network.frame(*parsed(head, bytes(frame)))
+            return
         message, _ = make_scanner(Plain)(str(frame, "utf-8"), 0)
         if message["type"] in ("job", "wait"):
             self.job.answer = message
@@ -260,6 +268,9 @@ class Bridge:
                 for other in self.waiting.values():
                     other.wake()
                     break
+                else:
+                    if self.standby is not None:
+                        self.standby.wake()
 
     # ---- calls ----
 
@@ -391,6 +402,13 @@ class Bridge:
         for thread in self.threads:
             thread.join(BYE_TIMEOUT)
 
+    def open_network(self):
+        """Let programs reach the run's proxy."""
+        import _mcprun_network
+
+        self.standby = Slot()
+        self.network = _mcprun_network.start(self, self.standby)
+
     def next_job(self):
         """Wait for the job, and return it, or None when the host says that there is no job yet. Nothing else reads yet."""
         self.job.answer = None
@@ -457,7 +475,7 @@ def options(timeout, raw):
 
 def connect(address):
     """Connect to the host, or take the socket that was inherited."""
-    kind, _, rest = address.partition(":")
+    kind, _, rest = address.removeprefix("net:").partition(":")
     if kind == "unix":
         sock = socket(AF_UNIX, SOCK_STREAM)
         sock.connect(rest)

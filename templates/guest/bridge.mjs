@@ -37,14 +37,15 @@ export class Bridge {
   job = new Promise((resolve) => (this.#jobArrived = resolve));
   bye = new Promise((resolve) => (this.#byeArrived = resolve));
 
-  /** made is the result of values(); encode converts values to JSON. */
+  /** made is the result of values(); encode converts values to JSON. io.link, if it is there, connects instead of a socket. */
   constructor(address, secret, io, lost) {
     this.#lost = lost;
     this.made = values({ ...io, request: (method, params) => this.request(method, params) });
     this.encode = encoder(this.made);
     // One buffer for all input, without streams, which would take most of the time of a small reply.
     const onread = { buffer: Buffer.allocUnsafe(RECEIVE), callback: (size, buffer) => this.#receive(buffer.subarray(0, size)) };
-    if (address.startsWith("unix:")) this.#socket = net.connect({ path: address.slice("unix:".length), onread });
+    if (io.link) this.#socket = io.link(address, (chunk) => this.#receive(chunk), () => this.#gone());
+    else if (address.startsWith("unix:")) this.#socket = net.connect({ path: address.slice("unix:".length), onread });
     else if (/^fd:\d+$/.test(address)) this.#socket = new net.Socket({ fd: Number(address.slice("fd:".length)), readable: true, writable: true, onread });
     else throw new Error(`the bridge's address has an unknown form: ${address}`);
     this.#socket.on("error", () => this.#gone());
@@ -208,6 +209,7 @@ export class Bridge {
     const text = `{"type":"done"${members}}`;
     const fits = Buffer.byteLength(text) <= MAX_FRAME;
     this.#send(fits ? text : '{"type":"done"}');
+    this.#socket.flush?.();
     return fits;
   }
 

@@ -113,6 +113,22 @@ function explainFetch() {
   }, true);
 }
 
+/** Lets programs and fetch use the run's proxy. A refusal that fetch meets is a response, as it is for requests that the proxy can read. */
+async function useNetwork(network, env) {
+  Object.assign(process.env, env);
+  const bundle = env?.NODE_EXTRA_CA_CERTS;
+  await network.useProxy(bundle && fs.readFileSync(bundle, "utf8"));
+  const fetchIt = globalThis.fetch;
+  define("fetch", async function fetch(input, init = undefined) {
+    try {
+      return await fetchIt(input, init);
+    } catch (error) {
+      if (error?.cause?.code !== "ERR_NETWORK_REFUSED") throw error;
+      return new Response(`${error.cause.message}\n`, { status: 403, statusText: "Forbidden" });
+    }
+  }, true);
+}
+
 /**
  * Lets scripts read a server's folder by the name of the server, as no folder of the tree has a dash, and the tree's own
  * folder as one that holds nothing but servers.
@@ -399,6 +415,8 @@ async function main() {
     textBytes: (text) => new TextEncoder().encode(text),
     inspect: inspect.custom,
   };
+  const network = address.startsWith("net:") && (await import("./network.mjs"));
+  if (network) io.link = (...args) => new network.Link(...args);
   // Exit at once, without the script's exit handlers: the host is gone.
   const bridge = new Bridge(address, secret, io, () => reallyExit(EXIT_LOST));
   waitForWrites(process.stdout);
@@ -406,13 +424,14 @@ async function main() {
   bridge.made.extendJSON();
   const stacks = new Stacks();
   provide(bridge, stacks);
-  explainFetch();
+  if (!network) explainFetch();
   spellServers();
   noteWrites();
   await Promise.all([bridge.word, import(addressOf('import "node:fs";'))]); // the first import costs most
   if (!bridge.hasJob) await rehearse(bridge);
   const job = await bridge.job;
   process.chdir(home); // again, by its name: the workspace of the run may have been mounted there meanwhile
+  if (network) await useNetwork(network, job.env);
   bridge.idle();
   await run(bridge, job, stacks);
 }

@@ -142,6 +142,9 @@ def run(bridge, job, finder):
     """Run the script and return the exit status, or raise SystemExit as the script does."""
     hook = sys.excepthook
     threading.excepthook = in_thread
+    if "env" in job:
+        os.environ.update(job["env"])
+        bridge.open_network()
     module = prepare(job, finder)
     bridge.lines = job.get("lines", False)
     _mcprun_modules.note_writes(bridge.wrote)

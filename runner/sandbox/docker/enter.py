@@ -3,9 +3,9 @@
 The guest finds the connection and a pipe with the secret as descriptors. Environment and arguments can be read from
 /proc as long as a process lives, by the script too.
 
-In between it gives up connecting, for itself and all that comes after it: a workspace may hold socket files on which
-other programs of the host listen. The container's own filter cannot forbid it, because this one connection has to be
-made from inside. It gives up openat2 too, whose arguments no filter can see: with it a script could leave set-user-ID
+In between it gives up making Unix sockets, for itself and all that comes after it: a workspace may hold socket files on
+which other programs of the host listen. The container's own filter cannot forbid it, because this one connection has
+to be made from inside. It gives up openat2 too, whose arguments no filter can see: with it a script could leave set-user-ID
 files in the workspace. Engines use it themselves as they start a container, so their filter has to let it through.
 """
 
@@ -24,9 +24,9 @@ PR_SET_SECCOMP = 22
 SECCOMP_MODE_FILTER = 2
 RET_ALLOW, RET_EPERM, RET_ENOSYS = 0x7FFF0000, 0x00050001, 0x00050026
 LOAD, JUMP_EQUAL, RETURN = 0x20, 0x15, 0x06  # BPF: load a word, compare, return
-NR, ARCH = 0, 4  # offsets in struct seccomp_data
-# By machine: its AUDIT_ARCH number and that of connect. Other calling conventions are closed by the container's filter.
-MACHINES = {"x86_64": (0xC000003E, 42), "aarch64": (0xC00000B7, 203)}
+NR, ARCH, ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; both machines have the low half first
+# By machine: its AUDIT_ARCH number and that of socket. Other calling conventions are closed by the container's filter.
+MACHINES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
 OPENAT2 = 437  # on both
 
 
@@ -37,15 +37,17 @@ class Program(ctypes.Structure):
 
 
 def forbid():
-    arch, connect = MACHINES[os.uname().machine]
+    arch, socket = MACHINES[os.uname().machine]
     code = b"".join(
         struct.pack("=HBBI", *instruction)
         for instruction in (
             (LOAD, 0, 0, ARCH),
-            (JUMP_EQUAL, 0, 3, arch),
+            (JUMP_EQUAL, 0, 5, arch),
             (LOAD, 0, 0, NR),
-            (JUMP_EQUAL, 2, 0, connect),
-            (JUMP_EQUAL, 2, 0, OPENAT2),
+            (JUMP_EQUAL, 5, 0, OPENAT2),
+            (JUMP_EQUAL, 0, 2, socket),
+            (LOAD, 0, 0, ARGUMENT),
+            (JUMP_EQUAL, 1, 0, _socket.AF_UNIX),
             (RETURN, 0, 0, RET_ALLOW),
             (RETURN, 0, 0, RET_EPERM),
             (RETURN, 0, 0, RET_ENOSYS),
@@ -55,7 +57,7 @@ def forbid():
     program = Program(len(code) // 8, code)
     zero = ctypes.c_ulong(0)
     if libc.prctl(PR_SET_SECCOMP, ctypes.c_ulong(SECCOMP_MODE_FILTER), ctypes.byref(program), zero, zero) != 0:
-        raise OSError(ctypes.get_errno(), "forbid connect and openat2")
+        raise OSError(ctypes.get_errno(), "forbid Unix sockets and openat2")
 
 
 def bound(limits):

@@ -143,7 +143,7 @@ func TestSeccompProfileIsWhole(t *testing.T) {
 	}
 	all := len(p.Syscalls)
 	p.Syscalls = nil
-	if err := json.Unmarshal([]byte((&engine{watched: true}).seccomp()), &p); err != nil || len(p.Syscalls) != all+2 {
+	if err := json.Unmarshal([]byte((&engine{watched: true}).seccomp(false)), &p); err != nil || len(p.Syscalls) != all+2 {
 		t.Fatalf("a watched container has %d rules, %v; want %d", len(p.Syscalls), err, all+2)
 	}
 	if p.DefaultAction != "SCMP_ACT_ERRNO" {

@@ -54,7 +54,7 @@ func (b *Backend) newRunDir(spec sandbox.Spec, e *engine) (*runDir, error) {
 	if over := len(d.socket()) - maxSocketPath; over > 0 {
 		err = fmt.Errorf("folder for running sandboxes %q: the path is %d bytes too long for a socket", b.opt.RuntimeDir, over)
 	} else {
-		err = d.fill(spec, e.seccomp(), fmt.Sprintf("sandbox:x:%d:%d::/tmp:/\n", b.uid, b.gid))
+		err = d.fill(spec, e.seccomp(spec.Network), fmt.Sprintf("sandbox:x:%d:%d::/tmp:/\n", b.uid, b.gid))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("fill the run's folder: %w", err), d.Remove())

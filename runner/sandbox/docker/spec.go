@@ -91,7 +91,7 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, e *engine) *conta
 		NetworkMode:    "none",
 		ReadonlyRootfs: true,
 		CapDrop:        []string{"ALL"},
-		SecurityOpt:    []string{"no-new-privileges", "seccomp=" + e.seccomp()},
+		SecurityOpt:    []string{"no-new-privileges", "seccomp=" + e.seccomp(spec.Network)},
 		// Without a namespace to share there is no /dev/shm either, which would be a writable folder.
 		IpcMode:      container.IPCModeNone,
 		CgroupnsMode: container.CgroupnsModePrivate,

@@ -26,14 +26,29 @@ const (
 		{"names": ["mmap"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 3, "value": 262177, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]},
 		{"names": ["mmap"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 3, "value": 262177, "valueTwo": 1, "op": "SCMP_CMP_MASKED_EQ"}]},
 		{"names": ["mmap"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 3, "value": 262177, "valueTwo": 32, "op": "SCMP_CMP_MASKED_EQ"}]}`
+
+	unixOnly  = `"args": [{"index": 0, "value": 1, "op": "SCMP_CMP_NE"}]`
+	unixOrTCP = `"args": [{"index": 0, "value": 2, "op": "SCMP_CMP_GT"}]
+		},
+		{
+			"names": ["socket"], "action": "SCMP_ACT_ALLOW",
+			"args": [{"index": 0, "value": 2, "op": "SCMP_CMP_EQ"}, {"index": 1, "value": 15, "valueTwo": 1, "op": "SCMP_CMP_MASKED_EQ"}]`
+	setAny       = `{"names": ["setsockopt"], "action": "SCMP_ACT_ALLOW"}` // not 31, TCP_ULP, which gives a connection to other parts of the kernel
+	setMost      = `{"names": ["setsockopt"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 2, "value": 31, "op": "SCMP_CMP_NE"}]}`
+	useSockets   = `"connect", "getpeername"`
+	offerSockets = `"accept", "accept4", "bind", "connect", "listen", "getpeername"`
 )
 
-// seccomp is the profile of the engine's containers.
-func (e *engine) seccomp() string {
-	if e.watched {
-		return strings.Replace(seccompProfile, mapAll, mapFewer, 1)
+// seccomp is the profile of the engine's containers. With a network it allows TCP over IPv4 too.
+func (e *engine) seccomp(network bool) string {
+	profile := seccompProfile
+	if network {
+		profile = strings.NewReplacer(unixOnly, unixOrTCP, useSockets, offerSockets, setAny, setMost).Replace(profile)
 	}
-	return seccompProfile
+	if e.watched {
+		profile = strings.Replace(profile, mapAll, mapFewer, 1)
+	}
+	return profile
 }
 
 // checkWatched refuses an engine without control groups if this process cannot enforce the limits in its place.

@@ -21,6 +21,6 @@ func TestConformance(t *testing.T) {
 			name = "embedded bare"
 		}
 		col, _ := sandboxtest.Named(name)
-		sandboxtest.Run(t, b.Backend, sandboxtest.Options{Column: name, Languages: col.Languages, Warm: b.warm})
+		sandboxtest.Run(t, b.Backend, sandboxtest.Options{Column: name, Languages: col.Languages, Warm: b.warm, NoSockets: true})
 	})
 }

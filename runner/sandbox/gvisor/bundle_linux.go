@@ -62,7 +62,7 @@ func (d *direct) config(dir *runDir, spec sandbox.Spec, late bool) specs.Spec {
 			memoryFolder("/tmp", lim.Tmp), sealed("/dev/shm"), sealed("/dev/net"), showAt(dir.File(emptyFile), "/dev/fuse", false),
 		},
 	}
-	c.Linux = &specs.Linux{Seccomp: filter(groups)}
+	c.Linux = &specs.Linux{Seccomp: filter(groups, spec.Network)}
 	for _, ns := range []specs.LinuxNamespaceType{
 		specs.PIDNamespace, specs.NetworkNamespace, specs.IPCNamespace, specs.UTSNamespace, specs.MountNamespace,
 	} {

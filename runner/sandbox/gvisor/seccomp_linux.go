@@ -20,7 +20,7 @@ func equals(index uint, value uint32) specs.LinuxSeccompArg {
 }
 
 // filter returns the filter. It also refuses to change a file's group to one of groups, which are real groups on the host.
-func filter(groups []uint32) *specs.LinuxSeccomp {
+func filter(groups []uint32, network bool) *specs.LinuxSeccomp {
 	f := &specs.LinuxSeccomp{DefaultAction: specs.ActAllow}
 	refuse := func(names []string, when ...specs.LinuxSeccompArg) {
 		f.Syscalls = append(f.Syscalls, specs.LinuxSyscall{Names: names, Action: specs.ActErrno, Args: when})
@@ -41,7 +41,15 @@ func filter(groups []uint32) *specs.LinuxSeccomp {
 		"setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr",
 	})
 	// Unix sockets only, and no descriptors passed through them: while in flight they count for no process.
-	refuse([]string{"socket", "socketpair"}, specs.LinuxSeccompArg{Index: 0, Value: unix.AF_UNIX, Op: specs.OpNotEqual})
+	family := uint64(unix.AF_UNIX)
+	if network { // TCP, within the sandbox; a Unix socket could be connected to
+		family = unix.AF_INET
+		refuse([]string{"socket"}, specs.LinuxSeccompArg{Index: 1, Value: 0xf, ValueTwo: unix.SOCK_DGRAM, Op: specs.OpMaskedEqual})
+		refuse([]string{"setsockopt"}, equals(2, unix.TCP_ULP))
+		refuse([]string{"socket"}, specs.LinuxSeccompArg{Index: 1, Value: 0xf, ValueTwo: unix.SOCK_RAW, Op: specs.OpMaskedEqual})
+	}
+	refuse([]string{"socket"}, specs.LinuxSeccompArg{Index: 0, Value: family, Op: specs.OpNotEqual})
+	refuse([]string{"socketpair"}, specs.LinuxSeccompArg{Index: 0, Value: unix.AF_UNIX, Op: specs.OpNotEqual})
 	refuse([]string{"sendmsg", "sendmmsg"})
 	const (
 		setUserID, setGroupID = 0o4000, 0o2000

@@ -146,6 +146,7 @@ func (b *Backend) config(in *interp.Interpreter, spec sandbox.Spec) (jail.Config
 		Secret:  spec.Secret,
 		Dir:     sandbox.WorkspaceDir,
 		Hidden:  in.Hidden,
+		Network: spec.Network,
 		Limits:  spec.Limits,
 		Files:   layout.Files(spec, uid, gid),
 	}

@@ -26,6 +26,8 @@ type testCase struct {
 	timeout time.Duration
 	// noWorkspace runs without a workspace, noTree without a tree.
 	noWorkspace, noTree bool
+	// network runs with a network, whose proxy answers in capital letters.
+	network bool
 	// serial prevents other cases from running at the same time, for a case that measures short times or uses up what all guests of a user
 	// share.
 	serial bool
@@ -57,7 +59,7 @@ type group struct {
 // groups returns the whole suite.
 func groups() []group {
 	return []group{
-		{threat: "works", works: true, cases: slices.Concat(basicCases(), callCases(), importCases(), fileCases())},
+		{threat: "works", works: true, cases: slices.Concat(basicCases(), callCases(), importCases(), fileCases(), proxyCases())},
 		{threat: "The host's files, environment, processes and descriptors", cases: hostCases()},
 		{threat: "The network: addresses, names, metadata services, sockets", cases: networkCases()},
 		{threat: "The kernel's surface", cases: kernelCases()},

@@ -83,6 +83,42 @@ func networkCases() []testCase {
 		{name: "socket families"},
 		{name: "sockets of the host", setup: reachable},
 		{name: "listening for the host"},
+		{name: "addresses with a network", code: programs("addresses"), network: true, coldOnly: true, setup: reachable, check: nothing},
+		{name: "names with a network", code: programs("names"), network: true, coldOnly: true, check: nothing},
+		{name: "socket families with a network", code: programs("socket-families"), network: true, coldOnly: true, check: nothing},
+		{name: "sockets of the host with a network", code: programs("sockets-of-the-host"), network: true, coldOnly: true, setup: reachable, check: nothing},
+		{name: "listening for the host with a network", code: programs("listening-for-the-host"), network: true, coldOnly: true, check: nothing},
+	}
+}
+
+// proxyCases are about the port at which programs find the proxy of their run.
+func proxyCases() []testCase {
+	return []testCase{
+		{name: "the proxy", network: true, code: map[sandbox.Language]string{
+			sandbox.LangPython: `import socket, threading
+def ask(n):
+    s = socket.create_connection(("127.0.0.1", 3128), timeout=30)
+    s.sendall(b"ab" * n); s.shutdown(socket.SHUT_WR)
+    got = b""
+    while part := s.recv(100000): got += part
+    assert got == b"AB" * n, (n, len(got))
+threads = [threading.Thread(target=ask, args=(n,)) for n in (1, 1000, 500_000, 2, 3, 4)]
+for t in threads: t.start()
+for t in threads: t.join()
+print("reached")
+`,
+			sandbox.LangTypeScript: `import net from "node:net";
+const ask = (n: number) => new Promise<void>((done, fail) => {
+  const s = net.connect({ port: 3128, host: "127.0.0.1", allowHalfOpen: true });
+  let got = "";
+  s.on("data", (d) => { got += d.toString(); });
+  s.on("end", () => (got === "AB".repeat(n) ? done() : fail(new Error(n + " " + got.length))));
+  s.on("error", fail);
+  s.end("ab".repeat(n));
+});
+await Promise.all([1, 1000, 500_000, 2, 3, 4].map(ask));
+console.log("reached");
+`}, check: prints("reached\n")},
 	}
 }
 

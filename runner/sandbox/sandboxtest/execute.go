@@ -34,6 +34,10 @@ func (x *execution) execute(j *recorder, c testCase, w *world) *result {
 		ID: w.nextID(), Runtime: rt, Args: templates.RuntimeArgs(string(rt)), Guest: templates.Guest(string(rt)), Secret: rand.Text(),
 		Tree: w.tree, Skills: w.skills, Workspace: w.workspace, Limits: c.limits, Stdin: strings.NewReader(c.stdin),
 	}
+	var connect func(net.Conn)
+	if c.network {
+		spec.Network, connect = true, shout
+	}
 	if c.noTree {
 		spec.Tree, spec.Skills = "", ""
 	}
@@ -77,7 +81,7 @@ func (x *execution) execute(j *recorder, c testCase, w *world) *result {
 		defer drop(nil)
 		w.drop = func() { drop(bridge.ErrClosed) }
 		r.outcome, r.bridgeErr = bridge.Serve(serving, conn, bridge.Options{Secret: p.Secret(), Job: *job.Job, Handler: w.handle, Answers: answers(job),
-			Started: clock.begin})
+			Started: clock.begin, Connect: connect})
 		if r.bridgeErr != nil && !errors.Is(r.bridgeErr, bridge.ErrClosed) {
 			p.Kill() // as the runner does with a guest that breaks the protocol
 		}
@@ -224,4 +228,18 @@ func answers(job *script.Program) call.Answerer {
 		}
 		return json.Marshal(map[string]string{"id": id, "code": code})
 	}
+}
+
+// shout answers on a connection with what it gets, in capital letters.
+func shout(c net.Conn) {
+	go func() {
+		defer c.Close()
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := c.Read(buf)
+			if _, failed := c.Write(bytes.ToUpper(buf[:n])); err != nil || failed != nil {
+				return
+			}
+		}
+	}()
 }

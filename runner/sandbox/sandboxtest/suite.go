@@ -36,6 +36,8 @@ type Options struct {
 	WorksOnly bool
 	// Leftovers lists what a run left behind that only the backend's test can see, such as containers. It may be nil.
 	Leftovers func(runID string) []string
+	// NoSockets means that scripts have no sockets, but only fetch.
+	NoSockets bool
 	// Elsewhere means that guests run on another machine or in their own kernel, so that the host's processes and mounts do not show them.
 	Elsewhere bool
 }
@@ -91,6 +93,9 @@ func Run(t *testing.T, b sandbox.Backend, opt Options) {
 // languages returns the languages in langs in which a case runs.
 func (o Options) languages(c testCase, langs []sandbox.Language) []sandbox.Language {
 	langs = slices.DeleteFunc(slices.Clone(langs), func(l sandbox.Language) bool { _, ok := c.code[l]; return !ok })
+	if c.works && c.network && o.NoSockets {
+		return nil
+	}
 	switch {
 	case !c.works && (o.WorksOnly || o.Warm && c.coldOnly):
 		return nil

@@ -64,6 +64,9 @@ type Config struct {
 	// writable.
 	Warm bool
 
+	// Network lets Program use TCP within the jail, which has a loopback interface and no other.
+	Network bool
+
 	Limits sandbox.Limits
 
 	// AllowNoNamespaces lets a Go function run on a machine without namespaces, with all other isolation applied. Missing then reports the

@@ -14,6 +14,11 @@ import (
 // confine drops, on every thread of this process, the rights that it no longer needs. The order matters: a step that needs a privilege
 // comes before the privilege is dropped, and the filter comes last because it refuses calls that other steps make.
 func confine(p *request, lastCap int) (missing []string, err error) {
+	if p.Network {
+		if err := raiseLoopback(); err != nil {
+			return nil, err
+		}
+	}
 	// The bounding set matters on exec, so it is dropped on the thread that Init has locked, which starts the program. A function also runs
 	// on other threads, which keep their sets; exec would gain them nothing, and the filter refuses it.
 	for c := 0; c <= lastCap; c++ {
@@ -25,6 +30,24 @@ func confine(p *request, lastCap int) (missing []string, err error) {
 		return nil, err
 	}
 	return dropRest(p, true)
+}
+
+// raiseLoopback switches on the loopback interface of a new network namespace, its only one.
+func raiseLoopback() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("switch on the sandbox's loopback interface: %w", err)
+	}
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
+		return fmt.Errorf("switch on the sandbox's loopback interface: %w", err)
+	}
+	return nil
 }
 
 // dropEarly drops the rights that a warm jail does not need for mounting later.
@@ -82,7 +105,7 @@ func dropRest(p *request, withLandlock bool) (missing []string, err error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("make the first process unreachable: %w", err)
 	}
-	if err := seccomp.Install(p.Program == "", p.Watched); err != nil {
+	if err := seccomp.Install(p.Program == "", p.Watched, p.Network); err != nil {
 		return nil, err
 	}
 	return missing, boundSignals()

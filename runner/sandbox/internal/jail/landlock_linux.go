@@ -8,6 +8,8 @@ import (
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 // applyLandlock repeats for paths what the mounts already enforce, and adds what mounts cannot. Without namespaces, only Landlock keeps a
@@ -52,6 +54,9 @@ func landlockRules(p *request, refer bool) []landlock.Rule {
 		case !p.Namespaces:
 			rules = append(rules, landlock.ROFiles(place))
 		}
+	}
+	if p.Network {
+		rules = append(rules, landlock.BindTCP(sandbox.ProxyPort), landlock.ConnectTCP(sandbox.ProxyPort))
 	}
 	if p.Warm {
 		writable("/") // the mounts are not known yet, and rules cannot be added later

@@ -87,7 +87,7 @@ func (who identity) attributes(withNamespaces, warm bool) *syscall.SysProcAttr {
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: inside(who.uid), HostID: who.uid, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: inside(who.gid), HostID: who.gid, Size: 1}}
 	// Since init is not user 0 inside, it would otherwise lose these at its exec.
-	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_NET_ADMIN}
 	if warm {
 		attr.AmbientCaps = append(attr.AmbientCaps, unix.CAP_SYS_CHROOT)
 	}

@@ -29,7 +29,11 @@ func Arguments(spec sandbox.Spec) []string {
 
 // Program returns the arguments of an interpreter whose heap already has the right size.
 func Program(spec sandbox.Spec) []string {
-	return append(slices.Clip(spec.Args), sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), sandbox.BridgeAddress)
+	address := sandbox.BridgeAddress
+	if spec.Network {
+		address = sandbox.NetworkPrefix + address
+	}
+	return append(slices.Clip(spec.Args), sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), address)
 }
 
 // Files returns the files that are written for a guest, by path: the guest program, and the name and home of the user that it

@@ -105,7 +105,7 @@ const (
 )
 
 // filter builds the system-call filter of [Install].
-func filter(noProcesses, noShared bool) []bpf.Instruction {
+func filter(noProcesses, noShared, network bool) []bpf.Instruction {
 	prog := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offArch, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
@@ -118,7 +118,9 @@ func filter(noProcesses, noShared bool) []bpf.Instruction {
 		prog = append(prog, block...)
 	}
 	for _, nr := range allowed() {
-		on(nr, ret(retAllow))
+		if nr != unix.SYS_SETSOCKOPT || !network {
+			on(nr, ret(retAllow))
+		}
 	}
 	on(unix.SYS_MMAP, mapping(noShared)...)
 	// A process that is not dumpable hides its files from the watchdog of an ordinary user.
@@ -146,10 +148,22 @@ func filter(noProcesses, noShared bool) []bpf.Instruction {
 			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: setID, SkipTrue: 1},
 			ret(retAllow), ret(retPerm))
 	}
-	// Only connected stream pairs are allowed: a datagram socket could send to any socket file in the workspace.
+	// Only connected stream pairs are allowed: a datagram socket could send to any socket file in the workspace. With a network, sockets
+	// can be connected, so none may be a Unix socket.
+	family := map[uintptr]uint32{unix.SYS_SOCKET: unix.AF_UNIX, unix.SYS_SOCKETPAIR: unix.AF_UNIX}
+	if network {
+		family[unix.SYS_SOCKET] = unix.AF_INET
+		// Not TCP_ULP, which gives a connection to other parts of the kernel.
+		on(unix.SYS_SETSOCKOPT, arg(2),
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TCP_ULP, SkipTrue: 1},
+			ret(retAllow), ret(retPerm))
+		for _, nr := range []uintptr{unix.SYS_BIND, unix.SYS_CONNECT, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4} {
+			on(nr, ret(retAllow))
+		}
+	}
 	for _, nr := range []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
 		on(nr, arg(0),
-			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.AF_UNIX, SkipTrue: 4},
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: family[nr], SkipTrue: 4},
 			arg(1),
 			bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf},
 			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SOCK_STREAM, SkipTrue: 1},
@@ -209,9 +223,9 @@ func cloning(threadsOnly bool) []bpf.Instruction {
 
 // Install installs the filter on every thread of this process, which must have set no_new_privs. noProcesses also refuses to start
 // processes and programs, but still allows threads. noShared refuses memory that processes share without a file: all of it stays allocated
-// while one page is mapped anywhere, but a process's figures include only the pages that it has touched.
-func Install(noProcesses, noShared bool) error {
-	raw, err := bpf.Assemble(filter(noProcesses, noShared))
+// while one page is mapped anywhere, but a process's figures include only the pages that it has touched. network allows TCP over IPv4.
+func Install(noProcesses, noShared, network bool) error {
+	raw, err := bpf.Assemble(filter(noProcesses, noShared, network))
 	if err != nil {
 		return fmt.Errorf("assemble the system-call filter: %w", err)
 	}

@@ -53,6 +53,8 @@ type job struct {
 	Args     []string `json:"args"`
 	// Vars are the script's variables, by name.
 	Vars map[string]json.RawMessage `json:"vars"`
+	// Env are variables of process.env, in runs with a network.
+	Env map[string]string `json:"env"`
 	// Lines asks for the line of the script that makes each call.
 	Lines bool `json:"lines"`
 }

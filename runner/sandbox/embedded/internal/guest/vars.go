@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,6 +27,17 @@ func (g *guest) setVars() error {
 		g.vm.Fix(vars, name, v)
 	}
 	g.vm.Freeze(vars)
+	if len(g.job.Env) > 0 {
+		text, err := json.Marshal(g.job.Env)
+		if err != nil {
+			return err
+		}
+		env, err := g.vm.ParseJSON(text)
+		if err != nil {
+			return err
+		}
+		g.vm.Set(g.native, "env", env)
+	}
 	return g.sealGlobal("mcprun.vars", vars)
 }
 

@@ -123,7 +123,7 @@
     e.code = "ERR_NETWORK_DISABLED";
     return e;
   };
-  define("fetch", async function fetch() { throw offline("fetch failed")(); });
+  lazy("fetch", ["Headers", "Request", "Response", "fetch"]);
   for (const name of ["WebSocket", "XMLHttpRequest", "EventSource"]) {
     define(name, class { constructor() { throw offline(name)(); } });
   }

@@ -53,7 +53,7 @@
 
   const process = Object.assign(emitter, {
     argv: ["node", "/workspace/" + job[0], ...job.slice(1)], argv0: "node", execArgv: [], execPath: "/usr/bin/node",
-    title: "mcprun", env: {}, pid: 1, ppid: 0, platform: "linux", arch: "x64",
+    title: "mcprun", env: { ...host.env }, pid: 1, ppid: 0, platform: "linux", arch: "x64",
     version: "v22.0.0", versions: { node: "22.0.0", quickjs: "2026-06-04" }, release: { name: "node" },
     stdin, stdout: stream(1), stderr: stream(2),
     cwd: () => "/workspace",
