@@ -11,7 +11,7 @@ func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.run(ctx, s, program)
+	return r.run(ctx, s, program, nil)
 }
 
 // SetCheckTime sets the time for the check of types after a run, and returns the one before.

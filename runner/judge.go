@@ -156,7 +156,7 @@ func (r *Runner) parsePython(ctx context.Context, texts map[string]string, sandb
 	if err != nil {
 		return nil, err
 	}
-	res, err := r.run(ctx, parser, program)
+	res, err := r.run(ctx, parser, program, nil)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read the script: %w", err)

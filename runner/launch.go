@@ -29,6 +29,8 @@ type LaunchOptions struct {
 	//
 	// If Script.Calls.Policy is set, it decides about the calls instead. It wraps this policy with approvals that a person gave beforehand.
 	Policy *policy.Policy
+	// Network is what runs that ask for a network may have of it. Nil: nothing.
+	Network *Network
 	// Starting is called once the script is allowed, with its sandbox and the names of the limits that the policy has lowered. It is called
 	// again if the script starts in another sandbox because that one does not work. It may still change Script.Calls. An error ends the
 	// launch. May be nil.
@@ -79,6 +81,10 @@ func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 	if err != nil {
 		return nil, err
 	}
+	net, err := grant(s, &opt)
+	if err != nil {
+		return nil, err
+	}
 	if err := r.consent(ctx, s, report); err != nil {
 		return nil, err
 	}
@@ -88,13 +94,13 @@ func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 	}
 	var res *Result
 	defer func() { end(res) }()
-	res, err = r.start(ctx, s, &opt, choice, lowered)
+	res, err = r.start(ctx, s, &opt, choice, lowered, net)
 	if choice.Raised && notUsable(err) && ctx.Err() == nil { // nothing of the script has run
 		need.Risk.Shown = risk.None
 		if usual, none := Choose(ctx, opt.Sandboxes, need); none == nil {
 			usual.Usual, usual.Reason = false, fmt.Sprintf("sandbox %s does not start here: %v", choice.Backend.Name(), err)
 			s.Backend = usual.Backend
-			res, err = r.start(ctx, s, &opt, usual, lowered)
+			res, err = r.start(ctx, s, &opt, usual, lowered, net)
 		}
 	}
 	return res, err
@@ -116,7 +122,7 @@ func (r *Runner) assess(ctx context.Context, s *Script, program *script.Program,
 // admit refuses a script that the policy forbids, or that must be restricted and is not. It sets s.Start, which says whether a person must
 // be asked.
 func admit(s *Script, report *judge.Report, p *policy.Policy) error {
-	s.Start = p.DecideRun(s.Calls.Subject, &policy.Program{Risk: s.Risk, Operations: report.Operations, Unread: report.Unread()})
+	s.Start = p.DecideRun(s.Calls.Subject, &policy.Program{Risk: s.Risk, Operations: report.Operations, Network: s.Network, Unread: report.Unread()})
 	if s.Confirm && s.Start.Effect == policy.Allow {
 		s.Start = policy.Decision{Effect: policy.Ask, Rule: ConfirmRule}
 	}
@@ -130,13 +136,13 @@ func admit(s *Script, report *judge.Report, p *policy.Policy) error {
 }
 
 // start announces the sandbox and runs the script there.
-func (r *Runner) start(ctx context.Context, s *Script, opt *LaunchOptions, choice Choice, lowered []string) (*Result, error) {
+func (r *Runner) start(ctx context.Context, s *Script, opt *LaunchOptions, choice Choice, lowered []string, net *granted) (*Result, error) {
 	if opt.Starting != nil {
 		if err := opt.Starting(choice, lowered); err != nil {
 			return nil, err
 		}
 	}
-	return r.run(ctx, *s, s.was.program)
+	return r.run(ctx, *s, s.was.program, net)
 }
 
 // notUsable reports whether a run failed because its sandbox does not work here.

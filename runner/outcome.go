@@ -34,6 +34,8 @@ func (x *run) result(ctx context.Context) *Result {
 	if x.script.Start.Rule != "" {
 		res.Start = &x.script.Start
 	}
+	res.Connections, res.ConnectionCount = x.network.close()
+	x.warnOfRefusals(res.Connections)
 	x.setCause(ctx, res)
 	x.warnOfNotes()
 	if res.Cause == CauseExit && res.ExitCode == 0 {
@@ -43,7 +45,7 @@ func (x *run) result(ctx context.Context) *Result {
 	if x.outcome.Error == nil && hint.TakesWholeResult(x.script.Code) {
 		x.calls.Warn("%s", hint.WholeResult)
 	}
-	if name := hint.MissingCredential(x.script.Code); name != "" && x.outcome.Error == nil {
+	if name := hint.MissingCredential(x.script.Code); name != "" && x.outcome.Error == nil && x.job.Env[name] == "" {
 		x.calls.Warn("%s", hint.NotSet(name))
 	}
 	x.runner.keepShapes(x.calls)
@@ -69,7 +71,7 @@ func (x *run) result(ctx context.Context) *Result {
 func (x *run) hint() string {
 	f := hint.Failure{
 		Name: x.script.Name, Code: x.script.Code, Language: x.script.Language, Dir: x.script.Dir, Err: x.outcome.Error,
-		Handles: x.summary.Handles, ParsedTools: x.summary.ParsedTools, TextTools: x.summary.TextTools, Tree: x.runner.opt.Tree, Catalog: x.runner.catalog,
+		Network: x.network != nil, Handles: x.summary.Handles, ParsedTools: x.summary.ParsedTools, TextTools: x.summary.TextTools, Tree: x.runner.opt.Tree, Catalog: x.runner.catalog,
 	}
 	return f.Hint()
 }

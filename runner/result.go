@@ -7,6 +7,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/egress"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
@@ -64,6 +65,9 @@ type Result struct {
 	// Calls lists the calls in the order in which the script made them, at most 10,000; CallCount counts all.
 	Calls     []chain.CallRecord `json:"calls"`
 	CallCount int                `json:"callCount"`
+	// Connections are the connections and requests of a run with a network, at most 1,000; ConnectionCount counts all.
+	Connections     []egress.Event `json:"network,omitempty"`
+	ConnectionCount int            `json:"networkCount,omitempty"`
 	// Warnings has at most 100 warnings about calls that were still made. They may contain text from servers.
 	Warnings []string `json:"warnings,omitempty"`
 	// TypeErrors has at most five lines from a type checker, if the run went wrong; see Script.Checkers.

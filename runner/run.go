@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -61,6 +62,8 @@ type Script struct {
 	// Restricted refuses a script that uses anything but safe functions and modules. Where that is simple, the sandbox also refuses code
 	// generated at run time.
 	Restricted bool
+	// Network asks for the network that LaunchOptions.Network allows. The proxy decides about each connection.
+	Network bool
 	// MaxBranches bounds the branches of each function, and of the code outside functions. [Runner.Judge] finds a script with more too
 	// complex. Zero: judge.DefaultMaxBranches.
 	MaxBranches int
@@ -123,7 +126,7 @@ func (r *Runner) read(ctx context.Context, s *Script) (*script.Program, error) {
 
 // run runs a script in its backend, as it was read, and returns when nothing of it is left. For a script that fails, is killed or times
 // out, it returns a Result; an error means that the run could not start. When ctx ends, the run ends with CauseInterrupted.
-func (r *Runner) run(ctx context.Context, s Script, program *script.Program) (*Result, error) {
+func (r *Runner) run(ctx context.Context, s Script, program *script.Program, net *granted) (*Result, error) {
 	began := time.Now()
 	rt, ok := s.Backend.Runtime(s.Language)
 	if !ok {
@@ -138,7 +141,12 @@ func (r *Runner) run(ctx context.Context, s Script, program *script.Program) (*R
 		}
 		defer run.closeWorkspace()
 	}
+	var err error
+	if run.network, err = run.openNetwork(net); err != nil {
+		return nil, err
+	}
 	if err := run.do(ctx, program); err != nil {
+		run.network.close()
 		return nil, err
 	}
 	res := run.result(ctx)
@@ -235,6 +243,7 @@ type run struct {
 	store          *workspace.Store // nil: no workspace
 	endSharing     func()           // of the workspace, with other runs
 	reserved       []string         // reserved names that were in the workspace before the run
+	network        *network         // nil: none
 	output         *output.Output
 	stdout, stderr *output.Capture // nil: not captured
 	began, ready   time.Time
@@ -266,7 +275,7 @@ func (x *run) prepare(ctx context.Context, program *script.Program) error {
 	s.Calls.Subject.Risk = max(s.Calls.Subject.Risk, s.Risk.Overall())
 	var err error
 	x.calls, err = x.runner.chain.NewCalls(ctx, chain.Run{
-		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Answers: s.Answers, Import: program.Import, Source: program.Source, CountTokens: s.Capture,
+		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Answers: x.network.answers(s.Answers), Import: program.Import, Source: program.Source, CountTokens: s.Capture,
 	})
 	return err
 }
@@ -281,11 +290,13 @@ func (x *run) do(parent context.Context, program *script.Program) error {
 	turn := sandbox.NewTurn(startTimeout, func() { cancel(errStart) })
 	defer turn.Done()
 
-	proc, err := x.script.Backend.Start(ctx, sandbox.Spec{
+	spec := sandbox.Spec{
 		ID: x.id, Runtime: x.runtime, Args: templates.RuntimeArgs(string(x.runtime)), Guest: templates.Guest(string(x.runtime)), Secret: rand.Text(),
 		Tree: x.runner.opt.Tree, Skills: x.runner.opt.Skills, Workspace: x.script.Workspace, Limits: x.script.limits(),
 		Turn: turn, Stdin: x.script.Stdin, Stdout: x.output.Stdout, Stderr: x.output.Stderr,
-	})
+	}
+	x.network.offer(&spec, &x.job.Env)
+	proc, err := x.script.Backend.Start(ctx, spec)
 	if err != nil {
 		return fmt.Errorf("start sandbox %q: %w", x.script.Backend.Name(), err)
 	}
@@ -335,8 +346,13 @@ func (x *run) serve(ctx context.Context, proc sandbox.Process, ready func()) err
 	if err != nil {
 		return fmt.Errorf("guest did not connect: %w", err)
 	}
+	var connect func(net.Conn)
+	if x.network != nil {
+		connect = x.network.Serve
+	}
 	outcome, err := bridge.Serve(ctx, conn, bridge.Options{
-		Secret: proc.Secret(), Job: x.job, Handler: x.calls.Handler(), Answers: x.calls.Answerer(), Logger: x.runner.log, Started: ready,
+		Connect: connect,
+		Secret:  proc.Secret(), Job: x.job, Handler: x.calls.Handler(), Answers: x.calls.Answerer(), Logger: x.runner.log, Started: ready,
 		MaxParallel: x.calls.AtOnce(), HandshakeTimeout: startTimeout, // the turn's own limit is stricter
 	})
 	if outcome != nil {

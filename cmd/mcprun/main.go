@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/daemon"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/doctor"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/image"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/network"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/policies"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
@@ -69,6 +70,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		customers.NewStatsCommand(app),
 		skills.NewCommand(app, at),
 		policies.NewCommand(app, at),
+		network.NewCommand(app, at),
 		doctor.NewCommand(app),
 		image.NewCommand(app),
 		tools.NewCommand(app),

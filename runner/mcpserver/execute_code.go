@@ -32,6 +32,7 @@ type executeArgs struct {
 	Timeout  *float64                   `json:"timeout_seconds"`
 	Memory   *float64                   `json:"memory_mb"`
 	Risk     string                     `json:"risk"` // the least risk that the code is assumed to have
+	Network  bool                       `json:"network"`
 }
 
 // execution is the structured content of execute_code. The first members are named as in other servers' execute_code; the
@@ -86,7 +87,7 @@ func (c *toolCall) newJob(args *executeArgs) (*Job, error) {
 	if len(args.Code) > maxCode {
 		return nil, c.errorf("code has %d bytes; at most %d. Put data into context_vars%s.", len(args.Code), maxCode, c.advise(", or with %s into a file", "write_workspace_file"))
 	}
-	job := &Job{Customer: c.cs.customer, Session: c.session, Code: args.Code, Vars: args.Vars, Timeout: c.view.Time, Memory: c.view.Memory}
+	job := &Job{Customer: c.cs.customer, Session: c.session, Code: args.Code, Vars: args.Vars, Timeout: c.view.Time, Memory: c.view.Memory, Network: args.Network && len(c.view.Network) > 0}
 	var err error
 	if job.Language, err = c.language(args.Language, args.Code); err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ type Job struct {
 	Timeout        time.Duration
 	Memory         int64     // bytes
 	Risk           risk.Risk // the least risk that the code is assumed to have
+	Network        bool      // the client asks for the network
 	// Stdout and Stderr receive output as it is printed.
 	Stdout, Stderr io.Writer
 	// Ask puts a server's question to the client's user. It is never nil, and declines if the client cannot ask.

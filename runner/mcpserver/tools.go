@@ -2,8 +2,10 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -109,7 +111,7 @@ func (s *Server) executeCodeTool(v *view) *tool {
 		description: v.executeCodeDescription() + v.index,
 		input: inputSchema(`{"code":{"type":"string"},"language":`+v.languageSchema()+`,"context_vars":{"type":"object","description":"variables for the script","properties":{}},`+
 			`"timeout_seconds":{"type":"number","default":`+formatNumber(v.Time.Seconds())+`},"memory_mb":{"type":"number","default":`+formatNumber(float64(v.Memory)/1e6)+`},`+
-			`"risk":{"type":"string","enum":["low","medium","high","critical"],"description":"raises the rating"}}`, "code"),
+			`"risk":{"type":"string","enum":["low","medium","high","critical"],"description":"raises the rating"}`+v.networkSchema()+`}`, "code"),
 	}
 }
 
@@ -125,6 +127,9 @@ func (v *view) executeCodeDescription() string {
 	}
 	text := "Run a script that calls MCP tools: no network, files persist. Returns what it prints, or " +
 		result + "." + detected
+	if len(v.Network) > 0 {
+		text = strings.Replace(text, "no network", "no network without network: true", 1)
+	}
 	example := index.ExampleOf(v.Catalog, v.Lock)
 	if example == nil {
 		return text
@@ -136,6 +141,22 @@ func (v *view) executeCodeDescription() string {
 		text += fmt.Sprintf("\nPython, no await, results are dicts: from servers.%[2]s import %[1]s; %[1]s(key=value)", name, example.Dir)
 	}
 	return text
+}
+
+// maxHosts bounds the hosts in the description of execute_code.
+const maxHosts = 8
+
+// networkSchema is the argument network, with a comma, if there is any.
+func (v *view) networkSchema() string {
+	if len(v.Network) == 0 {
+		return ""
+	}
+	hosts := strings.Join(v.Network[:min(len(v.Network), maxHosts)], ", ")
+	if len(v.Network) > maxHosts {
+		hosts += " and others"
+	}
+	text, _ := json.Marshal("connect to " + hosts) // a string can always be marshalled
+	return `,"network":{"type":"boolean","description":` + string(text) + `}`
 }
 
 func (s *Server) searchToolsTool() *tool {

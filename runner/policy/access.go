@@ -51,6 +51,30 @@ var kinds = []struct {
 	{"read", "reads a file", "a file", []string{"file-read"}, ReadOnly, func(l *config.PolicyLevel) []string { return l.Read }, fitsPath},
 }
 
+// builtInHosts are the hosts that the built-in levels let scripts reach, if a run has a network.
+var builtInHosts = map[Level][]string{
+	ReadOnly:        {"api.openai.com", "api.anthropic.com"},
+	WriteRestricted: {"api.openai.com", "api.anthropic.com", "github.com"},
+	ExecuteFull:     {"*"},
+}
+
+// Reach returns the name of a customer's level, and the hosts that it lets scripts reach. Without a level, both are empty.
+func (p *Policy) Reach(customer string) (level string, hosts []string) {
+	if p == nil {
+		return "", nil
+	}
+	part := p.part(customer)
+	return part.name, part.access.hosts()
+}
+
+// hosts returns the hosts of a level.
+func (a access) hosts() []string {
+	if a.own != nil && a.own.Hosts != nil {
+		return a.own.Hosts
+	}
+	return builtInHosts[a.level]
+}
+
 // allows reports whether level l is at least as permissive as from.
 func (l Level) allows(from Level) bool {
 	order := []Level{ReadOnly, WriteRestricted, ExecuteFull}
@@ -71,7 +95,7 @@ func (a access) refuse(program *Program) string {
 		if a.own != nil {
 			list = kind.list(a.own)
 		}
-		if list == nil && a.level.allows(kind.from) {
+		if list == nil && a.level.allows(kind.from) || kind.key == "hosts" && program.Network {
 			continue
 		}
 		for i := range program.Operations {

@@ -51,6 +51,8 @@ type Program struct {
 	Risk risk.Assessment
 	// Operations are what it does with files, hosts and the system.
 	Operations []judge.Operation
+	// Network says that the script runs with a network, whose proxy decides about each connection. Otherwise it must not use one.
+	Network bool
 	// Unread says why the script may do more than that. It is empty if the whole script was understood.
 	Unread string
 }

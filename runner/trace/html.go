@@ -68,7 +68,7 @@ func HTML(w io.Writer, name string, res *runner.Result) error {
 	}
 	v := view{
 		title: heading(name, res), run: runLine(res), rows: rows, more: res.CallCount - len(rows), began: duration(res.StartMS), half: duration(whole / 2), end: duration(whole),
-		tools: tools[:min(len(tools), maxTools)], moreTools: max(0, len(tools)-maxTools), all: all,
+		tools: tools[:min(len(tools), maxTools)], moreTools: max(0, len(tools)-maxTools), all: all, network: networkTable(res),
 	}
 	if res.StartMS > 0 {
 		v.beganWidth = percent(res.StartMS)

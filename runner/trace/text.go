@@ -56,6 +56,7 @@ func Text(w io.Writer, name string, res *runner.Result, width int) error {
 	if more := res.CallCount - len(shown); more > 0 {
 		fmt.Fprintf(&b, "and %d more\n", more)
 	}
+	connections(&b, res, width)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

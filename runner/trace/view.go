@@ -27,6 +27,7 @@ type view struct {
 	tools             []toolTotal
 	moreTools         int
 	all               toolTotal
+	network           page.Node
 }
 
 func (v *view) write(w io.Writer) error {
@@ -40,6 +41,7 @@ func (v *view) write(w io.Writer) error {
 	} else {
 		body = append(body, v.toolTable(), v.callList())
 	}
+	body = append(body, v.network)
 	return page.Write(w, &page.Page{
 		Title: v.title, Style: css,
 		Head: []page.Node{el("meta", attr("http-equiv", "Content-Security-Policy"), attr("content", "default-src 'none'; style-src 'unsafe-inline'"))},

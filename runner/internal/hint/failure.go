@@ -12,6 +12,7 @@ type Failure struct {
 	Language   sandbox.Language
 	Dir        string              // the folder of the script, or empty
 	Err        *bridge.ScriptError // nil if it did not fail
+	Network    bool                // the run had a network
 	Handles    bool                // the script received a handle for a large result
 	// ParsedTools and TextTools are as in [chain.Summary].
 	ParsedTools, TextTools []string

@@ -33,12 +33,16 @@ const WholeResult = "a call returns the value itself, not a result with structur
 
 const textTools, parsedTools = "$texts", "$parsed"
 
+// offline is how programs say that nothing is reached.
+const offline = `getaddrinfo (EAI_AGAIN|ENOTFOUND|EAI_FAIL)|connect (EPERM|EACCES|EAFNOSUPPORT|ENETUNREACH|EHOSTUNREACH) |` +
+	`Temporary failure in name resolution|Name or service not known|Network is unreachable|Address family not supported by protocol|` +
+	`(?s:socket\.py.*PermissionError: \[Errno 1\])`
+
 // rules apply to all interpreters. The first that matches is used.
 var rules = []rule{
-	{`getaddrinfo (EAI_AGAIN|ENOTFOUND|EAI_FAIL)|connect (EPERM|EACCES|EAFNOSUPPORT|ENETUNREACH|EHOSTUNREACH) |` +
-		`Temporary failure in name resolution|Name or service not known|Network is unreachable|Address family not supported by protocol|` +
-		`(?s:socket\.py.*PermissionError: \[Errno 1\])`,
-		nil, "the sandbox has no network; call the tools in ./servers instead"},
+	{offline, func(f *Failure) bool { return f.Network },
+		"the network is reached through a proxy only: use a client that reads HTTP_PROXY and HTTPS_PROXY, as fetch, urllib, requests, curl and git do"},
+	{offline, nil, "the sandbox has no network; call the tools in ./servers instead"},
 	{`^ModuleNotFoundError: No module named '(requests|httpx|aiohttp|urllib3)'`,
 		nil, "the sandbox has no network, and no $1; call tools instead, as in: from servers.SERVER import TOOL"},
 	{`^ModuleNotFoundError: No module named '(?:servers|skills)?[^.']*'\n`,

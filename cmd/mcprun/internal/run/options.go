@@ -48,11 +48,12 @@ type Options struct {
 	// Shared are the flags that mcprun serve has too.
 	Shared Shared
 
-	risk   risk.Risk           // the highest of flag, environment and mcpgen.yaml
-	author runner.Trust        // the least trusted of them
-	shown  []hostapi.ImageFile // by the script, once it has run
-	logged *customers.Logged   // nil: nothing is logged
-	digest string              // of the script and what it imports; only for a plan
+	risk    risk.Risk           // the highest of flag, environment and mcpgen.yaml
+	author  runner.Trust        // the least trusted of them
+	shown   []hostapi.ImageFile // by the script, once it has run
+	logged  *customers.Logged   // nil: nothing is logged
+	network *runner.Network     // what runs may have of a network
+	digest  string              // of the script and what it imports; only for a plan
 	// planned is what plan does after its dry run. It is nil for other commands.
 	planned func(*project.Project, *runner.Script, *runner.Result) error
 	Cmd     *cobra.Command
@@ -74,6 +75,7 @@ func (o *Options) bindShared() {
 			flags.BindSwitch(f, &o.Base.Restricted, "restricted", "refuse scripts that use anything but safe functions and modules")
 			flags.BindSwitch(f, &o.Base.Confirm, "confirm", "ask a person before the script starts, whatever its risk")
 			bindMaxBranches(f, &o.Base)
+			flags.BindSwitch(f, &o.Base.Network, "network", "let the script connect to the hosts that network: in mcpgen.yaml allows")
 			o.SandboxFlags.Bind(f)
 			f.Var(flags.Text(&o.Base.Workspace, "folder"), "workspace", "folder the script may write to, created if missing (default: workspace/, next to the tree)")
 		}),

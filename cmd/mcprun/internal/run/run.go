@@ -20,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/network"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
@@ -198,7 +199,9 @@ func (o *Options) ApplyDefaults(p *project.Project) error {
 		o.author = o.author.Least(t)
 	}
 	o.setPolicy(p)
-	return nil
+	var err error
+	o.network, err = network.Of(o.App, p)
+	return err
 }
 
 type givenValue struct{ from, value string }
@@ -306,7 +309,7 @@ func (o *Options) RunScript(ctx context.Context, at *Host, s *runner.Script, say
 	var files files
 	s.Risk.Set = max(s.Risk.Set, o.risk)
 	res, err := at.Runner.Launch(ctx, s, runner.LaunchOptions{
-		Sandboxes: at.backends, Sandbox: o.sandboxName(), Trust: o.author, Policy: o.policy,
+		Sandboxes: at.backends, Sandbox: o.sandboxName(), Trust: o.author, Policy: o.policy, Network: o.network,
 		Starting: func(choice runner.Choice, lowered []string) error {
 			if choice.Reason != "" && !(brief && choice.Usual) {
 				say(fmt.Sprintf("sandbox %s (%s)", choice.Backend.Name(), cli.EscapeLine(choice.Reason)))

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/network"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
@@ -79,6 +80,15 @@ func (o *command) newState(ctx context.Context, p *project.Project, l *live) (*s
 	if b.offer.Languages, err = b.scriptLanguages(ctx, inTree); err != nil || b.tree == nil {
 		return b, err
 	}
+	net, err := network.Of(o.app, p)
+	if err != nil {
+		return b, err
+	}
+	rules, err := net.Rules(p.Policy, "")
+	if err != nil {
+		return b, err
+	}
+	b.offer.Network = rules.Hosts()
 	f := &finder{tree: b.tree, index: b.index, log: b.log}
 	for _, l := range b.offer.Languages[1:] {
 		f.also = append(f.also, config.Language(l))
@@ -225,6 +235,7 @@ func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 		return nil, err
 	}
 	s.Vars, s.Timeout, s.Limits.Memory, s.Risk.Set = job.Vars, job.Timeout, job.Memory, job.Risk
+	s.Network = s.Network || job.Network
 	files, said, leave, err := b.place(ctx, job, &s.Limits)
 	if err != nil {
 		return nil, err

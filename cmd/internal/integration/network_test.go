@@ -1,0 +1,187 @@
+package integration
+
+import (
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// world is what scripts reach: servers on this machine that stand for others, by name.
+type world struct {
+	mu   sync.Mutex
+	seen []*http.Request
+}
+
+const networkCanary = "canary-3b9f1c77e2"
+
+// newWorld starts servers for names below example.com, with TLS and without, and lets the project's programs find them there.
+func newWorld(t *testing.T, p *project, settings string) *world {
+	t.Helper()
+	w := &world{}
+	handler := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		w.seen = append(w.seen, r)
+		w.mu.Unlock()
+		if to := r.URL.Query().Get("to"); to != "" {
+			http.Redirect(rw, r, to, http.StatusFound)
+			return
+		}
+		fmt.Fprintf(rw, "%s %s %s %s", r.Method, r.Host, r.URL.Path, r.Header.Get("Authorization"))
+	})
+	plain, secure := httptest.NewServer(handler), httptest.NewTLSServer(handler)
+	t.Cleanup(plain.Close)
+	t.Cleanup(secure.Close)
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
+	var to []string
+	for _, host := range []string{"example.com", "www.example.com", "api.example.com"} {
+		to = append(to, host+":80:"+plain.Listener.Addr().String(), host+":443:"+secure.Listener.Addr().String())
+	}
+	p.env = append(p.env, "MCPRUN_NETWORK_CONNECT_TO="+strings.Join(to, ","), "SSL_CERT_FILE="+p.write("authorities.pem", string(certificate)), "TOKEN="+networkCanary)
+	p.write("mcpgen.yaml", "version: 1\n"+settings)
+	return w
+}
+
+const networkSettings = `network:
+  allow:
+    - example.com
+    - host: www.example.com
+      protocols: [http]
+    - host: api.example.com
+      tls: inspect
+      methods: [GET]
+      paths: ["/v1/**"]
+      credentials: [{secret: "${TOKEN}", header: "Authorization: Bearer {secret}", variable: API_TOKEN}]
+`
+
+const networkTS = `
+for (const url of process.argv.slice(2)) {
+  try {
+    const r = await fetch(url, { headers: url.includes("placeholder") ? { "X-Token": process.env.API_TOKEN! } : {} });
+    console.log(url, r.status, (await r.text()).trim());
+  } catch (e: any) { console.log(url, "failed", e.message, e.cause?.message); }
+}
+console.log(process.env.API_TOKEN);
+`
+
+const networkPy = `
+import os, sys, urllib.error, urllib.request
+for url in sys.argv[1:]:
+    request = urllib.request.Request(url, headers={"X-Token": os.environ["API_TOKEN"]} if "placeholder" in url else {})
+    try:
+        with urllib.request.urlopen(request) as r: print(url, r.status, r.read().decode())
+    except urllib.error.HTTPError as e: print(url, e.code, e.read().decode().strip())
+    except Exception as e: print(url, "failed", e)
+print(os.environ.get("API_TOKEN"))
+`
+
+// TestNetwork makes ordinary requests in every sandbox and both languages.
+func TestNetwork(t *testing.T) {
+	t.Parallel()
+	for _, where := range places() {
+		t.Run(where.String(), func(t *testing.T) {
+			t.Parallel()
+			where.need(t)
+			p := newProject(t, map[string]server{})
+			w := newWorld(t, p, networkSettings)
+			code := networkTS
+			if where.language == "python" {
+				code = networkPy
+			}
+			script := p.write("network"+where.ext(), code)
+			res := p.runJSON(t, where, 0, "--network", script, "--", "http://www.example.com/a", "https://example.com/b", "https://api.example.com/v1/c", "https://api.example.com/v2", "https://evil.example/",
+				"http://169.254.169.254/", "http://2130706433/", "http://www.example.com/?to=http://10.0.0.5/", "http://www.example.com/?placeholder")
+			for _, want := range []string{
+				"http://www.example.com/a 200 GET www.example.com /a",
+				"https://example.com/b 200 GET example.com /b",
+				"https://api.example.com/v1/c 200 GET api.example.com /v1/c Bearer " + strings.Repeat("*", len(networkCanary)),
+				"refused by allow list: network.allow[2] (mcpgen.yaml:7) does not allow GET /v2",
+				"refused by allow list: no entry allows evil.example:443; an operator allows it below network.allow in mcpgen.yaml: - evil.example",
+				"refused by blocked range: 169.254.169.254", "refused by blocked range: 127.0.0.1", "refused by blocked range: 10.0.0.5",
+				"refused by credential: a placeholder", "mcprun-placeholder-",
+			} {
+				if !strings.Contains(res.Stdout, want) {
+					t.Errorf("stdout has no %q:\n%s%s", want, res.Stdout, res.Stderr)
+				}
+			}
+			whole := fmt.Sprintf("%+v", res)
+			if strings.Contains(whole, networkCanary) {
+				t.Errorf("the secret is in the result: %s", whole)
+			}
+			if out, err := exec.Command("grep", "-rl", networkCanary, p.dir).CombinedOutput(); err == nil {
+				t.Errorf("the secret is in files: %s", out)
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			for _, r := range w.seen {
+				if got := r.Header.Get("Authorization"); (r.Host == "api.example.com") != (got == "Bearer "+networkCanary) {
+					t.Errorf("%s got Authorization %q", r.Host, got)
+				}
+			}
+		})
+	}
+}
+
+// TestNetworkOff: without --network there is none, and it cannot be had without a rule.
+func TestNetworkOff(t *testing.T) {
+	t.Parallel()
+	for _, where := range places() {
+		t.Run(where.String(), func(t *testing.T) {
+			t.Parallel()
+			where.need(t)
+			p := newProject(t, map[string]server{})
+			w := newWorld(t, p, networkSettings)
+			code := `try { await fetch("http://www.example.com/"); } catch (e: any) { console.log(e.message); }`
+			if where.language == "python" {
+				code = "import urllib.request\ntry:\n    urllib.request.urlopen('http://www.example.com/')\nexcept Exception as e:\n    print(e)\n"
+			}
+			script := p.write("off"+where.ext(), code)
+			res := p.runJSON(t, where, 0, script)
+			if strings.Contains(res.Stdout, "200") || res.Stdout == "" || where.language != "python" && !strings.Contains(res.Stdout, "egress is off") {
+				t.Errorf("stdout %q, want an error that says that the network is off", res.Stdout)
+			}
+			if err := os.Remove(filepath.Join(p.dir, "mcpgen.yaml")); err != nil {
+				t.Fatal(err)
+			}
+			out := p.runIn(t, "mcprun", "--sandbox", where.sandbox, "--network", script).want(t, 126)
+			if !strings.Contains(out.stderr, "the policy allows none") || !strings.Contains(out.stderr, "network: {allow: [api.example.com]}") {
+				t.Errorf("stderr %q, want what an operator would write", out.stderr)
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if len(w.seen) > 0 {
+				t.Errorf("the servers got %d requests, want none", len(w.seen))
+			}
+		})
+	}
+}
+
+// TestNetworkExplain shows what would happen, and which line decides.
+func TestNetworkExplain(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, map[string]server{})
+	newWorld(t, p, networkSettings)
+	for _, tt := range []struct {
+		url  string
+		code int
+		want string
+	}{
+		{"https://api.example.com/v1/x", 0, "allow, by network.allow[2] (mcpgen.yaml:7)\n  mcprun reads the request (tls: inspect)\n  puts in Authorization from ${TOKEN}: can be read"},
+		{"https://api.example.com/v2", 126, "deny, by allow list"},
+		{"http://example.com/", 126, "example.com is allowed, but not its port 80"},
+		{"evil.example", 126, "an operator allows it below network.allow in mcpgen.yaml: - evil.example"},
+		{"https://[::ffff:10.0.0.1]/", 126, "deny, by blocked range"},
+		{"tcp://db.example.com:5432", 126, "- {host: db.example.com, ports: [5432]}"},
+	} {
+		out := p.runIn(t, "mcprun", "network", "explain", tt.url).want(t, tt.code)
+		if !strings.Contains(out.stdout, tt.want) || strings.Contains(out.stdout+out.stderr, networkCanary) {
+			t.Errorf("explain %s:\n%s\nwant %q", tt.url, out.stdout, tt.want)
+		}
+	}
+}
