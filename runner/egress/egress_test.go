@@ -639,3 +639,53 @@ func TestClose(t *testing.T) {
 		}
 	}
 }
+
+// TestUpgrade: a request that would continue in a protocol that nobody reads is made without that.
+func TestUpgrade(t *testing.T) {
+	w := start(t, "  allow: [{host: api.example.com, tls: inspect, methods: [GET]}]\n")
+	for given, want := range map[string]string{"h2c": "", "websocket": "websocket"} {
+		if status, text := w.do(t, "GET", "https://api.example.com/", "", http.Header{"Connection": {"Upgrade"}, "Upgrade": {given}}); status != 200 {
+			t.Errorf("Upgrade: %s = %d %q, want 200", given, status, text)
+			continue
+		}
+		w.mu.Lock()
+		if got := w.seen[len(w.seen)-1].Header.Get("Upgrade"); got != want {
+			t.Errorf("Upgrade: %s reached the server as %q, want %q", given, got, want)
+		}
+		w.mu.Unlock()
+	}
+}
+
+// TestWebSocket: both directions of a connection that was upgraded work, and its bytes count.
+func TestWebSocket(t *testing.T) {
+	for _, url := range []string{"http://example.com/", "https://api.example.com/"} {
+		w := start(t, "  allow: [{host: example.com, protocols: [http]}, {host: api.example.com, tls: inspect}]\n")
+		echo := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			conn, in, err := rw.(http.Hijacker).Hijack()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+			line, _ := in.ReadString('\n')
+			io.WriteString(conn, strings.ToUpper(line))
+		})
+		w.web.Config.Handler, w.secure.Config.Handler = echo, echo
+		r, _ := http.NewRequest("GET", url, nil)
+		r.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}}
+		res, err := w.client().Do(r)
+		if err != nil || res.StatusCode != 101 {
+			t.Errorf("GET %s = %v, %v; want 101", url, res, err)
+			continue
+		}
+		both := res.Body.(io.ReadWriteCloser)
+		io.WriteString(both, "hello\n")
+		if line, err := bufio.NewReader(both).ReadString('\n'); line != "HELLO\n" {
+			t.Errorf("%s: got %q, %v; want HELLO", url, line, err)
+		}
+		both.Close()
+		if e := w.last(); e.Sent != 6 || e.Received < 6 || e.Status != 101 {
+			t.Errorf("%s: event %+v, want 6 bytes in each direction", url, e)
+		}
+	}
+}

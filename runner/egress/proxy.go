@@ -156,7 +156,10 @@ func (c *served) CloseWrite() error {
 
 // Do makes one request for a script that has no sockets, without following redirects. It never fails: a refusal is a response with status 403,
 // a failure one with 502. The caller must close the body.
-func (p *Proxy) Do(r *http.Request) *http.Response { return p.request(r, nil) }
+func (p *Proxy) Do(r *http.Request) *http.Response {
+	r.Header.Del("Upgrade") // there is no connection to continue on
+	return p.request(r, nil)
+}
 
 // Close ends all connections, and waits until nothing of them is left.
 func (p *Proxy) Close() {

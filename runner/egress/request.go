@@ -150,6 +150,10 @@ func (x *exchange) send() *Refusal {
 	for _, name := range []string{"Proxy-Connection", "Proxy-Authorization"} {
 		out.Header.Del(name)
 	}
+	if !strings.EqualFold(out.Header.Get("Upgrade"), "websocket") { // in another protocol, nobody would read the requests
+		out.Header.Del("Upgrade")
+		out.Header.Del("Connection")
+	}
 	scrub, refused := p.secrets.put(ctx, out, x.entries)
 	if refused != nil {
 		refused.Target = x.target

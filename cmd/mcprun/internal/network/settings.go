@@ -3,6 +3,8 @@ package network
 
 import (
 	"context"
+	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +18,7 @@ import (
 )
 
 // connectToVariable replaces what the proxies of runs dial, as HOST:PORT:ADDRESS:PORT,…: for tests with servers on this machine. No
-// configuration can set it.
+// configuration can set it, and an address that is not this machine's is an error: who starts mcprun cannot lead scripts into a network.
 const connectToVariable = "MCPRUN_NETWORK_CONNECT_TO"
 
 // Of returns what the project's runs may have of a network.
@@ -35,9 +37,12 @@ func Of(app *cli.App, p *project.Project) (*runner.Network, error) {
 	}
 	n.Certificates, err = egress.SystemCertificates(app.LookupEnv)
 	for _, to := range strings.FieldsFunc(app.Env(connectToVariable), func(r rune) bool { return r == ',' }) {
-		if parts := strings.SplitN(to, ":", 3); len(parts) == 3 {
-			n.ConnectTo[parts[0]+":"+parts[1]] = parts[2]
+		parts := strings.SplitN(to, ":", 3)
+		at, bad := netip.ParseAddrPort(parts[len(parts)-1])
+		if len(parts) != 3 || bad != nil || !at.Addr().IsLoopback() {
+			return nil, cli.WithHint(fmt.Errorf("%s: %q is not HOST:PORT:ADDRESS:PORT with an address of this machine", connectToVariable, to), "it is for tests; write it as api.example.com:443:127.0.0.1:8443")
 		}
+		n.ConnectTo[parts[0]+":"+parts[1]] = parts[2]
 	}
 	if a := p.Settings.Network.Alerts; a != nil {
 		command := &egress.Command{Args: a.Command, Dir: from.Dir, Env: os.Environ()}
