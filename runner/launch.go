@@ -81,7 +81,7 @@ func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 	if err != nil {
 		return nil, err
 	}
-	net, err := grant(s, &opt)
+	reach, err := grant(s, &opt)
 	if err != nil {
 		return nil, err
 	}
@@ -94,13 +94,13 @@ func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 	}
 	var res *Result
 	defer func() { end(res) }()
-	res, err = r.start(ctx, s, &opt, choice, lowered, net)
+	res, err = r.start(ctx, s, &opt, choice, lowered, reach)
 	if choice.Raised && notUsable(err) && ctx.Err() == nil { // nothing of the script has run
 		need.Risk.Shown = risk.None
 		if usual, none := Choose(ctx, opt.Sandboxes, need); none == nil {
 			usual.Usual, usual.Reason = false, fmt.Sprintf("sandbox %s does not start here: %v", choice.Backend.Name(), err)
 			s.Backend = usual.Backend
-			res, err = r.start(ctx, s, &opt, usual, lowered, net)
+			res, err = r.start(ctx, s, &opt, usual, lowered, reach)
 		}
 	}
 	return res, err
@@ -136,13 +136,13 @@ func admit(s *Script, report *judge.Report, p *policy.Policy) error {
 }
 
 // start announces the sandbox and runs the script there.
-func (r *Runner) start(ctx context.Context, s *Script, opt *LaunchOptions, choice Choice, lowered []string, net *granted) (*Result, error) {
+func (r *Runner) start(ctx context.Context, s *Script, opt *LaunchOptions, choice Choice, lowered []string, reach *granted) (*Result, error) {
 	if opt.Starting != nil {
 		if err := opt.Starting(choice, lowered); err != nil {
 			return nil, err
 		}
 	}
-	return r.run(ctx, *s, s.was.program, net)
+	return r.run(ctx, *s, s.was.program, reach)
 }
 
 // notUsable reports whether a run failed because its sandbox does not work here.

@@ -29,8 +29,8 @@ type Network struct {
 	Secret func(ctx context.Context, s *config.Secret) (string, error)
 	// Alert is called with alerts. May be nil.
 	Alert func(egress.Alert)
-	// Certificates are the authorities that programs in sandboxes trust, in PEM.
-	Certificates []byte
+	// Certificates returns the authorities that programs in sandboxes trust, in PEM. Nil: programs use their own.
+	Certificates func() ([]byte, error)
 	// ConnectTo is for tests; see egress.Options.
 	ConnectTo map[string]string
 }
@@ -103,11 +103,18 @@ func (x *run) openNetwork(n *granted) (*network, error) {
 	if a := x.script.Calls.Approver; a != nil {
 		opt.Ask = func(ctx context.Context, t egress.Target) (string, error) { return x.askAbout(ctx, a, t) }
 	}
+	var roots []byte
+	if n.Certificates != nil {
+		var err error
+		if roots, err = n.Certificates(); err != nil {
+			return nil, fmt.Errorf("read the certificates for the network: %w", err)
+		}
+	}
 	var err error
 	if out.Proxy, err = egress.New(opt); err != nil {
 		return nil, err
 	}
-	out.bundle = out.Bundle(n.Certificates)
+	out.bundle = out.Bundle(roots)
 	return out, nil
 }
 

@@ -126,7 +126,7 @@ func (r *Runner) read(ctx context.Context, s *Script) (*script.Program, error) {
 
 // run runs a script in its backend, as it was read, and returns when nothing of it is left. For a script that fails, is killed or times
 // out, it returns a Result; an error means that the run could not start. When ctx ends, the run ends with CauseInterrupted.
-func (r *Runner) run(ctx context.Context, s Script, program *script.Program, net *granted) (*Result, error) {
+func (r *Runner) run(ctx context.Context, s Script, program *script.Program, reach *granted) (*Result, error) {
 	began := time.Now()
 	rt, ok := s.Backend.Runtime(s.Language)
 	if !ok {
@@ -142,7 +142,7 @@ func (r *Runner) run(ctx context.Context, s Script, program *script.Program, net
 		defer run.closeWorkspace()
 	}
 	var err error
-	if run.network, err = run.openNetwork(net); err != nil {
+	if run.network, err = run.openNetwork(reach); err != nil {
 		return nil, err
 	}
 	if err := run.do(ctx, program); err != nil {

@@ -186,3 +186,33 @@ func TestNetworkExplain(t *testing.T) {
 		}
 	}
 }
+
+// TestNetworkAsk: a person is asked about a host that no rule allows, once for all connections to it.
+func TestNetworkAsk(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{"once", "no"} {
+		p := newProject(t, map[string]server{})
+		newWorld(t, p, "network:\n  default: ask\n")
+		questions := p.path("questions")
+		program := p.write("approve.sh", "#!/bin/sh\ncat >> "+questions+"\necho >> "+questions+"\necho '{\"answer\": \""+answer+"\", \"by\": \"ann\"}'\n")
+		if err := os.Chmod(program, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		script := p.write("ask.ts", networkTS)
+		res := p.runJSON(t, place{sandbox: "embedded", language: "typescript"}, 0, "--network", "--approve", "command", "--approve-command", program, script, "--",
+			"https://example.com/a", "https://example.com/b", "http://10.0.0.5/")
+		if got := strings.Count(res.Stdout, " 200 GET example.com"); got != map[string]int{"once": 2, "no": 0}[answer] {
+			t.Errorf("answer %s: %d requests were made:\n%s", answer, got, res.Stdout)
+		}
+		if answer == "no" && !strings.Contains(res.Stdout, "it was not approved: not approved by ann") {
+			t.Errorf("stdout has no refusal by ann:\n%s", res.Stdout)
+		}
+		asked, err := os.ReadFile(questions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(asked), `"tool":"network"`); n != 1 || !strings.Contains(string(asked), `"host":"example.com"`) {
+			t.Errorf("answer %s: %d questions, want one about example.com:\n%s", answer, n, asked)
+		}
+	}
+}

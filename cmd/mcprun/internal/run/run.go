@@ -204,6 +204,12 @@ func (o *Options) ApplyDefaults(p *project.Project) error {
 	return err
 }
 
+// Hosts returns the hosts that runs of the project may reach if they ask for a network. ApplyDefaults must have been called.
+func (o *Options) Hosts(p *project.Project) ([]string, error) {
+	rules, err := o.network.Rules(p.Policy, "")
+	return rules.Hosts(), err
+}
+
 type givenValue struct{ from, value string }
 
 // given returns a setting in each place where it can be given.

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/network"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
@@ -80,15 +79,9 @@ func (o *command) newState(ctx context.Context, p *project.Project, l *live) (*s
 	if b.offer.Languages, err = b.scriptLanguages(ctx, inTree); err != nil || b.tree == nil {
 		return b, err
 	}
-	net, err := network.Of(o.app, p)
-	if err != nil {
+	if b.offer.Network, err = o.run.Hosts(p); err != nil {
 		return b, err
 	}
-	rules, err := net.Rules(p.Policy, "")
-	if err != nil {
-		return b, err
-	}
-	b.offer.Network = rules.Hosts()
 	f := &finder{tree: b.tree, index: b.index, log: b.log}
 	for _, l := range b.offer.Languages[1:] {
 		f.also = append(f.also, config.Language(l))
