@@ -1,6 +1,9 @@
 package egress_test
 
 import (
+	"archive/zip"
+	"bytes"
+	"context"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -11,6 +14,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/egress"
 )
 
 // listen offers the proxy on a port, as a guest does, and returns the environment of programs that use it.
@@ -144,6 +150,65 @@ func TestGit(t *testing.T) {
 	run(env, "clone", "-q", "https://example.com/r.git", "clone")
 	if out := run(plain, "-C", "clone", "log", "--format=%s"); out != "first\n" {
 		t.Errorf("git log = %q, want first", out)
+	}
+}
+
+// TestPackageManagers: pip, requests (which pip has inside) and npm read an index that only a credential of the host opens.
+func TestPackageManagers(t *testing.T) {
+	var wheel bytes.Buffer
+	archive := zip.NewWriter(&wheel)
+	for name, text := range map[string]string{
+		"tiny.py": "", "tiny-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n", "tiny-1.0.dist-info/RECORD": "",
+		"tiny-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+	} {
+		f, err := archive.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(f, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	index := http.NewServeMux()
+	index.HandleFunc("/simple/tiny/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<a href="/tiny-1.0-py3-none-any.whl">tiny-1.0-py3-none-any.whl</a>`)
+	})
+	index.HandleFunc("/tiny-1.0-py3-none-any.whl", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(wheel.Bytes()) })
+	index.HandleFunc("/tiny", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"name":"tiny","dist-tags":{"latest":"2.0.0"},"versions":{"2.0.0":{"name":"tiny","version":"2.0.0","dist":{"tarball":"https://example.com/tiny-2.0.0.tgz"}}}}`)
+	})
+	const canary = "canary-51d0aa3c"
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, secret, _ := r.BasicAuth(); secret != canary {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		index.ServeHTTP(w, r)
+	})
+	for name, c := range map[string]struct {
+		command []string
+		want    string
+	}{
+		"pip":      {[]string{"python3", "-m", "pip", "download", "--no-cache-dir", "--disable-pip-version-check", "--no-deps", "-i", "https://example.com/simple/", "tiny"}, "tiny-1.0-py3-none-any.whl"},
+		"requests": {[]string{"python3", "-c", "from pip._vendor import requests\nprint(requests.get('https://example.com/simple/tiny/').text)"}, "tiny-1.0-py3-none-any.whl"},
+		"npm":      {[]string{"npm", "view", "tiny", "version", "--registry", "https://example.com/"}, "2.0.0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			needProgram(t, c.command[0])
+			w := start(t, "  allow:\n    - host: example.com\n      tls: inspect\n      methods: [GET]\n      credentials: [{secret: \"${TOKEN}\", basic: ann}]\n", func(o *egress.Options) {
+				o.Secret = func(context.Context, *config.Secret) (string, error) { return canary, nil }
+			})
+			w.secure.Config.Handler = handler
+			cmd := exec.Command(c.command[0], c.command[1:]...)
+			cmd.Dir, cmd.Env = t.TempDir(), w.listen(t)
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), c.want) {
+				t.Errorf("%v prints\n%s\n%v; want %q", c.command, out, err, c.want)
+			}
+		})
 	}
 }
 

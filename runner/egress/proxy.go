@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -309,13 +310,13 @@ func (p *Proxy) dial(ctx context.Context, t Target) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	address := t.String()
-	var refused *Refusal
+	var refused atomic.Pointer[Refusal] // addresses of both families are dialled at once
 	d := &net.Dialer{Resolver: p.opt.Resolver, Control: func(network, address string, raw syscall.RawConn) error {
 		err := guardian.Safe(network, address, raw)
 		if errors.Is(err, ssrf.ErrProhibitedIP) {
 			at, _ := netip.ParseAddrPort(address)
-			refused = blockedRefusal(t, at.Addr())
-			return refused
+			refused.Store(blockedRefusal(t, at.Addr()))
+			return refused.Load()
 		}
 		return err
 	}}
@@ -323,8 +324,8 @@ func (p *Proxy) dial(ctx context.Context, t Target) (net.Conn, error) {
 		address, d.Control = to, nil
 	}
 	conn, err := d.DialContext(ctx, "tcp", address)
-	if err != nil && refused != nil {
-		return nil, refused
+	if r := refused.Load(); err != nil && r != nil {
+		return nil, r
 	}
 	return conn, err
 }
