@@ -120,19 +120,19 @@ func (x *run) openNetwork(n *granted) (*network, error) {
 
 // askAbout asks a person whether the run may connect to a host.
 func (x *run) askAbout(ctx context.Context, a approve.Approver, t egress.Target) (by string, err error) {
-	args, err := json.Marshal(map[string]any{"host": t.Host, "port": t.Port})
-	if err != nil {
-		return "", err
-	}
+	x.clock.Hold()
+	defer x.clock.Release()
 	answer, err := a.Approve(ctx, &approve.Question{
-		Run: x.id, Script: x.script.Name, Code: x.script.Code, Customer: x.script.Calls.Subject.Customer, Tool: "network", Arguments: args,
-		Tokens: x.script.Calls.Tokens, Risk: x.script.Risk.Overall(), Rule: "network.default: ask", Reason: "the script connects to a host that no rule allows",
+		Run: x.id, Script: x.script.Name, Code: x.script.Code, Customer: x.script.Calls.Subject.Customer, Tool: approve.Network, Connection: t.String(),
+		Tokens: x.script.Calls.Tokens, Risk: x.script.Risk.Overall(), Rule: egress.AskRule, Reason: "no entry allows this host and port",
 	})
 	switch {
+	case ctx.Err() != nil:
+		return "", errors.New("nobody answered before the run ended")
 	case err != nil:
 		return "", errors.New("nobody could be asked")
 	case answer.Scope == approve.Refused:
-		return "", errors.New("not approved" + answer.WhyNot())
+		return "", errors.New("a person refused it" + answer.WhyNot())
 	}
 	return answer.By, nil
 }
@@ -195,7 +195,9 @@ func (n *network) fetch(ctx context.Context, params json.RawMessage) (json.RawMe
 	res := n.Do(r)
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxFetched+1))
-	if err != nil {
+	if refused, ok := errors.AsType[*egress.Refusal](err); ok {
+		return nil, bad("%v", refused)
+	} else if err != nil {
 		return nil, &call.Error{Kind: call.KindProtocol, Message: "fetch: the response broke off"}
 	}
 	if len(body) > maxFetched {

@@ -13,6 +13,8 @@ import (
 // Network is the key network of mcpgen.yaml: where scripts may connect to. The zero value means that there is no network.
 type Network struct {
 	NetworkPart `yaml:",inline"`
+	// Present says that the key is there. Without it, the hosts of the policy's levels count for nothing.
+	Present bool `yaml:"-"`
 	// Default is deny, ask or empty, for connections that no entry allows. Empty means deny.
 	Default string
 	// Rate is the number of requests that a run may make to one host in a minute. 0 means the default.
@@ -22,9 +24,14 @@ type Network struct {
 	// Customers are additions for runs of one customer, by id, and Levels additions for runs at one level, by its name.
 	Customers map[string]NetworkPart
 	Levels    map[string]NetworkPart
+	// Log is [LogRefused] or empty, for all connections.
+	Log string
 	// Alerts says who is told of suspicious connections. Nil: nobody.
 	Alerts *NetworkAlerts
 }
+
+// LogRefused is the value of the key log with which only refused connections are recorded.
+const LogRefused = "refused"
 
 // NetworkPart is a list of what is allowed.
 type NetworkPart struct{ Allow []NetworkEntry }
@@ -75,13 +82,19 @@ type NetworkAlerts struct {
 	Command []string
 	// Blocked is false to leave out connections to blocked ranges.
 	Blocked *bool
-	// Volume is the number of bytes to one host in a run, as a size, from which on the volume is unusual. Empty means the default.
+	// Volume is the number of bytes to one host in a run, as a size, from which on the volume is unusual. Empty means the default, and 0
+	// that no volume is.
 	Volume string
 }
 
-// IsZero reports whether the key network is missing or empty.
-func (n *Network) IsZero() bool {
-	return n.Default == "" && n.Rate == 0 && n.Bytes == "" && len(n.Allow) == 0 && len(n.Customers) == 0 && len(n.Levels) == 0 && n.Alerts == nil
+// FitsHost reports whether a host's name is the one of an entry, or lies below its domain: *.example.com stands for all names below
+// example.com, * for all hosts.
+func FitsHost(entry, name string) bool {
+	entry, name = strings.ToLower(strings.TrimSuffix(entry, ".")), strings.ToLower(strings.TrimSuffix(name, "."))
+	if domain, ok := strings.CutPrefix(entry, "*."); ok {
+		return strings.HasSuffix(name, "."+domain)
+	}
+	return entry == "*" || entry == name
 }
 
 // UnmarshalYAML reads an entry with its position. A text alone is its host.
@@ -111,6 +124,7 @@ var UsualPorts = map[string]int{"https": 443, "http": 80, "ssh": 22}
 
 // complete makes the checks that the schema cannot make, and fills in the usual protocols and ports.
 func (n *Network) complete(file *node.File, root *yaml.Node, policy *Policy) error {
+	n.Present = root != nil && root.Kind == yaml.MappingNode
 	if err := completeEntries(file, n.Allow, "network.allow"); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
-// Question is a call, a plan, or a script about to start that waits for a person's approval. Its texts from scripts and servers are
+// Question is a call, a connection, a plan, or a script about to start that waits for a person's approval. Its texts from scripts and servers are
 // hostile: show them with [Question.View].
 type Question struct {
 	// Run is the id of the run; empty for a call without a script. Call is the number of the call in its run.
@@ -36,6 +36,8 @@ type Question struct {
 	Tool   string `json:"tool,omitempty"`
 	// Arguments is one JSON object: the values that the server will get, without the secrets of the configuration.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Connection is HOST:PORT that the script wants to connect to, if the question is about that. Tool is [Network] then, and Server is empty.
+	Connection string `json:"connection,omitempty"`
 	// Tokens replaces personal data in a question that passes through the model's client. All questions of a run share one Tokenizer, so
 	// that two values never get the same token. Nil: the question gets its own.
 	Tokens *pii.Tokenizer `json:"-"`
@@ -55,6 +57,9 @@ type Question struct {
 	// text replaces personal data in code, reasons and names that a script affects. If nil, they are shown unchanged.
 	text func(string) string
 }
+
+// Network stands for the tool in a question about a connection.
+const Network = "network"
 
 // masked returns the question without personal data, ready to pass through the model's client.
 func (q *Question) masked() *Question {

@@ -24,7 +24,7 @@ type elicitation struct {
 
 // words are the choices of the form.
 var words = map[Scope]string{
-	Once: "Allow this call", Run: "Allow such calls for this run", Batch: "Allow this call and the others waiting",
+	Once: "Allow this call", Run: "Allow it for this run", Batch: "Allow this call and the others waiting",
 	RefusedBatch: "Refuse this call and the others waiting", RefusedRun: "Refuse all that this rule asks about in this run",
 }
 

@@ -74,7 +74,7 @@ type waiter struct {
 
 // Approve implements Approver.
 func (g *gate) Approve(ctx context.Context, q *Question) (Answer, error) {
-	w := &waiter{grant: grant{kind{q.Tool, q.Rule}, strings.Join(shape(q.Arguments), "\x00")}, question: *q}
+	w := &waiter{grant: grant{kind{q.Tool, q.Rule}, q.Connection + strings.Join(shape(q.Arguments), "\x00")}, question: *q}
 	w.ctx, w.end = context.WithCancelCause(ctx)
 	defer w.end(nil)
 	if a, ok := g.enter(w); ok {

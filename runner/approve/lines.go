@@ -54,6 +54,9 @@ func (e *TooLongError) Error() string {
 // for them, the error is a *TooLongError. If there is no room for the other waiting calls, they cannot be answered together.
 func (q *Question) View(most int) (*View, error) {
 	v := &View{Lines: q.lines(), Scopes: []Scope{Once}}
+	if q.Connection != "" { // a program makes several connections, so one alone would not help it
+		v.Scopes = nil
+	}
 	if q.Run != "" && q.Plan == nil {
 		v.Lines, v.Scopes = append(v.Lines, "This run: "+q.alike()), append(v.Scopes, Run, RefusedRun)
 	}
@@ -80,6 +83,9 @@ func (q *Question) View(most int) (*View, error) {
 
 // alike describes the calls that Run allows.
 func (q *Question) alike() string {
+	if q.Connection != "" {
+		return "connections to " + visible(q.Connection)
+	}
 	names := shape(q.Arguments)
 	if len(names) == 0 {
 		return "calls of " + visible(q.Tool) + " without arguments"
@@ -136,6 +142,9 @@ func (q *Question) Title() string {
 	if q.Start != nil {
 		return "The script " + visible(q.Script) + " needs your approval to start"
 	}
+	if q.Connection != "" {
+		return visible(q.Script) + " wants to connect to " + visible(q.Connection)
+	}
 	return visible(q.Tool) + " needs your approval"
 }
 
@@ -152,6 +161,8 @@ func (q *Question) lines() []string {
 		lines = q.Plan.lines()
 	case q.Start != nil:
 		lines = q.Start.lines(q)
+	case q.Connection != "":
+		lines = []string{"Connection: " + visible(q.Connection)}
 	default:
 		lines = append([]string{"Call: " + visible(q.Tool) + " on server " + visible(q.Server)}, members(q.Arguments)...)
 	}

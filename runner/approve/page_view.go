@@ -103,7 +103,7 @@ func scopeButton(scope *Scope) page.Node {
 	case Once:
 		return button("once", "Allow")
 	case Run:
-		return button("run", "Allow such calls for this run")
+		return button("run", "Allow for this run")
 	case Batch:
 		return button("batch", "Allow all shown")
 	case RefusedBatch:

@@ -70,7 +70,7 @@ func (b *budget) add(t Target, n int) error {
 	u.bytes += int64(n)
 	after := u.bytes
 	b.mu.Unlock()
-	if before < b.volume && after >= b.volume {
+	if b.volume > 0 && before < b.volume && after >= b.volume {
 		b.unusual(t, after)
 	}
 	if after > b.bytes {

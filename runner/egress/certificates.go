@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"encoding/pem"
 	"errors"
 	"io/fs"
 	"os"
@@ -15,13 +16,25 @@ var bundles = []string{
 // It returns nil if none are found.
 func SystemCertificates(lookup func(name string) (string, bool)) ([]byte, error) {
 	if file, ok := lookup("SSL_CERT_FILE"); ok && file != "" {
-		return os.ReadFile(file)
+		text, err := os.ReadFile(file)
+		return certificatesIn(text), err
 	}
 	for _, file := range bundles {
 		text, err := os.ReadFile(file)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return text, err
+			return certificatesIn(text), err
 		}
 	}
 	return nil, nil
+}
+
+// certificatesIn returns the certificates of a file, which may also hold what no script should see.
+func certificatesIn(text []byte) []byte {
+	var out []byte
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "CERTIFICATE" {
+			out = append(out, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
+		}
+	}
+	return out
 }

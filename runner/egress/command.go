@@ -11,7 +11,7 @@ import (
 )
 
 // alertTime bounds a program that is told of an alert.
-const alertTime = 30 * time.Second
+const alertTime = 10 * time.Second
 
 // Command is a program that is told of alerts: each starts it once, with the alert as JSON on standard input. Its output is discarded.
 type Command struct {
@@ -23,11 +23,14 @@ type Command struct {
 	Logger *slog.Logger
 
 	running sync.WaitGroup
+	turn    sync.Mutex
 }
 
-// Alert starts the program, and returns at once.
+// Alert starts the program once those of earlier alerts have ended, and returns at once.
 func (c *Command) Alert(a Alert) {
 	c.running.Go(func() {
+		c.turn.Lock()
+		defer c.turn.Unlock()
 		text, err := json.Marshal(a)
 		if err != nil {
 			return

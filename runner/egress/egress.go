@@ -67,6 +67,9 @@ const (
 	ByProtocol   Check = "protocol"      // what was sent is not what the entry allows
 )
 
+// AskRule is the rule of connections that a person was asked about.
+const AskRule = "network.default: ask"
+
 // Event is one connection or, where requests are read, one request, when it has ended. It holds no secret: paths are without their queries.
 type Event struct {
 	Time     time.Time `json:"time"` // of its beginning
@@ -84,11 +87,12 @@ type Event struct {
 	Sent     int64 `json:"sent"`
 	Received int64 `json:"received"`
 	Allowed  bool  `json:"allowed"`
-	// Rule is the entry that allowed it, with its place, or what refused it.
-	Rule string `json:"rule"`
-	// Check is what refused it, and Reason says why. Both are empty if it was allowed.
+	// Rule is the entry that decided, with its place. Empty: no entry is about this host and port.
+	Rule string `json:"rule,omitempty"`
+	// Check is what refused it, Reason says why, and Remedy what an operator would write. They are empty if it was allowed.
 	Check  Check  `json:"check,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
 	// By says who approved it, if a person was asked.
 	By string `json:"by,omitempty"`
 	// Error says why an allowed connection failed.

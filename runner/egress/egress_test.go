@@ -193,7 +193,7 @@ func TestAllowList(t *testing.T) {
 			t.Errorf("GET %s = %d %q, want %d and %q in it", tt.url, status, got, tt.status, tt.text)
 		}
 		e := w.last()
-		if e.Check != tt.check || e.Allowed != (tt.check == "") || e.Run != "run-1" || e.Time.IsZero() || e.Rule == "" {
+		if e.Check != tt.check || e.Allowed != (tt.check == "") || e.Run != "run-1" || e.Time.IsZero() || (e.Rule == "") != (tt.check != "") {
 			t.Errorf("GET %s: event %+v, want check %q", tt.url, e, tt.check)
 		}
 		if tt.check == "" && e.Received == 0 {
@@ -608,7 +608,7 @@ func TestLevels(t *testing.T) {
 		{"", nil, "", "other.example.com", false, "no entry"},
 		{"read_only", []string{"api.openai.com"}, "", "other.example.com", true, ""},
 		{"read_only", []string{"api.openai.com"}, "", "api.openai.com", true, ""},
-		{"read_only", []string{"api.openai.com"}, "", "www.example.com", false, "but the level read_only reaches only api.openai.com"},
+		{"read_only", []string{"api.openai.com"}, "", "www.example.com", false, "but the level read_only reaches only other.example.com, api.openai.com"},
 		{"read_only", []string{"*.example.com"}, "", "www.example.com", true, ""},
 	} {
 		r, err := egress.NewRules(egress.RulesOptions{Network: n, File: "mcpgen.yaml", Customer: tt.customer, Level: tt.level, Hosts: tt.hosts})
@@ -684,8 +684,8 @@ func TestWebSocket(t *testing.T) {
 			t.Errorf("%s: got %q, %v; want HELLO", url, line, err)
 		}
 		both.Close()
-		if e := w.last(); e.Sent != 6 || e.Received < 6 || e.Status != 101 {
-			t.Errorf("%s: event %+v, want 6 bytes in each direction", url, e)
+		if e := w.last(); e.Sent <= 6 || e.Received < 6 || e.Status != 101 {
+			t.Errorf("%s: event %+v, want at least 6 bytes in each direction", url, e)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package egress
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -37,19 +38,14 @@ func (r *Rules) Explain(method, address string) *Explanation {
 	if err != nil {
 		return &Explanation{Refused: &Refusal{Check: ByTarget, Reason: "this is not a URL"}}
 	}
-	protocol, port := Protocol(strings.ToLower(u.Scheme)), 0
-	switch protocol {
-	case HTTPS:
-		port = 443
-	case HTTP:
-		port = 80
-	case SSH:
-		port = 22
-	case TCP:
-	default:
+	protocol := Protocol(strings.ToLower(u.Scheme))
+	if over, ok := map[Protocol]Protocol{"wss": HTTPS, "ws": HTTP}[protocol]; ok {
+		protocol = over
+	}
+	if !slices.Contains([]Protocol{HTTPS, HTTP, SSH, TCP}, protocol) {
 		return &Explanation{Refused: &Refusal{Check: ByProtocol, Reason: "protocols are https, http, ssh and tcp"}}
 	}
-	t, err := ParseTarget(u.Host, port)
+	t, err := ParseTarget(u.Host, config.UsualPorts[string(protocol)])
 	out := &Explanation{Target: t}
 	if err != nil || t.Port == 0 {
 		out.Refused = &Refusal{Check: ByTarget, Target: t, Reason: "the host or port is missing or cannot be read"}
@@ -59,9 +55,9 @@ func (r *Rules) Explain(method, address string) *Explanation {
 	if out.Refused = p.check(t); out.Refused != nil {
 		return out
 	}
-	entries, refused := r.find(t)
+	entries, refused := r.find(t, protocol)
 	if refused != nil {
-		if out.Ask = r != nil && r.ask; !out.Ask {
+		if out.Ask = r.asks(t); !out.Ask {
 			out.Refused = refused
 		}
 		return out

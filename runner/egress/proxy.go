@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,7 +41,7 @@ type Options struct {
 	Alert func(Alert)
 	// QuietRanges raises no alert for connections to blocked ranges.
 	QuietRanges bool
-	// Volume is the number of bytes to and from one host from which on they are unusual. Zero: DefaultVolume.
+	// Volume is the number of bytes to and from one host from which on they are unusual. Zero: DefaultVolume. Negative: none is.
 	Volume int64
 	// Resolver looks names up. Nil: the system's.
 	Resolver *net.Resolver
@@ -73,6 +75,7 @@ type Proxy struct {
 	asked  map[Target]*question
 
 	watching sync.Mutex // calls of Watch and Alert
+	alerted  map[string]bool
 }
 
 // New returns a proxy, which serves the connections that [Proxy.Serve] gets. The caller must close it.
@@ -83,7 +86,7 @@ func New(opt Options) (*Proxy, error) {
 	if opt.Volume == 0 {
 		opt.Volume = DefaultVolume
 	}
-	p := &Proxy{opt: opt, listener: newListener(), conns: map[net.Conn]bool{}, asked: map[Target]*question{}}
+	p := &Proxy{opt: opt, listener: newListener(), conns: map[net.Conn]bool{}, asked: map[Target]*question{}, alerted: map[string]bool{}}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	p.budget = &budget{rate: DefaultRate, bytes: DefaultBytes, volume: opt.Volume, unusual: p.unusual, hosts: map[string]*usage{}}
 	if opt.Rules != nil {
@@ -110,15 +113,58 @@ func New(opt Options) (*Proxy, error) {
 	})
 	p.http.OnRequest().HandleConnectFunc(p.connect)
 	p.http.OnRequest().DoFunc(func(r *http.Request, ctx *goproxy.ProxyCtx) (*http.Request, *http.Response) {
-		asked, _ := ctx.UserData.(*tunnel)
 		ctx.RoundTripper = goproxy.RoundTripperFunc(func(r *http.Request, _ *goproxy.ProxyCtx) (*http.Response, error) {
-			return p.request(r, asked), nil
+			return p.roundTrip(r), nil
 		})
 		return r, nil
 	})
-	p.server = &http.Server{Handler: p.http, ReadHeaderTimeout: time.Minute, ErrorLog: slog.NewLogLogger(opt.Logger.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context { return p.ctx }}
+	p.server = &http.Server{
+		Handler: http.HandlerFunc(p.handle), ReadHeaderTimeout: time.Minute, MaxHeaderBytes: maxHead,
+		ErrorLog: slog.NewLogLogger(opt.Logger.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context { return p.ctx },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if c, ok := c.(*readConn); ok {
+				return context.WithValue(ctx, tunnelKey{}, c.tunnel)
+			}
+			return ctx
+		},
+	}
 	go p.server.Serve(p.listener)
 	return p, nil
+}
+
+// maxHead bounds the head of a request in bytes.
+const maxHead = 1 << 20
+
+// Keys of values in the contexts of requests: the tunnel that a request came through, and whether its response broke off.
+type (
+	tunnelKey struct{}
+	brokenKey struct{}
+)
+
+// handle handles a request to the proxy, or one inside a tunnel.
+func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
+	if via, ok := r.Context().Value(tunnelKey{}).(*tunnel); ok {
+		if r.Method == http.MethodConnect {
+			http.Error(w, "this is the connection to "+via.target.String()+", which is no proxy", http.StatusBadRequest)
+			return
+		}
+		r.URL.Scheme, r.URL.Host = via.scheme, cmp.Or(r.Host, via.target.String())
+	}
+	broken := new(atomic.Bool)
+	p.http.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), brokenKey{}, broken)))
+	if broken.Load() {
+		panic(http.ErrAbortHandler) // the client must not take the part that it has for the whole
+	}
+}
+
+// roundTrip makes a request for goproxy.
+func (p *Proxy) roundTrip(r *http.Request) *http.Response {
+	via, _ := r.Context().Value(tunnelKey{}).(*tunnel)
+	res := p.request(r, via)
+	if hasBody := r.Method != http.MethodHead && res.StatusCode >= 200 && res.StatusCode != http.StatusNoContent && res.StatusCode != http.StatusNotModified; hasBody && res.ContentLength < 0 {
+		res.Header.Set("Transfer-Encoding", "chunked") // goproxy passes on the parts of such a response as they come
+	}
+	return res
 }
 
 // debugLogger passes goproxy's messages, which quote what a script sent, to a log at its lowest level.
@@ -230,24 +276,28 @@ func (a *admission) allows(p Protocol) bool {
 	return a.entries == nil && p != TCP || slices.ContainsFunc(a.entries, func(e *entry) bool { return e.allows(p) })
 }
 
-// admit judges a target: its address, the allow list, and a person if the rules say so. The rate is the caller's to count.
-func (p *Proxy) admit(ctx context.Context, t Target) (*admission, *Refusal) {
+// admit judges a target: its address, the allow list, and a person if the rules say so. The rate is the caller's to count. The protocol is
+// for the suggestion in a refusal.
+func (p *Proxy) admit(ctx context.Context, t Target, protocol Protocol) (*admission, *Refusal) {
 	if refused := p.check(t); refused != nil {
 		return nil, refused
 	}
-	entries, refused := p.opt.Rules.find(t)
+	entries, refused := p.opt.Rules.find(t, protocol)
 	if refused == nil {
 		return &admission{target: t, entries: entries, rule: p.opt.Rules.rule(entries[0])}, nil
 	}
-	if p.opt.Rules == nil || !p.opt.Rules.ask || p.opt.Ask == nil {
+	if !p.opt.Rules.asks(t) {
 		return nil, refused
 	}
-	by, err := p.ask(ctx, t)
+	by, err := "", errors.New("nobody can be asked here ("+AskRule+")")
+	if p.opt.Ask != nil {
+		by, err = p.ask(ctx, t)
+	}
 	if err != nil {
-		refused.Reason = fmt.Sprintf("%s, and it was not approved: %v", refused.Reason, err)
+		refused.Reason = fmt.Sprintf("%s, and %v", refused.Reason, err)
 		return nil, refused
 	}
-	return &admission{target: t, rule: "network.default: ask", by: by}, nil
+	return &admission{target: t, rule: AskRule, by: by}, nil
 }
 
 // check refuses targets that are blocked whatever the rules say. It looks nothing up.
@@ -284,10 +334,17 @@ type question struct {
 	err  error
 }
 
+// maxQuestions bounds the targets of a run that a person is asked about.
+const maxQuestions = 50
+
 // ask asks once about each target of the run, however many connections wait for the answer.
 func (p *Proxy) ask(ctx context.Context, t Target) (string, error) {
 	p.mu.Lock()
 	q := p.asked[t]
+	if q == nil && len(p.asked) >= maxQuestions {
+		p.mu.Unlock()
+		return "", fmt.Errorf("the run has asked about %d hosts already", maxQuestions)
+	}
 	if q == nil {
 		q = &question{done: make(chan struct{})}
 		p.asked[t] = q
@@ -310,6 +367,9 @@ func (p *Proxy) dial(ctx context.Context, t Target) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	address := t.String()
+	if !t.address.IsValid() && strings.Contains(t.Host, ".") {
+		address = net.JoinHostPort(t.Host+".", strconv.Itoa(t.Port)) // this very name, without the domains that this machine searches
+	}
 	var refused atomic.Pointer[Refusal] // addresses of both families are dialled at once
 	d := &net.Dialer{Resolver: p.opt.Resolver, Control: func(network, address string, raw syscall.RawConn) error {
 		err := guardian.Safe(network, address, raw)
@@ -320,7 +380,7 @@ func (p *Proxy) dial(ctx context.Context, t Target) (net.Conn, error) {
 		}
 		return err
 	}}
-	if to, replaced := p.opt.ConnectTo[address]; replaced {
+	if to, replaced := p.opt.ConnectTo[t.String()]; replaced {
 		address, d.Control = to, nil
 	}
 	conn, err := d.DialContext(ctx, "tcp", address)
@@ -337,8 +397,8 @@ func (p *Proxy) emit(e Event) {
 	if p.opt.Watch != nil {
 		p.opt.Watch(e)
 	}
-	if p.opt.Alert != nil && e.Check == ByRange && !p.opt.QuietRanges {
-		p.opt.Alert(Alert{Kind: string(ByRange), Event: e})
+	if e.Check == ByRange && !p.opt.QuietRanges {
+		p.alert(Alert{Kind: string(ByRange), Event: e})
 	}
 }
 
@@ -346,9 +406,20 @@ func (p *Proxy) emit(e Event) {
 func (p *Proxy) unusual(t Target, bytes int64) {
 	p.watching.Lock()
 	defer p.watching.Unlock()
-	if p.opt.Alert != nil {
-		p.opt.Alert(Alert{Kind: "volume", Event: Event{Time: time.Now(), Run: p.opt.Run, Host: t.Host, Port: t.Port}, Bytes: bytes})
+	p.alert(Alert{Kind: "volume", Event: Event{Time: time.Now(), Run: p.opt.Run, Host: t.Host, Port: t.Port}, Bytes: bytes})
+}
+
+// maxAlerts bounds the alerts of a run. There is one for each host and kind, because a script chooses how often it tries.
+const maxAlerts = 20
+
+// alert raises an alert. The caller holds watching.
+func (p *Proxy) alert(a Alert) {
+	key := a.Kind + " " + a.Event.Host
+	if p.opt.Alert == nil || p.alerted[key] || len(p.alerted) >= maxAlerts {
+		return
 	}
+	p.alerted[key] = true
+	p.opt.Alert(a)
 }
 
 // event begins an event.
@@ -356,8 +427,13 @@ func (p *Proxy) event(t Target, protocol Protocol) *Event {
 	return &Event{Time: time.Now(), Run: p.opt.Run, Host: t.Host, Port: t.Port, Protocol: protocol}
 }
 
-// refuse completes and emits the event of a refusal.
-func (p *Proxy) refuse(e *Event, refused *Refusal) {
-	e.Rule, e.Check, e.Reason = string(refused.Check), refused.Check, refused.Reason
+// emitRefused completes and emits the event of a refusal or, if it has no check, of a failure.
+func (p *Proxy) emitRefused(e *Event, refused *Refusal) {
+	if refused.Check == "" {
+		e.Allowed, e.Error = true, refused.Reason
+		p.emit(*e)
+		return
+	}
+	e.Check, e.Reason, e.Remedy = refused.Check, refused.Reason, refused.Remedy
 	p.emit(*e)
 }

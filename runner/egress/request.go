@@ -3,16 +3,20 @@ package egress
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
@@ -49,6 +53,7 @@ type exchange struct {
 	response *http.Response
 	sent     atomic.Int64
 	received atomic.Int64
+	over     *Refusal // ended the response
 	cancel   context.CancelFunc
 	once     sync.Once
 }
@@ -56,11 +61,11 @@ type exchange struct {
 // judge decides about the request, and counts it.
 func (x *exchange) judge() *Refusal {
 	p, r := x.p, x.request
-	protocol, port := HTTP, 80
+	protocol := HTTP
 	if r.URL.Scheme == "https" {
-		protocol, port = HTTPS, 443
+		protocol = HTTPS
 	}
-	t, err := ParseTarget(r.URL.Host, port)
+	t, err := ParseTarget(r.URL.Host, config.UsualPorts[string(protocol)])
 	x.target, x.event = t, p.event(t, protocol)
 	x.event.Method, x.event.Path = ident.Clip(ident.Printable(r.Method, 20), 20), ident.Clip(ident.Printable(r.URL.EscapedPath(), maxShown), maxShown)
 	switch {
@@ -75,7 +80,7 @@ func (x *exchange) judge() *Refusal {
 		t.Port = x.via.target.Port
 		x.target, x.event.Port = t, t.Port
 	}
-	a, refused := p.admit(r.Context(), t)
+	a, refused := p.admit(r.Context(), t, protocol)
 	if refused != nil {
 		return refused
 	}
@@ -128,7 +133,7 @@ func readPath(u *url.URL) (path string, plain bool) {
 	if path == "" {
 		path = "/"
 	}
-	if strings.ContainsAny(path, "\\\x00;") || strings.Contains(path, "//") || strings.Contains(strings.ToLower(u.EscapedPath()), "%2f") || strings.Contains(path, "%") {
+	if !utf8.ValidString(path) || strings.ContainsAny(path, "\\\x00;") || strings.Contains(path, "//") || strings.Contains(strings.ToLower(u.EscapedPath()), "%2f") || strings.Contains(path, "%") {
 		return path, false
 	}
 	parts := strings.Split(path, "/")
@@ -144,7 +149,7 @@ func (x *exchange) send() *Refusal {
 	out := r.Clone(ctx)
 	out.RequestURI, out.Host = "", ""
 	out.URL.Host, out.URL.User, out.URL.Fragment = x.target.String(), nil, ""
-	if usual := map[string]int{"http": 80, "https": 443}[out.URL.Scheme]; usual == x.target.Port {
+	if config.UsualPorts[out.URL.Scheme] == x.target.Port {
 		out.URL.Host = bracketed(x.target.Host)
 	}
 	for _, name := range []string{"Proxy-Connection", "Proxy-Authorization"} {
@@ -159,9 +164,14 @@ func (x *exchange) send() *Refusal {
 		refused.Target = x.target
 		return refused
 	}
+	if refused := x.countHead(out); refused != nil {
+		return refused
+	}
 	if x.scrub = scrub; len(scrub) > 0 {
-		x.event.Credential = true
+		out.Header.Del("Range") // of a part of the secret nobody knows that it is one
+		out.Header.Del("If-Range")
 		out.Header.Set("Accept-Encoding", "identity") // an answer that repeats the secret must be readable
+		out = out.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.event.Credential = true }}))
 	}
 	if out.Body != nil && out.Body != http.NoBody {
 		body := &metered{p.secrets.guard(out.Body, x.target), p.budget, x.target, &x.sent}
@@ -174,7 +184,17 @@ func (x *exchange) send() *Refusal {
 	if err != nil {
 		return p.failure(x.target, err, x.event)
 	}
-	x.event.Allowed, x.event.Status = true, res.StatusCode
+	x.event.Status = res.StatusCode
+	if coding := res.Header.Get("Content-Encoding"); len(scrub) > 0 && coding != "" && coding != "identity" {
+		res.Body.Close()
+		return &Refusal{Check: ByCredential, Target: x.target, Reason: "the answer is compressed, so mcprun cannot see whether it repeats the secret"}
+	}
+	if x.event.Allowed = true; len(scrub) > 0 {
+		bare := *res // the transport sets the trailers of its own when the body ends
+		res = &bare
+		res.Status, res.Trailer = fmt.Sprintf("%d %s", res.StatusCode, http.StatusText(res.StatusCode)), nil
+		res.Header.Del("Trailer")
+	}
 	for name, values := range res.Header {
 		for i := range values {
 			res.Header[name][i] = scrubbed(values[i], scrub)
@@ -188,6 +208,19 @@ func (x *exchange) send() *Refusal {
 		res.Body = &body{received, res.Body, x}
 	}
 	return nil
+}
+
+// countHead counts the head of a request, which carries data like a body.
+func (x *exchange) countHead(r *http.Request) *Refusal {
+	n := len(r.Method) + len(r.URL.RequestURI())
+	for name, values := range r.Header {
+		for _, v := range values {
+			n += len(name) + len(v)
+		}
+	}
+	x.sent.Add(int64(n))
+	over, _ := errors.AsType[*Refusal](x.p.budget.add(x.target, n))
+	return over
 }
 
 func bracketed(host string) string {
@@ -205,15 +238,14 @@ func (x *exchange) end(refused *Refusal) {
 			defer x.cancel()
 		}
 		x.event.Sent, x.event.Received = x.sent.Load(), x.received.Load()
-		switch {
-		case refused == nil:
-			x.p.emit(*x.event)
-		case refused.Check == "":
-			x.event.Allowed, x.event.Error = true, refused.Reason
-			x.p.emit(*x.event)
-		default:
-			x.p.refuse(x.event, refused)
+		if refused != nil {
+			x.p.emitRefused(x.event, refused)
+			return
 		}
+		if x.over != nil {
+			x.event.Error = x.over.Reason
+		}
+		x.p.emit(*x.event)
 	})
 }
 
@@ -231,6 +263,20 @@ type body struct {
 	io.Reader
 	closer io.Closer
 	x      *exchange
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err == nil || err == io.EOF {
+		return n, err
+	}
+	if over, ok := errors.AsType[*Refusal](err); ok {
+		b.x.over = over
+	}
+	if broken, ok := b.x.request.Context().Value(brokenKey{}).(*atomic.Bool); ok {
+		broken.Store(true)
+	}
+	return n, err
 }
 
 func (b *body) Close() error {

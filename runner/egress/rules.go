@@ -43,9 +43,12 @@ type RulesOptions struct {
 	Hosts []string
 }
 
-// NewRules returns the rules for a run.
+// NewRules returns the rules for a run. They are nil if the settings have no key network, even if the level has hosts.
 func NewRules(opt RulesOptions) (*Rules, error) {
 	n := opt.Network
+	if !n.Present {
+		return nil, nil
+	}
 	r := &Rules{level: opt.Level, hosts: opt.Hosts, ask: n.Default == "ask", rate: n.Rate, bytes: DefaultBytes, file: filepath.Base(opt.File)}
 	if r.rate == 0 {
 		r.rate = DefaultRate
@@ -63,6 +66,12 @@ func NewRules(opt RulesOptions) (*Rules, error) {
 	for i := range opt.Hosts { // what the level allows by itself, over the protocols of the web
 		e := &config.NetworkEntry{Host: opt.Hosts[i], Protocols: []string{"https", "http"}, Ports: []int{443, 80}}
 		r.entries = append(r.entries, entry{NetworkEntry: e, key: "level " + opt.Level, ofLevel: true})
+	}
+	for i := range r.entries {
+		e := &r.entries[i]
+		if t, err := ParseTarget(e.Host, 0); err == nil && (t.address.IsValid() && blocked(t.address) != nil || isLocal(t.Host)) {
+			return nil, fmt.Errorf("%s: no script ever reaches %s, which is in a blocked range; remove it", r.rule(e), e.Host)
+		}
 	}
 	return r, nil
 }
@@ -90,19 +99,7 @@ func pathPattern(glob string) *regexp.Regexp {
 
 // fits reports whether an entry is about a host and port.
 func (e *entry) fits(t Target) bool {
-	return slices.Contains(e.Ports, t.Port) && fitsHost(e.Host, t.Host)
-}
-
-// fitsHost reports whether a host is the one of an entry, or below its domain.
-func fitsHost(pattern, host string) bool {
-	pattern = strings.ToLower(strings.TrimSuffix(pattern, "."))
-	if pattern == "*" {
-		return true
-	}
-	if domain, ok := strings.CutPrefix(pattern, "*."); ok {
-		return strings.HasSuffix(host, "."+domain)
-	}
-	return host == pattern
+	return slices.Contains(e.Ports, t.Port) && config.FitsHost(e.Host, t.Host)
 }
 
 func (e *entry) inspects() bool { return e.TLS == config.InspectTLS }
@@ -115,7 +112,7 @@ func (r *Rules) Hosts() []string {
 	var out []string
 	for i := 0; r != nil && i < len(r.entries); i++ {
 		e := &r.entries[i]
-		reached := e.ofLevel || r.level == "" || slices.ContainsFunc(r.hosts, func(h string) bool { return fitsHost(h, strings.TrimPrefix(e.Host, "*.")) })
+		reached := e.ofLevel || r.level == "" || slices.ContainsFunc(r.hosts, func(h string) bool { return config.FitsHost(h, strings.TrimPrefix(e.Host, "*.")) })
 		if reached && !slices.Contains(out, e.Host) {
 			out = append(out, e.Host)
 		}
@@ -138,6 +135,11 @@ func (e *entry) allowsRequest(method, path string) bool {
 		(e.paths == nil || slices.ContainsFunc(e.paths, func(p *regexp.Regexp) bool { return p.MatchString(path) }))
 }
 
+// asks reports whether a person is asked about a target that no entry allows. Nobody can allow what the level does not reach.
+func (r *Rules) asks(t Target) bool {
+	return r != nil && r.ask && (r.level == "" || slices.ContainsFunc(r.hosts, func(h string) bool { return config.FitsHost(h, t.Host) }))
+}
+
 // rule names an entry, with its place.
 func (r *Rules) rule(e *entry) string {
 	if e.At.Line == 0 {
@@ -146,16 +148,16 @@ func (r *Rules) rule(e *entry) string {
 	return fmt.Sprintf("%s (%s:%d)", e.key, r.file, e.At.Line)
 }
 
-// find returns the entries that allow a target. Without any, the refusal says what would have to be written.
-func (r *Rules) find(t Target) ([]*entry, *Refusal) {
+// find returns the entries that allow a target. Without any, the refusal says what would have to be written for the protocol.
+func (r *Rules) find(t Target, protocol Protocol) ([]*entry, *Refusal) {
 	var found []*entry
 	var beyond *entry // fits, but the level does not reach the host
 	ports := map[int]bool{}
-	inLevel := r != nil && (r.level == "" || slices.ContainsFunc(r.hosts, func(h string) bool { return fitsHost(h, t.Host) }))
+	inLevel := r != nil && (r.level == "" || slices.ContainsFunc(r.hosts, func(h string) bool { return config.FitsHost(h, t.Host) }))
 	for i := 0; r != nil && i < len(r.entries); i++ {
 		e := &r.entries[i]
 		switch {
-		case !fitsHost(e.Host, t.Host):
+		case !config.FitsHost(e.Host, t.Host):
 		case !e.fits(t):
 			for _, p := range e.Ports {
 				ports[p] = true
@@ -169,43 +171,41 @@ func (r *Rules) find(t Target) ([]*entry, *Refusal) {
 	if len(found) > 0 {
 		return found, nil
 	}
-	return nil, r.refuse(t, beyond, len(ports) > 0)
+	return nil, r.refuse(t, protocol, beyond, len(ports) > 0)
 }
 
 // refuse returns the refusal for a target that no entry allows.
-func (r *Rules) refuse(t Target, beyond *entry, otherPort bool) *Refusal {
-	bad := &Refusal{Check: ByAllowList, Target: t}
+func (r *Rules) refuse(t Target, protocol Protocol, beyond *entry, otherPort bool) *Refusal {
+	key := "network.allow"
+	if r != nil && r.level != "" {
+		key = "network.levels." + r.level + ".allow"
+	}
+	bad := &Refusal{Check: ByAllowList, Target: t, Remedy: fmt.Sprintf("an operator allows it below %s in mcpgen.yaml: - %s", key, suggested(t, protocol))}
 	switch {
 	case r == nil || len(r.entries) == 0:
-		bad.Reason, bad.Remedy = "the network allows no host", suggest("network.allow", t)
+		bad.Reason = "the network allows no host"
 	case beyond != nil:
-		bad.Reason = fmt.Sprintf("%s allows %s, but the level %s reaches only %s", r.rule(beyond), t, r.level, list(r.hosts))
-		bad.Remedy = suggest("network.levels."+r.level+".allow", t)
+		bad.Reason = fmt.Sprintf("%s allows %s, but the level %s reaches only %s", r.rule(beyond), t, r.level, list(r.Hosts()))
 	case otherPort:
-		bad.Reason, bad.Remedy = fmt.Sprintf("%s is allowed, but not its port %d", t.Host, t.Port), suggest("network.allow", t)
+		bad.Reason = fmt.Sprintf("%s is allowed, but not its port %d", t.Host, t.Port)
 	default:
-		key := "network.allow"
-		if r.level != "" {
-			key = "network.levels." + r.level + ".allow"
-		}
-		bad.Reason, bad.Remedy = fmt.Sprintf("no entry allows %s", t), suggest(key, t)
+		bad.Reason = fmt.Sprintf("no entry allows %s", t)
 	}
 	return bad
 }
 
-// suggest says what an operator would write below a key.
-func suggest(key string, t Target) string {
-	entry := t.Host
-	switch t.Port {
-	case config.UsualPorts["https"]:
-	case config.UsualPorts["http"]:
-		entry = fmt.Sprintf("{host: %s, protocols: [http]}", t.Host)
-	case config.UsualPorts["ssh"]:
-		entry = fmt.Sprintf("{host: %s, protocols: [ssh]}", t.Host)
-	default:
-		entry = fmt.Sprintf("{host: %s, ports: [%d]}", t.Host, t.Port)
+// suggested returns an entry for a target.
+func suggested(t Target, protocol Protocol) string {
+	usual := config.UsualPorts[string(protocol)] == t.Port
+	switch {
+	case protocol == HTTPS && usual:
+		return t.Host
+	case protocol == HTTPS:
+		return fmt.Sprintf("{host: %s, ports: [%d]}", t.Host, t.Port)
+	case usual:
+		return fmt.Sprintf("{host: %s, protocols: [%s]}", t.Host, protocol)
 	}
-	return fmt.Sprintf("an operator allows it below %s in mcpgen.yaml: - %s", key, entry)
+	return fmt.Sprintf("{host: %s, ports: [%d], protocols: [%s]}", t.Host, t.Port, protocol)
 }
 
 func list(hosts []string) string {

@@ -71,7 +71,7 @@ func (s *secrets) value(ctx context.Context, c *credential) (string, *Refusal) {
 		}
 	})
 	if c.err != nil {
-		return "", &Refusal{Check: ByCredential, Reason: fmt.Sprintf("the secret for %s cannot be read; an operator finds the reason with: mcprun network explain https://%s", c.entry.Host, c.entry.Host)}
+		return "", &Refusal{Check: ByCredential, Reason: fmt.Sprintf("the secret for %s cannot be read; an operator finds the reason with: mcprun network explain", c.entry.Host)}
 	}
 	return c.secret, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"code.dny.dev/ssrf"
+	"github.com/mcpgen/mcpgen/gen/config"
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
@@ -23,6 +24,16 @@ type Target struct {
 
 // String returns HOST:PORT.
 func (t Target) String() string { return net.JoinHostPort(t.Host, strconv.Itoa(t.Port)) }
+
+// protocol is what is usually spoken at the target's port.
+func (t Target) protocol() Protocol {
+	for _, p := range []Protocol{HTTPS, HTTP, SSH} {
+		if config.UsualPorts[string(p)] == t.Port {
+			return p
+		}
+	}
+	return TCP
+}
 
 // maxHost bounds the length of a host's name in bytes (RFC 1035).
 const maxHost = 253

@@ -92,14 +92,18 @@ func (a *authority) issue(t Target) (*tls.Certificate, error) {
 	return c, nil
 }
 
-// errServerName refuses a ClientHello whose server name is not the host that was asked for.
-var errServerName = errors.New("the server name in the ClientHello is not the host of the connection")
+// serverNameError refuses a ClientHello whose server name is not the host that was asked for.
+type serverNameError string
+
+func (e serverNameError) Error() string {
+	return fmt.Sprintf("the server name %q in the ClientHello is not the host of the connection", string(e))
+}
 
 // serverConfig returns the configuration with which the proxy answers for a host.
 func (a *authority) serverConfig(t Target) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if !names(h.ServerName, t) {
-			return nil, errServerName
+			return nil, serverNameError(h.ServerName)
 		}
 		return a.issue(t)
 	}}
@@ -118,6 +122,9 @@ func names(serverName string, t Target) bool {
 	named, err := ParseTarget(serverName, t.Port)
 	return err == nil && named.Host == t.Host
 }
+
+// handshake is the first byte of a TLS connection (RFC 8446, section 5.1).
+const handshake = 22
 
 // maxHello bounds a ClientHello in bytes.
 const maxHello = 64 << 10

@@ -19,26 +19,23 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// tunnel is a connection that a client has asked for with CONNECT.
+// tunnel is a connection that a client has asked for with CONNECT, and whose requests are read.
 type tunnel struct {
-	target Target
+	*admission
 	event  *Event
+	scheme string // of the requests in it
 }
 
 // connect answers a CONNECT. Only a client's first bytes show which protocol it speaks, so an entry's protocols are checked later. Requests
 // over HTTP without TLS are read if nothing else is allowed on the port, or if it is HTTP's own.
 func (p *Proxy) connect(hostPort string, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
 	t, err := ParseTarget(hostPort, 443)
-	protocol := HTTPS
-	if t.Port == 22 {
-		protocol = SSH
-	}
-	e := p.event(t, protocol)
+	e := p.event(t, t.protocol())
 	if err != nil {
 		e.Host = ident.Clip(ident.Printable(hostPort, maxHost), maxHost)
 		return p.reject(ctx, e, &Refusal{Check: ByTarget, Target: t, Reason: err.Error()})
 	}
-	a, refused := p.admit(ctx.Req.Context(), t)
+	a, refused := p.admit(ctx.Req.Context(), t, e.Protocol)
 	if refused != nil {
 		return p.reject(ctx, e, refused)
 	}
@@ -47,8 +44,9 @@ func (p *Proxy) connect(hostPort string, ctx *goproxy.ProxyCtx) (*goproxy.Connec
 		if a.readsPlain() {
 			e.Protocol = HTTP
 		}
-		ctx.UserData = &tunnel{t, e}
-		return &goproxy.ConnectAction{Action: goproxy.ConnectMitm, TLSConfig: p.inspect(a, e)}, hostPort
+		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack, Hijack: func(_ *http.Request, client net.Conn, _ *goproxy.ProxyCtx) {
+			p.read(client, &tunnel{admission: a, event: e})
+		}}, hostPort
 	}
 	if refused := p.budget.take(t); refused != nil {
 		return p.reject(ctx, e, refused)
@@ -81,12 +79,7 @@ func (a *admission) readsPlain() bool {
 func (p *Proxy) reject(ctx *goproxy.ProxyCtx, e *Event, refused *Refusal) (*goproxy.ConnectAction, string) {
 	ctx.Resp = answer(ctx.Req, refused)
 	ctx.Resp.Close = true
-	if refused.Check == "" {
-		e.Allowed, e.Error = true, refused.Reason
-		p.emit(*e)
-	} else {
-		p.refuse(e, refused)
-	}
+	p.emitRefused(e, refused)
 	return goproxy.RejectConnect, ""
 }
 
@@ -101,30 +94,80 @@ func (p *Proxy) failure(t Target, err error, e *Event) *Refusal {
 		reason = t.Host + " does not exist"
 	} else if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 		reason += ": it does not answer"
+	} else if bad, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		reason = fmt.Sprintf("the certificate of %s is not valid here: %s (authorities that this machine does not have are named by SSL_CERT_FILE, where mcprun starts)", t.Host, ident.Clip(ident.Printable(bad.Err.Error(), maxReason), maxReason))
 	}
 	return &Refusal{Target: t, Reason: reason}
 }
 
-// inspect returns how the encryption of a connection is ended. Nil: it is not encrypted.
-func (p *Proxy) inspect(a *admission, e *Event) func(string, *goproxy.ProxyCtx) (*tls.Config, error) {
-	return func(string, *goproxy.ProxyCtx) (*tls.Config, error) {
-		if p.authority == nil || !a.inspects() {
-			refused := &Refusal{Check: ByProtocol, Target: a.target, Reason: fmt.Sprintf("%s allows no TLS on port %d", a.rule, a.target.Port)}
-			p.refuse(e, refused)
-			return nil, refused
-		}
-		config := p.authority.serverConfig(a.target)
-		issue := config.GetCertificate
-		config.GetCertificate = func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
-			c, err := issue(h)
-			if errors.Is(err, errServerName) {
-				p.refuse(e, p.otherName(a.target, h.ServerName))
-			}
-			return c, err
-		}
-		return config, nil
+// established answers a CONNECT.
+const established = "HTTP/1.1 200 Connection established\r\n\r\n"
+
+// read serves the requests inside a CONNECT.
+func (p *Proxy) read(client net.Conn, t *tunnel) {
+	if !p.own(client) {
+		return
 	}
+	p.work.Go(func() {
+		inner, refused := p.open(client, t)
+		if refused == nil && p.listener.give(&readConn{inner, t}) {
+			return
+		}
+		if refused != nil {
+			p.emitRefused(t.event, refused)
+		}
+		p.disown(client)
+	})
 }
+
+// open answers a CONNECT, and ends the encryption of what the client says if there is any.
+func (p *Proxy) open(client net.Conn, t *tunnel) (net.Conn, *Refusal) {
+	gone := &Refusal{Check: ByProtocol, Target: t.target, Reason: "the client ended, or said nothing"}
+	_ = client.SetDeadline(time.Now().Add(firstTime))
+	defer client.SetDeadline(time.Time{})
+	if _, err := io.WriteString(client, established); err != nil {
+		return nil, gone
+	}
+	in := bufio.NewReader(client)
+	first, err := in.Peek(1)
+	if err != nil {
+		return nil, gone
+	}
+	inner := &peekedConn{client, in}
+	if t.scheme = "http"; first[0] != handshake {
+		return inner, nil
+	}
+	if p.authority == nil || !t.inspects() {
+		return nil, &Refusal{Check: ByProtocol, Target: t.target, Reason: fmt.Sprintf("%s allows no TLS on port %d", t.rule, t.target.Port)}
+	}
+	t.scheme, t.event.Protocol = "https", HTTPS
+	secure := tls.Server(inner, p.authority.serverConfig(t.target))
+	err = secure.HandshakeContext(p.ctx)
+	if other, ok := errors.AsType[serverNameError](err); ok {
+		return nil, p.otherName(t.target, string(other))
+	}
+	if err != nil {
+		return nil, &Refusal{Target: t.target, Reason: "the program did not accept the certificate of the run: " + ident.Clip(ident.Printable(err.Error(), maxReason), maxReason)}
+	}
+	return secure, nil
+}
+
+// maxReason bounds an error of a client or server in a reason.
+const maxReason = 200
+
+// readConn is a connection whose requests are read, inside a tunnel.
+type readConn struct {
+	net.Conn
+	tunnel *tunnel
+}
+
+// peekedConn is a connection of which something was read already.
+type peekedConn struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func (c *peekedConn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
 func (p *Proxy) otherName(t Target, name string) *Refusal {
 	return &Refusal{Check: ByProtocol, Target: t, Reason: fmt.Sprintf("the connection is to %s, but its TLS names the server %q", t.Host, ident.Clip(ident.Printable(name, maxHost), maxHost))}
@@ -135,7 +178,7 @@ func (p *Proxy) pass(client, server net.Conn, a *admission, e *Event) {
 	in := bufio.NewReaderSize(client, 4<<10)
 	first, refused := p.first(client, in, a, e)
 	if refused != nil {
-		p.refuse(e, refused)
+		p.emitRefused(e, refused)
 		return
 	}
 	e.Allowed = true
@@ -168,7 +211,7 @@ func (p *Proxy) pass(client, server net.Conn, a *admission, e *Event) {
 
 // first answers the CONNECT and reads what the client says first.
 func (p *Proxy) first(client net.Conn, in *bufio.Reader, a *admission, e *Event) (io.Reader, *Refusal) {
-	if _, err := io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(client, established); err != nil {
 		return nil, &Refusal{Check: ByProtocol, Target: a.target, Reason: "the client has gone"}
 	}
 	if a.allows(TCP) {
@@ -186,7 +229,7 @@ func (p *Proxy) first(client net.Conn, in *bufio.Reader, a *admission, e *Event)
 		if a.allows(SSH) {
 			return in, nil
 		}
-	case start[0] == 22: // a handshake record of TLS
+	case start[0] == handshake:
 		e.Protocol = HTTPS
 		name, read, err := readHello(in)
 		switch {

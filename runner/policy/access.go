@@ -166,11 +166,7 @@ func fitsHost(entry, target string) bool {
 	if name, _, err := net.SplitHostPort(target); err == nil {
 		host = name
 	}
-	host, entry = strings.ToLower(strings.TrimSuffix(host, ".")), strings.ToLower(entry)
-	if domain, ok := strings.CutPrefix(entry, "*."); ok {
-		return strings.HasSuffix(host, "."+domain) && !strings.Contains(host, "/")
-	}
-	return host == entry
+	return !strings.Contains(host, "/") && config.FitsHost(entry, host)
 }
 
 // accessList is one list of a level: what scripts may use or, for denied commands, must not use.

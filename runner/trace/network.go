@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/egress"
@@ -15,7 +16,7 @@ import (
 // request describes a connection, as in "GET https://api.example.com/v1".
 func request(e *egress.Event) string {
 	target := string(e.Protocol) + "://" + e.Host
-	if e.Port != map[egress.Protocol]int{egress.HTTPS: 443, egress.HTTP: 80, egress.SSH: 22}[e.Protocol] {
+	if e.Port != config.UsualPorts[string(e.Protocol)] {
 		target += ":" + strconv.Itoa(e.Port)
 	}
 	return ident.CleanLine(strings.TrimSpace(e.Method + " " + target + e.Path))
