@@ -142,7 +142,7 @@ func (p *Proxy) open(client net.Conn, t *tunnel) (net.Conn, *Refusal) {
 	}
 	t.scheme, t.event.Protocol = "https", HTTPS
 	secure := tls.Server(inner, p.authority.serverConfig(t.target))
-	err = secure.HandshakeContext(p.ctx)
+	err = secure.Handshake() // ended by Close, too
 	if other, ok := errors.AsType[serverNameError](err); ok {
 		return nil, p.otherName(t.target, string(other))
 	}
