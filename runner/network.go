@@ -9,6 +9,8 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -27,7 +29,9 @@ type Network struct {
 	File     string
 	// Secret reads the secret of a credential; see egress.Options.
 	Secret func(ctx context.Context, s *config.Secret) (string, error)
-	// Alert is called with alerts. May be nil.
+	// Watch is called with each connection of a run, allowed or not, when it has ended; several runs may call it at once. Alert is called with
+	// alerts. Both must return soon, and may be nil.
+	Watch func(egress.Event)
 	Alert func(egress.Alert)
 	// Certificates returns the authorities that programs in sandboxes trust, in PEM. Nil: programs use their own.
 	Certificates func() ([]byte, error)
@@ -39,6 +43,29 @@ type Network struct {
 func (n *Network) Rules(p *policy.Policy, customer string) (*egress.Rules, error) {
 	level, hosts := p.Reach(customer)
 	return egress.NewRules(egress.RulesOptions{Network: n.Settings, File: n.File, Customer: customer, Level: level, Hosts: hosts})
+}
+
+// maxNamed bounds the hosts in the text of Offer.
+const maxNamed = 8
+
+// Offer says what runs may connect to if they ask for the network, for people and models: a part of a sentence. It is empty if none may.
+func (n *Network) Offer(p *policy.Policy) (string, error) {
+	if n == nil || !n.Settings.Present {
+		return "", nil
+	}
+	rules, err := n.Rules(p, "")
+	hosts := rules.Hosts()
+	text := "hosts that an operator allows"
+	if len(hosts) > 0 {
+		text = strings.Join(hosts[:min(len(hosts), maxNamed)], ", ")
+	}
+	if len(hosts) > maxNamed {
+		text += " and others"
+	}
+	if n.Settings.Default == "ask" {
+		text += "; a person is asked about other hosts"
+	}
+	return text, err
 }
 
 // NetworkError refuses a run that asks for a network of which the policy allows nothing.
@@ -59,7 +86,8 @@ func (*NetworkError) ExitCode() int { return exit.Refused }
 // bundleName is the guest's file of certificates.
 const bundleName = "certificates.pem"
 
-// maxConnections bounds the events of connections in a Result.
+// maxConnections bounds the events of connections in a Result: those that were allowed, and as many that were refused, which a script can
+// cause as often as it likes.
 const maxConnections = 1000
 
 // methodFetch is the request of a guest that has no sockets.
@@ -70,9 +98,9 @@ type network struct {
 	*egress.Proxy
 	bundle []byte // certificates for programs in the sandbox
 
-	mu     sync.Mutex
-	events []egress.Event
-	count  int
+	mu               sync.Mutex
+	allowed, refused []egress.Event
+	count            int
 }
 
 // openNetwork returns the network of a run that asks for one, or nil. The caller closes it.
@@ -84,10 +112,20 @@ func (x *run) openNetwork(n *granted) (*network, error) {
 	opt := egress.Options{
 		Run: x.id, Rules: n.rules, Secret: n.Secret, Alert: n.Alert, ConnectTo: n.ConnectTo, Logger: x.runner.log,
 		Watch: func(e egress.Event) {
+			if e.Check == "" && n.Settings.Log == config.LogRefused {
+				return
+			}
+			if n.Watch != nil {
+				n.Watch(e)
+			}
 			out.mu.Lock()
 			defer out.mu.Unlock()
-			if out.count++; len(out.events) < maxConnections {
-				out.events = append(out.events, e)
+			list := &out.allowed
+			if e.Check != "" {
+				list = &out.refused
+			}
+			if out.count++; len(*list) < maxConnections {
+				*list = append(*list, e)
 			}
 		},
 	}
@@ -97,6 +135,9 @@ func (x *run) openNetwork(n *granted) (*network, error) {
 			var err error
 			if opt.Volume, err = config.ParseSize(a.Volume); err != nil {
 				return nil, fmt.Errorf("network.alerts.volume: %w", err)
+			}
+			if opt.Volume == 0 {
+				opt.Volume = -1
 			}
 		}
 	}
@@ -220,25 +261,32 @@ func (n *network) close() (events []egress.Event, count int) {
 	n.Close()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.events, n.count
+	events = append(n.allowed, n.refused...)
+	slices.SortStableFunc(events, func(a, b egress.Event) int { return a.Time.Compare(b.Time) })
+	return events, n.count
 }
 
-// maxRefusals bounds the warnings about refused connections.
+// maxRefusals bounds the warnings about connections.
 const maxRefusals = 5
 
-// warnOfRefusals warns of connections that were refused, once for each host and reason.
-func (x *run) warnOfRefusals(events []egress.Event) {
+// warnOfConnections warns of connections that were refused or failed, once for each host and reason.
+func (x *run) warnOfConnections(events []egress.Event) {
 	told := map[string]bool{}
 	for i := range events {
 		e := &events[i]
-		if e.Check == "" || told[e.Host+"\x00"+e.Reason] {
+		text := "failed: " + e.Error
+		if e.Check != "" {
+			text = "was " + (&egress.Refusal{Check: e.Check, Reason: e.Reason, Remedy: e.Remedy}).Error()
+		}
+		key := e.Host + "\x00" + text
+		if e.Check == "" && e.Error == "" || told[key] {
 			continue
 		}
-		if told[e.Host+"\x00"+e.Reason] = true; len(told) > maxRefusals {
-			x.calls.Warn("more connections were refused; --json lists them below network")
+		if told[key] = true; len(told) > maxRefusals {
+			x.calls.Warn("more connections were refused or failed; --json lists them below network")
 			return
 		}
-		x.calls.Warn("the connection to %s:%d was refused by %s: %s", e.Host, e.Port, e.Check, e.Reason)
+		x.calls.Warn("the connection to %s:%d %s", e.Host, e.Port, text)
 	}
 }
 
@@ -250,7 +298,7 @@ type granted struct {
 
 // grant returns what the policy allows a run that asks for the network; nil for any other.
 func grant(s *Script, opt *LaunchOptions) (*granted, error) {
-	if !s.Network || s.Calls.DryRun { // a request may change something, which a dry run must not
+	if !s.Network || s.Calls.DryRun {
 		return nil, nil
 	}
 	customer := s.Calls.Subject.Customer

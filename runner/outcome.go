@@ -35,7 +35,7 @@ func (x *run) result(ctx context.Context) *Result {
 		res.Start = &x.script.Start
 	}
 	res.Connections, res.ConnectionCount = x.network.close()
-	x.warnOfRefusals(res.Connections)
+	x.warnOfConnections(res.Connections)
 	x.setCause(ctx, res)
 	x.warnOfNotes()
 	if res.Cause == CauseExit && res.ExitCode == 0 {

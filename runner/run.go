@@ -277,6 +277,9 @@ func (x *run) prepare(ctx context.Context, program *script.Program) error {
 	x.calls, err = x.runner.chain.NewCalls(ctx, chain.Run{
 		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Answers: x.network.answers(s.Answers), Import: program.Import, Source: program.Source, CountTokens: s.Capture,
 	})
+	if err == nil && s.Network && s.Calls.DryRun {
+		x.calls.Warn("a dry run has no network, because a request may change something")
+	}
 	return err
 }
 

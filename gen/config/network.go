@@ -175,6 +175,8 @@ func completeEntries(file *node.File, entries []NetworkEntry, key string) error 
 			return wrong("methods, paths and tls are about https and http", "remove them, or write protocols: [https]")
 		case (e.Methods != nil || e.Paths != nil) && !reads:
 			return wrong("methods and paths cannot be seen in an encrypted connection", "add tls: inspect, with which mcprun ends the encryption, or remove methods and paths")
+		case (slices.Contains(e.Protocols, "tcp") || slices.Contains(e.Protocols, "ssh")) && (e.Methods != nil || e.Paths != nil || e.TLS != ""):
+			return wrong("methods, paths and tls are about requests, which tcp and ssh do not have", "write two entries for the host: one with https or http, one with the other protocols")
 		case len(e.Credentials) > 0 && (e.TLS != InspectTLS || !slices.Contains(e.Protocols, "https")):
 			return wrong("credentials are put into encrypted requests, which mcprun must read", "add tls: inspect, and https to the protocols")
 		}

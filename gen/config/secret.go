@@ -37,20 +37,20 @@ func (s *Secret) Read(ctx context.Context, from SecretSources) (string, error) {
 		err = errors.New("it is empty")
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the secret %s: %w", s, err)
+		return "", fmt.Errorf("%s cannot be read: %w", s, err)
 	}
 	return text, nil
 }
 
-// String says where a secret is.
+// String names a secret by where it is.
 func (s *Secret) String() string {
 	switch {
 	case s.Keyring != "":
-		return fmt.Sprintf("%q of the keyring", s.Keyring)
+		return fmt.Sprintf("the entry %q of the keyring", s.Keyring)
 	case s.File != "":
-		return fmt.Sprintf("in the file %q", s.File)
+		return fmt.Sprintf("the file %q", s.File)
 	case len(s.Command) > 0:
-		return fmt.Sprintf("that %q prints", filepath.Base(s.Command[0]))
+		return fmt.Sprintf("the output of %q", filepath.Base(s.Command[0]))
 	}
 	return s.Text
 }

@@ -57,7 +57,10 @@ func start(t testing.TB, text string, change ...func(*egress.Options)) *outside 
 	t.Helper()
 	w := &outside{}
 	handler := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the proxy has broken the request off
+		}
 		w.mu.Lock()
 		w.seen = append(w.seen, r)
 		w.mu.Unlock()

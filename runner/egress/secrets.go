@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // secrets are the credentials of a run, with the placeholders that scripts get.
@@ -59,7 +60,7 @@ func (s *secrets) variables() map[string]string {
 }
 
 // value returns the secret.
-func (s *secrets) value(ctx context.Context, c *credential) (string, *Refusal) {
+func (s *secrets) value(ctx context.Context, c *credential, r *http.Request) (string, *Refusal) {
 	c.once.Do(func() {
 		if s.read == nil {
 			c.err = fmt.Errorf("nothing reads it")
@@ -71,7 +72,11 @@ func (s *secrets) value(ctx context.Context, c *credential) (string, *Refusal) {
 		}
 	})
 	if c.err != nil {
-		return "", &Refusal{Check: ByCredential, Reason: fmt.Sprintf("the secret for %s cannot be read; an operator finds the reason with: mcprun network explain", c.entry.Host)}
+		explain := fmt.Sprintf("mcprun network explain https://%s%s", r.URL.Host, r.URL.EscapedPath())
+		if r.Method != http.MethodGet {
+			explain += " --method " + r.Method
+		}
+		return "", &Refusal{Check: ByCredential, Reason: fmt.Sprintf("the secret for %s cannot be read", c.entry.Host), Remedy: "an operator finds the reason with: " + ident.Clip(ident.Printable(explain, maxShown), maxShown)}
 	}
 	return c.secret, nil
 }
@@ -91,7 +96,7 @@ func (s *secrets) put(ctx context.Context, r *http.Request, entries []*entry) (u
 			if has && !strings.Contains(strings.Join(decoded(now), "\n"), c.placeholder) {
 				continue // it brings a credential of its own
 			}
-			secret, refused := s.value(ctx, c)
+			secret, refused := s.value(ctx, c, r)
 			if refused != nil {
 				return nil, refused
 			}

@@ -22,8 +22,8 @@ type Project struct {
 	Finder Finder
 	// Languages are the languages allowed for scripts. Wrappers are shown in the first one. Empty: TypeScript, Python.
 	Languages []string
-	// Network are the hosts that scripts may reach if execute_code asks for the network, for its description. Empty: it cannot be asked for.
-	Network []string
+	// Network says what scripts may connect to if execute_code asks for the network; see runner.Network.Offer. Empty: it cannot be asked for.
+	Network string
 	// Time and Memory, in bytes, are the limits of a run that sets none. Zero: 30 s and 500 MB.
 	Time   time.Duration
 	Memory int64

@@ -127,7 +127,7 @@ func (v *view) executeCodeDescription() string {
 	}
 	text := "Run a script that calls MCP tools: no network, files persist. Returns what it prints, or " +
 		result + "." + detected
-	if len(v.Network) > 0 {
+	if v.Network != "" {
 		text = strings.Replace(text, "no network", "no network without network: true", 1)
 	}
 	example := index.ExampleOf(v.Catalog, v.Lock)
@@ -143,19 +143,12 @@ func (v *view) executeCodeDescription() string {
 	return text
 }
 
-// maxHosts bounds the hosts in the description of execute_code.
-const maxHosts = 8
-
 // networkSchema is the argument network, with a comma, if there is any.
 func (v *view) networkSchema() string {
-	if len(v.Network) == 0 {
+	if v.Network == "" {
 		return ""
 	}
-	hosts := strings.Join(v.Network[:min(len(v.Network), maxHosts)], ", ")
-	if len(v.Network) > maxHosts {
-		hosts += " and others"
-	}
-	text, _ := json.Marshal("connect to " + hosts) // a string can always be marshalled
+	text, _ := json.Marshal("connect to " + v.Network) // a string can always be marshalled
 	return `,"network":{"type":"boolean","description":` + string(text) + `}`
 }
 

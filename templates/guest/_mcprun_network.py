@@ -10,6 +10,7 @@ from binascii import a2b_base64, b2a_base64
 HOST, PORT = "127.0.0.1", 3128
 WINDOW = 256 * 1024  # bytes of a connection on their way in one direction
 MOST = 64 * 1024  # bytes of one frame
+PARALLEL = 64  # connections at once: the host accepts no more, so further ones wait
 AGAIN = (errno.EAGAIN, errno.EWOULDBLOCK, errno.EINTR)
 HANGUP = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
@@ -45,6 +46,7 @@ class Network:
         self.last = 0
         self.open = {}  # id → Connection
         self.files = {}  # descriptor → Connection
+        self.accepts = True  # the listener is polled
         for work in (self.move, self.read):
             threading.Thread(target=work, name="mcprun network", daemon=True).start()
         os.register_at_fork(after_in_child=self.forget)
@@ -93,7 +95,9 @@ class Network:
     def accept(self, poll):
         try:
             fd, _ = self.listener._accept()
-        except OSError:
+        except OSError as error:
+            if error.errno not in AGAIN:  # too many files are open
+                self.pause(poll)
             return
         sock = socket(fileno=fd)
         sock.setblocking(False)
@@ -102,6 +106,14 @@ class Network:
         self.open[each.id] = self.files[sock.fileno()] = each
         self.put(b'{"type":"open","stream":%d}' % each.id)
         self.watch(each, poll)
+        if len(self.open) >= PARALLEL:
+            self.pause(poll)
+
+    def pause(self, poll):
+        """Accept nothing until a connection ends."""
+        if self.accepts and self.open:
+            self.accepts = False
+            poll.unregister(self.listener)
 
     def serve(self, each, events, poll):
         try:
@@ -158,6 +170,9 @@ class Network:
         except OSError:
             pass
         each.sock.close()
+        if not self.accepts:
+            self.accepts = True
+            poll.register(self.listener, select.POLLIN)
         if tell:
             self.put(b'{"type":"close","stream":%d}' % each.id)
 

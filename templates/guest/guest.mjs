@@ -102,7 +102,7 @@ const OFFLINE = /^(EAI_\w+|ENOTFOUND|EPERM|EACCES|EAFNOSUPPORT|ENETUNREACH|EHOST
 function explainFetch() {
   const fetchIt = globalThis.fetch;
   define("fetch", async function fetch(input, init = undefined) {
-    const offline = new TypeError("fetch failed: there is no network in this sandbox (egress is off); reach the outside through the tools in ./servers");
+    const offline = new TypeError("fetch failed: there is no network in this sandbox (egress is off); call the tools in ./servers, or ask for it: mcprun --network, or network: true for execute_code");
     try {
       return await fetchIt(input, init);
     } catch (error) {

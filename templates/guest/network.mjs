@@ -11,6 +11,7 @@ const HOST = "127.0.0.1";
 const PORT = 3128;
 const WINDOW = 256 * 1024; // bytes of a connection on their way in one direction
 const MOST = 64 * 1024; // bytes of one frame
+const PARALLEL = 64; // connections at once: the host accepts no more, so further ones wait
 const FLUSH_TIME = 2000;
 
 /** The connection of the bridge, as the script's thread sees it. */
@@ -62,6 +63,7 @@ export class Link {
 class Network {
   #bridge;
   #connections = new Map(); // id → {socket, credit, over}
+  #waiting = []; // sockets that are not connections yet
   #last = 0;
   #input = Buffer.alloc(0);
 
@@ -76,7 +78,10 @@ class Network {
         Atomics.notify(written, 0);
       });
     });
-    net.createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket)).listen(PORT, HOST);
+    net.createServer({ allowHalfOpen: true }, (socket) => {
+      this.#waiting.push(socket);
+      this.#next();
+    }).listen(PORT, HOST);
   }
 
   #receive(chunk) {
@@ -97,6 +102,20 @@ class Network {
     this.#bridge.write(frame);
   }
 
+  /** Accepts sockets that wait. */
+  #next() {
+    while (this.#connections.size < PARALLEL && this.#waiting.length > 0) {
+      const socket = this.#waiting.shift();
+      if (!socket.destroyed) this.#accept(socket);
+    }
+  }
+
+  #ended(id) {
+    const was = this.#connections.delete(id);
+    this.#next();
+    return was;
+  }
+
   #accept(socket) {
     const id = ++this.#last;
     const connection = { socket, credit: WINDOW };
@@ -105,7 +124,7 @@ class Network {
     socket.on("readable", () => this.#pump(id, connection));
     socket.on("end", () => this.#connections.has(id) && this.#send({ type: "shut", stream: id }));
     socket.on("error", () => {});
-    socket.on("close", () => this.#connections.delete(id) && this.#send({ type: "close", stream: id }));
+    socket.on("close", () => this.#ended(id) && this.#send({ type: "close", stream: id }));
   }
 
   /** Sends what a program says, as much as the host takes. */
@@ -129,7 +148,7 @@ class Network {
       const chunk = Buffer.from(data, "base64");
       connection.socket.write(chunk, (error) => !error && this.#connections.has(stream) && this.#send({ type: "more", stream, bytes: chunk.length }));
     } else {
-      this.#connections.delete(stream);
+      this.#ended(stream);
       connection.socket.end(() => connection.socket.destroy());
     }
   }

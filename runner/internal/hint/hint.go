@@ -42,7 +42,7 @@ const offline = `getaddrinfo (EAI_AGAIN|ENOTFOUND|EAI_FAIL)|connect (EPERM|EACCE
 var rules = []rule{
 	{offline, func(f *Failure) bool { return f.Network },
 		"the network is reached through a proxy only: use a client that reads HTTP_PROXY and HTTPS_PROXY, as fetch, urllib, requests, curl and git do"},
-	{offline, nil, "the sandbox has no network; call the tools in ./servers instead"},
+	{offline, nil, "the sandbox has no network; call the tools in ./servers instead, or ask for it: mcprun --network, or network: true for execute_code"},
 	{`^ModuleNotFoundError: No module named '(requests|httpx|aiohttp|urllib3)'`,
 		nil, "the sandbox has no network, and no $1; call tools instead, as in: from servers.SERVER import TOOL"},
 	{`^ModuleNotFoundError: No module named '(?:servers|skills)?[^.']*'\n`,

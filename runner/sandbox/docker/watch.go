@@ -32,7 +32,11 @@ const (
 		},
 		{
 			"names": ["socket"], "action": "SCMP_ACT_ALLOW",
-			"args": [{"index": 0, "value": 2, "op": "SCMP_CMP_EQ"}, {"index": 1, "value": 15, "valueTwo": 1, "op": "SCMP_CMP_MASKED_EQ"}]`
+			"args": [{"index": 0, "value": 2, "op": "SCMP_CMP_EQ"}, {"index": 1, "value": 15, "valueTwo": 1, "op": "SCMP_CMP_MASKED_EQ"}, {"index": 2, "value": 0, "op": "SCMP_CMP_EQ"}]
+		},
+		{
+			"names": ["socket"], "action": "SCMP_ACT_ALLOW",
+			"args": [{"index": 0, "value": 2, "op": "SCMP_CMP_EQ"}, {"index": 1, "value": 15, "valueTwo": 1, "op": "SCMP_CMP_MASKED_EQ"}, {"index": 2, "value": 6, "op": "SCMP_CMP_EQ"}]`
 	setAny       = `{"names": ["setsockopt"], "action": "SCMP_ACT_ALLOW"}` // not 31, TCP_ULP, which gives a connection to other parts of the kernel
 	setMost      = `{"names": ["setsockopt"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 2, "value": 31, "op": "SCMP_CMP_NE"}]}`
 	useSockets   = `"connect", "getpeername"`

@@ -45,6 +45,7 @@ func filter(groups []uint32, network bool) *specs.LinuxSeccomp {
 	if network { // TCP, within the sandbox; a Unix socket could be connected to
 		family = unix.AF_INET
 		refuse([]string{"socket"}, specs.LinuxSeccompArg{Index: 1, Value: 0xf, ValueTwo: unix.SOCK_DGRAM, Op: specs.OpMaskedEqual})
+		refuse([]string{"socket"}, specs.LinuxSeccompArg{Index: 2, Value: unix.IPPROTO_TCP, Op: specs.OpGreaterThan}) // MPTCP, SCTP and others, which are streams too
 		refuse([]string{"setsockopt"}, equals(2, unix.TCP_ULP))
 		refuse([]string{"socket"}, specs.LinuxSeccompArg{Index: 1, Value: 0xf, ValueTwo: unix.SOCK_RAW, Op: specs.OpMaskedEqual})
 	}

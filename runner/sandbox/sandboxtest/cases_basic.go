@@ -90,7 +90,7 @@ func basicCases() []testCase {
 		{name: "what fetch says", code: map[sandbox.Language]string{
 			sandbox.LangTypeScript: `async function load() { return fetch("http://example.com/"); }
 try { await load(); } catch (e: any) { console.log(e.message, e.code, /load \(.*script\.ts:1:/.test(e.stack)); }`},
-			check: prints("fetch failed: there is no network in this sandbox (egress is off); reach the outside through the tools in ./servers ERR_NETWORK_DISABLED true\n")},
+			check: prints("fetch failed: there is no network in this sandbox (egress is off); call the tools in ./servers, or ask for it: mcprun --network, or network: true for execute_code ERR_NETWORK_DISABLED true\n")},
 		{name: "a BigInt and a replacer", code: map[sandbox.Language]string{
 			sandbox.LangTypeScript: `console.log(JSON.stringify({ a: 1n }), JSON.stringify({ a: [1n] }, (k, v) => typeof v === "bigint" ? String(v) : v), JSON.stringify({ a: 1 }, (k, v) => k ? 2n : v));`},
 			check: prints(`{"a":1} {"a":["1"]} {"a":2}` + "\n")},

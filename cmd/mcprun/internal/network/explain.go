@@ -10,6 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/gen/exit"
+	"github.com/mcpgen/mcpgen/runner/egress"
 )
 
 // NewCommand returns the command network.
@@ -40,7 +41,8 @@ func newExplain(app *cli.App, at resources.Provider) *cobra.Command {
 		Use: "explain URL", Short: "Show whether a script may make a request, and which line decides",
 		Long: `Shows whether a script may make a request, which line of mcpgen.yaml decides, and whether the secrets that would be put in
 can be read. Nothing is connected to, and no name is looked up: an allowed name that resolves to a private address is refused
-when a script connects to it. The exit code is 126 if the request would be refused.`,
+when a script connects to it. Secrets are read only if you have agreed to the configuration (mcpgen trust). The exit code is
+126 if the request would be refused.`,
 		Example: `  mcprun network explain https://api.github.com/repos/ann/shop
   mcprun network explain https://api.github.com/repos/ann/shop --method DELETE --customer acme
   mcprun network explain tcp://db.example.com:5432`,
@@ -92,12 +94,15 @@ func (o *explain) run(ctx context.Context, url string) error {
 	case x.Refused != nil:
 		out.Decision, out.Rule, out.Reason, out.Remedy = "deny", string(x.Refused.Check), x.Refused.Reason, x.Refused.Remedy
 	case x.Ask:
-		out.Decision, out.Rule = "ask", "network.default: ask"
+		out.Decision, out.Rule = "ask", egress.AskRule
 	}
+	trusted := o.Agreed(o.app, p.Cfg)
 	for _, c := range x.Credentials {
 		s := secret{Header: c.Header, Secret: c.Secret.String()}
-		if _, err := n.Secret(ctx, c.Secret); err != nil {
-			s.Error = err.Error()
+		if !trusted {
+			s.Error = "not read, because nobody has agreed to this configuration yet: mcpgen trust"
+		} else if _, err := n.Secret(ctx, c.Secret); err != nil {
+			s.Error, out.Decision, out.Rule = err.Error(), "deny", string(egress.ByCredential)
 		}
 		out.Secrets = append(out.Secrets, s)
 	}
@@ -130,7 +135,7 @@ func (o *explain) print(out *explained) error {
 		if s.Error != "" {
 			state = s.Error
 		}
-		fmt.Fprintf(w, "  puts in %s from %s: %s\n", cli.EscapeLine(s.Header), cli.EscapeLine(s.Secret), cli.EscapeLine(state))
+		fmt.Fprintf(w, "  puts %s into %s: %s\n", cli.EscapeLine(s.Secret), cli.EscapeLine(s.Header), cli.EscapeLine(state))
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func Of(app *cli.App, p *project.Project) (*runner.Network, error) {
 		},
 	}
 	if a := p.Settings.Network.Alerts; a != nil {
-		command := &egress.Command{Args: a.Command, Dir: dir, Env: from.Environment}
+		command := &egress.Command{Args: a.Command, Dir: dir, Env: from.Environment, Logger: p.Log}
 		p.OnClose(func() error { command.Wait(); return nil })
 		n.Alert = command.Alert
 	}

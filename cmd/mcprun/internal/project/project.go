@@ -132,6 +132,11 @@ func (o *LocationFlags) Consent(ctx context.Context, app *cli.App, at resources.
 	return trust.Gate{App: app, Named: app.Configs(o.Configs), All: o.trusted, Silent: o.Silent || at.InDaemon()}.Check(ctx, cfg)
 }
 
+// Agreed reports whether a person has agreed to the configuration, without asking. Without a configuration there is nothing to agree to.
+func (o *LocationFlags) Agreed(app *cli.App, cfg *config.Config) bool {
+	return cfg == nil || trust.Gate{App: app, Named: app.Configs(o.Configs), All: o.trusted}.Agreed(cfg)
+}
+
 func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writer, may func(*config.Config) error) (*Project, error) {
 	p := &Project{Log: o.logger(stderr)}
 	cfg, err := o.Load(app)

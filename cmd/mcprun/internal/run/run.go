@@ -204,11 +204,8 @@ func (o *Options) ApplyDefaults(p *project.Project) error {
 	return err
 }
 
-// Hosts returns the hosts that runs of the project may reach if they ask for a network. ApplyDefaults must have been called.
-func (o *Options) Hosts(p *project.Project) ([]string, error) {
-	rules, err := o.network.Rules(p.Policy, "")
-	return rules.Hosts(), err
-}
+// Network says what runs of the project may connect to if they ask for the network. ApplyDefaults must have been called.
+func (o *Options) Network(p *project.Project) (string, error) { return o.network.Offer(p.Policy) }
 
 type givenValue struct{ from, value string }
 

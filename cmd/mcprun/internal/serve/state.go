@@ -79,7 +79,7 @@ func (o *command) newState(ctx context.Context, p *project.Project, l *live) (*s
 	if b.offer.Languages, err = b.scriptLanguages(ctx, inTree); err != nil || b.tree == nil {
 		return b, err
 	}
-	if b.offer.Network, err = o.run.Hosts(p); err != nil {
+	if b.offer.Network, err = o.run.Network(p); err != nil {
 		return b, err
 	}
 	f := &finder{tree: b.tree, index: b.index, log: b.log}

@@ -163,10 +163,13 @@ func filter(noProcesses, noShared, network bool) []bpf.Instruction {
 	}
 	for _, nr := range []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
 		on(nr, arg(0),
-			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: family[nr], SkipTrue: 4},
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: family[nr], SkipTrue: 7},
 			arg(1),
 			bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf},
-			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SOCK_STREAM, SkipTrue: 1},
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SOCK_STREAM, SkipTrue: 4},
+			arg(2), // not MPTCP, SCTP and others, which are streams too
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1},
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.IPPROTO_TCP, SkipTrue: 1},
 			ret(retAllow), ret(retPerm))
 	}
 	on(unix.SYS_IOCTL, arg(1),

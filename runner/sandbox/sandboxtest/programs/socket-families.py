@@ -11,5 +11,8 @@ for family, proto in [(2, 1), (2, 255), (10, 58), (17, 768)]:  # ping, raw, and 
     attempt(f"packets {family} {proto}", lambda: (s := socket.socket(family, 10, proto)))
 for proto in (6, 9, 12, 15, 20):  # xfrm, audit, netfilter, uevents, rdma
     attempt(f"netlink {proto}", lambda: (s := socket.socket(16, 3, proto), s.settimeout(0.3), s.bind((0, 1)), s.recv(100)))
+for proto in (132, 256, 262):  # SCTP, SMC, MPTCP: streams like TCP, with code of their own
+    got = syscall(41, 198, 2, 1, proto)
+    if got >= 0: leak(f"stream of protocol {proto}", got); os.close(got)
 attempt("upgrade", lambda: (s := socket.socket(2, 1), s.setsockopt(6, 31, b"tls")))
 print("checked")

@@ -90,7 +90,7 @@ func TestNoWayOut(t *testing.T) {
 			try { await import(name); console.log("imported", name) } catch (e) { if (!e.code) console.log(name, e) }
 		try { require("child_process") } catch (e) { console.log(e.code) }
 	`)
-	want := "[] [] undefined undefined undefined\nTypeError fetch failed: there is no network in this sandbox (egress is off); reach the outside through the tools in ./servers\nTypeError\nTypeError\nERR_MODULE_NOT_FOUND\n"
+	want := "[] [] undefined undefined undefined\nTypeError fetch failed: there is no network in this sandbox (egress is off); call the tools in ./servers, or ask for it: mcprun --network, or network: true for execute_code\nTypeError\nTypeError\nERR_MODULE_NOT_FOUND\n"
 	if r.stdout != want || r.stderr != "" {
 		t.Errorf("got  %q\nwant %q\nstderr %q", r.stdout, want, r.stderr)
 	}

@@ -68,7 +68,7 @@ func (g *guest) normalizeModule(by, name string) (string, error) {
 	if short != name {
 		message := fmt.Sprintf("the embedded sandbox has no module %q; use another sandbox, such as --sandbox docker (mcprun doctor lists them)", name)
 		if isNetwork(short) {
-			message = fmt.Sprintf("no module %q: a sandbox has no network (egress is off); use the tools in ./servers instead", name)
+			message = fmt.Sprintf("no module %q: a sandbox has no network (egress is off) but that of fetch; call the tools in ./servers instead", name)
 		}
 		props := map[string]string{"code": "ERR_UNKNOWN_BUILTIN_MODULE"}
 		if at := g.importOf(name); by == scriptModule(g.job.Name) && at != "" {

@@ -118,14 +118,14 @@
   lazy("crypto", ["crypto"]);
   lazy("web", ["TextEncoder", "TextDecoder", "structuredClone", "Event", "EventTarget", "CustomEvent", "AbortController",
     "AbortSignal", "DOMException"]);
-  const offline = (what) => function () {
-    const e = new TypeError(`${what}: there is no network in this sandbox (egress is off); reach the outside through the tools in ./servers`);
+  host.offline = (what) => {
+    const e = new TypeError(`${what}: there is no network in this sandbox (egress is off); call the tools in ./servers, or ask for it: mcprun --network, or network: true for execute_code`);
     e.code = "ERR_NETWORK_DISABLED";
     return e;
   };
   lazy("fetch", ["Headers", "Request", "Response", "fetch"]);
   for (const name of ["WebSocket", "XMLHttpRequest", "EventSource"]) {
-    define(name, class { constructor() { throw offline(name)(); } });
+    define(name, class { constructor() { throw host.offline(name); } });
   }
   define("global", G);
   if (!Error.captureStackTrace) {

@@ -5,8 +5,7 @@
   const MAX_REDIRECTS = 20;
   const utf8 = (text) => new Uint8Array(host.encode(text, "utf8"));
   const bytesOf = (v) => (v instanceof ArrayBuffer ? new Uint8Array(v) : new Uint8Array(v.buffer, v.byteOffset, v.byteLength));
-  const offline = () => Object.assign(
-    new TypeError("fetch failed: there is no network in this sandbox (egress is off); reach the outside through the tools in ./servers"), { code: "ERR_NETWORK_DISABLED" });
+  const offline = () => host.offline("fetch failed");
 
   class Headers {
     #map = new Map(); // by their names in lower case
