@@ -173,7 +173,7 @@ func (x *run) askAbout(ctx context.Context, a approve.Approver, t egress.Target)
 	case err != nil:
 		return "", errors.New("nobody could be asked")
 	case answer.Scope == approve.Refused:
-		return "", errors.New("a person refused it" + answer.WhyNot())
+		return "", errors.New("it was not approved" + answer.WhyNot())
 	}
 	return answer.By, nil
 }

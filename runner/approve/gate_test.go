@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -118,6 +119,30 @@ func TestRunIsForTheShape(t *testing.T) {
 		}
 		if asked != 4 {
 			t.Errorf("%d questions, want 4", asked)
+		}
+	})
+}
+
+// TestConnections: an approval of a connection is for one host and port, and is asked for in these words.
+func TestConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		g := New(0, person(func(_ context.Context, q *Question) (Answer, error) {
+			view, err := q.View(MaxTerminal)
+			if err != nil || !slices.Equal(view.Scopes, []Scope{Run, RefusedRun}) || !slices.Contains(view.Lines, "This run: connections to "+q.Connection) {
+				t.Errorf("the question is shown as %+v, %v", view, err)
+			}
+			asked = append(asked, q.Title())
+			return Answer{Scope: Run, By: "ann"}, nil
+		}))
+		for _, to := range []string{"api.example.com:443", "api.example.com:443", "api.example.com:80", "www.example.com:443"} {
+			q := &Question{Run: "run-1", Script: "a.ts", Tool: Network, Connection: to, Rule: "network.default: ask"}
+			if a, err := g.Approve(t.Context(), q); err != nil || a.Scope != Run {
+				t.Errorf("%s: %+v, %v; want run", to, a, err)
+			}
+		}
+		if want := "a.ts wants to connect to api.example.com:443,a.ts wants to connect to api.example.com:80,a.ts wants to connect to www.example.com:443"; strings.Join(asked, ",") != want {
+			t.Errorf("asked %q, want %q", asked, want)
 		}
 	})
 }

@@ -92,6 +92,27 @@ func TestExecuteCodeDescription(t *testing.T) {
 	}
 }
 
+// TestNetworkOfExecuteCode: the description names the hosts, a request reaches the run, and without any nothing is said.
+func TestNetworkOfExecuteCode(t *testing.T) {
+	for _, hosts := range []string{"", "api.example.com, *.example.org and others"} {
+		w := newFixture(t)
+		w.opt.Network = hosts
+		cs := w.stdio(w.server(), revisions[1], nil)
+		list, err := cs.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range list.Tools {
+			if schema, _ := json.Marshal(tool.InputSchema); tool.Name == "execute_code" && strings.Contains(string(schema), `"connect to `+hosts+`"`) != (hosts != "") {
+				t.Errorf("hosts %q: the schema of execute_code is %s", hosts, schema)
+			}
+		}
+		if call(t, cs, "execute_code", map[string]any{"code": "1", "network": true}); !w.jobs[0].Network {
+			t.Errorf("hosts %q: the run was not asked for with a network, so its refusal is not told", hosts)
+		}
+	}
+}
+
 // TestFailedRun checks that the text has the reason of a failure, because hosts show only the text of an error.
 func TestFailedRun(t *testing.T) {
 	w := newFixture(t)

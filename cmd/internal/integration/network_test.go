@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -142,7 +143,9 @@ func TestNetworkOff(t *testing.T) {
 				code = "import urllib.request\ntry:\n    urllib.request.urlopen('http://www.example.com/')\nexcept Exception as e:\n    print(e)\n"
 			}
 			script := p.write("off"+where.ext(), code)
-			p.runJSON(t, where, 0, "--network", "--dry-run", script) // a request may change something
+			if dry := p.runJSON(t, where, 0, "--network", "--dry-run", script); !strings.Contains(strings.Join(dry.Warnings, "\n"), "a dry run has no network") {
+				t.Errorf("a dry run warns of %q, want that it has no network", dry.Warnings)
+			}
 			res := p.runJSON(t, where, 0, script)
 			if strings.Contains(res.Stdout, "200") || res.Stdout == "" || where.language != "python" && !strings.Contains(res.Stdout, "egress is off") {
 				t.Errorf("stdout %q, want an error that says that the network is off", res.Stdout)
@@ -173,12 +176,14 @@ func TestNetworkExplain(t *testing.T) {
 		code int
 		want string
 	}{
-		{"https://api.example.com/v1/x", 0, "allow, by network.allow[2] (mcpgen.yaml:7)\n  mcprun reads the request (tls: inspect)\n  puts in Authorization from ${TOKEN}: can be read"},
+		{"https://api.example.com/v1/x", 0, "allow, by network.allow[2] (mcpgen.yaml:7)\n  mcprun reads the request (tls: inspect)\n  puts ${TOKEN} into Authorization: can be read"},
 		{"https://api.example.com/v2", 126, "deny, by allow list"},
 		{"http://example.com/", 126, "example.com is allowed, but not its port 80"},
 		{"evil.example", 126, "an operator allows it below network.allow in mcpgen.yaml: - evil.example"},
 		{"https://[::ffff:10.0.0.1]/", 126, "deny, by blocked range"},
-		{"tcp://db.example.com:5432", 126, "- {host: db.example.com, ports: [5432]}"},
+		{"tcp://db.example.com:5432", 126, "- {host: db.example.com, ports: [5432], protocols: [tcp]}"},
+		{"http://db.example.com:8080", 126, "- {host: db.example.com, ports: [8080], protocols: [http]}"},
+		{"wss://example.com/x", 0, "allow, by network.allow[0]"},
 	} {
 		out := p.runIn(t, "mcprun", "network", "explain", tt.url).want(t, tt.code)
 		if !strings.Contains(out.stdout, tt.want) || strings.Contains(out.stdout+out.stderr, networkCanary) {
@@ -187,12 +192,95 @@ func TestNetworkExplain(t *testing.T) {
 	}
 }
 
+// TestNetworkExplainReadsNothing: a repository that somebody cloned cannot make explain start a program, and a secret that cannot be read is a
+// refusal.
+func TestNetworkExplainReadsNothing(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, map[string]server{})
+	newWorld(t, p, "network:\n  allow:\n    - host: api.example.com\n      tls: inspect\n      credentials: [{secret: {command: [touch, ran]}, header: \"X-Key: {secret}\"}]\n")
+	trusted := p.env
+	p.env = append(slices.Clone(p.env), "MCPGEN_TRUST=")
+	out := p.runIn(t, "mcprun", "network", "explain", "https://api.example.com/").want(t, 0)
+	if _, err := os.Stat(p.path("ran")); err == nil || !strings.Contains(out.stdout, "puts the output of \"touch\" into X-Key: not read, because nobody has agreed") {
+		t.Errorf("without trust, the program ran (%v), or explain does not say that it did not:\n%s", err, out.stdout)
+	}
+	p.env = trusted
+	out = p.runIn(t, "mcprun", "network", "explain", "https://api.example.com/").want(t, 126)
+	if !strings.Contains(out.stdout, "deny, by credential") || !strings.Contains(out.stdout, "it is empty") {
+		t.Errorf("a secret that is empty is explained as\n%s", out.stdout)
+	}
+}
+
+// TestNetworkOfLevels: a level alone gives no network, and it is a ceiling for what network has.
+func TestNetworkOfLevels(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, map[string]server{})
+	newWorld(t, p, "policy: {level: read_only}\n")
+	for settings, want := range map[string]string{
+		"": "deny, by allow list\n  the network allows no host", "network: {}\n": "allow, by level read_only", "network: {default: ask}\n": "allow, by level read_only",
+	} {
+		p.write("mcpgen.yaml", "version: 1\npolicy: {level: read_only}\n"+settings)
+		if out := p.run("mcprun", "network", "explain", "https://api.anthropic.com/"); !strings.Contains(out.stdout, want) {
+			t.Errorf("%q: api.anthropic.com is explained as\n%s\nwant %q", settings, out.stdout, want)
+		}
+		if out := p.runIn(t, "mcprun", "network", "explain", "https://example.com/").want(t, 126); strings.Contains(out.stdout, "ask") {
+			t.Errorf("%q: example.com is explained as\n%s\nwant a refusal without a question", settings, out.stdout)
+		}
+	}
+}
+
+// TestNetworkOfCustomers: each customer of mcprun serve has its own hosts, and connections are in the result's metadata.
+func TestNetworkOfCustomers(t *testing.T) {
+	t.Parallel()
+	p := serveProject(t)
+	w := newWorld(t, p, "network:\n  customers: {acme: {allow: [example.com]}}\n")
+	if err := os.Chmod(p.write("tokens.txt", "token-of-acme-for-tests acme\ntoken-of-globex-for-tests globex\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url := p.serveHTTP(t, "--sandbox", "embedded", "--token-file", "tokens.txt")
+	code := `console.log((await fetch("https://example.com/")).status);`
+	for name, want := range map[string]string{"acme": "200", "globex": "the policy allows none"} {
+		out, failed := remote{url, "token-of-" + name + "-for-tests"}.call(t, "execute_code", map[string]any{"code": code, "network": true})
+		if failed != (name == "globex") || !strings.Contains(out, want) {
+			t.Errorf("%s: %t %q, want %q", name, failed, out, want)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.seen) != 1 {
+		t.Errorf("the server got %d requests, want 1", len(w.seen))
+	}
+}
+
+// TestNetworkParallel: more connections than may be open at once wait, and none fails.
+func TestNetworkParallel(t *testing.T) {
+	t.Parallel()
+	for _, where := range places() {
+		if where.sandbox == "docker" || where.sandbox == "gvisor" {
+			continue // the guests are those of process
+		}
+		t.Run(where.String(), func(t *testing.T) {
+			t.Parallel()
+			where.need(t)
+			p := newProject(t, map[string]server{})
+			newWorld(t, p, "network:\n  rate: 1000\n  allow: [example.com]\n")
+			code := "const all = await Promise.all(Array.from({ length: 150 }, () => fetch(\"https://example.com/\").then(r => r.text()).then(() => 1, e => String(e.cause ?? e))));\nconsole.log(all.filter(x => x === 1).length, all.find(x => x !== 1));\n"
+			if where.language == "python" {
+				code = "import concurrent.futures, urllib.request\ndef get(_):\n    try: return len(urllib.request.urlopen('https://example.com/').read()) > 0\n    except Exception as e: return str(e)\nwith concurrent.futures.ThreadPoolExecutor(150) as pool: all = list(pool.map(get, range(150)))\nprint(all.count(True), next((x for x in all if x is not True), 'undefined'))\n"
+			}
+			if res := p.runJSON(t, where, 0, "--network", p.write("many"+where.ext(), code)); res.Stdout != "150 undefined\n" {
+				t.Errorf("stdout %q, want 150 answers", res.Stdout)
+			}
+		})
+	}
+}
+
 // TestNetworkAsk: a person is asked about a host that no rule allows, once for all connections to it.
 func TestNetworkAsk(t *testing.T) {
 	t.Parallel()
-	for _, answer := range []string{"once", "no"} {
+	for _, answer := range []string{"once", "run", "no"} {
 		p := newProject(t, map[string]server{})
-		newWorld(t, p, "network:\n  default: ask\n")
+		newWorld(t, p, "policy: {unattended: [approve, approve_command]}\nnetwork:\n  default: ask\n")
 		questions := p.path("questions")
 		program := p.write("approve.sh", "#!/bin/sh\ncat >> "+questions+"\necho >> "+questions+"\necho '{\"answer\": \""+answer+"\", \"by\": \"ann\"}'\n")
 		if err := os.Chmod(program, 0o700); err != nil {
@@ -201,17 +289,17 @@ func TestNetworkAsk(t *testing.T) {
 		script := p.write("ask.ts", networkTS)
 		res := p.runJSON(t, place{sandbox: "embedded", language: "typescript"}, 0, "--network", "--approve", "command", "--approve-command", program, script, "--",
 			"https://example.com/a", "https://example.com/b", "http://10.0.0.5/")
-		if got := strings.Count(res.Stdout, " 200 GET example.com"); got != map[string]int{"once": 2, "no": 0}[answer] {
+		if got := strings.Count(res.Stdout, " 200 GET example.com"); got != map[string]int{"once": 2, "run": 2, "no": 0}[answer] {
 			t.Errorf("answer %s: %d requests were made:\n%s", answer, got, res.Stdout)
 		}
-		if answer == "no" && !strings.Contains(res.Stdout, "it was not approved: not approved by ann") {
+		if answer == "no" && !strings.Contains(res.Stdout, "no entry allows example.com:443, and it was not approved by ann") {
 			t.Errorf("stdout has no refusal by ann:\n%s", res.Stdout)
 		}
 		asked, err := os.ReadFile(questions)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(string(asked), `"tool":"network"`); n != 1 || !strings.Contains(string(asked), `"host":"example.com"`) {
+		if n := strings.Count(string(asked), `"tool":"network"`); n != 1 || !strings.Contains(string(asked), `"connection":"example.com:443"`) {
 			t.Errorf("answer %s: %d questions, want one about example.com:\n%s", answer, n, asked)
 		}
 	}

@@ -183,6 +183,7 @@ type result struct {
 		Outcome string `json:"outcome"`
 	} `json:"calls"`
 	CallCount int      `json:"callCount"`
+	Warnings  []string `json:"warnings"`
 	Files     []string `json:"files"`
 	Tokens    struct {
 		Used, Script, Wrappers, Output, Direct, Definitions, Arguments, Results, Saved int

@@ -31,9 +31,9 @@ func (*UnattendedError) ExitCode() int { return 126 }
 func Attended(app *cli.App) bool { return app.Terminal.Stderr }
 
 // CheckUnattended refuses flags that decide about calls in place of a person, and environment variables that set them, if there
-// is no terminal and the project has a policy that does not list them. It must be called before [ApplyDefaults].
+// is no terminal and the project has a policy, or asks about connections, and does not list them. It must be called before [ApplyDefaults].
 func CheckUnattended(app *cli.App, flags *pflag.FlagSet, settings *config.Settings) error {
-	if Attended(app) || settings.Policy.File == "" {
+	if Attended(app) || settings.Policy.File == "" && settings.Network.Default != "ask" {
 		return nil
 	}
 	// A value that allows nothing is always accepted.
