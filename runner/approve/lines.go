@@ -161,8 +161,7 @@ func (q *Question) lines() []string {
 		lines = q.Plan.lines()
 	case q.Start != nil:
 		lines = q.Start.lines(q)
-	case q.Connection != "":
-		lines = []string{"Connection: " + visible(q.Connection)}
+	case q.Connection != "": // the title says it
 	default:
 		lines = append([]string{"Call: " + visible(q.Tool) + " on server " + visible(q.Server)}, members(q.Arguments)...)
 	}

@@ -93,7 +93,10 @@ func (d *dialogue) approve(ctx context.Context, q *approve.Question, columns int
 		words = append(words, string(s))
 	}
 	if slices.Contains(view.Scopes, approve.Run) {
-		hint := "once: this call; run: what the line \"This run\" names; stop: refuse all that this rule asks about in this run"
+		hint := "run: what the line \"This run\" names; stop: refuse all that this rule asks about in this run"
+		if slices.Contains(view.Scopes, approve.Once) {
+			hint = "once: this call; " + hint
+		}
 		if slices.Contains(view.Scopes, approve.Batch) {
 			hint += "; batch: this call and those that wait too; none: refuse them together"
 		}
