@@ -29,6 +29,8 @@ package egress
 
 import (
 	"time"
+
+	"github.com/mcpgen/mcpgen/gen/config"
 )
 
 // Protocol is what two programs speak over a connection.
@@ -41,6 +43,9 @@ const (
 	SSH   Protocol = "ssh"
 	TCP   Protocol = "tcp"
 )
+
+// Port returns the usual port of a protocol, or 0.
+func (p Protocol) Port() int { return config.UsualPorts[string(p)] }
 
 // Defaults of the settings below network:.
 const (

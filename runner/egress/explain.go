@@ -45,7 +45,7 @@ func (r *Rules) Explain(method, address string) *Explanation {
 	if !slices.Contains([]Protocol{HTTPS, HTTP, SSH, TCP}, protocol) {
 		return &Explanation{Refused: &Refusal{Check: ByProtocol, Reason: "protocols are https, http, ssh and tcp"}}
 	}
-	t, err := ParseTarget(u.Host, config.UsualPorts[string(protocol)])
+	t, err := ParseTarget(u.Host, protocol.Port())
 	out := &Explanation{Target: t}
 	if err != nil || t.Port == 0 {
 		out.Refused = &Refusal{Check: ByTarget, Target: t, Reason: "the host or port is missing or cannot be read"}

@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
-	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
@@ -65,7 +64,7 @@ func (x *exchange) judge() *Refusal {
 	if r.URL.Scheme == "https" {
 		protocol = HTTPS
 	}
-	t, err := ParseTarget(r.URL.Host, config.UsualPorts[string(protocol)])
+	t, err := ParseTarget(r.URL.Host, protocol.Port())
 	x.target, x.event = t, p.event(t, protocol)
 	x.event.Method, x.event.Path = ident.Clip(ident.Printable(r.Method, 20), 20), ident.Clip(ident.Printable(r.URL.EscapedPath(), maxShown), maxShown)
 	switch {
@@ -149,7 +148,7 @@ func (x *exchange) send() *Refusal {
 	out := r.Clone(ctx)
 	out.RequestURI, out.Host = "", ""
 	out.URL.Host, out.URL.User, out.URL.Fragment = x.target.String(), nil, ""
-	if config.UsualPorts[out.URL.Scheme] == x.target.Port {
+	if Protocol(out.URL.Scheme).Port() == x.target.Port {
 		out.URL.Host = bracketed(x.target.Host)
 	}
 	for _, name := range []string{"Proxy-Connection", "Proxy-Authorization"} {

@@ -196,7 +196,7 @@ func (r *Rules) refuse(t Target, protocol Protocol, beyond *entry, otherPort boo
 
 // suggested returns an entry for a target.
 func suggested(t Target, protocol Protocol) string {
-	usual := config.UsualPorts[string(protocol)] == t.Port
+	usual := protocol.Port() == t.Port
 	switch {
 	case protocol == HTTPS && usual:
 		return t.Host

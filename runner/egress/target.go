@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"code.dny.dev/ssrf"
-	"github.com/mcpgen/mcpgen/gen/config"
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
@@ -28,7 +27,7 @@ func (t Target) String() string { return net.JoinHostPort(t.Host, strconv.Itoa(t
 // protocol is what is usually spoken at the target's port.
 func (t Target) protocol() Protocol {
 	for _, p := range []Protocol{HTTPS, HTTP, SSH} {
-		if config.UsualPorts[string(p)] == t.Port {
+		if p.Port() == t.Port {
 			return p
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/egress"
@@ -16,7 +15,7 @@ import (
 // request describes a connection, as in "GET https://api.example.com/v1".
 func request(e *egress.Event) string {
 	target := string(e.Protocol) + "://" + e.Host
-	if e.Port != config.UsualPorts[string(e.Protocol)] {
+	if e.Port != e.Protocol.Port() {
 		target += ":" + strconv.Itoa(e.Port)
 	}
 	return ident.CleanLine(strings.TrimSpace(e.Method + " " + target + e.Path))
