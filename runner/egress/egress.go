@@ -57,7 +57,7 @@ const (
 // Times of connections.
 const (
 	dialTime  = 15 * time.Second
-	firstTime = 10 * time.Second // until a client has said what it speaks
+	firstTime = time.Minute // until a client has said what it speaks: with many connections in a small sandbox, that takes a while
 )
 
 // Check names what refused a connection.
