@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -220,7 +221,7 @@ func answers(job *script.Program) call.Answerer {
 	return func(ctx context.Context, ask *call.Ask) (json.RawMessage, error) {
 		var in struct{ Specifier, From string }
 		if err := json.Unmarshal(ask.Params, &in); err != nil || ask.Method != "import" || job.Import == nil {
-			return nil, &call.Error{Kind: call.KindArgument, Message: "nothing is asked for here but modules"}
+			return nil, &call.Error{Kind: call.KindArgument, Message: fmt.Sprintf("unknown method %q: nothing is asked for here but modules", ask.Method)}
 		}
 		id, code, err := job.Import(ctx, in.Specifier, in.From)
 		if err != nil {

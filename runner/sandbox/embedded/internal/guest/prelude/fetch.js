@@ -5,7 +5,6 @@
   const MAX_REDIRECTS = 20;
   const utf8 = (text) => new Uint8Array(host.encode(text, "utf8"));
   const bytesOf = (v) => (v instanceof ArrayBuffer ? new Uint8Array(v) : new Uint8Array(v.buffer, v.byteOffset, v.byteLength));
-  const offline = () => host.offline("fetch failed");
 
   class Headers {
     #map = new Map(); // by their names in lower case
@@ -110,29 +109,30 @@
     static error() { return Object.assign(new Response(), { status: 0, type: "error" }); }
   }
 
-  /** Makes one request, without following a redirect. */
-  const once = async (url, method, headers, bytes, signal) => {
+  /** Makes one request, without following a redirect. The error offline was made where fetch was called. */
+  const once = async (url, method, headers, bytes, signal, offline) => {
     let answer;
     try {
       answer = await request("network/fetch", { url, method, headers: [...headers], body: host.decode(bytes, "base64") }, { signal });
     } catch (e) {
-      if (/^unknown method/.test(e?.message)) throw offline();
+      if (/^unknown method/.test(e?.message)) throw offline;
       if (e?.kind === undefined) throw e; // the signal's reason
       throw Object.assign(new TypeError("fetch failed"), { cause: new Error(e.message) });
     }
-    if (!answer) throw offline();
+    if (!answer) throw offline;
     const { status, statusText, headers: got, body } = answer;
     return Object.assign(new Response(new Uint8Array(host.encode(body ?? "", "base64")), { status, statusText, headers: got }), { url, type: "basic" });
   };
 
   async function fetch(input, init) {
+    const offline = host.offline("fetch failed");
     const r = new Request(input, init);
     r.signal?.throwIfAborted();
     let { url, method } = r;
     let bytes = bytesIn(r);
     const headers = new Headers(r.headers);
     for (let redirects = 0; ; redirects++) {
-      const response = await once(url, method, headers, bytes, r.signal);
+      const response = await once(url, method, headers, bytes, r.signal, offline);
       const to = response.headers.get("location");
       if (![301, 302, 303, 307, 308].includes(response.status) || to === null || r.redirect === "manual") {
         response.redirected = redirects > 0;
