@@ -21,7 +21,12 @@ func (c *Calls) queue(next handler) handler {
 				return nil, callError(ctx, req, ctx.Err())
 			}
 		}
-		if ctx.Err() != nil { // the end of a run frees places too
+		select {
+		case <-c.over: // the end of the run reaches its calls one after the other, and those that it has reached free their places
+			<-ctx.Done()
+		default:
+		}
+		if ctx.Err() != nil {
 			return nil, callError(ctx, req, ctx.Err())
 		}
 		req.queueMS = ms(time.Since(start))
