@@ -62,7 +62,7 @@ type Credential struct {
 	// Header is a line of a request's head with {secret} in place of the secret, such as "Authorization: Bearer {secret}". Basic is a user
 	// name for basic authentication, with the secret as the password. One of them is set.
 	Header, Basic string
-	// Variable is the environment variable in which scripts find a placeholder for the secret. Empty: there is none.
+	// Variable is the environment variable in which scripts find a placeholder for the secret. If it is empty, they find none.
 	Variable string
 }
 

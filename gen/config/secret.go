@@ -18,7 +18,7 @@ type SecretSources struct {
 	Dir string
 	// Lookup finds variables.
 	Lookup Lookup
-	// Keyring reads an entry of the system's keyring. Nil: there is none.
+	// Keyring reads an entry of the system's keyring. It is nil on a machine without a keyring.
 	Keyring func(name string) (string, error)
 	// Environment is that of programs.
 	Environment []string

@@ -129,7 +129,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// TestNetworkOff: without --network there is none, and it cannot be had without a rule.
+// TestNetworkOff: a script has no network without --network, and gets none with it if no rule allows a host.
 func TestNetworkOff(t *testing.T) {
 	t.Parallel()
 	for _, where := range places() {
