@@ -6,7 +6,7 @@ BIN := bin
 GOFLAGS_BUILD := -trimpath
 export CGO_ENABLED ?= 0
 
-.PHONY: help build install demo test test-fast soak fuzz bench bench-tokens recording generate man completions release-snapshot release site lint image image-pins container clean
+.PHONY: help build install demo test test-fast soak fuzz bench bench-tokens recording generate man completions release-snapshot release site lint image image-pins image-pins-data container clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -91,6 +91,9 @@ image: ## build the pinned sandbox image, unless the engine has it
 
 image-pins: ## pin the newest Debian packages, and the image made from them
 	runner/sandbox/docker/image.sh --newest build/image
+
+image-pins-data: ## the same for the larger image, that of mcprun image --data
+	runner/sandbox/docker/image.sh --newest --data build/image
 
 container: ## build the container image of mcprun serve, for this machine, as mcpgen/mcprun
 	GOOS=linux go build $(GOFLAGS_BUILD) -ldflags "-s -w" -o build/container/linux/$$(go env GOARCH)/mcprun ./cmd/mcprun

@@ -78,6 +78,8 @@ type Status struct {
 	Remedy string
 	// Languages lists the languages that can run here now. A usable backend may lack one, for instance without python3 on the machine.
 	Languages []Language
+	// Packages lists libraries for Python scripts that the sandbox itself has, beside the standard library, with versions ("pandas 1.5.3").
+	Packages []string
 	// Holds lists what this sandbox protects here, one short line each ("network: none, also no DNS").
 	Holds []string
 	// Lacks lists what this kind of sandbox does not protect on any machine ("kernel: shared with the machine").

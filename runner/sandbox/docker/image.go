@@ -15,6 +15,7 @@ type image struct {
 	id    string
 	name  string   // for people
 	unset []string // variables that the image would set
+	data  bool     // it is the pinned image with libraries for data
 }
 
 const installHint = "install it: mcprun image"
@@ -32,7 +33,7 @@ func (b *Backend) image(ctx context.Context, arch string) (image, error) {
 	if b.opt.Image != "" {
 		img, err = b.namedImage(reqCtx)
 	} else {
-		img, err = b.pinnedImage(reqCtx, arch)
+		img, err = b.largestImage(reqCtx, arch)
 	}
 	if ended := contextErr(ctx); ended != nil { // the caller ended this, not the engine
 		return image{}, ended
@@ -40,10 +41,24 @@ func (b *Backend) image(ctx context.Context, arch string) (image, error) {
 	return img, err
 }
 
-func (b *Backend) pinnedImage(ctx context.Context, arch string) (image, error) {
-	pin, err := b.pin(arch)
+// largestImage returns the pinned image with libraries for data if the engine has it, and otherwise the usual one.
+func (b *Backend) largestImage(ctx context.Context, arch string) (image, error) {
+	if pins, err := readLock(b.lock); err == nil && pins.Data[arch].ID != "" {
+		if img, err := b.pinnedImage(ctx, arch, true); err == nil {
+			return img, nil
+		}
+	}
+	return b.pinnedImage(ctx, arch, false)
+}
+
+func (b *Backend) pinnedImage(ctx context.Context, arch string, data bool) (image, error) {
+	pin, err := b.pin(arch, data)
 	if err != nil {
 		return image{}, err
+	}
+	hint := installHint
+	if data {
+		hint += " --data"
 	}
 	found, err := b.client.ImageInspect(ctx, pin.ID)
 	if gone(err) {
@@ -51,24 +66,26 @@ func (b *Backend) pinnedImage(ctx context.Context, arch string) (image, error) {
 		found, err = b.client.ImageInspect(ctx, pin.tag())
 	}
 	if gone(err) {
-		return image{}, &ImageError{Image: pin.tag(), Reason: "is not in the engine", hint: installHint}
+		return image{}, &ImageError{Image: pin.tag(), Reason: "is not in the engine", hint: hint}
 	}
 	if err != nil {
 		return image{}, fmt.Errorf("inspect the image %s: %w", pin.tag(), b.engineError(err))
 	}
 	if !slices.Equal(found.RootFS.Layers, pin.Layers) {
-		return image{}, &ImageError{Image: pin.tag(), Reason: "is not the one that this mcprun was built for", hint: installHint}
+		return image{}, &ImageError{Image: pin.tag(), Reason: "is not the one that this mcprun was built for", hint: hint}
 	}
-	return b.usable(pin.tag(), found)
+	img, err := b.usable(pin.tag(), found)
+	img.data = data
+	return img, err
 }
 
-// pin returns the pinned image of an architecture.
-func (b *Backend) pin(arch string) (pinnedImage, error) {
+// pin returns the pinned image of an architecture: the usual one, or the one with libraries for data.
+func (b *Backend) pin(arch string, data bool) (pinnedImage, error) {
 	pins, err := readLock(b.lock)
 	if err != nil {
 		return pinnedImage{}, err
 	}
-	pin, ok := pins[arch]
+	pin, ok := pins.of(data)[arch]
 	if !ok {
 		return pinnedImage{}, &ImageError{Image: repository, Reason: "is not pinned for " + arch, hint: ownImageHint}
 	}

@@ -4,13 +4,21 @@
 #
 #   image.sh DIR            build DIR/sandbox-ARCH.tar from the pinned packages; fail if it is not the pinned image
 #   image.sh --newest DIR   build it from the newest packages, and pin the result
+#   image.sh --data …       the larger image, with numpy, pandas and openpyxl
 #
 # It needs mmdebstrap, npm and python3. Downloads stay in DIR.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-newest=""
-if [ "${1-}" = --newest ]; then newest=1; shift; fi
-[ $# = 1 ] || { echo "usage: image.sh [--newest] DIR" >&2; exit 2; }
+newest="" kind=images
+while :; do
+  case ${1-} in
+  --newest) newest=1 ;;
+  --data) kind=data ;;
+  *) break ;;
+  esac
+  shift
+done
+[ $# = 1 ] || { echo "usage: image.sh [--newest] [--data] DIR" >&2; exit 2; }
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 
@@ -25,8 +33,8 @@ esac
 pinned() {
   python3 -c '
 import json, sys
-image = json.load(open(sys.argv[1]))["images"].get(sys.argv[2])
-print(eval(sys.argv[3]) if image else "")' "$lock" "$arch" "$1"
+image = json.load(open(sys.argv[1])).get(sys.argv[2], {}).get(sys.argv[3])
+print(eval(sys.argv[4]) if image else "")' "$lock" "$kind" "$arch" "$1"
 }
 id=$(pinned 'image["id"]')
 tested=$here/../../../testdata/npm/package-lock.json # the tests of a source tree pin node too
@@ -47,7 +55,9 @@ fetch() {
 }
 
 if [ -n "$newest" ]; then
-  fetch libc-bin libstdc++6 python3 tzdata
+  wanted=(libc-bin libstdc++6 python3 tzdata)
+  if [ $kind = data ]; then wanted+=(python3-numpy python3-openpyxl python3-pandas); fi
+  fetch "${wanted[@]}"
 else
   fetch $(pinned '" ".join(p["name"] + "=" + p["version"] for p in image["packages"])') ||
     { echo "image.sh: Debian does not have every pinned package any more, or cannot be reached" >&2; exit 1; }
@@ -85,14 +95,20 @@ tar -xzf "$tgz" -C "$work/node"
 install -m 755 "$work/node/package/bin/node" "$root/usr/local/bin/node"
 install -m 644 "$work/node/package/LICENSE" "$root/usr/share/doc/node/copyright"
 
+# The alternatives that Debian's packages would configure: where numpy finds its linear algebra.
+for library in "$root"/usr/lib/*-linux-gnu/{blas,lapack}/*.so.3; do
+  [ ! -e "$library" ] || ln -s "$(basename "$(dirname "$library")")/$(basename "$library")" "$(dirname "$library")/.."
+done
+
 # What the image holds of it: no shell, no package manager, no tests.
 (
   cd "$root"
   find . \( -type f -o -type l \) -printf '%P\n' |
     grep -E -e '^(bin|sbin|lib|lib64)$' -e '^usr/(local/|bin/python3|lib/python3\.|lib/locale/C\.utf8/|share/zoneinfo/)' \
-      -e '^usr/share/doc/[^/]*/copyright$' -e '^usr/(lib64|lib/[^/]*-linux-gnu)/[^/]*\.so[^/]*$' |
+      -e '^usr/share/doc/[^/]*/copyright$' -e '^usr/(lib64|lib/[^/]*-linux-gnu)/([^/]*|blas/[^/]*|lapack/[^/]*)\.so[^/]*$' \
+      -e '^usr/lib/python3/dist-packages/' |
     grep -vE -e '^usr/bin/.*config' -e '^usr/share/zoneinfo/(localtime$|right/|posix/)' \
-      -e '^usr/lib/python3\..*/(test|tests|idlelib|turtledemo|pydoc_data|config-[^/]*|lib2to3|__pycache__)/' \
+      -e '^usr/lib/python3/dist-packages/.*/tests/' -e '^usr/lib/python3\..*/(test|tests|idlelib|turtledemo|pydoc_data|config-[^/]*|lib2to3|__pycache__)/' \
       -e '^usr/lib/python3\..*/(sitecustomize\.py|nis\.[^/]*)$' >"$work/files"
   tar -c --no-recursion -T "$work/files" | tar -x -C "$image"
 )
@@ -116,13 +132,12 @@ done
 # because what the interpreter remembers of one file shows in the compiled form of the next.
 env -i PYTHONHOME="$image/usr" PYTHONHASHSEED=0 LC_ALL=C.UTF-8 "$loader" --library-path "$libraries" usr/bin/python3 -B -s -S -c '
 import os, py_compile, sys
-lib = sys.argv[1]
-for file in sorted(os.path.join(d, f) for d, _, fs in os.walk(lib) for f in fs if f.endswith(".py")):
+for file in sorted(os.path.join(d, f) for lib in sys.argv[1:] for d, _, fs in os.walk(lib) for f in fs if f.endswith(".py")):
     try:
         py_compile.compile(file, dfile="/" + file, doraise=True, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
     except py_compile.PyCompileError as error:  # lib2to3 has files that are meant not to compile
         print(error, file=sys.stderr)
-' usr/lib/python3.*[0-9]
+' usr/lib/python3*
 
 # The archive: files sorted, owned by root, at the epoch; a configuration with nothing in it to inherit but the user.
 find . -mindepth 1 -type d -exec chmod 755 {} +
@@ -148,15 +163,15 @@ tar -c -f "$out/sandbox-$arch.tar" "$new.json" "$layer/layer.tar" manifest.json
 if [ "sha256:$new" != "$id" ]; then
   python3 -c '
 import json, sys
-lock, arch, id, layer, size, node, version, integrity, packages = sys.argv[1:]
+lock, kind, arch, id, layer, size, node, version, integrity, packages = sys.argv[1:]
 names = ("name", "version", "sha256")
 with open(lock) as file:
     pins = json.load(file)
 image = {"id": "sha256:" + id, "layers": ["sha256:" + layer], "size": int(size)}
 image["node"] = {"package": node, "version": version, "integrity": integrity}
 image["packages"] = [dict(zip(names, line.split())) for line in sorted(open(packages))]
-pins["images"][arch] = image
+pins.setdefault(kind, {})[arch] = image
 with open(lock, "w") as file:
     file.write(json.dumps(pins, indent=2) + "\n")
-' "$lock" "$arch" "$new" "$layer" "$size" "$node" "$node_version" "$node_integrity" "$packages"
+' "$lock" "$kind" "$arch" "$new" "$layer" "$size" "$node" "$node_version" "$node_integrity" "$packages"
 fi

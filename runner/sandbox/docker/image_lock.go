@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -27,6 +28,38 @@ type pinnedImage struct {
 	Layers []string `json:"layers"`
 	// Manifest is the image's digest in the registry, or empty until it has been pushed.
 	Manifest string `json:"manifest"`
+	// Packages are the Debian packages that the image was built from.
+	Packages []debianPackage `json:"packages"`
+}
+
+type debianPackage struct{ Name, Version string }
+
+// libraries returns the libraries that the larger image is made for, with their versions.
+func (i pinnedImage) libraries() []string {
+	var list []string
+	for _, p := range i.Packages {
+		name, ok := strings.CutPrefix(p.Name, "python3-")
+		if !ok || !slices.Contains(dataLibraries, name) {
+			continue
+		}
+		version, _, _ := strings.Cut(p.Version[strings.Index(p.Version, ":")+1:], "-") // without Debian's epoch and revision
+		list = append(list, name+" "+strings.TrimSuffix(version, "+dfsg"))
+	}
+	return list
+}
+
+// dataLibraries are the packages that image.sh --data asks for; others come as their dependencies.
+var dataLibraries = []string{"numpy", "openpyxl", "pandas"}
+
+// imagePins are the pinned images by Go's name of their architecture: the usual ones, and the larger ones with libraries for data.
+type imagePins struct{ Images, Data map[string]pinnedImage }
+
+// of returns the pins of one of the two images.
+func (p *imagePins) of(data bool) map[string]pinnedImage {
+	if data {
+		return p.Data
+	}
+	return p.Images
 }
 
 // tag returns the image's name for people.
@@ -34,18 +67,18 @@ func (i pinnedImage) tag() string {
 	return repository + ":" + strings.TrimPrefix(i.ID, "sha256:")[:12]
 }
 
-// readLock returns the pinned images by Go's name of their architecture.
-func readLock(data []byte) (map[string]pinnedImage, error) {
-	var lock struct {
-		Images map[string]pinnedImage `json:"images"`
+// readLock reads the lock in the form of image.lock.json.
+func readLock(text []byte) (imagePins, error) {
+	var pins imagePins
+	if err := json.Unmarshal(text, &pins); err != nil {
+		return imagePins{}, fmt.Errorf("read the image lock: %w", err)
 	}
-	if err := json.Unmarshal(data, &lock); err != nil {
-		return nil, fmt.Errorf("read the image lock: %w", err)
-	}
-	for arch, img := range lock.Images {
-		if digest, ok := strings.CutPrefix(img.ID, "sha256:"); !ok || len(digest) != 64 || len(img.Layers) == 0 {
-			return nil, fmt.Errorf("read the image lock: the image for %q is incomplete", arch)
+	for _, images := range []map[string]pinnedImage{pins.Images, pins.Data} {
+		for arch, img := range images {
+			if digest, ok := strings.CutPrefix(img.ID, "sha256:"); !ok || len(digest) != 64 || len(img.Layers) == 0 {
+				return imagePins{}, fmt.Errorf("read the image lock: the image for %q is incomplete", arch)
+			}
 		}
 	}
-	return lock.Images, nil
+	return pins, nil
 }

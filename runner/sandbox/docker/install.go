@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +30,8 @@ type InstallOptions struct {
 	Build bool
 	// Newest builds an image from the newest packages instead. It is not the pinned one: Options.Image has to name it.
 	Newest bool
+	// Data asks for the larger image, with numpy, pandas and openpyxl. Runs use it as soon as the engine has it.
+	Data bool
 	// LookPath finds programs. Nil: exec.LookPath.
 	LookPath func(name string) (string, error)
 	// Log receives a line when something begins that takes long, and what the build prints. Nil discards it.
@@ -54,14 +55,14 @@ func (b *Backend) InstallImage(ctx context.Context, opt InstallOptions) (name st
 		name, err = b.buildImage(ctx, &opt, e.arch)
 		return name, err == nil, err
 	}
-	img, err := b.pinnedImage(ctx, e.arch)
+	img, err := b.pinnedImage(ctx, e.arch, opt.Data)
 	if err == nil {
 		return img.name, false, nil
 	}
 	if !errors.As(err, new(*ImageError)) {
 		return "", false, err
 	}
-	pin, err := b.pin(e.arch)
+	pin, err := b.pin(e.arch, opt.Data)
 	if err != nil {
 		return "", false, err
 	}
@@ -73,7 +74,7 @@ func (b *Backend) InstallImage(ctx context.Context, opt InstallOptions) (name st
 	if err != nil {
 		return "", false, err
 	}
-	img, err = b.pinnedImage(ctx, e.arch)
+	img, err = b.pinnedImage(ctx, e.arch, opt.Data)
 	return img.name, err == nil, err
 }
 
@@ -119,10 +120,14 @@ func (b *Backend) buildImage(ctx context.Context, opt *InstallOptions, arch stri
 	if err := errors.Join(os.WriteFile(script, imageScript, 0o600), os.WriteFile(lock, b.lock, 0o600)); err != nil {
 		return "", err
 	}
-	args := []string{script, dir}
+	args := []string{script}
 	if opt.Newest {
-		args = slices.Insert(args, 1, "--newest")
+		args = append(args, "--newest")
 	}
+	if opt.Data {
+		args = append(args, "--data")
+	}
+	args = append(args, dir)
 	build := exec.CommandContext(ctx, "bash", args...)
 	build.Stdout, build.Stderr = opt.Log, opt.Log
 	build.Cancel = func() error { return build.Process.Signal(os.Interrupt) } // the script then removes what it has created so far
@@ -142,7 +147,7 @@ func (b *Backend) buildImage(ctx context.Context, opt *InstallOptions, arch stri
 		return "", err
 	}
 	pins, err := readLock(made)
-	return pins[arch].tag(), err
+	return pins.of(opt.Data)[arch].tag(), err
 }
 
 func (b *Backend) loadImage(ctx context.Context, file string) error {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +111,34 @@ func TestInstallImagePulls(t *testing.T) {
 		if got != name || did != installed || err != nil {
 			t.Errorf("InstallImage() = %q, %v, %v, want %q, %v", got, did, err, name, installed)
 		}
+	}
+}
+
+// TestLargerImageIsPreferred: runs use the image with libraries for data while the engine has it.
+func TestLargerImageIsPreferred(t *testing.T) {
+	b := newBackend(t)
+	usual, larger := newSmallImage(t, "usual"), newSmallImage(t, "larger")
+	source := larger.serve(t)
+	lock := fmt.Sprintf(`{"images": {%[1]q: {"id": %[2]q, "layers": [%[3]q]}}, "data": {%[1]q: {"id": %[4]q, "layers": [%[5]q], "manifest": %[6]q,
+		"packages": [{"name": "python3-pandas", "version": "1:1.5.3+dfsg-2"}, {"name": "python3-six", "version": "1.16.0-4"}]}}}`,
+		goarch(), digest(usual.config), digest(usual.layer), digest(larger.config), digest(larger.layer), digest(larger.manifest))
+	b.SetImageSource([]byte(lock), source)
+
+	if st := b.Probe(t.Context()); st.Usable || st.Remedy != "install it: mcprun image" || st.Packages != nil {
+		t.Errorf("Probe() without an image = %+v", st)
+	}
+	name, installed, err := b.InstallImage(t.Context(), docker.InstallOptions{Data: true})
+	if err != nil || !installed {
+		t.Fatalf("InstallImage() = %q, %v, %v", name, installed, err)
+	}
+	t.Cleanup(func() {
+		for _, name := range []string{name, source + "@" + digest(larger.manifest)} {
+			_ = pool(t).Client.RemoveImage(name)
+		}
+	})
+	st := b.Probe(t.Context())
+	if !st.Usable || !strings.Contains(st.Detail, name+" with pandas 1.5.3") || !slices.Equal(st.Packages, []string{"pandas 1.5.3"}) {
+		t.Errorf("Probe() with the larger image = %+v", st)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
@@ -29,6 +30,11 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 		Languages: []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython},
 		Missing:   e.missing,
 		Holds:     holds(), Lacks: lacks(),
+	}
+	if img.data {
+		pin, _ := b.pin(e.arch, true) // which was read for img
+		st.Packages = pin.libraries()
+		st.Detail += " with " + strings.Join(st.Packages, ", ")
 	}
 	if b.opt.Runtime != "" {
 		st.Detail += ", runtime " + b.opt.Runtime
