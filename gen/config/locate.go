@@ -40,13 +40,15 @@ func Locate(dir string, named []string) (Location, error) {
 	if len(l.Paths) > 0 {
 		return l, nil
 	}
-	root, idle := gitRoot(abs), ""
+	root, idle, idleKey := gitRoot(abs), "", ""
 	for d := abs; ; d = filepath.Dir(d) {
 		l, err := locateIn(d)
-		if settings := filepath.Join(d, SettingsName); err == nil && len(l.Paths) == 0 && idle == "" && hasPolicy(settings) {
-			idle = settings
+		if settings := filepath.Join(d, SettingsName); err == nil && len(l.Paths) == 0 && idle == "" {
+			if idleKey = decidingKey(settings); idleKey != "" {
+				idle = settings
+			}
 		}
-		l.Idle = idle
+		l.Idle, l.IdleKey = idle, idleKey
 		if err == nil && len(l.Paths) > 0 {
 			err = refuseWorkspace(d, l.Paths[0])
 		}
@@ -54,7 +56,7 @@ func Locate(dir string, named []string) (Location, error) {
 			return l, err
 		}
 		if d == root || d == filepath.Dir(d) {
-			return Location{}, &NotFoundError{Dir: abs, Root: d, Idle: idle}
+			return Location{}, &NotFoundError{Dir: abs, Root: d, Idle: idle, IdleKey: idleKey}
 		}
 	}
 }
@@ -156,14 +158,22 @@ func configKey(settings string) (string, error) {
 	return path, nil
 }
 
-// hasPolicy reports whether a mcpgen.yaml has a policy.
-func hasPolicy(settings string) bool {
+// decidingKey returns the first key of a mcpgen.yaml that decides what scripts may do, or "".
+func decidingKey(settings string) string {
 	text, err := readFile(settings)
 	if err != nil {
-		return false
+		return ""
 	}
 	root, err := newSettingsFile(settings, text).ParseYAML()
-	return err == nil && node.Value(root, "policy") != nil
+	if err != nil {
+		return ""
+	}
+	for _, key := range []string{"policy", "network", "run"} {
+		if node.Value(root, key) != nil {
+			return key
+		}
+	}
+	return ""
 }
 
 // gitRoot returns the nearest folder at or above dir that contains .git (a folder, or a file in a worktree), or dir if there is none.

@@ -12,9 +12,9 @@ type Location struct {
 	// Project is the absolute folder of the mcpgen.yaml whose key config names the file. Relative paths in the file start there. If it is
 	// empty, the project is the first file's own.
 	Project string
-	// Idle is an mcpgen.yaml with a policy that [Locate] passed on its way up. There is no list of servers beside it, so the policy has no
-	// effect. It is empty if there is none.
-	Idle string
+	// Idle is an mcpgen.yaml with a policy, a network or settings of run that [Locate] passed on its way up, and IdleKey the first of these
+	// keys. There is no list of servers beside it, so they have no effect. Both are empty if there is none.
+	Idle, IdleKey string
 }
 
 // Dir returns the absolute folder of the project.
@@ -29,8 +29,8 @@ func (l Location) Dir() string {
 type NotFoundError struct {
 	// Dir is where the search began, and Root where it ended.
 	Dir, Root string
-	// Idle is as in [Location].
-	Idle string
+	// Idle and IdleKey are as in [Location].
+	Idle, IdleKey string
 }
 
 func (e *NotFoundError) Error() string {
@@ -39,7 +39,7 @@ func (e *NotFoundError) Error() string {
 		text += " or above it, up to " + e.Root
 	}
 	if e.Idle != "" {
-		text += "; the policy in " + e.Idle + " does not apply without a list of servers"
+		text += "; the key " + e.IdleKey + " in " + e.Idle + " does not apply without a list of servers"
 	}
 	return text
 }

@@ -45,6 +45,8 @@ type Settings struct {
 	Servers map[string]ServerSettings
 	// Run are the defaults of mcprun's flags. Flags and the environment take precedence.
 	Run RunSettings
+	// Packages says what scripts may import beside the standard library.
+	Packages Packages `yaml:"-"`
 	// Search are the settings of the search for tools.
 	Search SearchSettings
 	// Learn is [LearnTraffic] or empty. It says whether runs record the shapes of results that no schema declares.

@@ -93,6 +93,9 @@ func TestSettingsErrors(t *testing.T) {
 		"version: 1\nservers:\n  crm:\n    include: ['']":     "servers.crm.include[0]: it is empty",
 		"version: 1\nservers:\n  crm:\n    allow_text: order": "mcpgen.yaml:4: servers.crm.allow_text: it is a text, not a list",
 		"version: 1\nservers:\n  crm:\n    allow_text:\n    - bidi\n    - bdi": `mcpgen.yaml:6: servers.crm.allow_text[1]: "bdi" is not known; write one of override, `,
+		"version: 1\nrun:\n  packages: {python: [a]}":                          "mcpgen.yaml:3: run.packages.python: it is a list, not a text",
+		"version: 1\nrun:\n  packages: {ruby: Gemfile}":                        `mcpgen.yaml:3: run.packages: the key "ruby" is not known; known here: javascript, preload, python`,
+		"version: 1\nrun:\n  packages: {preload: [\"import x\"]}":              "run.packages.preload[0]: it does not name a module; write the name as in an import",
 		"version: 1\nservers:\n  crm: 3":                                       "mcpgen.yaml:3: ",
 	}
 	for yaml, want := range cases {
@@ -134,5 +137,19 @@ func TestRunSettings(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got.Run); err != nil || diff != "" {
 		t.Errorf("parseSettings() = %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestPackages: they are no flags, and their paths start at the file's folder.
+func TestPackages(t *testing.T) {
+	dir := t.TempDir()
+	text := "version: 1\nrun:\n  memory: 512\n  packages: {python: wheels, javascript: /l/package-lock.json, preload: [pandas, a.b]}\n"
+	got, err := parseSettings(filepath.Join(dir, SettingsName), []byte(text), nil)
+	want := Packages{Python: filepath.Join(dir, "wheels"), JavaScript: "/l/package-lock.json", Preload: []string{"pandas", "a.b"}, Line: 4}
+	if diff := cmp.Diff(want, got.Packages); err != nil || diff != "" {
+		t.Errorf("parseSettings() = %v (-want +got):\n%s", err, diff)
+	}
+	if diff := cmp.Diff(RunSettings{"memory": {"512", 3}}, got.Run); diff != "" {
+		t.Errorf("run settings (-want +got):\n%s", diff)
 	}
 }

@@ -72,6 +72,9 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 		return Settings{}, file.ErrorAt(0, "", err.Error(), "remove one of the two")
 	}
 	out.Path = path
+	if err := out.takePackages(root); err != nil {
+		return Settings{}, file.YAMLError(err)
+	}
 	out.normalize()
 	if err := out.Policy.complete(file, node.Value(root, "policy")); err != nil {
 		return out, err
@@ -153,6 +156,11 @@ func (s *Settings) normalize() {
 	if e := s.Search.Embeddings; e != nil && e.API == "openai" {
 		e.API = ""
 	}
+	for _, path := range []*string{&s.Packages.Python, &s.Packages.JavaScript} {
+		if *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(filepath.Dir(s.Path), filepath.FromSlash(*path))
+		}
+	}
 	for name, setting := range s.Run {
 		key := settingsSchema().Properties["run"].Properties[name]
 		isPath := key.Format == "folder" || key.Format == "file" ||
@@ -187,6 +195,9 @@ func ReadPolicy(path string) (*Settings, error) {
 			return nil, file.YAMLError(err)
 		}
 		out.Servers, out.Run = rest.Servers, rest.Run
+		if err := out.takePackages(root); err != nil {
+			return nil, file.YAMLError(err)
+		}
 		if own == nil {
 			return out, nil
 		}

@@ -118,6 +118,7 @@ var runSettings = []struct {
 	{"sandbox", "auto", []string{"process", "docker", "gvisor"}},
 	{"trust", "own", []string{"own", "model", "exposed", "stranger"}},
 	{"risk", "low", []string{"low", "medium", "high", "critical"}},
+	{"network", "false", []string{"true", "false"}},
 	{"restricted", "false", []string{"false", "true"}},
 	{"approve", "auto", []string{"none"}},
 	{"approve_command", "none", []string{"none"}},
@@ -130,6 +131,28 @@ var runSettings = []struct {
 	{"image", "the pinned one", []string{"the pinned one"}},
 	{"tsc", "tsc", nil},
 	{"pyright", "pyright", nil},
+	{"packages.python", "none", []string{"none"}},
+	{"packages.javascript", "none", []string{"none"}},
+	{"packages.preload", "none", []string{"none"}},
+}
+
+// runSetting returns a setting of run: by its key.
+func runSetting(s *config.Settings, key string) config.RunSetting {
+	p, value := &s.Packages, ""
+	switch key {
+	case "packages.python":
+		value = p.Python
+	case "packages.javascript":
+		value = p.JavaScript
+	case "packages.preload":
+		value = strings.Join(p.Preload, ", ")
+	default:
+		return s.Run[key]
+	}
+	if value == "" {
+		return config.RunSetting{}
+	}
+	return config.RunSetting{Value: value, Line: p.Line}
 }
 
 // DiffRun compares the settings of run: that can let a script do more, and the flags that apply without a terminal. It leaves out limits
@@ -143,7 +166,7 @@ func DiffRun(before, after *config.Settings) []SettingChange {
 		out = append(out, SettingChange{"policy.unattended", list(was), list(is), filepath.Base(after.Path), wider})
 	}
 	for _, s := range runSettings {
-		was, is := before.Run[s.key], after.Run[s.key]
+		was, is := runSetting(before, s.key), runSetting(after, s.key)
 		from, to := cmp.Or(was.Value, s.otherwise), cmp.Or(is.Value, s.otherwise)
 		if from == to {
 			continue

@@ -119,9 +119,30 @@ func TestDiffRun(t *testing.T) {
 		{"approve", "page", "none", "stricter run.approve page→none mcpgen.yaml:3"},
 		{"allow_drift", "", "true", "wider run.allow_drift false→true mcpgen.yaml:3"},
 		{"allow_drift", "", "false", ""},
+		{"network", "", "true", "wider run.network false→true mcpgen.yaml:3"},
+		{"network", "true", "", "stricter run.network true→false mcpgen.yaml:3"},
 	} {
 		if got := describeSettings(DiffRun(run(c.key, c.before), run(c.key, c.after))); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.key, got, c.want)
+		}
+	}
+}
+
+func TestDiffPackages(t *testing.T) {
+	with := func(p config.Packages) *config.Settings {
+		p.Line = 3
+		return &config.Settings{Path: "dir/mcpgen.yaml", Packages: p}
+	}
+	for _, c := range []struct {
+		before, after config.Packages
+		want          string
+	}{
+		{config.Packages{}, config.Packages{Python: "requirements.txt"}, "wider run.packages.python none→requirements.txt mcpgen.yaml:3"},
+		{config.Packages{JavaScript: "a.json"}, config.Packages{JavaScript: "b.json"}, "wider run.packages.javascript a.json→b.json mcpgen.yaml:3"},
+		{config.Packages{Python: "wheels", Preload: []string{"a", "b"}}, config.Packages{Python: "wheels"}, "stricter run.packages.preload a, b→none mcpgen.yaml:3"},
+	} {
+		if got := describeSettings(DiffRun(with(c.before), with(c.after))); got != c.want {
+			t.Errorf("DiffRun(%+v, %+v) = %q, want %q", c.before, c.after, got, c.want)
 		}
 	}
 }

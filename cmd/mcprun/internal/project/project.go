@@ -319,8 +319,8 @@ func (o *LocationFlags) Load(app *cli.App) (*config.Config, error) {
 		return nil, err
 	}
 	if at.Idle != "" {
-		return nil, &config.FileError{File: at.Idle, Key: "policy", Problem: "it has no effect, because there is no list of servers beside it: the project is " + at.Dir(),
-			Remedy: fmt.Sprintf("write the rules into %s there, or create %s beside it, which may list no servers", config.SettingsName, config.OwnName)}
+		return nil, &config.FileError{File: at.Idle, Key: at.IdleKey, Problem: "it has no effect, because there is no list of servers beside it: the project is " + at.Dir(),
+			Remedy: fmt.Sprintf("write it into %s there, or create %s beside it, which may list no servers", config.SettingsName, config.OwnName)}
 	}
 	return at.Load()
 }

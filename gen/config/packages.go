@@ -1,0 +1,31 @@
+package config
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/mcpgen/mcpgen/gen/config/node"
+)
+
+// Packages is the key run.packages of mcpgen.yaml: what scripts may import beside the standard library.
+type Packages struct {
+	// Python is a requirements file or a folder of wheels, JavaScript a package-lock.json. Each is empty if there is none.
+	Python, JavaScript string
+	// Preload names Python modules that waiting sandboxes import ahead.
+	Preload []string
+	// Line is the line in mcpgen.yaml, 0 if the key is not there.
+	Line int `yaml:"-"`
+}
+
+// takePackages moves the key packages out of the settings of run:, which are flags.
+func (s *Settings) takePackages(root *yaml.Node) error {
+	delete(s.Run, "packages")
+	n := node.Value(node.Value(root, "run"), "packages")
+	if n == nil {
+		return nil
+	}
+	if err := n.Decode(&s.Packages); err != nil {
+		return err
+	}
+	s.Packages.Line = n.Line
+	return nil
+}
