@@ -1,0 +1,294 @@
+package packages
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+)
+
+// ImagePython is the version of Python in the image of the docker sandbox, whose C library is glibc 2.36.
+const ImagePython = "3.11"
+
+// oldestPython is the oldest version 3.x of this machine's Python that sandboxes use.
+const oldestPython = 11
+
+const (
+	lockPause  = 200 * time.Millisecond // between two looks at whether another installation is done
+	waitOutput = 5 * time.Second        // for the output of a program that was ended
+	maxOutput  = 4000                   // bytes of a failed program's output in an error
+)
+
+// installation is the work of [Install].
+type installation struct {
+	source  *source
+	options *InstallOptions
+	work    string // a folder that is removed afterwards
+
+	python, uv, npm string   // programs; empty: not needed, or not there
+	targets         []target // what Python packages are installed for
+}
+
+// target is a Python that packages are installed for.
+type target struct {
+	version string
+	foreign bool // it is not this machine's own
+}
+
+// complete reports whether a set has what this installation must give. Packages for a Python that is not this machine's own are needed only if
+// there are no others.
+func (t *installation) complete(set *Set) bool {
+	return !slices.ContainsFunc(t.targets, func(own target) bool {
+		return !slices.Contains(set.Pythons, own.version) && (!own.foreign || len(t.targets) == 1)
+	})
+}
+
+// findTools finds the programs that install, and the versions of Python that sandboxes have.
+func (t *installation) findTools(ctx context.Context) error {
+	if t.source.lock != nil {
+		var err error
+		if t.npm, err = t.options.LookPath("npm"); err != nil {
+			return &Error{Problem: "npm was not found, which installs JavaScript packages", Remedy: "install Node.js, which has it: https://nodejs.org, or apt-get install npm"}
+		}
+	}
+	if t.source.requirements == nil {
+		return nil
+	}
+	t.uv, _ = t.options.LookPath("uv") // pip does, too
+	named, err := t.options.LookPath("python3")
+	if err != nil {
+		return &Error{Problem: "python3 was not found, whose pip installs Python packages", Remedy: "install Python 3.11 or newer, with pip: apt-get install python3 python3-pip"}
+	}
+	// In the folder that mcprun was started in, as sandboxes ask it: a version manager decides by that. -I keeps Python from running files there.
+	out, err := t.run(ctx, "", named, "-I", "-S", "-c", "import sys; print(sys.executable); print('%d.%d' % sys.version_info[:2])")
+	if err != nil {
+		return fmt.Errorf("ask %s for its version: %w", named, err)
+	}
+	python, version, _ := strings.Cut(strings.TrimSpace(out), "\n")
+	t.python, version = strings.TrimSpace(python), strings.TrimSpace(version)
+	minor := 0
+	if _, err := fmt.Sscanf(version, "3.%d", &minor); err == nil && minor >= oldestPython && runtime.GOOS == "linux" {
+		t.targets = append(t.targets, target{version: version})
+	}
+	if len(t.targets) == 0 || version != ImagePython {
+		t.targets = append(t.targets, target{version: ImagePython, foreign: true})
+	}
+	if _, err := t.run(ctx, t.work, t.python, "-I", "-m", "pip", "--version"); err != nil {
+		if t.python = ""; t.uv == "" {
+			return &Error{Problem: named + " has no pip, which installs Python packages, and uv was not found", Remedy: "install pip: apt-get install python3-pip, or python3 -m ensurepip; or uv: https://docs.astral.sh/uv"}
+		}
+	}
+	return nil
+}
+
+// install installs everything into a new folder and returns it.
+func (t *installation) install(ctx context.Context) (string, error) {
+	dir := filepath.Join(t.work, "set")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	m := &manifest{}
+	for _, target := range t.targets {
+		t.options.Say(fmt.Sprintf("installing %d Python packages for Python %s", len(t.source.requirements), target.version))
+		to := filepath.Join(dir, "python"+target.version)
+		err := t.installPython(ctx, target, to)
+		if err != nil && target.foreign && len(t.targets) > 1 && ctx.Err() == nil {
+			t.options.Say(fmt.Sprintf("the docker sandbox, which has Python %s, gets none: %v", target.version, err))
+			if err := removeAll(to); err != nil {
+				return "", err
+			}
+			continue
+		}
+		var found []Package
+		if err == nil {
+			found, err = pythonPackages(to)
+		}
+		if err != nil {
+			return "", err
+		}
+		m.Pythons = append(m.Pythons, target.version)
+		m.add(found)
+	}
+	if t.source.lock != nil {
+		t.options.Say(fmt.Sprintf("installing the JavaScript packages of %d entries", len(t.source.lock.packages)-1))
+		to := filepath.Join(dir, javascriptDir)
+		if err := t.installJavaScript(ctx, to); err != nil {
+			return "", err
+		}
+		found, err := t.source.lock.installed(to)
+		if err != nil {
+			return "", err
+		}
+		m.add(found)
+	}
+	return dir, m.seal(dir)
+}
+
+// installPython installs the requirements into a folder.
+func (t *installation) installPython(ctx context.Context, target target, to string) error {
+	empty, err := os.MkdirTemp(t.work, "python-") // what lies beside the requirements is not found here
+	if err != nil {
+		return err
+	}
+	var lines []string
+	for _, r := range t.source.requirements {
+		if r.marker != "" && target.foreign && t.uv == "" {
+			return &Error{Problem: fmt.Sprintf("pip would judge the marker of %s (%s) for another Python than that of the docker sandbox, %s", r.name, r.marker, target.version), Remedy: "install uv, which does that: https://docs.astral.sh/uv; or remove the marker"}
+		}
+		lines = append(lines, r.String())
+	}
+	if err := os.WriteFile(filepath.Join(empty, "requirements.txt"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		return err
+	}
+	args := []string{t.python, "-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--progress-bar=off"}
+	if t.python == "" || target.foreign && t.uv != "" {
+		args = []string{t.uv, "pip", "install", "--no-config", "--no-progress", "--link-mode=copy", "--compile-bytecode", "--python-version=" + target.version}
+		if target.foreign {
+			args = append(args, "--python-platform="+machine()+"-manylinux_2_28")
+		}
+	} else if target.foreign {
+		args = append(args, "--no-deps", "--no-compile", "--implementation=cp", "--python-version="+target.version)
+		for _, abi := range []string{"cp" + strings.ReplaceAll(target.version, ".", ""), "abi3", "none"} {
+			args = append(args, "--abi="+abi)
+		}
+		for glibc := 36; glibc >= 5; glibc-- {
+			args = append(args, fmt.Sprintf("--platform=manylinux_2_%d_%s", glibc, machine()))
+		}
+		args = append(args, "--platform=manylinux2014_"+machine())
+	}
+	if t.source.wheels != "" {
+		if err := copyWheels(t.source.wheels, filepath.Join(empty, "wheels")); err != nil {
+			return fmt.Errorf("copy the wheels: %w", err)
+		}
+		args = append(args, "--no-index", "--find-links=wheels")
+	}
+	args = append(args, "--require-hashes", "--only-binary=:all:", "--target="+to, "--requirement=requirements.txt")
+	if _, err := t.run(ctx, empty, args[0], args[1:]...); err != nil {
+		return fmt.Errorf("install Python packages: %w", err)
+	}
+	return os.MkdirAll(to, 0o700) // all of them may be for another system
+}
+
+// machine returns this machine's architecture as Python names it.
+func machine() string {
+	if name, ok := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]; ok {
+		return name
+	}
+	return runtime.GOARCH
+}
+
+// installJavaScript installs the packages of the lock into node_modules in a folder.
+func (t *installation) installJavaScript(ctx context.Context, to string) error {
+	manifest, err := t.source.lock.manifest()
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(to, 0o700); err != nil {
+		return err
+	}
+	for name, text := range map[string][]byte{"package.json": manifest, "package-lock.json": t.source.lock.text} {
+		if err := os.WriteFile(filepath.Join(to, name), text, 0o600); err != nil {
+			return err
+		}
+	}
+	cpu := runtime.GOARCH
+	if cpu == "amd64" {
+		cpu = "x64"
+	}
+	if _, err := t.run(ctx, to, t.npm, "ci", "--ignore-scripts", "--allow-git=none", "--no-audit", "--no-fund", "--no-update-notifier", "--no-progress",
+		"--loglevel=error", "--no-bin-links", "--install-strategy=hoisted", "--omit=dev", "--include=optional", "--include=peer", "--package-lock",
+		"--os=linux", "--cpu="+cpu); err != nil {
+		return fmt.Errorf("install JavaScript packages: %w", err)
+	}
+	return os.MkdirAll(filepath.Join(to, "node_modules"), 0o700)
+}
+
+// programError is the failure of a program, with the end of what it printed.
+type programError struct {
+	error
+	output string
+}
+
+func (e *programError) Error() string { return e.error.Error() + "\n" + e.output }
+func (e *programError) Unwrap() error { return e.error }
+
+// Hint returns what to do about the error.
+func (e *programError) Hint() string {
+	for text, remedy := range map[string]string{
+		"DO NOT MATCH":             "the index sent another file than the one that was pinned: find out why before you change the hash",
+		"EINTEGRITY":               "the registry sent another file than the one that was locked: find out why before you change the hash",
+		"No matching distribution": "no wheel of that version is for this Python and system, or the index has none; name your index with PIP_INDEX_URL",
+		"Could not find a version": "no wheel of that version is for this Python and system, or the index has none; name your index with PIP_INDEX_URL",
+		"in sync":                  "write the lock again: npm install --package-lock-only",
+		"no matching":              "no wheel of that version is for this Python and system, or the index has none; name your index with UV_DEFAULT_INDEX",
+	} {
+		if strings.Contains(e.output, text) {
+			return remedy
+		}
+	}
+	return "its output says why; a proxy is taken from HTTPS_PROXY, an index from PIP_INDEX_URL, a registry from npm's configuration"
+}
+
+// run runs a program in a folder and returns what it prints.
+func (t *installation) run(ctx context.Context, dir, program string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, slices.Clone(t.options.Environment), waitOutput
+	cmd.Env = append(cmd.Env, "PIP_CONFIG_FILE="+os.DevNull)
+	var stdout, all bytes.Buffer
+	cmd.Stdout, cmd.Stderr = writers{&stdout, &all}, &all
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+		text := ident.Tail(strings.ToValidUTF8(strings.TrimSpace(all.String()), "\ufffd"), maxOutput)
+		return "", &programError{fmt.Errorf("%s: %w", filepath.Base(program), err), text}
+	}
+	return stdout.String(), nil
+}
+
+type writers []*bytes.Buffer
+
+func (w writers) Write(p []byte) (int, error) {
+	for _, b := range w {
+		b.Write(p)
+	}
+	return len(p), nil
+}
+
+// Passes reports whether a variable of the environment is passed to pip, uv and npm: where the user's own files, proxies, certificates,
+// indexes and registries are. Nothing that the project sets is among them.
+func Passes(name string) bool {
+	return slices.Contains([]string{
+		"PATH", "HOME", "LANG", "TMPDIR", "XDG_CACHE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+		"PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "PIP_CERT", "PIP_CLIENT_CERT",
+		"UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_NATIVE_TLS",
+		"NPM_CONFIG_REGISTRY", "npm_config_registry", "NPM_CONFIG_CAFILE", "npm_config_cafile", "NPM_CONFIG_USERCONFIG", "NPM_TOKEN", "NODE_AUTH_TOKEN",
+		"PYENV_ROOT", "PYENV_VERSION", // which python3 a version manager starts
+		"SYSTEMROOT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TEMP", "TMP", "PATHEXT", "COMSPEC", // on Windows
+	}, name)
+}
+
+// removeAll removes a folder whose folders are read-only. One that does not exist is removed.
+func removeAll(dir string) error {
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			err = os.Chmod(path, 0o700)
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(err, os.RemoveAll(dir))
+}
