@@ -206,7 +206,7 @@ func (t *installation) installJavaScript(ctx context.Context, to string) error {
 		cpu = "x64"
 	}
 	if _, err := t.run(ctx, to, t.npm, "ci", "--ignore-scripts", "--allow-git=none", "--no-audit", "--no-fund", "--no-update-notifier", "--no-progress",
-		"--loglevel=error", "--no-bin-links", "--install-strategy=hoisted", "--omit=dev", "--include=optional", "--include=peer", "--package-lock",
+		"--loglevel=error", "--no-bin-links", "--install-strategy=hoisted", "--omit=dev", "--include=optional", "--include=peer", "--package-lock", "--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=5000",
 		"--os=linux", "--cpu="+cpu); err != nil {
 		return fmt.Errorf("install JavaScript packages: %w", err)
 	}
