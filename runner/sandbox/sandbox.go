@@ -106,6 +106,11 @@ type Spec struct {
 	Tree string
 	// Skills is the folder of saved scripts, shown read-only at SkillsDir and at WorkspaceDir/skills. Empty: there is none.
 	Skills string
+	// Packages is a folder of Python packages, shown read-only at PackagesDir. Nothing may change it while a guest lives. Empty: there are
+	// none. Only Python has them.
+	Packages string
+	// Preload names modules of these packages, or of the image's, that a guest imports while it waits for a run.
+	Preload []string
 	// Workspace is an existing folder that the script may write to, shown at WorkspaceDir, where the script starts. Empty: the script
 	// starts in an empty folder that is removed with the run.
 	Workspace string
@@ -122,10 +127,11 @@ type Spec struct {
 	Stdout, Stderr io.Writer
 }
 
-// Check returns an error unless ID, Secret and Guest satisfy the rules in their comments.
+// Check returns an error unless ID, Secret, Guest and Preload satisfy the rules in their comments.
 func (s *Spec) Check() error {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
-	if s.ID == "" || len(s.ID) > 64 || strings.Trim(s.ID, letters) != "" {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	const moduleLetters = letters + "_."
+	if s.ID == "" || len(s.ID) > 64 || strings.Trim(s.ID, letters+"-") != "" {
 		return fmt.Errorf("run ID %q: must be 1 to 64 letters, digits and '-'", s.ID)
 	}
 	if len(s.Secret) > MaxSecret {
@@ -134,6 +140,11 @@ func (s *Spec) Check() error {
 	for name := range s.Guest {
 		if name == "" || name != filepath.Base(name) || !filepath.IsLocal(name) {
 			return fmt.Errorf("guest file %q: must be a plain file name", name)
+		}
+	}
+	for _, name := range s.Preload {
+		if strings.Trim(name, moduleLetters) != "" || name == "" {
+			return fmt.Errorf("preload %q: must be the name of a module", name)
 		}
 	}
 	main := GuestMain(s.Runtime)
@@ -153,9 +164,11 @@ const (
 	TreeDir      = "/mcp/servers" // read-only
 	SkillsDir    = "/mcp/skills"  // read-only
 	GuestDir     = "/mcp/guest"   // read-only
+	// PackagesDir is read-only, and on Python's module path after the standard library. Its name is none that a script could import.
+	PackagesDir = "/mcp/site-packages"
 )
 
-// A guest program gets one argument, BridgeAddress, and inherits two descriptors besides its standard streams. The guest of the embedded
+// A guest program gets BridgeAddress as its first argument, and the names in Spec.Preload after it. It inherits two descriptors besides its standard streams. The guest of the embedded
 // backend is built in and does not use them.
 const (
 	BridgeFD      = 3      // its end of the bridge

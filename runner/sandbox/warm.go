@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"net"
+	"strings"
 )
 
 // Warmer is a Backend that can start a guest before there is a run for it, so that interpreter and guest program are loaded when the run
@@ -26,6 +27,14 @@ type Shape struct {
 	Skills    string
 	Workspace string // empty if Adopt can show one
 	Limits    Limits // zero if Adopt can set them
+	Packages  string
+	Preload   string // the names, with a space between them
+}
+
+// WithPackages returns the shape with the packages of spec, which no guest can be given after its start.
+func (s Shape) WithPackages(spec Spec) Shape {
+	s.Packages, s.Preload = spec.Packages, strings.Join(spec.Preload, " ")
+	return s
 }
 
 // Idle is a guest that was started and waits for its job. Its owner must call either Adopt or Close, once.

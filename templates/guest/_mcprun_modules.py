@@ -356,6 +356,10 @@ def mentions_workspace(code):
 def install():
     """Install the finders, and put the tree on the module path. Return the finder of modules."""
     finder = SkillLoader.finder = Finder()
+    packages = os.path.join(ROOT, "site-packages")
+    if os.path.isdir(packages):  # after the standard library; its .pth files are not read, since they can hold code
+        at = next((i for i, each in enumerate(sys.path) if each.endswith(("/site-packages", "/dist-packages"))), len(sys.path))
+        sys.path.insert(at, packages)
     sys.path.insert(0, ROOT)
     # Before the folders of the standard library, as the folder of a script is.
     at = next((i for i, each in enumerate(sys.meta_path) if getattr(each, "__name__", "") == "PathFinder"), len(sys.meta_path))

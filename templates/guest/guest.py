@@ -172,24 +172,29 @@ def run(bridge, job, finder):
     return 0
 
 
-def wait_for_job(bridge):
-    """Wait for the job, and until it comes, import what it will likely need.
+def wait_for_job(bridge, preload):
+    """Wait for the job, and until it comes, import what it will likely need. preload names modules of packages, whose errors
+    are reported to the run.
 
     The folder that the guest was started in is then entered again, by its name: the workspace of the run may have been
     mounted there meanwhile.
     """
     home = os.getcwd()
     job = bridge.next_job()
+    failed = []
     if job is None:
-        for name in PRELOAD:
+        for name in (*PRELOAD, *preload):
             try:
                 __import__(name)
-            except ImportError:
-                pass  # a smaller Python
+            except BaseException as error:  # a smaller Python, or a package that does anything
+                if name in preload:
+                    failed.append(f"{name} ({type(error).__name__}: {error})")
             if bridge.has_news():
                 break
         job = bridge.next_job()
     os.chdir(home)
+    if failed:
+        note(f"not imported ahead of the run: {', '.join(failed)}")
     return job
 
 
@@ -206,7 +211,7 @@ def read_secret():
 
 
 def main():
-    address = sys.argv[1] if len(sys.argv) == 2 else ""
+    address, preload = "".join(sys.argv[1:2]), sys.argv[2:]
     secret = address and read_secret()
     if not secret:
         note("this program is started by mcprun")
@@ -224,7 +229,7 @@ def main():
     transport.home = os.getcwd()  # the workspace
     sys.modules["_mcprun"] = transport
     finder = _mcprun_modules.install()
-    return run(bridge, wait_for_job(bridge), finder)
+    return run(bridge, wait_for_job(bridge, preload), finder)
 
 
 sys.exit(main())

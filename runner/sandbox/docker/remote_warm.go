@@ -16,7 +16,7 @@ import (
 func remoteShape(spec sandbox.Spec) sandbox.Shape {
 	lim := spec.Limits.WithDefaults()
 	lim.CPU, lim.Output = 0, 0
-	return sandbox.Shape{Runtime: spec.Runtime, Tree: spec.Tree, Skills: spec.Skills, Limits: lim}
+	return sandbox.Shape{Runtime: spec.Runtime, Tree: spec.Tree, Skills: spec.Skills, Limits: lim}.WithPackages(spec)
 }
 
 // warmRemote is Warm on a remote engine.

@@ -156,7 +156,7 @@ func binds(spec sandbox.Spec, dir *runDir) []mount.Mount {
 	if spec.Workspace != "" {
 		all = append(all, bind(spec.Workspace, sandbox.WorkspaceDir, false))
 	}
-	for _, f := range layout.ReadOnly(spec) {
+	for _, f := range append(layout.ReadOnly(spec), layout.Packages(spec)...) {
 		all = append(all, bind(f.Source, f.Target, true))
 	}
 	return all

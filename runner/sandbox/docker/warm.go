@@ -26,7 +26,7 @@ func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
 		return remoteShape(spec)
 	}
 	lim := spec.Limits.WithDefaults()
-	shape := sandbox.Shape{Runtime: spec.Runtime}
+	shape := sandbox.Shape{Runtime: spec.Runtime}.WithPackages(spec)
 	if b.canEnter(context.Background()) {
 		if spec.Runtime == sandbox.Node {
 			shape.Limits.Memory = lim.Memory

@@ -74,6 +74,9 @@ func (d *direct) config(dir *runDir, spec sandbox.Spec, late bool) specs.Spec {
 	for _, hidden := range d.in.Hidden {
 		c.Mounts = append(c.Mounts, sealed(hidden))
 	}
+	for _, f := range layout.Packages(spec) {
+		c.Mounts = append(c.Mounts, showAt(f.Source, f.Target, false))
+	}
 	if late {
 		return c
 	}

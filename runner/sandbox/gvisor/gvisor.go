@@ -62,8 +62,9 @@ type Backend struct {
 }
 
 var (
-	_ sandbox.Backend = (*Backend)(nil)
-	_ sandbox.Warmer  = (*Backend)(nil)
+	_ sandbox.Backend  = (*Backend)(nil)
+	_ sandbox.Warmer   = (*Backend)(nil)
+	_ sandbox.Packager = (*Backend)(nil)
 )
 
 // New returns a backend. It does not examine the machine: Probe reports whether the machine can run it.
@@ -122,7 +123,7 @@ func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
 
 // completeShape returns the shape of a guest that adoption does not change.
 func completeShape(spec sandbox.Spec) sandbox.Shape {
-	return sandbox.Shape{Runtime: spec.Runtime, Tree: spec.Tree, Skills: spec.Skills, Workspace: spec.Workspace, Limits: spec.Limits.WithDefaults()}
+	return sandbox.Shape{Runtime: spec.Runtime, Tree: spec.Tree, Skills: spec.Skills, Workspace: spec.Workspace, Limits: spec.Limits.WithDefaults()}.WithPackages(spec)
 }
 
 // Warm implements sandbox.Warmer.
@@ -139,6 +140,31 @@ func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, er
 		return nil, err
 	}
 	return d.warm(ctx, spec)
+}
+
+// PythonVersion implements sandbox.Packager.
+func (b *Backend) PythonVersion(ctx context.Context) (string, error) {
+	_, err := b.direct(ctx, sandbox.Python)
+	if engine, ok := b.opts.Engine.(sandbox.Packager); ok && err != nil && ctx.Err() == nil {
+		version, engineErr := engine.PythonVersion(ctx)
+		return version, unavailable(err, engineErr)
+	}
+	if err != nil {
+		return "", err
+	}
+	in, err := b.interp.Find(ctx, sandbox.Python)
+	if err != nil {
+		return "", err
+	}
+	return in.Version, nil
+}
+
+// Packages implements sandbox.Packager: packages of the machine are hidden, those of an engine's image are not.
+func (b *Backend) Packages(ctx context.Context) []string {
+	if _, err := b.direct(ctx, sandbox.Python); err == nil || b.opts.Engine == nil {
+		return nil
+	}
+	return sandbox.PackagesOf(ctx, b.opts.Engine)
 }
 
 // Close implements sandbox.Backend.

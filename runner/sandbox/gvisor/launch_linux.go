@@ -36,6 +36,9 @@ func (d *direct) launch(ctx context.Context, spec sandbox.Spec, late bool) (_ *g
 	if err := spec.Check(); err != nil {
 		return nil, err
 	}
+	if d.in, err = d.b.interp.WithPackages(d.in, spec.Packages); err != nil {
+		return nil, err
+	}
 	dir, err := d.b.newRunDir(spec.ID)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ func (p *Pool) set(shape sandbox.Shape, spec sandbox.Spec) *idleSet {
 	if s == nil {
 		s = &idleSet{shape: shape, spec: sandbox.Spec{
 			Runtime: spec.Runtime, Args: spec.Args, Guest: spec.Guest, Tree: spec.Tree, Skills: spec.Skills, Workspace: shape.Workspace,
+			Packages: spec.Packages, Preload: spec.Preload,
 		}}
 		p.sets[shape] = s
 	}

@@ -68,7 +68,7 @@ func New(backend sandbox.Warmer, opt *Options) *Pool {
 	return p
 }
 
-var _ sandbox.Backend = (*Pool)(nil)
+var _ sandbox.Packager = (*Pool)(nil)
 
 // Name returns the backend's name.
 func (p *Pool) Name() string { return p.backend.Name() }
@@ -78,6 +78,14 @@ func (p *Pool) Strength() sandbox.Strength { return p.backend.Strength() }
 
 // Runtime returns the backend's runtime for lang.
 func (p *Pool) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) { return p.backend.Runtime(lang) }
+
+// PythonVersion returns the version of the backend's Python.
+func (p *Pool) PythonVersion(ctx context.Context) (string, error) {
+	return sandbox.PythonVersion(ctx, p.backend)
+}
+
+// Packages returns what the backend's guests always have.
+func (p *Pool) Packages(ctx context.Context) []string { return sandbox.PackagesOf(ctx, p.backend) }
 
 // Probe probes the backend.
 func (p *Pool) Probe(ctx context.Context) sandbox.Status { return p.backend.Probe(ctx) }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -39,7 +40,10 @@ type Backend struct {
 	interpreters *interp.Finder
 }
 
-var _ sandbox.Backend = (*Backend)(nil)
+var (
+	_ sandbox.Backend  = (*Backend)(nil)
+	_ sandbox.Packager = (*Backend)(nil)
+)
 
 // New returns a backend; opts may be nil. It does not examine the machine: Probe reports whether the machine can run it.
 func New(opts *Options) *Backend {
@@ -99,7 +103,7 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 
 // Start implements sandbox.Backend.
 func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
-	in, err := b.interpreters.Find(ctx, spec.Runtime)
+	in, err := b.find(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +128,27 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 	b.report(child)
 	return &guest{child: child, heap: heap, secret: spec.Secret}, nil
 }
+
+// find finds the interpreter of a run, and what its packages need.
+func (b *Backend) find(ctx context.Context, spec sandbox.Spec) (*interp.Interpreter, error) {
+	in, err := b.interpreters.Find(ctx, spec.Runtime)
+	if err != nil {
+		return nil, err
+	}
+	return b.interpreters.WithPackages(in, spec.Packages)
+}
+
+// PythonVersion implements sandbox.Packager.
+func (b *Backend) PythonVersion(ctx context.Context) (string, error) {
+	in, err := b.interpreters.Find(ctx, sandbox.Python)
+	if err != nil {
+		return "", err
+	}
+	return in.Version, nil
+}
+
+// Packages implements sandbox.Packager: packages of the machine are hidden.
+func (*Backend) Packages(context.Context) []string { return nil }
 
 // report logs the isolation that a guest lacks.
 func (b *Backend) report(child *jail.Child) {
@@ -150,7 +175,7 @@ func (b *Backend) config(in *interp.Interpreter, spec sandbox.Spec) (jail.Config
 		Limits:  spec.Limits,
 		Files:   layout.Files(spec, uid, gid),
 	}
-	for _, f := range in.Files {
+	for _, f := range append(slices.Clip(in.Files), layout.Packages(spec)...) {
 		cfg.Mounts = append(cfg.Mounts, jail.Mount{Source: f.Source, Target: f.Target})
 	}
 	return cfg, nil

@@ -13,14 +13,14 @@ import (
 
 var _ sandbox.Warmer = (*Backend)(nil)
 
-// Shape implements sandbox.Warmer: a guest is started for an interpreter and, with node, for the size of a large heap.
+// Shape implements sandbox.Warmer: a guest is started for an interpreter with its packages and, with node, for the size of a large heap.
 func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
-	return sandbox.Shape{Runtime: spec.Runtime, Limits: sandbox.Limits{Memory: meter.LargeHeap(spec.Runtime, spec.Limits)}}
+	return sandbox.Shape{Runtime: spec.Runtime, Limits: sandbox.Limits{Memory: meter.LargeHeap(spec.Runtime, spec.Limits)}}.WithPackages(spec)
 }
 
 // Warm implements sandbox.Warmer.
 func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, error) {
-	in, err := b.interpreters.Find(ctx, spec.Runtime)
+	in, err := b.find(ctx, spec)
 	if err != nil {
 		return nil, err
 	}

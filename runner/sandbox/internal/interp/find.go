@@ -85,7 +85,7 @@ func pythonAt(exe, version string) (*Interpreter, error) {
 	if n, err := strconv.Atoi(minor); err != nil || n < 11 {
 		return nil, fmt.Errorf("%s is Python %s; 3.11 or newer is needed", exe, version)
 	}
-	in := &Interpreter{Host: exe, Inside: "/usr/bin/python3"}
+	in := &Interpreter{Host: exe, Inside: "/usr/bin/python3", Version: version}
 	prefix := filepath.Dir(filepath.Dir(exe))
 	programs := map[string]string{in.Inside: exe}
 	found := false

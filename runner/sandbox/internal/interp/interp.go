@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,8 @@ import (
 type Interpreter struct {
 	Host   string // the program on this machine
 	Inside string // the path in the sandbox
+	// Version is that of Python, such as 3.11. It is empty for others.
+	Version string
 	// Files are shown read-only. A later one may be inside an earlier one.
 	Files []File
 	// Hidden lists folders below Files that appear empty: installed packages.
@@ -43,8 +46,9 @@ type Options struct {
 type Finder struct {
 	opts Options
 
-	mu    sync.Mutex
-	known map[sandbox.Runtime]*Interpreter
+	mu       sync.Mutex
+	known    map[sandbox.Runtime]*Interpreter
+	packages map[string][]File // what packages in a folder need of the machine; see WithPackages
 }
 
 // New returns a Finder.
@@ -63,7 +67,7 @@ func New(opts Options) *Finder {
 			return "", fmt.Errorf("%q: %w", name, fs.ErrNotExist)
 		}
 	}
-	return &Finder{opts: opts, known: make(map[sandbox.Runtime]*Interpreter)}
+	return &Finder{opts: opts, known: make(map[sandbox.Runtime]*Interpreter), packages: make(map[string][]File)}
 }
 
 const askTimeout = 10 * time.Second
@@ -94,6 +98,32 @@ func (f *Finder) Find(ctx context.Context, rt sandbox.Runtime) (*Interpreter, er
 	}
 	f.known[rt] = in
 	return in, nil
+}
+
+// WithPackages returns the interpreter with the shared libraries of the machine that machine code in a folder of packages needs, such as
+// that of C++. A folder is searched once. An empty folder returns the interpreter as it is.
+func (f *Finder) WithPackages(in *Interpreter, folder string) (*Interpreter, error) {
+	if folder == "" {
+		return in, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	libraries, ok := f.packages[folder]
+	if !ok {
+		var err error
+		if libraries, err = librariesOf(folder); err != nil {
+			return nil, fmt.Errorf("read the packages of scripts: %w", err)
+		}
+		f.packages[folder] = libraries
+	}
+	with := *in
+	with.Files = slices.Clip(in.Files)
+	for _, lib := range libraries {
+		if !slices.ContainsFunc(in.Files, func(have File) bool { return have.Target == lib.Target }) {
+			with.Files = append(with.Files, lib)
+		}
+	}
+	return &with, nil
 }
 
 // MissingError reports that an interpreter is not on this machine, or can't be used.

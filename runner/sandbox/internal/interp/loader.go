@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,6 +20,7 @@ type loader struct {
 	files  map[string]string // library name → file, found so far
 	interp string            // the dynamic loader itself
 	seen   map[string]bool   // files examined
+	within string            // a folder of others' files, which name no folder outside of it; empty: files of the machine
 }
 
 // Libraries lists the shared libraries that a program needs, at the paths where it looks for them, or nil for a static program.
@@ -62,11 +64,14 @@ func (l *loader) add(file string) error {
 		return fmt.Errorf("read %s: %w", file, err)
 	}
 	places := runPath(f, file)
+	if l.within != "" {
+		places = slices.DeleteFunc(places, func(dir string) bool { return !inside(l.within, filepath.Clean(dir)) })
+	}
 	if l.interp != "" && len(needed) > 0 {
 		needed = append(needed, optional)
 	}
 	for _, name := range needed {
-		if l.files[name] != "" || name == filepath.Base(l.interp) {
+		if l.files[name] != "" || name == filepath.Base(l.interp) || l.within != "" && name != filepath.Base(name) {
 			continue
 		}
 		found := l.find(name, places)
@@ -159,6 +164,38 @@ func runPath(f *elf.File, file string) []string {
 		}
 	}
 	return dirs
+}
+
+// librariesOf lists the libraries of the machine that the machine code in a folder of packages needs. Packages are others' files: they get
+// only what lies in a standard folder under a plain name.
+func librariesOf(folder string) ([]File, error) {
+	l := newLoader()
+	var err error
+	if l.within, err = filepath.EvalSymlinks(folder); err != nil {
+		return nil, err
+	}
+	err = filepath.WalkDir(l.within, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && strings.Contains(d.Name(), ".so") {
+			_ = l.add(path) // what cannot be read, or lacks a library, fails when it is imported
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for name, file := range l.files {
+		if inside(l.within, file) || !isELF(file) {
+			delete(l.files, name)
+		}
+	}
+	l.interp = ""
+	return l.show(), nil
+}
+
+// inside reports whether file is below dir.
+func inside(dir, file string) bool {
+	rel, err := filepath.Rel(dir, file)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // show shows every library found under its name in the one folder where this machine keeps its C library. The loader in the sandbox looks

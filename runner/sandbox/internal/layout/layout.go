@@ -33,7 +33,7 @@ func Program(spec sandbox.Spec) []string {
 	if spec.Network {
 		address = sandbox.NetworkPrefix + address
 	}
-	return append(slices.Clip(spec.Args), sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), address)
+	return append(append(slices.Clip(spec.Args), sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), address), spec.Preload...)
 }
 
 // Files returns the files that are written for a guest, by path: the guest program, and the name and home of the user that it
@@ -59,6 +59,14 @@ func ReadOnly(spec sandbox.Spec) []interp.File {
 	return all
 }
 
+// Packages lists the folder of a guest's packages, if it has one. A guest that waits for a run has it from its start.
+func Packages(spec sandbox.Spec) []interp.File {
+	if spec.Packages == "" {
+		return nil
+	}
+	return []interp.File{{Source: spec.Packages, Target: sandbox.PackagesDir}}
+}
+
 // Folders iterates over the folders of a run that a guest may only read, and their places below sandbox.Root.
 func Folders(spec sandbox.Spec) iter.Seq2[string, string] {
 	return func(yield func(source, target string) bool) {
@@ -81,7 +89,10 @@ type User struct {
 // another run may be using them. If user is not nil, it is granted write access to the workspace, and must be able to read the other
 // folders.
 func Prepare(spec sandbox.Spec, user *User) error {
-	for source := range Folders(spec) {
+	for _, source := range []string{spec.Tree, spec.Skills, spec.Packages} {
+		if source == "" {
+			continue
+		}
 		if err := folder.Check(source); err != nil {
 			return err
 		}

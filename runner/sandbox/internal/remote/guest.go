@@ -57,6 +57,11 @@ func OpenRun(spec sandbox.Spec) (*Workspace, error) {
 		}
 		skip = append(skip, path.Base(target))
 	}
+	for _, f := range layout.Packages(spec) {
+		if err := folder.Check(f.Source); err != nil {
+			return nil, err
+		}
+	}
 	if spec.Workspace == "" {
 		return nil, nil
 	}

@@ -26,6 +26,9 @@ func Volumes(spec sandbox.Spec) []string {
 	for _, target := range layout.Folders(spec) {
 		all = append(all, inWorkspace(target))
 	}
+	for _, f := range layout.Packages(spec) {
+		all = append(all, f.Target)
+	}
 	return all
 }
 
@@ -49,6 +52,9 @@ func CopyReadOnly(ctx context.Context, c Container, spec sandbox.Spec, others ma
 	copyTo(sandbox.Root, func(t *tar.Writer) error { return packRoot(t, files, spec) })
 	for source, target := range layout.Folders(spec) {
 		copyTo(inWorkspace(target), func(t *tar.Writer) error { return packFolder(t, source) })
+	}
+	for _, f := range layout.Packages(spec) {
+		copyTo(f.Target, func(t *tar.Writer) error { return packFolder(t, f.Source) })
 	}
 	return all.Wait()
 }
