@@ -11,9 +11,6 @@ type Packager interface {
 	// PythonVersion returns the version of Python that runs scripts on this machine, such as "3.11", which decides what packages fit it. The
 	// error says what is missing.
 	PythonVersion(ctx context.Context) (string, error)
-	// Packages lists the names, as scripts import them, of packages that every guest has without Spec.Packages, such as those of an image. It
-	// is quick, and empty if that is not known.
-	Packages(ctx context.Context) []string
 }
 
 // PythonVersion returns what PythonVersion of b returns, or an error if b is no Packager.
@@ -22,12 +19,4 @@ func PythonVersion(ctx context.Context, b Backend) (string, error) {
 		return p.PythonVersion(ctx)
 	}
 	return "", fmt.Errorf("sandbox %s has no packages of Python", b.Name())
-}
-
-// PackagesOf returns what Packages of b returns, or nothing if b is no Packager.
-func PackagesOf(ctx context.Context, b Backend) []string {
-	if p, ok := b.(Packager); ok {
-		return p.Packages(ctx)
-	}
-	return nil
 }

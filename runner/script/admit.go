@@ -1,6 +1,7 @@
 package script
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -63,6 +64,37 @@ func admit(code string, loader api.Loader, id string) (safe string, imports bool
 	return safe, imports, nil
 }
 
+// inPackage matches a call of import or require, and whether its path is written out. The check of packages is quick: they are many files.
+var inPackage = pattern(`\b(?:import|require)\s*\(\s*("[^"\n]*"|'[^'\n]*'|` + "`[^`$\n]*`" + `)?\s*([,)])?|\\u(?:00|\{0*)(?:6[5-9d-f]|7[0-5])`)
+
+// admitPackage is like admit for a module of a package. An import with a computed path finds only modules of node.
+func admitPackage(code string, loader api.Loader) (safe string, problems []api.Message) {
+	plain := true
+	for _, m := range inPackage().FindAllStringSubmatchIndex(code, -1) {
+		plain = plain && m[2] >= 0 && m[4] >= 0
+	}
+	if plain {
+		return code, nil
+	}
+	sites, problems := computed(code, loader)
+	if problems = slices.DeleteFunc(problems, func(m api.Message) bool { return m.Text == noComputedPath }); len(sites) == 0 || len(problems) > 0 {
+		return code, problems
+	}
+	text := []byte(code)
+	for _, s := range sites {
+		word := forImport
+		if s.require {
+			word = forRequire
+		}
+		copy(text[s.offset:], word)
+	}
+	find := "return globalThis[Symbol.for(\"mcprun.require\")](path,\"\")"
+	return string(text) + "\n;async function " + forImport + "(path){" + find + "}function " + forRequire + "(path){" + find + "}", nil
+}
+
+// noComputedPath is the error of a call that only looks like an import.
+const noComputedPath = "this form of import has no computed path"
+
 // site is the first character of a computed import or require.
 type site struct {
 	offset  int
@@ -96,7 +128,7 @@ func computed(code string, loader api.Loader) ([]site, []api.Message) {
 		at := lines.offset(code, m.Location)
 		rest := strings.TrimLeft(strings.TrimPrefix(code[at:], word), " \t\r\n")
 		if !strings.HasPrefix(code[at:], word) || strings.HasPrefix(rest, ".") {
-			problems = append(problems, refused(code, at, "this form of import has no computed path", `write import("./servers/NAME") or require("./NAME")`))
+			problems = append(problems, refused(code, at, noComputedPath, `write import("./servers/NAME") or require("./NAME")`))
 			continue
 		}
 		if s := (site{at, word == "require"}); !seen[s] {

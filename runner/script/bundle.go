@@ -171,7 +171,7 @@ func (f *files) build(entry, known string) (*api.BuildResult, error) {
 	if f.entry[globalsEntry] = globals(f.main.Code); f.entry[globalsEntry] != "" {
 		inject = []string{entryNamespace + ":" + globalsEntry}
 	}
-	res := api.Build(api.BuildOptions{
+	options := api.BuildOptions{
 		Inject:        inject,
 		EntryPoints:   []string{entry},
 		AbsWorkingDir: nowhere(),
@@ -188,7 +188,9 @@ func (f *files) build(entry, known string) (*api.BuildResult, error) {
 		LogLevel:      api.LogLevelSilent,
 		Plugins:       []api.Plugin{f.plugin()},
 		Banner:        banner,
-	})
+	}
+	f.packages.configure(&options)
+	res := api.Build(options)
 	if f.notSmall.Load() {
 		return nil, errNotSmall
 	}

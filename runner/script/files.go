@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/evanw/esbuild/pkg/api"
+
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 	"github.com/mcpgen/mcpgen/templates"
@@ -19,7 +21,10 @@ import (
 
 // files resolves and loads every import of one bundle.
 type files struct {
-	tree, skills, script *os.Root      // nil if there is none
+	tree, skills, script *os.Root  // nil if there is none
+	packages             *packages // nil if there are none
+	bundler              api.PluginBuild
+	installed            string        // Options.Installed
 	closed               []fs.FileInfo // files that scripts must not import
 
 	main      Source
@@ -61,7 +66,13 @@ func (f *files) open(dir string, opt Options) error {
 		}
 		*folder.root = root
 	}
-	f.closed = closedFiles(opt.Closed)
+	f.closed, f.installed = closedFiles(opt.Closed), opt.Installed
+	if opt.Packages != "" {
+		var err error
+		if f.packages, err = openPackages(opt.Packages); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -71,6 +82,7 @@ func (f *files) close() {
 			r.Close()
 		}
 	}
+	f.packages.close()
 }
 
 // root returns the folder of a namespace.
@@ -93,6 +105,8 @@ func (f *files) text(namespace, p string) (string, error) {
 		return f.main.Code, nil
 	case namespace == libraryNamespace:
 		return libraryText(p), nil
+	case namespace == packageNamespace:
+		return "", fs.ErrNotExist // packages are not read as files of the script
 	case namespace == treeNamespace && p == allServers:
 		return f.everyServer(), nil
 	}

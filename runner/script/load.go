@@ -17,6 +17,12 @@ func (f *files) plugin() api.Plugin {
 		}
 		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: entryNamespace}, f.loadEntry)
 		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: knownNamespace}, f.loadKnown)
+		f.bundler = b
+		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: packageNamespace}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
+			text := "module.exports = require(" + quote(a.Path) + ")"
+			return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
+		})
+		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: fileNamespace}, f.loadPackage)
 		// The bundler must not read anything else that it finds by itself.
 		b.OnLoad(api.OnLoadOptions{Filter: ".*"}, refuseFiles)
 	}}

@@ -21,6 +21,7 @@ const (
 	entryNamespace   = "entry"   // modules of this package that begin a bundle
 	globalsEntry     = "globals" // a module of entry, see globals
 	knownNamespace   = "known"   // modules that the guest already has; the path is the id
+	packageNamespace = "package" // installed packages, by the specifier; their files are in fileNamespace
 )
 
 // Paths in the namespace of the guest library.

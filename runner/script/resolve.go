@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -24,8 +25,11 @@ func (f *files) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
 		namespace, p, _ := strings.Cut(a.Path, ":")
 		return api.OnResolveResult{Namespace: namespace, Path: p}, nil
 	}
-	if isBuiltin(a.Path) {
-		return builtin(a.Path), nil
+	if isBuiltin(a.Path) || a.Namespace == fileNamespace && isBuiltin(strings.TrimSuffix(a.Path, "/")) {
+		return builtin(strings.TrimSuffix(a.Path, "/")), nil
+	}
+	if a.Namespace == fileNamespace || a.PluginData == entering {
+		return api.OnResolveResult{}, nil // within packages the bundler finds the files itself
 	}
 	if f.givenUp() {
 		return api.OnResolveResult{Path: a.Path, External: true}, nil // the bundle fails in any case, and each error costs time
@@ -33,6 +37,9 @@ func (f *files) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
 	found, err := f.find(a.Path, a.Namespace, a.Importer)
 	if err != nil {
 		return f.unresolved(a, err)
+	}
+	if found.Namespace == packageNamespace {
+		return f.enterPackage(a)
 	}
 	if f.known != nil && found == (place{scriptNamespace, f.main.Name}) {
 		return api.OnResolveResult{}, errItself
@@ -120,7 +127,10 @@ func (f *files) find(specifier, namespace, importer string) (place, error) {
 	case relative:
 		return f.besideScript(specifier, namespace, importer)
 	}
-	return place{}, noPackage(specifier)
+	if f.packages.has(specifier) {
+		return place{packageNamespace, specifier}, nil
+	}
+	return place{}, f.noPackage(specifier)
 }
 
 // withoutScheme turns a file URL into a path. Scripts make such URLs from import.meta.url.
@@ -131,7 +141,10 @@ func withoutScheme(specifier string) string {
 	return specifier
 }
 
-func noPackage(specifier string) error {
+// notInstalled says how packages get into sandboxes.
+const notInstalled = "no packages are installed (an operator installs them: mcprun packages install)"
+
+func (f *files) noPackage(specifier string) error {
 	if strings.Contains(specifier, "://") {
 		return fmt.Errorf("%q cannot be imported: there is no network in the sandbox; there are the wrappers below ./servers, files beside the script, mcprun, and node's own modules as node:NAME", specifier)
 	}
@@ -139,7 +152,7 @@ func noPackage(specifier string) error {
 	if near := ident.Nearest(specifier, append(strings.Fields(nodeModules), "mcprun"), 1); len(near) == 1 && !strings.HasPrefix(specifier, "@") {
 		hint = fmt.Sprintf("did you mean %q? ", near[0])
 	}
-	return fmt.Errorf("%q cannot be imported: %spackages are not available in the sandbox; there are the wrappers below ./servers, files beside the script, mcprun, and node's own modules as node:NAME", specifier, hint)
+	return fmt.Errorf("%q cannot be imported: %s%s; there are the wrappers below ./servers, files beside the script, mcprun, and node's own modules as node:NAME", specifier, hint, cmp.Or(f.installed, notInstalled))
 }
 
 // inTree finds a wrapper, a server's index or the client. Names may be spelt as the server, TypeScript or Python spells them, with or

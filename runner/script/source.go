@@ -24,6 +24,12 @@ type Source struct {
 type Options struct {
 	Tree   string // absolute folder of the generated tree, or empty
 	Skills string // absolute folder of saved scripts, or empty
+	// Packages is the absolute path of a folder with node_modules, whose packages TypeScript scripts may import, or empty. What is in it does
+	// not change.
+	Packages string
+	// Installed says which packages there are, for the error of an import of another; a part of a sentence, such as "installed: zod". Empty:
+	// none.
+	Installed string
 	// Closed lists the absolute paths of files and folders beside scripts that scripts must not
 	// import.
 	Closed []string

@@ -112,6 +112,9 @@ func (f *files) explain(messages []api.Message) []api.Message {
 			messages[i].Text, messages[i].Notes = f.noSuchExport(found[1], found[2]), nil
 		}
 		if quoted, ok := strings.CutPrefix(m.Text, "Could not resolve "); ok {
+			if text := missingInPackage(m.Location, quoted); text != "" {
+				messages[i].Text, messages[i].Notes = text, nil
+			}
 			for name, err := range f.failures {
 				if strings.HasSuffix(name, " "+quoted) {
 					messages[i].Text, messages[i].Notes = err.Error(), nil

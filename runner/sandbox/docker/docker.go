@@ -128,7 +128,7 @@ func (b *Backend) Close() error {
 	return b.client.Close()
 }
 
-var _ sandbox.Backend = (*Backend)(nil)
+var _ sandbox.Packager = (*Backend)(nil)
 
 // detach returns a context that outlives ctx, for cleaning up and for requests that must be completed.
 func detach(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -16,6 +17,8 @@ type image struct {
 	name  string   // for people
 	unset []string // variables that the image would set
 	data  bool     // it is the pinned image with libraries for data
+	// python is the version of its Python, such as 3.11. It is empty if the image does not say it.
+	python string
 }
 
 const installHint = "install it: mcprun image"
@@ -75,7 +78,7 @@ func (b *Backend) pinnedImage(ctx context.Context, arch string, data bool) (imag
 		return image{}, &ImageError{Image: pin.tag(), Reason: "is not the one that this mcprun was built for", hint: hint}
 	}
 	img, err := b.usable(pin.tag(), found)
-	img.data = data
+	img.data, img.python = data, pin.python()
 	return img, err
 }
 
@@ -104,6 +107,23 @@ func (b *Backend) namedImage(ctx context.Context) (image, error) {
 	return b.usable(ref, found)
 }
 
+// pythonLabel is the label with which an image says which Python it has, such as 3.11.
+const pythonLabel = "mcpgen.python"
+
+// PythonVersion implements sandbox.Packager.
+func (b *Backend) PythonVersion(ctx context.Context) (string, error) {
+	e, err := b.facts(ctx)
+	if err != nil {
+		return "", err
+	}
+	img, err := b.image(ctx, e.arch)
+	if err == nil && img.python == "" {
+		err = &ImageError{Image: img.name, Reason: "does not say which Python it has, which decides what packages fit it",
+			hint: "build it with docker build --label " + pythonLabel + "=3.11, or whatever it has"}
+	}
+	return img.python, err
+}
+
 // usable refuses an image with settings that a container would inherit and cannot be told to drop.
 func (b *Backend) usable(name string, found client.ImageInspectResult) (image, error) {
 	img := image{id: found.ID, name: name}
@@ -114,9 +134,13 @@ func (b *Backend) usable(name string, found client.ImageInspectResult) (image, e
 		return image{}, &ImageError{Image: name, Reason: fmt.Sprintf("declares volumes (%s), which would be writable",
 			strings.Join(slices.Sorted(maps.Keys(found.Config.Volumes)), ", ")), hint: "build one without VOLUME"}
 	}
+	img.python = found.Config.Labels[pythonLabel]
 	for _, kv := range found.Config.Env {
-		key, _, _ := strings.Cut(kv, "=")
+		key, value, _ := strings.Cut(kv, "=")
 		img.unset = append(img.unset, key)
+		if parts := strings.Split(value, "."); key == "PYTHON_VERSION" && len(parts) > 1 { // as images of the Python project say
+			img.python = cmp.Or(img.python, strings.Join(parts[:2], "."))
+		}
 	}
 	return img, nil
 }

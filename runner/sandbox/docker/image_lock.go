@@ -48,6 +48,16 @@ func (i pinnedImage) libraries() []string {
 	return list
 }
 
+// python returns the version of the image's Python, such as 3.11.
+func (i pinnedImage) python() string {
+	for _, p := range i.Packages {
+		if version, ok := strings.CutPrefix(p.Name, "python"); ok && strings.HasPrefix(version, "3.") && !strings.Contains(version, "-") {
+			return version
+		}
+	}
+	return ""
+}
+
 // dataLibraries are the packages that image.sh --data asks for; others come as their dependencies.
 var dataLibraries = []string{"numpy", "openpyxl", "pandas"}
 

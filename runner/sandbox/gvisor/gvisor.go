@@ -159,14 +159,6 @@ func (b *Backend) PythonVersion(ctx context.Context) (string, error) {
 	return in.Version, nil
 }
 
-// Packages implements sandbox.Packager: packages of the machine are hidden, those of an engine's image are not.
-func (b *Backend) Packages(ctx context.Context) []string {
-	if _, err := b.direct(ctx, sandbox.Python); err == nil || b.opts.Engine == nil {
-		return nil
-	}
-	return sandbox.PackagesOf(ctx, b.opts.Engine)
-}
-
 // Close implements sandbox.Backend.
 func (b *Backend) Close() error {
 	if b.opts.Engine == nil {

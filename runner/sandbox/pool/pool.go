@@ -84,9 +84,6 @@ func (p *Pool) PythonVersion(ctx context.Context) (string, error) {
 	return sandbox.PythonVersion(ctx, p.backend)
 }
 
-// Packages returns what the backend's guests always have.
-func (p *Pool) Packages(ctx context.Context) []string { return sandbox.PackagesOf(ctx, p.backend) }
-
 // Probe probes the backend.
 func (p *Pool) Probe(ctx context.Context) sandbox.Status { return p.backend.Probe(ctx) }
 

@@ -147,9 +147,6 @@ func (b *Backend) PythonVersion(ctx context.Context) (string, error) {
 	return in.Version, nil
 }
 
-// Packages implements sandbox.Packager: packages of the machine are hidden.
-func (*Backend) Packages(context.Context) []string { return nil }
-
 // report logs the isolation that a guest lacks.
 func (b *Backend) report(child *jail.Child) {
 	for _, m := range child.Missing() {

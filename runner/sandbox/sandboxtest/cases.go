@@ -28,6 +28,8 @@ type testCase struct {
 	noWorkspace, noTree bool
 	// network runs with a network, whose proxy answers in capital letters.
 	network bool
+	// packages runs with the packages of the world, of which Python preloads one that works and one that does not.
+	packages bool
 	// serial prevents other cases from running at the same time, for a case that measures short times or uses up what all guests of a user
 	// share.
 	serial bool
@@ -59,7 +61,7 @@ type group struct {
 // groups returns the whole suite.
 func groups() []group {
 	return []group{
-		{threat: "works", works: true, cases: slices.Concat(basicCases(), callCases(), importCases(), fileCases(), proxyCases())},
+		{threat: "works", works: true, cases: slices.Concat(basicCases(), callCases(), importCases(), packageCases(), fileCases(), proxyCases())},
 		{threat: "The host's files, environment, processes and descriptors", cases: hostCases()},
 		{threat: "The network: addresses, names, metadata services, sockets", cases: networkCases()},
 		{threat: "The kernel's surface", cases: kernelCases()},

@@ -136,6 +136,7 @@ func integrityCases() []testCase {
 	return []testCase{
 		{name: "the tree is read-only", setup: openTo},
 		{name: "skills are read-only", setup: openTo},
+		{name: "packages are read-only", packages: true},
 		{name: "no other place is writable"},
 		{name: "set-user-ID files"},
 		{name: "programs in tmp"},

@@ -39,8 +39,15 @@ func (x *execution) execute(j *recorder, c testCase, w *world) *result {
 	if c.network {
 		spec.Network, connect = true, shout
 	}
+	opt := script.Options{Tree: spec.Tree, Skills: spec.Skills}
+	if c.packages {
+		opt.Packages = w.packages
+		if x.lang == sandbox.LangPython {
+			spec.Packages, spec.Preload = filepath.Join(w.packages, "python"), []string{"confpkg", "confbad"}
+		}
+	}
 	if c.noTree {
-		spec.Tree, spec.Skills = "", ""
+		spec.Tree, spec.Skills, opt.Tree, opt.Skills = "", "", "", ""
 	}
 	if c.noWorkspace {
 		spec.Workspace = ""
@@ -54,7 +61,7 @@ func (x *execution) execute(j *recorder, c testCase, w *world) *result {
 			}
 		}
 	}
-	job, err := script.Read(x.t.Context(), src, script.Options{Tree: spec.Tree, Skills: spec.Skills})
+	job, err := script.Read(x.t.Context(), src, opt)
 	if err != nil {
 		return &result{refused: err, outcome: &bridge.Outcome{}}
 	}

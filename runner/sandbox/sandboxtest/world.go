@@ -26,6 +26,7 @@ type world struct {
 	id                      string
 	base                    string // the folder that holds all of this
 	workspace, tree, skills string
+	packages                string // has the folders python and node_modules
 	elsewhere               string // a folder outside the sandbox that all users may write to
 	secret                  string // in the canary file, the canary variable and the answer of the listeners
 	canary                  string // a file outside all of these, readable by all
@@ -61,13 +62,15 @@ func newWorld(t *testing.T, secret string) *world {
 	t.Cleanup(func() { must(t, removeAll(base)) })
 	must(t, os.Chmod(base, 0o755))
 	w.base = base
-	for name, dir := range map[string]*string{"workspace": &w.workspace, "tree": &w.tree, "skills": &w.skills, "elsewhere": &w.elsewhere} {
+	for name, dir := range map[string]*string{"workspace": &w.workspace, "tree": &w.tree, "skills": &w.skills, "packages": &w.packages, "elsewhere": &w.elsewhere} {
 		*dir = filepath.Join(base, name)
 		must(t, os.Mkdir(*dir, 0o755))
 	}
 	must(t, os.Chmod(w.elsewhere, 0o777))
 	w.canary = filepath.Join(base, "canary")
-	must(t, os.Mkdir(filepath.Join(w.tree, "big_files"), 0o755))
+	for _, dir := range []string{filepath.Join(w.tree, "big_files"), filepath.Join(w.packages, "python/confpkg"), filepath.Join(w.packages, "node_modules/confpkg")} {
+		must(t, os.MkdirAll(dir, 0o755))
+	}
 	for name, text := range map[string]string{
 		w.canary:                                    w.secret,
 		filepath.Join(w.tree, "client.ts"):          templates.Text("ts/client.ts"),
@@ -76,7 +79,15 @@ func newWorld(t *testing.T, secret string) *world {
 		filepath.Join(w.tree, "big_files/index.ts"): "export const size = 3;\n",
 		filepath.Join(w.tree, "a.txt"):              "generated",
 		filepath.Join(w.skills, "saved.txt"):        "a skill",
-		filepath.Join(w.elsewhere, "somebody.txt"):  "somebody's",
+
+		filepath.Join(w.packages, "python/confpkg/__init__.py"):        "import sys\nsize = 3\nearly = '__main__' not in sys.modules or hasattr(sys.modules['__main__'], 'wait_for_job')\n",
+		filepath.Join(w.packages, "python/confbad.py"):                 "raise RuntimeError('it is broken')\n",
+		filepath.Join(w.packages, "python/colorsys.py"):                "raise RuntimeError('it comes before the standard library')\n",
+		filepath.Join(w.packages, "python/conf.pth"):                   "import builtins; builtins.pth = True\n",
+		filepath.Join(w.packages, "node_modules/confpkg/index.js"):     "exports.size = require('./lib.json').size;\n",
+		filepath.Join(w.packages, "node_modules/confpkg/lib.json"):     `{"size": 3}`,
+		filepath.Join(w.packages, "node_modules/confpkg/package.json"): `{"name": "confpkg", "version": "1.0.0"}`,
+		filepath.Join(w.elsewhere, "somebody.txt"):                     "somebody's",
 	} {
 		must(t, os.WriteFile(name, []byte(text), 0o644))
 		must(t, os.Chmod(name, 0o666)) // their protection must not depend on permissions

@@ -1,0 +1,189 @@
+package script
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// Installed packages are the only files that the bundler finds itself: it knows the rules of node for them, and reads each package.json once.
+// A script gets into a package by name. Inside, the plugin is asked only for the text of each file, and refuses what lies elsewhere.
+
+// fileNamespace is the bundler's own namespace of files, by their absolute paths.
+const fileNamespace = "file"
+
+// maxPackageModule is the largest module of a package, in bytes.
+const maxPackageModule = 8 << 20
+
+// entering marks the search for the file of a package that a script imports.
+var entering = new(int)
+
+// packages are the installed packages that a script may import.
+type packages struct {
+	dir  string // without links, as the bundler knows it
+	root *os.Root
+
+	mu    sync.Mutex
+	files map[string]api.OnResolveResult // what scripts import, by kind and specifier
+}
+
+// openPackages opens the folder that has node_modules.
+func openPackages(dir string) (*packages, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the installed packages: %w", err)
+	}
+	root, err := safeopen.Root(real)
+	if err != nil {
+		return nil, fmt.Errorf("open the installed packages: %w", err)
+	}
+	return &packages{dir: real, root: root, files: map[string]api.OnResolveResult{}}, nil
+}
+
+func (p *packages) close() {
+	if p != nil {
+		p.root.Close()
+	}
+}
+
+// packageName returns the name of the package in a specifier: @scope/name of @scope/name/file.
+func packageName(specifier string) string {
+	parts := strings.SplitN(specifier, "/", 3)
+	if strings.HasPrefix(specifier, "@") && len(parts) > 1 {
+		return parts[0] + "/" + parts[1]
+	}
+	return parts[0]
+}
+
+// has reports whether the package that a specifier names is installed. No package is installed if p is nil.
+func (p *packages) has(specifier string) bool {
+	name := packageName(specifier)
+	if p == nil || name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(specifier, ":\\") || !filepath.IsLocal(name) {
+		return false
+	}
+	info, err := p.root.Stat("node_modules/" + name)
+	return err == nil && info.IsDir()
+}
+
+// configure lets the bundler find the files of packages. A bundle is made before its sandbox is known: of several forms of a package it takes
+// the one for browsers, which needs least, and which node and the embedded engine both run.
+func (p *packages) configure(o *api.BuildOptions) {
+	if p == nil {
+		return
+	}
+	o.AbsWorkingDir = p.dir
+	o.MainFields = []string{"main", "module"} // as node does, which never mixes the two forms of one package
+	o.Conditions = []string{"browser"}
+}
+
+// enterPackage finds the file of a package that a script imports. Asking the bundler takes it a new search each time, so it is asked once.
+func (f *files) enterPackage(a api.OnResolveArgs) (api.OnResolveResult, error) {
+	p := f.packages
+	key := fmt.Sprint(a.Kind, " ", a.Path)
+	p.mu.Lock()
+	found, ok := p.files[key]
+	p.mu.Unlock()
+	if ok {
+		return found, nil
+	}
+	res := f.bundler.Resolve(a.Path, api.ResolveOptions{ResolveDir: p.dir, Kind: a.Kind, PluginData: entering})
+	if len(res.Errors) > 0 {
+		return f.unresolved(a, fmt.Errorf("%q cannot be imported: the package %s is installed, but has no such module", a.Path, packageName(a.Path)))
+	}
+	found = api.OnResolveResult{Namespace: res.Namespace, Path: res.Path, External: res.External}
+	if !res.SideEffects {
+		found.SideEffects = api.SideEffectsFalse
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.files[key] = found
+	return found, nil
+}
+
+// loadPackage reads a module of a package.
+func (f *files) loadPackage(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	p := f.packages
+	if p == nil {
+		return refuseFiles(a)
+	}
+	rel, err := filepath.Rel(p.dir, a.Path)
+	name, isModule := strings.CutPrefix(filepath.ToSlash(rel), "node_modules/")
+	if err != nil || !isModule || !filepath.IsLocal(rel) {
+		return api.OnLoadResult{}, fmt.Errorf("%q is not a file of the installed packages", filepath.ToSlash(rel))
+	}
+	if f.onlySmall {
+		f.notSmall.Store(true)
+		return api.OnLoadResult{}, errNotSmall
+	}
+	loader := loaderOf(name)
+	if ext := path.Ext(name); ext == "" || sandbox.JavaScript(name) {
+		loader = api.LoaderJS
+	} else if loader == api.LoaderTS && !slices.Contains([]string{".ts", ".mts", ".cts"}, ext) {
+		// Many packages use such a file only if it can be loaded.
+		text := failing("ERR_DLOPEN_FAILED", fmt.Errorf("the package %s needs its file %s, and scripts import only JavaScript: use a package without machine code and WebAssembly", packageName(name), path.Base(name)))
+		return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
+	}
+	text, err := p.read(rel)
+	if err != nil {
+		return api.OnLoadResult{}, fmt.Errorf("read the package %s: %w", packageName(name), err)
+	}
+	if loader == api.LoaderJSON {
+		return api.OnLoadResult{Contents: &text, Loader: loader}, nil
+	}
+	text, problems := admitPackage(text, loader)
+	if len(problems) > 0 {
+		return api.OnLoadResult{Errors: inModule(problems, fileNamespace, filepath.ToSlash(rel))}, nil
+	}
+	text += lines(path.Base(name), strings.Count(text, "\n"))
+	return api.OnLoadResult{Contents: &text, Loader: loader}, nil
+}
+
+// read returns the text of a module, without references to source maps; see admit.go.
+func (p *packages) read(name string) (string, error) {
+	file, err := safeopen.File(p.root, name, os.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxPackageModule+1))
+	if err == nil && len(data) > maxPackageModule {
+		err = fmt.Errorf("%s has more than %d bytes", path.Base(name), maxPackageModule)
+	}
+	return mapComment().ReplaceAllStringFunc(string(data), func(m string) string { return m[:2] + "-" + m[3:] }), err
+}
+
+// lines returns a comment with a source map that knows only lines, after the first. With all positions and the text, packages would make a
+// bundle three times as large.
+func lines(name string, count int) string {
+	text, err := json.Marshal(map[string]any{
+		"version": 3, "sources": []string{name}, "sourcesContent": []string{""}, "mappings": "AAAA" + strings.Repeat(";AACA", count),
+	})
+	if err != nil {
+		return ""
+	}
+	return "\n" + mapMarker + base64.StdEncoding.EncodeToString(text)
+}
+
+// missingInPackage returns the error for an import in a package that nothing was found for, or "" for a location elsewhere.
+func missingInPackage(l *api.Location, quoted string) string {
+	if l == nil {
+		return ""
+	}
+	name, ok := strings.CutPrefix(l.File, "node_modules/")
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("the package %s imports %s, which is not installed: add it to the packages, or install them again", packageName(name), quoted)
+}
