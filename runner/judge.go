@@ -104,7 +104,7 @@ func importAll(dir string, language sandbox.Language) string {
 
 func (r *Runner) judgeProgram(ctx context.Context, s *Script, program *script.Program, sandboxes []sandbox.Backend, opt judge.Options) (*judge.Report, error) {
 	opt.Tools, opt.Script = r.tool, s.Name
-	opt.MaxBranches = s.MaxBranches
+	opt.MaxBranches, opt.Installed = s.MaxBranches, isInstalled(r.opt.Packages, s.Language)
 	opt.Python = s.Language == sandbox.LangPython
 	if !opt.Python {
 		return program.Facts.Judge(&opt), nil

@@ -67,10 +67,18 @@ func (x *run) result(ctx context.Context) *Result {
 	return res
 }
 
+// imageTime bounds the question which packages the image of a sandbox has.
+const imageTime = 2 * time.Second
+
 // hint returns what to do about the error that ended the script, or "" if there is nothing to say.
 func (x *run) hint() string {
 	f := hint.Failure{
 		Name: x.script.Name, Code: x.script.Code, Language: x.script.Language, Dir: x.script.Dir, Err: x.outcome.Error,
+		Installed: func() string {
+			ctx, cancel := context.WithTimeout(context.Background(), imageTime)
+			defer cancel()
+			return importable(x.runner.opt.Packages, x.script.Backend.Probe(ctx).Packages, x.script.Language)
+		},
 		Network: x.network != nil, Handles: x.summary.Handles, ParsedTools: x.summary.ParsedTools, TextTools: x.summary.TextTools, Tree: x.runner.opt.Tree, Catalog: x.runner.catalog,
 	}
 	return f.Hint()

@@ -121,7 +121,7 @@ func (s *Script) Read(ctx context.Context, b *script.Bundler, opt script.Options
 }
 
 func (r *Runner) read(ctx context.Context, s *Script) (*script.Program, error) {
-	return s.Read(ctx, r.opt.Bundler, script.Options{Tree: r.opt.Tree, Skills: r.opt.Skills, Closed: r.opt.Trusted})
+	return s.Read(ctx, r.opt.Bundler, r.opt.Reading())
 }
 
 // run runs a script in its backend, as it was read, and returns when nothing of it is left. For a script that fails, is killed or times
@@ -297,6 +297,9 @@ func (x *run) do(parent context.Context, program *script.Program) error {
 		ID: x.id, Runtime: x.runtime, Args: templates.RuntimeArgs(string(x.runtime)), Guest: templates.Guest(string(x.runtime)), Secret: rand.Text(),
 		Tree: x.runner.opt.Tree, Skills: x.runner.opt.Skills, Workspace: x.script.Workspace, Limits: x.script.limits(),
 		Turn: turn, Stdin: x.script.Stdin, Stdout: x.output.Stdout, Stderr: x.output.Stderr,
+	}
+	if err := x.addPackages(ctx, &spec); err != nil {
+		return err
 	}
 	x.network.offer(&spec, &x.job.Env)
 	proc, err := x.script.Backend.Start(ctx, spec)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/packages"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -34,6 +35,8 @@ type Options struct {
 	Tree string
 	// Skills is the absolute path of the folder of saved scripts, which scripts may read. Empty: none.
 	Skills string
+	// Packages are what scripts may import beside the standard library and what the image of a sandbox has. Nil: nothing.
+	Packages *packages.Set
 	// Trusted are the absolute paths of files that determine what is started on this machine, whether they exist or not. A
 	// workspace that contains one is refused.
 	Trusted []string
@@ -58,6 +61,14 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// Reading returns how a Runner with these options reads scripts. A script that was read so is not read again.
+func (o *Options) Reading() script.Options {
+	return script.Options{
+		Tree: o.Tree, Skills: o.Skills, Closed: o.Trusted,
+		Packages: o.Packages.JavaScript(), Installed: importable(o.Packages, nil, sandbox.LangTypeScript),
+	}
+}
+
 // Runner runs scripts against one tree. It is safe for concurrent use.
 type Runner struct {
 	opt     Options
@@ -72,6 +83,7 @@ type Runner struct {
 
 	definitions definitionCount // tokens of the catalog's definitions
 	sharing     sharing
+	pythons     pythons
 }
 
 // New returns a Runner for the tree of opt, whose catalog it reads. A tree without a catalog is an error that says how to create it.

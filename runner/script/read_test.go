@@ -117,7 +117,7 @@ func TestFilesBesideTheScript(t *testing.T) {
 func TestProblemsHaveAPlace(t *testing.T) {
 	servers := tree(t)
 	for _, c := range []struct{ code, place, want string }{
-		{"const x = 1;\nimport x2 from \"lodash\";\nconsole.log(x2)", "script.ts:2:16", "packages are not available"},
+		{"const x = 1;\nimport x2 from \"lodash\";\nconsole.log(x2)", "script.ts:2:16", "no packages are installed"},
 		{"\nimport { a } from './servers/gogle';\na()", "script.ts:2:19", "there are: crm, google_drive"},
 		{"import { a } from './servers/google_drive/nope.ts';\na()", "script.ts:1:19", `has no tool "nope"; it has: getDocument`},
 		{"const = 3", "script.ts:1:7", `Expected identifier`},

@@ -92,8 +92,8 @@ func TestNearestNames(t *testing.T) {
 	}
 	for code, want := range map[string]string{
 		"import './lib';":                                                      `"./lib" is a folder without an index.ts or index.js; import one of its files: one, two`,
-		"const m = await import('cheerio');":                                   `"cheerio" cannot be imported: packages are not available`,
-		"try { require('a'); } catch {} require('cheerio');":                   `"cheerio" cannot be imported: packages are not available`,
+		"const m = await import('cheerio');":                                   `"cheerio" cannot be imported: no packages are installed`,
+		"try { require('a'); } catch {} require('cheerio');":                   `"cheerio" cannot be imported: no packages are installed`,
 		"import 'https://x.example/y';":                                        `"https://x.example/y" cannot be imported: there is no network in the sandbox`,
 		"import { x } from './servers/gogle-drive'; x();":                      `there is no server "gogle-drive"; did you mean "google_drive"?`,
 		"import { x } from './servers/google-drive/getDocumnet'; x();":         `server "google_drive" has no tool "getDocumnet"; did you mean "getDocument"?`,
@@ -107,7 +107,7 @@ func TestNearestNames(t *testing.T) {
 		"import './skills/several';":                                           `skill "several" has several scripts and no index.ts or main.ts; import one of them: one.ts, two.ts`,
 		"import './skills/save-sheet/nope.ts';":                                `skill "save-sheet" has no module "nope.ts"`,
 		"import './skills';":                                                   "must name one",
-		"import fs from 'node-fs/promise'; fs();":                              "packages are not available",
+		"import fs from 'node-fs/promise'; fs();":                              "no packages are installed",
 		"import { readFile } from 'mcprum'; readFile();":                       `did you mean "mcprun"?`,
 		"import '../outside.ts';":                                              "outside of the script's folder",
 	} {

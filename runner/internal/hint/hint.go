@@ -23,15 +23,15 @@ type rule struct {
 	pattern string
 	// when, unless nil, must also hold.
 	when func(f *Failure) bool
-	// text may refer to groups of the pattern, as in $1. textTools and parsedTools are placeholders for the results of TextResult and
-	// parsedResult.
+	// text may refer to groups of the pattern, as in $1. textTools, parsedTools and installedPackages stand for the results of TextResult,
+	// parsedResult and packages.
 	text string
 }
 
 // WholeResult is the hint for a script that treats the value of a call as the whole CallToolResult.
 const WholeResult = "a call returns the value itself, not a result with structuredContent, content or isError; leave that out, or pass the option raw"
 
-const textTools, parsedTools = "$texts", "$parsed"
+const textTools, parsedTools, installedPackages = "$texts", "$parsed", "$installed"
 
 // offline is how programs say that nothing is reached.
 const offline = `getaddrinfo (EAI_AGAIN|ENOTFOUND|EAI_FAIL)|connect (EPERM|EACCES|EAFNOSUPPORT|ENETUNREACH|EHOSTUNREACH) |` +
@@ -47,7 +47,7 @@ var rules = []rule{
 		nil, "the sandbox has no network, and no $1; call tools instead, as in: from servers.SERVER import TOOL"},
 	{`^ModuleNotFoundError: No module named '(?:servers|skills)?[^.']*'\n`,
 		func(f *Failure) bool { return !strings.Contains(f.Err.Message, ";") },
-		"a script can import the standard library, servers, skills, mcprun, and the files beside it; packages that are not in the sandbox cannot be imported"},
+		installedPackages},
 	{`^ImportError: attempted relative import with no known parent package`,
 		nil, "the script is not part of a package: import files beside it without the dot, as in: from helper import NAME"},
 	{`spawn(?:Sync)? \S+ ENOENT|(?s:subprocess\.py.*FileNotFoundError)`,
@@ -169,6 +169,8 @@ func (f *Failure) rule() string {
 			return TextResult(f.TextTools[0], f.Language)
 		case parsedTools:
 			return parsedResult(f.ParsedTools[0], f.Language)
+		case installedPackages:
+			return f.packages()
 		}
 		return string(pattern.ExpandString(nil, r.text, subject, found))
 	}
@@ -176,6 +178,16 @@ func (f *Failure) rule() string {
 		return NotSet(name)
 	}
 	return ""
+}
+
+// packages returns the hint for a module that does not exist.
+func (f *Failure) packages() string {
+	there := ""
+	if f.Installed != nil {
+		there = f.Installed()
+	}
+	return "a script can import the standard library, servers, skills, mcprun, and the files beside it; " +
+		cmp.Or(there, "no packages are installed (an operator installs them: mcprun packages install; or mcprun image --data for numpy, pandas and openpyxl)")
 }
 
 // NotSet returns the hint for an environment variable that a script reads.

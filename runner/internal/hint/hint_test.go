@@ -25,7 +25,7 @@ func TestRules(t *testing.T) {
 		{py, "ModuleNotFoundError", "No module named 'requests'", "", "", offline},
 		{ts, "Error", "connect ECONNREFUSED 127.0.0.1:80", "", "", ""},
 		{py, "PermissionError", "[Errno 1] Operation not permitted: '/etc'", "", "", ""},
-		{py, "ModuleNotFoundError", "No module named 'pandas'", "", "", "packages that are not in the sandbox"},
+		{py, "ModuleNotFoundError", "No module named 'pandas'", "", "", "no packages are installed (an operator"},
 		{py, "ModuleNotFoundError", "No module named 'servers.crn'; the servers are: crm", "", "", ""},
 		{py, "ImportError", "attempted relative import with no known parent package", "", "", "without the dot"},
 		{ts, "Error", "spawnSync /bin/sh ENOENT", "", "", "no other programs"},

@@ -126,6 +126,9 @@ type Options struct {
 	// Imports are globs of modules. Others than these, harmless standard ones and files of the project are findings. Empty: only
 	// modules are findings of which nothing is known.
 	Imports []string
+	// Installed reports whether a module, or the package that begins its name, is installed for scripts: its import says nothing. Nil: none
+	// is.
+	Installed func(module string) bool
 	// MaxBranches replaces [DefaultMaxBranches]. Zero: the default.
 	MaxBranches int
 	// Commands may be run: they are no findings. Nil: none is expected.
@@ -264,9 +267,19 @@ func (r *Report) imports(f Fact, opt *Options) {
 		r.find("restricted-import", f, fmt.Sprintf("a restricted script may not import %s", name))
 	case len(opt.Imports) > 0:
 		r.find("import", f, fmt.Sprintf("%s is not on the list of allowed modules", name))
+	case opt.Installed != nil && (opt.Installed(name) || opt.Installed(packageOf(name)) || opt.Installed(top)):
 	case !known[name] && !known[top] && modules[name] == "" && modules[top] == "":
 		r.find("import", f, fmt.Sprintf("it is not known what the module %s does", name))
 	}
+}
+
+// packageOf returns the npm package of a module: @scope/name of @scope/name/file.
+func packageOf(name string) string {
+	parts := strings.SplitN(name, "/", 3)
+	if strings.HasPrefix(name, "@") && len(parts) > 1 {
+		return parts[0] + "/" + parts[1]
+	}
+	return parts[0]
 }
 
 // Modules that can neither change nor reach anything outside of the script, besides its files.

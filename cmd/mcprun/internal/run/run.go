@@ -396,8 +396,8 @@ func (o *Options) showSkillsOf(ctx context.Context, p *project.Project, s *runne
 
 // ShowSkills is [skills.Show] for a run of the script; shown is the folder of its skills.
 func (o *Options) ShowSkills(ctx context.Context, open func() (*skill.Store, error), p *project.Project, shown string, s *runner.Script, say func(line string)) (string, error) {
-	opt := script.Options{Tree: p.Tree, Skills: shown, Closed: o.Trusted(o.App, p)}
-	return skills.Show(ctx, o.App, open, o.Resources.Bundler(), opt, s, say)
+	reads := runner.Options{Tree: p.Tree, Skills: shown, Trusted: o.Trusted(o.App, p)}
+	return skills.Show(ctx, o.App, open, o.Resources.Bundler(), reads.Reading(), s, say)
 }
 
 // Host returns the runner and the sandboxes. The caller calls leave after the run.
