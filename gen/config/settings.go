@@ -55,6 +55,8 @@ type Settings struct {
 	Policy Policy
 	// Network says where scripts may connect to.
 	Network Network
+	// PII says what is done with personal data.
+	PII PII `yaml:"pii"`
 
 	document map[string]any
 }

@@ -79,6 +79,9 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 	if err := out.Policy.complete(file, node.Value(root, "policy")); err != nil {
 		return out, err
 	}
+	if err := out.PII.complete(file, node.Value(root, "pii"), servers); err != nil {
+		return out, err
+	}
 	return out, out.Network.complete(file, node.Value(root, "network"), &out.Policy)
 }
 
@@ -172,7 +175,7 @@ func (s *Settings) normalize() {
 	}
 }
 
-// ReadPolicy reads a policy from an mcpgen.yaml, together with the settings of servers and of run, and checks nothing else in it.
+// ReadPolicy reads a policy from an mcpgen.yaml, together with the settings of servers, of run and of personal data, and checks nothing else in it.
 // Alternatively, the file may contain just the value of the key policy; Servers is then nil.
 func ReadPolicy(path string) (*Settings, error) {
 	text, err := readFile(path)
@@ -190,14 +193,12 @@ func ReadPolicy(path string) (*Settings, error) {
 		rest := struct {
 			Servers map[string]ServerSettings
 			Run     RunSettings
+			PII     PII `yaml:"pii"`
 		}{Servers: map[string]ServerSettings{}}
 		if err := root.Decode(&rest); err != nil {
 			return nil, file.YAMLError(err)
 		}
-		out.Servers, out.Run = rest.Servers, rest.Run
-		if err := out.takePackages(root); err != nil {
-			return nil, file.YAMLError(err)
-		}
+		out.Servers, out.Run, out.PII = rest.Servers, rest.Run, rest.PII
 		if own == nil {
 			return out, nil
 		}

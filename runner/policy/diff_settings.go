@@ -103,7 +103,7 @@ func diffPart(key string, before, after *part) []SettingChange {
 // unattended returns the flags that apply without a terminal: all of them if there is no policy.
 func unattended(s *config.Settings) []string {
 	if s.Policy.File == "" {
-		return []string{"allow", "allow_drift", "approve", "approve_command", "config"}
+		return []string{"allow", "allow_drift", "approve", "approve_command", "config", "pii"}
 	}
 	return s.Policy.Unattended
 }
@@ -180,4 +180,53 @@ func DiffRun(before, after *config.Settings) []SettingChange {
 		out = append(out, SettingChange{"run." + s.key, from, to, at, !strictest && (less < 0 || more < less)})
 	}
 	return out
+}
+
+// hiding are the modes of personal data, from the one that shows most. Empty stands for the default of the command.
+var hiding = []config.PIIMode{config.PIIOff, "", config.PIIOutput, config.PIIBridge}
+
+// DiffPII compares what is done with personal data: for the project, and for each customer with settings of its own. What shows more of it
+// counts as wider, and so does a change of the detector, because nobody can compare two of them.
+func DiffPII(before, after *config.Settings) []SettingChange {
+	var out []SettingChange
+	add := func(key, from, to, none string, wider bool) {
+		if from != to {
+			out = append(out, SettingChange{key, cmp.Or(from, none), cmp.Or(to, none), filepath.Base(after.Path), wider})
+		}
+	}
+	for _, id := range append([]string{""}, names(before.PII.Customers, after.PII.Customers)...) {
+		key := "pii."
+		if id != "" {
+			key += "customers." + id + "."
+		}
+		was, is := before.PII.For(id), after.PII.For(id)
+		mode := func(key string, from, to config.PIIMode) {
+			add(key, string(from), string(to), "the command's", slices.Index(hiding, to) < slices.Index(hiding, from))
+		}
+		mode(key+"mode", was.Mode, is.Mode)
+		for _, name := range names(was.Servers, is.Servers) {
+			if was.Servers[name] != is.Servers[name] {
+				mode(key+"servers."+name, cmp.Or(was.Servers[name], was.Mode), cmp.Or(is.Servers[name], is.Mode))
+			}
+		}
+		for _, name := range names(was.Fields, is.Fields) {
+			to := is.Fields[name]
+			add(key+"fields."+name, was.Fields[name], to, "none", to == "" || to == string(config.PIIOff))
+		}
+	}
+	detector := func(d *config.PIIDetector) string {
+		if d == nil {
+			return ""
+		}
+		return d.URL + ", " + cmp.Or(d.OnError, "closed") + ", " + cmp.Or(d.Language, "en")
+	}
+	add("pii.detector", detector(before.PII.Detector), detector(after.PII.Detector), "none", before.PII.Detector != nil)
+	return out
+}
+
+// names returns the keys of two maps, sorted.
+func names[V any](a, b map[string]V) []string {
+	all := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(all)
+	return slices.Compact(all)
 }

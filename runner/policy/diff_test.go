@@ -156,7 +156,7 @@ func TestDiffUnattended(t *testing.T) {
 		want          string
 	}{
 		{with(), with("allow"), "wider policy.unattended none→allow mcpgen.yaml"},
-		{&config.Settings{}, with("allow"), "stricter policy.unattended allow, allow_drift, approve, approve_command, config→allow mcpgen.yaml"},
+		{&config.Settings{}, with("allow"), "stricter policy.unattended allow, allow_drift, approve, approve_command, config, pii→allow mcpgen.yaml"},
 		{with("config"), with("allow"), "wider policy.unattended config→allow mcpgen.yaml"},
 		{with("allow", "config"), with("config"), "stricter policy.unattended allow, config→config mcpgen.yaml"},
 		{with("allow", "config"), with("config", "allow"), ""},
@@ -164,6 +164,47 @@ func TestDiffUnattended(t *testing.T) {
 		if got := describeSettings(DiffRun(c.before, c.after)); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
+	}
+}
+
+func TestDiffPII(t *testing.T) {
+	part := func(mode config.PIIMode, server config.PIIMode, field string) config.PIIPart {
+		p := config.PIIPart{Mode: mode}
+		if server != "" {
+			p.Servers = map[string]config.PIIMode{"crm": server}
+		}
+		if field != "" {
+			p.Fields = map[string]string{"who": field}
+		}
+		return p
+	}
+	with := func(p config.PIIPart) *config.Settings {
+		return &config.Settings{Path: "dir/mcpgen.yaml", PII: config.PII{PIIPart: p}}
+	}
+	for _, c := range []struct {
+		before, after config.PIIPart
+		want          string
+	}{
+		{part("", "", ""), part("off", "", ""), "wider pii.mode the command's→off mcpgen.yaml"},
+		{part("off", "", ""), part("", "", ""), "stricter pii.mode off→the command's mcpgen.yaml"},
+		{part("bridge", "", ""), part("output", "", ""), "wider pii.mode bridge→output mcpgen.yaml"},
+		{part("output", "", ""), part("", "", ""), "wider pii.mode output→the command's mcpgen.yaml"},
+		{part("output", "", ""), part("output", "off", ""), "wider pii.servers.crm output→off mcpgen.yaml"},
+		{part("output", "bridge", ""), part("output", "", ""), "wider pii.servers.crm bridge→output mcpgen.yaml"},
+		{part("output", "", ""), part("output", "output", ""), ""},
+		{part("output", "", "NAME"), part("output", "", "off"), "wider pii.fields.who NAME→off mcpgen.yaml"},
+		{part("output", "", ""), part("output", "", "NAME"), "stricter pii.fields.who none→NAME mcpgen.yaml"},
+	} {
+		if got := describeSettings(DiffPII(with(c.before), with(c.after))); got != c.want {
+			t.Errorf("DiffPII() = %q, want %q", got, c.want)
+		}
+	}
+	own := &config.Settings{Path: "dir/mcpgen.yaml", PII: config.PII{
+		PIIPart: part("output", "", ""), Customers: map[string]config.PIIPart{"acme": {Mode: "off"}}, Detector: &config.PIIDetector{URL: "http://127.0.0.1:5002"},
+	}}
+	want := "wider pii.customers.acme.mode output→off mcpgen.yaml|stricter pii.detector none→http://127.0.0.1:5002, closed, en mcpgen.yaml"
+	if got := describeSettings(DiffPII(with(part("output", "", "")), own)); got != want {
+		t.Errorf("DiffPII() = %q, want %q", got, want)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -279,7 +280,7 @@ func newDiff(app *cli.App, at resources.Provider) *cobra.Command {
 		Long: `Compares the decisions of two policies on all tools in the tree. Each file is a mcpgen.yaml, whose
 settings of servers then count too, or holds only the value of its key policy. Example calls are made
 from the tools' schemas and the constants in the rules. Levels, defaults and ceilings are compared too, and
-what can let a script do more below run:, such as sandbox, trust and approve. With --check, the exit code is 1 if NEW is less strict.`,
+what can let a script do more below run:, such as sandbox, trust and approve, and what is done with personal data. With --check, the exit code is 1 if NEW is less strict.`,
 		Example: `  git show main:mcpgen.yaml > old.yaml && mcprun policy diff --check old.yaml mcpgen.yaml`,
 		Args:    cli.Args(cobra.ExactArgs(2)),
 		RunE:    func(_ *cobra.Command, args []string) error { return o.run(args[0], args[1]) },
@@ -305,7 +306,7 @@ func (o *diff) run(oldFile, newFile string) error {
 	tools := toolsWith(p, tree, is)
 	o.warn(after, tools)
 	changes, wider := policy.Diff(before, after, toolsWith(p, tree, was), tools), 0
-	settings := append(policy.DiffLimits(before, after), policy.DiffRun(was, is)...)
+	settings := slices.Concat(policy.DiffLimits(before, after), policy.DiffRun(was, is), policy.DiffPII(was, is))
 	for i := range settings {
 		if settings[i].Wider {
 			wider++
