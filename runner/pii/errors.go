@@ -3,6 +3,7 @@ package pii
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 var errNotJSON = errors.New("the value is not JSON")
@@ -39,6 +40,30 @@ type LimitError struct{ Bytes int }
 
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("with its tokens restored the text has more than %d bytes", e.Bytes)
+}
+
+// UnknownTokenError reports a token that stands for nothing.
+type UnknownTokenError struct {
+	Token     string // such as [EMAIL_9]
+	Pointer   string // JSON pointer of the string with the token; "" in a text that is not JSON
+	Forgotten bool   // it stood for a value that was forgotten
+}
+
+// Error names the token without its brackets, so that the text itself has no token.
+func (e *UnknownTokenError) Error() string {
+	said := "unknown token " + strings.Trim(e.Token, "[]")
+	if e.Pointer != "" {
+		said += " at " + e.Pointer
+	}
+	if e.Forgotten {
+		return said + ": its value was forgotten"
+	}
+	return said + ": it stands for no value"
+}
+
+// Hint returns what to do about it.
+func (e *UnknownTokenError) Hint() string {
+	return "use tokens exactly as results have them, or write the value itself"
 }
 
 // VaultError reports that a vault's file, or the file of its key, cannot be used. The file is left as it is.

@@ -25,6 +25,18 @@ type entry struct {
 	Depth  int    `json:"depth,omitempty"`
 }
 
+// entryOf returns the entry of a value, without its token.
+func entryOf(typ Type, v value) entry {
+	e := entry{Type: typ, Value: []byte(v.text)}
+	if v.number {
+		e.As = asNumber
+	}
+	if v.source != "" {
+		e.Source, e.Depth = []byte(v.source), v.depth
+	}
+	return e
+}
+
 // key returns what distinguishes values: each key has a token of its own.
 func (e *entry) key() string {
 	key := string(e.Type) + " " + string(e.As) + " " + string(e.Value)

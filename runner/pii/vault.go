@@ -156,17 +156,15 @@ type change struct {
 	before mark
 }
 
+// newChange returns a change without a limit of its own.
+func newChange(v *Vault) *change {
+	return &change{v: v, ctx: context.Background(), share: &Share{v: v}, found: Found{}}
+}
+
 // token returns the token of a value.
 func (c *change) token(typ Type, v value) string {
 	c.found[typ]++
-	e := entry{Type: typ, Value: []byte(v.text)}
-	if v.number {
-		e.As = asNumber
-	}
-	if v.source != "" {
-		e.Source, e.Depth = []byte(v.source), v.depth
-	}
-	return c.tokenOf(e)
+	return c.tokenOf(entryOf(typ, v))
 }
 
 // lookalike returns the replacement of a text that looks like a token: the text itself, which is remembered, if no value has that token.
