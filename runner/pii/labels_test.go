@@ -83,11 +83,16 @@ func percent(n, of int) float64 {
 	return 100 * float64(n) / float64(of)
 }
 
+// unlabelled are types that the lines contain without labels. They have labels of their own, in package detect.
+var unlabelled = []Type{detect.Name, detect.Company, detect.Address}
+
 // finds returns the finds in a line, which is read as JSON if it is JSON: values, each with its type.
 func finds(l labelled) []string {
 	var out []string
 	m := &masker{fields: fieldHints{}, token: func(typ Type, v value) string {
-		out = append(out, shownFind(typ, v.text))
+		if !slices.Contains(unlabelled, typ) {
+			out = append(out, shownFind(typ, v.text))
+		}
 		return ""
 	}}
 	_, s := newDocument(l.text)

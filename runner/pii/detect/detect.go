@@ -13,9 +13,13 @@ import (
 )
 
 // Find returns the matches in text, in order and without overlaps. If text is the value of a member, field is what [FieldHint] returns for
-// the member's name; otherwise it is empty.
+// the member's name, or [Signs.Hint]; otherwise it is empty. Under a hint of [Name], [Company], [Address] and [Phone] the whole value is the
+// match, unless it cannot be one or is of another type, such as an e-mail address.
 func Find(text string, field Type) []Match {
 	f := finder{s: text, field: field}
+	if field == Name || field == Company || field == Address {
+		return []Match{{0, len(text), field}}
+	}
 	f.scan()
 	return f.matches
 }

@@ -19,11 +19,14 @@ const (
 //go:embed words.txt
 var wordsText string
 
-// words returns the sections of words.txt.
+//go:embed people.txt
+var peopleText string
+
+// words returns the sections of words.txt and people.txt.
 var words = sync.OnceValue(func() map[string]map[string]bool {
 	sections := map[string]map[string]bool{}
 	var section map[string]bool
-	for line := range strings.Lines(wordsText) {
+	for line := range strings.Lines(wordsText + peopleText) {
 		line = strings.TrimSpace(line)
 		switch {
 		case strings.HasPrefix(line, "#"):
@@ -83,20 +86,24 @@ var nameEnds = sync.OnceValue(func() *[256][]nameEnd {
 const maxName = 64 // bytes of a name
 
 // FieldHint returns what the name of a member, or the words before a value, mean for the value: a type, another hint that [Find] accepts,
-// or "" if they mean nothing.
-func FieldHint(name string) Type {
-	if len(name) > maxName || name == "" {
+// or "" if they mean nothing. Names that need the object around them, such as "name" and "city", mean nothing here: see [Signs.Hint].
+func FieldHint(name string) Type { return Signs(0).Hint(name) }
+
+// plainName returns a name in lower case without separators, or "" if it is too long.
+func plainName(name string) string {
+	if len(name) > maxName {
 		return ""
 	}
-	plain := strings.Map(func(r rune) rune {
+	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == ' ' || r == '.' {
 			return -1
 		}
 		return unicode.ToLower(r)
 	}, name)
-	if plain == "" {
-		return ""
-	}
+}
+
+// valueHint is FieldHint for the types that do not depend on the object.
+func valueHint(name, plain string) Type {
 	switch plain {
 	case "ver", "oid", "rev", "release", "build", "firmware", "section":
 		return version
