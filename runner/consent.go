@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/mcpgen/mcpgen/runner/approve"
-	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
@@ -32,13 +31,10 @@ func (r *Runner) consent(ctx context.Context, s *Script, report *judge.Report) e
 	if s.Calls.Approver == nil {
 		return refused("approval is needed, but nobody can be asked here")
 	}
-	if s.Calls.Tokens == nil {
-		s.Calls.Tokens = pii.New() // also for the questions about its calls
-	}
 	i := &report.Impact
 	answer, err := s.Calls.Approver.Approve(ctx, &approve.Question{
 		Script: s.Name, Code: s.Code, Customer: s.Calls.Subject.Customer, Risk: s.Risk.Overall(), Rule: s.Start.Source(), Reason: s.Start.Reason,
-		Tokens: s.Calls.Tokens,
+		Tokens: s.Calls.Masker(), // also of the questions about its calls
 		Start: &approve.Start{
 			Why: s.Risk.Reason(), Files: found(report, slices.Concat(i.Writes, i.Deletes), "file-write", "file-delete", "own-file-delete"),
 			Hosts: found(report, i.Hosts, "network"), Commands: found(report, i.Commands, "process"), Tools: found(report, i.Tools, "tool-unknown"), Reversible: i.Reversible,

@@ -23,7 +23,8 @@ type DirectCall struct {
 }
 
 // Call makes one call, through the same stages as those of a script. The result's value is the whole CallToolResult, even if
-// the tool reports a failure in it. Errors are *call.Error. The record and the warnings are returned in either case.
+// the tool reports a failure in it. Errors are *call.Error. The record and the warnings are returned in either case. With Calls.Personal, they
+// have no personal data, except for the result of a server whose mode is off.
 func (r *Runner) Call(ctx context.Context, d DirectCall) (*call.Result, chain.CallRecord, []string, error) {
 	c, err := r.chain.NewCalls(ctx, chain.Run{Direct: true, Settings: d.Calls, Elicit: d.Elicit, Watch: d.Watch})
 	if err != nil {
@@ -41,5 +42,6 @@ func (r *Runner) Call(ctx context.Context, d DirectCall) (*call.Result, chain.Ca
 	if len(sum.Calls) > 0 {
 		record = sum.Calls[0]
 	}
+	hideRecord(d.Calls.Personal, &record)
 	return res, record, sum.Warnings, err
 }

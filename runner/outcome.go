@@ -26,7 +26,7 @@ func (x *run) result(ctx context.Context) *Result {
 	res := &Result{
 		ExitCode: x.exit.Code, Cause: CauseExit, Sandbox: x.script.Backend.Name(), Runtime: string(x.runtime),
 		DurationMS: ms(time.Since(x.began)), MaxMemoryBytes: x.exit.MaxMemory,
-		Risk: x.script.Risk.Overall(), RiskReason: x.script.Risk.Reason(), Value: x.outcome.Result, Error: x.script.shortened(x.outcome.Error), Files: []string{},
+		Risk: x.script.Risk.Overall(), RiskReason: x.script.Risk.Reason(), Value: x.outcome.Result, Error: x.script.shortened(hideError(x.script.Calls.Personal, x.outcome.Error)), Files: []string{},
 	}
 	if !x.ready.IsZero() {
 		res.StartMS = ms(x.ready.Sub(x.began))
@@ -49,6 +49,7 @@ func (x *run) result(ctx context.Context) *Result {
 		x.calls.Warn("%s", hint.NotSet(name))
 	}
 	x.runner.keepShapes(x.calls)
+	x.warnOfTrouble()
 	x.summary, res.mask = x.calls.Finish(), x.calls.Mask
 	res.Warnings, res.Calls, res.CallCount = x.summary.Warnings, x.summary.Calls, x.summary.Count
 	made := ""
@@ -221,7 +222,7 @@ func (x *run) warnOfCaught() {
 	said, _, _ := strings.Cut(first.Error, "\n")
 	said = ident.Clip(said, 200)
 	shown, complete := x.output.First()
-	if !complete || mentionsFailure(string(shown)+" "+string(x.outcome.Result), said) {
+	if !complete || mentionsFailure(string(shown)+" "+string(x.script.Calls.Personal.MaskJSON(x.outcome.Result)), said) {
 		return
 	}
 	if len(failed) == 1 {

@@ -127,5 +127,8 @@ func LoggedFailure(s *Script, err error) *customer.Run {
 	case run.ExitCode == exit.Refused:
 		run.Start = &customer.Decision{Effect: string(policy.Deny), Rule: "sandbox"}
 	}
+	if p := s.Calls.Personal; p != nil {
+		run.Mask = p.MaskJSON
+	}
 	return run
 }

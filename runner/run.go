@@ -165,6 +165,7 @@ func (r *Runner) run(ctx context.Context, s Script, program *script.Program, rea
 		}
 	}
 	res.TypeErrors = run.typeErrors(ctx, res, program, nothing)
+	res.hide(s.Calls.Personal)
 	if s.Capture {
 		res.Tokens = r.countTokens(&s, run.summary, append(slices.Clone(res.TypeErrors), res.Stdout, res.Stderr, string(res.Value))...)
 	}
@@ -245,6 +246,7 @@ type run struct {
 	reserved       []string         // reserved names that were in the workspace before the run
 	network        *network         // nil: none
 	output         *output.Output
+	outlet         outlet
 	stdout, stderr *output.Capture // nil: not captured
 	began, ready   time.Time
 	clock          *clock.Clock // the script's timeout; nil until it has started
@@ -263,8 +265,9 @@ type run struct {
 // prepare sets up the host's side of the bridge.
 func (x *run) prepare(ctx context.Context, program *script.Program) error {
 	s := x.script
+	s.Calls.Masker() // also of questions about connections
 	x.job = *program.Job
-	x.job.Vars, x.job.Lines = s.Vars, s.Calls.Details || s.Calls.Approver != nil
+	x.job.Vars, x.job.Lines = s.variables(), s.Calls.Details || s.Calls.Approver != nil
 	if x.job.Restricted = s.Restricted; s.Restricted && s.Language == sandbox.LangTypeScript {
 		x.job.Code = templates.Restrict() + x.job.Code
 	}
@@ -272,6 +275,7 @@ func (x *run) prepare(ctx context.Context, program *script.Program) error {
 		x.stdout, x.stderr = &output.Capture{}, &output.Capture{}
 	}
 	x.output = output.New(s.MaxOutput, x.store, x.id, output.Tee(s.Stdout, x.stdout), output.Tee(s.Stderr, x.stderr))
+	x.openOutlet()
 	s.Calls.Subject.Risk = max(s.Calls.Subject.Risk, s.Risk.Overall())
 	var err error
 	x.calls, err = x.runner.chain.NewCalls(ctx, chain.Run{
@@ -296,7 +300,7 @@ func (x *run) do(parent context.Context, program *script.Program) error {
 	spec := sandbox.Spec{
 		ID: x.id, Runtime: x.runtime, Args: templates.RuntimeArgs(string(x.runtime)), Guest: templates.Guest(string(x.runtime)), Secret: rand.Text(),
 		Tree: x.runner.opt.Tree, Skills: x.runner.opt.Skills, Workspace: x.script.Workspace, Limits: x.script.limits(),
-		Turn: turn, Stdin: x.script.Stdin, Stdout: x.output.Stdout, Stderr: x.output.Stderr,
+		Turn: turn, Stdin: x.script.Stdin, Stdout: x.outlet.stdout, Stderr: x.outlet.stderr,
 	}
 	if err := x.addPackages(ctx, &spec); err != nil {
 		return err
@@ -326,6 +330,7 @@ func (x *run) do(parent context.Context, program *script.Program) error {
 	}
 	exit, err := proc.Wait()
 	x.exit = exit
+	x.outlet.close()
 	x.output.Finish()
 	if x.clock != nil {
 		x.clock.Stop()

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -76,6 +77,42 @@ func (p *PII) For(customer string) PIIPart {
 	override(&out.Mode, own.Mode)
 	out.Servers, out.Fields = joined(p.Servers, own.Servers), joined(p.Fields, own.Fields)
 	return out
+}
+
+// Settle returns the settings for a customer with the mode that counts: the one that was given by whoever started the program, else that of
+// the file, else otherwise. A given mode is the least that is hidden of any server, and off switches everything off.
+func (p *PII) Settle(customer string, given, otherwise PIIMode) PIIPart {
+	out := p.For(customer)
+	for name, mode := range out.Servers {
+		if given == PIIOff || !mode.Hides(given) {
+			delete(out.Servers, name)
+		}
+	}
+	out.Mode = cmp.Or(given, out.Mode, otherwise, PIIOff)
+	return out
+}
+
+// Most returns the mode that hides most of those in the settings; empty if there is none.
+func (p *PII) Most() (most PIIMode) {
+	parts := append(slices.Collect(maps.Values(p.Customers)), p.PIIPart)
+	for _, part := range parts {
+		for _, mode := range append(slices.Collect(maps.Values(part.Servers)), part.Mode) {
+			if !most.Hides(mode) {
+				most = mode
+			}
+		}
+	}
+	return most
+}
+
+// IsOff reports whether personal data of all servers is passed on as it is. The mode must be settled.
+func (p *PIIPart) IsOff() bool {
+	for _, mode := range p.Servers {
+		if mode != PIIOff {
+			return false
+		}
+	}
+	return p.Mode == PIIOff
 }
 
 // joined returns the entries of both maps; those of the second take precedence.

@@ -43,6 +43,32 @@ pii:
 	}
 }
 
+func TestPIISettle(t *testing.T) {
+	p := &PII{PIIPart: PIIPart{Servers: map[string]PIIMode{"crm": PIIBridge, "web": PIIOff}}, Customers: map[string]PIIPart{"acme": {Mode: PIIOff}}}
+	for _, c := range []struct {
+		customer         string
+		given, otherwise PIIMode
+		want             PIIMode
+		crm, web         PIIMode
+		off              bool
+	}{
+		{"", "", PIIOff, PIIOff, PIIBridge, PIIOff, false},
+		{"", "", PIIOutput, PIIOutput, PIIBridge, PIIOff, false},
+		{"acme", "", PIIOutput, PIIOff, PIIBridge, PIIOff, false},
+		{"acme", PIIOutput, PIIOff, PIIOutput, PIIBridge, "", false}, // what is given is the least
+		{"", PIIBridge, PIIOff, PIIBridge, PIIBridge, "", false},
+		{"", PIIOff, PIIOutput, PIIOff, "", "", true},
+	} {
+		got := p.Settle(c.customer, c.given, c.otherwise)
+		if got.Mode != c.want || got.Servers["crm"] != c.crm || got.Servers["web"] != c.web || got.IsOff() != c.off {
+			t.Errorf("Settle(%q, %q, %q) = %+v, off %v, want %+v", c.customer, c.given, c.otherwise, got, got.IsOff(), c)
+		}
+	}
+	if p.Servers["crm"] != PIIBridge || p.Servers["web"] != PIIOff {
+		t.Errorf("the settings have changed: %+v", p)
+	}
+}
+
 func TestPIIErrors(t *testing.T) {
 	for yaml, want := range map[string]string{
 		"pii: {mode: on}":                              `pii.mode: "on" is not known; write one of off, output, bridge`,

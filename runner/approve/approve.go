@@ -38,9 +38,9 @@ type Question struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Connection is HOST:PORT that the script wants to connect to, if the question is about that. Tool is [Network] then, and Server is empty.
 	Connection string `json:"connection,omitempty"`
-	// Tokens replaces personal data in a question that passes through the model's client. All questions of a run share one Tokenizer, so
+	// Tokens replaces personal data in a question that passes through the model's client. All questions of a run share one Masker, so
 	// that two values never get the same token. Nil: the question gets its own.
-	Tokens *pii.Tokenizer `json:"-"`
+	Tokens pii.Masker `json:"-"`
 	// Risk is the higher of the script's risk and the call's.
 	Risk risk.Risk `json:"risk"`
 	// Rule is the rule that requires the approval, with its place. Reason says why.

@@ -155,7 +155,7 @@ func (c *Calls) AtOnce() int {
 type concealer interface{ Conceal(text string) string }
 
 // mask removes the values of variables and, unless tokens is nil, personal data.
-func (ch *Chain) mask(tokens *pii.Tokenizer) record.Mask {
+func (ch *Chain) mask(tokens pii.Masker) record.Mask {
 	m := record.Mask{}
 	if tokens != nil {
 		m.JSON = tokens.MaskJSON
@@ -188,6 +188,11 @@ func (c *Calls) tell(e Event) {
 	if c.run.Watch == nil {
 		return
 	}
+	p := c.set.Personal
+	e.Message, e.Progress.Message = p.Mask(e.Message), p.Mask(e.Progress.Message)
+	if _, _, known := c.chain.catalog.Lookup(e.Tool); !known { // the script's text
+		e.Tool = p.Mask(e.Tool)
+	}
 	c.watching.Lock()
 	defer c.watching.Unlock()
 	c.run.Watch(e)
@@ -195,7 +200,7 @@ func (c *Calls) tell(e Event) {
 
 // warn adds a warning about a call, once for each tool and text.
 func (c *Calls) warn(req *request, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
+	text := c.set.Personal.Mask(fmt.Sprintf(format, args...))
 	if req.Tool != "" {
 		text = req.Tool + ": " + text
 	}
@@ -232,7 +237,7 @@ func (c *Calls) Failed() []CallRecord {
 // advise tells whoever operates mcprun what to do about a call, once for each text. It goes to the watcher and the log. It is not a
 // warning, because models read warnings, and they must not change who decides about calls.
 func (c *Calls) advise(req *request, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
+	text := c.set.Personal.Mask(fmt.Sprintf(format, args...))
 	c.mu.Lock()
 	known := c.advised[text] || len(c.advised) >= maxWarnings
 	if !known {

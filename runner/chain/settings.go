@@ -38,9 +38,11 @@ type Settings struct {
 	Policy policy.Decider
 	// Approver asks a person about calls that the policy wants approved. Nil: nobody can be asked, and they are refused.
 	Approver approve.Approver
-	// Tokens replaces personal data in records of the run, and in questions that pass through the model's client. Nil: the run gets its
-	// own.
-	Tokens *pii.Tokenizer
+	// Personal says what is done with personal data. Nil: scripts and the model get it as it is.
+	Personal *Personal
+	// Tokens replaces personal data in records of the run, and in questions that pass through the model's client, if there is no Personal.
+	// Nil: the run gets its own.
+	Tokens pii.Masker
 	// Subject is what the policy knows of the run.
 	Subject policy.Subject
 	// Conversation is what the client of this run did before it and in parallel; see policy.Run. Nil: nothing.
@@ -57,6 +59,17 @@ type Settings struct {
 	ReplayLoose bool
 }
 
+// Masker returns Tokens, which it sets if need be.
+func (s *Settings) Masker() pii.Masker {
+	switch {
+	case s.Personal != nil:
+		s.Tokens = s.Personal.Outlet
+	case s.Tokens == nil:
+		s.Tokens = pii.New()
+	}
+	return s.Tokens
+}
+
 // withDefaults fills in the defaults, except for the timeouts, which depend on the server.
 func (s Settings) withDefaults() Settings {
 	if s.Parallel <= 0 {
@@ -65,9 +78,7 @@ func (s Settings) withDefaults() Settings {
 	if s.Policy == nil {
 		s.Policy = policy.Default()
 	}
-	if s.Tokens == nil {
-		s.Tokens = pii.New()
-	}
+	s.Masker()
 	if s.MaxResult == 0 {
 		s.MaxResult = defaultMaxResult
 	}

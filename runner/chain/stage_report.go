@@ -30,7 +30,7 @@ func (c *Calls) report(next handler) handler {
 		took := time.Since(start)
 		rec := CallRecord{
 			Call: req.Seq, Tool: ident.Clip(req.Tool, 300), StartMS: ms(start.Sub(c.usage.began)), DurationMS: ms(took), QueueMS: req.queueMS,
-			Retries: req.retries, ArgumentBytes: len(args), Outcome: OutcomeOK, Arguments: req.arguments, Skipped: req.skipped, Drift: req.drift, reached: req.waiting.wasSent(),
+			Retries: req.retries, ArgumentBytes: len(args), Outcome: OutcomeOK, Arguments: req.arguments, Planned: req.arguments, Skipped: req.skipped, Drift: req.drift, reached: req.waiting.wasSent(),
 		}
 		if req.decision != nil && req.decision.Rule != "" {
 			rec.Policy, rec.Masked = req.decision, c.usage.decided(c.Mask, req.Args)
@@ -48,7 +48,7 @@ func (c *Calls) report(next handler) handler {
 			}
 		default:
 			rec.Outcome = string(kindOf(err))
-			rec.Error = ident.Clip(messageOf(err), maxErrorText)
+			rec.Error = ident.Clip(c.set.Personal.Mask(messageOf(err)), maxErrorText) // masked whole, since half of an address would not be recognized
 			if what, waited := req.waiting.now(); what != "" && c.ended() {
 				rec.WaitingFor, rec.WaitedMS = what.words(req.Server), ms(waited)
 			}

@@ -8,11 +8,13 @@ func (c *Calls) Handler() call.Handler {
 		c.report,         // sees every call, including refused ones, so that the run's record is complete
 		c.reserve,        // holds memory for a large result until the result is delivered
 		c.large,          // replaces large results by handles; the recording below keeps them whole
+		c.personal,       // below large, so that in bridge mode files have tokens too; above learn and the recording, which see real values
 		c.learn,          // above mark, so that it sees the parsed text; below large, so that it sees the whole result
 		c.mark,           // below large, so that a handle knows what is in its file; above the recording, which keeps results as they came
 		c.respell,        // above the recording, which keeps the arguments as they are sent
 		c.record,         // records refused calls too, so that each call has the same number in a replay
 		c.resolve,        // turns the script's tool id into a server and a tool, by the lock alone
+		c.restore,        // below resolve, which names the server; above what judges or shows the arguments, so that it sees real values
 		c.validateArgs,   // refuses bad arguments before anything is sent
 		c.policy,         // judges the real tool and the final arguments, before the call waits or is sent; also in replays and dry runs
 		c.replay,         // only stages below it involve servers, which a replay does not have
@@ -29,5 +31,5 @@ func (c *Calls) Handler() call.Handler {
 
 // asker returns the stages of requests that are not tool calls: the same, without those about tools.
 func (c *Calls) asker() handler {
-	return wrap(c.chain.askUpstream, c.report, c.reserve, c.resourceParts, c.record, c.policy, c.replay, c.queue, c.retry, c.timeout)
+	return wrap(c.chain.askUpstream, c.report, c.reserve, c.resourceParts, c.personal, c.record, c.restore, c.policy, c.replay, c.queue, c.retry, c.timeout)
 }

@@ -53,6 +53,8 @@ type CallRecord struct {
 	WaitedMS   float64 `json:"waitedMs,omitempty"`
 	// Arguments are those of a call with the outcome "dry".
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Planned is Arguments with personal data, for whoever approves the call.
+	Planned json.RawMessage `json:"-"`
 	// Skipped is why a dry run did not make a call of a tool that may be read-only.
 	Skipped string `json:"skipped,omitempty"`
 	// Drift says how the tool's definition has changed since the tree was generated: the verdict ("harmless", "breaking" or "undecided")

@@ -48,6 +48,8 @@ type Methods struct {
 	Run *policy.Run
 	// Vault returns the vault of what tokens stand for.
 	Vault func() (*pii.Vault, error)
+	// Sealed refuses to restore tokens for the script, because it may have tokens only.
+	Sealed bool
 	// Image takes an image. Its error is shown to the script.
 	Image func(mimeType string, data []byte) error
 	// Trouble is called with errors in the host's own files. It may be nil.
@@ -221,6 +223,9 @@ func (h *Methods) detokenize(_ context.Context, params json.RawMessage) (json.Ra
 	}
 	if len(in.Value) == 0 {
 		return nil, badParams(methodDetokenize, "there is no value")
+	}
+	if h.Sealed {
+		return nil, &call.Error{Kind: call.KindDenied, Message: methodDetokenize + ": scripts have tokens only here (pii mode bridge); pass tokens to tools, which get what they stand for"}
 	}
 	v, err := h.Vault()
 	if err != nil {

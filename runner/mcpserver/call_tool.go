@@ -63,6 +63,9 @@ func (c *toolCall) object(args *json.RawMessage) error {
 func (c *toolCall) forward(ctx context.Context, args *callToolArgs, reply func(context.Context, *CallAnswer) (*reply, error)) (*reply, error) {
 	r, record, err := c.send(ctx, args, reply)
 	c.noteCall(args.Tool, record, r, err)
+	if err == nil {
+		r.hidden = true
+	}
 	return r, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/skill"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
@@ -24,6 +25,8 @@ type Customer struct {
 	Skills func() (*skill.Store, error)
 	// Vault returns the vault of what tokens stand for. It is called when a client first needs it, and again after an error.
 	Vault func() (*pii.Vault, error)
+	// Personal returns what is done with personal data now, or nil if it is passed on as it is. It may be nil too.
+	Personal func() *chain.Personal
 	// Labels records whose data the files hold. Nil: it is not recorded.
 	Labels Labels
 	// Log keeps runs. Nil: only totals are kept, until the server ends.

@@ -69,6 +69,9 @@ func (cs *customerServer) result(r *reply, err error) (*mcp.CallToolResult, erro
 		res.Content = append(res.Content, &mcp.TextContent{Text: r.text})
 	}
 	res.Content = append(res.Content, r.blocks...)
+	if !r.hidden {
+		cs.hideResult(res)
+	}
 	if r.meta != nil {
 		res.Meta = mcp.Meta{metaKey: r.meta}
 	}

@@ -139,6 +139,7 @@ func (cs *customerServer) asker(req *mcp.CallToolRequest, l *longCall) upstream.
 	if req.ProtocolVersion() >= firstStateless {
 		ask = l.askByResult
 	}
+	ask = cs.askHidden(ask)
 	return func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
 		if !canAsk(req, q.URL != "") {
 			return decline(ctx, q)

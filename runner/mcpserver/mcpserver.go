@@ -74,7 +74,7 @@ func newCustomerServer(s *Server, c *Customer) *customerServer {
 	if skills {
 		cs.serveSkills()
 	}
-	cs.mcp.AddReceivingMiddleware(s.refreshed, cs.listSkillResources, cs.listed)
+	cs.mcp.AddReceivingMiddleware(cs.hidden, s.refreshed, cs.listSkillResources, cs.listed)
 	if s.opt.Mode == ModePassthrough {
 		t := otherTool()
 		cs.mcp.AddTool(t.definition(), cs.handler(t))

@@ -59,6 +59,9 @@ func callSanitizePII(ctx context.Context, c *toolCall, args *piiArgs) (*reply, e
 }
 
 func callRestorePII(_ context.Context, c *toolCall, args *piiArgs) (*reply, error) {
+	if c.cs.personal() != nil {
+		return nil, c.errorf("personal data does not reach the model here; pass tokens to tools, which get what they stand for")
+	}
 	vault, err := c.vault(args)
 	if err != nil {
 		return nil, err

@@ -119,7 +119,7 @@ func callLoadSkill(ctx context.Context, c *toolCall, args *loadSkillArgs) (*repl
 	if !ok {
 		code = k.Instructions()
 	}
-	r.Code = cutText(code, c.cs.s.opt.MaxText)
+	r.Code = cutText(c.cs.personal().Mask(code), c.cs.s.opt.MaxText) // masked whole, since half of an address would not be recognized
 	text := r.Code
 	if r.Broken {
 		text = "BROKEN: " + r.Reason + "\n" + text

@@ -72,9 +72,11 @@ type reply struct {
 	data any // marshals to a JSON object; clients get it with a member success
 	// foreign means that data comes from another server and is passed on unchanged.
 	foreign bool
-	blocks  []mcp.Content
-	meta    map[string]any // for programs
-	failed  bool
+	// hidden means that the runner has removed personal data, unless the mode of the server is off.
+	hidden bool
+	blocks []mcp.Content
+	meta   map[string]any // for programs
+	failed bool
 }
 
 // modelError is an error whose text is meant for the model.

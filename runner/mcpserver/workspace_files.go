@@ -49,6 +49,9 @@ func (c *toolCall) workspacePath(name string) (string, error) {
 	if unquoted, err := strconv.Unquote(name); err == nil && strings.HasPrefix(name, `"`) {
 		name = unquoted
 	}
+	if restored, err := c.restored(name); err == nil { // names are shown with tokens too
+		name = restored
+	}
 	clean := path.Clean(strings.TrimPrefix(strings.TrimPrefix(name, "/workspace/"), "./"))
 	switch {
 	case name == "" || strings.ContainsRune(name, 0) || !utf8.ValidString(name) || len(name) > 1000:
@@ -106,6 +109,10 @@ func checkWritable(file string) error {
 
 // writeFile writes a file if the customer has room for it. The error is for the model.
 func (c *toolCall) writeFile(ctx context.Context, file, content string) error {
+	content, err := c.restored(content)
+	if err != nil {
+		return err
+	}
 	root, err := c.openWorkspace()
 	if err != nil {
 		return err
@@ -194,8 +201,9 @@ func callReadWorkspaceFile(ctx context.Context, c *toolCall, args *readFileArgs)
 		text, isText = strings.ToValidUTF8(text, ""), !strings.ContainsRune(text, 0)
 	}
 	if isText {
-		out.Content = firstCharacters(text, limit)
-		out.Cut = int64(len(out.Content)) < size
+		masked := c.masked(text, int64(len(data)) < size)
+		out.Content = firstCharacters(masked, limit)
+		out.Cut = len(out.Content) < len(masked) || int64(len(data)) < size
 		text = out.Content
 	} else {
 		data = data[:min(len(data), limit/4*3)]

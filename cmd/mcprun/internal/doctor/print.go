@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -32,6 +33,7 @@ func (o *command) print(ctx context.Context, findings []Finding) {
 	}
 	o.auto("selects " + choices(ctx, backends, risk.None))
 	o.line("types", o.checkers())
+	o.line("personal", customers.PIIWords(o.app))
 	fmt.Fprintln(o.app.Stdout)
 	for i := range findings {
 		o.detail(&findings[i])

@@ -31,9 +31,16 @@ func (*UnattendedError) ExitCode() int { return 126 }
 func Attended(app *cli.App) bool { return app.Terminal.Stderr }
 
 // CheckUnattended refuses flags that decide about calls in place of a person, and environment variables that set them, if there
-// is no terminal and the project has a policy, or asks about connections, and does not list them. It must be called before [ApplyDefaults].
+// is no terminal and the project has a policy, or asks about connections, and does not list them. A mode of --pii that hides less than the
+// settings is refused in the same way. It must be called before [ApplyDefaults].
 func CheckUnattended(app *cli.App, flags *pflag.FlagSet, settings *config.Settings) error {
-	if Attended(app) || settings.Policy.File == "" && settings.Network.Default != "ask" {
+	if Attended(app) {
+		return nil
+	}
+	if err := checkPII(app, flags, settings); err != nil {
+		return err
+	}
+	if settings.Policy.File == "" && settings.Network.Default != "ask" {
 		return nil
 	}
 	// A value that allows nothing is always accepted.
@@ -55,4 +62,21 @@ func CheckUnattended(app *cli.App, flags *pflag.FlagSet, settings *config.Settin
 		}
 	}
 	return nil
+}
+
+// checkPII refuses a mode of --pii that hides less personal data than the settings.
+func checkPII(app *cli.App, flags *pflag.FlagSet, settings *config.Settings) error {
+	flag := flags.Lookup("pii")
+	if flag == nil || slices.Contains(settings.Policy.Unattended, "pii") {
+		return nil
+	}
+	given, mode := "--pii", flag.Value.String()
+	if mode == "" {
+		given = EnvPrefix + "PII"
+		mode = app.Env(given)
+	}
+	if mode == "" || config.PIIMode(mode).Hides(settings.PII.Most()) {
+		return nil
+	}
+	return &UnattendedError{Given: given + " " + mode, Key: "pii", File: config.SettingsName}
 }

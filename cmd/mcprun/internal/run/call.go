@@ -26,6 +26,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
@@ -205,6 +206,10 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 	asked.Quiet = o.quiet
 	atTerminal := func() (approve.Approver, error) { return asked.Approver(term.TerminalName()) }
 	if o.Calls.Approver, err = o.approver(o.app, p, "", func(line string) { con.Say("mcprun: " + line) }, approverWays{approveTerminal: atTerminal}); err != nil {
+		return err
+	}
+	open := func() (*pii.Vault, error) { return customers.OpenVault(o.app, p.Base, nil, "") }
+	if o.Calls.Personal, err = o.pii.Personal(o.app, &p.Settings.PII, "", o.json, open); err != nil {
 		return err
 	}
 	d := runner.DirectCall{Tool: tool, Args: args, Values: values, Calls: o.Calls, Elicit: asked.Answer}

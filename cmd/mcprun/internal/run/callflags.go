@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/runner/approve"
@@ -19,6 +20,7 @@ import (
 type callFlags struct {
 	Calls chain.Settings
 	approveFlags
+	pii         customers.PIIFlag
 	allow       []string
 	policy      *policy.Policy // of the project; nil: the default
 	record      string
@@ -40,6 +42,7 @@ func (o *callFlags) bindShared(f *pflag.FlagSet) {
 	flags.BindSwitch(f, &o.Calls.AllowDrift, "allow-drift", "call tools that have changed since the tree was generated")
 	f.StringArrayVar(&o.allow, "allow", nil, "call tools that match this `glob`, such as crm__delete_*, without asking; calls that the policy denies stay denied")
 	o.approveFlags.bind(f)
+	o.pii.Bind(f)
 	flags.BindSwitch(f, &o.Calls.DryRun, "dry-run", "call read-only tools only, and list the other calls instead")
 }
 

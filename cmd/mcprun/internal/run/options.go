@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -48,12 +49,13 @@ type Options struct {
 	// Shared are the flags that mcprun serve has too.
 	Shared Shared
 
-	risk    risk.Risk           // the highest of flag, environment and mcpgen.yaml
-	author  runner.Trust        // the least trusted of them
-	shown   []hostapi.ImageFile // by the script, once it has run
-	logged  *customers.Logged   // nil: nothing is logged
-	network *runner.Network     // what runs may have of a network
-	digest  string              // of the script and what it imports; only for a plan
+	risk     risk.Risk           // the highest of flag, environment and mcpgen.yaml
+	author   runner.Trust        // the least trusted of them
+	shown    []hostapi.ImageFile // by the script, once it has run
+	logged   *customers.Logged   // nil: nothing is logged
+	network  *runner.Network     // what runs may have of a network
+	personal *chain.Personal     // what is done with personal data in the run; nil: nothing
+	digest   string              // of the script and what it imports; only for a plan
 	// planned is what plan does after its dry run. It is nil for other commands.
 	planned func(*project.Project, *runner.Script, *runner.Result) error
 	Cmd     *cobra.Command

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -66,7 +65,7 @@ func (o *Options) makePlan(ctx context.Context) error {
 
 // approvePlan asks a person about the calls of a dry run, and stores the plan.
 func (o *Options) approvePlan(ctx context.Context, p *project.Project, s *runner.Script, res *runner.Result, loosen approve.Loosen) error {
-	calls, err := plannedCalls(res)
+	calls, err := plannedCalls(res, s.Calls.Masker())
 	if err != nil || len(calls) == 0 {
 		if err == nil {
 			_, err = fmt.Fprintln(o.App.Stderr, "mcprun: the script makes no calls that need a plan")
@@ -146,21 +145,20 @@ func leading(lead, text string) string {
 }
 
 // plannedCalls returns the calls that a dry run skipped.
-func plannedCalls(res *runner.Result) ([]approve.Call, error) {
+func plannedCalls(res *runner.Result, mask pii.Masker) ([]approve.Call, error) {
 	if len(res.Calls) < res.CallCount {
 		return nil, fmt.Errorf("the script makes %d calls; a plan can have at most %d", res.CallCount, len(res.Calls))
 	}
-	mask := pii.New()
 	var list []approve.Call
 	for i := range res.Calls {
 		c := &res.Calls[i]
 		switch {
 		case c.Outcome != chain.OutcomeDry:
 			continue
-		case len(c.Arguments) == 0:
+		case len(c.Planned) == 0:
 			return nil, errors.New("the arguments of the calls are too large for a plan")
 		}
-		planned := approve.Call{Tool: c.Tool, Arguments: c.Arguments, Masked: mask.MaskJSON(json.RawMessage(c.Arguments))}
+		planned := approve.Call{Tool: c.Tool, Arguments: c.Planned, Masked: mask.MaskJSON(c.Planned)}
 		if c.Policy != nil {
 			planned.Rule = c.Policy.Source()
 		}

@@ -31,6 +31,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -66,7 +67,7 @@ func (o *Options) run(ctx context.Context) error {
 		return err
 	}
 	res := &runner.Result{
-		ExitCode: cli.ExitCode(err, exit.Runner), Cause: runner.CauseFailed, Message: err.Error(),
+		ExitCode: cli.ExitCode(err, exit.Runner), Cause: runner.CauseFailed, Message: o.personal.Mask(err.Error()),
 		LimitsHit: []string{}, Calls: []chain.CallRecord{}, Files: []string{},
 	}
 	return errors.Join(err, o.App.JSON(res))
@@ -204,6 +205,11 @@ func (o *Options) ApplyDefaults(p *project.Project) error {
 	return err
 }
 
+// Personal returns what is done with the personal data of a customer, or nil if it is passed on as it is. The empty id is the project itself.
+func (o *Options) Personal(p *project.Project, id string, open func() (*pii.Vault, error)) (*chain.Personal, error) {
+	return o.pii.Personal(o.App, &p.Settings.PII, id, o.JSON, open)
+}
+
 // Network says what runs of the project may connect to if they ask for the network. ApplyDefaults must have been called.
 func (o *Options) Network(p *project.Project) (string, error) { return o.network.Offer(p.Policy) }
 
@@ -255,6 +261,10 @@ func (o *Options) runFor(ctx context.Context, con *term.Console, p *project.Proj
 	}
 	answers := o.newRunAnswers(p, s, v, o.printer(con))
 	answers.warn = warn
+	if o.personal, err = o.Personal(p, s.Calls.Subject.Customer, answers.Vault); err != nil {
+		return nil, errors.Join(err, v.Close())
+	}
+	s.Calls.Personal, answers.Sealed = o.personal, o.personal.Bridges()
 	s.Answers = answers.All()
 	res, err := o.runAt(ctx, con, p, s, at)
 	o.shown = answers.finish()

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/gen/search"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 	"github.com/mcpgen/mcpgen/runner/pii"
@@ -31,6 +32,7 @@ func (b *state) equip(c *mcpserver.Customer, own *customer.Customer) {
 	}
 	c.Labels = &labels{live: b.live, id: c.ID, files: c.Files}
 	c.Vault = hostapi.Once(func() (*pii.Vault, error) { return customers.OpenVault(b.o.app, b.project.Base, own, c.Files) })
+	c.Personal = func() *chain.Personal { return b.live.current().personalOf(c) }
 }
 
 // skillsOf returns the skills of a customer, checked against this project's tree.
@@ -50,6 +52,33 @@ func (b *state) skillsOf(id string) (store *skill.Store, err error) {
 		b.stores[id] = store
 	}
 	return store, err
+}
+
+// personalOf returns what is done with the personal data of a customer, or nil if it is passed on as it is. newState has found that it can
+// be told.
+func (b *state) personalOf(c *mcpserver.Customer) *chain.Personal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p, ok := b.personal[c.ID]; ok {
+		return p
+	}
+	p, err := b.o.run.Personal(b.project, c.ID, c.Vault)
+	if err != nil {
+		panic(err)
+	}
+	b.personal[c.ID] = p
+	return p
+}
+
+// masker returns what replaces personal data in the questions about a customer's calls, so that the recipients of two calls never look
+// alike.
+func (b *state) masker(c *mcpserver.Customer) pii.Masker {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.maskers[c.ID] == nil {
+		b.maskers[c.ID] = pii.New()
+	}
+	return b.maskers[c.ID]
 }
 
 // sessionLog logs a customer's runs in sessions: one for each session of a client, and one for all clients without a session.
@@ -132,7 +161,7 @@ func (l *sessionLog) Stats() (json.RawMessage, error) {
 // the policy has no condition on that.
 func (b *state) answers(job *mcpserver.Job, known *policy.Run) map[string]hostapi.Method {
 	h := &hostapi.Methods{
-		Run: known, Skills: func() (*skill.Store, error) { return b.skillsOf(job.Customer.ID) }, Vault: job.Customer.Vault, Image: job.Image,
+		Run: known, Skills: func() (*skill.Store, error) { return b.skillsOf(job.Customer.ID) }, Vault: job.Customer.Vault, Sealed: b.personalOf(job.Customer).Bridges(), Image: job.Image,
 		Trouble: func(err error) {
 			b.log.Warn("what a script asked for failed", "customer", job.Customer.ID, "error", hinted(err))
 		},

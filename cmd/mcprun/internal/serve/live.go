@@ -73,6 +73,13 @@ func (l *live) enter(ctx context.Context) (b *state, leave func(), err error) {
 	return l.now, l.now.users.Done, nil
 }
 
+// current returns the last state that could be opened.
+func (l *live) current() *state {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now
+}
+
 // end closes a state that is no longer current once its last call has ended. If servers are restarted, it waits a moment for the
 // end of the old ones, because a server may hold a lock that the new one needs.
 func (l *live) end(ctx context.Context, old *state, restarted bool) {

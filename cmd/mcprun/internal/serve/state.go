@@ -23,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/skill"
@@ -43,13 +44,18 @@ type state struct {
 	stamp string             // the tree's state, as it was read
 	users sync.WaitGroup     // calls that use it
 
-	mu     sync.Mutex
-	stores map[string]*skill.Store // by customer
+	mu       sync.Mutex
+	stores   map[string]*skill.Store    // by customer
+	personal map[string]*chain.Personal // by customer
+	maskers  map[string]*pii.Tokenizer  // by customer; used without personal
 }
 
 // newState opens the tree and its index, and decides what clients are shown.
 func (o *command) newState(ctx context.Context, p *project.Project, l *live) (*state, error) {
-	b := &state{o: o, project: p, log: l.log, live: l, stores: map[string]*skill.Store{}}
+	b := &state{o: o, project: p, log: l.log, live: l, stores: map[string]*skill.Store{}, personal: map[string]*chain.Personal{}, maskers: map[string]*pii.Tokenizer{}}
+	if _, err := o.run.Personal(p, "", nil); err != nil {
+		return nil, err
+	}
 	if p.Tree != "" {
 		b.stamp = resources.TreeStamp(p.Wanted)
 		x, err := resources.OpenIndex(o.app, l.at, p.Tree, p.Cfg)
@@ -244,6 +250,7 @@ func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 		return nil, err
 	}
 	defer done()
+	s.Calls.Personal, s.Calls.Tokens = b.personalOf(job.Customer), b.masker(job.Customer)
 	s.Calls.Subject.Customer, s.Calls.Subject.Session = job.Customer.ID, job.Session
 	s.Calls.Conversation = b.live.clients.Of(job.Customer.ID, job.Session)
 	if b.project.Policy.UsesTaint(job.Customer.ID) {
@@ -275,6 +282,7 @@ func (b *state) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserve
 		return nil, err
 	}
 	calls := b.o.run.Calls
+	calls.Personal, calls.Tokens = b.personalOf(job.Customer), b.masker(job.Customer)
 	calls.Subject.Customer, calls.Subject.Session = job.Customer.ID, job.Session
 	calls.Conversation = b.live.clients.Of(job.Customer.ID, job.Session)
 	if calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask); err != nil {

@@ -1,0 +1,65 @@
+package customers
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/pii"
+)
+
+// piiVariable sets --pii.
+const piiVariable = flags.EnvPrefix + "PII"
+
+// PIIFlag is the flag --pii.
+type PIIFlag struct{ mode string }
+
+// Bind adds the flag to a command.
+func (o *PIIFlag) Bind(f *pflag.FlagSet) {
+	f.Var(flags.Choice(&o.mode, string(config.PIIOff), string(config.PIIOutput), string(config.PIIBridge)), "pii", "personal data: off shows it; output shows tokens such as [EMAIL_1] in its place; bridge gives scripts tokens too (default output for mcprun serve and --json, else off)")
+}
+
+// Personal returns what is done with the personal data of a customer; the empty id is the project itself. It is nil if it is passed on as it
+// is. The flag counts, else MCPRUN_PII, else the settings. Without any of them, personal data is hidden from readers that are programs, if
+// there is a place for the key of the vault.
+func (o *PIIFlag) Personal(app *cli.App, settings *config.PII, id string, isProgram bool, open func() (*pii.Vault, error)) (*chain.Personal, error) {
+	given := config.PIIMode(o.mode)
+	if given == "" {
+		if given = config.PIIMode(app.Env(piiVariable)); given != "" && !slices.Contains(config.PIIModes(), given) {
+			return nil, flags.Usage("%s: %q is not one of %v", piiVariable, given, config.PIIModes())
+		}
+	}
+	otherwise := config.PIIOff
+	if _, err := vaultsFolder(app); err == nil && isProgram {
+		otherwise = config.PIIOutput
+	}
+	part := settings.Settle(id, given, otherwise)
+	if part.IsOff() {
+		return nil, nil
+	}
+	opt := pii.OutletSettings{Fields: map[string]pii.Type{}}
+	for name, typ := range part.Fields {
+		if opt.Fields[name] = pii.Type(typ); typ == string(config.PIIOff) {
+			opt.Fields[name] = ""
+		}
+	}
+	return &chain.Personal{Outlet: pii.NewOutlet(open, opt), Mode: part.Mode, Servers: part.Servers}, nil
+}
+
+// PIIWords says what is done with personal data here by default, in one line.
+func PIIWords(app *cli.App) string {
+	vaults, err := vaultsFolder(app)
+	if err != nil {
+		return fmt.Sprintf("not hidden by default, because there is no place for the key of the vault: %v", err)
+	}
+	where := "in " + vaults
+	if _, ok := Keyring(app); ok {
+		where = "in the system's keyring, or else " + where
+	}
+	return "hidden by mcprun serve and with --json, shown by other runs; the key of the vault is " + where
+}

@@ -1,0 +1,198 @@
+package chain
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/pii"
+)
+
+// Personal says what is done with personal data in a run. A nil *Personal passes it on as it is.
+type Personal struct {
+	// Outlet is the way by which everything leaves for the model, and by which its tokens come back.
+	Outlet *pii.Outlet
+	// Mode is the mode of servers that are not in Servers. It decides about what has no server: variables, files and what a script prints.
+	Mode config.PIIMode
+	// Servers are the modes of single servers, by their key.
+	Servers map[string]config.PIIMode
+}
+
+// Of returns the mode of a server.
+func (p *Personal) Of(server string) config.PIIMode {
+	if p == nil {
+		return config.PIIOff
+	}
+	return cmp.Or(p.Servers[server], p.Mode, config.PIIOff)
+}
+
+// Bridges reports whether results of any server reach scripts with tokens only.
+func (p *Personal) Bridges() bool {
+	return p != nil && (p.Mode == config.PIIBridge || slices.Contains(slices.Collect(maps.Values(p.Servers)), config.PIIBridge))
+}
+
+// Mask replaces the personal data in a text that leaves.
+func (p *Personal) Mask(text string) string {
+	if p == nil || text == "" {
+		return text
+	}
+	return p.Outlet.Mask(text)
+}
+
+// MaskJSON is Mask for JSON.
+func (p *Personal) MaskJSON(raw json.RawMessage) json.RawMessage {
+	if p == nil || len(raw) == 0 {
+		return raw
+	}
+	return p.Outlet.MaskJSON(raw)
+}
+
+// personal masks the results and errors of servers in bridge mode before the script gets them, and in every mode those of a call without a
+// script, whose caller is the model. In output mode the script gets real values; the outlet learns from them what to find in its output.
+func (c *Calls) personal(next handler) handler {
+	p := c.set.Personal
+	if p == nil || c.player != nil { // a recording has tokens already
+		return next
+	}
+	return func(ctx context.Context, req *request) (*call.Result, error) {
+		res, err := next(ctx, req)
+		mode := p.Of(req.Server)
+		hides := mode == config.PIIBridge || mode == config.PIIOutput && c.run.Direct
+		switch {
+		case hides && err != nil:
+			return nil, p.maskError(err)
+		case mode == config.PIIOff || err != nil || res.As == call.AsDry:
+		case hides:
+			masked := *res
+			masked.Value, masked.Raw = p.maskResult(res.Value, req.Raw || req.isAsk || res.As == call.AsContent), nil
+			if req.Raw {
+				masked.Raw = masked.Value
+			}
+			return &masked, nil
+		default:
+			p.Outlet.Learn(res.Value)
+		}
+		return res, err
+	}
+}
+
+// restore replaces tokens in the arguments by what they stand for, so that everything below sees what the server gets. A server whose mode
+// is off gets them as they are written.
+func (c *Calls) restore(next handler) handler {
+	p := c.set.Personal
+	if p == nil || c.player != nil { // nothing is sent
+		return next
+	}
+	return func(ctx context.Context, req *request) (*call.Result, error) {
+		if p.Of(req.Server) == config.PIIOff {
+			return next(ctx, req)
+		}
+		args, err := p.Outlet.Restore(req.Args)
+		unknown, isUnknown := errors.AsType[*pii.UnknownTokenError](err)
+		large, isLarge := errors.AsType[*pii.LimitError](err)
+		switch {
+		case isUnknown:
+			return nil, refusal(call.KindArgument, req, "%v; nothing was sent; %s", unknown, unknown.Hint())
+		case isLarge:
+			return nil, refusal(call.KindArgument, req, "%v; nothing was sent", large)
+		case err != nil:
+			c.advise(req, "the tokens in its arguments could not be restored: %v", err)
+			return nil, refusal(call.KindInternal, req, "the vault of personal data can't be used, so nothing was sent: whoever started mcprun is told why")
+		}
+		req.Args = args
+		return next(ctx, req)
+	}
+}
+
+// maskError returns an error without personal data.
+func (p *Personal) maskError(err error) error {
+	e, ok := errors.AsType[*call.Error](err)
+	if !ok {
+		return err
+	}
+	masked := *e
+	masked.Message, masked.Data = p.Mask(e.Message), p.MaskJSON(e.Data)
+	if len(e.Content) > 0 {
+		masked.Content = p.maskResult(e.Content, true)
+	}
+	return &masked
+}
+
+// maskResult masks a result. Images and other binary content of MCP stay as they are.
+func (p *Personal) maskResult(value json.RawMessage, isContent bool) json.RawMessage {
+	if !isContent {
+		return p.MaskJSON(value)
+	}
+	b := binary{mark: rand.Text()}
+	masked := p.MaskJSON(b.cut(value, maxContent))
+	for i, data := range b.data {
+		masked = bytes.Replace(masked, b.place(i), data, 1)
+	}
+	return masked
+}
+
+// binary holds the binary parts of content.
+type binary struct {
+	mark string // nobody can guess it
+	data [][]byte
+}
+
+// place is the JSON string that stands for a part.
+func (b *binary) place(i int) []byte { return fmt.Appendf(nil, `"(%s %d)"`, b.mark, i) }
+
+// maxContent is the depth of objects and lists in which binary parts are: result, messages, message, content, resource, blob.
+const maxContent = 6
+
+// cut returns content without its binary parts: the members data and blob of objects with a mimeType, if they are base64.
+func (b *binary) cut(raw json.RawMessage, depth int) json.RawMessage {
+	if depth == 0 || !bytes.Contains(raw, []byte(`"mimeType"`)) {
+		return raw
+	}
+	var list []json.RawMessage
+	var members map[string]json.RawMessage
+	switch {
+	case raw[0] == '[' && json.Unmarshal(raw, &list) == nil:
+		for i := range list {
+			list[i] = b.cut(list[i], depth-1)
+		}
+		return marshalled(list)
+	case raw[0] == '{' && json.Unmarshal(raw, &members) == nil:
+		_, isTyped := members["mimeType"]
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			value := members[name]
+			if isTyped && (name == "data" || name == "blob") && isBase64(value) {
+				members[name] = b.place(len(b.data))
+				b.data = append(b.data, value)
+			} else if name != "structuredContent" && len(value) > 0 {
+				members[name] = b.cut(value, depth-1)
+			}
+		}
+		return marshalled(members)
+	}
+	return raw
+}
+
+// isBase64 reports whether a JSON string is base64, and longer than what could be a name or number.
+func isBase64(quoted json.RawMessage) bool {
+	var data []byte // which JSON has as base64
+	return quoted[0] == '"' && json.Unmarshal(quoted, &data) == nil && len(data) > 32
+}
+
+// marshalled returns a value that was read from JSON as JSON, without escapes for HTML.
+func marshalled(v any) json.RawMessage {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSpace(out.Bytes())
+}

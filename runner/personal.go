@@ -1,0 +1,121 @@
+package runner
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/pii"
+)
+
+// Personal data leaves a run in three ways, and each has one place: what the script prints passes an outlet, package chain masks the events
+// and warnings of its calls, and hide masks the Result.
+
+// outlet is what a run's sandbox writes its output to.
+type outlet struct {
+	stdout, stderr io.Writer
+	masking        []*pii.OutletWriter
+}
+
+// openOutlet makes the output of the script pass the outlet, if there is one. It is masked before it is cut, since half of an address would
+// not be recognized.
+func (x *run) openOutlet() {
+	x.outlet = outlet{stdout: x.output.Stdout, stderr: x.output.Stderr}
+	if p := x.script.Calls.Personal; p != nil {
+		stdout, stderr := p.Outlet.Writer(x.output.Stdout), p.Outlet.Writer(x.output.Stderr)
+		x.outlet = outlet{stdout, stderr, []*pii.OutletWriter{stdout, stderr}}
+	}
+}
+
+// close passes on what the outlet holds back. Whoever is behind the output reports its own errors.
+func (o *outlet) close() {
+	for _, w := range o.masking {
+		_ = w.Close()
+	}
+}
+
+// variables returns the variables of the script. In output mode it gets what the tokens in them stand for; text that only looks like a
+// token stays.
+func (s *Script) variables() map[string]json.RawMessage {
+	p := s.Calls.Personal
+	if p == nil || p.Mode != config.PIIOutput || p.Bridges() {
+		return s.Vars
+	}
+	out := make(map[string]json.RawMessage, len(s.Vars))
+	for name, value := range s.Vars {
+		if restored, err := p.Outlet.Restore(value); err == nil {
+			value = restored
+		}
+		out[name] = value
+	}
+	return out
+}
+
+// warnOfTrouble reports that some personal data has left without a token that can be restored.
+func (x *run) warnOfTrouble() {
+	p := x.script.Calls.Personal
+	if p == nil {
+		return
+	}
+	if err := p.Outlet.Trouble(); err != nil {
+		x.calls.Warn("the vault of personal data can't be used, so tokens such as [EMAIL] stand for values that cannot be restored")
+		x.calls.Advise("personal data has no tokens that can be restored: %v", err)
+	}
+}
+
+// hide removes personal data from the texts of a result, except from the output, which has passed the outlet.
+func (r *Result) hide(p *chain.Personal) {
+	if p == nil {
+		return
+	}
+	texts := []*string{&r.Message, &r.RiskReason}
+	r.Files = slices.Clone(r.Files) // which changed keeps as they are called on the disk
+	if r.Start != nil {
+		start := *r.Start
+		r.Start = &start
+		texts = append(texts, &start.Reason, &start.By)
+	}
+	for _, list := range [][]string{r.Warnings, r.TypeErrors, r.Files} {
+		for i := range list {
+			texts = append(texts, &list[i])
+		}
+	}
+	for i := range r.Calls {
+		hideRecord(p, &r.Calls[i])
+	}
+	for i := range r.Connections {
+		c := &r.Connections[i]
+		texts = append(texts, &c.Path, &c.Reason, &c.Error, &c.By)
+	}
+	for _, text := range texts {
+		*text = p.Mask(*text)
+	}
+	r.Value = p.MaskJSON(r.Value)
+}
+
+// hideRecord removes personal data from the record of a call. The arguments of a skipped call stay in Planned.
+func hideRecord(p *chain.Personal, rec *chain.CallRecord) {
+	if p == nil {
+		return
+	}
+	for _, text := range []*string{&rec.Tool, &rec.Error, &rec.Skipped, &rec.Drift} {
+		*text = p.Mask(*text)
+	}
+	rec.Arguments = p.MaskJSON(rec.Arguments)
+	if rec.Policy != nil {
+		d := *rec.Policy
+		d.Reason, d.By = p.Mask(d.Reason), p.Mask(d.By)
+		rec.Policy = &d
+	}
+}
+
+// hideError returns the error that ended a script without personal data.
+func hideError(p *chain.Personal, e *bridge.ScriptError) *bridge.ScriptError {
+	if p == nil || e == nil {
+		return e
+	}
+	return &bridge.ScriptError{Name: p.Mask(e.Name), Message: p.Mask(e.Message), Stack: p.Mask(e.Stack)}
+}
