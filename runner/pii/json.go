@@ -58,10 +58,11 @@ type span struct {
 	text    string // decoded
 	depth   int    // number of strings around it
 	outer   *span
-	inner   *span  // reused for each string in it
-	at      int    // offset of its first byte in the outer span
-	raw     string // the text with its escapes; empty if it has none
-	offsets []int  // offsets in raw of the bytes of text; filled when origin first needs them
+	inner   *span        // reused for each string in it
+	at      int          // offset of its first byte in the outer span
+	raw     string       // the text with its escapes; empty if it has none
+	offsets []int        // offsets in raw of the bytes of text; filled when origin first needs them
+	signs   detect.Signs // of the objects in it, as far as their container tells
 }
 
 // inside returns the span of the string literal whose text is from start to end. It is valid until the next call.
@@ -121,40 +122,68 @@ func isContainer(text string) bool {
 
 // literal is a string or a number in a span of JSON.
 type literal struct {
-	span       *span // the text that holds the literal
-	start, end int   // the literal, including the quotes of a string
-	escaped    bool  // the string has escapes
-	isName     bool  // it is the name of a member
+	span       *span        // the text that holds the literal
+	start, end int          // the literal, including the quotes of a string
+	escaped    bool         // the string has escapes
+	isName     bool         // it is the name of a member
+	inside     detect.Signs // of objects in it, if it is JSON
 }
 
 // text returns the span of a string's text.
-func (l literal) text() *span { return l.span.inside(l.start+1, l.end-1, l.escaped) }
+func (l literal) text() *span {
+	in := l.span.inside(l.start+1, l.end-1, l.escaped)
+	in.signs = l.inside
+	return in
+}
 
 func (l literal) isString() bool { return l.span.text[l.start] == '"' }
 
-// walk calls visit for each string and number of the span, which must be valid JSON, in order. The hint comes from the name of the member
-// whose value the literal is; it also applies to the items of a list.
-func (s *span) walk(fields fieldHints, visit func(l literal, hint detect.Type)) {
-	var hint detect.Type
+// walk calls visit for each string and number of the span, which must be valid JSON, in order. The hint comes from the member whose value
+// the literal is; it also applies to the items of a list. The literal's span of text knows the signs of its container. If f is nil, there are
+// no hints.
+func (s *span) walk(f *fields, visit func(l literal, h hint)) {
+	if f == nil {
+		f = &noFields
+	}
+	var objects []detect.Signs
+	if f != &noFields {
+		objects = f.objects(s.text)
+	}
+	type frame struct{ container, object detect.Signs }
+	at, around := frame{container: s.signs}, []frame(nil)
+	inside, h := s.signs, hint{}
 	for i := 0; i < len(s.text); {
-		l := literal{span: s, start: i}
+		l := literal{span: s, start: i, inside: inside}
 		switch c := s.text[i]; {
 		case c == '"':
 			l.end, l.escaped = stringEnd(s.text, i)
 			after := skipSpace(s.text, l.end)
 			l.isName = after < len(s.text) && s.text[after] == ':'
-			visit(l, hint)
-			if l.isName {
-				hint = fields.of(l.span.text[l.start+1 : l.end-1])
+			visit(l, h)
+			if l.isName && f != &noFields {
+				raw := s.text[l.start+1 : l.end-1]
+				h, inside = f.hint(raw, at.object), f.inside(raw, at.container)
 			}
 			i = l.end
 		case c == '-' || c-'0' < 10:
 			for l.end = i + 1; l.end < len(s.text) && strings.IndexByte("0123456789+-.eE", s.text[l.end]) >= 0; l.end++ {
 			}
-			visit(l, hint)
+			visit(l, h)
 			i = l.end
-		case c == '{' || c == '}' || c == ']':
-			hint = ""
+		case c == '{' || c == '[':
+			around = append(around, at)
+			at = frame{container: inside}
+			if c == '{' {
+				h = hint{}
+				if f != &noFields {
+					at.object = inside | objects[0]
+					objects = objects[1:]
+				}
+			}
+			i++
+		case c == '}' || c == ']':
+			inside, h = at.container, hint{}
+			at, around = around[len(around)-1], around[:len(around)-1]
 			i++
 		default:
 			i++
@@ -162,22 +191,8 @@ func (s *span) walk(fields fieldHints, visit func(l literal, hint detect.Type)) 
 	}
 }
 
-// fieldHints caches the hints of names, because the members of records have the same names again and again.
-type fieldHints map[string]detect.Type
-
-// maxFieldHints bounds the memory of one text.
-const maxFieldHints = 1000
-
-func (h fieldHints) of(rawName string) detect.Type {
-	hint, ok := h[rawName]
-	if !ok {
-		hint = detect.FieldHint(unescape(rawName, nil))
-		if h != nil && len(h) < maxFieldHints {
-			h[rawName] = hint
-		}
-	}
-	return hint
-}
+// noFields tells no hints.
+var noFields fields
 
 func skipSpace(s string, i int) int {
 	for i < len(s) && strings.IndexByte(" \n\t\r", s[i]) >= 0 {

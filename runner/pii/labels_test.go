@@ -89,14 +89,14 @@ var unlabelled = []Type{detect.Name, detect.Company, detect.Address}
 // finds returns the finds in a line, which is read as JSON if it is JSON: values, each with its type.
 func finds(l labelled) []string {
 	var out []string
-	m := &masker{fields: fieldHints{}, token: func(typ Type, v value) string {
+	m := &masker{fields: newFields(nil), token: func(typ Type, v value) string {
 		if !slices.Contains(unlabelled, typ) {
 			out = append(out, shownFind(typ, v.text))
 		}
 		return ""
 	}}
 	_, s := newDocument(l.text)
-	m.text(s, "")
+	m.text(s, hint{})
 	return out
 }
 

@@ -23,11 +23,12 @@ type entry struct {
 	// Source is the value as JSON wrote it, with its depth in strings, if it was written with unusual escapes.
 	Source []byte `json:"source,omitempty"`
 	Depth  int    `json:"depth,omitempty"`
+	Used   int    `json:"used,omitempty"` // the day since 1970 on which it was last used, as far as noted
 }
 
 // entryOf returns the entry of a value, without its token.
-func entryOf(typ Type, v value) entry {
-	e := entry{Type: typ, Value: []byte(v.text)}
+func entryOf(typ Type, v value) *entry {
+	e := &entry{Type: typ, Value: []byte(v.text)}
 	if v.number {
 		e.As = asNumber
 	}
@@ -50,19 +51,19 @@ func (e *entry) size() int { return len(e.Value) + len(e.Source) }
 
 // ledger holds the entries of a vault.
 type ledger struct {
-	entries []entry
+	entries []*entry
 	bytes   int
-	byToken map[string]entry
+	byToken map[string]*entry
 	byValue map[string]string // tokens by entry.key
 	last    map[Type]int      // the highest number issued
 }
 
 func newLedger() *ledger {
-	return &ledger{byToken: map[string]entry{}, byValue: map[string]string{}, last: map[Type]int{}}
+	return &ledger{byToken: map[string]*entry{}, byValue: map[string]string{}, last: map[Type]int{}}
 }
 
 // add adds an entry and reports whether it is consistent with the others.
-func (l *ledger) add(e entry) bool {
+func (l *ledger) add(e *entry) bool {
 	if _, ok := l.byToken[e.Token]; ok {
 		return false
 	}

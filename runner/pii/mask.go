@@ -1,16 +1,28 @@
 package pii
 
-import "github.com/mcpgen/mcpgen/runner/pii/detect"
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect"
+)
 
 // masker replaces matches in a document.
 type masker struct {
-	fields fieldHints
+	fields *fields
+	// learned finds values that fields held before. Nil: none are known.
+	learned *learned
 	// wants reports whether matches of a type are replaced. Nil: all are.
 	wants func(Type) bool
 	// token returns the token of a value.
 	token func(Type, value) string
 	// lookalike returns the token for a text that looks like a token, or the text itself. Nil: such texts are kept.
 	lookalike func(text string) string
+	// own means that texts which look like tokens are tokens already, which no value contains.
+	own bool
+	// detected returns what a detector found in a text; ok is false if the text must not be shown. Nil: there is no detector.
+	detected func(text string) (found []detect.Match, ok bool)
 }
 
 // value is what a token stands for.
@@ -23,30 +35,45 @@ type value struct {
 
 // json replaces matches in a span of valid JSON: in its strings and names of members, and whole numbers.
 func (m *masker) json(s *span) {
-	s.walk(m.fields, func(l literal, hint detect.Type) {
+	s.walk(m.fields, func(l literal, h hint) {
 		switch {
 		case !l.isString():
-			m.number(l, hint)
+			m.number(l, h)
 		case l.isName:
 			in := l.text()
 			m.replace(in, m.find(in.text, ""))
 		default:
-			m.text(l.text(), hint)
+			m.text(l.text(), h)
 		}
 	})
 }
 
 // text replaces matches in a span that may itself be JSON. The hint comes from the member whose value it is.
-func (m *masker) text(s *span, hint detect.Type) {
-	if s.isJSON() {
+func (m *masker) text(s *span, h hint) {
+	switch {
+	case h.set:
+		var whole []detect.Match
+		if h.typ != "" && m.isWanted(h.typ) && strings.TrimSpace(s.text) != "" {
+			whole = []detect.Match{{Start: 0, End: len(s.text), Type: h.typ}}
+		}
+		m.replace(s, whole)
+		return
+	case s.isJSON():
 		m.json(s)
 		return
-	}
-	if hint == detect.Secret && detect.IsSecretValue(s.text) && m.isWanted(detect.Secret) {
+	case h.typ == detect.Secret && detect.IsSecretValue(s.text) && m.isWanted(detect.Secret):
 		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: detect.Secret}})
 		return
 	}
-	matches := m.find(s.text, hint)
+	matches := m.find(s.text, h.typ)
+	if m.detected != nil {
+		found, ok := m.detected(s.text)
+		if !ok {
+			s.replace(0, len(s.text), unchecked)
+			return
+		}
+		matches = union(matches, found)
+	}
 	had := len(s.doc.edits)
 	m.replace(s, matches)
 	if m.lookalike == nil || len(s.doc.edits) == had || s.depth > maxNested {
@@ -64,29 +91,38 @@ func (m *masker) text(s *span, hint detect.Type) {
 }
 
 // number replaces a number that is personal data by a string.
-func (m *masker) number(l literal, hint detect.Type) {
+func (m *masker) number(l literal, h hint) {
 	digits := l.span.text[l.start:l.end]
-	if len(digits) < minNumber {
-		return
+	typ := h.typ
+	if !h.set {
+		typ = numberType(digits, h.typ)
 	}
-	for i := range len(digits) {
-		if digits[i]-'0' > 9 {
-			return
-		}
-	}
-	matches := detect.Find(digits, hint)
-	if len(matches) == 1 && matches[0].End-matches[0].Start == len(digits) && m.isWanted(matches[0].Type) {
-		l.span.replace(l.start, l.end, `"`+m.token(matches[0].Type, value{text: digits, number: true})+`"`)
+	if typ != "" && m.isWanted(typ) {
+		l.span.replace(l.start, l.end, `"`+m.token(typ, value{text: digits, number: true})+`"`)
 	}
 }
 
 const minNumber = 7 // digits of the shortest phone number
 
+// numberType returns the type of a number that is personal data as a whole, or "".
+func numberType(digits string, field Type) Type {
+	if len(digits) < minNumber || strings.Trim(digits, "0123456789") != "" {
+		return ""
+	}
+	if matches := detect.Find(digits, field); len(matches) == 1 && matches[0].End-matches[0].Start == len(digits) {
+		return matches[0].Type
+	}
+	return ""
+}
+
 func (m *masker) isWanted(t Type) bool { return m.wants == nil || m.wants(t) }
 
 // find returns the matches of the wanted types.
-func (m *masker) find(text string, hint detect.Type) []detect.Match {
-	matches := detect.Find(text, hint)
+func (m *masker) find(text string, field Type) []detect.Match {
+	matches := detect.Find(text, field)
+	if m.learned != nil {
+		matches = union(matches, m.learned.find(text))
+	}
 	if m.wants == nil {
 		return matches
 	}
@@ -99,8 +135,61 @@ func (m *masker) find(text string, hint detect.Type) []detect.Match {
 	return wanted
 }
 
+// union returns the matches of two lists in order, without overlaps.
+func union(a, b []detect.Match) []detect.Match {
+	if len(a) == 0 || len(b) == 0 {
+		return append(a, b...)
+	}
+	return inOrder(slices.Concat(a, b))
+}
+
+// inOrder sorts matches and removes overlaps. Of two that begin together it keeps the longer one; of one that begins in another, it keeps what
+// lies behind the other.
+func inOrder(all []detect.Match) []detect.Match {
+	slices.SortStableFunc(all, func(a, b detect.Match) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
+	out, end := all[:0], 0
+	for _, m := range all {
+		if m.Start = max(m.Start, end); m.Start < m.End {
+			out, end = append(out, m), m.End
+		}
+	}
+	return out
+}
+
+// outside returns the parts of matches that are not in tokens.
+func outside(text string, matches []detect.Match) []detect.Match {
+	first, last := anyToken(text, 0)
+	if first < 0 {
+		return matches
+	}
+	var out []detect.Match
+	keep := func(start, end int, typ Type) {
+		if start < end && strings.Trim(text[start:end], " .,;:-\t\r\n") != "" {
+			out = append(out, detect.Match{Start: start, End: end, Type: typ})
+		}
+	}
+	for _, m := range matches {
+		for first >= 0 && last <= m.Start {
+			first, last = anyToken(text, last)
+		}
+		for first >= 0 && first < m.End {
+			keep(m.Start, first, m.Type)
+			m.Start = last
+			if last > m.End {
+				break
+			}
+			first, last = anyToken(text, last)
+		}
+		keep(m.Start, m.End, m.Type)
+	}
+	return out
+}
+
 // replace replaces matches by tokens, and also texts between them that look like tokens.
 func (m *masker) replace(s *span, matches []detect.Match) {
+	if m.own {
+		matches = outside(s.text, matches)
+	}
 	at := 0
 	for _, match := range matches {
 		m.lookalikes(s, at, match.Start)

@@ -1,9 +1,14 @@
 package pii
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect"
 )
 
 // Masker replaces personal data in texts and in JSON. *Tokenizer and *Outlet are Maskers.
@@ -12,72 +17,73 @@ type Masker interface {
 	MaskJSON(raw []byte) []byte
 }
 
-// OutletSettings change what an outlet finds.
+// OutletSettings change what an outlet finds, and how long it remembers it.
 type OutletSettings struct {
 	// Fields are names of members. Their values, and the items of lists in them, are of the type, or never personal data if it is "". Case,
 	// and the characters "_", "-", "." and space do not count.
 	Fields map[string]Type
+	// Detector finds more in texts. Nil: there is none.
+	Detector Detector
+	// WithoutDetector lets texts leave with what else is found in them if the detector fails. Otherwise a note takes their place.
+	WithoutDetector bool
+	// Retention is how long values are kept after they were last masked or restored, give or take a week. 0 means for ever.
+	Retention time.Duration
 }
 
 // Outlet is the way by which text and JSON leave for the model, and by which its tokens come back. A vault keeps the values. It is safe for
 // concurrent use.
 //
 // Masking never fails. A value that cannot be kept, because the vault is full, unreadable or without its key, is replaced by a token without a
-// number, such as [EMAIL], which cannot be restored; Trouble returns the reason. The outlet's own tokens stay, so masking a text again does not
-// change it. Other texts that look like tokens are replaced by [LITERAL_1] and so on, and restored.
+// number, such as [EMAIL], which cannot be restored; [Outlet.Trouble] returns the reason. The outlet's own tokens stay, so masking a text again
+// does not change it. Other texts that look like tokens are replaced by [LITERAL_1] and so on, and restored.
+//
+// The names, companies and addresses in the vault are found in every text, word for word. [Outlet.Learn] adds more.
 type Outlet struct {
+	*outletState
+	inside detect.Signs // see For
+}
+
+// outletState is what an outlet shares with those that For returns.
+type outletState struct {
 	open     func() (*Vault, error)
 	settings OutletSettings
+	fields   map[string]hint
 
-	mu      sync.Mutex
-	vault   *Vault
-	trouble error
+	mu       sync.Mutex
+	vault    *Vault
+	openErr  error
+	retry    time.Time // when open is called again after an error
+	cleaned  int       // the day on which values were last forgotten
+	troubles []error
+
+	learning sync.Mutex
+	names    *learned // that has what is in pending
+	pending  []*entry // learned, but not yet in the vault
+	written  time.Time
 }
 
-// NewOutlet returns an outlet. It calls open when it first needs the vault, and again later if open returned an error.
+const (
+	// openAgain is the time after which a vault that could not be opened is tried again.
+	openAgain = 10 * time.Second
+	// learnPause is the least time between two writes of learned values alone.
+	learnPause = time.Second
+	// maxPasses bounds how often a text is masked: once to find new values, once with their tokens, once with names that were learned then.
+	maxPasses = 3
+)
+
+// NewOutlet returns an outlet. It calls open when it first needs the vault. If open returns an error, it is called again after a while.
 func NewOutlet(open func() (*Vault, error), s OutletSettings) *Outlet {
-	return &Outlet{open: open, settings: s}
+	return &Outlet{outletState: &outletState{open: open, settings: s, fields: settingsOf(s.Fields)}}
 }
 
-// Trouble returns why values were replaced by tokens without numbers since it was last called, or nil.
-func (o *Outlet) Trouble() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	err := o.trouble
-	o.trouble = nil
-	return err
+// For returns the same outlet for results of a tool, whose name tells what objects without a container are: list_contacts returns people.
+func (o *Outlet) For(tool string) *Outlet {
+	return &Outlet{outletState: o.outletState, inside: detect.Signs(0).Inside(tool)}
 }
 
-// report keeps the first error for Trouble.
-func (o *Outlet) report(err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.trouble == nil {
-		o.trouble = err
-	}
-}
-
-// ready returns the vault as it is now.
-func (o *Outlet) ready() (*Vault, error) {
-	o.mu.Lock()
-	if o.vault == nil {
-		v, err := o.open()
-		if err != nil {
-			o.mu.Unlock()
-			return nil, err
-		}
-		o.vault = v
-	}
-	v := o.vault
-	o.mu.Unlock()
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v, v.refresh()
-}
-
-// Mask replaces the personal data in text. A text that is a JSON object or list is treated as JSON.
+// Mask replaces the personal data in text. JSON in it is treated as JSON.
 func (o *Outlet) Mask(text string) string {
-	return o.mask(text, func(m *masker, top *span) { m.text(top, "") })
+	return o.mask(text, false, func(m *masker, top *span) { m.text(top, hint{}) })
 }
 
 // MaskJSON replaces the personal data in a JSON value, which stays valid JSON. What is not JSON is masked as text.
@@ -85,99 +91,101 @@ func (o *Outlet) MaskJSON(raw []byte) []byte {
 	if !json.Valid(raw) {
 		return []byte(o.Mask(string(raw)))
 	}
-	return []byte(o.mask(string(raw), (*masker).json))
+	return []byte(o.mask(string(raw), false, (*masker).json))
 }
 
-// Learn remembers names, companies and addresses that fields of a structured result hold, so that they are found in later texts of the
-// workspace.
-func (o *Outlet) Learn(raw []byte) {}
+// MaskForeign is MaskJSON for what a server sent. A server has no tokens, so a text in it that looks like one, even like one of the outlet's
+// own, is replaced by [LITERAL_1] and so on: the value of another server's token does not go to this one if the text is sent back.
+func (o *Outlet) MaskForeign(raw []byte) []byte {
+	if !json.Valid(raw) {
+		return []byte(o.mask(string(raw), true, func(m *masker, top *span) { m.text(top, hint{}) }))
+	}
+	return []byte(o.mask(string(raw), true, (*masker).json))
+}
 
-// maxPasses bounds how often a text is masked: once to find new values, once with their tokens, once with names that were only then learned.
-const maxPasses = 3
-
-func (o *Outlet) mask(text string, mask func(*masker, *span)) string {
+func (o *Outlet) mask(text string, foreign bool, mask func(*masker, *span)) string {
 	if text == "" {
 		return text
 	}
-	v, err := o.ready()
-	if err != nil {
-		v = nil
+	v, names, err := o.ready()
+	newMasker := func() *masker {
+		return &masker{fields: newFields(o.fields), learned: names, own: !foreign}
 	}
+	detected := o.detect(text, newMasker, mask)
 	for n := 1; ; n++ {
-		p := pass{v: v, isNew: map[string]bool{}}
+		p := pass{v: v, foreign: foreign, isNew: map[string]bool{}}
+		m := newMasker()
+		m.token, m.lookalike, m.detected = p.token, p.lookalike, detected
 		d, top := newDocument(text)
-		mask(&masker{fields: fieldHints{}, token: p.token, lookalike: p.lookalike}, top)
-		if len(p.new) > 0 && v == nil {
+		top.signs = o.inside
+		mask(m, top)
+		switch {
+		case len(p.new) == 0:
+			if len(p.stale) > 0 {
+				_ = v.keep(nil, p.stale) // the values have their tokens whether or not the day is written
+			}
+			return d.apply()
+		case v == nil, err != nil, n == maxPasses:
 			o.report(err)
-		}
-		if len(p.new) == 0 || err != nil || n == maxPasses {
 			return d.apply()
 		}
-		if err = v.keep(p.new); err != nil {
-			o.report(err)
+		err = v.keep(append(p.new, o.takePending()...), p.stale)
+		names = v.learned()
+	}
+}
+
+// Learn remembers the names, companies and addresses that fields of a structured result hold, so that they are found in later texts. They
+// are written to the vault, unless it is half full, with the next value that is masked, or by themselves once a second; Flush writes the rest.
+func (o *Outlet) Learn(raw []byte) {
+	v, names, err := o.ready()
+	if err != nil || !json.Valid(raw) {
+		o.report(err)
+		return
+	}
+	var found []*entry
+	_, top := newDocument(string(raw))
+	top.signs = o.inside
+	top.named(newFields(o.fields), func(typ Type, text string) {
+		if names.add(typ, text) {
+			found = append(found, &entry{Type: typ, Value: []byte(text)})
 		}
+	})
+	if len(found) == 0 || v.isHalfFull() {
+		return
+	}
+	o.learning.Lock()
+	o.pending = append(o.pending, found...)
+	due := time.Since(o.written) >= learnPause
+	o.learning.Unlock()
+	if due {
+		o.report(o.Flush())
 	}
 }
 
-// pass looks up the tokens of one text's values, and collects the values that have none yet.
-type pass struct {
-	v     *Vault // nil if it cannot be used
-	new   []entry
-	isNew map[string]bool // keys of new
+// Flush writes to the vault what was learned.
+func (o *Outlet) Flush() error {
+	pending := o.takePending()
+	if len(pending) == 0 {
+		return nil
+	}
+	v, _, err := o.ready()
+	if err == nil {
+		err = v.keep(pending, nil)
+	}
+	return err
 }
 
-func (p *pass) token(typ Type, v value) string { return p.tokenOf(entryOf(typ, v)) }
-
-func (p *pass) tokenOf(e entry) string {
-	key := e.key()
-	if p.v != nil {
-		p.v.mu.Lock()
-		token, ok := p.v.ledger.byValue[key]
-		p.v.mu.Unlock()
-		if ok {
-			return token
-		}
-	}
-	if !p.isNew[key] {
-		p.isNew[key] = true
-		p.new = append(p.new, e)
-	}
-	return "[" + string(e.Type) + "]"
-}
-
-func (p *pass) lookalike(text string) string {
-	if p.v == nil {
-		return text
-	}
-	p.v.mu.Lock()
-	_, ok := p.v.ledger.byToken[text]
-	p.v.mu.Unlock()
-	if ok {
-		return text
-	}
-	return p.tokenOf(entry{Type: literalType, Value: []byte(text)})
-}
-
-// keep gives tokens to new values, as far as they fit, and writes them to the file once.
-func (v *Vault) keep(entries []entry) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	c := newChange(v)
-	for _, e := range entries {
-		if c.tokenOf(e) == "" {
-			break
-		}
-	}
-	_, full := errors.AsType[*FullError](c.err)
-	if err := c.end(c.err == nil || full); err != nil {
-		return err
-	}
-	return c.err
+func (o *outletState) takePending() []*entry {
+	o.learning.Lock()
+	defer o.learning.Unlock()
+	pending := o.pending
+	o.pending, o.written = nil, time.Now()
+	return pending
 }
 
 // IsToken reports whether a text is a token that stands for a value.
 func (o *Outlet) IsToken(text string) bool {
-	v, err := o.ready()
+	v, _, err := o.ready()
 	if err != nil {
 		return false
 	}
@@ -187,21 +195,140 @@ func (o *Outlet) IsToken(text string) bool {
 	return ok && e.As != asItself
 }
 
-// Restore replaces the tokens in a JSON value by what they stand for, as [Vault.RestoreJSON] does. A token that stands for nothing is an
+// Restore replaces the tokens in a JSON value by what they stand for, as [Vault.RestoreJSON] does, but a token that stands for nothing is an
 // *UnknownTokenError.
 func (o *Outlet) Restore(raw []byte) ([]byte, error) {
-	v, err := o.ready()
-	if err != nil {
-		return nil, err
+	if !json.Valid(raw) {
+		return nil, errNotJSON
 	}
-	return v.RestoreJSON(raw)
+	out, err := o.restore(string(raw), true)
+	return []byte(out), err
 }
 
-// RestoreText replaces the tokens in a text, as [Vault.Restore] does. A token that stands for nothing is an *UnknownTokenError.
-func (o *Outlet) RestoreText(text string) (string, error) {
-	v, err := o.ready()
+// RestoreText replaces the tokens in a text by what they stand for, as [Vault.Restore] does, but a token that stands for nothing is an
+// *UnknownTokenError.
+func (o *Outlet) RestoreText(text string) (string, error) { return o.restore(text, isContainer(text)) }
+
+func (o *Outlet) restore(text string, asJSON bool) (string, error) {
+	if !mayHaveTokens(text) {
+		return text, nil
+	}
+	v, _, err := o.ready()
 	if err != nil {
 		return "", err
 	}
-	return v.Restore(text)
+	r := restorer{v: v, left: v.maxRestored, strict: true}
+	out, err := r.restore(text, asJSON)
+	if err == nil && len(r.stale) > 0 {
+		_ = v.keep(nil, r.stale)
+	}
+	return out, err
+}
+
+// Trouble returns why values or texts were replaced by something that cannot be restored since it was last called, or nil.
+func (o *Outlet) Trouble() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	err := errors.Join(o.troubles...)
+	o.troubles = nil
+	return err
+}
+
+// report keeps an error for Trouble, once.
+func (o *outletState) report(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err != nil && !slices.ContainsFunc(o.troubles, func(e error) bool { return e.Error() == err.Error() }) {
+		o.troubles = append(o.troubles, err)
+	}
+}
+
+// ready returns the vault as it is now, and what is looked for in texts. Without a vault, that is nil.
+func (o *outletState) ready() (*Vault, *learned, error) {
+	v, err := o.opened()
+	if err != nil {
+		return nil, nil, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err := v.refresh(); err != nil {
+		return nil, nil, err
+	}
+	names := v.known()
+	o.learning.Lock()
+	defer o.learning.Unlock()
+	if names != o.names {
+		for _, e := range o.pending {
+			names.add(e.Type, string(e.Value))
+		}
+		o.names = names
+	}
+	return v, names, nil
+}
+
+// opened returns the vault, after values were forgotten whose time is over.
+func (o *outletState) opened() (*Vault, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.vault == nil {
+		if time.Now().Before(o.retry) {
+			return nil, o.openErr
+		}
+		if o.vault, o.openErr = o.open(); o.openErr != nil {
+			o.vault, o.retry = nil, time.Now().Add(openAgain)
+			return nil, o.openErr
+		}
+	}
+	if o.settings.Retention > 0 && o.cleaned != o.vault.today() {
+		o.cleaned = o.vault.today()
+		if _, err := o.vault.Forget(context.Background(), Forget{All: true, Unused: o.settings.Retention}); err != nil {
+			o.troubles = append(o.troubles, err)
+		}
+	}
+	return o.vault, nil
+}
+
+// pass looks up the tokens of one text's values, and collects the values that have none yet.
+type pass struct {
+	v       *Vault // nil if it cannot be used
+	foreign bool
+	new     []*entry
+	isNew   map[string]bool // keys of new
+	stale   []string        // tokens whose use is to be noted
+}
+
+func (p *pass) token(typ Type, v value) string { return p.tokenOf(entryOf(typ, v)) }
+
+func (p *pass) tokenOf(e *entry) string {
+	key := e.key()
+	if p.v != nil {
+		p.v.mu.Lock()
+		defer p.v.mu.Unlock()
+		if token, ok := p.v.ledger.byValue[key]; ok {
+			if p.v.isStale(p.v.ledger.byToken[token]) {
+				p.stale = append(p.stale, token)
+			}
+			return token
+		}
+	}
+	if !p.isNew[key] {
+		p.isNew[key] = true
+		p.new = append(p.new, e)
+	}
+	return bareToken(e.Type)
+}
+
+func (p *pass) lookalike(text string) string {
+	if p.v == nil {
+		return text
+	}
+	p.v.mu.Lock()
+	e, issued := p.v.ledger.byToken[text]
+	itself := issued && e.As == asItself
+	own := !p.foreign && (issued || p.v.ledger.isForgotten(text))
+	p.v.mu.Unlock()
+	if own || itself {
+		return text
+	}
+	return p.tokenOf(&entry{Type: literalType, Value: []byte(text)})
 }

@@ -63,7 +63,7 @@ func (t *Tokenizer) MaskJSON(raw []byte) []byte {
 
 func (t *Tokenizer) mask(text string, asJSON bool) string {
 	d, s := newDocument(text)
-	m := masker{fields: fieldHints{}, token: t.token}
+	m := masker{fields: newFields(nil), token: t.token, own: true}
 	if asJSON {
 		m.json(s)
 	} else {
@@ -86,7 +86,7 @@ func (t *Tokenizer) token(typ Type, v value) string {
 		return token
 	}
 	if len(t.tokens) >= t.max {
-		return "[" + string(typ) + "]"
+		return bareToken(typ)
 	}
 	t.counts[typ]++
 	token := tokenOf(typ, t.counts[typ])

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/runner/pii/detect"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Restore replaces tokens by what they stand for. A text that is a JSON object or list is treated as JSON: see [Vault.RestoreJSON]. Tokens
@@ -26,7 +26,7 @@ func (v *Vault) RestoreJSON(raw json.RawMessage) (json.RawMessage, error) {
 }
 
 func (v *Vault) restore(text string, asJSON bool) (string, error) {
-	if !strings.ContainsAny(text, `[\`) { // there is no token, in whatever way it might be escaped
+	if !mayHaveTokens(text) {
 		return text, nil
 	}
 	v.mu.Lock()
@@ -36,6 +36,22 @@ func (v *Vault) restore(text string, asJSON bool) (string, error) {
 		return "", err
 	}
 	r := restorer{v: v, left: v.maxRestored}
+	return r.restore(text, asJSON)
+}
+
+// mayHaveTokens reports whether there may be a token in a text, in whatever way it is escaped.
+func mayHaveTokens(text string) bool { return strings.ContainsAny(text, `[\`) }
+
+// restorer restores one text.
+type restorer struct {
+	v      *Vault
+	left   int  // bytes that may still be written
+	strict bool // unknown tokens are an error
+	err    error
+	stale  []string // tokens whose use is to be noted
+}
+
+func (r *restorer) restore(text string, asJSON bool) (string, error) {
 	d, s := newDocument(text)
 	if asJSON {
 		r.json(s)
@@ -48,34 +64,48 @@ func (v *Vault) restore(text string, asJSON bool) (string, error) {
 	return d.apply(), nil
 }
 
-// restorer restores one text.
-type restorer struct {
-	v    *Vault
-	left int // bytes that may still be written
-	err  error
-}
-
-// entry returns what a token stands for, if the vault issued it and the limit allows it.
-func (r *restorer) entry(token string) (entry, bool) {
+// entry returns what the token from start to end stands for, if the vault issued it and the limit allows it.
+func (r *restorer) entry(s *span, start, end int) (*entry, bool) {
+	token := s.text[start:end]
 	r.v.mu.Lock()
+	defer r.v.mu.Unlock()
 	e, ok := r.v.ledger.byToken[token]
-	r.v.mu.Unlock()
+	if !ok {
+		if r.strict && r.err == nil {
+			r.err = &UnknownTokenError{Token: token, Pointer: pointerAt(s.doc.text, s.origin(start)), Forgotten: r.v.ledger.isForgotten(token)}
+		}
+		return nil, false
+	}
+	if r.v.isStale(e) {
+		r.stale = append(r.stale, token)
+	}
 	r.left -= max(len(e.Value), len(e.Source))
 	if r.err == nil && r.left < 0 {
 		r.err = &LimitError{Bytes: r.v.maxRestored}
 	}
-	return e, ok && r.err == nil
+	return e, r.err == nil
+}
+
+// pointerAt returns the JSON pointer of what is at an offset of a JSON text, or "" if the text is not JSON.
+func pointerAt(text string, offset int) string {
+	d := jsontext.NewDecoder(strings.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for d.InputOffset() <= int64(offset) {
+		if _, err := d.ReadToken(); err != nil {
+			return ""
+		}
+	}
+	return string(d.StackPointer())
 }
 
 // json restores a span of valid JSON.
 func (r *restorer) json(s *span) {
-	s.walk(nil, func(l literal, _ detect.Type) {
+	s.walk(nil, func(l literal, _ hint) {
 		if r.err != nil || !l.isString() {
 			return
 		}
 		in := l.text()
 		if !l.isName && in.text != "" && tokenEnd(in.text, 0) == len(in.text) {
-			if e, ok := r.entry(in.text); ok && e.As == asNumber {
+			if e, ok := r.entry(in, 0, len(in.text)); ok && e.As == asNumber {
 				s.put(l.start, l.end, string(e.Value))
 			} else if ok {
 				r.put(in, 0, len(in.text), e)
@@ -97,7 +127,7 @@ func (r *restorer) tokens(s *span) {
 		if start < 0 {
 			return
 		}
-		if e, ok := r.entry(s.text[start:end]); ok {
+		if e, ok := r.entry(s, start, end); ok {
 			r.put(s, start, end, e)
 		}
 		at = end
@@ -105,7 +135,7 @@ func (r *restorer) tokens(s *span) {
 }
 
 // put writes what an entry stands for. It keeps the original spelling if the place is like the one where the value was found.
-func (r *restorer) put(s *span, start, end int, e entry) {
+func (r *restorer) put(s *span, start, end int, e *entry) {
 	switch {
 	case e.As == asItself:
 	case e.Source != nil && e.Depth == s.depth:

@@ -1,7 +1,6 @@
 package pii
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,6 +29,25 @@ func nextToken(s string, i int) (start, end int) {
 	}
 }
 
+// anyToken is nextToken for tokens without a number, such as [EMAIL], too.
+func anyToken(s string, i int) (start, end int) {
+	for ; i < len(s); i++ {
+		if s[i] != '[' {
+			continue
+		}
+		if end = tokenEnd(s, i); end > 0 {
+			return i, end
+		}
+		if n := strings.IndexByte(s[i:min(len(s), i+len("[LITERAL]"))], ']'); n > 0 && isTokenType(Type(s[i+1:i+n])) {
+			return i, i + n + 1
+		}
+	}
+	return -1, -1
+}
+
+// bareToken returns a type's token for values that cannot be restored.
+func bareToken(typ Type) string { return "[" + string(typ) + "]" }
+
 // tokenEnd returns the end of the token that begins at i, or 0 if there is none.
 func tokenEnd(s string, i int) (end int) {
 	name := i + 1
@@ -48,4 +66,12 @@ func tokenEnd(s string, i int) (end int) {
 	return end + 1
 }
 
-func isTokenType(t Type) bool { return t == literalType || slices.Contains(Types(), t) }
+func isTokenType(t Type) bool { return tokenTypes[t] }
+
+var tokenTypes = func() map[Type]bool {
+	types := map[Type]bool{literalType: true}
+	for _, t := range Types() {
+		types[t] = true
+	}
+	return types
+}()

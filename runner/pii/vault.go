@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"sync"
+	"time"
 )
 
 const (
@@ -41,10 +42,12 @@ type Vault struct {
 	maxValues, maxBytes, maxRestored int
 
 	room func(more int64) error // nil means no limit
+	now  func() time.Time
 
 	mu     sync.Mutex
 	ledger *ledger
 	info   fs.FileInfo // of the file from which ledger was read, or nil if there was none
+	names  *learned    // the names, companies and addresses in ledger; see known
 }
 
 // OpenVault opens the vault at an absolute path. Its folder is created with the first value; PATH.lock beside the file locks it. The key is
@@ -55,7 +58,7 @@ func OpenVault(path string, key []byte, owner string) (*Vault, error) {
 	if len(key) != keySize {
 		return nil, fmt.Errorf("open the vault %q: its key has %d bytes, not %d", path, len(key), keySize)
 	}
-	v := &Vault{path: path, key: sealKey{append([]byte(nil), key...), owner}, maxValues: MaxVaultValues, maxBytes: MaxVaultBytes, maxRestored: MaxRestored, ledger: newLedger()}
+	v := &Vault{path: path, key: sealKey{append([]byte(nil), key...), owner}, maxValues: MaxVaultValues, maxBytes: MaxVaultBytes, maxRestored: MaxRestored, now: time.Now, ledger: newLedger()}
 	if err := v.refresh(); err != nil {
 		return nil, err
 	}
@@ -99,7 +102,7 @@ func (s *Share) fits(values, bytes int) bool {
 // Tokenize is [Vault.Tokenize]. Its error may also be a *ShareError. Once ctx has ended, nothing more is added to the vault, and the error
 // is the context's cause.
 func (s *Share) Tokenize(ctx context.Context, text string, types ...Type) (string, Found, error) {
-	return s.tokenize(ctx, text, types, func(m *masker, top *span) { m.text(top, "") })
+	return s.tokenize(ctx, text, types, func(m *masker, top *span) { m.text(top, hint{}) })
 }
 
 // TokenizeJSON is [Vault.TokenizeJSON], with the limits of Tokenize.
@@ -132,7 +135,7 @@ func (s *Share) tokenize(ctx context.Context, text string, types []Type, mask fu
 			out, found, err = "", nil, ended
 		}
 	}()
-	m := &masker{fields: fieldHints{}, token: c.token, lookalike: c.lookalike}
+	m := &masker{fields: newFields(nil), learned: v.known(), token: c.token, lookalike: c.lookalike}
 	if len(types) > 0 {
 		m.wants = func(t Type) bool { return slices.Contains(types, t) }
 	}
@@ -147,13 +150,14 @@ func (s *Share) tokenize(ctx context.Context, text string, types []Type, mask fu
 
 // change is one operation that may add to a vault. The caller holds the vault's mutex.
 type change struct {
-	v      *Vault
-	ctx    context.Context
-	share  *Share
-	found  Found
-	err    error  // the first one
-	unlock func() // unlocks the file; nil while it is not locked
-	before mark
+	v       *Vault
+	ctx     context.Context
+	share   *Share
+	found   Found
+	err     error  // the first one
+	unlock  func() // unlocks the file; nil while it is not locked
+	changed bool   // the file must be written, also without new entries
+	before  mark
 }
 
 // newChange returns a change without a limit of its own.
@@ -172,7 +176,10 @@ func (c *change) lookalike(text string) string {
 	e, ok := c.v.ledger.byToken[text]
 	if !ok && c.begin() {
 		if e, ok = c.v.ledger.byToken[text]; !ok {
-			e = entry{As: asItself, Token: text, Value: []byte(text)}
+			if c.v.ledger.isForgotten(text) {
+				return c.tokenOf(&entry{Type: literalType, Value: []byte(text)})
+			}
+			e = &entry{As: asItself, Token: text, Value: []byte(text), Used: c.v.today()}
 			c.fits(e.size())
 			c.v.ledger.add(e)
 		}
@@ -180,11 +187,11 @@ func (c *change) lookalike(text string) string {
 	if c.err != nil || e.As == asItself {
 		return text
 	}
-	return c.tokenOf(entry{Type: literalType, Value: []byte(text)})
+	return c.tokenOf(&entry{Type: literalType, Value: []byte(text)})
 }
 
 // tokenOf returns the token of an entry, and adds the entry if it is new.
-func (c *change) tokenOf(e entry) string {
+func (c *change) tokenOf(e *entry) string {
 	if token, ok := c.v.ledger.byValue[e.key()]; ok {
 		return token
 	}
@@ -197,7 +204,7 @@ func (c *change) tokenOf(e entry) string {
 	if !c.fits(e.size()) {
 		return ""
 	}
-	e.Token = c.v.ledger.unused(e.Type)
+	e.Token, e.Used = c.v.ledger.unused(e.Type), c.v.today()
 	c.v.ledger.add(e)
 	return e.Token
 }
@@ -236,7 +243,7 @@ func (c *change) end(keep bool) error {
 	}
 	defer c.unlock()
 	l := c.v.ledger
-	if len(l.entries) == c.before.entries {
+	if len(l.entries) == c.before.entries && !c.changed {
 		return nil
 	}
 	if !keep {

@@ -42,7 +42,7 @@ type sealKey struct {
 
 // sealed is the plain text of a vault's file.
 type sealed struct {
-	Entries []entry      `json:"entries"`
+	Entries []*entry     `json:"entries"`
 	Last    map[Type]int `json:"last"`
 }
 
@@ -120,8 +120,8 @@ func unseal(file []byte, key sealKey) (*ledger, error) {
 	}
 	l := newLedger()
 	for _, e := range in.Entries {
-		if tokenEnd(e.Token, 0) != len(e.Token) || !l.add(e) {
-			return nil, fmt.Errorf("it is damaged: the token %q is in it twice, or is not one", e.Token)
+		if e == nil || tokenEnd(e.Token, 0) != len(e.Token) || !l.add(e) {
+			return nil, errors.New("it is damaged: a token is in it twice, or is not one")
 		}
 	}
 	for t, n := range in.Last {

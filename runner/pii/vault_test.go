@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
 )
@@ -227,7 +228,7 @@ func TestDamagedVaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "vault")
-			v := &Vault{path: path, key: sealKey{c.key, testOwner}, maxValues: 10, maxBytes: 1000, maxRestored: 1000, ledger: newLedger()}
+			v := &Vault{path: path, key: sealKey{c.key, testOwner}, maxValues: 10, maxBytes: 1000, maxRestored: 1000, now: time.Now, ledger: newLedger()}
 			if err := os.WriteFile(path, c.file, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -338,7 +339,7 @@ func TestVaultLost(t *testing.T) {
 		t.Error(err)
 	}
 	// A folder that cannot be written to: an error, and only stored values are known.
-	blocked := &Vault{path: "/proc/nowhere/vault", key: sealKey{testKey, testOwner}, maxValues: 9, maxBytes: 99, maxRestored: 99, ledger: newLedger()}
+	blocked := &Vault{path: "/proc/nowhere/vault", key: sealKey{testKey, testOwner}, maxValues: 9, maxBytes: 99, maxRestored: 99, now: time.Now, ledger: newLedger()}
 	if _, _, err := blocked.Tokenize("ann@example.com"); err == nil {
 		t.Error("no error")
 	}

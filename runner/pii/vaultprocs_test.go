@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 const helperVariable = "PII_VAULT_OF_HELPER"
@@ -84,7 +85,7 @@ func FuzzVault(f *testing.F) {
 	f.Add(`{"password":"x","a":["a@b.com",4111111111111111,"{\"b\":\"+49 30 901820\"}"]}`)
 	f.Add("[EMAIL_1] a@b.com [LITERAL_1]")
 	f.Fuzz(func(t *testing.T, text string) {
-		v := &Vault{path: filepath.Join(t.TempDir(), "v"), key: sealKey{testKey, testOwner}, maxValues: 100000, maxBytes: 1 << 30, maxRestored: 1 << 30, ledger: newLedger()}
+		v := &Vault{path: filepath.Join(t.TempDir(), "v"), key: sealKey{testKey, testOwner}, maxValues: 100000, maxBytes: 1 << 30, maxRestored: 1 << 30, now: time.Now, ledger: newLedger()}
 		mustTokenize(t, v, "x@y.com 4111111111111111 [LITERAL_7]")
 		out := mustTokenize(t, v, text)
 		back, err := v.Restore(out)

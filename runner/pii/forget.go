@@ -1,0 +1,127 @@
+package pii
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	day = 24 * time.Hour
+	// useStep is the number of days after which the use of a value is noted again.
+	useStep = 7
+)
+
+// today returns the days since 1970.
+func (v *Vault) today() int { return int(v.now().Unix() / int64(day/time.Second)) }
+
+// isStale reports whether the use of a value today is to be noted. The caller holds the mutex.
+func (v *Vault) isStale(e *entry) bool { return v.today()-e.Used >= useStep }
+
+// isHalfFull reports whether the vault holds half of what it may, so that no value is added that was not shown.
+func (v *Vault) isHalfFull() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.ledger.entries) >= v.maxValues/2 || v.ledger.bytes >= v.maxBytes/2
+}
+
+// keep gives tokens to new values, to the extent that they fit, and notes the use of tokens. It writes the file once.
+func (v *Vault) keep(entries []*entry, used []string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	c := newChange(v)
+	if !c.begin() {
+		return c.err
+	}
+	for _, token := range used {
+		if e, ok := v.ledger.byToken[token]; ok && v.isStale(e) {
+			e.Used, c.changed = v.today(), true
+		}
+	}
+	for _, e := range entries {
+		if c.tokenOf(e) == "" {
+			break
+		}
+	}
+	if err := c.end(true); err != nil { // also if the vault is full: what fitted has tokens
+		return err
+	}
+	return c.err
+}
+
+// learned is known, with the mutex.
+func (v *Vault) learned() *learned {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.known()
+}
+
+// Forget selects values: those that are named, those of types, or all; with Unused only those of them that were not used for that long.
+type Forget struct {
+	Values []string // as they are, or their tokens
+	Types  []Type
+	All    bool
+	// Unused is the time since a value was last masked or restored. This is noted once a week, so some are kept for a week longer.
+	Unused time.Duration
+}
+
+func (f *Forget) selects(e *entry, today int) bool {
+	if f.Unused > 0 && time.Duration(today-e.Used-useStep)*day < f.Unused {
+		return false
+	}
+	return f.All || slices.Contains(f.Types, e.Type) || e.As != asItself && (slices.Contains(f.Values, string(e.Value)) || slices.Contains(f.Values, e.Token))
+}
+
+// Forget removes values from the vault, and returns how many. Their tokens are unknown from then on, and stand for no other value later. The
+// error is a *VaultError, or the context's cause.
+func (v *Vault) Forget(ctx context.Context, f Forget) (int, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	c := newChange(v)
+	c.ctx = ctx
+	if !c.begin() {
+		return 0, c.err
+	}
+	old, today, n := v.ledger, v.today(), 0
+	kept := newLedger()
+	kept.last = maps.Clone(old.last)
+	for _, e := range old.entries {
+		if e.Used == 0 { // an older program wrote it
+			e.Used, c.changed = today, true
+		}
+		if !f.selects(e, today) {
+			kept.add(e)
+		} else if e.As != asItself {
+			n++
+		}
+	}
+	if len(kept.entries) < len(old.entries) {
+		c.changed, c.before = true, kept.mark()
+	}
+	v.ledger = kept
+	if err := c.end(true); err != nil {
+		v.ledger = old
+		return 0, err
+	}
+	return n, nil
+}
+
+// isForgotten reports whether a token stood for a value.
+func (l *ledger) isForgotten(token string) bool {
+	if _, ok := l.byToken[token]; ok {
+		return false
+	}
+	typ, digits, _ := cutLast(strings.Trim(token, "[]"), "_")
+	n, err := strconv.Atoi(digits)
+	return err == nil && n <= l.last[Type(typ)]
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
