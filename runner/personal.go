@@ -2,6 +2,7 @@ package runner
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 
@@ -54,15 +55,16 @@ func (s *Script) variables() map[string]json.RawMessage {
 	return out
 }
 
-// warnOfTrouble reports that some personal data has left without a token that can be restored.
+// warnOfTrouble reports that some personal data has left without a token that can be restored. It is called when the calls are over, and
+// keeps what they have taught.
 func (x *run) warnOfTrouble() {
 	p := x.script.Calls.Personal
 	if p == nil {
 		return
 	}
-	if err := p.Outlet.Trouble(); err != nil {
-		x.calls.Warn("the vault of personal data can't be used, so tokens such as [EMAIL] stand for values that cannot be restored")
-		x.calls.Advise("personal data has no tokens that can be restored: %v", err)
+	if err := errors.Join(p.Outlet.Flush(), p.Outlet.Trouble()); err != nil {
+		x.calls.Warn("some personal data was replaced by something that cannot be restored; whoever started mcprun is told why")
+		x.calls.Advise("personal data was replaced by something that cannot be restored: %v", err)
 	}
 }
 

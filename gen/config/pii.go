@@ -64,8 +64,6 @@ type PIIDetector struct {
 	OnError string `yaml:"on_error"`
 	// Language is the language of the texts. Empty: en.
 	Language string
-	// Headers are sent with each request. ${NAME} stands for a variable.
-	Headers map[string]string
 }
 
 // PIIOpen is the value of the key on_error with which texts leave unchecked while the detector fails.

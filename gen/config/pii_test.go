@@ -17,7 +17,7 @@ pii:
   customers:
     acme: {mode: off, servers: {git hub: output}, fields: {who: off}}
     empty:
-  detector: {url: "http://127.0.0.1:5002", timeout: 1s, on_error: closed, headers: {Authorization: "Bearer ${TOKEN}"}}
+  detector: {url: "http://127.0.0.1:5002", timeout: 1s, on_error: closed}
   retention: 90d
 `)
 	if err != nil {
@@ -34,7 +34,7 @@ pii:
 	if diff := cmp.Diff(want, p.For("acme")); diff != "" {
 		t.Errorf("For(acme) (-want +got):\n%s", diff)
 	}
-	detector := &PIIDetector{URL: "http://127.0.0.1:5002", Timeout: time.Second, Headers: map[string]string{"Authorization": "Bearer ${TOKEN}"}}
+	detector := &PIIDetector{URL: "http://127.0.0.1:5002", Timeout: time.Second}
 	if diff := cmp.Diff(detector, p.Detector); diff != "" {
 		t.Errorf("the detector (-want +got):\n%s", diff)
 	}

@@ -56,7 +56,8 @@ func (p *Personal) MaskJSON(raw json.RawMessage) json.RawMessage {
 }
 
 // personal masks the results and errors of servers in bridge mode before the script gets them, and in every mode those of a call without a
-// script, whose caller is the model. In output mode the script gets real values; the outlet learns from them what to find in its output.
+// script, whose caller is the model. In output mode the script gets real values; the outlet learns from them what to find in its output, and
+// what only looks like a token is quoted.
 func (c *Calls) personal(next handler) handler {
 	p := c.set.Personal
 	if p == nil || c.player != nil { // a recording has tokens already
@@ -68,17 +69,20 @@ func (c *Calls) personal(next handler) handler {
 		hides := mode == config.PIIBridge || mode == config.PIIOutput && c.run.Direct
 		switch {
 		case hides && err != nil:
-			return nil, p.maskError(err)
+			return nil, maskError(p.Outlet.For(req.Name), err)
 		case mode == config.PIIOff || err != nil || res.As == call.AsDry:
 		case hides:
 			masked := *res
-			masked.Value, masked.Raw = p.maskResult(res.Value, req.Raw || req.isAsk || res.As == call.AsContent), nil
+			masked.Value, masked.Raw = maskResult(p.Outlet.For(req.Name), res.Value, req.Raw || req.isAsk || res.As == call.AsContent), nil
 			if req.Raw {
 				masked.Raw = masked.Value
 			}
 			return &masked, nil
 		default:
-			p.Outlet.Learn(res.Value)
+			p.Outlet.For(req.Name).Learn(res.Value)
+			quoted := *res
+			quoted.Value = p.Outlet.Quote(res.Value)
+			return &quoted, nil
 		}
 		return res, err
 	}
@@ -113,26 +117,26 @@ func (c *Calls) restore(next handler) handler {
 }
 
 // maskError returns an error without personal data.
-func (p *Personal) maskError(err error) error {
+func maskError(o *pii.Outlet, err error) error {
 	e, ok := errors.AsType[*call.Error](err)
 	if !ok {
 		return err
 	}
 	masked := *e
-	masked.Message, masked.Data = p.Mask(e.Message), p.MaskJSON(e.Data)
+	masked.Message, masked.Data = string(o.MaskForeign([]byte(e.Message))), o.MaskForeign(e.Data)
 	if len(e.Content) > 0 {
-		masked.Content = p.maskResult(e.Content, true)
+		masked.Content = maskResult(o, e.Content, true)
 	}
 	return &masked
 }
 
 // maskResult masks a result. Images and other binary content of MCP stay as they are.
-func (p *Personal) maskResult(value json.RawMessage, isContent bool) json.RawMessage {
+func maskResult(o *pii.Outlet, value json.RawMessage, isContent bool) json.RawMessage {
 	if !isContent {
-		return p.MaskJSON(value)
+		return o.MaskForeign(value)
 	}
 	b := binary{mark: rand.Text()}
-	masked := p.MaskJSON(b.cut(value, maxContent))
+	masked := o.MaskForeign(b.cut(value, maxContent))
 	for i, data := range b.data {
 		masked = bytes.Replace(masked, b.place(i), data, 1)
 	}

@@ -25,7 +25,7 @@ func (cs *customerServer) personal() *chain.Personal {
 	return cs.customer.Personal()
 }
 
-// hideResult removes personal data from the result of a tool, and logs why it could not be replaced by tokens that can be restored.
+// hideResult removes personal data from the result of a tool, and logs why some of it cannot be restored.
 func (cs *customerServer) hideResult(res *mcp.CallToolResult) {
 	p := cs.personal()
 	if p == nil {
@@ -40,7 +40,7 @@ func (cs *customerServer) hideResult(res *mcp.CallToolResult) {
 		res.StructuredContent = p.MaskJSON(data)
 	}
 	if err := p.Outlet.Trouble(); err != nil {
-		cs.logger().Warn("personal data has no tokens that can be restored", "error", hinted(err))
+		cs.logger().Warn("personal data was replaced by something that cannot be restored", "error", hinted(err))
 	}
 }
 

@@ -2,6 +2,7 @@ package customers
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -42,7 +43,10 @@ func (o *PIIFlag) Personal(app *cli.App, settings *config.PII, id string, isProg
 	if part.IsOff() {
 		return nil, nil
 	}
-	opt := pii.OutletSettings{Fields: map[string]pii.Type{}}
+	opt := pii.OutletSettings{Fields: map[string]pii.Type{}, Retention: settings.Kept()}
+	if d := settings.Detector; d != nil {
+		opt.Detector, opt.WithoutDetector = &pii.Presidio{Client: &http.Client{}, URL: d.URL, Language: d.Language, Timeout: d.Timeout}, d.OnError == config.PIIOpen
+	}
 	for name, typ := range part.Fields {
 		if opt.Fields[name] = pii.Type(typ); typ == string(config.PIIOff) {
 			opt.Fields[name] = ""
