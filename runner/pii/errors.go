@@ -51,9 +51,10 @@ type UnknownTokenError struct {
 
 // Error names the token without its brackets, so that the text itself has no token.
 func (e *UnknownTokenError) Error() string {
-	said := "unknown token " + strings.Trim(e.Token, "[]")
+	bare := strings.Trim(e.Token, "[]")
+	said := "unknown token " + bare
 	if e.Pointer != "" {
-		said += " at " + e.Pointer
+		said += " at " + strings.ReplaceAll(e.Pointer, e.Token, bare)
 	}
 	if e.Forgotten {
 		return said + ": its value was forgotten"

@@ -79,6 +79,30 @@ func (s *span) inside(start, end int, escaped bool) *span {
 	return in
 }
 
+// part returns the span of a part of the text.
+func (s *span) part(start, end int) *span {
+	return &span{doc: s.doc, text: s.text[start:end], depth: s.depth, outer: s, at: start, signs: s.signs}
+}
+
+// eachPart calls text for the parts of the span that are text, and json for those that are JSON, in order.
+func (s *span) eachPart(text, json func(*span)) {
+	at := 0
+	if s.depth <= maxNested {
+		for _, p := range parts(s.text) {
+			if at < p.start {
+				text(s.part(at, p.start))
+			}
+			json(s.part(p.start, p.end))
+			at = p.end
+		}
+	}
+	if at == 0 {
+		text(s)
+	} else if at < len(s.text) {
+		text(s.part(at, len(s.text)))
+	}
+}
+
 // origin returns the offset in the document of the byte at i.
 func (s *span) origin(i int) int {
 	for ; s.outer != nil; s = s.outer {

@@ -65,29 +65,46 @@ func (m *masker) text(s *span, h hint) {
 		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: detect.Secret}})
 		return
 	}
-	matches := m.find(s.text, h.typ)
-	if m.detected != nil {
-		found, ok := m.detected(s.text)
-		if !ok {
-			s.replace(0, len(s.text), unchecked)
-			return
-		}
-		matches = union(matches, found)
-	}
 	had := len(s.doc.edits)
-	m.replace(s, matches)
+	var was []string       // the JSON in it
+	var is strings.Builder // the text with tokens
+	s.eachPart(func(in *span) {
+		var tokens []edit
+		for _, match := range m.plain(in, h.typ) {
+			tokens = append(tokens, edit{match.Start, match.End, "[X_1]"})
+		}
+		is.WriteString(apply(in.text, tokens))
+	}, func(in *span) {
+		m.json(in)
+		was = append(was, in.text)
+		is.WriteString(in.text)
+	})
 	if m.lookalike == nil || len(s.doc.edits) == had || s.depth > maxNested {
 		return
 	}
 	// Tokens must not turn text that is not JSON into JSON, because restoring would read it differently.
-	local := make([]edit, 0, len(matches))
-	for _, match := range matches {
-		local = append(local, edit{match.Start, match.End, "[X_1]"})
+	read := []string{}
+	for _, p := range parts(is.String()) {
+		read = append(read, is.String()[p.start:p.end])
 	}
-	if isContainer(apply(s.text, local)) {
+	if !slices.Equal(was, read) {
 		s.doc.edits = s.doc.edits[:had]
 		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: detect.Secret}})
 	}
+}
+
+// plain replaces matches in a span without JSON, and returns them.
+func (m *masker) plain(s *span, field Type) []detect.Match {
+	matches := m.find(s.text, field)
+	if m.detected != nil {
+		found, ok := m.detected(s.text)
+		if !ok {
+			s.replace(0, len(s.text), unchecked)
+			return nil
+		}
+		matches = union(matches, found)
+	}
+	return m.replace(s, matches)
 }
 
 // number replaces a number that is personal data by a string.
@@ -164,13 +181,22 @@ func outside(text string, matches []detect.Match) []detect.Match {
 	}
 	var out []detect.Match
 	keep := func(start, end int, typ Type) {
-		if start < end && strings.Trim(text[start:end], " .,;:-\t\r\n") != "" {
-			out = append(out, detect.Match{Start: start, End: end, Type: typ})
+		if start < end {
+			const blank = " .,;:-\t\r\n"
+			left := strings.TrimLeft(text[start:end], blank)
+			if kept := strings.TrimRight(left, blank); kept != "" {
+				start = end - len(left)
+				out = append(out, detect.Match{Start: start, End: start + len(kept), Type: typ})
+			}
 		}
 	}
 	for _, m := range matches {
 		for first >= 0 && last <= m.Start {
 			first, last = anyToken(text, last)
+		}
+		if first < 0 || first >= m.End {
+			out = append(out, m)
+			continue
 		}
 		for first >= 0 && first < m.End {
 			keep(m.Start, first, m.Type)
@@ -185,8 +211,8 @@ func outside(text string, matches []detect.Match) []detect.Match {
 	return out
 }
 
-// replace replaces matches by tokens, and also texts between them that look like tokens.
-func (m *masker) replace(s *span, matches []detect.Match) {
+// replace replaces matches by tokens, and also texts between them that look like tokens. It returns the matches that it replaced.
+func (m *masker) replace(s *span, matches []detect.Match) []detect.Match {
 	if m.own {
 		matches = outside(s.text, matches)
 	}
@@ -201,6 +227,7 @@ func (m *masker) replace(s *span, matches []detect.Match) {
 		at = match.End
 	}
 	m.lookalikes(s, at, len(s.text))
+	return matches
 }
 
 // lookalikes replaces texts that look like tokens from start to end.

@@ -56,7 +56,7 @@ func (r *restorer) restore(text string, asJSON bool) (string, error) {
 	if asJSON {
 		r.json(s)
 	} else {
-		r.tokens(s)
+		r.text(s)
 	}
 	if r.err != nil {
 		return "", r.err
@@ -116,11 +116,18 @@ func (r *restorer) json(s *span) {
 			r.json(in)
 			return
 		}
-		r.tokens(in)
+		if l.isName {
+			r.tokens(in)
+		} else {
+			r.text(in)
+		}
 	})
 }
 
-// tokens restores the tokens in a text.
+// text restores the tokens in a text, and in the JSON in it.
+func (r *restorer) text(s *span) { s.eachPart(r.tokens, r.json) }
+
+// tokens restores the tokens in a text without JSON.
 func (r *restorer) tokens(s *span) {
 	for at := 0; r.err == nil; {
 		start, end := nextToken(s.text, at)

@@ -1,0 +1,398 @@
+package pii
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect"
+)
+
+// newOutlet returns an outlet on a new vault.
+func newOutlet(t *testing.T, s OutletSettings) (*Outlet, *Vault) {
+	t.Helper()
+	v := newVault(t)
+	return NewOutlet(func() (*Vault, error) { return v, nil }, s), v
+}
+
+// reopened returns an outlet on the same file, as another process has one.
+func reopened(t *testing.T, v *Vault, s OutletSettings) *Outlet {
+	t.Helper()
+	return NewOutlet(func() (*Vault, error) { return OpenVault(v.path, testKey, testOwner) }, s)
+}
+
+func TestOutletMask(t *testing.T) {
+	o, v := newOutlet(t, OutletSettings{})
+	for _, c := range []struct{ text, want string }{
+		{"", ""},
+		{"nothing here", "nothing here"},
+		{"to ann@example.com and bob@example.com", "to [EMAIL_1] and [EMAIL_2]"},
+		{"[EMAIL_1] is ann@example.com", "[EMAIL_1] is [EMAIL_1]"},
+		{"[EMAIL_9] and [STEP_1] and [email_1] and [EMAIL]", "[LITERAL_1] and [STEP_1] and [email_1] and [EMAIL]"},
+		{`{"password":"hunter2x","card":4111111111111111}`, `{"password":"[SECRET_1]","card":"[CARD_1]"}`},
+		{`{"lastName":"[NAME]"}`, `{"lastName":"[NAME]"}`},
+		// JSON in a text, and lines of JSON
+		{`rows: [{"fullName":"Ann Miller","phone":2125550123}], done`, `rows: [{"fullName":"[NAME_1]","phone":"[PHONE_1]"}], done`},
+		{"{\"fullName\":\"Ann Miller\"}\n{\n \"fullName\": \"Bob Stone\"\n}\n", "{\"fullName\":\"[NAME_1]\"}\n{\n \"fullName\": \"[NAME_2]\"\n}\n"},
+		{`["x {\"fullName\":\"Ann Miller\"}"]`, `["x {\"fullName\":\"[NAME_1]\"}"]`},
+		// once a field held it, it is found in texts, also before the field in the same one
+		{"Then Ann Miller called", "Then [NAME_1] called"},
+		{`{"notes":"Carla Jensen agrees","fullName":"Carla Jensen"}`, `{"notes":"[NAME_3] agrees","fullName":"[NAME_3]"}`},
+		{`{"fullName":"Dr. [NAME_1]"}`, `{"fullName":"[NAME_4]. [NAME_1]"}`},
+	} {
+		got := o.Mask(c.text)
+		if got != c.want {
+			t.Errorf("Mask(%q)\n got %q\nwant %q", c.text, got, c.want)
+		}
+		if again := o.Mask(got); again != got {
+			t.Errorf("masking %q again gives %q", got, again)
+		}
+		if other := reopened(t, v, OutletSettings{}).Mask(c.text); other != got {
+			t.Errorf("another process has %q for %q, want %q", other, c.text, got)
+		}
+	}
+	if err := o.Trouble(); err != nil {
+		t.Errorf("Trouble() = %v, want none", err)
+	}
+	for text, want := range map[string]bool{"[EMAIL_1]": true, "[LITERAL_1]": true, "[EMAIL_9]": false, "[EMAIL]": false, "x": false} {
+		if got := o.IsToken(text); got != want {
+			t.Errorf("IsToken(%s) = %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestForeignTokens: a server that sends a token gets back the token, not what it stands for.
+func TestForeignTokens(t *testing.T) {
+	o, _ := newOutlet(t, OutletSettings{})
+	o.Mask("ann@example.com")
+	const sent = `{"text":"[EMAIL_1] [EMAIL_7]","a":"bob@example.com"}`
+	got := o.MaskForeign([]byte(sent))
+	if want := `{"text":"[LITERAL_1] [LITERAL_2]","a":"[EMAIL_2]"}`; string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if back, err := o.Restore(got); err != nil || string(back) != sent {
+		t.Errorf("it comes back as %s, %v, want %s", back, err, sent)
+	}
+	if got := o.MaskForeign([]byte("x [EMAIL_1]")); string(got) != "x [LITERAL_1]" {
+		t.Errorf("a text becomes %s", got)
+	}
+}
+
+func TestLearn(t *testing.T) {
+	o, v := newOutlet(t, OutletSettings{Fields: map[string]Type{"ansprech_partner": detect.Name, "full-name": ""}})
+	o.Learn([]byte(`{"rows":[{"lastName":"Oyelaran","company":"Fjordkraft Handel","fullName":"Not Learned"}],"text":"{\"Ansprech Partner\":\"Ülker Demirören\"}"}`))
+	const text = "Oyelaran of Fjordkraft Handel met Ülker Demirören and Not Learned"
+	want := "[NAME_1] of [COMPANY_1] met [NAME_2] and Not Learned"
+	if got := o.Mask(text); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := reopened(t, v, OutletSettings{}).Mask(text); got != want {
+		t.Errorf("another process: got %q, want %q", got, want)
+	}
+	// What is learned shortly after is known here at once, and elsewhere once it is written.
+	o.Learn([]byte(`{"lastName":"Brzezinska"}`))
+	o.Learn([]byte(`{"lastName":"Wojciechowski"}`))
+	other := reopened(t, v, OutletSettings{})
+	if err := o.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]*Outlet{"here": o, "elsewhere": other} {
+		if got := o.Mask("Brzezinska, Wojciechowski"); strings.Contains(got, "ski") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	o.Learn([]byte(`not JSON`))
+	if err := o.Trouble(); err != nil {
+		t.Errorf("Trouble() = %v, want none", err)
+	}
+}
+
+// TestLearnLeavesRoom: a script that pages through a large table does not fill the vault.
+func TestLearnLeavesRoom(t *testing.T) {
+	o, v := newOutlet(t, OutletSettings{})
+	v.maxValues = 10
+	for i := range 10 {
+		o.Learn(fmt.Appendf(nil, `{"lastName":"Oyelaran%c"}`, 'a'+i))
+		if err := o.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(v.ledger.entries); n != 5 {
+		t.Errorf("%d values were written, want 5", n)
+	}
+	if got := o.Mask("Oyelaranj"); got != "[NAME_6]" {
+		t.Errorf(`got %s, want "[NAME_6]": it is known here`, got)
+	}
+}
+
+func TestOutletFields(t *testing.T) {
+	o, _ := newOutlet(t, OutletSettings{Fields: map[string]Type{"Customer_Ref": detect.Name, "code": detect.SSN, "email": "", "password": ""}})
+	raw := `{"customerRef":["Blue","ann@example.com"],"code":[12,-1.5e3,"x"],"email":"bob@example.com","password":"hunter2x","e":" ","customer ref":" "}`
+	want := `{"customerRef":["[NAME_1]","[NAME_2]"],"code":["[SSN_1]","[SSN_2]","[SSN_3]"],"email":"bob@example.com","password":"hunter2x","e":" ","customer ref":" "}`
+	got := o.MaskJSON([]byte(raw))
+	if string(got) != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if back, err := o.Restore(got); err != nil || string(back) != raw {
+		t.Errorf("it comes back as %s, %v, want %s", back, err, raw)
+	}
+}
+
+func TestOutletRestore(t *testing.T) {
+	o, v := newOutlet(t, OutletSettings{})
+	o.Mask("ann@example.com bob@example.com")
+	o.MaskJSON([]byte(`{"card":4111111111111111,"fullName":"Ann \"A\" Miller"}`))
+	for _, c := range []struct{ raw, want string }{
+		{`{"to":"[EMAIL_1]","n":"[CARD_1]","[EMAIL_2]":["Hello [NAME_1], write to [EMAIL_1]"]}`,
+			`{"to":"ann@example.com","n":4111111111111111,"bob@example.com":["Hello Ann \"A\" Miller, write to ann@example.com"]}`},
+		{`{"body":"{\"to\":\"[EMAIL_1]\",\"n\":\"[CARD_1]\"}"}`, `{"body":"{\"to\":\"ann@example.com\",\"n\":4111111111111111}"}`},
+		{`{"a":"[STEP_1] [email_1] [EMAIL_01] [EMAIL]"}`, `{"a":"[STEP_1] [email_1] [EMAIL_01] [EMAIL]"}`},
+	} {
+		if got, err := o.Restore([]byte(c.raw)); err != nil || string(got) != c.want {
+			t.Errorf("Restore(%s)\n got %s, %v\nwant %s", c.raw, got, err, c.want)
+		}
+	}
+	for raw, want := range map[string]UnknownTokenError{
+		`{"a":[{"b":"[EMAIL_1] [EMAIL_9]"}]}`: {Token: "[EMAIL_9]", Pointer: "/a/0/b"},
+		`{"a":"{\"b\":\"[PHONE_1]\"}","c":1}`: {Token: "[PHONE_1]", Pointer: "/a"},
+		`["\u005bSSN_3]"]`:                    {Token: "[SSN_3]", Pointer: "/0"},
+		`{"[NAME_77]":1}`:                     {Token: "[NAME_77]", Pointer: "/[NAME_77]"},
+	} {
+		_, err := o.Restore([]byte(raw))
+		unknown, ok := errors.AsType[*UnknownTokenError](err)
+		if !ok || *unknown != want || unknown.Hint() == "" || !strings.Contains(err.Error(), strings.Trim(want.Token, "[]")) {
+			t.Errorf("Restore(%s): %v, want %v", raw, err, want)
+		}
+		if said := fmt.Sprint(err); o.Mask(said) != said {
+			t.Errorf("the error %q is masked to %q", said, o.Mask(said))
+		}
+	}
+	if _, err := o.RestoreText("see [EMAIL_9]"); err == nil || !strings.Contains(err.Error(), "EMAIL_9") {
+		t.Errorf("RestoreText() = %v, want an error that names the token", err)
+	}
+	if got, err := o.RestoreText(`see [EMAIL_1] in {"n":"[CARD_1]"}`); err != nil || got != `see ann@example.com in {"n":4111111111111111}` {
+		t.Errorf("RestoreText() = %q, %v", got, err)
+	}
+	if _, err := o.Restore([]byte(`{"a":`)); err == nil {
+		t.Error("what is not JSON is restored: got no error, want an error")
+	}
+	v.maxRestored = 10
+	if _, err := o.Restore([]byte(`"[EMAIL_1]"`)); err == nil {
+		t.Error("a text is restored without bound: got no error, want an error")
+	}
+}
+
+// TestOutletFailsClosed: whatever is wrong with the vault, no value leaves, and the reason is said once.
+func TestOutletFailsClosed(t *testing.T) {
+	const text = `{"to":"ann@example.com","card":4111111111111111,"text":"carl@example.com and [EMAIL_1]"}`
+	const closed = `{"to":"[EMAIL]","card":"[CARD]","text":"[EMAIL] and [EMAIL_1]"}`
+	over := errors.New("the disk is full")
+	damaged := func(t *testing.T) (*Outlet, string) {
+		o, v := newOutlet(t, OutletSettings{})
+		o.Mask("ann@example.com")
+		if err := os.WriteFile(v.path, []byte("hello"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return o, closed
+	}
+	for name, c := range map[string]struct {
+		outlet func(*testing.T) (o *Outlet, want string)
+		reason string
+	}{
+		"no key": {func(*testing.T) (*Outlet, string) {
+			return NewOutlet(func() (*Vault, error) { return nil, errors.New("the key is gone") }, OutletSettings{}), closed
+		}, "the key is gone"},
+		"damaged": {damaged, "its beginning is wrong"},
+		"full": {func(t *testing.T) (*Outlet, string) {
+			o, v := newOutlet(t, OutletSettings{})
+			v.maxValues = 2
+			o.Mask("ann@example.com")
+			return o, `{"to":"[EMAIL_1]","card":"[CARD_1]","text":"[EMAIL] and [EMAIL_1]"}`
+		}, "is full"},
+		"disk full": {func(t *testing.T) (*Outlet, string) {
+			o, v := newOutlet(t, OutletSettings{})
+			v.Limit(func(int64) error { return over })
+			return o, `{"to":"[EMAIL]","card":"[CARD]","text":"[EMAIL] and [LITERAL]"}`
+		}, over.Error()},
+		"no folder": {func(t *testing.T) (*Outlet, string) {
+			file := filepath.Join(t.TempDir(), "file")
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return NewOutlet(func() (*Vault, error) { return OpenVault(filepath.Join(file, "vault"), testKey, testOwner) }, OutletSettings{}), closed
+		}, "not a directory"},
+		"another key": {func(t *testing.T) (*Outlet, string) {
+			v := newVault(t)
+			mustTokenize(t, v, "ann@example.com")
+			return NewOutlet(func() (*Vault, error) { return OpenVault(v.path, []byte(strings.Repeat("k", keySize)), testOwner) }, OutletSettings{}), closed
+		}, "sealed with another key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, want := c.outlet(t)
+			for range 2 {
+				if got := o.MaskJSON([]byte(text)); string(got) != want {
+					t.Errorf("got %s\nwant %s", got, want)
+				}
+			}
+			if err := o.Trouble(); err == nil || strings.Count(err.Error(), c.reason) != 1 {
+				t.Errorf("Trouble() = %v, want %q once", err, c.reason)
+			}
+			if err := o.Trouble(); err != nil {
+				t.Errorf("Trouble() = %v the second time, want nil", err)
+			}
+		})
+	}
+}
+
+// TestOutletTriesAgain: a vault that could not be opened is opened later, and not with every text.
+func TestOutletTriesAgain(t *testing.T) {
+	v, calls := newVault(t), 0
+	o := NewOutlet(func() (*Vault, error) {
+		if calls++; calls == 1 {
+			return nil, errors.New("the keyring is locked")
+		}
+		return v, nil
+	}, OutletSettings{})
+	o.Mask("ann@example.com")
+	if got := o.Mask("ann@example.com"); got != "[EMAIL]" || calls != 1 {
+		t.Errorf("got %s after %d calls, want [EMAIL] and 1", got, calls)
+	}
+	o.retry = time.Now()
+	if got := o.Mask("ann@example.com"); got != "[EMAIL_1]" {
+		t.Errorf("got %s, want [EMAIL_1]", got)
+	}
+}
+
+// TestOutletAtOnce: goroutines and processes that mask the same values have the same tokens for them.
+func TestOutletAtOnce(t *testing.T) {
+	o, v := newOutlet(t, OutletSettings{})
+	outlets := []*Outlet{o, o, reopened(t, v, OutletSettings{}), reopened(t, v, OutletSettings{})}
+	var text strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&text, "{\"fullName\":\"Ann Mc%c%c\",\"email\":\"u%d@example.com\"}\n", 'a'+i%26, 'a'+i/26, i)
+	}
+	got := make([]string, len(outlets))
+	var wg sync.WaitGroup
+	for i, o := range outlets {
+		wg.Go(func() {
+			for line := range strings.Lines(text.String()) {
+				got[i] += o.Mask(line)
+				o.Learn([]byte(line))
+			}
+		})
+	}
+	wg.Wait()
+	for i, text := range got {
+		if text != got[0] || strings.Contains(text, "Ann") || strings.Contains(text, "@") {
+			t.Errorf("%d: %s\nwant %s", i, text, got[0])
+		}
+	}
+}
+
+func TestForget(t *testing.T) {
+	o, v := newOutlet(t, OutletSettings{})
+	o.Mask(`{"a":"ann@example.com bob@example.com carl@example.com 203.0.113.7","fullName":"Ann Miller"}`)
+	other := reopened(t, v, OutletSettings{})
+	forget := func(want int, f Forget) {
+		t.Helper()
+		if n, err := v.Forget(t.Context(), f); err != nil || n != want {
+			t.Errorf("Forget(%v) = %d, %v, want %d", f, n, err, want)
+		}
+	}
+	unknown := func(o *Outlet, token string) {
+		t.Helper()
+		_, err := o.RestoreText("x " + token)
+		if e, ok := errors.AsType[*UnknownTokenError](err); !ok || !e.Forgotten || !strings.Contains(err.Error(), "forgotten") {
+			t.Errorf("%s: %v, want an error that it was forgotten", token, err)
+		}
+	}
+	forget(0, Forget{Values: []string{"nobody@example.com"}})
+	forget(2, Forget{Values: []string{"ann@example.com", "[EMAIL_2]"}})
+	for _, o := range []*Outlet{o, other} {
+		unknown(o, "[EMAIL_1]")
+		unknown(o, "[EMAIL_2]")
+		if got := o.Mask("[EMAIL_1] carl@example.com ann@example.com"); got != "[EMAIL_1] [EMAIL_3] [EMAIL_4]" {
+			t.Errorf("got %s, want [EMAIL_1] [EMAIL_3] [EMAIL_4]", got)
+		}
+	}
+	if got := mustTokenize(t, v, "[EMAIL_1]"); got != "[LITERAL_1]" { // it does not come to stand for itself
+		t.Errorf("got %s, want [LITERAL_1]", got)
+	}
+	forget(1, Forget{Types: []Type{detect.Name}})
+	if got := other.Mask("Ann Miller"); got != "Ann Miller" {
+		t.Errorf("a forgotten name is still looked for: %s", got)
+	}
+	forget(4, Forget{All: true})
+	unknown(other, "[IP_1]")
+	if got := other.Mask("203.0.113.7"); got != "[IP_2]" {
+		t.Errorf("got %s, want [IP_2]", got)
+	}
+	v.Limit(func(int64) error { return nil })
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := v.Forget(ended, Forget{All: true}); err == nil {
+		t.Error("it forgets after its context has ended: got no error, want an error")
+	}
+	if got, err := o.RestoreText("[IP_2]"); err != nil || got != "203.0.113.7" {
+		t.Errorf("what could not be written is forgotten: %s, %v", got, err)
+	}
+}
+
+// TestRetention: a value is forgotten when it was not used for some time, and masking and restoring it are uses.
+func TestRetention(t *testing.T) {
+	const days = 24 * time.Hour
+	v := newVault(t)
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	v.now = func() time.Time { return at }
+	o := NewOutlet(func() (*Vault, error) { return v, nil }, OutletSettings{Retention: 90 * days})
+	o.Mask("ann@example.com bob@example.com carl@example.com dora@example.com")
+	info := v.info
+	at = at.Add(6 * days)
+	o.Mask("ann@example.com")
+	if v.info != info {
+		t.Error("a use is written again within a week")
+	}
+	at = at.Add(54 * days)
+	o.Mask("ann@example.com")
+	if _, err := o.Restore([]byte(`"[EMAIL_2]"`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenVault(v.path, testKey, testOwner); err != nil {
+		t.Fatal(err)
+	}
+	at = at.Add(38 * days) // 98 days after the first use, 38 after the second
+	if got := o.Mask("ann@example.com carl@example.com"); got != "[EMAIL_1] [EMAIL_5]" {
+		t.Errorf("got %s, want [EMAIL_1] [EMAIL_5]", got)
+	}
+	if got, err := o.RestoreText("[EMAIL_2]"); err != nil || got != "bob@example.com" {
+		t.Errorf("RestoreText() = %s, %v, want bob@example.com", got, err)
+	}
+	if _, err := o.RestoreText("[EMAIL_4]"); err == nil {
+		t.Error("a value is kept for ever: got no error, want an error")
+	}
+	if err := o.Trouble(); err != nil {
+		t.Errorf("Trouble() = %v, want none", err)
+	}
+}
+
+// TestOlderVault: values without a day, which an older program wrote, are not forgotten at once.
+func TestOlderVault(t *testing.T) {
+	v := newVault(t)
+	mustTokenize(t, v, "ann@example.com")
+	v.ledger.entries[0].Used = 0
+	for range 2 {
+		if n, err := v.Forget(t.Context(), Forget{All: true, Unused: time.Hour}); n != 0 || err != nil {
+			t.Errorf("Forget() = %d, %v, want 0 and no error", n, err)
+		}
+	}
+	again, err := OpenVault(v.path, testKey, testOwner)
+	if err != nil || again.ledger.entries[0].Used != v.today() {
+		t.Errorf("the day was not written: %v", err)
+	}
+}

@@ -1,0 +1,91 @@
+package pii
+
+import (
+	"bytes"
+	"io"
+	"sync"
+)
+
+// maxHeld bounds what an OutletWriter holds back, in bytes.
+const maxHeld = 1 << 20
+
+// OutletWriter masks a stream of text. A line is passed on when it is complete, also if it ends with a carriage return, as progress does; JSON of
+// several lines, or a private key, when all of it is there. At most 1 MiB is held back. It is safe for concurrent use.
+type OutletWriter struct {
+	o    *Outlet
+	w    io.Writer
+	mu   sync.Mutex
+	held []byte
+	json jsonScanner // of held
+}
+
+// Writer returns a writer that masks a stream and passes it on to w. Its owner calls Flush or Close at the end.
+func (o *Outlet) Writer(w io.Writer) *OutletWriter { return &OutletWriter{o: o, w: w} }
+
+// Write takes p and passes on what is complete. The error is that of the writer below.
+func (w *OutletWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	was := w.json.isOpen()
+	for _, c := range p {
+		w.json.step(len(w.held), c)
+		w.held = append(w.held, c)
+	}
+	if !bytes.ContainsAny(p, "\r\n") && was == w.json.isOpen() && len(w.held) <= maxHeld {
+		return len(p), nil
+	}
+	if err := w.pass(w.complete()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// complete returns how much of what is held back is passed on.
+func (w *OutletWriter) complete() int {
+	end := len(w.held)
+	if w.json.isOpen() {
+		end = w.json.open[0].start
+	}
+	if key := bytes.LastIndex(w.held[:end], []byte("-----BEGIN ")); key >= 0 && !bytes.Contains(w.held[key:end], []byte("-----END ")) {
+		end = key
+	}
+	end = bytes.LastIndexAny(w.held[:end], "\r\n") + 1
+	for _, p := range w.json.done {
+		if p.start < end && end < p.end { // its last line is not complete
+			end = bytes.LastIndexAny(w.held[:p.start], "\r\n") + 1
+		}
+	}
+	if len(w.held)-end <= maxHeld {
+		return end
+	}
+	w.json = jsonScanner{}
+	for _, ends := range []string{"\r\n", ",; "} {
+		if end := bytes.LastIndexAny(w.held, ends) + 1; end > 0 {
+			return end
+		}
+	}
+	return len(w.held)
+}
+
+// Flush passes on all that is held back.
+func (w *OutletWriter) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.json = jsonScanner{}
+	return w.pass(len(w.held))
+}
+
+// Close is Flush; it does not close the writer below.
+func (w *OutletWriter) Close() error { return w.Flush() }
+
+// pass passes on the beginning of what is held back.
+func (w *OutletWriter) pass(end int) error {
+	if end == 0 {
+		return nil
+	}
+	text := string(w.held[:end])
+	w.held = append(w.held[:0], w.held[end:]...)
+	w.json.passed(end)
+	_, err := io.WriteString(w.w, w.o.Mask(text))
+	return err
+}

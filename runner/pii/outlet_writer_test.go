@@ -1,0 +1,82 @@
+package pii
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// TestOutletWriter writes a stream in two chunks, cut at each byte, and byte by byte.
+func TestOutletWriter(t *testing.T) {
+	o, _ := newOutlet(t, OutletSettings{})
+	const stream = "to ann@example.com\r\n10%\r20%\n{\n  \"fullName\": \"Ann Miller\",\n  \"card\": 4111111111111111\n}\nthen [EMAIL_1] and Ann Miller\n" +
+		"-----BEGIN PRIVATE " + "KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\n-----END PRIVATE " + "KEY-----\nbob@example.com"
+	const want = "to [EMAIL_1]\r\n10%\r20%\n{\n  \"fullName\": \"[NAME_1]\",\n  \"card\": \"[CARD_1]\"\n}\nthen [EMAIL_1] and [NAME_1]\n[API_KEY_1]\n[EMAIL_2]"
+	var chunks [][]string
+	for i := range stream {
+		chunks = append(chunks, []string{stream[:i], stream[i:]})
+	}
+	chunks = append(chunks, strings.Split(stream, ""))
+	for _, c := range chunks {
+		var out strings.Builder
+		w := o.Writer(&out)
+		for _, chunk := range c {
+			if n, err := w.Write([]byte(chunk)); n != len(chunk) || err != nil {
+				t.Fatalf("Write() = %d, %v, want %d", n, err, len(chunk))
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Fatalf("in %d chunks, the first of %d bytes:\n got %q\nwant %q", len(c), len(c[0]), out.String(), want)
+		}
+	}
+}
+
+// TestOutletWriterIsPrompt: what is complete is passed on at once.
+func TestOutletWriterIsPrompt(t *testing.T) {
+	o, _ := newOutlet(t, OutletSettings{})
+	var out strings.Builder
+	w := o.Writer(&out)
+	for _, c := range []struct{ chunk, want string }{
+		{"start\nab", "start\n"},
+		{"c\r", "start\nabc\r"},
+		{"[1/3] loading {\n", "start\nabc\r"}, // it may be an object
+		{"x\n", "start\nabc\r[1/3] loading {\nx\n"},
+		{"[INFO] a [\"x\", y]\n", "start\nabc\r[1/3] loading {\nx\n[INFO] a [\"x\", y]\n"},
+	} {
+		if _, err := w.Write([]byte(c.chunk)); err != nil || out.String() != c.want {
+			t.Errorf("after %q: %q, %v, want %q", c.chunk, out.String(), err, c.want)
+		}
+	}
+}
+
+// TestOutletWriterBound: a line without end is passed on, and no value in it is cut.
+func TestOutletWriterBound(t *testing.T) {
+	o, _ := newOutlet(t, OutletSettings{})
+	var out strings.Builder
+	w := o.Writer(&out)
+	const item = `{"email":"ann@example.com"}, `
+	for n := 0; n < 3*maxHeld; n += len(item) {
+		if _, err := w.Write([]byte(item)); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.held) > maxHeld {
+			t.Fatalf("%d bytes are held back, want at most %d", len(w.held), maxHeld)
+		}
+	}
+	if _, err := w.Write([]byte("[" + strings.Repeat(`"`+strings.Repeat("x", 999)+`",`, 2*maxHeld/1000))); err != nil || len(w.held) > maxHeld {
+		t.Errorf("%d bytes of a list are held back, %v", len(w.held), err)
+	}
+	if err := w.Flush(); err != nil || strings.Contains(out.String(), "ann") || strings.Contains(out.String(), "@") {
+		t.Errorf("an address was cut: %v", err)
+	}
+	if _, err := o.Writer(failing{}).Write([]byte("x\n")); err == nil {
+		t.Error("the error of the writer below is lost: got no error, want an error")
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("closed") }
