@@ -9,6 +9,8 @@
 package detect
 
 import (
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -17,8 +19,15 @@ import (
 // match, unless it cannot be one or is of another type, such as an e-mail address.
 func Find(text string, field Type) []Match {
 	f := finder{s: text, field: field}
-	if field == Name || field == Company || field == Address {
-		return []Match{{0, len(text), field}}
+	switch field {
+	case Name, Company, Address, party, place, postcode, Phone:
+		if typ := valueType(text, field); typ != "" {
+			start := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
+			return []Match{{start, start + len(strings.TrimSpace(text)), typ}}
+		}
+		if field != Phone {
+			f.field = ""
+		}
 	}
 	f.scan()
 	return f.matches
@@ -55,12 +64,18 @@ func (f *finder) scan() {
 // wordAt returns the match at the word that begins at i.
 func (f *finder) wordAt(i int) Match {
 	s, c := f.s, f.s[i]
-	if c >= utf8.RuneSelf || wordBefore(s, i) {
+	if wordBefore(s, i) {
 		return Match{}
+	}
+	if m := f.nameAfterWord(i); m.End > 0 || c >= utf8.RuneSelf {
+		return m
 	}
 	if isDigit(c) {
 		if m := f.number(i); m.End > 0 {
 			return m
+		}
+		if start, end := f.address(i); end > 0 {
+			return Match{start, end, Address}
 		}
 	}
 	switch c {
@@ -108,7 +123,7 @@ func (f *finder) markAt(i int) Match {
 			return Match{start, end, Key}
 		}
 		if start, end := email(s, f.from, i); end > 0 && f.field != messageID && !isLogin(s, start, end) {
-			return Match{start, end, Email}
+			return f.withName(Match{start, end, Email})
 		}
 	case '+', '(':
 		if i+1 < len(s) && isDigit(s[i+1]) && !wordBefore(s, i) {
@@ -119,6 +134,9 @@ func (f *finder) markAt(i int) Match {
 	case '=', ':', '>':
 		if start, end := f.secretAfterMark(i); end > 0 {
 			return Match{start, end, Secret}
+		}
+		if s[i] == ':' {
+			return f.afterLabel(i)
 		}
 	case '-':
 		if end := privateKey(s, i); end > 0 {

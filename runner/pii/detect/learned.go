@@ -1,31 +1,378 @@
 package detect
 
-import "strings"
+import (
+	"hash/maphash"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
 
-// Learned finds values again that a field held before. The zero value is empty and ready to use. Find may run concurrently with Find; Add
-// must run alone, so the owner holds a [sync.RWMutex]: Lock for Add, RLock for Find.
+const (
+	maxLearned      = 100_000 // values that are learned
+	maxLearnedWords = 16      // words of one; in scripts without spaces, letters
+	maxLearnedSpace = 4       // bytes between two words
+	bloomWords      = 1 << 12
+)
+
+// Learned finds values again that a field held before: word for word, whatever is between the words ("Jane Doe", "Jane\nDoe"), and the name of
+// a person also as "Doe, Jane". Upper and lower case are one if there are several words that are not all ordinary ones. A single word counts
+// only in the case of the value, with a capital, or all in capitals.
+//
+// A value of one word that is an ordinary word too, such as Mark, is found beside another value of that kind: "Mark Brown". A company is not
+// learned if its name is one word, unless that word has a capital or a digit within: HubSpot, but not Apple. An address is learned only if it
+// has several words, and a number.
+//
+// The zero value is empty and ready to use. Find takes linear time, whatever was learned. Find may run concurrently with Find; Add must run
+// alone, so the owner holds a [sync.RWMutex]: Lock for Add, RLock for Find.
 type Learned struct {
-	values []learnedValue
+	seed  maphash.Seed
+	nodes map[uint64]learnedNode // by the hash of words: those of values, and those that values begin with
+	bloom []uint64               // hashes of first words; rules out most words of a text
+	count int
 }
 
-type learnedValue struct {
-	typ  Type
-	text string
+// learnedNode is what is known of a sequence of words.
+type learnedNode struct {
+	more bool // a value continues
+	typ  Type // not empty: a value ends
+	form learnedForm
+	text string // the value, if its case counts; otherwise what follows its last word, such as a dot
 }
 
-// Add remembers a value of the type [Name], [Company] or [Address]. It reports whether the value is new and will be found: others, such as
-// a company with the name of an ordinary word, stand too often for something else.
+type learnedForm uint8
+
+const (
+	anyCase  learnedForm = iota
+	capitals             // each word begins like the value's
+	single               // one word, in the case of the value, with a capital, or all in capitals
+	weak                 // like single, but an ordinary word
+)
+
+// Len returns the number of values.
+func (l *Learned) Len() int { return l.count }
+
+// Add remembers a value of the type [Name], [Company] or [Address]. It reports whether the value will be found: those that stand too often for
+// something else are not learned, nor those after the first 100,000, those of over 16 words, and values of other types.
 func (l *Learned) Add(typ Type, text string) bool {
-	l.values = append(l.values, learnedValue{typ, text})
+	text = strings.TrimSpace(text)
+	if l.nodes == nil {
+		l.seed, l.nodes, l.bloom = maphash.MakeSeed(), map[uint64]learnedNode{}, make([]uint64, bloomWords)
+	}
+	start := 0
+	if typ == Name {
+		start = afterTitles(text, 0, false)
+	}
+	text = text[start:]
+	var found []learnedWord
+	for at := 0; ; {
+		w := l.next(text, at)
+		if w.end == 0 {
+			break
+		}
+		if len(found) == maxLearnedWords || len(found) > 0 && !isLearnedSpace(text[at:w.start]) {
+			return false
+		}
+		found = append(found, w)
+		at = w.end
+	}
+	form, ok := learnedFormOf(typ, text, found)
+	if !ok || l.count >= maxLearned {
+		return false
+	}
+	if l.put(typ, form, text, found) {
+		l.count++
+	}
+	if last := len(found) - 1; typ == Name && last > 0 && last < 5 && !isSpacelessWord(text[found[0].start:]) {
+		l.put(typ, form, text, append(append([]learnedWord{}, found[last]), found[:last]...)) // Doe, Jane
+		l.put(typ, form, text, append(append([]learnedWord{}, found[1:]...), found[0]))       // García López, Ana
+	}
 	return true
 }
 
-// Find returns where learned values are in text, in order and without overlaps.
-func (l *Learned) Find(text string) []Match {
-	for _, v := range l.values {
-		if at := strings.Index(text, v.text); at >= 0 {
-			return []Match{{at, at + len(v.text), v.typ}}
+// put remembers a sequence of words and reports whether it is new.
+func (l *Learned) put(typ Type, form learnedForm, text string, sequence []learnedWord) bool {
+	first := sequence[0].hash
+	l.bloom[first>>6%bloomWords] |= 1 << (first & 63)
+	var hash uint64
+	for i, w := range sequence {
+		hash = chain(hash, w.hash)
+		node := l.nodes[hash]
+		if i < len(sequence)-1 {
+			node.more = true
+			l.nodes[hash] = node
+			continue
+		}
+		if node.typ != "" {
+			return false
+		}
+		node.typ, node.form, node.text = typ, form, strings.Clone(text)
+		if form == anyCase {
+			node.text = strings.Clone(text[w.end:])
+		}
+		l.nodes[hash] = node
+	}
+	return true
+}
+
+// learnedFormOf returns how a value is found, or that it is not learned.
+func learnedFormOf(typ Type, text string, found []learnedWord) (form learnedForm, ok bool) {
+	if len(found) == 0 {
+		return 0, false
+	}
+	common, letters := true, 0
+	for _, w := range found {
+		part := text[w.start:w.end]
+		common = common && (isOrdinary(part) || len(part) <= 2)
+		letters += utf8.RuneCountInString(part)
+	}
+	first, _ := utf8.DecodeRuneInString(text[found[0].start:])
+	spaceless := standsAlone(first)
+	switch typ {
+	case Name:
+		switch {
+		case spaceless:
+			return anyCase, len(found) >= 2 && letters <= 12
+		case strings.ContainsAny(text, "0123456789") || len(found) > maxNameWords+2:
+			return 0, false
+		case len(found) > 1 && common:
+			return capitals, true
+		case len(found) > 1:
+			return anyCase, true
+		case letters < 2 || unicode.IsLower(first):
+			return 0, false
+		case letters < 3 || common:
+			return weak, true
+		}
+		return single, true
+	case Company:
+		switch {
+		case spaceless:
+			return anyCase, len(found) >= 4 || hasLegalForm(text)
+		case len(found) > 1 && common && !hasLegalForm(text):
+			return capitals, letters > 4
+		case len(found) > 1:
+			return anyCase, letters > 4
+		}
+		return single, letters > 3 && !common && strings.IndexFunc(text[1:], func(r rune) bool { return unicode.IsUpper(r) || unicode.IsDigit(r) }) >= 0 &&
+			strings.ToUpper(text) != text && !isIdentifier(text)
+	case Address:
+		return anyCase, (len(found) > 1 || spaceless) && letters >= 6 && (strings.ContainsAny(text, "0123456789") || len(found) > 3)
+	}
+	return 0, false
+}
+
+// ordinary are the words that alone stand for too much.
+var ordinary = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for _, section := range []string{"ordinary", "not-name", "person", "thing-container", "thing-sign", "no-value", "neutral", "not-secret", "filler", "particle", "legal-form", "street-word", "street-word-weak"} {
+		for w := range words()[section] {
+			all[w] = true
 		}
 	}
-	return nil
+	return all
+})
+
+func isOrdinary(w string) bool { return ordinary()[strings.ToLower(w)] }
+
+// Find returns where learned values are in text, in order and without overlaps.
+func (l *Learned) Find(text string) (matches []Match) {
+	if l.count == 0 {
+		return nil
+	}
+	last := 0 // end of the last single word that is a value; an ordinary word counts beside it
+	var pending Match
+	for at := 0; ; {
+		w := l.next(text, at)
+		if w.end == 0 {
+			return matches
+		}
+		at = w.end
+		if l.bloom[w.hash>>6%bloomWords]&(1<<(w.hash&63)) == 0 {
+			continue
+		}
+		m, form := l.match(text, w)
+		if m.End == 0 {
+			continue
+		}
+		at = m.End
+		beside := last > 0 && isBeside(text[last:m.Start])
+		if form == weak {
+			last = m.End
+			if !beside {
+				pending = m
+				continue
+			}
+		}
+		if beside && pending.End > 0 && pending.End == lastBefore(text, m.Start) {
+			matches = append(matches, pending)
+		}
+		pending = Match{}
+		last = 0
+		if form == single || form == weak {
+			last = m.End
+		}
+		matches = append(matches, m)
+	}
+}
+
+// lastBefore returns the end of what precedes the space or comma before i.
+func lastBefore(text string, i int) int { return len(strings.TrimRight(text[:i], " ,")) }
+
+// isBeside reports whether nothing but a space, or a comma and a space, separates two names.
+func isBeside(between string) bool { return between == " " || between == ", " || between == "\u00a0" }
+
+// match returns the longest value that begins with a word.
+func (l *Learned) match(text string, first learnedWord) (m Match, form learnedForm) {
+	hash := uint64(0)
+	for n, w := 0, first; n < maxLearnedWords; n++ {
+		prefix := hash
+		hash = chain(prefix, w.hash)
+		node := l.nodes[hash]
+		end := w.end
+		if node.typ == "" && !node.more && n > 0 && text[w.end-1] == 's' && w.end-w.start > 3 { // the genitive of some languages
+			end--
+			node = l.nodes[chain(prefix, l.next(text[:end], w.start).hash)]
+		}
+		if node.typ != "" && node.fits(text[first.start:end]) {
+			m, form = Match{first.start, end, node.typ}, node.form
+			if form == anyCase && strings.HasPrefix(text[end:], node.text) {
+				m.End += len(node.text)
+			}
+		}
+		if !node.more || end != w.end {
+			break
+		}
+		next := l.next(text, w.end)
+		if next.end == 0 || !isLearnedSpace(text[w.end:next.start]) {
+			break
+		}
+		w = next
+	}
+	return m, form
+}
+
+// fits reports whether the case of a text is that of a value.
+func (n *learnedNode) fits(text string) bool {
+	switch n.form {
+	case anyCase:
+		return true
+	case capitals:
+		return hasCapitals(text)
+	}
+	r, size := utf8.DecodeRuneInString(text)
+	if unicode.IsLower(r) {
+		return false
+	}
+	return text == n.text || n.typ == Name && (strings.ToUpper(text) == text || strings.ToLower(text[size:]) == text[size:])
+}
+
+// hasCapitals reports whether each word of a text begins with a capital, except particles of names.
+func hasCapitals(text string) bool {
+	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isWordRune(r) }) {
+		if r, _ := utf8.DecodeRuneInString(w); unicode.IsLower(r) && !words()["particle"][w] {
+			return false
+		}
+	}
+	return true
+}
+
+// isLearnedSpace reports whether two words may belong to one value if a text is between them.
+func isLearnedSpace(between string) bool {
+	if len(between) > maxLearnedSpace {
+		return false
+	}
+	for _, r := range between {
+		if !strings.ContainsRune(" .,'’-–&/()#\n\r\t\u00a0\u3000·・:;", r) {
+			return false
+		}
+	}
+	return strings.Count(between, "\n") < 2
+}
+
+// learnedWord is a word of a text: letters and digits, or one letter of a script that puts no space between words, or particles after a name.
+type learnedWord struct {
+	start, end int
+	hash       uint64 // without case
+}
+
+// next returns the first word at or after i, or the zero value. Words of over 64 bytes have their own hash only in part.
+func (l *Learned) next(s string, i int) learnedWord {
+	for i < len(s) {
+		if c := s[i]; c < utf8.RuneSelf {
+			if classes[c] == word && !isEscape(s, i) {
+				break
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if isWordRune(r) {
+			break
+		}
+		i += size
+	}
+	if i >= len(s) {
+		return learnedWord{}
+	}
+	w := learnedWord{start: i}
+	var array [64]byte
+	buf := array[:0]
+	for i < len(s) {
+		if c := s[i]; c < utf8.RuneSelf {
+			if classes[c] != word {
+				break
+			}
+			if isUpper(c) {
+				c |= 0x20
+			}
+			if len(buf) < len(array) {
+				buf = append(buf, c)
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if !isWordRune(r) {
+			break
+		}
+		alone := standsAlone(r)
+		if alone && i > w.start {
+			break
+		}
+		if len(buf)+utf8.UTFMax <= len(array) {
+			buf = utf8.AppendRune(buf, foldRune(r))
+		}
+		i += size
+		if alone {
+			break
+		}
+	}
+	w.end, w.hash = i, maphash.Bytes(l.seed, buf)
+	return w
+}
+
+// foldRune returns a letter without case, and without the two forms that some letters have.
+func foldRune(r rune) rune {
+	switch r {
+	case 'ı', 'İ':
+		return 'i'
+	case 'ς':
+		return 'σ'
+	}
+	return unicode.ToLower(r)
+}
+
+// standsAlone reports whether a letter is a word of its own: its script puts no space between words, or particles directly after a name.
+func standsAlone(r rune) bool { return isSpaceless(r) || r >= 0xac00 && r <= 0xd7a3 }
+
+func isSpacelessWord(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return standsAlone(r)
+}
+
+// chain returns the hash of a sequence of words.
+func chain(hash, word uint64) uint64 {
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15
+	return hash ^ hash>>29
 }

@@ -56,7 +56,7 @@ func isSecretName(name string) bool {
 	}
 	lower := strings.ToLower(name)
 	return words()["secret"][lower] || lower == "token" || name == "sig" || lower == "x-amz-signature" ||
-		FieldHint(name) == Secret || hasAnySuffix(name, "_TOKEN", "_KEY", "_SECRET", "_PASS")
+		valueHint(name, plainName(name)) == Secret || hasAnySuffix(name, "_TOKEN", "_KEY", "_SECRET", "_PASS")
 }
 
 // nameBefore returns the name that ends at end.

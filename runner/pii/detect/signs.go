@@ -1,6 +1,10 @@
 package detect
 
-import "strings"
+import (
+	"strings"
+	"sync"
+	"unicode"
+)
 
 // Signs tell what a JSON object, or a row of a table, describes: a person, an organization, a postal address or a thing. Whether "name" is
 // the name of a person depends on them. The zero value knows nothing.
@@ -19,18 +23,138 @@ const (
 	ofCompany
 	ofPlace
 	ofThing
-	reachable // there is an e-mail address or a phone number
+	affiliated // the organization of someone is named
+	reachable  // there is an e-mail address or a phone number
 )
+
+// Hints of fields whose values are names or addresses if they have the form of one.
+const (
+	party    Type = "party"       // a person or an organization
+	place    Type = "place"       // a postal address, or that of a machine
+	postcode Type = "postal code" // digits are enough
+)
+
+// fields are the hints of whole names of members.
+var fields = sync.OnceValue(func() map[string]Type {
+	hints := map[string]Type{}
+	for _, s := range []struct {
+		section string
+		hint    Type
+	}{{"person", party}, {"form-name", party}, {"any-address", place}, {"person-name", Name}, {"company-name", Company}, {"address-name", Address}} {
+		for w := range words()[s.section] {
+			hints[w] = s.hint
+		}
+	}
+	return hints
+})
+
+// MemberSigns returns what the name of a member tells about the object that it is in.
+func MemberSigns(name string) Signs {
+	plain := plainName(name)
+	switch {
+	case plain == "":
+		return 0
+	case words()["person-sign"][plain]:
+		return ofPerson
+	case words()["reach-sign"][plain] || strings.HasSuffix(plain, "email"):
+		return reachable
+	case words()["company-sign"][plain]:
+		return ofCompany
+	case words()["thing-sign"][plain]:
+		return ofThing
+	case words()["postcode"][plain]:
+		return ofPlace
+	}
+	switch Signs(0).Hint(name) {
+	case Name:
+		return ofPerson
+	case Company:
+		return affiliated
+	case Address:
+		return ofPlace
+	case Phone:
+		return reachable
+	}
+	return 0
+}
+
+// containers are the signs that containers give by the words of their names.
+var containers = sync.OnceValue(func() map[string]Signs {
+	signs := map[string]Signs{}
+	for _, s := range []struct {
+		section string
+		signs   Signs
+	}{{"thing-container", inThing}, {"person", inPerson}, {"organization", inCompany}, {"place", inPlace}} {
+		for w := range words()[s.section] {
+			signs[w] |= s.signs
+		}
+	}
+	for w := range words()["weak-person"] {
+		delete(signs, w)
+	}
+	signs["user"] = inPerson
+	return signs
+})
 
 // Inside returns the signs of the objects in a member: those that the name of the member gives, or those of its own container if the name
 // says nothing, as "items", "data" and "properties" do. The receiver has only what Inside returned for the outer object. The name of a tool,
 // such as list_contacts, is a member's name too.
 func (s Signs) Inside(member string) Signs {
-	return 0
+	if len(member) > maxName {
+		return 0
+	}
+	if strings.ContainsAny(member, "0123456789") || member == "" { // a number or an identifier as a name
+		return s
+	}
+	var buf [12]string
+	split := splitWords(member, buf[:0])
+	if signs, ok := containers()[plainName(member)]; ok {
+		return signs
+	}
+	for i, w := range split {
+		switch w {
+		case "by", "for", "with", "from", "in", "of", "to":
+			if i > 0 {
+				split = split[:i]
+			}
+		}
+	}
+	for i := len(split) - 1; i >= 0; i-- {
+		singular := strings.TrimSuffix(split[i], "s")
+		for _, w := range []string{split[i], singular} {
+			if signs, ok := containers()[w]; ok {
+				return signs
+			}
+		}
+		if !words()["neutral"][split[i]] && !words()["neutral"][singular] && !words()["weak-person"][singular] {
+			return 0
+		}
+	}
+	return s
 }
 
-// MemberSigns returns what the name of a member tells about the object that it is in.
-func MemberSigns(name string) Signs { return 0 }
+// splitWords appends the words of an identifier, in lower case: list_contacts, billingAddress.
+func splitWords(name string, out []string) []string {
+	start, before := 0, ' '
+	flush := func(end int) {
+		if end > start && len(out) < cap(out) {
+			out = append(out, strings.ToLower(name[start:end]))
+		}
+	}
+	for i, r := range name {
+		switch {
+		case strings.ContainsRune("_- ./:", r):
+			flush(i)
+			start = i + 1
+		case unicode.IsUpper(r) && unicode.IsLower(before):
+			flush(i)
+			start = i
+		}
+		before = r
+	}
+	flush(len(name))
+	return out
+}
 
 // Hint returns what the name of a member of an object with these signs means for its value, as [FieldHint] does.
 func (s Signs) Hint(name string) Type {
@@ -38,12 +162,79 @@ func (s Signs) Hint(name string) Type {
 	if plain == "" {
 		return ""
 	}
+	if words()["any-name"][plain] {
+		if hint := s.named(plain); hint != "" {
+			return hint
+		}
+	}
+	switch hint := fields()[plain]; {
+	case hint == party && s.isThing():
+		return ""
+	case hint != "":
+		return hint
+	case s&(inPlace|ofPlace) != 0 && words()["address-part"][plain]:
+		return Address
+	case s&(inPlace|ofPlace|ofPerson|inPerson) != 0 && words()["postcode"][plain]:
+		return postcode
+	}
 	if hint := valueHint(name, plain); hint != "" {
 		return hint
 	}
-	for hint, section := range map[Type]string{Name: "person-name", Company: "company-name", Address: "address-name"} {
-		if words()[section][plain] || strings.HasSuffix(plain, "firstname") && hint == Name {
-			return hint
+	return nameHint(plain)
+}
+
+// isThing reports whether the object is a thing, such as a file, and nothing shows a person.
+func (s Signs) isThing() bool {
+	return s&ofPerson == 0 && (s&inThing != 0 || s&ofThing != 0 && s&(inPerson|inCompany) == 0)
+}
+
+// named returns the hint of "name" and the like.
+func (s Signs) named(plain string) Type {
+	switch {
+	case plain == "username" || s.isThing():
+		return ""
+	case s&(ofPerson|inPerson) != 0:
+		return Name
+	case s&inCompany != 0:
+		return Company
+	case s&(affiliated|inPlace) != 0:
+		return Name
+	case s&ofCompany != 0:
+		return Company
+	case s&reachable != 0:
+		return Name
+	}
+	return ""
+}
+
+// nameHint returns the hint of compound names: billingFirstName, customer_name, supplier-names.
+func nameHint(plain string) Type {
+	plain = strings.TrimSuffix(plain, "s")
+	for _, end := range []string{"firstname", "lastname", "fullname", "surname", "givenname", "familyname", "middlename", "accountowner"} {
+		if strings.HasSuffix(plain, end) {
+			return Name
+		}
+	}
+	for _, end := range []string{"streetaddress", "mailingaddress", "shippingaddress", "billingaddress", "homeaddress", "postaladdress", "addressline1", "addressline2"} {
+		if strings.HasSuffix(plain, end) {
+			return Address
+		}
+	}
+	if stem, ok := strings.CutSuffix(plain, "name"); ok {
+		for i := max(0, len(stem)-16); i < len(stem); i++ {
+			switch w := stem[i:]; {
+			case words()["weak-person"][w]:
+				return party
+			case words()["person"][w]:
+				return Name
+			case words()["organization"][w] && i == 0, strings.HasSuffix(stem, "company"):
+				return Company
+			}
+		}
+	}
+	for _, end := range []string{"owner", "assignee", "createdby", "assignedto", "manager", "contact"} {
+		if strings.HasSuffix(plain, end) {
+			return party
 		}
 	}
 	return ""

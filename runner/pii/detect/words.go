@@ -104,6 +104,9 @@ func plainName(name string) string {
 
 // valueHint is FieldHint for the types that do not depend on the object.
 func valueHint(name, plain string) Type {
+	if plain == "" {
+		return ""
+	}
 	switch plain {
 	case "ver", "oid", "rev", "release", "build", "firmware", "section":
 		return version
@@ -173,7 +176,7 @@ func wordHint(w string) Type {
 		}
 	}
 	if strings.ContainsAny(w, "_-.") || hasAnySuffix(w, "phone", "phones", "mobile", "number", "nummer", "ssn", "version") {
-		if hint := FieldHint(w); hint != Secret {
+		if hint := valueHint(w, plainName(w)); hint != Secret {
 			return hint
 		}
 	}

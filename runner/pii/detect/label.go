@@ -1,0 +1,130 @@
+package detect
+
+import "strings"
+
+const (
+	maxLabel      = 40  // bytes of a label before a colon
+	maxLabelLines = 4   // lines before and after a label that tell what "Name:" means
+	maxNear       = 320 // bytes of these lines
+)
+
+// afterLabel appends the names and addresses in the rest of a line that begins with a label and the ':' at i: "Name: Jane Doe", "To: Jane Doe;
+// Ann Lee". It returns the last.
+func (f *finder) afterLabel(i int) Match {
+	s := f.s
+	if i+2 >= len(s) || s[i+1] != ' ' && s[i+1] != '*' && s[i+1] != '\t' || i == f.from || s[i-1] == '"' || s[i-1] == ' ' {
+		return Match{}
+	}
+	label, ok := f.labelBefore(i)
+	if !ok {
+		return Match{}
+	}
+	start := i + 1
+	for start < len(s) && start-i < 12 && strings.IndexByte(" \t*", s[start]) >= 0 {
+		start++
+	}
+	if words()["header"][strings.ToLower(label)] {
+		return f.people(start)
+	}
+	hint := FieldHint(label)
+	if words()["any-name"][plainName(label)] {
+		hint = f.signsNear(i).Hint(label)
+	}
+	switch hint {
+	case Name, Company, party, Address, place:
+	default:
+		return Match{}
+	}
+	end := strings.IndexByte(s[start:min(len(s), start+maxAddressValue)], '\n')
+	if end < 0 && len(s)-start > maxAddressValue {
+		return Match{}
+	}
+	if end = start + end; end < start {
+		end = len(s)
+	}
+	end = start + len(strings.TrimRight(s[start:end], " \r\t*.\\"))
+	value := s[start:end]
+	typ := valueType(value, hint)
+	if typ == "" || !f.isLabelled(label, value, typ) {
+		return Match{}
+	}
+	return Match{start, end, typ}
+}
+
+// isLabelled reports whether a value after a label has the form of its type. Code has labels too, so lower case and single words count less.
+func (f *finder) isLabelled(label, value string, typ Type) bool {
+	lower := label[0]-'a' < 26
+	switch typ {
+	case Name:
+		end, n := personName(value, 0)
+		return end == len(value) && (n >= 2 || n == 1 && !lower)
+	case Company:
+		return hasLegalForm(value) || !lower && isUpper(value[0]) && strings.Count(value, " ") < 5 && strings.IndexAny(value, "(){};`\"'") < 0
+	}
+	return isPlace(value) && strings.ContainsAny(value, "0123456789") && strings.IndexAny(value, "(){};`\"=") < 0
+}
+
+// labelBefore returns the label that ends at i and begins its line.
+func (f *finder) labelBefore(i int) (label string, ok bool) {
+	line := f.s[max(f.from, i-maxLabel-1):i]
+	at := strings.LastIndexByte(line, '\n')
+	if at < 0 && len(line) > maxLabel {
+		return "", false
+	}
+	label = strings.Trim(line[at+1:], " \t>*-•")
+	return label, label != "" && len(label) <= maxLabel
+}
+
+// signsNear returns the signs that the labels of the lines around i give.
+func (f *finder) signsNear(i int) (signs Signs) {
+	add := func(line string) bool {
+		label, _, ok := strings.Cut(line, ":")
+		label = strings.Trim(label, " \t>*-•")
+		if ok && len(label) <= maxLabel {
+			signs |= MemberSigns(label)
+		}
+		return strings.TrimSpace(line) != ""
+	}
+	before := f.s[max(0, i-maxNear):i]
+	before = before[:strings.LastIndexByte(before, '\n')+1]
+	for n := 0; n < maxLabelLines && before != ""; n++ {
+		at := strings.LastIndexByte(before[:len(before)-1], '\n') + 1
+		if !add(before[at:]) {
+			break
+		}
+		before = before[:at]
+	}
+	n := 0
+	for line := range strings.Lines(f.s[i:min(len(f.s), i+maxNear)]) {
+		if n++; n > 1 && !add(line) || n > maxLabelLines {
+			break
+		}
+	}
+	return signs
+}
+
+// people appends the names in a list of people that begins at i, and returns the last, which is not appended. Names before an e-mail address
+// are found with it.
+func (f *finder) people(i int) (last Match) {
+	s := f.s
+	for i < len(s) {
+		quoted := s[i] == '"'
+		if quoted {
+			i++
+		}
+		i = afterTitles(s, i, false)
+		end, n := personName(s, i)
+		if n < 2 || !(end >= len(s) || strings.IndexByte("\n\r,;\"", s[end]) >= 0 || strings.HasPrefix(s[end:], " <")) {
+			return last
+		}
+		if last.End > 0 {
+			f.matches = append(f.matches, last)
+		}
+		last = Match{i, end, Name}
+		if end+1 >= len(s) || s[end] != ',' && s[end] != ';' || s[end+1] != ' ' {
+			return last
+		}
+		i = end + 2
+	}
+	return last
+}

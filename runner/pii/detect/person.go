@@ -1,0 +1,369 @@
+package detect
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxNameWords = 5  // of a person's name, without particles such as "van"
+	maxWordBytes = 48 // of one of these words
+	maxCaseless  = 3  // words in a script without capitals
+)
+
+// personName returns the end of the name of a person that begins at i, and the number of its words, or 0. Each word has a capital, except
+// particles; in scripts without capitals, a few words count. Words that name departments and programs end it.
+func personName(s string, i int) (end, n int) {
+	caseless := 0
+	for at := i; n < maxNameWords; {
+		w := nameWord(s, at)
+		if w == 0 {
+			break
+		}
+		r, size := utf8.DecodeRuneInString(s[at:])
+		text := s[at : at+w]
+		switch {
+		case isSpaceless(r) || unicode.Is(unicode.Hangul, r):
+			if runes := utf8.RuneCountInString(text); n > 0 && end == at || runes > 8 || runes < 2 && n == 0 {
+				return end, n
+			}
+			n++ // a script without spaces has the whole name in one word
+			if isSpaceless(r) || utf8.RuneCountInString(text) > 2 {
+				n++
+			}
+			end = at + w
+		case unicode.IsUpper(r):
+			if isNoName(text) {
+				return end, n
+			}
+			end, n = at+w, n+1
+			if (w == size || w == size+1 && text[size] == '.' || strings.EqualFold(text, "jr") || strings.EqualFold(text, "sr")) && end < len(s) && s[end] == '.' {
+				end++ // an initial
+			}
+		case unicode.IsLower(r):
+			if !words()["particle"][text] {
+				return end, n
+			}
+		default:
+			if caseless++; caseless > maxCaseless || isNoName(text) {
+				return end, n
+			}
+			end, n = at+w, n+1
+		}
+		at += w
+		if at < len(s) && s[at] == '.' && end == at+1 {
+			at++
+		}
+		space := spaceAt(s, at)
+		if space == 0 {
+			break
+		}
+		at += space
+	}
+	return end, n
+}
+
+// isNoName reports whether a word is none of a person's name.
+func isNoName(w string) bool { return words()["not-name"][strings.ToLower(w)] }
+
+// nameWord returns the length of the word at i if it may be part of a name: letters, with hyphens and apostrophes within. It is 0 if the word
+// goes on like code.
+func nameWord(s string, i int) int {
+	at := i
+	for at < len(s) && at-i <= maxWordBytes {
+		if c := s[at]; c < utf8.RuneSelf {
+			if !isLetter(c) && !(at > i && (c == '-' || c == '\'') && at+1 < len(s) && (isLetter(s[at+1]) || s[at+1] >= utf8.RuneSelf)) {
+				break
+			}
+			if at > i && isUpper(c) && !isUpper(s[at-1]) && s[at-1] < utf8.RuneSelf && isLetter(s[at-1]) && at-i > 3 { // camelCase, unlike McDonald
+				return 0
+			}
+			if c == '\'' && s[at+1] == 's' && !wordAfter(s, at+2) { // a genitive
+				break
+			}
+			at++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[at:])
+		if !(unicode.IsLetter(r) || unicode.IsMark(r) || at > i && (r == '’' || r == '・' || r == '·')) || r == utf8.RuneError {
+			break
+		}
+		at += size
+	}
+	if at == i || at-i > maxWordBytes {
+		return 0
+	}
+	if at < len(s) && (isDigit(s[at]) || strings.IndexByte("_(/\\[{=", s[at]) >= 0 || s[at] == '.' && at+1 < len(s) && wordAfter(s, at+1) && at-i > 1) {
+		return 0
+	}
+	return at - i
+}
+
+// spaceAt returns the length of the space between two words at i, or 0.
+func spaceAt(s string, i int) int {
+	for _, space := range []string{" ", "\u00a0", "\u3000"} {
+		if strings.HasPrefix(s[i:], space) {
+			return len(space)
+		}
+	}
+	return 0
+}
+
+// context is what a word announces.
+type context uint8
+
+const (
+	title context = 1 << iota
+	titleWithDot
+	greeting
+	closing
+	introduction
+)
+
+// contexts are the words before names, in lower case. The last word of an introduction stands for it.
+var contexts = sync.OnceValue(func() map[string]context {
+	t := map[string]context{}
+	for section, c := range map[string]context{"title": title, "title-dot": titleWithDot, "greeting": greeting, "closing": closing} {
+		for w := range words()[section] {
+			t[w] |= c
+		}
+	}
+	for phrase := range words()["introduction"] {
+		t[phrase[strings.LastIndexByte(phrase, '_')+1:]] |= introduction
+	}
+	return t
+})
+
+// contextStarts are the first two bytes of these words, with a capital or without. They rule out most other words.
+var contextStarts = sync.OnceValue(func() *[1 << 16]bool {
+	var t [1 << 16]bool
+	add := func(w string) {
+		if len(w) == 1 {
+			w += "."
+		}
+		t[int(w[0])<<8|int(w[1])] = true
+	}
+	for w, c := range contexts() {
+		if c&(title|titleWithDot|introduction) != c || c&introduction != 0 {
+			add(w)
+		}
+		r, size := utf8.DecodeRuneInString(w)
+		add(string(unicode.ToUpper(r)) + w[size:])
+	}
+	return &t
+})
+
+// nameAfterWord returns the name of a person that the word at i announces.
+func (f *finder) nameAfterWord(i int) Match {
+	s := f.s
+	if i+3 >= len(s) || !contextStarts()[int(s[i])<<8|int(s[i+1])] {
+		return Match{}
+	}
+	end := i
+	for end < len(s) && end-i <= 24 && (isLetter(s[end]) || s[end] >= utf8.RuneSelf || s[end] == '\'' || s[end] == '-') {
+		end++
+	}
+	w := s[i:end]
+	lower := strings.ToLower(w)
+	c := contexts()[lower]
+	if c == 0 {
+		return Match{}
+	}
+	capital := w != lower && w[1:] == lower[1:]
+	if w[0] >= utf8.RuneSelf {
+		capital = w != lower
+	}
+	start, last := 0, 0
+	switch {
+	case c&introduction != 0 && f.isIntroduction(end):
+		start = end + spaceAt(s, end)
+		last, _ = personName(s, start)
+	case c&greeting != 0 && capital && f.beginsSentence(i):
+		start, last = greeted(s, end)
+	case c&closing != 0 && (capital || f.beginsLine(i, 24)):
+		start, last = signed(s, end)
+	}
+	if last <= start && capital && (c&title != 0 || c&titleWithDot != 0 && end < len(s) && s[end] == '.') {
+		start = afterTitles(s, i, false)
+		if last, _ = personName(s, start); last-start < 3 {
+			last = 0
+		}
+	}
+	if last <= start {
+		return Match{}
+	}
+	return Match{start, last, Name}
+}
+
+// isIntroduction reports whether a phrase after which people say their name ends at end, before a space.
+func (f *finder) isIntroduction(end int) bool {
+	if spaceAt(f.s, end) == 0 {
+		return false
+	}
+	before := strings.ToLower(f.s[max(f.from, end-32):end])
+	for n := 0; n < 4; n++ {
+		at := strings.LastIndexByte(before, ' ')
+		if at < 0 {
+			break
+		}
+		before = before[:at] + "_" + before[at+1:]
+		phrase := before[strings.LastIndexAny(before, " \n\t.,;:!?\"(")+1:]
+		if words()["introduction"][phrase] {
+			return true
+		}
+	}
+	return words()["introduction"][before[strings.LastIndexAny(before, " \n\t.,;:!?\"(")+1:]]
+}
+
+// beginsLine reports whether only a few bytes of words precede i in its line.
+func (f *finder) beginsLine(i, most int) bool {
+	at := strings.LastIndexByte(f.s[max(0, i-most):i], '\n')
+	return at >= 0 || i <= most
+}
+
+// beginsSentence reports whether a sentence begins at i.
+func (f *finder) beginsSentence(i int) bool {
+	before := strings.TrimRight(f.s[max(0, i-8):i], " \t>*_")
+	if before == "" {
+		return true
+	}
+	return strings.IndexByte("\n\"'.:!?|(n`", before[len(before)-1]) >= 0 && (before[len(before)-1] != 'n' || strings.HasSuffix(before, `\n`))
+}
+
+// afterTitles returns the position after the titles at i and the space behind them.
+func afterTitles(s string, i int, greets bool) int {
+	for range 4 {
+		w := nameWordOf(s, i)
+		lower := strings.ToLower(strings.TrimSuffix(w, "."))
+		if w == "" || !(words()["title"][lower] || words()["title-dot"][lower] || greets && (words()["title-greeting"][lower] || words()["greeting-filler"][lower])) {
+			return i
+		}
+		at := i + len(w)
+		space := spaceAt(s, at)
+		if space == 0 {
+			return i
+		}
+		i = at + space
+	}
+	return i
+}
+
+// nameWordOf returns the word at i with the dot after it, if there is one.
+func nameWordOf(s string, i int) string {
+	n := nameWord(s, i)
+	if n > 0 && i+n < len(s) && s[i+n] == '.' {
+		n++
+	}
+	return s[i : i+n]
+}
+
+// greeted returns the name in a greeting whose first word ends at i. Punctuation or the end of the line must follow it.
+func greeted(s string, i int) (start, end int) {
+	space := spaceAt(s, i)
+	if space == 0 {
+		return 0, 0
+	}
+	start = afterTitles(s, i+space, true)
+	end, _ = personName(s, start)
+	if end == 0 {
+		return 0, 0
+	}
+	after := strings.TrimLeft(s[end:min(len(s), end+3)], " ")
+	if after == "" || strings.IndexByte(",!:;\n\r-\\\"", after[0]) >= 0 || strings.HasPrefix(after, "–") || strings.HasPrefix(after, "—") {
+		return start, end
+	}
+	return 0, 0
+}
+
+// signed returns the name below the closing words of a letter that end at i.
+func signed(s string, i int) (start, end int) {
+	at := i
+	for at < len(s) && at-i < 8 && strings.IndexByte(" ,\r!.\t", s[at]) >= 0 {
+		at++
+	}
+	if at >= len(s) || s[at] != '\n' {
+		return 0, 0
+	}
+	for at < len(s) && at-i < 24 && strings.IndexByte(" \r\n\t>-", s[at]) >= 0 {
+		at++
+	}
+	start = afterTitles(s, at, false)
+	end, n := personName(s, start)
+	if n == 0 || n > 4 || end < len(s) && strings.IndexByte("\n\r,|(", s[end]) < 0 {
+		return 0, 0
+	}
+	return start, end
+}
+
+// withName appends the name beside an e-mail address, and returns the last of both.
+func (f *finder) withName(address Match) Match {
+	before, after := f.nameBesideEmail(address.Start, address.End)
+	if before.End > 0 {
+		f.matches = append(f.matches, before)
+	}
+	if after.End > 0 {
+		f.matches = append(f.matches, address)
+		return after
+	}
+	return address
+}
+
+// nameBesideEmail returns the name before the address from start to end ("Jane Doe <", "Jane Doe, "), or the one in parentheses after it. Unless
+// the address is in angle brackets, the name must agree with it.
+func (f *finder) nameBesideEmail(start, end int) (before, after Match) {
+	s, at := f.s, start
+	if strings.HasSuffix(s[f.from:at], "mailto:") {
+		at -= len("mailto:")
+	}
+	bracket := at > f.from && s[at-1] == '<'
+	if at > f.from && strings.IndexByte("<([", s[at-1]) >= 0 {
+		at--
+	}
+	local, _, _ := strings.Cut(strings.ToLower(s[start:end]), "@")
+	segment := s[max(f.from, at-80):at]
+	last := strings.TrimRight(segment, " \t,-|:–—\"'")
+	if bracket || at < start {
+		last = strings.TrimRight(segment, " \"'")
+	}
+	apart := strings.TrimRight(segment, " ") != last // by more than a space
+	stop := at - len(segment) + len(last)
+	first := stop - len(last)
+	if quote := strings.LastIndexByte(last, '"'); bracket && strings.HasSuffix(segment, "\" ") && quote >= 0 {
+		if family, given, ok := strings.Cut(last[quote+1:], ", "); ok && isPersonName(given+" "+family) { // "Doe, Jane" <
+			return Match{first + quote + 1, stop, Name}, Match{}
+		}
+	}
+	first += strings.LastIndexAny(last, "\n\t,;:<>()[]{}|\"") + 1
+	for n := 0; first < stop && n < maxNameWords+4; n++ {
+		for first < stop && s[first] == ' ' {
+			first++
+		}
+		if to, n := personName(s, first); to == stop && (bracket && n >= 2 || (n >= 2 || bracket || apart) && agrees(s[first:stop], local)) {
+			before = Match{first, stop, Name}
+			break
+		}
+		next := strings.IndexByte(s[first:stop], ' ')
+		if next < 0 {
+			break
+		}
+		first += next + 1
+	}
+	if strings.HasPrefix(s[end:], " (") {
+		if to, n := personName(s, end+2); n > 0 && to < len(s) && s[to] == ')' && agrees(s[end+2:to], local) {
+			after = Match{end + 2, to, Name}
+		}
+	}
+	return before, after
+}
+
+// agrees reports whether a word of a name is part of the local part of an e-mail address.
+func agrees(name, local string) bool {
+	for w := range strings.FieldsFuncSeq(strings.ToLower(name), func(r rune) bool { return r >= utf8.RuneSelf || !isLetter(byte(r)) }) {
+		if len(w) >= 3 && strings.Contains(local, w) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,129 @@
+package detect
+
+import (
+	"net/netip"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxNameValue    = 120 // runes of the name of a person or an organization
+	maxAddressValue = 300 // runes of a postal address
+)
+
+// valueType returns the type of a whole value under a hint, or "" if the value is to be searched like text.
+func valueType(text string, hint Type) Type {
+	v := strings.TrimSpace(text)
+	if v == "" || len(v) > maxAddressValue*utf8.UTFMax || strings.IndexByte(v, '@') >= 0 || strings.Contains(v, "://") || isToken(v) || isPlaceholder(v) || strings.Contains(v, "{{") {
+		return ""
+	}
+	switch hint {
+	case Phone:
+		if isPhoneValue(v) {
+			return Phone
+		}
+		return ""
+	case postcode:
+		if len(v) <= 12 && strings.ContainsAny(v, "0123456789") && strings.IndexFunc(v, notPostcode) < 0 {
+			return Address
+		}
+		return ""
+	}
+	if words()["no-value"][strings.ToLower(v)] || strings.IndexFunc(v, unicode.IsLetter) < 0 || isIdentifier(v) {
+		return ""
+	}
+	switch hint {
+	case Address:
+		if utf8.RuneCountInString(v) <= maxAddressValue && strings.Count(v, "\n") <= 6 {
+			return Address
+		}
+	case place:
+		if utf8.RuneCountInString(v) <= maxAddressValue && isPlace(v) {
+			return Address
+		}
+	case Name:
+		if isNameValue(v) && strings.IndexByte(v, '/') < 0 {
+			if hasLegalForm(v) {
+				return Company
+			}
+			return Name
+		}
+	case Company:
+		if isNameValue(v) {
+			return Company
+		}
+	case party:
+		switch {
+		case !isNameValue(v):
+		case hasLegalForm(v):
+			return Company
+		case isPersonName(v):
+			return Name
+		}
+	}
+	return ""
+}
+
+func notPostcode(r rune) bool {
+	return !unicode.IsDigit(r) && !unicode.IsUpper(r) && r != ' ' && r != '-' && r != '〒'
+}
+
+// isPhoneValue reports whether a value consists of the digits and separators of one phone number.
+func isPhoneValue(v string) bool {
+	digits := 0
+	for i := range len(v) {
+		switch {
+		case isDigit(v[i]):
+			digits++
+		case strings.IndexByte("+-().  /x#*", v[i]) < 0:
+			return false
+		}
+	}
+	_, err := netip.ParseAddr(v)
+	return err != nil && digits >= minPhone && digits <= maxPhone && !isDecimal(v) && !isDate(v)
+}
+
+// isIdentifier reports whether a value identifies something: it is a word with digits and no spaces that is long, or has an underscore.
+func isIdentifier(v string) bool {
+	if strings.ContainsAny(v, " \n") {
+		return false
+	}
+	return strings.IndexByte(v, '_') >= 0 || len(v) >= 12 && strings.ContainsAny(v, "0123456789") && v[len(v)-1] < utf8.RuneSelf
+}
+
+// isNameValue reports whether a value may be the name of someone.
+func isNameValue(v string) bool {
+	return utf8.RuneCountInString(v) <= maxNameValue && strings.IndexAny(v, "\n\t<>=|\\") < 0 && !isTime(v)
+}
+
+// isTime reports whether a value begins with a date and has nothing but a time after it.
+func isTime(v string) bool { return len(v) >= 10 && isDate(v[:10]) }
+
+// isPlace reports whether a value has the form of a postal address: words, with a number or a comma, or a script other than Latin.
+func isPlace(v string) bool {
+	if strings.IndexFunc(v, isSpaceless) >= 0 {
+		return true
+	}
+	return strings.IndexByte(v, ' ') > 0 && (strings.ContainsAny(v, "0123456789") || strings.IndexByte(v, ',') > 0)
+}
+
+// hasLegalForm reports whether a name of at least two words begins or ends with what marks an organization: Acme Inc.
+func hasLegalForm(v string) bool {
+	for form := range words()["legal-form"] {
+		if v[0] < utf8.RuneSelf && v[len(v)-1] < utf8.RuneSelf {
+			break
+		}
+		if form[0] >= utf8.RuneSelf && len(v) > len(form) && (strings.HasSuffix(v, form) || strings.HasPrefix(v, form)) {
+			return true
+		}
+	}
+	at := strings.LastIndexAny(v, " ,") + 1
+	return at > 1 && words()["legal-form"][strings.ToLower(v[at:])]
+}
+
+// isPersonName reports whether a value has the form of a person's whole name.
+func isPersonName(v string) bool {
+	end, n := personName(v, 0)
+	return end == len(v) && n >= 2
+}
