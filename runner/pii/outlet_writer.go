@@ -46,14 +46,14 @@ func (w *OutletWriter) complete() int {
 	if w.json.isOpen() {
 		end = w.json.open[0].start
 	}
-	if key := bytes.LastIndex(w.held[:end], []byte("-----BEGIN ")); key >= 0 && !bytes.Contains(w.held[key:end], []byte("-----END ")) {
-		end = key
-	}
-	end = bytes.LastIndexAny(w.held[:end], "\r\n") + 1
+	end = w.lineBefore(end)
 	for _, p := range w.json.done {
 		if p.start < end && end < p.end { // its last line is not complete
-			end = bytes.LastIndexAny(w.held[:p.start], "\r\n") + 1
+			end = w.lineBefore(p.start)
 		}
+	}
+	if key := bytes.LastIndex(w.held[:end], []byte("-----BEGIN ")); key >= 0 && !bytes.Contains(w.held[key:end], []byte("-----END ")) {
+		end = w.lineBefore(key)
 	}
 	if len(w.held)-end <= maxHeld {
 		return end
@@ -66,6 +66,9 @@ func (w *OutletWriter) complete() int {
 	}
 	return len(w.held)
 }
+
+// lineBefore returns where the line at i begins.
+func (w *OutletWriter) lineBefore(i int) int { return bytes.LastIndexAny(w.held[:i], "\r\n") + 1 }
 
 // Flush passes on all that is held back.
 func (w *OutletWriter) Flush() error {
