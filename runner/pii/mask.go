@@ -137,6 +137,9 @@ func (m *masker) isWanted(t Type) bool { return m.wants == nil || m.wants(t) }
 // find returns the matches of the wanted types.
 func (m *masker) find(text string, field Type) []detect.Match {
 	matches := detect.Find(text, field)
+	if field == "" && m.fields != nil {
+		matches = union(matches, m.fields.shown(text))
+	}
 	if m.learned != nil {
 		matches = union(matches, m.learned.find(text))
 	}
