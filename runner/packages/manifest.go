@@ -159,6 +159,8 @@ type opened struct {
 	stamp string // of the list of files
 	files []file
 	set   Set
+	times int    // how often it was verified
+	watch *watch // since it was verified; may be nil
 }
 
 var sets sync.Map // folder → *opened
@@ -177,11 +179,18 @@ func openDir(dir string) (*Set, error) {
 		if err := o.read(dir); err != nil {
 			return nil, &Error{Place: filepath.Join(dir, listFile), Problem: "the list of installed files is damaged: " + err.Error(), Remedy: installCommand + ", which installs them again"}
 		}
-		o.stamp = stamp
+		o.stamp, o.times = stamp, 0
+	} else if o.watch != nil && o.watch.quiet() {
+		set := o.set
+		return &set, nil
 	}
+	o.watchFolders(dir)
 	if err := o.verify(dir); err != nil {
+		o.times = 0
+		o.watchFolders(dir) // not any more
 		return nil, err
 	}
+	o.times++
 	set := o.set
 	return &set, nil
 }
@@ -210,6 +219,25 @@ func (o *opened) read(dir string) error {
 	}
 	o.files, o.set = files, Set{Dir: dir, Packages: m.Packages, Pythons: m.Pythons}
 	return nil
+}
+
+// watchFolders begins to watch the set for changes, so that it need not be verified again until there is one. A process that opens a set once
+// watches nothing.
+func (o *opened) watchFolders(dir string) {
+	if o.watch != nil {
+		o.watch.close()
+		o.watch = nil
+	}
+	if o.times == 0 {
+		return
+	}
+	var folders []string
+	for i := range o.files {
+		if o.files[i].hash == "" {
+			folders = append(folders, filepath.Join(dir, o.files[i].name))
+		}
+	}
+	o.watch, _ = newWatch(folders) // without one, each opening verifies it
 }
 
 // verify returns an error for a file that is not as it was installed.

@@ -147,7 +147,7 @@ func read(spec *Spec) (*source, error) {
 			src.wheels = spec.Python
 			src.requirements, err = readWheels(spec.Python)
 		} else {
-			src.requirements, err = readRequirements(spec.Python)
+			src.requirements, err = once(spec.Python, readRequirements)
 		}
 		if err != nil {
 			return nil, err
@@ -158,7 +158,7 @@ func read(spec *Spec) (*source, error) {
 	}
 	if spec.JavaScript != "" {
 		var err error
-		if src.lock, err = readLock(spec.JavaScript); err != nil {
+		if src.lock, err = once(spec.JavaScript, readLock); err != nil {
 			return nil, err
 		}
 		fmt.Fprintf(sum, "%q\n", src.lock.text)

@@ -241,6 +241,11 @@ func TestChanges(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: Install() before = %v", c.name, err)
 		}
+		for range 2 { // from the second time on, this process watches the set
+			if _, err := Open(cache, spec); err != nil {
+				t.Fatalf("%s: Open() before = %v", c.name, err)
+			}
+		}
 		if err := c.change(set.Python(set.Pythons[0])); err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ func readWheels(dir string) ([]requirement, error) {
 		case m == nil || !exactVersion.MatchString(m[2]) || !e.Type().IsRegular():
 			return nil, &Error{Place: place, Problem: "it is not a wheel", Remedy: "only files NAME-VERSION-….whl are installed, because building a package would run its code: remove it, or build its wheel with pip wheel"}
 		}
-		hash, err := hashWheel(place)
+		hash, err := once(place, hashFile)
 		if err != nil {
 			return nil, unreadable(place, "python", err)
 		}
@@ -60,30 +60,32 @@ func sameName(a, b string) bool {
 	return strings.EqualFold(nameSeparators.ReplaceAllString(a, "-"), nameSeparators.ReplaceAllString(b, "-"))
 }
 
-// wheel is a file at a moment; known has the hashes of those that this process has read.
-type wheel struct {
-	path     string
+// kept has what this process has read of files, by their paths.
+var kept sync.Map // path → keptFile
+
+type keptFile struct {
 	size     int64
 	modified time.Time
+	content  any
 }
 
-var known sync.Map // wheel → string
-
-// hashWheel returns the SHA-256 of a file.
-func hashWheel(path string) (string, error) {
-	info, err := os.Lstat(path)
+// once reads a file, unless this process has read it and it has not changed since.
+func once[T any](path string, read func(path string) (T, error)) (T, error) {
+	info, err := os.Stat(path)
 	if err != nil {
-		return "", err
+		return read(path) // which says why
 	}
-	w := wheel{path, info.Size(), info.ModTime()}
-	if hash, ok := known.Load(w); ok {
-		return hash.(string), nil
+	if found, ok := kept.Load(path); ok {
+		k := found.(keptFile)
+		if content, ok := k.content.(T); ok && k.size == info.Size() && k.modified.Equal(info.ModTime()) {
+			return content, nil
+		}
 	}
-	hash, err := hashFile(path)
+	content, err := read(path)
 	if err == nil {
-		known.Store(w, hash)
+		kept.Store(path, keptFile{info.Size(), info.ModTime(), content})
 	}
-	return hash, err
+	return content, err
 }
 
 // hashFile returns the SHA-256 of a regular file in hexadecimal digits.

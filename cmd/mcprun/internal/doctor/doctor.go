@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/checkers"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/packages"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
@@ -34,7 +35,8 @@ type command struct {
 	json    bool
 	noSpeed bool
 
-	places check.Places // where type checkers are looked for
+	places   check.Places // where type checkers are looked for
+	packages string       // what is said of the project's packages; empty if it names none
 }
 
 const doctorHelp = `doctor checks what each sandbox needs, runs a one-line script in each usable one, and reports
@@ -94,6 +96,11 @@ func (o *command) applyDefaults(set *pflag.FlagSet) error {
 		Pyright: cmp.Or(o.app.Env(flags.EnvPrefix+"PYRIGHT"), settings.Run["pyright"].Value),
 	}
 	o.places = named.Places(o.app, p)
+	if set, err := packages.Of(o.app, p); err != nil {
+		o.packages = cli.ErrorLine(err)
+	} else if set != nil {
+		o.packages = packages.Summary(set)
+	}
 	if p.Cfg != nil {
 		for _, n := range consent.Reach(p.Cfg, o.app.LookupEnv) {
 			fmt.Fprintln(o.app.Stderr, "mcprun: "+cli.EscapeLine(n.String()))

@@ -84,8 +84,9 @@ func runnerKey(opt runner.Options) (string, error) {
 		return "", err
 	}
 	pool := fmt.Sprintf("%p", opt.Upstreams) // the kept runner refers to the pool, so its address is not reused
-	opt.Upstreams, opt.Logger = nil, nil
-	return digestOf(fmt.Sprintf("%#v", opt), pool, tree), nil
+	installed := opt.Packages
+	opt.Upstreams, opt.Logger, opt.Packages = nil, nil, nil
+	return digestOf(fmt.Sprintf("%#v", opt), pool, tree, installed), nil
 }
 
 // treeState returns a value that changes when the files of a tree change.

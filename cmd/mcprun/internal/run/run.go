@@ -21,6 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/network"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/packages"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
@@ -412,12 +413,16 @@ func (o *Options) ShowSkills(ctx context.Context, open func() (*skill.Store, err
 
 // Host returns the runner and the sandboxes. The caller calls leave after the run.
 func (o *Options) Host(ctx context.Context, p *project.Project) (at *Host, leave func(), err error) {
+	set, err := packages.Of(o.App, p)
+	if err != nil {
+		return nil, nil, err
+	}
 	list, release, err := o.sandboxes(p)
 	if err != nil {
 		return nil, nil, err
 	}
 	r, err := o.Resources.Runner(&runner.Options{
-		Tree: p.Tree, Skills: p.Skills, Trusted: o.Trusted(o.App, p), Taint: p.Taint, Traffic: p.Traffic, Upstreams: p.Upstreams, Servers: p.Servers, Logger: p.Log,
+		Tree: p.Tree, Skills: p.Skills, Packages: set, Trusted: o.Trusted(o.App, p), Taint: p.Taint, Traffic: p.Traffic, Upstreams: p.Upstreams, Servers: p.Servers, Logger: p.Log,
 	})
 	if err != nil {
 		release()

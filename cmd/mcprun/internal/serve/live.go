@@ -55,7 +55,7 @@ func (l *live) enter(ctx context.Context) (b *state, leave func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	files := l.o.run.Files(l.o.app)
-	if l.now == nil || l.now.files != files || l.now.stamp != resources.TreeStamp(l.now.project.Wanted) {
+	if l.now == nil || l.now.files != files || l.now.stamp != resources.TreeStamp(l.now.project.Wanted) || l.now.installed != l.now.packages() {
 		next, err := l.open(ctx)
 		if err != nil {
 			return nil, nil, l.fail(err)

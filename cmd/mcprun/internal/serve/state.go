@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/packages"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
@@ -44,18 +45,16 @@ type state struct {
 	stamp string             // the tree's state, as it was read
 	users sync.WaitGroup     // calls that use it
 
-	mu       sync.Mutex
-	stores   map[string]*skill.Store    // by customer
-	personal map[string]*chain.Personal // by customer
-	maskers  map[string]*pii.Tokenizer  // by customer; used without personal
+	installed string // what packages returned at first
+
+	mu     sync.Mutex
+	stores map[string]*skill.Store // by customer
 }
 
 // newState opens the tree and its index, and decides what clients are shown.
 func (o *command) newState(ctx context.Context, p *project.Project, l *live) (*state, error) {
-	b := &state{o: o, project: p, log: l.log, live: l, stores: map[string]*skill.Store{}, personal: map[string]*chain.Personal{}, maskers: map[string]*pii.Tokenizer{}}
-	if _, err := o.run.Personal(p, "", nil); err != nil {
-		return nil, err
-	}
+	b := &state{o: o, project: p, log: l.log, live: l, stores: map[string]*skill.Store{}}
+	b.installed = b.packages()
 	if p.Tree != "" {
 		b.stamp = resources.TreeStamp(p.Wanted)
 		x, err := resources.OpenIndex(o.app, l.at, p.Tree, p.Cfg)
@@ -94,6 +93,19 @@ func (o *command) newState(ctx context.Context, p *project.Project, l *live) (*s
 	}
 	b.offer.Catalog, b.offer.Lock, b.offer.Finder = b.tree.Catalog, b.tree.Lock, f
 	return b, nil
+}
+
+// packages returns a text that changes when the packages that scripts may import do. If they cannot be used, it is the reason, with which
+// runs fail.
+func (b *state) packages() string {
+	set, err := packages.Of(b.o.app, b.project)
+	switch {
+	case err != nil:
+		return err.Error()
+	case set == nil:
+		return ""
+	}
+	return set.Digest
 }
 
 // treeLanguages returns the languages of a tree's wrappers, TypeScript first.
