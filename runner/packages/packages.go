@@ -117,7 +117,7 @@ func Open(cache string, spec Spec) (*Set, error) {
 	}
 	set, err := openDir(filepath.Join(Folder(cache), src.digest))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Error{Place: cmp.Or(spec.Python, spec.JavaScript), Problem: "its packages are not installed as the file is now", Remedy: installCommand}
+		return nil, &Error{Place: cmp.Or(spec.Python, spec.JavaScript), Problem: "the packages that it names are not installed, or it has changed since", Remedy: installCommand}
 	}
 	if err != nil {
 		return nil, err

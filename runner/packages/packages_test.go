@@ -163,7 +163,7 @@ func TestInstallFromIndex(t *testing.T) {
 		t.Errorf("Open() with one more comment = %v", err)
 	}
 	write(t, spec.Python, strings.Replace(text, "2.1", "2.2", 1))
-	if _, err := Open(cache, spec); err == nil || !strings.Contains(err.Error(), "requirements.txt: its packages are not installed as the file is now") {
+	if _, err := Open(cache, spec); err == nil || !strings.Contains(err.Error(), "requirements.txt: the packages that it names are not installed, or it has changed since") {
 		t.Errorf("Open() with another version = %v", err)
 	}
 }
