@@ -48,7 +48,7 @@ func importNames(set *packages.Set, image []string, lang sandbox.Language) []str
 	var names []string
 	if set != nil {
 		for _, p := range set.Packages {
-			if p.Language != lang {
+			if p.Language != lang || p.Indirect {
 				continue
 			}
 			name := p.Name

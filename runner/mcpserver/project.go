@@ -24,6 +24,8 @@ type Project struct {
 	Languages []string
 	// Network says what scripts may connect to if execute_code asks for the network; see runner.Network.Offer. Empty: it cannot be asked for.
 	Network string
+	// Packages names what scripts may import beside the standard library; see runner.OfferPackages. Empty: nothing.
+	Packages string
 	// Time and Memory, in bytes, are the limits of a run that sets none. Zero: 30 s and 500 MB.
 	Time   time.Duration
 	Memory int64

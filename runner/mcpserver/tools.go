@@ -130,6 +130,9 @@ func (v *view) executeCodeDescription() string {
 	if v.Network != "" {
 		text = strings.Replace(text, "no network", "no network without network: true", 1)
 	}
+	if v.Packages != "" {
+		text += " Installed packages: " + v.Packages + "."
+	}
 	example := index.ExampleOf(v.Catalog, v.Lock)
 	if example == nil {
 		return text

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/templates"
 )
 
@@ -67,7 +68,7 @@ func (f *files) open(dir string, opt Options) error {
 		*folder.root = root
 	}
 	f.closed, f.installed = closedFiles(opt.Closed), opt.Installed
-	if opt.Packages != "" {
+	if opt.Packages != "" && f.main.Language != sandbox.LangPython {
 		var err error
 		if f.packages, err = openPackages(opt.Packages); err != nil {
 			return err
@@ -105,10 +106,10 @@ func (f *files) text(namespace, p string) (string, error) {
 		return f.main.Code, nil
 	case namespace == libraryNamespace:
 		return libraryText(p), nil
-	case namespace == packageNamespace:
-		return "", fs.ErrNotExist // packages are not read as files of the script
 	case namespace == treeNamespace && p == allServers:
 		return f.everyServer(), nil
+	case f.root(namespace) == nil:
+		return "", fs.ErrNotExist // a module of a package, which is no file of the script
 	}
 	id := place{namespace, p}.id()
 	f.mu.Lock()

@@ -24,6 +24,9 @@ import (
 // fileNamespace is the bundler's own namespace of files, by their absolute paths.
 const fileNamespace = "file"
 
+// modulesFolder begins the path of every module of a package, below the folder of the packages.
+const modulesFolder = "node_modules/"
+
 // maxPackageModule is the largest module of a package, in bytes.
 const maxPackageModule = 8 << 20
 
@@ -41,10 +44,11 @@ type packages struct {
 
 // openPackages opens the folder that has node_modules.
 func openPackages(dir string) (*packages, error) {
-	real, err := filepath.EvalSymlinks(dir)
+	modules, err := filepath.EvalSymlinks(filepath.Join(dir, "node_modules"))
 	if err != nil {
 		return nil, fmt.Errorf("open the installed packages: %w", err)
 	}
+	real := filepath.Dir(modules)
 	root, err := safeopen.Root(real)
 	if err != nil {
 		return nil, fmt.Errorf("open the installed packages: %w", err)
@@ -73,7 +77,7 @@ func (p *packages) has(specifier string) bool {
 	if p == nil || name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(specifier, ":\\") || !filepath.IsLocal(name) {
 		return false
 	}
-	info, err := p.root.Stat("node_modules/" + name)
+	info, err := p.root.Stat(modulesFolder + name)
 	return err == nil && info.IsDir()
 }
 
@@ -119,7 +123,7 @@ func (f *files) loadPackage(a api.OnLoadArgs) (api.OnLoadResult, error) {
 		return refuseFiles(a)
 	}
 	rel, err := filepath.Rel(p.dir, a.Path)
-	name, isModule := strings.CutPrefix(filepath.ToSlash(rel), "node_modules/")
+	name, isModule := strings.CutPrefix(filepath.ToSlash(rel), modulesFolder)
 	if err != nil || !isModule || !filepath.IsLocal(rel) {
 		return api.OnLoadResult{}, fmt.Errorf("%q is not a file of the installed packages", filepath.ToSlash(rel))
 	}
@@ -181,7 +185,7 @@ func missingInPackage(l *api.Location, quoted string) string {
 	if l == nil {
 		return ""
 	}
-	name, ok := strings.CutPrefix(l.File, "node_modules/")
+	name, ok := strings.CutPrefix(l.File, modulesFolder)
 	if !ok {
 		return ""
 	}

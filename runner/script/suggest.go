@@ -151,6 +151,13 @@ func (f *files) calledButMissing(warnings []api.Message) []api.Message {
 
 func (f *files) noSuchExport(module, name string) string {
 	module, _, _ = strings.Cut(module, "?")
+	if file, ok := strings.CutPrefix(module, modulesFolder); ok {
+		write := ""
+		if name == "default" {
+			write = fmt.Sprintf("; write: import { NAME } from %[1]q, or: import * as NAME from %[1]q", packageName(file))
+		}
+		return fmt.Sprintf("the package %s exports no %q%s", packageName(file), name, write)
+	}
 	namespace, p, _ := strings.Cut(module, ":")
 	text, err := f.text(namespace, p)
 	if err != nil {

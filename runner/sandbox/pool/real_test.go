@@ -220,3 +220,59 @@ func TestNoDescriptorsLeft(t *testing.T) {
 		}
 	}
 }
+
+// TestPackagesAreImportedAhead checks that a waiting guest imports what is to be preloaded, says what it could not import, and serves only
+// runs with the same packages, even after these were removed.
+func TestPackagesAreImportedAhead(t *testing.T) {
+	b := real(t)["process"]
+	if b == nil {
+		return // there is no such sandbox on this system
+	}
+	p := pool.New(noClose{b}, nil)
+	defer p.Close()
+	set := func(value string) sandbox.Spec {
+		dir, err := os.MkdirTemp("", "packages-") // not t.TempDir, which the guest's user may not enter
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		for name, text := range map[string]string{"mine.py": "value = " + value, "broken.py": "raise SystemExit(3)"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return sandbox.Spec{Packages: dir, Preload: []string{"broken", "mine", "absent"}}
+	}
+	const code = "import sys\nearly = 'mine' in sys.modules\nimport mine\nprint(mine.value, early)"
+	const warning = "mcprun: not imported ahead of the run: broken (SystemExit: 3), absent (ModuleNotFoundError: No module named 'absent')\n"
+	one := func(spec sandbox.Spec) string {
+		out, exit := one(t, p, sandbox.LangPython, spec, code)
+		if exit.Code != 0 {
+			t.Errorf("%+v: %s", exit, out)
+		}
+		return out
+	}
+	first, second := set("1"), set("2")
+	if out := one(first); out != "1 False\n" {
+		t.Errorf("a cold run printed %q, want %q", out, "1 False\n")
+	}
+	out := ""
+	for wait := 100 * time.Millisecond; out != warning+"1 True\n"; wait *= 2 {
+		if wait > 10*time.Second {
+			t.Fatalf("a warm run printed %q, want %q", out, warning+"1 True\n")
+		}
+		idle(t, p, 1)
+		time.Sleep(wait)
+		out = one(first)
+	}
+	idle(t, p, 1)
+	if err := os.RemoveAll(first.Packages); err != nil {
+		t.Fatal(err)
+	}
+	if out := one(second); !strings.HasSuffix(out, "2 False\n") {
+		t.Errorf("a run with other packages printed %q, want 2 of a new guest", out)
+	}
+}

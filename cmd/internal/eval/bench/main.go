@@ -2,7 +2,8 @@
 // in every sandbox that works on this machine, cold and warm. Each figure stands beside a named baseline of the same run. Bench
 // prints a table, and its progress on stderr; with BENCH_JSON=FILE it also writes one JSON object per line. BENCH_ONLY names the
 // groups to measure, and BENCH_SANDBOXES the sandboxes, separated by commas. BENCH_EMBEDDINGS names a model for embeddings, which
-// the group search then measures too. BENCH_EMBEDDINGS_URL and BENCH_EMBEDDINGS_KEY are its endpoint and key.
+// the group search then measures too. BENCH_EMBEDDINGS_URL and BENCH_EMBEDDINGS_KEY are its endpoint and key. BENCH_PACKAGES names a folder
+// for the group packages.
 package main
 
 import (
@@ -39,6 +40,7 @@ func (b *bench) groups() []group {
 	return []group{
 		{"starts", []func(context.Context) error{b.coldStarts, b.warmStarts}},
 		{"idle", []func(context.Context) error{b.idle}},
+		{"packages", []func(context.Context) error{b.installed}},
 		{"many", []func(context.Context) error{b.parallel}},
 		{"calls", []func(context.Context) error{b.sequentialCalls, b.concurrentCalls}},
 		{"commands", []func(context.Context) error{b.commands}},

@@ -21,6 +21,11 @@ type borrowed struct{ sandbox.Warmer }
 // Close does nothing.
 func (borrowed) Close() error { return nil }
 
+// PythonVersion implements sandbox.Packager.
+func (b borrowed) PythonVersion(ctx context.Context) (string, error) {
+	return sandbox.PythonVersion(ctx, b.Warmer)
+}
+
 // withPool calls f with a pool that has this many idle guests of a sandbox. If the sandbox cannot start guests ahead, withPool
 // records that and does not call f.
 func (b *bench) withPool(ctx context.Context, be sandbox.Backend, lang sandbox.Language, idle int, f func(p *pool.Pool) error) (err error) {

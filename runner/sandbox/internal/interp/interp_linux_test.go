@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -90,5 +91,62 @@ func TestLibrariesOfAProgram(t *testing.T) {
 	}
 	if _, err := Libraries("/etc/passwd"); err == nil {
 		t.Error("a text has libraries: got no error, want an error")
+	}
+}
+
+// TestPackagesGetLibraries checks which files of the machine packages get: libraries of a standard folder, and no file that they name by a path.
+func TestPackagesGetLibraries(t *testing.T) {
+	f := New(Options{LookPath: exec.LookPath})
+	in, err := f.Find(t.Context(), sandbox.Python)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var module []byte // one that needs libssl.so.3
+	for _, file := range in.Files {
+		found, _ := filepath.Glob(filepath.Join(file.Source, "lib-dynload", "_ssl.*.so"))
+		for _, name := range found {
+			if module, err = os.ReadFile(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	const needed, other = "libssl.so.3", "/etc/passwd" // of one length
+	if !bytes.Contains(module, []byte(needed)) {
+		t.Fatalf("the module _ssl of Python does not need %s", needed)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string][]byte{
+		"good.so": module, "absolute.so": bytes.ReplaceAll(module, []byte(needed), []byte(other)),
+		"relative.so": bytes.ReplaceAll(module, []byte(needed), []byte("../passwd\x00\x00")), "none.so": []byte("no library"),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := librariesOf(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, file := range list {
+		found = found || filepath.Base(file.Target) == needed
+		if !isELF(file.Source) || !strings.Contains(file.Source, "/lib") || strings.HasPrefix(file.Source, dir) {
+			t.Errorf("packages get %+v", file)
+		}
+	}
+	if !found {
+		t.Errorf("packages get %v, want %s among them", list, needed)
+	}
+	without := *in
+	without.Files = nil
+	with, err := f.WithPackages(&without, dir)
+	if err != nil || len(with.Files) != len(list) || without.Files != nil {
+		t.Errorf("WithPackages() = %+v, %v, want the files %v", with, err, list)
+	}
+	if same, err := f.WithPackages(in, ""); err != nil || same != in {
+		t.Errorf("WithPackages() without packages = %+v, %v, want the interpreter as it is", same, err)
+	}
+	if _, err := f.WithPackages(in, filepath.Join(dir, "absent")); err == nil {
+		t.Error("WithPackages() of a folder that does not exist: got no error, want an error")
 	}
 }
