@@ -92,6 +92,17 @@ func TestExecuteCodeDescription(t *testing.T) {
 	}
 }
 
+// TestPackagesOfExecuteCode checks that the description names what is installed, and does not mention packages otherwise.
+func TestPackagesOfExecuteCode(t *testing.T) {
+	for _, installed := range []string{"", "TypeScript: zod; Python: pandas"} {
+		w := newFixture(t)
+		w.opt.Packages = installed
+		if d := description(t, w.server()); strings.Contains(d, " Installed packages: "+installed+".") != (installed != "") || installed == "" && strings.Contains(d, "ackages") {
+			t.Errorf("with packages %q the description is %q", installed, d)
+		}
+	}
+}
+
 // TestNetworkOfExecuteCode: the description names the hosts, a request reaches the run, and without any nothing is said.
 func TestNetworkOfExecuteCode(t *testing.T) {
 	for _, hosts := range []string{"", "api.example.com, *.example.org and others"} {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/moby/moby/api/types/system"
+	"github.com/moby/moby/client"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -156,6 +157,34 @@ func TestSeccompProfileIsWhole(t *testing.T) {
 			if rule.Action == "SCMP_ACT_ALLOW" && strings.Contains(" "+never+" ", " "+name+" ") {
 				t.Errorf("%s is allowed", name)
 			}
+		}
+	}
+}
+
+// TestImagesSayTheirPython checks from what an image's version of Python is known.
+func TestImagesSayTheirPython(t *testing.T) {
+	pins, err := readLock(imageLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range []bool{false, true} {
+		for arch, pin := range pins.of(data) {
+			if got := pin.python(); got != "3.11" {
+				t.Errorf("the pinned image for %s (data %v) has Python %q, want 3.11", arch, data, got)
+			}
+		}
+	}
+	for config, want := range map[string]string{
+		`{}`: "", `{"Config": {"Env": ["PYTHON_VERSION=3"]}}`: "",
+		`{"Config": {"Env": ["PATH=/bin", "PYTHON_VERSION=3.12.4"]}}`:                         "3.12",
+		`{"Config": {"Env": ["PYTHON_VERSION=3.12.4"], "Labels": {"mcpgen.python": "3.13"}}}`: "3.13",
+	} {
+		var found client.ImageInspectResult
+		if err := json.Unmarshal([]byte(config), &found); err != nil {
+			t.Fatal(err)
+		}
+		if img, err := (&Backend{}).usable("mine", found); err != nil || img.python != want {
+			t.Errorf("an image with %s has Python %q, %v, want %q", config, img.python, err, want)
 		}
 	}
 }
