@@ -64,7 +64,7 @@ func (x *run) typeErrors(ctx context.Context, res *Result, program *script.Progr
 	bounded, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	found, err := check.Run(bounded, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir}, check.Options{
-		Tree: x.runner.opt.Tree, Skills: x.runner.opt.Skills, Vars: s.Vars, Read: program, Places: places,
+		Tree: x.runner.opt.Tree, Skills: x.runner.opt.Skills, Packages: x.runner.opt.Packages, Vars: s.Vars, Read: program, Places: places,
 	})
 	if err != nil {
 		x.runner.log.Debug("the types of the script were not checked", "error", err)

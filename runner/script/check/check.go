@@ -22,6 +22,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/packages"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/internal/pyimport"
@@ -37,6 +38,8 @@ const maxProblems = 100
 type Options struct {
 	// Tree and Skills are the absolute folders of the generated tree and of saved scripts. Empty: none.
 	Tree, Skills string
+	// Packages are the installed packages that scripts may import. Nil: none.
+	Packages *packages.Set
 	// Vars are the variables that the script gets; values are JSON.
 	Vars map[string]json.RawMessage
 	// Read is the script as it was read for a run. Nil: Run reads it itself, in this process and without limits.
@@ -75,7 +78,7 @@ func Run(ctx context.Context, src script.Source, opt Options) ([]Problem, error)
 	}
 	read := opt.Read
 	if read == nil {
-		read, err = script.Read(ctx, src, script.Options{Tree: opt.Tree, Skills: opt.Skills})
+		read, err = script.Read(ctx, src, script.Options{Tree: opt.Tree, Skills: opt.Skills, Packages: opt.Packages.JavaScript()})
 	}
 	var known []Problem // why it cannot be bundled
 	var bad *script.Error

@@ -50,9 +50,9 @@ func (m *mirror) write(name, text string) error {
 	return nil
 }
 
-// copyTree copies the files of a folder with one extension, each as change makes it. Links are left out, and so is what
+// copyTree copies the wanted files of a folder, each as change makes it; both get names in the mirror. Links are left out, and so is what
 // lies deeper than a tree is.
-func (m *mirror) copyTree(from, to, ext string, change func(text string) string) error {
+func (m *mirror) copyTree(from, to string, wanted func(name string) bool, change func(name, text string) string) error {
 	root, err := safeopen.Root(from)
 	if err != nil {
 		return fmt.Errorf("open %s for the type checker: %w", to, err)
@@ -65,7 +65,7 @@ func (m *mirror) copyTree(from, to, ext string, change func(text string) string)
 			return err
 		case d.IsDir() && name != "." && (d.Name()[0] == '.' || d.Name() == "__pycache__" || d.Name() == "node_modules"):
 			return fs.SkipDir
-		case !d.Type().IsRegular() || path.Ext(name) != ext:
+		case !d.Type().IsRegular() || !wanted(name):
 			return nil
 		}
 		text, err := fs.ReadFile(safeopen.FS(root), name)
@@ -75,7 +75,8 @@ func (m *mirror) copyTree(from, to, ext string, change func(text string) string)
 		if count, size = count+1, size+len(text); count > maxCopied || size > maxCopiedBytes {
 			return fmt.Errorf("%s has more than %d files or %d bytes", to, maxCopied, maxCopiedBytes)
 		}
-		return m.write(path.Join(to, name), change(string(text)))
+		name = path.Join(to, name)
+		return m.write(name, change(name, string(text)))
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 // pythonSkills copies the saved scripts, and makes each skill the package that it is in a sandbox: skills/save-sheet/scripts/main.py
 // is skills.save_sheet, and the files beside it are in that package.
 func (c *checker) pythonSkills() error {
-	if err := c.mirror.copyTree(c.opt.Skills, "lib/skills", ".py", func(text string) string { return text }); err != nil {
+	if err := c.mirror.copyTree(c.opt.Skills, "lib/skills", isPython, func(_, text string) string { return text }); err != nil {
 		return err
 	}
 	copied, err := fs.Sub(c.mirror.root.FS(), "lib/skills")

@@ -20,12 +20,12 @@ import (
 )
 
 // pyrightConfig is a configuration with an empty environment, so that no Python is started to ask where packages are:
-// the sandbox has none. The stubs lie in no execution environment: they find the tree by the outer extraPaths.
+// those of the sandbox are among the extraPaths. The stubs lie in no execution environment: they find the tree by the outer extraPaths.
 const pyrightConfig = `{
   "include": ["script"],
   "stubPath": "stubs",
   "extraPaths": ["lib"],
-  "executionEnvironments": [{"root": "script", "extraPaths": ["lib"]}],
+  "executionEnvironments": [{"root": "script", "extraPaths": %s}],
   "venvPath": ".",
   "venv": "venv",
   "pythonVersion": "3.11",
@@ -78,18 +78,28 @@ func loosePython(text string) string {
 // execCall matches a call of exec, which may define any name.
 var execCall = regexp.MustCompile(`\bexec\(`)
 
+func isPython(name string) bool { return path.Ext(name) == ".py" }
+
 // pythonWorld writes what a script can import, and what it finds without.
 func (c *checker) pythonWorld() error {
 	undefined := "error"
 	if execCall.MatchString(c.src.Code) {
 		undefined = "none"
 	}
+	places := []string{"lib"}
+	if installed := pythonPackages(c.opt.Packages); installed != "" {
+		places = append(places, installed)
+	}
+	found, err := json.Marshal(places)
+	if err != nil {
+		return err
+	}
 	files := map[string]string{
-		"pyrightconfig.json": fmt.Sprintf(pyrightConfig, undefined), "venv/pyvenv.cfg": "home = nowhere\n",
+		"pyrightconfig.json": fmt.Sprintf(pyrightConfig, found, undefined), "venv/pyvenv.cfg": "home = nowhere\n",
 		"venv/lib/python3.11/site-packages/.keep": "", "venv/Lib/site-packages/.keep": "",
 	}
 	if c.opt.Tree != "" {
-		if err := c.mirror.copyTree(c.opt.Tree, "lib/servers", ".py", func(text string) string {
+		if err := c.mirror.copyTree(c.opt.Tree, "lib/servers", isPython, func(_, text string) string {
 			c.types.add(text)
 			return loosePython(text)
 		}); err != nil {

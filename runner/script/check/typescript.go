@@ -23,7 +23,7 @@ import (
 // The compiler gets the list of all files and follows no import by itself (noResolve): what the script names beside them,
 // in imports, in types or in /// comments, is not read. Specifiers are rewritten to where the copies lie.
 func (c *checker) typescript(ctx context.Context) ([]Problem, error) {
-	modules, err := script.Modules(c.src, script.Options{Tree: c.opt.Tree, Skills: c.opt.Skills})
+	modules, err := script.Modules(c.src, script.Options{Tree: c.opt.Tree, Skills: c.opt.Skills, Packages: c.opt.Packages.JavaScript()})
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +46,15 @@ func (c *checker) typescript(ctx context.Context) ([]Problem, error) {
 			return nil, err
 		}
 	}
+	texts := make([]string, len(modules))
+	for i := range modules {
+		texts[i] = modules[i].Text
+	}
+	declared, err := c.copyTypes(texts)
+	if err != nil {
+		return nil, err
+	}
+	names = append(names, declared...)
 	slices.Sort(names)
 	if err := c.mirror.write(configName, c.tsconfig(names)); err != nil {
 		return nil, err
@@ -236,7 +245,7 @@ func (c *checker) parse(out string, files map[string]*mirrored) ([]Problem, erro
 			return nil, fmt.Errorf("this TypeScript is older than 5.4, which is needed (%s): update it, or name another one with --tsc; `mcprun tools install` installs one", cut(found[4]+": "+found[5]))
 		}
 		m := files[filepath.ToSlash(found[1])]
-		if m == nil || m.module.Namespace == "servers" || m.module.Namespace == "mcprun" || implicitAny.MatchString(found[4]) {
+		if m == nil || m.module.Namespace == "servers" || m.module.Namespace == "mcprun" || implicitAny.MatchString(found[4]) || found[4] == "TS2307" && c.lacksTypes(found[5]) {
 			continue
 		}
 		problems = append(problems, m.problem(found))

@@ -39,8 +39,12 @@ func (o *Options) typeErrors(ctx context.Context, p *project.Project, s *runner.
 	if dir := o.App.Path(o.Base.Workspace); dir != "" {
 		places.Workspace = dir
 	}
+	set, err := o.installed()
+	if err != nil {
+		return nil, err
+	}
 	return check.Run(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir}, check.Options{
-		Tree: p.Tree, Skills: p.Skills, Vars: s.Vars, Places: places,
+		Tree: p.Tree, Skills: p.Skills, Packages: set, Vars: s.Vars, Places: places,
 	})
 }
 

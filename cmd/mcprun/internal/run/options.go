@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
+	"github.com/mcpgen/mcpgen/runner/packages"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script/judge"
@@ -49,13 +50,14 @@ type Options struct {
 	// Shared are the flags that mcprun serve has too.
 	Shared Shared
 
-	risk     risk.Risk           // the highest of flag, environment and mcpgen.yaml
-	author   runner.Trust        // the least trusted of them
-	shown    []hostapi.ImageFile // by the script, once it has run
-	logged   *customers.Logged   // nil: nothing is logged
-	network  *runner.Network     // what runs may have of a network
-	personal *chain.Personal     // what is done with personal data in the run; nil: nothing
-	digest   string              // of the script and what it imports; only for a plan
+	risk    risk.Risk           // the highest of flag, environment and mcpgen.yaml
+	author  runner.Trust        // the least trusted of them
+	shown   []hostapi.ImageFile // by the script, once it has run
+	logged  *customers.Logged   // nil: nothing is logged
+	network *runner.Network     // what runs may have of a network
+	// installed returns the packages that runs may import, which it opens the first time.
+	installed func() (*packages.Set, error)
+	digest    string // of the script and what it imports; only for a plan
 	// planned is what plan does after its dry run. It is nil for other commands.
 	planned func(*project.Project, *runner.Script, *runner.Result) error
 	Cmd     *cobra.Command

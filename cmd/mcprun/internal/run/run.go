@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +33,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/chain"
-	"github.com/mcpgen/mcpgen/runner/pii"
+	installed "github.com/mcpgen/mcpgen/runner/packages"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -201,6 +202,7 @@ func (o *Options) ApplyDefaults(p *project.Project) error {
 		o.author = o.author.Least(t)
 	}
 	o.setPolicy(p)
+	o.installed = sync.OnceValues(func() (*installed.Set, error) { return packages.Of(o.App, p) })
 	var err error
 	o.network, err = network.Of(o.App, p)
 	return err
@@ -407,13 +409,17 @@ func (o *Options) showSkillsOf(ctx context.Context, p *project.Project, s *runne
 
 // ShowSkills is [skills.Show] for a run of the script; shown is the folder of its skills.
 func (o *Options) ShowSkills(ctx context.Context, open func() (*skill.Store, error), p *project.Project, shown string, s *runner.Script, say func(line string)) (string, error) {
-	reads := runner.Options{Tree: p.Tree, Skills: shown, Trusted: o.Trusted(o.App, p)}
+	set, err := o.installed()
+	if err != nil {
+		return "", err
+	}
+	reads := runner.Options{Tree: p.Tree, Skills: shown, Packages: set, Trusted: o.Trusted(o.App, p)}
 	return skills.Show(ctx, o.App, open, o.Resources.Bundler(), reads.Reading(), s, say)
 }
 
 // Host returns the runner and the sandboxes. The caller calls leave after the run.
 func (o *Options) Host(ctx context.Context, p *project.Project) (at *Host, leave func(), err error) {
-	set, err := packages.Of(o.App, p)
+	set, err := o.installed()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/packages"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/runner"
@@ -34,9 +35,13 @@ func Open(app *cli.App, o *project.LocationFlags, p *project.Project, customer s
 	}
 	// A script may save code that takes much memory to bundle. The bundler's process bounds that, and soon ends by itself.
 	bundler := script.NewBundler(&script.BundlerOptions{Idle: 10 * time.Second})
+	set, err := packages.Of(app, p)
+	if err != nil {
+		p.Log.Debug("the types of packages are not known", "error", err)
+	}
 	store, err := skill.Open(dirs, &skill.Options{
 		Tree: p.Tree, Logger: p.Log, Scripts: bundler,
-		Check: skill.Checker(check.Options{Tree: p.Tree, Skills: dirs[0].Path, Places: checkers.Places(app, p)}),
+		Check: skill.Checker(check.Options{Tree: p.Tree, Skills: dirs[0].Path, Packages: set, Places: checkers.Places(app, p)}),
 	})
 	if tree, ok := errors.AsType[*catalog.TreeError](err); ok {
 		return nil, &cli.UsageError{Err: tree}
