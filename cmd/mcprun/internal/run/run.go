@@ -357,7 +357,7 @@ func (o *Options) CanRun(ctx context.Context, p *project.Project, language sandb
 		return err
 	}
 	defer release()
-	choice, err := runner.Choose(ctx, list, runner.Need{Name: o.sandboxName(), Language: language, Risk: risk.Assessment{Set: max(o.risk, o.author.Risk())}})
+	choice, err := runner.Choose(ctx, list, o.need(language))
 	if err != nil || o.sandboxName() == runner.Auto {
 		return err
 	}
@@ -366,6 +366,32 @@ func (o *Options) CanRun(ctx context.Context, p *project.Project, language sandb
 		return &runner.BackendError{Name: o.sandboxName(), Message: fmt.Sprintf("sandbox %q has no %s here", o.sandboxName(), language), Remedy: "install " + rt.Wanted()}
 	}
 	return nil
+}
+
+// OfferPackages names what scripts in the languages may import, with what the image of the sandbox for Python has. If the installed packages
+// cannot be used, it leaves them out: each run says why.
+func (o *Options) OfferPackages(ctx context.Context, p *project.Project, languages []string) (string, error) {
+	list, release, err := o.sandboxes(p)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	set, _ := packages.Of(o.App, p)
+	var image []string
+	all := make([]sandbox.Language, len(languages))
+	for i, name := range languages {
+		if all[i] = sandbox.Language(name); all[i] == sandbox.LangPython {
+			if choice, err := runner.Choose(ctx, list, o.need(all[i])); err == nil {
+				image = choice.Backend.Probe(ctx).Packages
+			}
+		}
+	}
+	return runner.OfferPackages(set, image, all...), nil
+}
+
+// need is the sandbox that a script needs that was not read yet.
+func (o *Options) need(language sandbox.Language) runner.Need {
+	return runner.Need{Name: o.sandboxName(), Language: language, Risk: risk.Assessment{Set: max(o.risk, o.author.Risk())}}
 }
 
 // sandboxName returns the sandbox's name; a flag of a single sandbox selects it for auto.
@@ -409,7 +435,7 @@ func (o *Options) showSkillsOf(ctx context.Context, p *project.Project, s *runne
 
 // ShowSkills is [skills.Show] for a run of the script; shown is the folder of its skills.
 func (o *Options) ShowSkills(ctx context.Context, open func() (*skill.Store, error), p *project.Project, shown string, s *runner.Script, say func(line string)) (string, error) {
-	set, err := o.installed()
+	set, err := packages.Of(o.App, p)
 	if err != nil {
 		return "", err
 	}

@@ -81,7 +81,10 @@ func (o *command) newState(ctx context.Context, p *project.Project, l *live) (*s
 		}
 		return b, err
 	}
-	if b.offer.Languages, err = b.scriptLanguages(ctx, inTree); err != nil || b.tree == nil {
+	if b.offer.Languages, err = b.scriptLanguages(ctx, inTree); err != nil {
+		return b, err
+	}
+	if b.offer.Packages, err = o.run.OfferPackages(ctx, p, b.offer.Languages); err != nil || b.tree == nil {
 		return b, err
 	}
 	if b.offer.Network, err = o.run.Network(p); err != nil {
