@@ -2,6 +2,7 @@
 package packages
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -72,8 +73,14 @@ configuration. What is installed already is left alone, and repaired if it was c
 				return err
 			}
 			set, err := packages.Install(cmd.Context(), cache, spec, packages.InstallOptions{
-				LookPath: exec.LookPath, Environment: environment(),
-				Say: func(line string) { fmt.Fprintln(app.Stderr, "mcprun: "+cli.Escape(line)) },
+				LookPath: func(name string) (string, error) {
+					if name == "python3" {
+						name = cmp.Or(app.Env("MCPRUN_PYTHON"), name) // the one that sandboxes take
+					}
+					return exec.LookPath(name)
+				},
+				Environment: environment(),
+				Say:         func(line string) { fmt.Fprintln(app.Stderr, "mcprun: "+cli.Escape(line)) },
 			})
 			if err == nil && set == nil {
 				err = none(p)
