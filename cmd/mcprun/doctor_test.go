@@ -35,8 +35,8 @@ func TestDoctorForPeople(t *testing.T) {
 	code, stdout, _ := mcprun(t, "doctor", "--no-speed")
 	summary, _, _ := strings.Cut(stdout, "\n\n")
 	lines := strings.Split(summary, "\n")
-	if len(lines) != 6 || !strings.HasPrefix(lines[0], "embedded  usable      typescript; code of low risk") || !strings.HasPrefix(lines[4], "auto      selects ") || !strings.HasPrefix(lines[5], "types     ") {
-		t.Errorf("the summary is not six lines:\n%s", summary)
+	if len(lines) != 7 || !strings.HasPrefix(lines[0], "embedded  usable      typescript; code of low risk") || !strings.HasPrefix(lines[4], "auto      selects ") || !strings.HasPrefix(lines[5], "types     ") || !strings.HasPrefix(lines[6], "personal  ") {
+		t.Errorf("the summary is not seven lines:\n%s", summary)
 	}
 	for _, want := range []string{"embedded  usable", "good for:        code of low risk\n", "runs:            typescript\n", "--risk critical: "} {
 		if !strings.Contains(stdout, want) {

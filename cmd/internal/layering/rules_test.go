@@ -101,7 +101,7 @@ func rules() []rule {
 		{"runner/mcpserver/internal/index", []string{"gen/catalog", "gen/ident", "gen/tokens"}},
 		{"runner/mcpserver/internal/*", nil},
 		{"runner/mcpserver/bearer", nil},
-		{"runner/mcpserver", []string{"gen/atomicfile", "gen/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/sandbox", "runner/script", "runner/skill", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/schema/listing", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen"}},
+		{"runner/mcpserver", []string{"gen/atomicfile", "gen/config", "gen/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/sandbox", "runner/script", "runner/skill", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/schema/listing", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen"}},
 		{"runner/chain", []string{
 			"gen/catalog", "gen/catalog/diff", "gen/config", "gen/ident", "gen/learn", "gen/poison", "gen/schema/validate", "gen/tokens", "gen/upstream",
 			"runner/approve", "runner/call", "runner/internal/clock", "runner/pii", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/workspace",
@@ -135,7 +135,7 @@ func rules() []rule {
 		{"cmd/mcprun", []string{"gen/exit", "cmd/internal/cli", "cmd/internal/backends", "runner", "cmd/mcprun/internal/*"}},
 		{"cmd/mcprun/internal/customers", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "gen/config", "gen/upstream/oauth", "runner", "runner/chain", "runner/pii", "runner/record", "runner/sandbox", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/daemon", []string{"gen/exit", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/doctor", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/upstream", "runner", "runner/daemon"}},
-		{"cmd/mcprun/internal/doctor", []string{"cmd/internal/checkers", "runner/script/check", "runner/risk", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "gen/config", "gen/config/consent", "runner", "runner/sandbox"}},
+		{"cmd/mcprun/internal/doctor", []string{"cmd/internal/checkers", "cmd/mcprun/internal/customers", "runner/script/check", "runner/risk", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "gen/config", "gen/config/consent", "runner", "runner/sandbox"}},
 		{"cmd/mcprun/internal/tools", []string{"cmd/internal/checkers", "cmd/internal/cli", "cmd/mcprun/internal/flags", "runner/sandbox", "runner/script/check", "runner/script/check/tools"}},
 		{"cmd/mcprun/internal/image", []string{"cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/tools", "runner/sandbox/docker"}},
 		{"cmd/mcprun/internal/flags", []string{"cmd/internal/cli", "gen/config", "runner/workspace/customer"}},

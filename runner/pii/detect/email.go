@@ -139,10 +139,13 @@ func domain(s string, i int) (end int) {
 	if dot < 0 || end-i > maxDomain || s[i] == '-' || strings.Contains(s[i:end], "-.") || strings.Contains(s[i:end], ".-") {
 		return 0
 	}
-	if !isTopLevel(s[dot+1 : end]) {
-		return 0
+	if isTopLevel(s[dot+1 : end]) {
+		return end
 	}
-	return end
+	if last := strings.LastIndexByte(s[i:dot], '.'); last > 0 && isTopLevel(s[i+last+1:dot]) { // a file is named after an address: ann@example.com.txt
+		return dot
+	}
+	return 0
 }
 
 // isTopLevel reports whether a name is a top-level domain, or one reserved for examples and internal networks.
