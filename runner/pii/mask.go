@@ -18,7 +18,7 @@ type masker struct {
 	// token returns the token of a value.
 	token func(Type, value) string
 	// lookalike returns the token for a text that looks like a token, or the text itself. Nil: such texts are kept.
-	lookalike func(text string) string
+	lookalike func(value) string
 	// own means that texts which look like tokens are tokens already, which no value contains.
 	own bool
 	// detected returns what a detector found in a text; ok is false if the text must not be shown. Nil: there is no detector.
@@ -31,6 +31,15 @@ type value struct {
 	number bool   // it is a JSON number
 	source string // as the document writes it, if unusual
 	depth  int    // number of JSON strings around the source
+}
+
+// value returns the value from start to end.
+func (s *span) value(start, end int) value {
+	v := value{text: s.text[start:end]}
+	if source := s.source(start, end); s.depth > 0 && source != s.escaped(v.text) {
+		v.source, v.depth = source, s.depth
+	}
+	return v
 }
 
 // json replaces matches in a span of valid JSON: in its strings and names of members, and whole numbers.
@@ -66,31 +75,37 @@ func (m *masker) text(s *span, h hint) {
 		return
 	}
 	had := len(s.doc.edits)
-	var was []string       // the JSON in it
-	var is strings.Builder // the text with tokens
+	var was, is []string // the JSON in it, and the pieces of the text with tokens
 	s.eachPart(func(in *span) {
-		var tokens []edit
-		for _, match := range m.plain(in, h.typ) {
-			tokens = append(tokens, edit{match.Start, match.End, "[X_1]"})
+		matches := m.plain(in, h.typ)
+		if m.lookalike != nil {
+			is = append(is, withTokens(in.text, matches))
 		}
-		is.WriteString(apply(in.text, tokens))
 	}, func(in *span) {
 		m.json(in)
-		was = append(was, in.text)
-		is.WriteString(in.text)
+		was, is = append(was, in.text), append(is, in.text)
 	})
 	if m.lookalike == nil || len(s.doc.edits) == had || s.depth > maxNested {
 		return
 	}
 	// Tokens must not turn text that is not JSON into JSON, because restoring would read it differently.
-	read := []string{}
-	for _, p := range parts(is.String()) {
-		read = append(read, is.String()[p.start:p.end])
+	text, read := strings.Join(is, ""), []string(nil)
+	for _, p := range parts(text) {
+		read = append(read, text[p.start:p.end])
 	}
 	if !slices.Equal(was, read) {
 		s.doc.edits = s.doc.edits[:had]
 		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: detect.Secret}})
 	}
+}
+
+// withTokens returns a text with a token for each match.
+func withTokens(text string, matches []detect.Match) string {
+	var edits []edit
+	for _, m := range matches {
+		edits = append(edits, edit{m.Start, m.End, "[X_1]"})
+	}
+	return apply(text, edits)
 }
 
 // plain replaces matches in a span without JSON, and returns them.
@@ -115,7 +130,9 @@ func (m *masker) number(l literal, h hint) {
 		typ = numberType(digits, h.typ)
 	}
 	if typ != "" && m.isWanted(typ) {
-		l.span.replace(l.start, l.end, `"`+m.token(typ, value{text: digits, number: true})+`"`)
+		v := l.span.value(l.start, l.end)
+		v.number = true
+		l.span.replace(l.start, l.end, `"`+m.token(typ, v)+`"`)
 	}
 }
 
@@ -137,8 +154,10 @@ func (m *masker) isWanted(t Type) bool { return m.wants == nil || m.wants(t) }
 // find returns the matches of the wanted types.
 func (m *masker) find(text string, field Type) []detect.Match {
 	matches := detect.Find(text, field)
-	if field == "" && m.fields != nil {
-		matches = union(matches, m.fields.shown(text))
+	if m.own && field != "" && len(matches) == 1 {
+		if start, end := anyToken(text, 0); start >= matches[0].Start && end <= matches[0].End {
+			matches = detect.Find(text, "") // it was masked before, so it is no longer a name or an address as a whole
+		}
 	}
 	if m.learned != nil {
 		matches = union(matches, m.learned.find(text))
@@ -222,11 +241,7 @@ func (m *masker) replace(s *span, matches []detect.Match) []detect.Match {
 	at := 0
 	for _, match := range matches {
 		m.lookalikes(s, at, match.Start)
-		v := value{text: s.text[match.Start:match.End]}
-		if source := s.source(match.Start, match.End); s.depth > 0 && source != s.escaped(v.text) {
-			v.source, v.depth = source, s.depth
-		}
-		s.replace(match.Start, match.End, m.token(match.Type, v))
+		s.replace(match.Start, match.End, m.token(match.Type, s.value(match.Start, match.End)))
 		at = match.End
 	}
 	m.lookalikes(s, at, len(s.text))
@@ -243,8 +258,7 @@ func (m *masker) lookalikes(s *span, start, end int) {
 		if first < 0 {
 			return
 		}
-		was := s.text[first:last]
-		if token := m.lookalike(was); token != was {
+		if token := m.lookalike(s.value(first, last)); token != s.text[first:last] {
 			s.replace(first, last, token)
 		}
 		start = last

@@ -318,17 +318,17 @@ func (p *pass) tokenOf(e *entry) string {
 	return bareToken(e.Type)
 }
 
-func (p *pass) lookalike(text string) string {
+func (p *pass) lookalike(v value) string {
 	if p.v == nil {
-		return text
+		return v.text
 	}
 	p.v.mu.Lock()
-	e, issued := p.v.ledger.byToken[text]
+	e, issued := p.v.ledger.byToken[v.text]
 	itself := issued && e.As == asItself
-	own := !p.foreign && (issued || p.v.ledger.isForgotten(text))
+	own := !p.foreign && (issued || p.v.ledger.isForgotten(v.text))
 	p.v.mu.Unlock()
 	if own || itself {
-		return text
+		return v.text
 	}
-	return p.tokenOf(&entry{Type: literalType, Value: []byte(text)})
+	return p.tokenOf(entryOf(literalType, v))
 }

@@ -106,7 +106,7 @@ func (r *restorer) json(s *span) {
 		in := l.text()
 		if !l.isName && in.text != "" && tokenEnd(in.text, 0) == len(in.text) {
 			if e, ok := r.entry(in, 0, len(in.text)); ok && e.As == asNumber {
-				s.put(l.start, l.end, string(e.Value))
+				r.put(s, l.start, l.end, e)
 			} else if ok {
 				r.put(in, 0, len(in.text), e)
 			}

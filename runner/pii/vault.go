@@ -172,22 +172,21 @@ func (c *change) token(typ Type, v value) string {
 }
 
 // lookalike returns the replacement of a text that looks like a token: the text itself, which is remembered, if no value has that token.
-func (c *change) lookalike(text string) string {
-	e, ok := c.v.ledger.byToken[text]
+func (c *change) lookalike(v value) string {
+	l := c.v.ledger
+	e, ok := l.byToken[v.text]
 	if !ok && c.begin() {
-		if e, ok = c.v.ledger.byToken[text]; !ok {
-			if c.v.ledger.isForgotten(text) {
-				return c.tokenOf(&entry{Type: literalType, Value: []byte(text)})
-			}
-			e = &entry{As: asItself, Token: text, Value: []byte(text), Used: c.v.today()}
+		l = c.v.ledger
+		if e, ok = l.byToken[v.text]; !ok && !l.isForgotten(v.text) {
+			e = &entry{As: asItself, Token: v.text, Value: []byte(v.text), Used: c.v.today()}
 			c.fits(e.size())
-			c.v.ledger.add(e)
+			l.add(e)
 		}
 	}
-	if c.err != nil || e.As == asItself {
-		return text
+	if c.err != nil || e != nil && e.As == asItself {
+		return v.text
 	}
-	return c.tokenOf(&entry{Type: literalType, Value: []byte(text)})
+	return c.tokenOf(entryOf(literalType, v))
 }
 
 // tokenOf returns the token of an entry, and adds the entry if it is new.
