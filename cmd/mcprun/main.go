@@ -69,6 +69,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		customers.NewSessionCommand(app, run.NewResumeCommand(app, at)),
 		customers.NewCommand(app),
 		customers.NewStatsCommand(app),
+		customers.NewPIICommand(app),
 		skills.NewCommand(app, at),
 		policies.NewCommand(app, at),
 		network.NewCommand(app, at),

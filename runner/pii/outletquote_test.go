@@ -18,7 +18,7 @@ func TestQuote(t *testing.T) {
 		{`{"to":"bob@example.com","n":[1,2]}`, `{"to":"bob@example.com","n":[1,2]}`},
 		{`{"to":"[EMAIL_1]"}`, `{"to":"[LITERAL_1]"}`},
 		{`["{\"to\":\"[EMAIL_1] [EMAIL_2]\"}"]`, `["{\"to\":\"[LITERAL_1] [LITERAL_2]\"}"]`},
-		{`{"[EMAIL_1]":"\u005bEMAIL_1]"}`, `{"[LITERAL_1]":"[LITERAL_1]"}`},
+		{`{"[EMAIL_1]":"\u005bEMAIL_1]"}`, `{"[LITERAL_1]":"[LITERAL_3]"}`},
 	} {
 		if got := string(o.Quote([]byte(c.in))); got != c.want {
 			t.Errorf("Quote(%s) = %s, want %s", c.in, got, c.want)
