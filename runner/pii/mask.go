@@ -25,6 +25,11 @@ type masker struct {
 	detected func(text string) (found []detect.Match, ok bool)
 }
 
+// without returns a masker that replaces only texts which look like tokens.
+func (m *masker) without() *masker {
+	return &masker{fields: &noFields, wants: func(Type) bool { return false }, token: m.token, lookalike: m.lookalike, own: m.own}
+}
+
 // value is what a token stands for.
 type value struct {
 	text   string // decoded
@@ -60,12 +65,11 @@ func (m *masker) json(s *span) {
 // text replaces matches in a span that may itself be JSON. The hint comes from the member whose value it is.
 func (m *masker) text(s *span, h hint) {
 	switch {
-	case h.set:
-		var whole []detect.Match
-		if h.typ != "" && m.isWanted(h.typ) && strings.TrimSpace(s.text) != "" {
-			whole = []detect.Match{{Start: 0, End: len(s.text), Type: h.typ}}
-		}
-		m.replace(s, whole)
+	case h.set && h.typ == "":
+		m.without().text(s, hint{})
+		return
+	case h.set && m.isWanted(h.typ) && strings.TrimSpace(s.text) != "":
+		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: h.typ}})
 		return
 	case s.isJSON():
 		m.json(s)
@@ -153,6 +157,9 @@ func (m *masker) isWanted(t Type) bool { return m.wants == nil || m.wants(t) }
 
 // find returns the matches of the wanted types.
 func (m *masker) find(text string, field Type) []detect.Match {
+	if m.fields == &noFields {
+		return nil
+	}
 	matches := detect.Find(text, field)
 	if m.own && field != "" && len(matches) == 1 {
 		if start, end := anyToken(text, 0); start >= matches[0].Start && end <= matches[0].End {
