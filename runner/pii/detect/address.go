@@ -64,11 +64,14 @@ func streetAfter(s string, i int) (end int, weak bool) {
 				break
 			}
 			at += 1 + len(w)
-			if n++; isCapital(w) || len(w) > 3 && strings.ContainsAny(w, "'’") {
+			if n++; len(w) > 4 && s[at-1] == '.' { // the end of the sentence
+				return at - 1, isUpper(s[i])
+			}
+			if isCapital(w) || len(w) > 3 && strings.ContainsAny(w, "'’") {
 				end = at
 			}
 		}
-		return end, true && !(s[i]|0x20 == s[i]) // Via, Place and the like are also English words
+		return end, isUpper(s[i]) // Via, Place and the like are also English words
 	}
 	for at, n := i, 0; n <= maxStreetWords; n++ {
 		w := wordTo(s, at)
@@ -79,8 +82,14 @@ func streetAfter(s string, i int) (end int, weak bool) {
 		if lower := strings.ToLower(strings.TrimSuffix(w, ".")); n > 0 {
 			switch {
 			case words()["street-word"][lower]:
+				if w, ok := strings.CutPrefix(s[end:min(len(s), end+len(" North"))], " "); ok {
+					w = wordTo(w, 0)
+					if isCapital(w) && words()["direction"][strings.ToLower(w)] && !wordAfter(s, end+1+len(w)) {
+						end += 1 + len(w)
+					}
+				}
 				return end, false
-			case words()["street-word-weak"][lower] && !(end < len(s) && s[end] == ' ' && isCapital(wordTo(s, end+1)) && !words()["city-word"][lower]):
+			case words()["street-word-weak"][lower] && !(end < len(s) && s[end] == ' ' && isCapital(wordTo(s, end+1))):
 				return end, true
 			}
 		}

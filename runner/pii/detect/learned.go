@@ -56,14 +56,17 @@ func (l *Learned) Len() int { return l.count }
 // something else are not learned, nor those after the first 100,000, those of over 16 words, and values of other types.
 func (l *Learned) Add(typ Type, text string) bool {
 	text = strings.TrimSpace(text)
+	learned := l.add(typ, text)
+	if start := afterTitles(text, 0, false); typ == Name && start > 0 { // Dr. Jane Doe
+		learned = l.add(typ, text[start:]) || learned
+	}
+	return learned
+}
+
+func (l *Learned) add(typ Type, text string) bool {
 	if l.nodes == nil {
 		l.seed, l.nodes, l.bloom = maphash.MakeSeed(), map[uint64]learnedNode{}, make([]uint64, bloomWords)
 	}
-	start := 0
-	if typ == Name {
-		start = afterTitles(text, 0, false)
-	}
-	text = text[start:]
 	var found []learnedWord
 	for at := 0; ; {
 		w := l.next(text, at)

@@ -322,6 +322,9 @@ func (f *finder) nameBesideEmail(start, end int) (before, after Match) {
 		at--
 	}
 	local, _, _ := strings.Cut(strings.ToLower(s[start:end]), "@")
+	if name, _, _ := strings.Cut(local, "+"); words()["program"][name] {
+		return Match{}, Match{}
+	}
 	segment := s[max(f.from, at-80):at]
 	last := strings.TrimRight(segment, " \t,-|:–—\"'")
 	if bracket || at < start {

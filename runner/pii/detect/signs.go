@@ -67,6 +67,9 @@ func MemberSigns(name string) Signs {
 	}
 	switch Signs(0).Hint(name) {
 	case Name:
+		if plain == "fullname" { // of a repository too
+			return affiliated
+		}
 		return ofPerson
 	case Company:
 		return affiliated
@@ -183,9 +186,9 @@ func (s Signs) Hint(name string) Type {
 	return nameHint(plain)
 }
 
-// isThing reports whether the object is a thing, such as a file, and nothing shows a person.
+// isThing reports whether the object is a thing, such as a file.
 func (s Signs) isThing() bool {
-	return s&ofPerson == 0 && (s&inThing != 0 || s&ofThing != 0 && s&(inPerson|inCompany) == 0)
+	return s&inThing != 0 || s&ofThing != 0 && s&(ofPerson|inPerson|inCompany) == 0
 }
 
 // named returns the hint of "name" and the like.

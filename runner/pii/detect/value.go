@@ -86,10 +86,10 @@ func isPhoneValue(v string) bool {
 
 // isIdentifier reports whether a value identifies something: it is a word with digits and no spaces that is long, or has an underscore.
 func isIdentifier(v string) bool {
-	if strings.ContainsAny(v, " \n") {
+	if strings.IndexFunc(v, func(r rune) bool { return r <= ' ' || r >= utf8.RuneSelf }) >= 0 {
 		return false
 	}
-	return strings.IndexByte(v, '_') >= 0 || len(v) >= 12 && strings.ContainsAny(v, "0123456789") && v[len(v)-1] < utf8.RuneSelf
+	return strings.IndexByte(v, '_') >= 0 || len(v) >= 12 && strings.ContainsAny(v, "0123456789")
 }
 
 // isNameValue reports whether a value may be the name of someone.

@@ -1,0 +1,229 @@
+package detect
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// marked is a text with what must be found in it.
+type marked struct {
+	text  string
+	wants []Match
+}
+
+// readMarked reads a text in which « and » enclose what must be found: a NAME, unless another type and | precede it.
+func readMarked(text string) (m marked) {
+	for {
+		before, rest, ok := strings.Cut(text, "«")
+		m.text += before
+		if !ok {
+			return m
+		}
+		value, after, _ := strings.Cut(rest, "»")
+		typ := Name
+		if name, other, ok := strings.Cut(value, "|"); ok {
+			typ, value = Type(name), other
+		}
+		m.wants = append(m.wants, Match{len(m.text), len(m.text) + len(value), typ})
+		m.text += value
+		text = after
+	}
+}
+
+// people returns the names, companies and addresses among matches.
+func people(matches []Match) []Match {
+	return slices.DeleteFunc(matches, func(m Match) bool { return m.Type != Name && m.Type != Company && m.Type != Address })
+}
+
+func readLines(t *testing.T, name string, fields int) (lines [][]string) {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		if line[0] == '#' {
+			continue
+		}
+		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", fields)
+		if len(parts) != fields {
+			t.Fatalf("%s: %q, want %d fields", name, line, fields)
+		}
+		lines = append(lines, parts)
+	}
+	return lines
+}
+
+// field is the string value of a member of a record.
+type field struct {
+	country, name string
+	marked
+}
+
+// readRecords returns the fields of the records, each with what is found in it.
+func readRecords(t *testing.T) (fields []field, got [][]Match) {
+	for _, line := range readLines(t, "records.txt", 3) {
+		var members map[string]any
+		if err := json.Unmarshal([]byte(line[2]), &members); err != nil {
+			t.Fatalf("%s: %v", line[2], err)
+		}
+		signs := Signs(0).Inside(line[1])
+		for name := range members {
+			signs |= MemberSigns(name)
+		}
+		for name, value := range members {
+			if text, ok := value.(string); ok {
+				m := readMarked(text)
+				fields = append(fields, field{line[0], name, m})
+				got = append(got, people(Find(m.text, signs.Hint(name))))
+			}
+		}
+	}
+	return fields, got
+}
+
+// TestRecords finds names, companies and addresses by the names of members.
+func TestRecords(t *testing.T) {
+	countries, names := map[string]bool{}, map[string]bool{}
+	fields, got := readRecords(t)
+	for i, f := range fields {
+		if !slices.Equal(got[i], f.wants) {
+			t.Errorf("%s: %q: %q: got %v, want %v", f.country, f.name, f.text, got[i], f.wants)
+		}
+		if len(f.wants) > 0 {
+			countries[f.country], names[f.name] = true, true
+		}
+	}
+	if len(countries) < 25 || len(names) < 45 {
+		t.Errorf("%d countries and %d fields, want at least 25 and 45", len(countries), len(names))
+	}
+}
+
+// TestContext finds names, companies and addresses by the text around them.
+func TestContext(t *testing.T) {
+	var right, wrong, missing int
+	for _, line := range readLines(t, "texts.txt", 2) {
+		m := readMarked(strings.ReplaceAll(line[1], `\n`, "\n"))
+		if (line[0] == "-") != (len(m.wants) == 0) {
+			t.Fatalf("%q", line)
+		}
+		got := people(Find(m.text, ""))
+		for _, g := range got {
+			if slices.Contains(m.wants, g) {
+				right++
+			} else {
+				wrong++
+				t.Errorf("%q: found %s %q", m.text, g.Type, m.text[g.Start:g.End])
+			}
+		}
+		for _, w := range m.wants {
+			if !slices.Contains(got, w) {
+				missing++
+				t.Errorf("%q: %s %q is missing", m.text, w.Type, m.text[w.Start:w.End])
+			}
+		}
+	}
+	t.Logf("%d right, %d wrong, %d missing", right, wrong, missing)
+}
+
+// laterTexts are texts that mention someone, with {} for the name.
+var laterTexts = []string{
+	"Spoke to {} about the renewal.", "{} signed the contract on 2026-01-15.", "The ticket was opened by {}.", "cc {}, finance", "{}'s order is late.",
+	"- {}\n- someone else", "Thanks to {}, it works now.", "| 12 | {} | open |", "Agreed with {} (legal).", "to: {}; re: offer", "He asked \"{}\" about it.",
+	"Notes\n=====\n{} called twice.", "Rechnung an {} gesendet.", "Le contrat de {} est prêt.", "La llamada de {} fue breve.", "assigned={},state=open",
+	"{}: please review", "<td>{}</td>", "owner:{}", "Встреча: {} в 10:00.", "担当は{}です。", "{}님께 전달했습니다.", "[{}] done", "*{}* wrote:", "\"by\":\"{}\"",
+}
+
+// laterForms write a name as later texts do.
+var laterForms = []func(name string) string{
+	func(name string) string { return name },
+	func(name string) string { return name },
+	func(name string) string { return strings.ReplaceAll(name, " ", "\n") },
+	strings.ToUpper,
+	func(name string) string { // Doe, Jane
+		if at := strings.LastIndexByte(name, ' '); at > 0 {
+			return name[at+1:] + ", " + name[:at]
+		}
+		return name
+	},
+}
+
+// TestLearned looks for the names that fields held in 1,000 later texts.
+func TestLearned(t *testing.T) {
+	const texts, least = 1000, 0.98
+	fields, got := readRecords(t)
+	var learned Learned
+	var names []string
+	for i, f := range fields {
+		for _, m := range got[i] {
+			learned.Add(m.Type, f.text[m.Start:m.End])
+		}
+		if len(got[i]) == 1 && got[i][0].Type == Name {
+			names = append(names, f.text)
+		}
+	}
+	slices.Sort(names) // the order of members is random
+	found := 0
+	r := rand.New(rand.NewPCG(30, 1))
+	for range texts {
+		name := names[r.IntN(len(names))]
+		form := laterForms[r.IntN(len(laterForms))](name)
+		text := strings.ReplaceAll(laterTexts[r.IntN(len(laterTexts))], "{}", form)
+		at := strings.Index(text, form)
+		if covered(learned.Find(text), at, at+len(form)) {
+			found++
+		} else {
+			t.Logf("%q is not found in %q", form, text)
+		}
+	}
+	t.Logf("%d of %d: %.1f %%", found, texts, 100*float64(found)/texts)
+	if float64(found) < least*texts {
+		t.Errorf("%d of %d names are found, want at least %v", found, texts, least)
+	}
+}
+
+// covered reports whether matches cover the words from start to end.
+func covered(matches []Match, start, end int) bool {
+	for _, m := range matches {
+		if m.Start <= start && m.End >= end {
+			return true
+		}
+		if m.Start <= start && m.End > start {
+			start = m.End + 1
+		}
+	}
+	return start >= end
+}
+
+func ExampleFind() {
+	text := "Dear Ms Whitaker,\nAcme moved to 350 Fifth Avenue, New York, NY 10118. Write to jane@example.com."
+	for _, m := range Find(text, "") {
+		fmt.Println(m.Type, text[m.Start:m.End])
+	}
+	// Output:
+	// NAME Whitaker
+	// ADDRESS 350 Fifth Avenue, New York, NY 10118
+	// EMAIL jane@example.com
+}
+
+func ExampleSigns() {
+	contact := Signs(0).Inside("contacts") | MemberSigns("name") | MemberSigns("email")
+	file := Signs(0).Inside("files") | MemberSigns("name") | MemberSigns("size")
+	fmt.Printf("%q %q\n", contact.Hint("name"), file.Hint("name"))
+	// Output: "NAME" ""
+}
+
+func ExampleLearned() {
+	var learned Learned
+	learned.Add(Name, "Jane Whitaker")
+	text := "Whitaker, Jane called."
+	for _, m := range learned.Find(text) {
+		fmt.Println(m.Type, text[m.Start:m.End])
+	}
+	// Output: NAME Whitaker, Jane
+}
