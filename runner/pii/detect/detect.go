@@ -30,7 +30,35 @@ func Find(text string, field Type) []Match {
 		}
 	}
 	f.scan()
+	if strings.IndexByte(text, '\n') >= 0 {
+		return Merge(tables(text), f.matches)
+	}
 	return f.matches
+}
+
+// Merge returns the matches of two lists, each in order and without overlaps, as one such list. Of matches that overlap it has the one that is
+// longer, or the one in the first list.
+func Merge(first, second []Match) []Match {
+	if len(first) == 0 {
+		return second
+	}
+	merged := make([]Match, 0, len(first)+len(second))
+	for len(first) > 0 || len(second) > 0 {
+		from := &first
+		if len(first) == 0 || len(second) > 0 && second[0].Start < first[0].Start {
+			from = &second
+		}
+		m := (*from)[0]
+		*from = (*from)[1:]
+		last := len(merged) - 1
+		switch {
+		case last < 0 || merged[last].End <= m.Start:
+			merged = append(merged, m)
+		case m.End-m.Start > merged[last].End-merged[last].Start && (last == 0 || merged[last-1].End <= m.Start):
+			merged[last] = m
+		}
+	}
+	return merged
 }
 
 // scan examines the beginning of each word, and each mark that a match can begin with or contain.

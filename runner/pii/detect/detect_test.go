@@ -70,7 +70,10 @@ func TestLinear(t *testing.T) {
 	for _, piece := range []string{"@", "a@", "a@a.", "eyJ-", "eyJ.ey", "sk-", "1.", "1 ", "1-", "+1", "+49 ", "a:", "2001:", "://a:b", "bearer ", "(212) ", "-----BEGIN ",
 		"-----BEGIN PRIVATE KEY-----", "x.", "AKIA", "4111 ", "12345678:AA", "ya29.", "password=", "\\", "é", "\xff",
 		`"a"@`, "<a@b.com>", "ssh -a a@b.com ", "tel 1", "tel (", "key is a1", "1.2.3.4, ", "a:1.2.3.4", "## 1.2.3.4 ", "password=&", "1 (212)", "电话1234567",
-		"2125550123 or ", "<password>a1", `"key" value="`, "--token ", "password for the x: ", "AKIAABCDEFGHIJ234567 ", "0123/", "01 02 03 04 05 ", "+=@"} {
+		"2125550123 or ", "<password>a1", `"key" value="`, "--token ", "password for the x: ", "AKIAABCDEFGHIJ234567 ", "0123/", "01 02 03 04 05 ", "+=@",
+		"Dear ", "Dear Mr. Dr. ", "From: Jane Doe, ", "To: A B; ", "\nName: J\n", "Name: ", "name: a\n", "my name is ", "is ", "Regards,\n\n", "Jane Doe <", "<a@b.com> (",
+		"Jane Jane ", "von ", "12 Main ", "1 A ", "12 rue de ", "Calle A B C D 1 ", "Haupt Haupt 5, ", "12 Main St, A B, ", "1 Street, 10115 A ", "name,email\n",
+		"a,b\n", "|name|a|\n|-|\n", "name\temail\nJane\tx", "\"", "\",\"", "王", "Ян "} {
 		text := strings.Repeat(piece, (1<<18)/len(piece))
 		start := time.Now()
 		Find(text, "")

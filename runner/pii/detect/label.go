@@ -1,6 +1,9 @@
 package detect
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 const (
 	maxLabel      = 40  // bytes of a label before a colon
@@ -61,7 +64,8 @@ func (f *finder) isLabelled(label, value string, typ Type) bool {
 	case Company:
 		return hasLegalForm(value) || !lower && isUpper(value[0]) && strings.Count(value, " ") < 5 && strings.IndexAny(value, "(){};`\"'") < 0
 	}
-	return isPlace(value) && strings.ContainsAny(value, "0123456789") && strings.IndexAny(value, "(){};`\"=") < 0
+	isNumber := func(w string) bool { return isDigit(w[0]) && len(w) <= 7 }
+	return isPlace(value) && strings.IndexAny(value, "(){};`\"=") < 0 && slices.ContainsFunc(strings.Fields(value), isNumber)
 }
 
 // labelBefore returns the label that ends at i and begins its line.

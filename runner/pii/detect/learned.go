@@ -2,6 +2,7 @@ package detect
 
 import (
 	"hash/maphash"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -16,8 +17,8 @@ const (
 )
 
 // Learned finds values again that a field held before: word for word, whatever is between the words ("Jane Doe", "Jane\nDoe"), and the name of
-// a person also as "Doe, Jane". Upper and lower case are one if there are several words that are not all ordinary ones. A single word counts
-// only in the case of the value, with a capital, or all in capitals.
+// a person also as "Doe, Jane". Case does not count if there are several words, unless all are ordinary words or they name a company without
+// a legal form such as "Inc.": then each word begins with a capital. A single word counts only as the value has it, with a capital.
 //
 // A value of one word that is an ordinary word too, such as Mark, is found beside another value of that kind: "Mark Brown". A company is not
 // learned if its name is one word, unless that word has a capital or a digit within: HubSpot, but not Apple. An address is learned only if it
@@ -86,9 +87,11 @@ func (l *Learned) add(typ Type, text string) bool {
 	if l.put(typ, form, text, found) {
 		l.count++
 	}
-	if last := len(found) - 1; typ == Name && last > 0 && last < 5 && !isSpacelessWord(text[found[0].start:]) {
-		l.put(typ, form, text, append(append([]learnedWord{}, found[last]), found[:last]...)) // Doe, Jane
-		l.put(typ, form, text, append(append([]learnedWord{}, found[1:]...), found[0]))       // García López, Ana
+	if first, last := strings.IndexAny(text, " ,"), strings.LastIndexAny(text, " ,"); typ == Name && first > 0 {
+		for _, at := range []int{first, last} { // García López, Ana; Whitaker, Jane
+			n := slices.IndexFunc(found, func(w learnedWord) bool { return w.start > at })
+			l.put(typ, form, text, slices.Concat(found[max(n, 0):], found[:max(n, 0)]))
+		}
 	}
 	return true
 }
@@ -142,7 +145,7 @@ func learnedFormOf(typ Type, text string, found []learnedWord) (form learnedForm
 			return capitals, true
 		case len(found) > 1:
 			return anyCase, true
-		case letters < 2 || unicode.IsLower(first):
+		case letters < 2 || unicode.IsLower(first) || isNoName(text):
 			return 0, false
 		case letters < 3 || common:
 			return weak, true
@@ -152,10 +155,10 @@ func learnedFormOf(typ Type, text string, found []learnedWord) (form learnedForm
 		switch {
 		case spaceless:
 			return anyCase, len(found) >= 4 || hasLegalForm(text)
-		case len(found) > 1 && common && !hasLegalForm(text):
-			return capitals, letters > 4
-		case len(found) > 1:
+		case len(found) > 1 && hasLegalForm(text):
 			return anyCase, letters > 4
+		case len(found) > 1:
+			return capitals, letters > 4
 		}
 		return single, letters > 3 && !common && strings.IndexFunc(text[1:], func(r rune) bool { return unicode.IsUpper(r) || unicode.IsDigit(r) }) >= 0 &&
 			strings.ToUpper(text) != text && !isIdentifier(text)
@@ -368,11 +371,6 @@ func foldRune(r rune) rune {
 
 // standsAlone reports whether a letter is a word of its own: its script puts no space between words, or particles directly after a name.
 func standsAlone(r rune) bool { return isSpaceless(r) || r >= 0xac00 && r <= 0xd7a3 }
-
-func isSpacelessWord(s string) bool {
-	r, _ := utf8.DecodeRuneInString(s)
-	return standsAlone(r)
-}
 
 // chain returns the hash of a sequence of words.
 func chain(hash, word uint64) uint64 {

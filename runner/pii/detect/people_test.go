@@ -227,3 +227,38 @@ func ExampleLearned() {
 	}
 	// Output: NAME Whitaker, Jane
 }
+
+// TestTables finds people in tables whose first line names the columns.
+func TestTables(t *testing.T) {
+	for _, text := range []string{
+		"name,email,company\n«Jane Whitaker»,jane@example.com,«COMPANY|Apple»\n\"«Okafor, Tom»\",tom@example.com,\"«COMPANY|Hale, Marks»\"\n",
+		"name\temail\n«jane»\tjane@example.com\n«tom»\ttom@example.com",
+		"Found 2:\n\n| Name | Phone | Street |\n|---|---|---|\n| «Hemi Parata» | 555-0100 | «ADDRESS|9 Elm Ct» |\n\nName, all of it, counts.",
+		" first_name | last_name \n------------+-----------\n «Jane»       | «Whitaker»\n(1 row)\n",
+		"Vorname;Nachname;Firma\r\n«Jürgen»;«Schönfeld»;«COMPANY|Nordwind»\r\n",
+		"name,size,path\nJane Report,12,/tmp/a\n",
+		"name,description\nSend Email,Sends an e-mail\n",
+		"The name, the company\nand the rest, as said\n",
+		"a := name, company\nb := x, y\n",
+	} {
+		m := readMarked(text)
+		if got := people(Find(m.text, "")); !slices.Equal(got, m.wants) {
+			t.Errorf("Find(%q) = %v, want %v", m.text, got, m.wants)
+		}
+	}
+}
+
+func TestMerge(t *testing.T) {
+	for _, tt := range []struct{ first, second, want []Match }{
+		{nil, nil, nil},
+		{[]Match{{0, 4, Name}}, []Match{{5, 9, Email}}, []Match{{0, 4, Name}, {5, 9, Email}}},
+		{[]Match{{0, 4, Name}}, []Match{{0, 4, Email}, {6, 8, IP}}, []Match{{0, 4, Name}, {6, 8, IP}}},
+		{[]Match{{2, 4, Name}}, []Match{{0, 9, Email}}, []Match{{0, 9, Email}}},
+		{[]Match{{0, 3, Name}, {4, 9, Name}}, []Match{{2, 8, Email}}, []Match{{2, 8, Email}}},
+		{[]Match{{3, 9, Name}}, []Match{{0, 4, Email}, {5, 7, IP}}, []Match{{3, 9, Name}}},
+	} {
+		if got := Merge(tt.first, tt.second); !slices.Equal(got, tt.want) {
+			t.Errorf("Merge(%v, %v) = %v, want %v", tt.first, tt.second, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package detect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestLearnedCase says which texts a value is found in.
+func TestLearnedCase(t *testing.T) {
+	for _, tt := range []struct {
+		typ   Type
+		value string
+		yes   []string
+		no    []string
+	}{
+		{Name, "John Smithson", []string{"John Smithson's", "JOHN SMITHSON", "john smithson", "Smithson, John", "John  Smithson", "John\nSmithson", "Smithson John", "(John Smithson)", "\\nJohn Smithson"},
+			[]string{"Johnny Smithson", "John Smithsonian", "John_Smithson", "John and Smithson", "JohnSmithson", "John"}},
+		{Name, "Smithson", []string{"Smithson", "SMITHSON", "Smithson's", "smith@x Smithson."}, []string{"smithson", "Smithsonian", "SmithSon"}},
+		{Name, "Mark", nil, []string{"Mark", "mark it", "Mark the box"}},
+		{Name, "Mark Brown", []string{"Mark Brown", "MARK BROWN", "Brown, Mark"}, []string{"mark brown", "the mark Brown"}},
+		{Name, "Anne-Marie O'Neill", []string{"Anne-Marie O'Neill", "Anne Marie O’Neill", "O'Neill, Anne-Marie"}, []string{"Anne"}},
+		{Name, "Ana García López", []string{"García López, Ana", "ANA GARCÍA LÓPEZ"}, []string{"García"}},
+		{Name, "Jürgen Müllersohn", []string{"Jürgen Müllersohns Auto", "JÜRGEN MÜLLERSOHN"}, []string{"Jürgen Müllers"}},
+		{Name, "佐々木健太", []string{"担当は佐々木健太です"}, []string{"佐々木"}},
+		{Name, "박지훈", []string{"박지훈님께", "박지훈은"}, []string{"박지"}},
+		{Name, "Support", nil, []string{"Support", "Contact Support"}},
+		{Name, "12", nil, []string{"12"}},
+		{Name, "Li", nil, []string{"Li"}},
+		{Company, "Apple", nil, []string{"An Apple a day", "Apple pie", "apple"}},
+		{Company, "Microsoft", nil, []string{"Microsoft"}},
+		{Company, "HubSpot", []string{"HubSpot", "(HubSpot)"}, []string{"hubspot", "Hubspot"}},
+		{Company, "Nordwind Logistik GmbH", []string{"Nordwind Logistik GmbH", "NORDWIND LOGISTIK GMBH"}, []string{"Nordwind"}},
+		{Company, "Acme Inc.", []string{"Acme Inc. is", "ACME Inc"}, []string{"Acme"}},
+		{Company, "Best Buy", []string{"Best Buy"}, []string{"the best buy", "Best buy"}},
+		{Company, "株式会社青葉商店", []string{"株式会社青葉商店の"}, []string{"青葉商店"}},
+		{Address, "12 Baker Street, London", []string{"12 Baker Street\nLondon", "12 baker street, london"}, []string{"112 Baker Street, London", "12 Baker Street"}},
+		{Address, "Paris", nil, []string{"Paris"}},
+		{Address, "New York", nil, []string{"New York"}},
+		{Email, "a@example.com", nil, []string{"a@example.com"}},
+		{Name, "a b c d e f g h i j k l m n o p q r", nil, []string{"a b c"}},
+		{Name, "...", nil, []string{"..."}},
+		{Name, "", nil, []string{""}},
+	} {
+		var l Learned
+		if got, want := l.Add(tt.typ, tt.value), tt.yes != nil || tt.value == "Mark" || tt.value == "Li"; got != want {
+			t.Errorf("Add(%s, %q) = %v, want %v", tt.typ, tt.value, got, want)
+		}
+		for _, text := range tt.yes {
+			if got := l.Find("x " + text); len(got) != 1 || got[0].Type != tt.typ {
+				t.Errorf("%s %q: Find(%q) = %v, want one match", tt.typ, tt.value, text, got)
+			}
+		}
+		for _, text := range tt.no {
+			if got := l.Find("x " + text); len(got) != 0 {
+				t.Errorf("%s %q: Find(%q) = %v, want none", tt.typ, tt.value, text, got)
+			}
+		}
+	}
+}
+
+// TestLearnedBeside finds ordinary words that are names where several are together.
+func TestLearnedBeside(t *testing.T) {
+	var l Learned
+	for _, name := range []string{"Mark", "Brown", "Jane", "Whitaker"} {
+		l.Add(Name, name)
+	}
+	for text, want := range map[string][]string{
+		"Mark Brown called":   {"Mark", "Brown"},
+		"Brown, Mark":         {"Brown", "Mark"},
+		"Jane Brown":          {"Jane", "Brown"},
+		"Mark Whitaker":       {"Mark", "Whitaker"},
+		"Mark. Brown":         nil,
+		"Brown bread, Mark":   nil,
+		"Jane likes Brown":    {"Jane"},
+		"mark brown":          nil,
+		"Mark x Mark Mark":    {"Mark", "Mark"},
+		"Mark Jane, not Mark": {"Mark", "Jane"},
+	} {
+		var got []string
+		for _, m := range l.Find(text) {
+			got = append(got, text[m.Start:m.End])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("Find(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestLearnedLinear searches for values that begin alike in texts that repeat their beginnings.
+func TestLearnedLinear(t *testing.T) {
+	var l Learned
+	for i := range 20_000 {
+		l.Add(Name, fmt.Sprintf("John John John John Smith%c%c%c%c", 'a'+i%26, 'a'+i/26%26, 'a'+i/676%26, 'a'+i/17576))
+		l.Add(Address, strings.Repeat("5 Main Street ", 5)+fmt.Sprint(i))
+	}
+	l.Add(Name, "Mark")
+	for _, piece := range []string{"John ", "John, ", "5 Main Street ", "Mark ", "王", "\\n", "'", "a"} {
+		text := strings.Repeat(piece, (1<<18)/len(piece))
+		start := time.Now()
+		l.Find(text)
+		if took := time.Since(start); took > 4*time.Second {
+			t.Errorf("%q repeated to 256 KiB took %v, want at most %v", piece, took, 4*time.Second)
+		}
+	}
+}
+
+// TestLearnedLimits learns no more than it may, and lets texts be searched at the same time.
+func TestLearnedLimits(t *testing.T) {
+	var l Learned
+	if l.Find("Jane") != nil {
+		t.Error("an empty Learned finds something")
+	}
+	for i := range maxLearned {
+		l.Add(Name, manyNames(i))
+	}
+	if l.Len() != maxLearned || l.Add(Name, "Jane Whitaker") {
+		t.Errorf("%d values are learned, want %d and no more", l.Len(), maxLearned)
+	}
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			if text := manyNames(i); len(l.Find("by "+text)) != 1 {
+				t.Errorf("%q is not found", text)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// manyNames returns a different name for each number.
+func manyNames(i int) string {
+	syllables := []string{"ba", "ko", "mi", "ru", "ten", "sha", "vo", "li", "dar", "nes"}
+	var b [6]string
+	for n := range b {
+		b[n] = syllables[i%10]
+		i /= 10
+	}
+	return "Q" + b[0] + b[1] + b[2] + " Z" + b[3] + b[4] + b[5]
+}
+
+func FuzzLearned(f *testing.F) {
+	f.Add("Jane Doe", "by Doe, Jane's")
+	f.Fuzz(func(t *testing.T, value, text string) {
+		var l Learned
+		for _, typ := range []Type{Name, Company, Address} {
+			l.Add(typ, value)
+		}
+		at := 0
+		for _, m := range l.Find(text) {
+			if m.Start < at || m.End <= m.Start || m.End > len(text) {
+				t.Fatalf("Find returned %d to %d after %d", m.Start, m.End, at)
+			}
+			at = m.End
+		}
+	})
+}
+
+// recordsText is an answer of a tool as it is read most.
+func recordsText() string {
+	var b strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&b, `{"id":"003Qy%08dXYZAB","name":"%s","email":"person.%d@example.com","phone":"+1 212-555-%04d","amount":%d.25,"active":true,`+
+			`"createdAt":"2026-01-%02dT10:%02d:00.000Z","url":"https://crm.example.com/contacts/%d?tab=notes","tags":["customer","emea","2026-q1"],`+
+			`"notes":"Spoke about the renewal on 2026-01-15.\nThey want %d seats; see the document for the details, then follow up with %s."}`+"\n",
+			i, manyNames(i), i, i%10000, i*7, i%28+1, i%60, i, i%90, manyNames(i*31))
+	}
+	return b.String()
+}
+
+func BenchmarkFind(b *testing.B) {
+	text := recordsText()
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		Find(text, "")
+	}
+}
+
+func BenchmarkLearned(b *testing.B) {
+	text := recordsText()
+	var l Learned
+	for i := range maxLearned {
+		l.Add(Name, manyNames(i))
+	}
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		l.Find(text)
+	}
+}

@@ -1,0 +1,129 @@
+package detect
+
+import "strings"
+
+const (
+	maxHeader  = 512 // bytes of the line with the names of columns
+	maxColumns = 64
+	maxColumn  = 40 // bytes of such a name
+)
+
+// tables returns the names, companies, addresses and phone numbers in tables with a line of column names: CSV, with tabs, semicolons, or
+// bars as in Markdown. Only the first of the lines with the same number of separators may be that line.
+func tables(s string) (cells []Match) {
+	var columns []Type // hints of the table that the line before belongs to; nil if it is none
+	separator, width := byte(0), 0
+	for start := 0; start < len(s); {
+		end := strings.IndexByte(s[start:], '\n')
+		if end < 0 {
+			end = len(s) - start
+		}
+		end += start
+		line := s[start:end]
+		switch {
+		case separator != 0 && (countSeparators(line, separator) == width || strings.Trim(line, "-+|: =\r") == "" && line != ""):
+			if columns != nil {
+				cells = appendCells(cells, line, start, separator, columns)
+			}
+		default:
+			columns, separator = nil, 0
+			if end+1 >= len(s) {
+				return cells
+			}
+			after, _, _ := strings.Cut(s[end+1:min(len(s), end+1+8*maxHeader)], "\n")
+			for _, c := range []byte{'\t', '|', ';', ','} {
+				n := countSeparators(line, c)
+				ruled := strings.Trim(after, "-+|: =\r") == "" && after != ""
+				if n > 0 && n < maxColumns && (ruled || countSeparators(after, c) == n) {
+					columns, separator, width = columnHints(line, c), c, n
+					break
+				}
+			}
+		}
+		start = end + 1
+	}
+	return cells
+}
+
+// countSeparators returns the number of separators outside quotes in a line.
+func countSeparators(line string, separator byte) (n int) {
+	if n = strings.Count(line, string(rune(separator))); n == 0 || strings.IndexByte(line, '"') < 0 {
+		return n
+	}
+	n = -1
+	for range cellsOf(line, separator) {
+		n++
+	}
+	return n
+}
+
+// cellsOf yields the offsets of the cells of a line. Quotes may enclose a cell that has separators.
+func cellsOf(line string, separator byte) func(yield func(start, end int) bool) {
+	return func(yield func(start, end int) bool) {
+		start, quoted := 0, false
+		for i := range len(line) {
+			switch {
+			case line[i] == '"':
+				quoted = !quoted
+			case line[i] == separator && !quoted:
+				if !yield(start, i) {
+					return
+				}
+				start = i + 1
+			}
+		}
+		yield(start, len(line))
+	}
+}
+
+// columnHints returns the hints of a line of column names, or nil if it is none or has no hint of a person.
+func columnHints(line string, separator byte) (hints []Type) {
+	if len(line) > maxHeader || strings.IndexAny(line, "(){}=<>\\$@") >= 0 {
+		return nil
+	}
+	var names []string
+	var signs Signs
+	for start, end := range cellsOf(line, separator) {
+		name := strings.Trim(line[start:end], " \"'*`\r#")
+		if len(name) > maxColumn || name == "" && separator != '|' {
+			return nil
+		}
+		names = append(names, name)
+		signs |= MemberSigns(name)
+	}
+	useful := false
+	for _, name := range names {
+		hint := signs.Hint(name)
+		switch hint {
+		case Name, Company, Address, party, place, postcode, Phone:
+			useful = true
+		default:
+			hint = ""
+		}
+		hints = append(hints, hint)
+	}
+	if !useful {
+		return nil
+	}
+	return hints
+}
+
+// appendCells appends the matches in a line of a table that begins at offset.
+func appendCells(cells []Match, line string, offset int, separator byte, columns []Type) []Match {
+	n := -1
+	for start, end := range cellsOf(line, separator) {
+		if n++; n >= len(columns) || columns[n] == "" {
+			continue
+		}
+		for start < end && strings.IndexByte(" \"'*`\r", line[start]) >= 0 {
+			start++
+		}
+		for end > start && strings.IndexByte(" \"'*`\r", line[end-1]) >= 0 {
+			end--
+		}
+		if typ := valueType(line[start:end], columns[n]); typ != "" {
+			cells = append(cells, Match{offset + start, offset + end, typ})
+		}
+	}
+	return cells
+}
