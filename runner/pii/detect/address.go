@@ -31,28 +31,114 @@ func (f *finder) address(i int) (start, end int) {
 	if wordAfter(s, number) {
 		return 0, 0
 	}
-	if i > f.from+4 && s[i-1] == ' ' && strings.IndexByte("0123456789:=", s[i-2]) < 0 {
-		if at, weak := f.streetBefore(i - 1); at >= 0 {
-			end, city := addressTail(s, number)
-			if !weak || city {
-				return at, end
-			}
+	if i > f.from+3 && s[i-1] == ' ' && strings.IndexByte("0123456789:=", s[i-2]) < 0 {
+		end, tail := addressTail(s, number)
+		if at, weak := f.streetBefore(i - 1); at >= 0 && (!weak || tail >= cityTail) {
+			return at, end
+		}
+		if at := f.capitalsBefore(i - 1); tail == codeTail && at < i { // Unter den Linden 77, 10117 Berlin
+			return at, end
 		}
 	}
-	if number+6 < len(s) && s[number] == ' ' || number+6 < len(s) && strings.HasPrefix(s[number:], ", ") {
-		if i > 0 && strings.IndexByte("-/.:$#", s[i-1]) >= 0 {
-			return 0, 0
+	for _, more := range []string{" bis", " ter"} {
+		if strings.HasPrefix(s[number:], more) {
+			number += len(more)
 		}
-		at := number + strings.IndexByte(s[number:number+2], ' ') + 1
-		if to, weak := streetAfter(s, at); to > 0 {
-			end, city := addressTail(s, to)
-			if !weak || city {
-				return i, end
-			}
-		}
+	}
+	if number+6 >= len(s) || s[number] != ' ' && !strings.HasPrefix(s[number:], ", ") || i > 0 && strings.IndexByte("-/.:$#", s[i-1]) >= 0 {
+		return 0, 0
+	}
+	at := number + strings.IndexByte(s[number:number+2], ' ') + 1
+	to, weak := streetAfter(s, at)
+	if to == 0 {
+		return 0, 0
+	}
+	if end, tail := addressTail(s, to); !weak || tail >= cityTail {
+		return f.withFlat(i), end
 	}
 	return 0, 0
 }
+
+// cjkAddress returns the address in Chinese or Japanese whose letters or postal code begin at or before i: 〒100-0001 東京都千代田区千代田1-1,
+// 北京市海淀区中关村大街27号. It has two names of districts and a number at least.
+func (f *finder) cjkAddress(i int) (start, end int) {
+	s, districts := f.s, 0
+	start = -1
+	for at, n := i, 0; at < len(s) && n < maxCJKAddress; n++ {
+		r, size := utf8.DecodeRuneInString(s[at:])
+		switch {
+		case unicode.IsDigit(r):
+			if districts >= 2 {
+				end = at + size
+			}
+		case strings.ContainsRune("省市区區県縣都府道郡町村路街巷", r):
+			if start < 0 {
+				start = cjkStart(s[i:at]) + i
+			}
+			districts++
+		case strings.ContainsRune("号號番室楼樓层層階", r) && end == at:
+			end = at + size
+		case !isSpaceless(r) && !strings.ContainsRune("- －−〒", r):
+			return start, end
+		}
+		at += size
+	}
+	return start, end
+}
+
+const maxCJKAddress = 50 // characters of an address in Chinese or Japanese
+
+// cjkStart returns the beginning of the district whose name, but for its last letter, ends a text.
+func cjkStart(before string) int {
+	if code := strings.LastIndex(before, "〒"); code >= 0 {
+		return code
+	}
+	at := len(before)
+	for n := 0; n < 3 && at > 0; n++ {
+		r, size := utf8.DecodeLastRuneInString(before[:at])
+		if !isSpaceless(r) || strings.ContainsRune("在是于到住は", r) {
+			break
+		}
+		at -= size
+	}
+	return at
+}
+
+// withFlat returns the beginning of the number of a flat before the house number at i: Flat 3, 12 Baker Street.
+func (f *finder) withFlat(i int) int {
+	before := f.s[max(f.from, i-24):i]
+	fields := strings.Fields(before)
+	if n := len(fields); n >= 2 && strings.HasSuffix(before, ", ") && words()["flat"][strings.ToLower(fields[n-2])] && len(fields[n-1]) <= 5 {
+		return i - len(before) + strings.LastIndex(before, fields[n-2])
+	}
+	return i
+}
+
+// capitalsBefore returns the beginning of up to three capitalized words, with particles, that end at end, or a later position if there are none.
+func (f *finder) capitalsBefore(end int) (start int) {
+	start = end + 1
+	for n, at := 0, end; n < 3 && at > f.from; {
+		first := at
+		for first > f.from && at-first < maxWordBytes && isStreetByte(f.s[first-1]) {
+			first--
+		}
+		switch w := f.s[first:at]; {
+		case len(w) > 1 && isCapital(w) && (!isNoName(w) || w == "Am"):
+			start, n = first, n+1
+		case n == 0 && len(w) > 1 && streetWord(strings.ToLower(w)), n > 0 && words()["particle"][w]:
+		default:
+			return start
+		}
+		if first <= f.from || f.s[first-1] != ' ' {
+			return start
+		}
+		at = first - 1
+	}
+	return start
+}
+
+// streetWord reports whether a word in lower case is one for a street: Karl Johans gate 22.
+func streetWord(w string) bool { return words()["street-end"][w] || words()["street-end-weak"][w] }
 
 // streetAfter returns the end of the street whose name begins at i, after a house number, and whether only a city makes it one.
 func streetAfter(s string, i int) (end int, weak bool) {
@@ -79,6 +165,9 @@ func streetAfter(s string, i int) (end int, weak bool) {
 			return 0, false
 		}
 		end = at + len(w)
+		if n == 0 && words()["not-street"][strings.ToLower(w)] {
+			return 0, false
+		}
 		if lower := strings.ToLower(strings.TrimSuffix(w, ".")); n > 0 {
 			switch {
 			case words()["street-word"][lower]:
@@ -106,8 +195,11 @@ func streetAfter(s string, i int) (end int, weak bool) {
 // city makes it one.
 func (f *finder) streetBefore(end int) (start int, weak bool) {
 	s, low := f.s, max(f.from, end-maxBefore)
-	if s[end-1] == ',' {
-		end--
+	before := strings.TrimSuffix(strings.TrimSuffix(s[low:end], "д."), ", ") // ул. Тверская, д. 7
+	before = strings.TrimSuffix(before, ",")
+	end = low + len(before)
+	if start, weak = f.box(before, end); start >= 0 {
+		return start, weak
 	}
 	for n, at := 0, end; n <= maxStreetWords && at > low; n++ {
 		start = at
@@ -116,8 +208,11 @@ func (f *finder) streetBefore(end int) (start int, weak bool) {
 		}
 		w := s[start:at]
 		lower := strings.ToLower(w)
-		if w == "" || start == low && low > f.from {
+		if w == "" || start == low && low > f.from && n < 2 {
 			return -1, false
+		}
+		if n == 0 && isSpacelessStreet(w) {
+			return f.koreanStart(start), false
 		}
 		if n == 0 && isCapital(w) {
 			if name, ok := streetSuffix(lower, "street-end"); ok && (name > 2 || n == 0 && start > low) {
@@ -139,6 +234,36 @@ func (f *finder) streetBefore(end int) (start int, weak bool) {
 		at = start - 1
 	}
 	return -1, false
+}
+
+// box returns the beginning of the words before the number of a box, in a text that ends at end, or -1, and whether only a city makes it one.
+func (f *finder) box(before string, end int) (start int, weak bool) {
+	for _, w := range []string{"P.O. Box", "PO Box", "P. O. Box", "Post Office Box"} {
+		if strings.HasSuffix(before, w) {
+			return end - len(w), false
+		}
+	}
+	w := before[strings.LastIndexAny(before, " \n,")+1:]
+	if isCapital(w) && words()["box"][strings.ToLower(w)] {
+		return end - len(w), true
+	}
+	return -1, false
+}
+
+// isSpacelessStreet reports whether a word ends like a street in Korea.
+func isSpacelessStreet(w string) bool { return hasAnySuffix(w, "로", "길") && len(w) > len("로길") }
+
+// koreanStart returns the beginning of the city and districts before a street at i.
+func (f *finder) koreanStart(i int) int {
+	for i > f.from && f.s[i-1] == ' ' {
+		before := f.s[max(f.from, i-1-maxWordBytes) : i-1]
+		w := before[strings.LastIndexAny(before, " \n\t,:(")+1:]
+		if !hasAnySuffix(w, "시", "도", "구", "군", "읍", "면") {
+			break
+		}
+		i -= 1 + len(w)
+	}
+	return i
 }
 
 // streetSuffix returns the bytes of a word before the ending that makes it a street: Haupt-straße.
@@ -172,7 +297,7 @@ func (f *finder) streetStart(i, name int) int {
 }
 
 func isStreetByte(c byte) bool {
-	return isLetter(c) || c >= utf8.RuneSelf || c == '-' || c == '.' || c == '\''
+	return isLetter(c) || c >= utf8.RuneSelf || strings.IndexByte("-./'", c) >= 0
 }
 
 // isCapital reports whether a word begins with a capital.
@@ -193,8 +318,17 @@ func wordTo(s string, i int) string {
 	return s[i:min(at, len(s))]
 }
 
-// addressTail returns the end of an address whose street ends at i, and whether a postal code with a city, or a city after a comma, follows.
-func addressTail(s string, i int) (end int, city bool) {
+// tail is what follows a street.
+type tail uint8
+
+const (
+	noTail   tail = iota
+	cityTail      // words after a comma
+	codeTail      // a postal code that is no year, and then words
+)
+
+// addressTail returns the end of an address whose street ends at i, and what follows the street.
+func addressTail(s string, i int) (end int, found tail) {
 	end = i
 	at := i
 	for range maxTail {
@@ -202,28 +336,26 @@ func addressTail(s string, i int) (end int, city bool) {
 		for at < len(s) && at-begin < 4 && (s[at] == ' ' || s[at] == ',' || s[at] == '\r' || s[at] == '\n' && strings.IndexByte(s[begin:at], '\n') < 0) {
 			at++
 		}
-		comma := strings.IndexByte(s[begin:at], ',') >= 0
-		if at == begin {
-			return end, city
+		gap := s[begin:at]
+		comma := strings.ContainsAny(gap, ",\n")
+		if gap == "" {
+			return end, found
 		}
-		part, code, words := addressPart(s, at)
+		part := addressPart(s, at)
 		switch {
-		case code && (words > 0 || city || comma):
-			end, city = part, true
-		case code:
-			return end, city
-		case comma && words > 0 && words <= 3 && mayEndPart(s, part):
-			if !city && s[begin] != '\n' {
-				end, city = part, words <= 3
+		case part.code && (part.words > 0 || comma && found > 0):
+			end, found = part.end, max(found, cityTail)
+			if gap == ", " && begin == i && part.codeFirst && !part.year {
+				found = codeTail
 			}
-		case words == 0:
-			return end, city
-		case !comma:
-			return end, city
+		case part.code || part.words == 0 || !comma:
+			return end, found
+		case part.words <= 3 && mayEndPart(s, part.end) && strings.IndexByte(gap, '\n') < 0 && found < codeTail:
+			end, found = part.end, max(found, cityTail)
 		}
-		at = part
+		at = part.end
 	}
-	return end, city
+	return end, found
 }
 
 // mayEndPart reports whether a part of an address may end at i.
@@ -231,31 +363,56 @@ func mayEndPart(s string, i int) bool {
 	return i >= len(s) || strings.IndexByte(",.\n\r;)\"'", s[i]) >= 0
 }
 
-// addressPart reads capitalized words and codes with digits at i: "10115 Berlin", "Springfield, IL 62704", "London SW1A 2AA". It returns their
-// end, whether a postal code is among them, and the number of words.
-func addressPart(s string, i int) (end int, code bool, n int) {
-	end = i
+// part is a part of an address.
+type part struct {
+	end       int
+	words     int  // capitalized ones
+	code      bool // there is a postal code
+	year      bool // which may be a year
+	codeFirst bool // it has four digits at least, and precedes the words
+}
+
+// addressPart reads capitalized words and codes with digits at i: "10115 Berlin", "Springfield, IL 62704", "London SW1A 2AA", "Dublin 1".
+func addressPart(s string, i int) (p part) {
+	p.end = i
 	for at := i; ; {
 		w := strings.TrimSuffix(wordTo(s, at), ".")
 		switch {
-		case w == "" || n >= 4:
-			return end, code, n
+		case w == "" || p.words >= 4:
+			return p
 		case isPostcode(w):
-			code = true
+			p.code = true
+			p.codeFirst = p.words == 0 && len(w) >= 4 && isDigit(w[3])
+			p.year = len(w) == 4 && (w[:2] == "19" || w[:2] == "20")
+		case isSplitCode(s, at):
+			p.code, p.codeFirst = true, p.words == 0
+			w = s[at : at+len("111 20")]
 		case isCapital(w):
-			n++
-		case !(words()["particle"][w] && end > i):
-			return end, code, n
+			p.words++
+		case len(w) <= 2 && isDigit(w[0]) && p.words > 0 && mayEndPart(s, at+len(w)):
+			p.end = at + len(w)
+			return p
+		case !(words()["particle"][w] && p.end > i):
+			return p
 		}
 		at += len(w)
 		if isCapital(w) || isDigit(w[0]) {
-			end = at
+			p.end = at
 		}
 		if at >= len(s) || s[at] != ' ' {
-			return end, code, n
+			return p
 		}
 		at++
 	}
+}
+
+// isSplitCode reports whether a postal code of three and two digits is at i: 111 20.
+func isSplitCode(s string, i int) bool {
+	const form = "111 20 A"
+	if len(s)-i < len(form) || s[i+3] != ' ' || s[i+6] != ' ' {
+		return false
+	}
+	return strings.Trim(s[i:i+3], "0123456789") == "" && strings.Trim(s[i+4:i+6], "0123456789") == "" && isCapital(s[i+7:])
 }
 
 // isPostcode reports whether a word is a postal code or half of one: 10115, 1016AB, SW1A, 2AA, D-10115, 00-950.

@@ -95,8 +95,16 @@ func (f *finder) wordAt(i int) Match {
 	if wordBefore(s, i) {
 		return Match{}
 	}
-	if m := f.nameAfterWord(i); m.End > 0 || c >= utf8.RuneSelf {
+	if m := f.nameAfterWord(i); m.End > 0 {
 		return m
+	}
+	if c >= utf8.RuneSelf {
+		if c >= 0xe2 && c <= 0xe9 { // CJK, and the mark 〒
+			if start, end := f.cjkAddress(i); end > 0 {
+				return Match{start, end, Address}
+			}
+		}
+		return Match{}
 	}
 	if isDigit(c) {
 		if m := f.number(i); m.End > 0 {

@@ -15,7 +15,7 @@ const (
 // Ann Lee". It returns the last.
 func (f *finder) afterLabel(i int) Match {
 	s := f.s
-	if i+2 >= len(s) || s[i+1] != ' ' && s[i+1] != '*' && s[i+1] != '\t' || i == f.from || s[i-1] == '"' || s[i-1] == ' ' {
+	if i+2 >= len(s) || s[i+1] != ' ' && s[i+1] != '*' && s[i+1] != '\t' || i < f.from+2 || s[i-1] == '"' || s[i-1] == ' ' && classes[s[i-2]] != word {
 		return Match{}
 	}
 	label, ok := f.labelBefore(i)
@@ -65,6 +65,9 @@ func (f *finder) isLabelled(label, value string, typ Type) bool {
 		return hasLegalForm(value) || !lower && isUpper(value[0]) && strings.Count(value, " ") < 5 && strings.IndexAny(value, "(){};`\"'") < 0
 	}
 	isNumber := func(w string) bool { return isDigit(w[0]) && len(w) <= 7 }
+	if w := wordTo(value, 0); w == "" || !isCapital(w) && w[0]-'a' < 26 && !words()["street-start"][w] {
+		return false
+	}
 	return isPlace(value) && strings.IndexAny(value, "(){};`\"=") < 0 && slices.ContainsFunc(strings.Fields(value), isNumber)
 }
 

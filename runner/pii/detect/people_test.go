@@ -107,7 +107,7 @@ func TestRecords(t *testing.T) {
 // TestContext finds names, companies and addresses by the text around them.
 func TestContext(t *testing.T) {
 	var right, wrong, missing int
-	for _, line := range readLines(t, "texts.txt", 2) {
+	for _, line := range slices.Concat(readLines(t, "texts.txt", 2), readLines(t, "texts2.txt", 2)) {
 		m := readMarked(strings.ReplaceAll(line[1], `\n`, "\n"))
 		if (line[0] == "-") != (len(m.wants) == 0) {
 			t.Fatalf("%q", line)

@@ -119,8 +119,13 @@ const (
 	titleWithDot
 	greeting
 	closing
-	introduction
+	introduction // followed by a name
+	speaker      // followed by a name of several words
+	caller       // followed by such a name and a word such as "from"
 )
+
+// introductions are the sections with phrases before the name of the speaker.
+var introductions = map[string]context{"introduction": introduction, "introduction-weak": speaker, "introduction-caller": caller}
 
 // contexts are the words before names, in lower case. The last word of an introduction stands for it.
 var contexts = sync.OnceValue(func() map[string]context {
@@ -130,8 +135,10 @@ var contexts = sync.OnceValue(func() map[string]context {
 			t[w] |= c
 		}
 	}
-	for phrase := range words()["introduction"] {
-		t[phrase[strings.LastIndexByte(phrase, '_')+1:]] |= introduction
+	for section, c := range introductions {
+		for phrase := range words()[section] {
+			t[phrase[strings.LastIndexByte(phrase, '_')+1:]] |= c
+		}
 	}
 	return t
 })
@@ -146,11 +153,14 @@ var contextStarts = sync.OnceValue(func() *[1 << 16]bool {
 		t[int(w[0])<<8|int(w[1])] = true
 	}
 	for w, c := range contexts() {
-		if c&(title|titleWithDot|introduction) != c || c&introduction != 0 {
+		if c&^(title|titleWithDot) != 0 {
 			add(w)
 		}
 		r, size := utf8.DecodeRuneInString(w)
 		add(string(unicode.ToUpper(r)) + w[size:])
+		if len(w) == 2 {
+			add(strings.ToUpper(w))
+		}
 	}
 	return &t
 })
@@ -177,16 +187,21 @@ func (f *finder) nameAfterWord(i int) Match {
 	}
 	start, last := 0, 0
 	switch {
-	case c&introduction != 0 && f.isIntroduction(end):
-		start = end + spaceAt(s, end)
-		last, _ = personName(s, start)
-	case c&greeting != 0 && capital && f.beginsSentence(i):
+	case c&(introduction|speaker|caller) != 0 && spaceAt(s, end) > 0:
+		start, last = f.introduced(end)
+	case c&greeting != 0 && f.beginsSentence(i):
 		start, last = greeted(s, end)
-	case c&closing != 0 && (capital || f.beginsLine(i, 24)):
+	}
+	if last <= start && c&closing != 0 && (capital || f.beginsLine(i, 24)) {
 		start, last = signed(s, end)
 	}
 	if last <= start && capital && (c&title != 0 || c&titleWithDot != 0 && end < len(s) && s[end] == '.') {
 		start = afterTitles(s, i, false)
+		for _, more := range []string{".ra ", ".na ", ".ssa "} { // Sig.ra, Dott.ssa
+			if strings.HasPrefix(s[end:], more) {
+				start = end + len(more)
+			}
+		}
 		if last, _ = personName(s, start); last-start < 3 {
 			last = 0
 		}
@@ -197,24 +212,45 @@ func (f *finder) nameAfterWord(i int) Match {
 	return Match{start, last, Name}
 }
 
-// isIntroduction reports whether a phrase after which people say their name ends at end, before a space.
-func (f *finder) isIntroduction(end int) bool {
-	if spaceAt(f.s, end) == 0 {
-		return false
+// introduced returns the name after a phrase that ends at end, before a space, if the speaker says their name with it.
+func (f *finder) introduced(end int) (start, last int) {
+	s := f.s
+	c := introductionOf(strings.ToLower(s[max(f.from, end-32):end]))
+	if c == 0 {
+		return 0, 0
 	}
-	before := strings.ToLower(f.s[max(f.from, end-32):end])
+	start = afterTitles(s, end+spaceAt(s, end), false)
+	last, n := personName(s, start)
+	switch {
+	case c == introduction && n > 0:
+		return start, last
+	case n < 2:
+		return 0, 0
+	case c == caller:
+		after, _, _ := strings.Cut(strings.TrimLeft(s[last:min(len(s), last+12)], ", "), " ")
+		if !words()["caller"][strings.TrimRight(after, ".,!\n")] {
+			return 0, 0
+		}
+	}
+	return start, last
+}
+
+// introductionOf returns the kind of the phrase at the end of a text in lower case, or 0.
+func introductionOf(before string) context {
 	for n := 0; n < 4; n++ {
+		phrase := before[strings.LastIndexAny(before, " \n\t.,;:!?\"(")+1:]
+		for section, c := range introductions {
+			if words()[section][phrase] {
+				return c
+			}
+		}
 		at := strings.LastIndexByte(before, ' ')
 		if at < 0 {
 			break
 		}
 		before = before[:at] + "_" + before[at+1:]
-		phrase := before[strings.LastIndexAny(before, " \n\t.,;:!?\"(")+1:]
-		if words()["introduction"][phrase] {
-			return true
-		}
 	}
-	return words()["introduction"][before[strings.LastIndexAny(before, " \n\t.,;:!?\"(")+1:]]
+	return 0
 }
 
 // beginsLine reports whether only a few bytes of words precede i in its line.
@@ -229,7 +265,7 @@ func (f *finder) beginsSentence(i int) bool {
 	if before == "" {
 		return true
 	}
-	return strings.IndexByte("\n\"'.:!?|(n`", before[len(before)-1]) >= 0 && (before[len(before)-1] != 'n' || strings.HasSuffix(before, `\n`))
+	return strings.IndexByte("\n\"'.,:!?|(n`", before[len(before)-1]) >= 0 && (before[len(before)-1] != 'n' || strings.HasSuffix(before, `\n`))
 }
 
 // afterTitles returns the position after the titles at i and the space behind them.
@@ -267,7 +303,7 @@ func greeted(s string, i int) (start, end int) {
 	}
 	start = afterTitles(s, i+space, true)
 	end, _ = personName(s, start)
-	if end == 0 {
+	if end == 0 || words()["closing"][strings.ToLower(s[start:end])] || strings.IndexFunc(s[start:end], isSpaceless) >= 0 {
 		return 0, 0
 	}
 	after := strings.TrimLeft(s[end:min(len(s), end+3)], " ")
@@ -291,7 +327,7 @@ func signed(s string, i int) (start, end int) {
 	}
 	start = afterTitles(s, at, false)
 	end, n := personName(s, start)
-	if n == 0 || n > 4 || end < len(s) && strings.IndexByte("\n\r,|(", s[end]) < 0 {
+	if n == 0 || n > 4 || n == 1 && strings.ToUpper(s[start:end]) == s[start:end] || end < len(s) && strings.IndexByte("\n\r,|(", s[end]) < 0 {
 		return 0, 0
 	}
 	return start, end
@@ -327,6 +363,10 @@ func (f *finder) nameBesideEmail(start, end int) (before, after Match) {
 	}
 	segment := s[max(f.from, at-80):at]
 	last := strings.TrimRight(segment, " \t,-|:–—\"'")
+	if rest, ok := strings.CutSuffix(last, "\n"); ok && rest != "" { // on the line before
+		last = strings.TrimRight(rest, " \t,\r")
+	}
+	last = strings.TrimSuffix(strings.TrimSuffix(last, " at"), " on")
 	if bracket || at < start {
 		last = strings.TrimRight(segment, " \"'")
 	}
