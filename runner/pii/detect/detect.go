@@ -171,9 +171,10 @@ func (f *finder) markAt(i int) Match {
 		if start, end := f.secretAfterMark(i); end > 0 {
 			return Match{start, end, Secret}
 		}
-		if s[i] == ':' {
-			return f.afterLabel(i)
+		if m := f.afterMember(i); m.End > 0 || s[i] != ':' {
+			return m
 		}
+		return f.afterLabel(i)
 	case '-':
 		if end := privateKey(s, i); end > 0 {
 			return Match{i, end, Key}

@@ -262,3 +262,25 @@ func TestMerge(t *testing.T) {
 		}
 	}
 }
+
+// TestMembers finds people in what programs print of objects.
+func TestMembers(t *testing.T) {
+	for _, text := range []string{
+		`[{'salesforceId': '003', 'email': 'jane@example.com', 'name': '«Jane Whitaker»', 'company': '«COMPANY|Apple»'}, {'name': '«Tom»', 'email': 'tom@example.com'}]`,
+		"[\n  {\n    salesforceId: '003',\n    email: 'jane@example.com',\n    phone: '555-123-4567',\n    name: '«Jane Whitaker»',\n    company: '«COMPANY|Apple»'\n  }\n]",
+		`Contact(name='«Jane Whitaker»', email='jane@example.com', city='Paris')`,
+		`Result: {"contacts": [{"id": 1, "name": "«Jane Whitaker»"}]} cut off {"lastName": "«Okafor»`,
+		`Result: {"contacts": [{"id": 1, "name": "«Jane Whitaker»"}`,
+		`{'street': '«ADDRESS|9 Elm Ct»', 'city': '«ADDRESS|Salem»', 'zip': '«ADDRESS|97301»'} done`,
+		`{name: "Send Email", description: "Sends an email", inputSchema: {}} x`,
+		`{firstName: "First name", company: "Company", email: "Email"} x`,
+		`{name: "main.go", size: 12, owner: "Platform Team"} x`,
+		`<input name="Email" type="text" company="">`,
+		`const name = "Jane Report"; run({path: "/tmp"})`,
+	} {
+		m := readMarked(strings.Replace(text, `"«Okafor»`, `"«Okafor»"`, 1))
+		if got := people(Find(m.text, "")); !slices.Equal(got, m.wants) {
+			t.Errorf("Find(%q) = %v, want %v", m.text, got, m.wants)
+		}
+	}
+}

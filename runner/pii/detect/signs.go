@@ -170,7 +170,11 @@ func (s Signs) Hint(name string) Type {
 			return hint
 		}
 	}
-	switch hint := fields()[plain]; {
+	hint := fields()[plain]
+	if hint == "" { // a list
+		hint = fields()[strings.TrimSuffix(plain, "s")]
+	}
+	switch {
 	case hint == party && s.isThing():
 		return ""
 	case hint != "":
@@ -212,16 +216,12 @@ func (s Signs) named(plain string) Type {
 
 // nameHint returns the hint of compound names: billingFirstName, customer_name, supplier-names.
 func nameHint(plain string) Type {
-	plain = strings.TrimSuffix(plain, "s")
-	for _, end := range []string{"firstname", "lastname", "fullname", "surname", "givenname", "familyname", "middlename", "accountowner"} {
-		if strings.HasSuffix(plain, end) {
-			return Name
-		}
+	if hasAnySuffix(plain, "streetaddress", "mailingaddress", "shippingaddress", "billingaddress", "homeaddress", "postaladdress", "addressline1", "addressline2") {
+		return Address
 	}
-	for _, end := range []string{"streetaddress", "mailingaddress", "shippingaddress", "billingaddress", "homeaddress", "postaladdress", "addressline1", "addressline2"} {
-		if strings.HasSuffix(plain, end) {
-			return Address
-		}
+	plain = strings.TrimSuffix(plain, "s")
+	if hasAnySuffix(plain, "firstname", "lastname", "fullname", "surname", "givenname", "familyname", "middlename", "accountowner") {
+		return Name
 	}
 	if stem, ok := strings.CutSuffix(plain, "name"); ok {
 		for i := max(0, len(stem)-16); i < len(stem); i++ {
@@ -235,10 +235,8 @@ func nameHint(plain string) Type {
 			}
 		}
 	}
-	for _, end := range []string{"owner", "assignee", "createdby", "assignedto", "manager", "contact"} {
-		if strings.HasSuffix(plain, end) {
-			return party
-		}
+	if hasAnySuffix(plain, "owner", "assignee", "createdby", "assignedto", "manager", "contact") {
+		return party
 	}
 	return ""
 }

@@ -43,7 +43,7 @@ func valueType(text string, hint Type) Type {
 			return Address
 		}
 	case Name:
-		if isNameValue(v) && strings.IndexByte(v, '/') < 0 {
+		if isNameValue(v) && strings.IndexByte(v, '/') < 0 && !isQualified(v) {
 			if hasLegalForm(v) {
 				return Company
 			}
@@ -90,6 +90,12 @@ func isIdentifier(v string) bool {
 		return false
 	}
 	return strings.IndexByte(v, '_') >= 0 || len(v) >= 12 && strings.ContainsAny(v, "0123456789")
+}
+
+// isQualified reports whether a value is a name with dots as programs have them: typing.Union.
+func isQualified(v string) bool {
+	at := strings.IndexByte(v, '.')
+	return at > 1 && at+2 < len(v) && strings.IndexByte(v, ' ') < 0
 }
 
 // isNameValue reports whether a value may be the name of someone.
