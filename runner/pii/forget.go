@@ -52,6 +52,14 @@ func (v *Vault) keep(entries []*entry, used []string) error {
 	return c.err
 }
 
+// holds reports whether the vault has a token for an entry.
+func (v *Vault) holds(e *entry) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, ok := v.ledger.byValue[e.key()]
+	return ok
+}
+
 // learned is known, with the mutex.
 func (v *Vault) learned() *learned {
 	v.mu.Lock()

@@ -189,15 +189,23 @@ func union(a, b []detect.Match) []detect.Match {
 	return inOrder(slices.Concat(a, b))
 }
 
-// inOrder sorts matches and removes overlaps. Of two that begin together it keeps the longer one; of one that begins in another, it keeps what
-// lies behind the other.
+// inOrder sorts matches and removes overlaps: of two that overlap, it keeps the longer one and the rest of the other.
 func inOrder(all []detect.Match) []detect.Match {
 	slices.SortStableFunc(all, func(a, b detect.Match) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
-	out, end := all[:0], 0
+	out := all[:0]
 	for _, m := range all {
-		if m.Start = max(m.Start, end); m.Start < m.End {
-			out, end = append(out, m), m.End
+		if len(out) > 0 {
+			last := &out[len(out)-1]
+			switch {
+			case m.End <= last.End:
+				continue
+			case m.Start < last.End && m.End-m.Start > last.End-last.Start:
+				last.End = m.Start
+			default:
+				m.Start = max(m.Start, last.End)
+			}
 		}
+		out = append(out, m)
 	}
 	return out
 }

@@ -56,10 +56,11 @@ type outletState struct {
 	cleaned  int       // the day on which values were last forgotten
 	troubles []error
 
-	learning sync.Mutex
-	names    *learned // that has what is in pending
-	pending  []*entry // learned, but not yet in the vault
-	written  time.Time
+	learning  sync.Mutex
+	names     *learned        // that has what is in pending
+	pending   []*entry        // learned, but not yet in the vault
+	isPending map[string]bool // keys of pending
+	written   time.Time
 }
 
 const (
@@ -73,7 +74,7 @@ const (
 
 // NewOutlet returns an outlet. It calls open when it first needs the vault. If open returns an error, it is called again after a while.
 func NewOutlet(open func() (*Vault, error), s OutletSettings) *Outlet {
-	return &Outlet{outletState: &outletState{open: open, settings: s, fields: settingsOf(s.Fields)}}
+	return &Outlet{outletState: &outletState{open: open, settings: s, fields: settingsOf(s.Fields), isPending: map[string]bool{}}}
 }
 
 // For returns the same outlet for results of a tool, whose name tells what objects without a container are: list_contacts returns people.
@@ -146,15 +147,20 @@ func (o *Outlet) Learn(raw []byte) {
 	_, top := newDocument(string(raw))
 	top.signs = o.inside
 	top.named(newFields(o.fields), func(typ Type, text string) {
-		if names.add(typ, text) {
-			found = append(found, &entry{Type: typ, Value: []byte(text)})
+		if e := (&entry{Type: typ, Value: []byte(text)}); !v.holds(e) && names.add(typ, text) {
+			found = append(found, e)
 		}
 	})
 	if len(found) == 0 || v.isHalfFull() {
 		return
 	}
 	o.learning.Lock()
-	o.pending = append(o.pending, found...)
+	for _, e := range found {
+		if key := e.key(); !o.isPending[key] {
+			o.isPending[key] = true
+			o.pending = append(o.pending, e)
+		}
+	}
 	due := time.Since(o.written) >= learnPause
 	o.learning.Unlock()
 	if due {
@@ -180,6 +186,7 @@ func (o *outletState) takePending() []*entry {
 	defer o.learning.Unlock()
 	pending := o.pending
 	o.pending, o.written = nil, time.Now()
+	clear(o.isPending)
 	return pending
 }
 
