@@ -20,9 +20,9 @@ const (
 // a person also as "Doe, Jane". Case does not count if there are several words, unless all are ordinary words or they name a company without
 // a legal form such as "Inc.": then each word begins with a capital. A single word counts only as the value has it, with a capital.
 //
-// A value of one word that is an ordinary word too, such as Mark, is found beside another value of that kind: "Mark Brown". A company is not
-// learned if its name is one word, unless that word has a capital or a digit within: HubSpot, but not Apple. An address is learned only if it
-// has several words, and a number.
+// A name of one word that is an ordinary word too, such as Mark, is found beside another such name: "Mark Brown". A company with the name of an
+// ordinary word, such as Apple, is not learned, nor one whose only word has fewer than five letters. An address is learned only if it has
+// several words, and a number.
 //
 // The zero value is empty and ready to use. Find takes linear time, whatever was learned. Find may run concurrently with Find; Add must run
 // alone, so the owner holds a [sync.RWMutex]: Lock for Add, RLock for Find.
@@ -160,8 +160,7 @@ func learnedFormOf(typ Type, text string, found []learnedWord) (form learnedForm
 		case len(found) > 1:
 			return capitals, letters > 4
 		}
-		return single, letters > 3 && !common && strings.IndexFunc(text[1:], func(r rune) bool { return unicode.IsUpper(r) || unicode.IsDigit(r) }) >= 0 &&
-			strings.ToUpper(text) != text && !isIdentifier(text)
+		return single, letters > 4 && !common && !unicode.IsLower(first) && !isIdentifier(text)
 	case Address:
 		return anyCase, (len(found) > 1 || spaceless) && letters >= 6 && (strings.ContainsAny(text, "0123456789") || len(found) > 3)
 	}
@@ -171,7 +170,7 @@ func learnedFormOf(typ Type, text string, found []learnedWord) (form learnedForm
 // ordinary are the words that alone stand for too much.
 var ordinary = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
-	for _, section := range []string{"ordinary", "not-name", "person", "thing-container", "thing-sign", "no-value", "neutral", "not-secret", "filler", "particle", "legal-form", "street-word", "street-word-weak"} {
+	for _, section := range []string{"ordinary", "common", "not-name", "person", "thing-container", "thing-sign", "no-value", "neutral", "not-secret", "filler", "particle", "legal-form", "street-word", "street-word-weak"} {
 		for w := range words()[section] {
 			all[w] = true
 		}
@@ -179,7 +178,10 @@ var ordinary = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-func isOrdinary(w string) bool { return ordinary()[strings.ToLower(w)] }
+func isOrdinary(w string) bool {
+	w = strings.ToLower(w)
+	return ordinary()[w] || ordinary()[strings.TrimSuffix(w, "s")]
+}
 
 // Find returns where learned values are in text, in order and without overlaps.
 func (l *Learned) Find(text string) (matches []Match) {

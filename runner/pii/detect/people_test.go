@@ -67,7 +67,7 @@ type field struct {
 
 // readRecords returns the fields of the records, each with what is found in it.
 func readRecords(t *testing.T) (fields []field, got [][]Match) {
-	for _, line := range readLines(t, "records.txt", 3) {
+	for _, line := range slices.Concat(readLines(t, "records.txt", 3), readLines(t, "records2.txt", 3)) {
 		var members map[string]any
 		if err := json.Unmarshal([]byte(line[2]), &members); err != nil {
 			t.Fatalf("%s: %v", line[2], err)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Signs tell what a JSON object, or a row of a table, describes: a person, an organization, a postal address or a thing. Whether "name" is
@@ -19,6 +20,7 @@ const (
 	inCompany
 	inPlace
 	inThing
+	inName   // the container is the name of a person: {"name": {"first": …}}
 	ofPerson // the name of a sibling says so
 	ofCompany
 	ofPlace
@@ -87,7 +89,7 @@ var containers = sync.OnceValue(func() map[string]Signs {
 	for _, s := range []struct {
 		section string
 		signs   Signs
-	}{{"thing-container", inThing}, {"person", inPerson}, {"organization", inCompany}, {"place", inPlace}} {
+	}{{"thing-container", inThing}, {"person", inPerson}, {"organization", inCompany}, {"place", inPlace}, {"name-container", inName}} {
 		for w := range words()[s.section] {
 			signs[w] |= s.signs
 		}
@@ -146,9 +148,9 @@ func splitWords(name string, out []string) []string {
 	}
 	for i, r := range name {
 		switch {
-		case strings.ContainsRune("_- ./:", r):
+		case strings.ContainsRune("_- ./:'’", r):
 			flush(i)
-			start = i + 1
+			start = i + utf8.RuneLen(r)
 		case unicode.IsUpper(r) && unicode.IsLower(before):
 			flush(i)
 			start = i
@@ -179,15 +181,60 @@ func (s Signs) Hint(name string) Type {
 		return ""
 	case hint != "":
 		return hint
-	case s&(inPlace|ofPlace) != 0 && words()["address-part"][plain]:
-		return Address
-	case s&(inPlace|ofPlace|ofPerson|inPerson) != 0 && words()["postcode"][plain]:
-		return postcode
+	case s&inName != 0 && words()["name-part"][plain]:
+		return Name
 	}
 	if hint := valueHint(name, plain); hint != "" {
 		return hint
 	}
-	return nameHint(plain)
+	if hint := nameHint(plain); hint != "" {
+		return hint
+	}
+	return s.compound(name, plain)
+}
+
+// compound returns the hint of names of several words, whose last one counts (고객 이름, MailingCity), or the first one before a preposition (Name
+// des Kunden, Adresse de livraison).
+func (s Signs) compound(name, plain string) Type {
+	var buf [8]string
+	split := splitWords(name, buf[:0])
+	last := plain
+	if len(split) > 1 && words()["not-street"][split[0]] { // a sentence: "the company"
+		return ""
+	}
+	if len(split) > 1 {
+		last = split[len(split)-1]
+		if words()["postcode"][split[len(split)-2]+last] {
+			last = split[len(split)-2] + last
+		}
+	}
+	switch {
+	case s&(inPlace|ofPlace) != 0 && words()["address-part"][last]:
+		return Address
+	case s&(inPlace|ofPlace|ofPerson|inPerson) != 0 && words()["postcode"][last]:
+		return postcode
+	case len(split) > 2 && words()["preposition"][split[1]]:
+		switch first := fields()[split[0]]; {
+		case first == Address || first == place:
+			return Address
+		case !words()["any-name"][split[0]]:
+		case fields()[last] == Company || words()["organization"][last]:
+			return Company
+		case fields()[last] == party || fields()[last] == Name || words()["person"][strings.TrimSuffix(last, "n")]:
+			return Name
+		}
+		return ""
+	}
+	switch hint := fields()[last]; hint {
+	case Name, Company, Address:
+		return hint
+	}
+	for i := range plain { // scripts without spaces
+		if hint := fields()[plain[i:]]; i > 0 && plain[i] >= utf8.RuneSelf && len(plain)-i > 3 && hint != "" && hint != party {
+			return hint
+		}
+	}
+	return ""
 }
 
 // isThing reports whether the object is a thing, such as a file.
@@ -233,6 +280,11 @@ func nameHint(plain string) Type {
 			case words()["organization"][w] && i == 0, strings.HasSuffix(stem, "company"):
 				return Company
 			}
+		}
+	}
+	for _, start := range []string{"firstname", "lastname", "fullname", "displayname"} { // fullNameEnglish
+		if strings.HasPrefix(plain, start) {
+			return party
 		}
 	}
 	if hasAnySuffix(plain, "owner", "assignee", "createdby", "assignedto", "manager", "contact") {

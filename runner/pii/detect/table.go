@@ -85,7 +85,7 @@ func columnHints(line string, separator byte) (hints []Type) {
 	var signs Signs
 	for start, end := range cellsOf(line, separator) {
 		name := strings.Trim(line[start:end], " \"'*`\r#")
-		if len(name) > maxColumn || name == "" && separator != '|' {
+		if len(name) > maxColumn || strings.Count(name, " ") > 3 || name == "" && separator != '|' {
 			return nil
 		}
 		names = append(names, name)
@@ -121,7 +121,7 @@ func appendCells(cells []Match, line string, offset int, separator byte, columns
 		for end > start && strings.IndexByte(" \"'*`\r", line[end-1]) >= 0 {
 			end--
 		}
-		if typ := valueType(line[start:end], columns[n]); typ != "" {
+		if typ := valueType(line[start:end], columns[n]); typ != "" && strings.IndexAny(line[start:end], "(){}[];=%\"") < 0 {
 			cells = append(cells, Match{offset + start, offset + end, typ})
 		}
 	}

@@ -130,6 +130,9 @@ func hasLegalForm(v string) bool {
 
 // isPersonName reports whether a value has the form of a person's whole name.
 func isPersonName(v string) bool {
+	if family, given, ok := strings.Cut(v, ", "); ok { // Doe, Jane
+		v = given + " " + family
+	}
 	end, n := personName(v, 0)
 	return end == len(v) && n >= 2
 }

@@ -22,11 +22,14 @@ var wordsText string
 //go:embed people.txt
 var peopleText string
 
-// words returns the sections of words.txt and people.txt.
+//go:embed ordinary.txt
+var ordinaryText string
+
+// words returns the sections of words.txt, people.txt and ordinary.txt.
 var words = sync.OnceValue(func() map[string]map[string]bool {
 	sections := map[string]map[string]bool{}
 	var section map[string]bool
-	for line := range strings.Lines(wordsText + peopleText) {
+	for line := range strings.Lines(wordsText + peopleText + ordinaryText) {
 		line = strings.TrimSpace(line)
 		switch {
 		case strings.HasPrefix(line, "#"):
