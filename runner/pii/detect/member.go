@@ -49,10 +49,16 @@ func (f *finder) afterMember(i int) Match {
 	}
 	value := s[at+1 : at+1+length]
 	typ := valueType(value, hint)
-	if typ == "" || FieldHint(value) != "" || MemberSigns(value) != 0 || strings.ContainsAny(value, "\n;={}()") || hint != postcode && strings.IndexFunc(value, isCapitalOrCaseless) < 0 {
+	if typ == "" || isLabelOfField(value) || strings.ContainsAny(value, "\n;={}()") || hint != postcode && strings.IndexFunc(value, isCapitalOrCaseless) < 0 {
 		return Match{}
 	}
 	return Match{at + 1, at + 1 + length, typ}
+}
+
+// isLabelOfField reports whether a value is itself the name of a field, as in {firstName: "First name"}.
+func isLabelOfField(value string) bool {
+	plain := plainName(value)
+	return fields()[plain] != "" || words()["any-name"][plain] || words()["reach-sign"][plain]
 }
 
 // isCapitalOrCaseless reports whether a letter is not lower case.

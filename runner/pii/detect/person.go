@@ -124,8 +124,16 @@ const (
 	caller       // followed by such a name and a word such as "from"
 )
 
-// introductions are the sections with phrases before the name of the speaker.
-var introductions = map[string]context{"introduction": introduction, "introduction-weak": speaker, "introduction-caller": caller}
+// introductions are the phrases before the name of the speaker.
+var introductions = sync.OnceValue(func() map[string]context {
+	phrases := map[string]context{}
+	for section, c := range map[string]context{"introduction": introduction, "introduction-weak": speaker, "introduction-caller": caller} {
+		for phrase := range words()[section] {
+			phrases[phrase] = c
+		}
+	}
+	return phrases
+})
 
 // contexts are the words before names, in lower case. The last word of an introduction stands for it.
 var contexts = sync.OnceValue(func() map[string]context {
@@ -135,10 +143,8 @@ var contexts = sync.OnceValue(func() map[string]context {
 			t[w] |= c
 		}
 	}
-	for section, c := range introductions {
-		for phrase := range words()[section] {
-			t[phrase[strings.LastIndexByte(phrase, '_')+1:]] |= c
-		}
+	for phrase, c := range introductions() {
+		t[phrase[strings.LastIndexByte(phrase, '_')+1:]] |= c
 	}
 	return t
 })
@@ -237,18 +243,13 @@ func (f *finder) introduced(end int) (start, last int) {
 
 // introductionOf returns the kind of the phrase at the end of a text in lower case, or 0.
 func introductionOf(before string) context {
-	for n := 0; n < 4; n++ {
-		phrase := before[strings.LastIndexAny(before, " \n\t.,;:!?\"(")+1:]
-		for section, c := range introductions {
-			if words()[section][phrase] {
-				return c
-			}
+	before = before[strings.LastIndexAny(before, "\n\t.,;:!?\"(")+1:]
+	at := len(before)
+	for n := 0; n < 4 && at >= 0; n++ {
+		at = strings.LastIndexByte(before[:at], ' ')
+		if c := introductions()[strings.ReplaceAll(before[at+1:], " ", "_")]; c != 0 {
+			return c
 		}
-		at := strings.LastIndexByte(before, ' ')
-		if at < 0 {
-			break
-		}
-		before = before[:at] + "_" + before[at+1:]
 	}
 	return 0
 }
