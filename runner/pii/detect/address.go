@@ -123,7 +123,7 @@ func (f *finder) capitalsBefore(end int) (start int) {
 			first--
 		}
 		switch w := f.s[first:at]; {
-		case len(w) > 1 && isCapital(w) && (!isNoName(w) || w == "Am"):
+		case len(w) > 1 && isCapital(w) && (!isNoName(w) && !isOrdinary(w) || w == "Am" || n > 0):
 			start, n = first, n+1
 		case n == 0 && len(w) > 1 && streetWord(strings.ToLower(w)), n > 0 && words()["particle"][w]:
 		default:

@@ -90,6 +90,7 @@ func readRecords(t *testing.T) (fields []field, got [][]Match) {
 // TestRecords finds names, companies and addresses by the names of members.
 func TestRecords(t *testing.T) {
 	countries, names := map[string]bool{}, map[string]bool{}
+	var wanted []string
 	fields, got := readRecords(t)
 	for i, f := range fields {
 		if !slices.Equal(got[i], f.wants) {
@@ -97,8 +98,10 @@ func TestRecords(t *testing.T) {
 		}
 		if len(f.wants) > 0 {
 			countries[f.country], names[f.name] = true, true
+			wanted = append(wanted, f.text)
 		}
 	}
+	t.Logf("%d values in %d fields of %d countries", len(wanted), len(names), len(countries))
 	if len(countries) < 25 || len(names) < 45 {
 		t.Errorf("%d countries and %d fields, want at least 25 and 45", len(countries), len(names))
 	}
@@ -107,8 +110,8 @@ func TestRecords(t *testing.T) {
 // TestContext finds names, companies and addresses by the text around them.
 func TestContext(t *testing.T) {
 	var right, wrong, missing int
-	for _, line := range slices.Concat(readLines(t, "texts.txt", 2), readLines(t, "texts2.txt", 2)) {
-		m := readMarked(strings.ReplaceAll(line[1], `\n`, "\n"))
+	for _, line := range slices.Concat(readLines(t, "texts.txt", 2), readLines(t, "texts2.txt", 2), readLines(t, "texts3.txt", 2)) {
+		m := readMarked(strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(line[1]))
 		if (line[0] == "-") != (len(m.wants) == 0) {
 			t.Fatalf("%q", line)
 		}

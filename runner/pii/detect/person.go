@@ -35,7 +35,7 @@ func personName(s string, i int) (end, n int) {
 			}
 			end = at + w
 		case unicode.IsUpper(r):
-			if isNoName(text) {
+			if isNoName(text) || n > 0 && words()["title"][strings.ToLower(text)] {
 				return end, n
 			}
 			end, n = at+w, n+1
@@ -196,7 +196,7 @@ func (f *finder) nameAfterWord(i int) Match {
 	case c&(introduction|speaker|caller) != 0 && spaceAt(s, end) > 0:
 		start, last = f.introduced(end)
 	case c&greeting != 0 && f.beginsSentence(i):
-		start, last = greeted(s, end)
+		start, last = f.greeted(end)
 	}
 	if last <= start && c&closing != 0 && (capital || f.beginsLine(i, 24)) {
 		start, last = signed(s, end)
@@ -296,8 +296,10 @@ func nameWordOf(s string, i int) string {
 	return s[i : i+n]
 }
 
-// greeted returns the name in a greeting whose first word ends at i. Punctuation or the end of the line must follow it.
-func greeted(s string, i int) (start, end int) {
+// greeted returns the name in a greeting whose first word ends at i. Punctuation or the end of the line must follow it. Of two names it
+// appends the first.
+func (f *finder) greeted(i int) (start, end int) {
+	s := f.s
 	space := spaceAt(s, i)
 	if space == 0 {
 		return 0, 0
@@ -307,11 +309,23 @@ func greeted(s string, i int) (start, end int) {
 	if end == 0 || words()["closing"][strings.ToLower(s[start:end])] || strings.IndexFunc(s[start:end], isSpaceless) >= 0 {
 		return 0, 0
 	}
-	after := strings.TrimLeft(s[end:min(len(s), end+3)], " ")
-	if after == "" || strings.IndexByte(",!:;\n\r-\\\"", after[0]) >= 0 || strings.HasPrefix(after, "–") || strings.HasPrefix(after, "—") {
-		return start, end
+	if and, _, ok := strings.Cut(strings.TrimPrefix(s[end:min(len(s), end+8)], " "), " "); ok && words()["and"][and] { // Dear Tobias and Monique
+		second := afterTitles(s, end+len(and)+2, true)
+		if last, _ := personName(s, second); last > 0 && endsGreeting(s, last) {
+			f.matches = append(f.matches, Match{start, end, Name})
+			return second, last
+		}
 	}
-	return 0, 0
+	if !endsGreeting(s, end) {
+		return 0, 0
+	}
+	return start, end
+}
+
+// endsGreeting reports whether a greeting may end at i.
+func endsGreeting(s string, i int) bool {
+	after := strings.TrimLeft(s[i:min(len(s), i+3)], " ")
+	return after == "" || strings.IndexByte(",!:;\n\r-\\\"", after[0]) >= 0 || strings.HasPrefix(after, "–") || strings.HasPrefix(after, "—")
 }
 
 // signed returns the name below the closing words of a letter that end at i.
