@@ -5,6 +5,10 @@
 // digits, phone numbers their country's lengths, social security numbers an issued range, e-mail addresses an existing top-level domain,
 // keys their vendor's form. Where the characters leave it open, words nearby and member names decide.
 //
+// Names, companies and postal addresses have no check. They are found by their field ([FieldHint], and [Signs] where the object decides), by
+// what is around them in a text (From:, Dear, "my name is", an e-mail address, a street with a number), in tables by the names of columns, and
+// wherever a value stands that a field held before ([Learned]).
+//
 // Find runs in linear time on any text, so each lookahead and lookbehind is bounded.
 package detect
 
@@ -31,14 +35,14 @@ func Find(text string, field Type) []Match {
 	}
 	f.scan()
 	if strings.IndexByte(text, '\n') >= 0 {
-		return Merge(tables(text), f.matches)
+		return merge(tables(text), f.matches)
 	}
 	return f.matches
 }
 
-// Merge returns the matches of two lists, each in order and without overlaps, as one such list. Of matches that overlap it has the one that is
+// merge returns the matches of two lists, each in order and without overlaps, as one such list. Of matches that overlap it has the one that is
 // longer, or the one in the first list.
-func Merge(first, second []Match) []Match {
+func merge(first, second []Match) []Match {
 	if len(first) == 0 {
 		return second
 	}

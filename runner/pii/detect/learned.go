@@ -170,7 +170,7 @@ func learnedFormOf(typ Type, text string, found []learnedWord) (form learnedForm
 // ordinary are the words that alone stand for too much.
 var ordinary = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
-	for _, section := range []string{"ordinary", "common", "not-name", "person", "thing-container", "thing-sign", "no-value", "neutral", "not-secret", "filler", "particle", "legal-form", "street-word", "street-word-weak"} {
+	for _, section := range []string{"ordinary", "common", "not-name", "person", "thing-container", "thing-sign", "no-value", "neutral", "not-secret", "filler", "legal-form", "street-word", "street-word-weak"} {
 		for w := range words()[section] {
 			all[w] = true
 		}
