@@ -6,7 +6,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
 )
 
-// learned finds the names, companies and addresses of a vault, and others that were added, in texts.
+// learned finds the names, companies, addresses and phone numbers of a vault, and others that were added, in texts.
 type learned struct {
 	mu     sync.RWMutex
 	values detect.Learned
@@ -30,10 +30,10 @@ func (l *learned) add(typ Type, text string) bool {
 
 // isLearned reports whether values of a type are looked for in texts.
 func isLearned(typ Type) bool {
-	return typ == detect.Name || typ == detect.Company || typ == detect.Address
+	return typ == detect.Name || typ == detect.Company || typ == detect.Address || typ == detect.Phone
 }
 
-// known returns the names, companies and addresses of the vault's values. The caller holds the mutex.
+// known returns what is looked for of the vault's values. The caller holds the mutex.
 func (v *Vault) known() *learned {
 	if v.names == nil || v.names.ledger != v.ledger && !v.ledger.continues(v.names.ledger, v.names.entries) {
 		v.names = &learned{}
@@ -62,7 +62,7 @@ func (l *ledger) continues(other *ledger, n int) bool {
 	return true
 }
 
-// named calls visit for each name, company and address that a member of JSON holds by its name.
+// named calls visit for each name, company, address and phone number that a member of JSON holds by its name.
 func (s *span) named(f *fields, visit func(typ Type, text string)) {
 	s.walk(f, func(l literal, h hint) {
 		if !l.isString() || l.isName || h.set && !isLearned(h.typ) {

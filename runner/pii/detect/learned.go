@@ -39,6 +39,7 @@ type learnedNode struct {
 	typ  Type // not empty: a value ends
 	form learnedForm
 	text string // the value, if its case counts; otherwise what follows its last word, such as a dot
+	lead string // what precedes its first word, such as the plus of a phone number
 }
 
 type learnedForm uint8
@@ -53,7 +54,7 @@ const (
 // Len returns the number of values.
 func (l *Learned) Len() int { return l.count }
 
-// Add remembers a value of the type [Name], [Company] or [Address]. It reports whether the value will be found: those that stand too often for
+// Add remembers a value of the type [Name], [Company], [Address] or [Phone]. It reports whether the value will be found: those that stand too often for
 // something else are not learned, nor those after the first 100,000, those of over 16 words, and values of other types.
 func (l *Learned) Add(typ Type, text string) bool {
 	text = strings.TrimSpace(text)
@@ -98,8 +99,8 @@ func (l *Learned) add(typ Type, text string) bool {
 
 // put remembers a sequence of words and reports whether it is new.
 func (l *Learned) put(typ Type, form learnedForm, text string, sequence []learnedWord) bool {
-	first := sequence[0].hash
-	l.bloom[first>>6%bloomWords] |= 1 << (first & 63)
+	first := sequence[0]
+	l.bloom[first.hash>>6%bloomWords] |= 1 << (first.hash & 63)
 	var hash uint64
 	for i, w := range sequence {
 		hash = chain(hash, w.hash)
@@ -115,6 +116,9 @@ func (l *Learned) put(typ Type, form learnedForm, text string, sequence []learne
 		node.typ, node.form, node.text = typ, form, strings.Clone(text)
 		if form == anyCase {
 			node.text = strings.Clone(text[w.end:])
+			if first.start <= w.start {
+				node.lead = strings.Clone(text[:first.start])
+			}
 		}
 		l.nodes[hash] = node
 	}
@@ -161,6 +165,8 @@ func learnedFormOf(typ Type, text string, found []learnedWord) (form learnedForm
 			return capitals, letters > 4
 		}
 		return single, letters > 4 && !common && !unicode.IsLower(first) && !isIdentifier(text)
+	case Phone:
+		return anyCase, letters >= minPhone && (len(found) > 1 || letters >= 10)
 	case Address:
 		return anyCase, (len(found) > 1 || spaceless) && letters >= 6 && (strings.ContainsAny(text, "0123456789") || len(found) > 3)
 	}
@@ -188,6 +194,7 @@ func (l *Learned) Find(text string) (matches []Match) {
 	if l.count == 0 {
 		return nil
 	}
+	free := 0 // end of the last match
 	last := 0 // end of the last single word that is a value; an ordinary word counts beside it
 	var pending Match
 	for at := 0; ; {
@@ -199,11 +206,11 @@ func (l *Learned) Find(text string) (matches []Match) {
 		if l.bloom[w.hash>>6%bloomWords]&(1<<(w.hash&63)) == 0 {
 			continue
 		}
-		m, form := l.match(text, w)
+		m, form := l.match(text, free, w)
 		if m.End == 0 {
 			continue
 		}
-		at = m.End
+		at, free = m.End, m.End
 		beside := last > 0 && isBeside(text[last:m.Start])
 		if form == weak {
 			last = m.End
@@ -230,8 +237,8 @@ func lastBefore(text string, i int) int { return len(strings.TrimRight(text[:i],
 // isBeside reports whether nothing but a space, or a comma and a space, separates two names.
 func isBeside(between string) bool { return between == " " || between == ", " || between == "\u00a0" }
 
-// match returns the longest value that begins with a word.
-func (l *Learned) match(text string, first learnedWord) (m Match, form learnedForm) {
+// match returns the longest value that begins with a word. It begins where no other does, after free.
+func (l *Learned) match(text string, free int, first learnedWord) (m Match, form learnedForm) {
 	hash := uint64(0)
 	for n, w := 0, first; n < maxLearnedWords; n++ {
 		prefix := hash
@@ -246,6 +253,10 @@ func (l *Learned) match(text string, first learnedWord) (m Match, form learnedFo
 			m, form = Match{first.start, end, node.typ}, node.form
 			if form == anyCase && strings.HasPrefix(text[end:], node.text) {
 				m.End += len(node.text)
+			}
+			m.Start -= len(node.lead)
+			if !strings.HasSuffix(text[free:first.start], node.lead) {
+				m.Start = first.start
 			}
 		}
 		if !node.more || end != w.end {

@@ -66,6 +66,24 @@ func TestLearnedCase(t *testing.T) {
 }
 
 // TestLearnedBeside finds ordinary words that are names where several are together.
+// TestLearnedPhone: a number that only its field made a phone number is found again, with its plus or parenthesis.
+func TestLearnedPhone(t *testing.T) {
+	var l Learned
+	for text, want := range map[string]bool{"+00 53 820239": true, "(030) 12 34 56": true, "0001234567": true, "1234567": false, "12 34": false} {
+		if got := l.Add(Phone, text); got != want {
+			t.Errorf("Add(%q) = %v, want %v", text, got, want)
+		}
+	}
+	const text = "call +00 53 820239, (030) 12 34 56 or 030/123456; 1234567 is order 0001234567.+00 53 820239"
+	var got []string
+	for _, m := range l.Find(text) {
+		got = append(got, text[m.Start:m.End])
+	}
+	if want := []string{"+00 53 820239", "(030) 12 34 56", "0001234567", "+00 53 820239"}; !slices.Equal(got, want) {
+		t.Errorf("Find(%q) = %q, want %q", text, got, want)
+	}
+}
+
 func TestLearnedBeside(t *testing.T) {
 	var l Learned
 	for _, name := range []string{"Mark", "Brown", "Jane", "Whitaker"} {
