@@ -71,10 +71,11 @@ func packageName(specifier string) string {
 	return parts[0]
 }
 
-// has reports whether the package that a specifier names is installed. No package is installed if p is nil.
+// has reports whether the package that a specifier names is installed. No package is installed if p is nil. A specifier that leads out of its
+// package finds none: the bundler would say whether the file exists.
 func (p *packages) has(specifier string) bool {
 	name := packageName(specifier)
-	if p == nil || name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(specifier, ":\\") || !filepath.IsLocal(name) {
+	if p == nil || name == "" || path.Clean(specifier) != strings.TrimSuffix(specifier, "/") || strings.HasPrefix(name, ".") || strings.ContainsAny(specifier, ":\\") || !filepath.IsLocal(name) {
 		return false
 	}
 	info, err := p.root.Stat(modulesFolder + name)

@@ -131,7 +131,7 @@ func TestNothingBesidesPackages(t *testing.T) {
 		`import "absent-two"`:                    `"absent-two" cannot be imported: the installed packages are x; there are the wrappers`,
 		`import "../beside.js"`:                  "this script is not a file",
 		`import "..%2fbeside.js"`:                "cannot be imported",
-		`import "needs/../../beside.js"`:         `"beside.js" is not a file of the installed packages`,
+		`import "needs/../../beside.js"`:         `"needs/../../beside.js" cannot be imported: the installed packages are x`,
 		`import "./node_modules/closed/a"`:       "this script is not a file",
 		`import "/etc/passwd"`:                   "cannot be imported",
 		`import "file:///etc/passwd"`:            "cannot be imported",
