@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	sandboxtest.Run(t, p, sandboxtest.Options{Column: "process", WorksOnly: true})
+	sandboxtest.Run(t, p, sandboxtest.Options{Column: "process", WorksOnly: true, Pooled: true})
 	if s := p.Stats(); s.Warm == 0 {
 		t.Errorf("no run had a warm guest: %+v", s)
 	}

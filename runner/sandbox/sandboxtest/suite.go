@@ -34,6 +34,8 @@ type Options struct {
 	Warm bool
 	// WorksOnly leaves out all attacks.
 	WorksOnly bool
+	// Pooled means that guests wait for other runs, and have the packages of the runs before.
+	Pooled bool
 	// Leftovers lists what a run left behind that only the backend's test can see, such as containers. It may be nil.
 	Leftovers func(runID string) []string
 	// NoSockets means that scripts have no sockets, but only fetch.
@@ -139,6 +141,7 @@ func (x *execution) judge(c testCase, expected *Exception) {
 func (x *execution) try(c testCase) (*recorder, *result) {
 	x.t.Helper()
 	w := newWorld(x.t, x.secret)
+	w.pooled = x.opt.Pooled
 	if c.setup != nil {
 		c.setup(x.t, w)
 	}

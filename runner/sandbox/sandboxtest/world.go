@@ -27,6 +27,7 @@ type world struct {
 	base                    string // the folder that holds all of this
 	workspace, tree, skills string
 	packages                string // has the folders python and node_modules
+	pooled                  bool   // as Options.Pooled
 	elsewhere               string // a folder outside the sandbox that all users may write to
 	secret                  string // in the canary file, the canary variable and the answer of the listeners
 	canary                  string // a file outside all of these, readable by all
