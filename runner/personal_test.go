@@ -290,6 +290,16 @@ func TestPersonalSameValueHasTheSameToken(t *testing.T) {
 	}
 }
 
+func TestPersonalSentenceBecomesTokensAndComesBack(t *testing.T) {
+	o := newBench(t, config.PIIOutput).personal().Outlet
+	if got, want := o.Mask("Contact john@example.com at 555-123-4567"), "Contact [EMAIL_1] at [PHONE_1]"; got != want {
+		t.Errorf("Mask() = %q, want %q", got, want)
+	}
+	if got, err := o.RestoreText("[EMAIL_1]"); err != nil || got != "john@example.com" {
+		t.Errorf("RestoreText() = %q, %v, want %q", got, err, "john@example.com")
+	}
+}
+
 func TestPersonalFieldsAndSentences(t *testing.T) {
 	b := newBench(t, config.PIIOutput)
 	res := b.run(sheet + `console.log(JSON.stringify(rows[0])); console.log("an apple a day; Apple pie is served")`)

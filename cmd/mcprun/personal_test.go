@@ -193,6 +193,21 @@ func TestServeHidesPersonalData(t *testing.T) {
 	}
 }
 
+// TestSanitizeCountsTypes: the answer says how many values were found, and of which types.
+func TestSanitizeCountsTypes(t *testing.T) {
+	p := newPeople(t, "")
+	p.serve("--tools", "all")
+	text, failed := p.call("sanitize_pii", map[string]any{"text": "ann@example.com, +1 212-555-0123, SSN 536-90-4399, card 4539 1488 0343 6467, 8.8.8.8, api_key=zQ8mK2vX9pL4nR7tW1yB"})
+	for _, want := range []string{"[EMAIL_1]", "[PHONE_1]", "[SSN_1]", "[CARD_1]", "[IP_1]", "CARD 1", "EMAIL 1", "IP 1", "PHONE 1", "SSN 1"} {
+		if failed || !strings.Contains(text, want) {
+			t.Errorf("sanitize_pii: failed %v, %s, want %q in it", failed, text, want)
+		}
+	}
+	if strings.Contains(text, "zQ8mK2vX9pL4nR7tW1yB") || !strings.Contains(text, "[SECRET_1]") && !strings.Contains(text, "[API_KEY_1]") {
+		t.Errorf("sanitize_pii: %s, want a token for the key", text)
+	}
+}
+
 // TestServePassthroughHidesPersonalData: the tree's own tools give no personal data either, unless their server's mode is off.
 func TestServePassthroughHidesPersonalData(t *testing.T) {
 	p := newPeople(t, "pii: {servers: {other: off}}\n")

@@ -82,6 +82,10 @@ func TestHostAnswers(t *testing.T) {
 	if len(shown.list) != 1 {
 		t.Errorf("%d images, want 1", len(shown.list))
 	}
+	h.Sealed = true
+	if _, err := h.All()["pii/detokenize"](t.Context(), json.RawMessage(`{"value":"[EMAIL_1]"}`)); err == nil || !strings.Contains(err.Error(), "scripts have tokens only here") {
+		t.Errorf("a sealed host answers pii/detokenize with %v, want a refusal", err)
+	}
 	if len((&Methods{}).All()) != 0 {
 		t.Error("what is not there is offered")
 	}

@@ -47,7 +47,7 @@ const serviceKey = "mcprun"
 // that the definitions mention both. Destructive calls are allowed, because nobody is there to approve them.
 func (p *proof) serve(ctx context.Context, dir, data string, flags ...string) (s *service, err error) {
 	s = &service{pool: upstream.NewPool([]config.Server{{
-		Key: serviceKey, Transport: config.TransportStdio, Command: p.mcprun, Args: append([]string{"serve", "--languages", "typescript,python", "--allow", "*"}, flags...), Dir: dir,
+		Key: serviceKey, Transport: config.TransportStdio, Command: p.mcprun, Args: append([]string{"serve", "--languages", "typescript,python", "--allow", "*", "--pii", "off"}, flags...), Dir: dir,
 		Env: map[string]string{demoVariable: p.mcpdemo, dataVariable: data, "MCPGEN_TRUST": "1", "PATH": os.Getenv("PATH")},
 	}}, &upstream.Options{ClientName: "proof"})}
 	pool := s.pool
