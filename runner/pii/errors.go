@@ -20,7 +20,7 @@ func (e *FullError) Error() string {
 
 // Hint returns what to do about it.
 func (e *FullError) Hint() string {
-	return "move the file away to start a new vault; tokens of the old one cannot be restored then"
+	return "forget values that are no longer needed: mcprun pii forget; their tokens cannot be restored then"
 }
 
 // ShareError reports that a run may add no more to a vault.

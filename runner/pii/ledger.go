@@ -42,7 +42,7 @@ func entryOf(typ Type, v value) *entry {
 func (e *entry) key() string {
 	key := string(e.Type) + " " + string(e.As) + " " + string(e.Value)
 	if e.Source != nil {
-		key += "\x00" + strconv.Itoa(e.Depth) + string(e.Source)
+		key = strconv.Itoa(len(key)) + " " + strconv.Itoa(e.Depth) + " " + key + string(e.Source) // no type begins with a digit
 	}
 	return key
 }

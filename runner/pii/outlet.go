@@ -17,6 +17,8 @@ type Masker interface {
 	MaskJSON(raw []byte) []byte
 }
 
+var _, _ Masker = (*Tokenizer)(nil), (*Outlet)(nil)
+
 // OutletSettings change what an outlet finds, and how long it remembers it.
 type OutletSettings struct {
 	// Fields are names of members. Their values, and the items of lists in them, are of the type, or never personal data if it is "". Case,
@@ -326,8 +328,11 @@ func (p *pass) tokenOf(e *entry) string {
 }
 
 func (p *pass) lookalike(v value) string {
-	if p.v == nil {
+	if p.v == nil && !p.foreign {
 		return v.text
+	}
+	if p.v == nil {
+		return p.tokenOf(entryOf(literalType, v))
 	}
 	p.v.mu.Lock()
 	e, issued := p.v.ledger.byToken[v.text]

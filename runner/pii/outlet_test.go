@@ -79,6 +79,10 @@ func TestForeignTokens(t *testing.T) {
 	if back, err := o.Restore(got); err != nil || string(back) != sent {
 		t.Errorf("it comes back as %s, %v, want %s", back, err, sent)
 	}
+	shut := NewOutlet(func() (*Vault, error) { return nil, errors.New("no key") }, OutletSettings{})
+	if got := shut.MaskForeign([]byte(`["[EMAIL_1]"]`)); string(got) != `["[LITERAL]"]` || shut.Trouble() == nil {
+		t.Errorf("without a vault it becomes %s", got)
+	}
 	if got := o.MaskForeign([]byte("x [EMAIL_1]")); string(got) != "x [LITERAL_1]" {
 		t.Errorf("a text becomes %s", got)
 	}
@@ -394,5 +398,22 @@ func TestOlderVault(t *testing.T) {
 	again, err := OpenVault(v.path, testKey, testOwner)
 	if err != nil || again.ledger.entries[0].Used != v.today() {
 		t.Errorf("the day was not written: %v", err)
+	}
+}
+
+func BenchmarkOutlet(b *testing.B) {
+	v, err := OpenVault(filepath.Join(b.TempDir(), "vault"), testKey, testOwner)
+	if err != nil {
+		b.Fatal(err)
+	}
+	o := NewOutlet(func() (*Vault, error) { return v, nil }, OutletSettings{})
+	for i := range 1000 {
+		o.Learn(fmt.Appendf(nil, `{"fullName":"Ann%c%c Miller%c"}`, 'a'+i%26, 'a'+i/26%26, 'a'+i/676))
+	}
+	raw := ordinary(5000)
+	o.MaskJSON(raw)
+	b.SetBytes(int64(len(raw)))
+	for b.Loop() {
+		o.MaskJSON(raw)
 	}
 }

@@ -2,12 +2,16 @@
 // for in a sealed file, restores them exactly, and issues the same token for the same value. [Mask] and a [Tokenizer] issue tokens that
 // cannot be restored. Package detect finds the data.
 //
-// In JSON the name of a member counts too: the value of "password" is a secret, and bare digits under "phone" are a phone number. JSON in
-// strings is treated as JSON. Everything that is not replaced stays byte for byte.
+// An [Outlet] stands between the model and everything else. What leaves is masked: results, texts, streams, errors. What comes back is
+// restored, and a token that stands for nothing is an error. If the vault cannot be used, values leave as tokens that cannot be restored.
 //
-// Names and postal addresses of people are not found, nor is text written to avoid detection. Phone numbers in national forms that look
-// like other numbers are found only if a word or member name announces them. The package reduces what a file or a model gets to see; it is
-// not a security boundary.
+// In JSON the name of a member counts too: the value of "password" is a secret, and bare digits under "phone" are a phone number. JSON in
+// strings, and in texts, is treated as JSON. Everything that is not replaced stays byte for byte.
+//
+// Names of people and companies, and postal addresses, are found by the member that holds them, or by the words before them. A vault looks
+// for those that it holds in each text. Phone numbers in national forms that look like other numbers are found only if a word or member name
+// announces them. Text written to avoid detection is not found. The package reduces what a file or a model gets to see; it is not a security
+// boundary.
 package pii
 
 import (
