@@ -2,6 +2,7 @@ package pii
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -415,5 +416,32 @@ func BenchmarkOutlet(b *testing.B) {
 	b.SetBytes(int64(len(raw)))
 	for b.Loop() {
 		o.MaskJSON(raw)
+	}
+}
+
+// TestMaskAgain: masking what was masked changes nothing, in any line with labels.
+func TestMaskAgain(t *testing.T) {
+	o, _ := newOutlet(t, OutletSettings{})
+	files, err := filepath.Glob("testdata/labels/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, file := range files {
+		lines := readLabels(t, filepath.Base(file))
+		var texts []string
+		for _, l := range lines {
+			texts = append(texts, l.text)
+		}
+		all, err := json.Marshal(texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.MaskJSON(all) // which writes most values at once
+		for _, l := range lines {
+			once := o.Mask(l.text)
+			if again := o.Mask(once); again != once {
+				t.Errorf("%s: %q\nbecomes %q\n   then %q", l.place, l.text, once, again)
+			}
+		}
 	}
 }

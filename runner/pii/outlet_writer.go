@@ -3,7 +3,10 @@ package pii
 import (
 	"bytes"
 	"io"
+	"strings"
 	"sync"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect"
 )
 
 // maxHeld bounds what an OutletWriter holds back, in bytes.
@@ -17,6 +20,8 @@ type OutletWriter struct {
 	mu   sync.Mutex
 	held []byte
 	json jsonScanner // of held
+	head string      // the line of column names of the table that was last passed on
+	half bool        // what was last passed on ends with a carriage return, perhaps of a line's end
 }
 
 // Writer returns a writer that masks a stream and passes it on to w. Its owner calls Flush or Close at the end.
@@ -89,6 +94,23 @@ func (w *OutletWriter) pass(end int) error {
 	text := string(w.held[:end])
 	w.held = append(w.held[:0], w.held[end:]...)
 	w.json.passed(end)
-	_, err := io.WriteString(w.w, w.o.Mask(text))
+	_, err := io.WriteString(w.w, w.mask(text))
 	return err
+}
+
+// mask masks the next part of the stream. If it may be the rest of a table, the names of the columns count.
+func (w *OutletWriter) mask(text string) string {
+	if rest, ok := strings.CutPrefix(text, "\n"); ok && w.half {
+		w.half = false
+		return "\n" + w.mask(rest)
+	}
+	w.half = strings.HasSuffix(text, "\r")
+	head := w.head
+	w.head = detect.Header(head, text)
+	if head != "" {
+		if masked, ok := strings.CutPrefix(w.o.Mask(head+"\n"+text), head+"\n"); ok {
+			return masked
+		}
+	}
+	return w.o.Mask(text)
 }

@@ -2,6 +2,7 @@ package pii
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -48,6 +49,31 @@ func TestOutletWriterIsPrompt(t *testing.T) {
 	} {
 		if _, err := w.Write([]byte(c.chunk)); err != nil || out.String() != c.want {
 			t.Errorf("after %q: %q, %v, want %q", c.chunk, out.String(), err, c.want)
+		}
+	}
+}
+
+// TestOutletWriterTables: the rows of a table may come one by one.
+func TestOutletWriterTables(t *testing.T) {
+	for _, c := range []struct{ stream, want string }{
+		{"first_name,Company,seats\r\nZoë,\"Fjordkraft, AS\",3\r\nMark,Apple,5\r\nseats, 12\r\n", "first_name,Company,seats\r\n[NAME_1],\"[COMPANY_1]\",3\r\n[NAME_2],[COMPANY_2],5\r\nseats, 12\r\n"},
+		{"| Company | n |\n|---|---|\n| Apple | 1 |\n| Orange | 2 |\nApple | 1\n", "| Company | n |\n|---|---|\n| [COMPANY_1] | 1 |\n| [COMPANY_2] | 2 |\nApple | 1\n"},
+	} {
+		o, _ := newOutlet(t, OutletSettings{})
+		if got := o.Mask(c.stream); got != c.want {
+			t.Errorf("at once:\n got %q\nwant %q", got, c.want)
+		}
+		for size := 1; size < len(c.stream); size += 7 {
+			var out strings.Builder
+			w := o.Writer(&out)
+			for chunk := range slices.Chunk([]byte(c.stream), size) {
+				if _, err := w.Write(chunk); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil || out.String() != c.want {
+				t.Errorf("in chunks of %d:\n got %q, %v\nwant %q", size, out.String(), err, c.want)
+			}
 		}
 	}
 }

@@ -75,7 +75,7 @@ func TestVaultJSON(t *testing.T) {
 		{`"[EMAIL_1] is a text, and so is [CARD_1]"`, `"[LITERAL_1] is a text, and so is [LITERAL_2]"`},
 		{`{"[CARD_1]":"[CARD_1]"}`, `{"[LITERAL_2]":"[LITERAL_2]"}`},
 		{`{"key":"[\"-----BEGIN PRIVATE ` + `KEY-----\nabc\n-----END PRIVATE KEY-----\"]"}`, `{"key":"[SECRET_3]"}`}, // would become JSON with the token in it
-		{`{"password":"ab\u00001a\\u0062"}`, ``}, {`{"password":"a\u0062"}`, ``}, // different values, however they are written
+		{`{"password":"ab\u00001a\\u0062"}`, ``}, {`{"password":"a\u0062"}`, ``},                                     // different values, however they are written
 		{`12`, `12`}, {`"x"`, `"x"`}, {`4111111111111111`, `"[CARD_1]"`}, {` [] `, ` [] `},
 	} {
 		got, _, err := v.TokenizeJSON(json.RawMessage(c.raw))
