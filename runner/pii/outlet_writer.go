@@ -5,15 +5,23 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
 )
 
-// maxHeld bounds what an OutletWriter holds back, in bytes.
-const maxHeld = 1 << 20
+const (
+	// maxHeld bounds what an OutletWriter holds back, in bytes.
+	maxHeld = 1 << 20
+	// pauseFactor times what it took to mask the last part is the pause before the next one, at most maxPause: a script that prints many lines
+	// with new values does not wait for a write of the vault with each.
+	pauseFactor = 10
+	maxPause    = time.Second / 2
+)
 
 // OutletWriter masks a stream of text. A line is passed on when it is complete, also if it ends with a carriage return, as progress does; JSON of
-// several lines, or a private key, when all of it is there. At most 1 MiB is held back. It is safe for concurrent use.
+// several lines, or a private key, when all of it is there. Lines that follow each other fast are passed on together, at most half a second later.
+// At most 1 MiB is held back. It is safe for concurrent use.
 type OutletWriter struct {
 	o    *Outlet
 	w    io.Writer
@@ -21,7 +29,13 @@ type OutletWriter struct {
 	held []byte
 	json jsonScanner // of held
 	head string      // the line of column names of the table that was last passed on
-	half bool        // what was last passed on ends with a carriage return, perhaps of a line's end
+	err  error
+
+	passed time.Time // when something was last passed on
+	pause  time.Duration
+	timer  *time.Timer // set if passLater will be called
+
+	half bool // what was last passed on ends with a carriage return, perhaps of a line's end
 }
 
 // Writer returns a writer that masks a stream and passes it on to w. Its owner calls Flush or Close at the end.
@@ -31,6 +45,9 @@ func (o *Outlet) Writer(w io.Writer) *OutletWriter { return &OutletWriter{o: o, 
 func (w *OutletWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.err != nil {
+		return 0, w.err
+	}
 	was := w.json.isOpen()
 	for _, c := range p {
 		w.json.step(len(w.held), c)
@@ -39,10 +56,26 @@ func (w *OutletWriter) Write(p []byte) (int, error) {
 	if !bytes.ContainsAny(p, "\r\n") && was == w.json.isOpen() && len(w.held) <= maxHeld {
 		return len(p), nil
 	}
-	if err := w.pass(w.complete()); err != nil {
-		return 0, err
+	switch wait := w.pause - time.Since(w.passed); {
+	case wait <= 0 || len(w.held) > maxHeld:
+		w.err = w.pass(w.complete())
+	case w.timer == nil:
+		w.timer = time.AfterFunc(wait, w.passLater)
+	}
+	if w.err != nil {
+		return 0, w.err
 	}
 	return len(p), nil
+}
+
+// passLater passes on what is complete after a pause.
+func (w *OutletWriter) passLater() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = nil
+	if w.err == nil {
+		w.err = w.pass(w.complete())
+	}
 }
 
 // complete returns how much of what is held back is passed on.
@@ -80,7 +113,10 @@ func (w *OutletWriter) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.json = jsonScanner{}
-	return w.pass(len(w.held))
+	if w.err == nil {
+		w.err = w.pass(len(w.held))
+	}
+	return w.err
 }
 
 // Close is Flush; it does not close the writer below.
@@ -94,7 +130,11 @@ func (w *OutletWriter) pass(end int) error {
 	text := string(w.held[:end])
 	w.held = append(w.held[:0], w.held[end:]...)
 	w.json.passed(end)
-	_, err := io.WriteString(w.w, w.mask(text))
+	start := time.Now()
+	masked := w.mask(text)
+	w.passed = time.Now()
+	w.pause = min(pauseFactor*w.passed.Sub(start), maxPause)
+	_, err := io.WriteString(w.w, masked)
 	return err
 }
 

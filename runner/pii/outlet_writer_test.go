@@ -2,9 +2,12 @@ package pii
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // TestOutletWriter writes a stream in two chunks, cut at each byte, and byte by byte.
@@ -35,11 +38,11 @@ func TestOutletWriter(t *testing.T) {
 	}
 }
 
-// TestOutletWriterIsPrompt: what is complete is passed on at once.
+// TestOutletWriterIsPrompt: what is complete is passed on soon.
 func TestOutletWriterIsPrompt(t *testing.T) {
 	o, _ := newOutlet(t, OutletSettings{})
-	var out strings.Builder
-	w := o.Writer(&out)
+	out := &buffer{}
+	w := o.Writer(out)
 	for _, c := range []struct{ chunk, want string }{
 		{"start\nab", "start\n"},
 		{"c\r", "start\nabc\r"},
@@ -47,9 +50,53 @@ func TestOutletWriterIsPrompt(t *testing.T) {
 		{"x\n", "start\nabc\r[1/3] loading {\nx\n"},
 		{"[INFO] a [\"x\", y]\n", "start\nabc\r[1/3] loading {\nx\n[INFO] a [\"x\", y]\n"},
 	} {
-		if _, err := w.Write([]byte(c.chunk)); err != nil || out.String() != c.want {
-			t.Errorf("after %q: %q, %v, want %q", c.chunk, out.String(), err, c.want)
+		if _, err := w.Write([]byte(c.chunk)); err != nil {
+			t.Fatal(err)
 		}
+		for end := time.Now().Add(20 * time.Second); out.String() != c.want; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("after %q: %q, want %q", c.chunk, out.String(), c.want)
+			}
+		}
+	}
+}
+
+// buffer is a strings.Builder for several goroutines.
+type buffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// TestOutletWriterIsFast: not every line with a new value is a write of the vault.
+func TestOutletWriterIsFast(t *testing.T) {
+	o, v := newOutlet(t, OutletSettings{})
+	writes := 0
+	v.Limit(func(int64) error { writes++; time.Sleep(5 * time.Millisecond); return nil })
+	var out strings.Builder
+	w := o.Writer(&out)
+	const lines = 2000
+	for i := range lines {
+		if _, err := fmt.Fprintf(w, "u%d@example.com is here\n", i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil || writes > lines/10 {
+		t.Errorf("%d writes for %d lines, %v", writes, lines, err)
+	}
+	if got := strings.Count(out.String(), "] is here\n"); got != lines || !strings.HasSuffix(out.String(), fmt.Sprintf("[EMAIL_%d] is here\n", lines)) {
+		t.Errorf("%d lines, want %d", got, lines)
 	}
 }
 
