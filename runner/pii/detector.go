@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -59,7 +60,11 @@ type DetectorError struct {
 }
 
 func (e *DetectorError) Error() string {
-	return fmt.Sprintf("the detector of personal data %s: %v", e.URL, e.Err)
+	address := "at an address that is not a URL"
+	if u, err := url.Parse(e.URL); err == nil {
+		address = u.Redacted()
+	}
+	return fmt.Sprintf("the detector of personal data %s: %v", address, e.Err)
 }
 
 // Unwrap returns what was wrong.
@@ -104,8 +109,8 @@ func (p *Presidio) ask(ctx context.Context, text string) ([]detect.Match, error)
 	if err != nil {
 		return nil, err
 	}
-	url := strings.TrimSuffix(strings.TrimSuffix(p.URL, "/"), "/analyze") + "/analyze"
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	service := strings.TrimSuffix(strings.TrimSuffix(p.URL, "/"), "/analyze") + "/analyze"
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, service, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

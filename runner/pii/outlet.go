@@ -63,6 +63,8 @@ type outletState struct {
 	pending   []*entry        // learned, but not yet in the vault
 	isPending map[string]bool // keys of pending
 	written   time.Time
+	keepErr   error // of the last write, until keepAgain
+	keepAgain time.Time
 }
 
 const (
@@ -132,7 +134,7 @@ func (o *Outlet) mask(text string, foreign bool, mask func(*masker, *span)) stri
 			o.report(err)
 			return d.apply()
 		}
-		err = v.keep(append(p.new, o.takePending()...), p.stale)
+		err = o.keep(v, p.new, p.stale)
 		names = v.learned()
 	}
 }
@@ -172,24 +174,36 @@ func (o *Outlet) Learn(raw []byte) {
 
 // Flush writes to the vault what was learned.
 func (o *Outlet) Flush() error {
-	pending := o.takePending()
-	if len(pending) == 0 {
+	o.learning.Lock()
+	n := len(o.pending)
+	o.learning.Unlock()
+	if n == 0 {
 		return nil
 	}
 	v, _, err := o.ready()
 	if err == nil {
-		err = v.keep(pending, nil)
+		err = o.keep(v, nil, nil)
 	}
 	return err
 }
 
-func (o *outletState) takePending() []*entry {
+// keep writes new values, and what was learned, to the vault. After an error it does not try again for a while, because each attempt may wait
+// for the lock of another process.
+func (o *outletState) keep(v *Vault, entries []*entry, stale []string) error {
 	o.learning.Lock()
 	defer o.learning.Unlock()
-	pending := o.pending
-	o.pending, o.written = nil, time.Now()
-	clear(o.isPending)
-	return pending
+	if o.keepErr != nil && time.Now().Before(o.keepAgain) {
+		return o.keepErr
+	}
+	o.written = time.Now()
+	err := v.keep(append(entries, o.pending...), stale)
+	if _, full := errors.AsType[*FullError](err); err == nil || full {
+		o.pending, o.keepErr = nil, nil
+		clear(o.isPending)
+		return err
+	}
+	o.keepErr, o.keepAgain = err, time.Now().Add(openAgain)
+	return err
 }
 
 // IsToken reports whether a text is a token that stands for a value.
@@ -259,11 +273,12 @@ func (o *outletState) ready() (*Vault, *learned, error) {
 		return nil, nil, err
 	}
 	v.mu.Lock()
-	defer v.mu.Unlock()
-	if err := v.refresh(); err != nil {
+	err = v.refresh()
+	names := v.known()
+	v.mu.Unlock()
+	if err != nil {
 		return nil, nil, err
 	}
-	names := v.known()
 	o.learning.Lock()
 	defer o.learning.Unlock()
 	if names != o.names {

@@ -255,6 +255,30 @@ func TestOutletFailsClosed(t *testing.T) {
 	}
 }
 
+// TestOutletWritesAgain: while the vault cannot be written, not every text tries to; later all that was learned meanwhile is written.
+func TestOutletWritesAgain(t *testing.T) {
+	o, v := newOutlet(t, OutletSettings{})
+	tries := 0
+	v.Limit(func(int64) error { tries++; return errors.New("no space") })
+	for range 3 {
+		if got := o.Mask("ann@example.com"); got != "[EMAIL]" {
+			t.Errorf("got %s, want [EMAIL]", got)
+		}
+	}
+	o.Learn([]byte(`{"fullName":"Ann Miller"}`))
+	if tries != 1 {
+		t.Errorf("%d attempts, want 1", tries)
+	}
+	v.Limit(nil)
+	o.keepAgain = time.Now()
+	if got := o.Mask("ann@example.com"); got != "[EMAIL_1]" {
+		t.Errorf("got %s, want [EMAIL_1]", got)
+	}
+	if got := reopened(t, v, OutletSettings{}).Mask("Ann Miller"); got != "[NAME_1]" {
+		t.Errorf("got %s, want [NAME_1]", got)
+	}
+}
+
 // TestOutletTriesAgain: a vault that could not be opened is opened later, and not with every text.
 func TestOutletTriesAgain(t *testing.T) {
 	v, calls := newVault(t), 0
