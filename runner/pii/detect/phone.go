@@ -176,7 +176,6 @@ func behindTrunkCode(s, area string, groups []group) (end int) {
 // numbers have, or follow a word such as "call".
 func (f *finder) nationalPhone(groups []group) (end int) {
 	s, i := f.s, groups[0].start
-	hint := f.hintAt(i)
 	at := func(n int) string { return s[groups[n].start:groups[n].end] }
 	switch {
 	case behindTrunkDigit(s, i) > 0:
@@ -185,19 +184,33 @@ func (f *finder) nationalPhone(groups []group) (end int) {
 		end = groups[2].end
 	case formed(s, groups, 1, 3, 3, 4) && at(0) == "1" && northAmerican(at(1), at(2)):
 		end = groups[3].end
-	case hint == Phone && formed(s, groups, 10) && northAmerican(at(0)[:3], at(0)[3:6]):
-		end = groups[0].end
-	case hint == thing:
-		return 0
 	default:
-		if end = trunkZero(s, groups); end == 0 && hint == Phone {
-			end = announcedPhone(s, i)
-		}
+		end = f.hintedPhone(groups)
 	}
 	if end == 0 {
 		return 0
 	}
 	return extension(s, end)
+}
+
+// hintedPhone is nationalPhone for forms that other numbers have too. To find hints takes long, so it comes last.
+func (f *finder) hintedPhone(groups []group) (end int) {
+	s, i := f.s, groups[0].start
+	trunk, announced := trunkZero(s, groups), announcedPhone(s, i)
+	first := groups[0]
+	ten := formed(s, groups, 10) && northAmerican(s[first.start:first.start+3], s[first.start+3:first.start+6])
+	if trunk == 0 && announced == 0 && !ten {
+		return 0
+	}
+	switch hint := f.hintAt(i); {
+	case hint == Phone && ten:
+		return first.end
+	case hint == thing:
+		return 0
+	case trunk == 0 && hint == Phone:
+		return announced
+	}
+	return trunk
 }
 
 // behindTrunkDigit returns the end of the number whose single digit at i, a long-distance prefix, precedes an area code in parentheses: 1
