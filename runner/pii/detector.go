@@ -36,7 +36,7 @@ const (
 
 // Presidio asks a service that has Presidio's POST /analyze.
 type Presidio struct {
-	Client   *http.Client
+	Client   *http.Client  // required
 	URL      string        // of the service, such as http://localhost:5002, or of its /analyze
 	Language string        // of the texts; "" means "en"
 	Timeout  time.Duration // of one request; 0 means 10 seconds
