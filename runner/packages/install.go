@@ -74,8 +74,12 @@ func (t *installation) findTools(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask %s for its version: %w", named, err)
 	}
-	python, version, _ := strings.Cut(strings.TrimSpace(out), "\n")
-	t.python, version = strings.TrimSpace(python), strings.TrimSpace(version)
+	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(out, "\r", "")), "\n") // a version manager may have printed something before
+	if len(lines) < 2 {
+		return fmt.Errorf("ask %s for its version: it says %q", named, out)
+	}
+	version := lines[len(lines)-1]
+	t.python = lines[len(lines)-2]
 	minor := 0
 	if _, err := fmt.Sscanf(version, "3.%d", &minor); err == nil && minor >= oldestPython && runtime.GOOS == "linux" {
 		t.targets = append(t.targets, target{version: version})
@@ -120,7 +124,7 @@ func (t *installation) install(ctx context.Context) (string, error) {
 		m.add(found)
 	}
 	if t.source.lock != nil {
-		t.options.Say(fmt.Sprintf("installing the JavaScript packages of %d entries", len(t.source.lock.packages)-1))
+		t.options.Say("installing JavaScript packages")
 		to := filepath.Join(dir, javascriptDir)
 		if err := t.installJavaScript(ctx, to); err != nil {
 			return "", err
@@ -239,30 +243,21 @@ func (e *programError) Hint() string {
 	return "its output says why; a proxy is taken from HTTPS_PROXY, an index from PIP_INDEX_URL, a registry from npm's configuration"
 }
 
-// run runs a program in a folder and returns what it prints.
+// run runs a program in a folder and returns what it prints, errors included.
 func (t *installation) run(ctx context.Context, dir, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, slices.Clone(t.options.Environment), waitOutput
 	cmd.Env = append(cmd.Env, "PIP_CONFIG_FILE="+os.DevNull)
-	var stdout, all bytes.Buffer
-	cmd.Stdout, cmd.Stderr = writers{&stdout, &all}, &all
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
-		text := ident.Tail(strings.ToValidUTF8(strings.TrimSpace(all.String()), "\ufffd"), maxOutput)
+		text := ident.Tail(strings.ToValidUTF8(strings.TrimSpace(out.String()), "\ufffd"), maxOutput)
 		return "", &programError{fmt.Errorf("%s: %w", filepath.Base(program), err), text}
 	}
-	return stdout.String(), nil
-}
-
-type writers []*bytes.Buffer
-
-func (w writers) Write(p []byte) (int, error) {
-	for _, b := range w {
-		b.Write(p)
-	}
-	return len(p), nil
+	return out.String(), nil
 }
 
 // Passes reports whether a variable of the environment is passed to pip, uv and npm: where the user's own files, proxies, certificates,

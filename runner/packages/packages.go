@@ -247,8 +247,8 @@ func Install(ctx context.Context, cache string, spec Spec, o InstallOptions) (*S
 		return nil, err
 	}
 	final := filepath.Join(folder, src.digest)
-	if err := removeAll(final); err != nil {
-		return nil, fmt.Errorf("remove the former packages: %w", err)
+	if err := os.Rename(final, filepath.Join(t.work, "former")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("replace the former packages: %w", err)
 	}
 	if err := os.Rename(made, final); err != nil {
 		return nil, fmt.Errorf("install packages: %w", err)

@@ -20,22 +20,21 @@ import (
 
 // Of returns the packages of the project's runs, and nil if it names none.
 func Of(app *cli.App, p *project.Project) (*packages.Set, error) {
-	s := &p.Settings.Packages
-	spec := packages.Spec{Python: s.Python, JavaScript: s.JavaScript, Preload: s.Preload}
-	cache, err := cacheOf(app, spec)
+	cache, spec, err := specOf(app, p)
 	if err != nil {
 		return nil, err
 	}
 	return packages.Open(cache, spec)
 }
 
-// cacheOf returns the folder below which packages are installed. An empty spec needs none.
-func cacheOf(app *cli.App, spec packages.Spec) (string, error) {
-	cache := app.CacheDir()
-	if cache == "" && (spec.Python != "" || spec.JavaScript != "") {
-		return "", cli.WithHint(errors.New("there is no place for packages"), "set HOME or XDG_CACHE_HOME")
+// specOf returns what the project names, and the folder below which it is installed.
+func specOf(app *cli.App, p *project.Project) (cache string, spec packages.Spec, err error) {
+	s := &p.Settings.Packages
+	spec = packages.Spec{Python: s.Python, JavaScript: s.JavaScript, Preload: s.Preload}
+	if cache = app.CacheDir(); cache == "" && (s.Python != "" || s.JavaScript != "") {
+		err = cli.WithHint(errors.New("there is no place for packages"), "set HOME or XDG_CACHE_HOME")
 	}
-	return cache, nil
+	return cache, spec, err
 }
 
 // NewCommand returns the command packages.
@@ -66,9 +65,7 @@ configuration. What is installed already is left alone, and repaired if it was c
 				return err
 			}
 			defer p.Close()
-			s := &p.Settings.Packages
-			spec := packages.Spec{Python: s.Python, JavaScript: s.JavaScript, Preload: s.Preload}
-			cache, err := cacheOf(app, spec)
+			cache, spec, err := specOf(app, p)
 			if err != nil {
 				return err
 			}
