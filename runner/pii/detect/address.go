@@ -76,7 +76,7 @@ func (f *finder) cjkAddress(i int) (start, end int) {
 				start = cjkStart(s[i:at]) + i
 			}
 			districts++
-		case strings.ContainsRune("号號番室楼樓层層階", r) && end == at:
+		case strings.ContainsRune("号號番室楼樓层層階", r) && end > 0 && end == at:
 			end = at + size
 		case !isSpaceless(r) && !strings.ContainsRune("- －−〒", r):
 			return start, end
