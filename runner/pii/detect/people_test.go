@@ -97,10 +97,11 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%s: %q: %q: got %v, want %v", f.country, f.name, f.text, got[i], f.wants)
 		}
 		if len(f.wants) > 0 {
-			countries[f.country], names[f.name] = true, true
+			countries[strings.Trim(f.country, "-")], names[f.name] = true, true
 			wanted = append(wanted, f.text)
 		}
 	}
+	delete(countries, "")
 	t.Logf("%d values in %d fields of %d countries", len(wanted), len(names), len(countries))
 	if len(countries) < 25 || len(names) < 45 {
 		t.Errorf("%d countries and %d fields, want at least 25 and 45", len(countries), len(names))

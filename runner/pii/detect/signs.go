@@ -42,7 +42,7 @@ var fields = sync.OnceValue(func() map[string]Type {
 	for _, s := range []struct {
 		section string
 		hint    Type
-	}{{"person", party}, {"form-name", party}, {"any-address", place}, {"person-name", Name}, {"company-name", Company}, {"address-name", Address}} {
+	}{{"person", party}, {"organization", party}, {"form-name", party}, {"any-address", place}, {"person-name", Name}, {"company-name", Company}, {"address-name", Address}} {
 		for w := range words()[s.section] {
 			hints[w] = s.hint
 		}
@@ -177,7 +177,7 @@ func (s Signs) Hint(name string) Type {
 		hint = fields()[strings.TrimSuffix(plain, "s")]
 	}
 	switch {
-	case hint == party && s.isThing():
+	case hint == party && words()["any-name"][plain] && s.isThing():
 		return ""
 	case hint != "":
 		return hint
@@ -235,6 +235,30 @@ func (s Signs) compound(name, plain string) Type {
 		}
 	}
 	return ""
+}
+
+// Columns returns the hints of the columns of a table with these names, or nil if none is of a person or an organization. Other columns have the
+// hint "".
+func Columns(names []string) (hints []Type) {
+	var signs Signs
+	for _, name := range names {
+		signs |= MemberSigns(name)
+	}
+	useful := false
+	for _, name := range names {
+		hint := signs.Hint(name)
+		switch hint {
+		case Name, Company, Address, party, place, postcode, Phone:
+			useful = true
+		default:
+			hint = ""
+		}
+		hints = append(hints, hint)
+	}
+	if !useful {
+		return nil
+	}
+	return hints
 }
 
 // isThing reports whether the object is a thing, such as a file.

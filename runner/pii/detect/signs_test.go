@@ -26,6 +26,20 @@ func TestFieldHint(t *testing.T) {
 	}
 }
 
+func TestColumns(t *testing.T) {
+	for names, want := range map[string][]Type{
+		"id,name,email,company":  {"", Name, "", Company},
+		"customer,amount":        {party, ""},
+		"name,size,path":         nil,
+		"metric,value":           nil,
+		"file,owner,vendor,size": {"", party, party, ""},
+	} {
+		if got := Columns(strings.Split(names, ",")); !slices.Equal(got, want) {
+			t.Errorf("Columns(%s) = %q, want %q", names, got, want)
+		}
+	}
+}
+
 func TestInside(t *testing.T) {
 	for container, want := range map[string]Signs{
 		"contacts": inPerson, "list_contacts": inPerson, "crm__search-people": inPerson, "assignedUser": inPerson, "user_info": inPerson, "get_owner_by_repository": inPerson,

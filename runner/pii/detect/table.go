@@ -77,35 +77,19 @@ func cellsOf(line string, separator byte) func(yield func(start, end int) bool) 
 }
 
 // columnHints returns the hints of a line of column names, or nil if it is none or has no hint of a person.
-func columnHints(line string, separator byte) (hints []Type) {
+func columnHints(line string, separator byte) []Type {
 	if len(line) > maxHeader || strings.IndexAny(line, "(){}=<>\\$@") >= 0 {
 		return nil
 	}
 	var names []string
-	var signs Signs
 	for start, end := range cellsOf(line, separator) {
 		name := strings.Trim(line[start:end], " \"'*`\r#")
 		if len(name) > maxColumn || strings.Count(name, " ") > 3 || name == "" && separator != '|' {
 			return nil
 		}
 		names = append(names, name)
-		signs |= MemberSigns(name)
 	}
-	useful := false
-	for _, name := range names {
-		hint := signs.Hint(name)
-		switch hint {
-		case Name, Company, Address, party, place, postcode, Phone:
-			useful = true
-		default:
-			hint = ""
-		}
-		hints = append(hints, hint)
-	}
-	if !useful {
-		return nil
-	}
-	return hints
+	return Columns(names)
 }
 
 // appendCells appends the matches in a line of a table that begins at offset.
