@@ -173,7 +173,10 @@ func (s *span) walk(f *fields, visit func(l literal, h hint)) {
 	if f != &noFields {
 		objects = f.objects(s.text)
 	}
-	type frame struct{ container, object detect.Signs }
+	type frame struct {
+		container, object detect.Signs
+		rows
+	}
 	at, around := frame{container: s.signs}, []frame(nil)
 	inside, h := s.signs, hint{}
 	for i := 0; i < len(s.text); {
@@ -183,21 +186,30 @@ func (s *span) walk(f *fields, visit func(l literal, h hint)) {
 			l.end, l.escaped = stringEnd(s.text, i)
 			after := skipSpace(s.text, l.end)
 			l.isName = after < len(s.text) && s.text[after] == ':'
-			visit(l, h)
-			if l.isName && f != &noFields {
-				raw := s.text[l.start+1 : l.end-1]
+			visit(l, at.hint(h))
+			switch raw := s.text[l.start+1 : l.end-1]; {
+			case f == &noFields:
+			case l.isName:
 				h, inside = f.hint(raw, at.object), f.inside(raw, at.container)
+				at.member = raw
+			default:
+				at.add(raw)
 			}
 			i = l.end
 		case c == '-' || c-'0' < 10:
 			for l.end = i + 1; l.end < len(s.text) && strings.IndexByte("0123456789+-.eE", s.text[l.end]) >= 0; l.end++ {
 			}
-			visit(l, h)
+			visit(l, at.hint(h))
 			i = l.end
+		case c == ',':
+			at.item++
+			i++
 		case c == '{' || c == '[':
 			around = append(around, at)
 			at = frame{container: inside}
-			if c == '{' {
+			if c == '[' {
+				at.rows = around[len(around)-1].list()
+			} else {
 				h = hint{}
 				if f != &noFields {
 					at.object = inside | objects[0]
@@ -207,7 +219,11 @@ func (s *span) walk(f *fields, visit func(l literal, h hint)) {
 			i++
 		case c == '}' || c == ']':
 			inside, h = at.container, hint{}
-			at, around = around[len(around)-1], around[:len(around)-1]
+			outer := around[len(around)-1]
+			if f != &noFields {
+				outer.end(&at.rows, f)
+			}
+			at, around = outer, around[:len(around)-1]
 			i++
 		default:
 			i++

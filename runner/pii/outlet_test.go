@@ -46,6 +46,11 @@ func TestOutletMask(t *testing.T) {
 		{"Then Ann Miller called", "Then [NAME_1] called"},
 		{`{"notes":"Carla Jensen agrees","fullName":"Carla Jensen"}`, `{"notes":"[NAME_3] agrees","fullName":"[NAME_3]"}`},
 		{`{"fullName":"Dr. [NAME_1]"}`, `{"fullName":"Dr. [NAME_1]"}`},
+		// rows that are lists
+		{`{"values":[["Name","Email","Company"],["Zoë","ann@example.com","Apple"],["Mark",null,"Orange"]]}`,
+			`{"values":[["Name","Email","Company"],["[NAME_4]","[EMAIL_1]","[COMPANY_1]"],["[NAME_5]",null,"[COMPANY_2]"]]}`},
+		{`{"columns":["id","first_name"],"rows":[[1,"Zoë"],[2,"Will"]],"other":["green"]}`, `{"columns":["id","first_name"],"rows":[[1,"[NAME_4]"],[2,"[NAME_6]"]],"other":["green"]}`},
+		{`[["red","green"],["Apple","Orange"]]`, `[["red","green"],["Apple","Orange"]]`},
 	} {
 		got := o.Mask(c.text)
 		if got != c.want {
