@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
+	"github.com/mcpgen/mcpgen/runner/pii/internal/rawjson"
 )
 
 // hint is what the place of a value in JSON means for it.
@@ -56,7 +57,7 @@ func plainName(name string) string {
 // hint returns what the name of a member means for its value in an object with these signs.
 func (f *fields) hint(raw string, object detect.Signs) hint {
 	return cached(f.hints, memberKey{raw, object}, func() hint {
-		name := unescape(raw, nil)
+		name := rawjson.Unescape(raw, nil)
 		if h, ok := f.settings[plainName(name)]; ok && len(f.settings) > 0 {
 			return h
 		}
@@ -66,7 +67,7 @@ func (f *fields) hint(raw string, object detect.Signs) hint {
 
 // inside returns the signs that objects in a member have.
 func (f *fields) inside(raw string, container detect.Signs) detect.Signs {
-	return cached(f.insides, memberKey{raw, container}, func() detect.Signs { return container.Inside(unescape(raw, nil)) })
+	return cached(f.insides, memberKey{raw, container}, func() detect.Signs { return container.Inside(rawjson.Unescape(raw, nil)) })
 }
 
 // objects returns what the names of members tell about each object of a text of valid JSON, in the order of their beginnings.
@@ -84,7 +85,7 @@ func (f *fields) objects(text string) []detect.Signs {
 			end, _ := stringEnd(text, i)
 			if after := skipSpace(text, end); after < len(text) && text[after] == ':' {
 				raw := text[i+1 : end-1]
-				signs[open[len(open)-1]] |= cached(f.members, raw, func() detect.Signs { return detect.MemberSigns(unescape(raw, nil)) })
+				signs[open[len(open)-1]] |= cached(f.members, raw, func() detect.Signs { return detect.MemberSigns(rawjson.Unescape(raw, nil)) })
 			}
 			i = end - 1
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
+	"github.com/mcpgen/mcpgen/runner/pii/internal/rawjson"
 )
 
 // maxNested is the depth to which JSON in strings is read as JSON.
@@ -74,7 +75,7 @@ func (s *span) inside(start, end int, escaped bool) *span {
 	in.text, in.raw, in.offsets, in.at = s.text[start:end], "", nil, start
 	if escaped {
 		in.raw = in.text
-		in.text = unescape(in.raw, nil)
+		in.text = rawjson.Unescape(in.raw, nil)
 	}
 	return in
 }
@@ -88,12 +89,12 @@ func (s *span) part(start, end int) *span {
 func (s *span) eachPart(text, json func(*span)) {
 	at := 0
 	if s.depth <= maxNested {
-		for _, p := range parts(s.text) {
-			if at < p.start {
-				text(s.part(at, p.start))
+		for _, p := range rawjson.Parts(s.text) {
+			if at < p.Start {
+				text(s.part(at, p.Start))
 			}
-			json(s.part(p.start, p.end))
-			at = p.end
+			json(s.part(p.Start, p.End))
+			at = p.End
 		}
 	}
 	if at == 0 {
@@ -108,7 +109,7 @@ func (s *span) origin(i int) int {
 	for ; s.outer != nil; s = s.outer {
 		if s.raw != "" {
 			if s.offsets == nil {
-				unescape(s.raw, &s.offsets)
+				rawjson.Unescape(s.raw, &s.offsets)
 			}
 			i = s.offsets[i]
 		}
@@ -123,7 +124,7 @@ func (s *span) source(start, end int) string { return s.doc.text[s.origin(start)
 // escaped returns a text as it is written in the span.
 func (s *span) escaped(text string) string {
 	for range s.depth {
-		text = escape(text)
+		text = rawjson.Escape(text)
 	}
 	return text
 }

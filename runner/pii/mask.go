@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
+	"github.com/mcpgen/mcpgen/runner/pii/internal/rawjson"
 )
 
 // masker replaces matches in a document.
@@ -94,8 +95,8 @@ func (m *masker) text(s *span, h hint) {
 	}
 	// Tokens must not turn text that is not JSON into JSON, because restoring would read it differently.
 	text, read := strings.Join(is, ""), []string(nil)
-	for _, p := range parts(text) {
-		read = append(read, text[p.start:p.end])
+	for _, p := range rawjson.Parts(text) {
+		read = append(read, text[p.Start:p.End])
 	}
 	if !slices.Equal(was, read) {
 		s.doc.edits = s.doc.edits[:had]

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
+	"github.com/mcpgen/mcpgen/runner/pii/internal/rawjson"
 )
 
 const (
@@ -27,8 +28,8 @@ type OutletWriter struct {
 	w    io.Writer
 	mu   sync.Mutex
 	held []byte
-	json jsonScanner // of held
-	head string      // the line of column names of the table that was last passed on
+	json rawjson.Scanner // of held
+	head string          // the line of column names of the table that was last passed on
 	err  error
 
 	passed time.Time // when something was last passed on
@@ -48,12 +49,12 @@ func (w *OutletWriter) Write(p []byte) (int, error) {
 	if w.err != nil {
 		return 0, w.err
 	}
-	was := w.json.isOpen()
+	was := w.json.IsOpen()
 	for _, c := range p {
-		w.json.step(len(w.held), c)
+		w.json.Step(len(w.held), c)
 		w.held = append(w.held, c)
 	}
-	if !bytes.ContainsAny(p, "\r\n") && was == w.json.isOpen() && len(w.held) <= maxHeld {
+	if !bytes.ContainsAny(p, "\r\n") && was == w.json.IsOpen() && len(w.held) <= maxHeld {
 		return len(p), nil
 	}
 	switch wait := w.pause - time.Since(w.passed); {
@@ -81,13 +82,13 @@ func (w *OutletWriter) passLater() {
 // complete returns how much of what is held back is passed on.
 func (w *OutletWriter) complete() int {
 	end := len(w.held)
-	if w.json.isOpen() {
-		end = w.json.open[0].start
+	if w.json.IsOpen() {
+		end = w.json.Start()
 	}
 	end = w.lineBefore(end)
-	for _, p := range w.json.done {
-		if p.start < end && end < p.end { // its last line is not complete
-			end = w.lineBefore(p.start)
+	for _, p := range w.json.Done {
+		if p.Start < end && end < p.End { // its last line is not complete
+			end = w.lineBefore(p.Start)
 		}
 	}
 	if key := bytes.LastIndex(w.held[:end], []byte("-----BEGIN ")); key >= 0 && !bytes.Contains(w.held[key:end], []byte("-----END ")) {
@@ -96,7 +97,7 @@ func (w *OutletWriter) complete() int {
 	if len(w.held)-end <= maxHeld {
 		return end
 	}
-	w.json = jsonScanner{}
+	w.json = rawjson.Scanner{}
 	for _, ends := range []string{"\r\n", ",; "} {
 		if end := bytes.LastIndexAny(w.held, ends) + 1; end > 0 {
 			return end
@@ -112,7 +113,7 @@ func (w *OutletWriter) lineBefore(i int) int { return bytes.LastIndexAny(w.held[
 func (w *OutletWriter) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.json = jsonScanner{}
+	w.json = rawjson.Scanner{}
 	if w.err == nil {
 		w.err = w.pass(len(w.held))
 	}
@@ -129,7 +130,7 @@ func (w *OutletWriter) pass(end int) error {
 	}
 	text := string(w.held[:end])
 	w.held = append(w.held[:0], w.held[end:]...)
-	w.json.passed(end)
+	w.json.Passed(end)
 	start := time.Now()
 	masked := w.mask(text)
 	w.passed = time.Now()

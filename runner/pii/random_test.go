@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
+	"github.com/mcpgen/mcpgen/runner/pii/internal/rawjson"
 )
 
 // randomValues is the number of values in an ordinary run; RANDOM_VALUES=1000000 sets another.
@@ -146,14 +147,14 @@ func (r *randomJSON) writeString(b *strings.Builder, text string) {
 		c := text[i]
 		switch {
 		case c == 0xed && i+2 < len(text) && text[i+1] >= 0xa0:
-			b.WriteString(escape(text[i : i+3]))
+			b.WriteString(rawjson.Escape(text[i : i+3]))
 			i += 2
 		case unusual && c < 0x80 && r.IntN(6) == 0:
 			fmt.Fprintf(b, r.of(`\u%04x`, `\u%04X`), c)
 		case unusual && c == '/':
 			b.WriteString(`\/`)
 		default:
-			b.WriteString(escape(text[i : i+1]))
+			b.WriteString(rawjson.Escape(text[i : i+1]))
 		}
 	}
 	b.WriteByte('"')

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
+	"github.com/mcpgen/mcpgen/runner/pii/internal/rawjson"
 )
 
 // rows is what an object or a list of JSON knows of a table whose rows are lists: [["name", "email"], ["Jane", …]], or
@@ -37,7 +38,7 @@ func (r *rows) list() rows {
 // add takes a string of a list.
 func (r *rows) add(raw string) {
 	if r.isHeader && r.item == len(r.names) && r.item < maxColumns {
-		r.names = append(r.names, unescape(raw, nil))
+		r.names = append(r.names, rawjson.Unescape(raw, nil))
 	}
 }
 

@@ -75,8 +75,8 @@ func rules() []rule {
 		{"runner/sandbox", nil},
 		{"runner/bridge", []string{"gen/ident", "runner/call"}},
 		{"runner/pii/detect", nil}, // finds personal data; knows nothing of tokens and vaults
-		{"runner/pii", []string{"gen/atomicfile", "runner/pii/detect", "runner/internal/safeopen"}},
-		{"runner/packages", []string{"gen/ident", "runner/sandbox"}}, // knows nothing of projects and runs
+		{"runner/pii/internal/rawjson", nil},
+		{"runner/pii", []string{"gen/atomicfile", "runner/pii/detect", "runner/pii/internal/rawjson", "runner/internal/safeopen"}},
 		{"runner/record", []string{"gen/ident", "runner/call"}},
 		{"runner/trace", []string{"gen/ident", "runner", "runner/chain", "runner/egress", "runner/internal/page"}},
 		{"runner/daemon", nil},

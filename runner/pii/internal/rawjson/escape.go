@@ -1,4 +1,4 @@
-package pii
+package rawjson
 
 import (
 	"strconv"
@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// unescape returns the text of a JSON string literal without its quotes. If offsets is not nil, it gets the offset in the
+// Unescape returns the text of a JSON string literal without its quotes. If offsets is not nil, it gets the offset in the
 // literal of each byte of the text and of its end. Half of a surrogate pair, which no text can hold, becomes the three bytes
-// that UTF-8 would have for it; escape reverses that.
-func unescape(raw string, offsets *[]int) string {
+// that UTF-8 would have for it; Escape reverses that.
+func Unescape(raw string, offsets *[]int) string {
 	out := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); {
 		start, had := i, len(out)
@@ -80,8 +80,8 @@ func appendRune(out []byte, r rune) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// escape returns a text as it is written between the quotes of a JSON string.
-func escape(text string) string {
+// Escape returns a text as it is written between the quotes of a JSON string.
+func Escape(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == utf8.RuneError }) < 0 {
 		return text
 	}

@@ -1,4 +1,5 @@
-package pii
+// Package rawjson reads JSON as it is written: the escapes of strings, to the byte, and the objects and lists of JSON within texts.
+package rawjson
 
 import (
 	"encoding/json"
@@ -6,30 +7,30 @@ import (
 	"strings"
 )
 
-// part is an object or a list of JSON from start to end of a text.
-type part struct{ start, end int }
+// Part is an object or a list of JSON from start to end of a text.
+type Part struct{ Start, End int }
 
-// parts returns the objects and lists of JSON in a text, in order; those that are in others are left out.
-func parts(text string) []part {
+// Parts returns the objects and lists of JSON in a text, in order; those that are in others are left out.
+func Parts(text string) []Part {
 	if strings.IndexByte(text, '"') < 0 || !strings.ContainsAny(text, "{[") {
 		return nil // there is nothing that differs from text
 	}
-	var s jsonScanner
+	var s Scanner
 	for i := range len(text) {
-		s.step(i, text[i])
+		s.Step(i, text[i])
 	}
-	out := s.done[:0]
-	for _, p := range s.done {
-		if json.Valid([]byte(text[p.start:p.end])) {
+	out := s.Done[:0]
+	for _, p := range s.Done {
+		if json.Valid([]byte(text[p.Start:p.End])) {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// jsonScanner finds objects and lists of JSON in a text that it gets byte by byte. It does not check how numbers, words and escapes are written.
-type jsonScanner struct {
-	done []part // complete ones that are in no other
+// Scanner finds objects and lists of JSON in a text that it gets byte by byte. It does not check how numbers, words and escapes are written.
+type Scanner struct {
+	Done []Part // complete ones that are in no other
 
 	open    []opened // the objects and lists around the place
 	next    place
@@ -58,12 +59,15 @@ const (
 
 const maxOpen = 1000
 
-// isOpen reports whether what came last may be the beginning of an object or a list.
-func (s *jsonScanner) isOpen() bool { return len(s.open) > 0 }
+// IsOpen reports whether what came last may be the beginning of an object or a list.
+func (s *Scanner) IsOpen() bool { return len(s.open) > 0 }
 
-// step takes the byte at i.
-func (s *jsonScanner) step(i int, c byte) {
-	if s.isOpen() && s.accepts(i, c) {
+// Start returns where the outermost object or list begins that may continue. There is one if IsOpen.
+func (s *Scanner) Start() int { return s.open[0].start }
+
+// Step takes the byte at i.
+func (s *Scanner) Step(i int, c byte) {
+	if s.IsOpen() && s.accepts(i, c) {
 		return
 	}
 	s.open, s.escaped = s.open[:0], false
@@ -72,7 +76,7 @@ func (s *jsonScanner) step(i int, c byte) {
 	}
 }
 
-func (s *jsonScanner) begin(i int, c byte) bool {
+func (s *Scanner) begin(i int, c byte) bool {
 	s.open = append(s.open, opened{i, c == '{'})
 	s.next = firstItem
 	if c == '{' {
@@ -82,7 +86,7 @@ func (s *jsonScanner) begin(i int, c byte) bool {
 }
 
 // accepts takes a byte in an object or a list, and reports whether it may be there.
-func (s *jsonScanner) accepts(i int, c byte) bool {
+func (s *Scanner) accepts(i int, c byte) bool {
 	if s.next == inString {
 		return s.acceptsInString(c)
 	}
@@ -120,7 +124,7 @@ func (s *jsonScanner) accepts(i int, c byte) bool {
 	return false
 }
 
-func (s *jsonScanner) acceptsInString(c byte) bool {
+func (s *Scanner) acceptsInString(c byte) bool {
 	switch {
 	case s.escaped:
 		s.escaped = false
@@ -135,25 +139,25 @@ func (s *jsonScanner) acceptsInString(c byte) bool {
 }
 
 // end ends the innermost object or list.
-func (s *jsonScanner) end(at int) bool {
-	p := part{s.open[len(s.open)-1].start, at}
+func (s *Scanner) end(at int) bool {
+	p := Part{s.open[len(s.open)-1].start, at}
 	s.open, s.next = s.open[:len(s.open)-1], comma
-	for len(s.done) > 0 && s.done[len(s.done)-1].start > p.start {
-		s.done = s.done[:len(s.done)-1]
+	for len(s.Done) > 0 && s.Done[len(s.Done)-1].Start > p.Start {
+		s.Done = s.Done[:len(s.Done)-1]
 	}
-	s.done = append(s.done, p)
+	s.Done = append(s.Done, p)
 	return true
 }
 
-// passed says that the text now begins at an offset, which is in none of its objects and lists.
-func (s *jsonScanner) passed(offset int) {
+// Passed says that the text now begins at an offset, which is in none of its objects and lists.
+func (s *Scanner) Passed(offset int) {
 	for i := range s.open {
 		s.open[i].start -= offset
 	}
-	s.done = slices.DeleteFunc(s.done, func(p part) bool { return p.end <= offset })
-	for i := range s.done {
-		s.done[i].start -= offset
-		s.done[i].end -= offset
+	s.Done = slices.DeleteFunc(s.Done, func(p Part) bool { return p.End <= offset })
+	for i := range s.Done {
+		s.Done[i].Start -= offset
+		s.Done[i].End -= offset
 	}
 }
 

@@ -1,4 +1,4 @@
-package pii
+package rawjson
 
 import (
 	"strings"
@@ -21,11 +21,11 @@ func TestParts(t *testing.T) {
 		{`[INFO] "x" [1/3] {x} [}`, ``},
 	} {
 		var got []string
-		for _, p := range parts(c.text) {
-			got = append(got, c.text[p.start:p.end])
+		for _, p := range Parts(c.text) {
+			got = append(got, c.text[p.Start:p.End])
 		}
 		if strings.Join(got, "|") != c.want {
-			t.Errorf("parts(%s) = %q, want %s", c.text, got, c.want)
+			t.Errorf("Parts(%s) = %q, want %s", c.text, got, c.want)
 		}
 	}
 }
@@ -34,7 +34,7 @@ func TestParts(t *testing.T) {
 func TestPartsAreLinear(t *testing.T) {
 	for _, piece := range []string{"[", `{"a":`, `{"`, `{"a{`, `[{"a":[`, `["\`, `{"a":1}`, `[[1],`, `{"a":{"b":1}x`} {
 		start := time.Now()
-		parts(`"` + strings.Repeat(piece, 1<<20/len(piece)) + `"`)
+		Parts(`"` + strings.Repeat(piece, 1<<20/len(piece)) + `"`)
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("a megabyte of %s takes %v", piece, took)
 		}
