@@ -72,8 +72,8 @@ const (
 	openAgain = 10 * time.Second
 	// learnPause is the least time between two writes of learned values alone.
 	learnPause = time.Second
-	// maxPasses bounds how often a text is masked: once to find new values, once with their tokens, once with names that were learned then.
-	maxPasses = 3
+	// maxPasses bounds how often a text is masked: once to find new values, once with their tokens, and again with names that were learned then.
+	maxPasses = 5
 )
 
 // NewOutlet returns an outlet. It calls open when it first needs the vault. If open returns an error, it is called again after a while.
@@ -127,10 +127,13 @@ func (o *Outlet) mask(text string, foreign bool, mask func(*masker, *span)) stri
 		switch {
 		case len(p.new) == 0:
 			if len(p.stale) > 0 {
-				_ = v.keep(nil, p.stale) // the values have their tokens whether or not the day is written
+				_ = o.keep(v, nil, p.stale) // the values have their tokens whether or not the day is written
 			}
 			return d.apply()
-		case v == nil, err != nil, n == maxPasses:
+		case n == maxPasses && err == nil:
+			err = errors.New("the names in a text led to further names again and again; some have no number")
+			fallthrough
+		case v == nil, err != nil:
 			o.report(err)
 			return d.apply()
 		}
@@ -243,7 +246,7 @@ func (o *Outlet) restore(text string, asJSON bool) (string, error) {
 	r := restorer{v: v, left: v.maxRestored, strict: true}
 	out, err := r.restore(text, asJSON)
 	if err == nil && len(r.stale) > 0 {
-		_ = v.keep(nil, r.stale)
+		_ = o.keep(v, nil, r.stale)
 	}
 	return out, err
 }
