@@ -73,7 +73,7 @@ func TestLinear(t *testing.T) {
 		"2125550123 or ", "<password>a1", `"key" value="`, "--token ", "password for the x: ", "AKIAABCDEFGHIJ234567 ", "0123/", "01 02 03 04 05 ", "+=@",
 		"Dear ", "Dear Mr. Dr. ", "From: Jane Doe, ", "To: A B; ", "\nName: J\n", "Name: ", "name: a\n", "my name is ", "is ", "Regards,\n\n", "Jane Doe <", "<a@b.com> (",
 		"Jane Jane ", "von ", "12 Main ", "1 A ", "12 rue de ", "Calle A B C D 1 ", "Haupt Haupt 5, ", "12 Main St, A B, ", "1 Street, 10115 A ", "name,email\n",
-		"a,b\n", "|name|a|\n|-|\n", "name\temail\nJane\tx", "\"", "\",\"", "王", "Ян ", "name: 'a', ", "name=\"J\" ", "{name: \"J\"} ", "{\"name\": \"J\", "} {
+		"a,b\n", "|name|a|\n|-|\n", "name\temail\nJane\tx", "  a", "a  b\n", "│name│", "name  email\n", "\"", "\",\"", "王", "Ян ", "name: 'a', ", "name=\"J\" ", "{name: \"J\"} ", "{\"name\": \"J\", "} {
 		text := strings.Repeat(piece, (1<<18)/len(piece))
 		start := time.Now()
 		Find(text, "")

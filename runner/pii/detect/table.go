@@ -8,11 +8,18 @@ const (
 	maxColumn  = 40 // bytes of such a name
 )
 
-// tables returns the names, companies, addresses and phone numbers in tables with a line of column names: CSV, with tabs, semicolons, or
-// bars as in Markdown. Only the first of the lines with the same number of separators may be that line.
+// separators stand between the cells of a table: CSV, with tabs, semicolons, bars as in Markdown or lines as in console.table. Two spaces mean
+// any number of them but one, as in a printed data frame.
+var separators = []string{"\t", "|", "│", ";", ",", "  "}
+
+// rule are the characters of a line between the names of columns and the rows.
+const rule = "-+|: =\r─┼├┤┌┬┐└┴┘│"
+
+// tables returns the names, companies, addresses and phone numbers in tables with a line of column names. Only the first of the lines with the
+// same number of separators may be that line.
 func tables(s string) (cells []Match) {
 	var columns []Type // hints of the table that the line before belongs to; nil if it is none
-	separator, width := byte(0), 0
+	separator, width := "", 0
 	for start := 0; start < len(s); {
 		end := strings.IndexByte(s[start:], '\n')
 		if end < 0 {
@@ -21,20 +28,19 @@ func tables(s string) (cells []Match) {
 		end += start
 		line := s[start:end]
 		switch {
-		case separator != 0 && (countSeparators(line, separator) == width || strings.Trim(line, "-+|: =\r") == "" && line != ""):
+		case separator != "" && (countSeparators(line, separator) == width || isRule(line)):
 			if columns != nil {
 				cells = appendCells(cells, line, start, separator, columns)
 			}
 		default:
-			columns, separator = nil, 0
+			columns, separator = nil, ""
 			if end+1 >= len(s) {
 				return cells
 			}
 			after, _, _ := strings.Cut(s[end+1:min(len(s), end+1+8*maxHeader)], "\n")
-			for _, c := range []byte{'\t', '|', ';', ','} {
+			for _, c := range separators {
 				n := countSeparators(line, c)
-				ruled := strings.Trim(after, "-+|: =\r") == "" && after != ""
-				if n > 0 && n < maxColumns && (ruled || countSeparators(after, c) == n) {
+				if n > 0 && n < maxColumns && (isRule(after) || countSeparators(after, c) == n) {
 					columns, separator, width = columnHints(line, c), c, n
 					break
 				}
@@ -45,9 +51,11 @@ func tables(s string) (cells []Match) {
 	return cells
 }
 
+func isRule(line string) bool { return line != "" && strings.Trim(line, rule) == "" }
+
 // countSeparators returns the number of separators outside quotes in a line.
-func countSeparators(line string, separator byte) (n int) {
-	if n = strings.Count(line, string(rune(separator))); n == 0 || strings.IndexByte(line, '"') < 0 {
+func countSeparators(line, separator string) (n int) {
+	if n = strings.Count(line, separator); n == 0 || separator != "  " && strings.IndexByte(line, '"') < 0 {
 		return n
 	}
 	n = -1
@@ -58,33 +66,43 @@ func countSeparators(line string, separator byte) (n int) {
 }
 
 // cellsOf yields the offsets of the cells of a line. Quotes may enclose a cell that has separators.
-func cellsOf(line string, separator byte) func(yield func(start, end int) bool) {
+func cellsOf(line, separator string) func(yield func(start, end int) bool) {
 	return func(yield func(start, end int) bool) {
 		start, quoted := 0, false
-		for i := range len(line) {
+		for i := 0; i < len(line); i++ {
 			switch {
 			case line[i] == '"':
 				quoted = !quoted
-			case line[i] == separator && !quoted:
+			case line[i] == separator[0] && !quoted && strings.HasPrefix(line[i:], separator):
 				if !yield(start, i) {
 					return
+				}
+				i += len(separator) - 1
+				for separator == "  " && i+1 < len(line) && line[i+1] == ' ' {
+					i++
 				}
 				start = i + 1
 			}
 		}
-		yield(start, len(line))
+		if start < len(line) || separator != "  " {
+			yield(start, len(line))
+		}
 	}
 }
 
 // columnHints returns the hints of a line of column names, or nil if it is none or has no hint of a person.
-func columnHints(line string, separator byte) []Type {
-	if len(line) > maxHeader || strings.IndexAny(line, "(){}=<>\\$@") >= 0 {
+func columnHints(line, separator string) []Type {
+	if len(line) > maxHeader || strings.IndexAny(strings.Replace(line, "(index)", "", 1), "(){}=<>\\$@") >= 0 {
 		return nil
+	}
+	words, edges := 4, separator == "|" || separator == "│"
+	if separator == "  " {
+		words = 2 // more are an explanation in a second column
 	}
 	var names []string
 	for start, end := range cellsOf(line, separator) {
 		name := strings.Trim(line[start:end], " \"'*`\r#")
-		if len(name) > maxColumn || strings.Count(name, " ") > 3 || name == "" && separator != '|' {
+		if len(name) > maxColumn || strings.Count(name, " ") >= words || name == "" && !edges && (start > 0 || separator != "  ") {
 			return nil
 		}
 		names = append(names, name)
@@ -93,7 +111,7 @@ func columnHints(line string, separator byte) []Type {
 }
 
 // appendCells appends the matches in a line of a table that begins at offset.
-func appendCells(cells []Match, line string, offset int, separator byte, columns []Type) []Match {
+func appendCells(cells []Match, line string, offset int, separator string, columns []Type) []Match {
 	n := -1
 	for start, end := range cellsOf(line, separator) {
 		if n++; n >= len(columns) || columns[n] == "" {
