@@ -8,9 +8,25 @@ const (
 	maxColumn  = 40 // bytes of such a name
 )
 
-// separators stand between the cells of a table: CSV, with tabs, semicolons, bars as in Markdown or lines as in console.table. Two spaces mean
-// any number of them but one, as in a printed data frame.
-var separators = []string{"\t", "|", "│", ";", ",", "  "}
+// separators stand between the cells of a table: CSV, with tabs, semicolons, bars as in Markdown, lines as in console.table, or spaces as in a
+// printed data frame.
+var separators = []byte{'\t', '|', box, ';', ',', spaces}
+
+const (
+	spaces = ' '  // any number of them but one
+	box    = 0xe2 // the first byte of │
+)
+
+// separatorText returns the text that a separator begins with.
+func separatorText(separator byte) string {
+	switch separator {
+	case spaces:
+		return "  "
+	case box:
+		return "│"
+	}
+	return string(rune(separator))
+}
 
 // rule are the characters of a line between the names of columns and the rows.
 const rule = "-+|: =\r─┼├┤┌┬┐└┴┘│"
@@ -19,7 +35,7 @@ const rule = "-+|: =\r─┼├┤┌┬┐└┴┘│"
 // same number of separators may be that line.
 func tables(s string) (cells []Match) {
 	var columns []Type // hints of the table that the line before belongs to; nil if it is none
-	separator, width := "", 0
+	separator, width := byte(0), 0
 	for start := 0; start < len(s); {
 		end := strings.IndexByte(s[start:], '\n')
 		if end < 0 {
@@ -28,12 +44,12 @@ func tables(s string) (cells []Match) {
 		end += start
 		line := s[start:end]
 		switch {
-		case separator != "" && (countSeparators(line, separator) == width || isRule(line)):
+		case separator != 0 && (countSeparators(line, separator) == width || isRule(line)):
 			if columns != nil {
 				cells = appendCells(cells, line, start, separator, columns)
 			}
 		default:
-			columns, separator = nil, ""
+			columns, separator = nil, 0
 			if end+1 >= len(s) {
 				return cells
 			}
@@ -54,8 +70,8 @@ func tables(s string) (cells []Match) {
 func isRule(line string) bool { return line != "" && strings.Trim(line, rule) == "" }
 
 // countSeparators returns the number of separators outside quotes in a line.
-func countSeparators(line, separator string) (n int) {
-	if n = strings.Count(line, separator); n == 0 || separator != "  " && strings.IndexByte(line, '"') < 0 {
+func countSeparators(line string, separator byte) (n int) {
+	if n = strings.Count(line, separatorText(separator)); n == 0 || separator != spaces && strings.IndexByte(line, '"') < 0 {
 		return n
 	}
 	n = -1
@@ -66,43 +82,44 @@ func countSeparators(line, separator string) (n int) {
 }
 
 // cellsOf yields the offsets of the cells of a line. Quotes may enclose a cell that has separators.
-func cellsOf(line, separator string) func(yield func(start, end int) bool) {
+func cellsOf(line string, separator byte) func(yield func(start, end int) bool) {
 	return func(yield func(start, end int) bool) {
+		text := separatorText(separator)
 		start, quoted := 0, false
 		for i := 0; i < len(line); i++ {
 			switch {
 			case line[i] == '"':
 				quoted = !quoted
-			case line[i] == separator[0] && !quoted && strings.HasPrefix(line[i:], separator):
+			case line[i] == separator && !quoted && strings.HasPrefix(line[i:], text):
 				if !yield(start, i) {
 					return
 				}
-				i += len(separator) - 1
-				for separator == "  " && i+1 < len(line) && line[i+1] == ' ' {
+				i += len(text) - 1
+				for separator == spaces && i+1 < len(line) && line[i+1] == ' ' {
 					i++
 				}
 				start = i + 1
 			}
 		}
-		if start < len(line) || separator != "  " {
+		if start < len(line) || separator != spaces {
 			yield(start, len(line))
 		}
 	}
 }
 
 // columnHints returns the hints of a line of column names, or nil if it is none or has no hint of a person.
-func columnHints(line, separator string) []Type {
+func columnHints(line string, separator byte) []Type {
 	if len(line) > maxHeader || strings.IndexAny(strings.Replace(line, "(index)", "", 1), "(){}=<>\\$@") >= 0 {
 		return nil
 	}
-	words, edges := 4, separator == "|" || separator == "│"
-	if separator == "  " {
+	words, edges := 4, separator == '|' || separator == box
+	if separator == spaces {
 		words = 2 // more are an explanation in a second column
 	}
 	var names []string
 	for start, end := range cellsOf(line, separator) {
 		name := strings.Trim(line[start:end], " \"'*`\r#")
-		if len(name) > maxColumn || strings.Count(name, " ") >= words || name == "" && !edges && (start > 0 || separator != "  ") {
+		if len(name) > maxColumn || strings.Count(name, " ") >= words || name == "" && !edges && (start > 0 || separator != spaces) {
 			return nil
 		}
 		names = append(names, name)
@@ -111,7 +128,7 @@ func columnHints(line, separator string) []Type {
 }
 
 // appendCells appends the matches in a line of a table that begins at offset.
-func appendCells(cells []Match, line string, offset int, separator string, columns []Type) []Match {
+func appendCells(cells []Match, line string, offset int, separator byte, columns []Type) []Match {
 	n := -1
 	for start, end := range cellsOf(line, separator) {
 		if n++; n >= len(columns) || columns[n] == "" {
