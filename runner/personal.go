@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/pii"
 )
@@ -103,8 +104,11 @@ func hideRecord(p *chain.Personal, rec *chain.CallRecord) {
 	if p == nil {
 		return
 	}
-	for _, text := range []*string{&rec.Tool, &rec.Error, &rec.Skipped, &rec.Drift} {
+	for _, text := range []*string{&rec.Error, &rec.Skipped, &rec.Drift} {
 		*text = p.Mask(*text)
+	}
+	if rec.Outcome == string(call.KindArgument) { // the name of an unknown tool is the script's text
+		rec.Tool = p.Mask(rec.Tool)
 	}
 	rec.Arguments = p.MaskJSON(rec.Arguments)
 	if rec.Policy != nil {

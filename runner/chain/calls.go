@@ -189,7 +189,9 @@ func (c *Calls) tell(e Event) {
 		return
 	}
 	p := c.set.Personal
-	e.Message, e.Progress.Message = p.Mask(e.Message), p.Mask(e.Progress.Message)
+	if e.Kind != EventWaiting { // whose message has only the host's words
+		e.Message, e.Progress.Message = p.Mask(e.Message), p.Mask(e.Progress.Message)
+	}
 	if _, _, known := c.chain.catalog.Lookup(e.Tool); !known { // the script's text
 		e.Tool = p.Mask(e.Tool)
 	}
