@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/gofrs/flock"
 
@@ -115,7 +117,8 @@ func Open(cache string, spec Spec) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := openDir(filepath.Join(Folder(cache), src.digest))
+	dir, _ := newest(Folder(cache), src.digest)
+	set, err := openDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &Error{Place: cmp.Or(spec.Python, spec.JavaScript), Problem: "the packages that it names are not installed, or it has changed since", Remedy: installCommand}
 	}
@@ -246,12 +249,28 @@ func Install(ctx context.Context, cache string, spec Spec, o InstallOptions) (*S
 	if err != nil {
 		return nil, err
 	}
-	final := filepath.Join(folder, src.digest)
-	if err := os.Rename(final, filepath.Join(t.work, "former")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("replace the former packages: %w", err)
-	}
-	if err := os.Rename(made, final); err != nil {
+	former, n := newest(folder, src.digest)
+	if err := os.Rename(made, filepath.Join(folder, fmt.Sprintf("%s-%d", src.digest, n+1))); err != nil {
 		return nil, fmt.Errorf("install packages: %w", err)
 	}
+	if n > 0 {
+		if err := removeAll(former); err != nil {
+			return nil, fmt.Errorf("remove the former packages: %w", err)
+		}
+	}
 	return Open(cache, spec)
+}
+
+// newest returns the last installation of a digest and its number, which are counted from 1. Each has a folder of its own, because guests that wait
+// may have the former one mounted. If there is none, the folder does not exist.
+func newest(folder, digest string) (dir string, n int) {
+	entries, _ := os.ReadDir(folder) // without a folder there are none
+	for _, e := range entries {
+		if number, ok := strings.CutPrefix(e.Name(), digest+"-"); ok {
+			if found, err := strconv.Atoi(number); err == nil {
+				n = max(n, found)
+			}
+		}
+	}
+	return filepath.Join(folder, fmt.Sprintf("%s-%d", digest, n)), n
 }

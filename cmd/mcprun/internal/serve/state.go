@@ -108,7 +108,7 @@ func (b *state) packages() string {
 	case set == nil:
 		return ""
 	}
-	return set.Digest
+	return set.Dir
 }
 
 // treeLanguages returns the languages of a tree's wrappers, TypeScript first.
