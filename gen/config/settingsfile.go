@@ -199,6 +199,9 @@ func ReadPolicy(path string) (*Settings, error) {
 			return nil, file.YAMLError(err)
 		}
 		out.Servers, out.Run, out.PII = rest.Servers, rest.Run, rest.PII
+		if err := out.takePackages(root); err != nil {
+			return nil, file.YAMLError(err)
+		}
 		if own == nil {
 			return out, nil
 		}

@@ -77,6 +77,7 @@ func rules() []rule {
 		{"runner/pii/detect", nil}, // finds personal data; knows nothing of tokens and vaults
 		{"runner/pii/internal/rawjson", nil},
 		{"runner/pii", []string{"gen/atomicfile", "runner/pii/detect", "runner/pii/internal/rawjson", "runner/internal/safeopen"}},
+		{"runner/packages", []string{"gen/ident", "runner/sandbox"}}, // knows nothing of projects and runs
 		{"runner/record", []string{"gen/ident", "runner/call"}},
 		{"runner/trace", []string{"gen/ident", "runner", "runner/chain", "runner/egress", "runner/internal/page"}},
 		{"runner/daemon", nil},
@@ -135,7 +136,7 @@ func rules() []rule {
 		{"cmd/mcprun", []string{"gen/exit", "cmd/internal/cli", "cmd/internal/backends", "runner", "cmd/mcprun/internal/*"}},
 		{"cmd/mcprun/internal/customers", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "gen/config", "gen/upstream/oauth", "runner", "runner/chain", "runner/pii", "runner/record", "runner/sandbox", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/daemon", []string{"gen/exit", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/doctor", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/upstream", "runner", "runner/daemon"}},
-		{"cmd/mcprun/internal/doctor", []string{"cmd/internal/checkers", "cmd/mcprun/internal/customers", "runner/script/check", "runner/risk", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "gen/config", "gen/config/consent", "runner", "runner/sandbox"}},
+		{"cmd/mcprun/internal/doctor", []string{"cmd/internal/checkers", "cmd/mcprun/internal/customers", "runner/script/check", "runner/risk", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "gen/config", "gen/config/consent", "runner", "runner/sandbox"}},
 		{"cmd/mcprun/internal/tools", []string{"cmd/internal/checkers", "cmd/internal/cli", "cmd/mcprun/internal/flags", "runner/sandbox", "runner/script/check", "runner/script/check/tools"}},
 		{"cmd/mcprun/internal/image", []string{"cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/tools", "runner/sandbox/docker"}},
 		{"cmd/mcprun/internal/flags", []string{"cmd/internal/cli", "gen/config", "runner/workspace/customer"}},

@@ -50,11 +50,12 @@ type Options struct {
 	// Shared are the flags that mcprun serve has too.
 	Shared Shared
 
-	risk    risk.Risk           // the highest of flag, environment and mcpgen.yaml
-	author  runner.Trust        // the least trusted of them
-	shown   []hostapi.ImageFile // by the script, once it has run
-	logged  *customers.Logged   // nil: nothing is logged
-	network *runner.Network     // what runs may have of a network
+	risk     risk.Risk           // the highest of flag, environment and mcpgen.yaml
+	author   runner.Trust        // the least trusted of them
+	shown    []hostapi.ImageFile // by the script, once it has run
+	logged   *customers.Logged   // nil: nothing is logged
+	network  *runner.Network     // what runs may have of a network
+	personal *chain.Personal     // what is done with personal data in the run; nil: nothing
 	// installed returns the packages that runs may import, which it opens the first time.
 	installed func() (*packages.Set, error)
 	digest    string // of the script and what it imports; only for a plan

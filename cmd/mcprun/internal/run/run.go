@@ -34,6 +34,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	installed "github.com/mcpgen/mcpgen/runner/packages"
+	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -376,7 +377,7 @@ func (o *Options) OfferPackages(ctx context.Context, p *project.Project, languag
 		return "", err
 	}
 	defer release()
-	set, _ := packages.Of(o.App, p)
+	set, _ := o.installed()
 	var image []string
 	all := make([]sandbox.Language, len(languages))
 	for i, name := range languages {
@@ -435,7 +436,7 @@ func (o *Options) showSkillsOf(ctx context.Context, p *project.Project, s *runne
 
 // ShowSkills is [skills.Show] for a run of the script; shown is the folder of its skills.
 func (o *Options) ShowSkills(ctx context.Context, open func() (*skill.Store, error), p *project.Project, shown string, s *runner.Script, say func(line string)) (string, error) {
-	set, err := packages.Of(o.App, p)
+	set, err := o.installed()
 	if err != nil {
 		return "", err
 	}

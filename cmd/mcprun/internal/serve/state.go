@@ -47,14 +47,19 @@ type state struct {
 
 	installed string // what packages returned at first
 
-	mu     sync.Mutex
-	stores map[string]*skill.Store // by customer
+	mu       sync.Mutex
+	stores   map[string]*skill.Store    // by customer
+	personal map[string]*chain.Personal // by customer
+	maskers  map[string]*pii.Tokenizer  // by customer; used without personal
 }
 
 // newState opens the tree and its index, and decides what clients are shown.
 func (o *command) newState(ctx context.Context, p *project.Project, l *live) (*state, error) {
-	b := &state{o: o, project: p, log: l.log, live: l, stores: map[string]*skill.Store{}}
+	b := &state{o: o, project: p, log: l.log, live: l, stores: map[string]*skill.Store{}, personal: map[string]*chain.Personal{}, maskers: map[string]*pii.Tokenizer{}}
 	b.installed = b.packages()
+	if _, err := o.run.Personal(p, "", nil); err != nil {
+		return nil, err
+	}
 	if p.Tree != "" {
 		b.stamp = resources.TreeStamp(p.Wanted)
 		x, err := resources.OpenIndex(o.app, l.at, p.Tree, p.Cfg)
