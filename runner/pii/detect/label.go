@@ -62,13 +62,13 @@ func (f *finder) isLabelled(label, value string, typ Type) bool {
 		end, n := personName(value, 0)
 		return end == len(value) && (n >= 2 || n == 1 && !lower)
 	case Company:
-		return hasLegalForm(value) || !lower && isUpper(value[0]) && strings.Count(value, " ") < 5 && strings.IndexAny(value, "(){};`\"'") < 0
+		return hasLegalForm(value) || !lower && isUpper(value[0]) && strings.Count(value, " ") < 5 && !strings.ContainsAny(value, "(){};`\"'")
 	}
 	isNumber := func(w string) bool { return isDigit(w[0]) && len(w) <= 7 }
 	if w := wordTo(value, 0); w == "" || !isCapital(w) && w[0]-'a' < 26 && !words()["street-start"][w] {
 		return false
 	}
-	return isPlace(value) && strings.IndexAny(value, "(){};`\"=") < 0 && slices.ContainsFunc(strings.Fields(value), isNumber)
+	return isPlace(value) && !strings.ContainsAny(value, "(){};`\"=") && slices.ContainsFunc(strings.Fields(value), isNumber)
 }
 
 // labelBefore returns the label that ends at i and begins its line.

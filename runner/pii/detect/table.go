@@ -109,7 +109,7 @@ func cellsOf(line string, separator byte) func(yield func(start, end int) bool) 
 
 // columnHints returns the hints of a line of column names, or nil if it is none or has no hint of a person.
 func columnHints(line string, separator byte) []Type {
-	if len(line) > maxHeader || strings.IndexAny(strings.Replace(line, "(index)", "", 1), "(){}=<>\\$@") >= 0 {
+	if len(line) > maxHeader || strings.ContainsAny(strings.Replace(line, "(index)", "", 1), "(){}=<>\\$@") {
 		return nil
 	}
 	words, edges := 4, separator == '|' || separator == box
@@ -140,7 +140,7 @@ func appendCells(cells []Match, line string, offset int, separator byte, columns
 		for end > start && strings.IndexByte(" \"'*`\r", line[end-1]) >= 0 {
 			end--
 		}
-		if typ := valueType(line[start:end], columns[n]); typ != "" && strings.IndexAny(line[start:end], "(){}[];=%\"") < 0 {
+		if typ := valueType(line[start:end], columns[n]); typ != "" && !strings.ContainsAny(line[start:end], "(){}[];=%\"") {
 			cells = append(cells, Match{offset + start, offset + end, typ})
 		}
 	}

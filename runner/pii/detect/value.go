@@ -100,7 +100,7 @@ func isQualified(v string) bool {
 
 // isNameValue reports whether a value may be the name of someone.
 func isNameValue(v string) bool {
-	return utf8.RuneCountInString(v) <= maxNameValue && strings.IndexAny(v, "\n\t<>=|\\") < 0 && !isTime(v)
+	return utf8.RuneCountInString(v) <= maxNameValue && !strings.ContainsAny(v, "\n\t<>=|\\") && !isTime(v)
 }
 
 // isTime reports whether a value begins with a date and has nothing but a time after it.
