@@ -29,6 +29,7 @@ var notRun = map[string]string{
 	`docker run -i --rm --user "$(id -u):$(id -g)" -v "$PWD:/project" ghcr.io/mcpgen/mcprun`:              "pulls an image",
 	"mcprun image":          "pulls an image",
 	"mcprun image --newest": "pulls an image",
+	"mcprun image --data":   "builds an image",
 	"uv pip compile --generate-hashes requirements.in -o requirements.txt": "needs uv",
 	"mcprun packages install": "installs from registries",
 	"mcprun --language python -e 'import pandas; print(pandas.__version__)'":                                           "needs the line before it",

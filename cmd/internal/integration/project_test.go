@@ -100,7 +100,8 @@ func (p *project) command(ctx context.Context, name string, args ...string) *exe
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
-	cmd.Env = append(append(cmd.Env, "XDG_RUNTIME_DIR="+p.runtimeDir(), "NO_COLOR=1", "MCPGEN_TRUST=1", "MCPRUN_TIMEOUT="+runTime), p.env...)
+	// What a script prints is compared with what servers have, so personal data is not hidden.
+	cmd.Env = append(append(cmd.Env, "XDG_RUNTIME_DIR="+p.runtimeDir(), "NO_COLOR=1", "MCPGEN_TRUST=1", "MCPRUN_PII=off", "MCPRUN_TIMEOUT="+runTime), p.env...)
 	return cmd
 }
 

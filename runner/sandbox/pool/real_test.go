@@ -38,7 +38,7 @@ func real(t testing.TB) map[string]sandbox.Warmer {
 	return all
 }
 
-// one runs a script and returns its output and how it ended.
+// one runs a script and returns its output, that on standard error first, and how it ended.
 func one(t testing.TB, b sandbox.Backend, lang sandbox.Language, spec sandbox.Spec, code string) (string, sandbox.Exit) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -49,8 +49,8 @@ func one(t testing.TB, b sandbox.Backend, lang sandbox.Language, spec sandbox.Sp
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	spec.ID, spec.Secret, spec.Runtime, spec.Stdout, spec.Stderr = "run", "of the run", rt, &out, &out
+	var stdout, stderr bytes.Buffer
+	spec.ID, spec.Secret, spec.Runtime, spec.Stdout, spec.Stderr = "run", "of the run", rt, &stdout, &stderr
 	spec.Args, spec.Guest = templates.RuntimeArgs(string(rt)), templates.Guest(string(rt))
 	p, err := b.Start(ctx, spec)
 	if err != nil {
@@ -68,7 +68,7 @@ func one(t testing.TB, b sandbox.Backend, lang sandbox.Language, spec sandbox.Sp
 	if err != nil {
 		t.Error(err)
 	}
-	return out.String(), exit
+	return stderr.String() + stdout.String(), exit
 }
 
 // idle waits until the pool has n idle guests.
