@@ -52,6 +52,9 @@ func (cs *customerServer) hidden(next mcp.MethodHandler) mcp.MethodHandler {
 		if p == nil {
 			return res, err
 		}
+		if err != nil { // the result may be a nil pointer of some type
+			return res, hideError(p, err)
+		}
 		switch res := res.(type) {
 		case *mcp.ReadResourceResult:
 			for _, c := range res.Contents {
@@ -68,14 +71,11 @@ func (cs *customerServer) hidden(next mcp.MethodHandler) mcp.MethodHandler {
 		case *skillGetResult:
 			res.Skill.Frontmatter = p.MaskJSON(res.Skill.Frontmatter)
 		}
-		return res, hideError(p, err)
+		return res, nil
 	}
 }
 
 func hideError(p *chain.Personal, err error) error {
-	if err == nil {
-		return nil
-	}
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		masked := *e
 		masked.Message = p.Mask(e.Message)

@@ -127,10 +127,12 @@ func (s *suite) serve(t *testing.T) string {
 	}
 	first := make(chan string, 1)
 	read := make(chan struct{})
+	var said strings.Builder
 	go func() {
 		defer close(read)
 		lines := bufio.NewScanner(stderr)
 		for lines.Scan() {
+			said.WriteString(lines.Text() + "\n")
 			select {
 			case first <- lines.Text():
 			default:
@@ -141,7 +143,7 @@ func (s *suite) serve(t *testing.T) string {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		<-read
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("the server did not end well: %v", err)
+			t.Errorf("the server did not end well: %v\n%s", err, &said)
 		}
 	})
 	select {
