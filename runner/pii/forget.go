@@ -52,12 +52,12 @@ func (v *Vault) keep(entries []*entry, used []string) error {
 	return c.err
 }
 
-// holds reports whether the vault has a token for an entry.
+// holds reports whether the vault has a token for a value of a field, and knows that a field held it.
 func (v *Vault) holds(e *entry) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	_, ok := v.ledger.byValue[e.key()]
-	return ok
+	known, ok := v.ledger.byToken[v.ledger.byValue[e.key()]]
+	return ok && known.Field
 }
 
 // learned is known, with the mutex.

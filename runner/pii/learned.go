@@ -6,7 +6,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
 )
 
-// learned finds the names, companies, addresses and phone numbers of a vault, and others that were added, in texts.
+// learned finds the names, companies, addresses and phone numbers in texts that fields held, as the vault notes it, and others that were added.
 type learned struct {
 	mu     sync.RWMutex
 	values detect.Learned
@@ -21,11 +21,20 @@ func (l *learned) find(text string) []detect.Match {
 	return l.values.Find(text)
 }
 
-// add adds a value, and reports whether it is new and will be found.
+// add adds a value, and reports whether it will be found.
 func (l *learned) add(typ Type, text string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.values.Add(typ, text)
+}
+
+// learn adds the values that fields held.
+func (l *learned) learn(entries []*entry) {
+	for _, e := range entries {
+		if e.Field && e.As == asText {
+			l.add(e.Type, string(e.Value))
+		}
+	}
 }
 
 // isLearned reports whether values of a type are looked for in texts.
@@ -40,11 +49,7 @@ func (v *Vault) known() *learned {
 	}
 	l := v.names
 	l.ledger = v.ledger
-	for _, e := range v.ledger.entries[l.entries:] {
-		if isLearned(e.Type) && e.As == asText {
-			l.add(e.Type, string(e.Value))
-		}
-	}
+	l.learn(v.ledger.entries[l.entries:])
 	l.entries = len(v.ledger.entries)
 	return l
 }
@@ -55,7 +60,7 @@ func (l *ledger) continues(other *ledger, n int) bool {
 		return false
 	}
 	for i, e := range other.entries[:n] {
-		if own := l.entries[i]; own.Token != e.Token || string(own.Value) != string(e.Value) {
+		if own := l.entries[i]; own.Token != e.Token || own.Field != e.Field || string(own.Value) != string(e.Value) {
 			return false
 		}
 	}

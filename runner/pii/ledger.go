@@ -23,12 +23,13 @@ type entry struct {
 	// Source is the value as JSON wrote it, with its depth in strings, if it was written with unusual escapes.
 	Source []byte `json:"source,omitempty"`
 	Depth  int    `json:"depth,omitempty"`
-	Used   int    `json:"used,omitempty"` // the day since 1970 on which it was last used, as far as noted
+	Field  bool   `json:"field,omitempty"` // a field held it, so it is looked for in texts; others were only found in one
+	Used   int    `json:"used,omitempty"`  // the day since 1970 on which it was last used, as far as noted
 }
 
 // entryOf returns the entry of a value, without its token.
 func entryOf(typ Type, v value) *entry {
-	e := &entry{Type: typ, Value: []byte(v.text)}
+	e := &entry{Type: typ, Value: []byte(v.text), Field: v.field && isLearned(typ)}
 	if v.number {
 		e.As = asNumber
 	}

@@ -37,6 +37,7 @@ type value struct {
 	number bool   // it is a JSON number
 	source string // as the document writes it, if unusual
 	depth  int    // number of JSON strings around the source
+	field  bool   // it is all that a field holds
 }
 
 // value returns the value from start to end.
@@ -56,7 +57,7 @@ func (m *masker) json(s *span) {
 			m.number(l, h)
 		case l.isName:
 			in := l.text()
-			m.replace(in, m.find(in.text, ""))
+			m.replace(in, m.find(in.text, ""), false)
 		default:
 			m.text(l.text(), h)
 		}
@@ -70,13 +71,13 @@ func (m *masker) text(s *span, h hint) {
 		m.without().text(s, hint{})
 		return
 	case h.set && m.isWanted(h.typ) && strings.TrimSpace(s.text) != "":
-		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: h.typ}})
+		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: h.typ}}, true)
 		return
 	case s.isJSON():
 		m.json(s)
 		return
 	case h.typ == detect.Secret && detect.IsSecretValue(s.text) && m.isWanted(detect.Secret):
-		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: detect.Secret}})
+		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: detect.Secret}}, true)
 		return
 	}
 	had := len(s.doc.edits)
@@ -100,7 +101,7 @@ func (m *masker) text(s *span, h hint) {
 	}
 	if !slices.Equal(was, read) {
 		s.doc.edits = s.doc.edits[:had]
-		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: detect.Secret}})
+		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: detect.Secret}}, false)
 	}
 }
 
@@ -116,6 +117,7 @@ func withTokens(text string, matches []detect.Match) string {
 // plain replaces matches in a span without JSON, and returns them.
 func (m *masker) plain(s *span, field Type) []detect.Match {
 	matches := m.find(s.text, field)
+	isField := field != "" && len(matches) == 1 && matches[0].End-matches[0].Start == len(strings.TrimSpace(s.text))
 	if m.detected != nil {
 		found, ok := m.detected(s.text)
 		if !ok {
@@ -124,7 +126,7 @@ func (m *masker) plain(s *span, field Type) []detect.Match {
 		}
 		matches = union(matches, found)
 	}
-	return m.replace(s, matches)
+	return m.replace(s, matches, isField)
 }
 
 // number replaces a number that is personal data by a string.
@@ -249,15 +251,18 @@ func outside(text string, matches []detect.Match) []detect.Match {
 	return out
 }
 
-// replace replaces matches by tokens, and also texts between them that look like tokens. It returns the matches that it replaced.
-func (m *masker) replace(s *span, matches []detect.Match) []detect.Match {
+// replace replaces matches by tokens, and also texts between them that look like tokens. It returns the matches that it replaced. isField says
+// that the match is all that a field holds.
+func (m *masker) replace(s *span, matches []detect.Match, isField bool) []detect.Match {
 	if m.own {
 		matches = outside(s.text, matches)
 	}
 	at := 0
 	for _, match := range matches {
 		m.lookalikes(s, at, match.Start)
-		s.replace(match.Start, match.End, m.token(match.Type, s.value(match.Start, match.End)))
+		v := s.value(match.Start, match.End)
+		v.field = isField
+		s.replace(match.Start, match.End, m.token(match.Type, v))
 		at = match.End
 	}
 	m.lookalikes(s, at, len(s.text))

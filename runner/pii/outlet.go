@@ -39,7 +39,8 @@ type OutletSettings struct {
 // number, such as [EMAIL], which cannot be restored; [Outlet.Trouble] returns the reason. The outlet's own tokens stay, so masking a text again
 // does not change it. Other texts that look like tokens are replaced by [LITERAL_1] and so on, and restored.
 //
-// The names, companies and addresses in the vault are found in every text, word for word. [Outlet.Learn] adds more.
+// The names, companies, addresses and phone numbers that fields held are found in every text, word for word, as long as the vault has them.
+// [Outlet.Learn] adds more.
 type Outlet struct {
 	*outletState
 	inside detect.Signs // see For
@@ -118,7 +119,7 @@ func (o *Outlet) mask(text string, foreign bool, mask func(*masker, *span)) stri
 	}
 	detected := o.detect(text, newMasker, mask)
 	for n := 1; ; n++ {
-		p := pass{v: v, foreign: foreign, isNew: map[string]bool{}}
+		p := pass{v: v, foreign: foreign, byKey: map[string]*entry{}}
 		m := newMasker()
 		m.token, m.lookalike, m.detected = p.token, p.lookalike, detected
 		d, top := newDocument(text)
@@ -154,7 +155,7 @@ func (o *Outlet) Learn(raw []byte) {
 	_, top := newDocument(string(raw))
 	top.signs = o.inside
 	top.named(newFields(o.fields), func(typ Type, text string) {
-		if e := (&entry{Type: typ, Value: []byte(text)}); !v.holds(e) && names.add(typ, text) {
+		if e := (&entry{Type: typ, Value: []byte(text), Field: true}); !v.holds(e) && names.add(typ, text) {
 			found = append(found, e)
 		}
 	})
@@ -285,9 +286,7 @@ func (o *outletState) ready() (*Vault, *learned, error) {
 	o.learning.Lock()
 	defer o.learning.Unlock()
 	if names != o.names {
-		for _, e := range o.pending {
-			names.add(e.Type, string(e.Value))
-		}
+		names.learn(o.pending)
 		o.names = names
 	}
 	return v, names, nil
@@ -315,34 +314,39 @@ func (o *outletState) opened() (*Vault, error) {
 	return o.vault, nil
 }
 
-// pass looks up the tokens of one text's values, and collects the values that have none yet.
+// pass looks up the tokens of one text's values, and collects the values that have none yet, or of which the vault does not know yet that a
+// field held them.
 type pass struct {
 	v       *Vault // nil if it cannot be used
 	foreign bool
 	new     []*entry
-	isNew   map[string]bool // keys of new
-	stale   []string        // tokens whose use is to be noted
+	byKey   map[string]*entry // new
+	stale   []string          // tokens whose use is to be noted
 }
 
 func (p *pass) token(typ Type, v value) string { return p.tokenOf(entryOf(typ, v)) }
 
 func (p *pass) tokenOf(e *entry) string {
-	key := e.key()
+	key, token := e.key(), bareToken(e.Type)
 	if p.v != nil {
 		p.v.mu.Lock()
 		defer p.v.mu.Unlock()
-		if token, ok := p.v.ledger.byValue[key]; ok {
-			if p.v.isStale(p.v.ledger.byToken[token]) {
+		if known, ok := p.v.ledger.byToken[p.v.ledger.byValue[key]]; ok {
+			if token = known.Token; p.v.isStale(known) {
 				p.stale = append(p.stale, token)
 			}
-			return token
+			if known.Field || !e.Field {
+				return token
+			}
 		}
 	}
-	if !p.isNew[key] {
-		p.isNew[key] = true
-		p.new = append(p.new, e)
+	if was, ok := p.byKey[key]; ok {
+		was.Field = was.Field || e.Field
+		return token
 	}
-	return bareToken(e.Type)
+	p.byKey[key] = e
+	p.new = append(p.new, e)
+	return token
 }
 
 func (p *pass) lookalike(v value) string {

@@ -73,6 +73,37 @@ func TestOutletMask(t *testing.T) {
 	}
 }
 
+// TestGuessedNames: what was only found in a text is not looked for elsewhere, until a field holds it.
+func TestGuessedNames(t *testing.T) {
+	o, v := newOutlet(t, OutletSettings{})
+	other := reopened(t, v, OutletSettings{})
+	for _, c := range []struct{ text, want string }{
+		{"Hello Zorblat!", "Hello [NAME_1]!"},
+		{"a Zorblat server", "a Zorblat server"},
+		{`{"lastName":"Zorblat"}`, `{"lastName":"[NAME_1]"}`},
+		{"a Zorblat server", "a [NAME_1] server"},
+		{`{"note":"Hello Wembley!","lastName":"Wembley"}`, `{"note":"Hello [NAME_2]!","lastName":"[NAME_2]"}`},
+		{"a Wembley server", "a [NAME_2] server"},
+	} {
+		for _, o := range []*Outlet{o, other} {
+			if got := o.Mask(c.text); got != c.want {
+				t.Errorf("Mask(%q) = %q, want %q", c.text, got, c.want)
+			}
+		}
+	}
+	if got := reopened(t, v, OutletSettings{}).Mask("a Zorblat server"); got != "a [NAME_1] server" {
+		t.Errorf("a later process has %q", got)
+	}
+	o.Mask("Dear Ms Quellbrink,")
+	o.Learn([]byte(`{"lastName":"Quellbrink"}`))
+	if err := o.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if got := reopened(t, v, OutletSettings{}).Mask("Quellbrink called"); got != "[NAME_3] called" {
+		t.Errorf("what was learned later: %q", got)
+	}
+}
+
 // TestForeignTokens: a server that sends a token gets back the token, not what it stands for.
 func TestForeignTokens(t *testing.T) {
 	o, _ := newOutlet(t, OutletSettings{})

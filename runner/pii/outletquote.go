@@ -11,7 +11,7 @@ func (o *Outlet) Quote(raw []byte) []byte {
 	}
 	v, _, err := o.ready()
 	for n := 1; ; n++ {
-		p := pass{v: v, foreign: true, isNew: map[string]bool{}}
+		p := pass{v: v, foreign: true, byKey: map[string]*entry{}}
 		m := &masker{fields: newFields(nil), wants: func(Type) bool { return false }, token: p.token, lookalike: p.lookalike}
 		d, top := newDocument(text)
 		m.json(top)

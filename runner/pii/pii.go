@@ -9,8 +9,8 @@
 // strings, and in texts, is treated as JSON. Everything that is not replaced stays byte for byte.
 //
 // Names of people and companies, and postal addresses, are found by the member that holds them, or by the words before them. A vault looks
-// for those that it holds in each text. Phone numbers in national forms that look like other numbers are found only if a word or member name
-// announces them. Text written to avoid detection is not found. The package reduces what a file or a model gets to see; it is not a security
+// for those that a member has held in each text. Phone numbers in national forms that look like other numbers are found only if a word or
+// member name announces them. Text written to avoid detection is not found. The package reduces what a file or a model gets to see; it is not a security
 // boundary.
 package pii
 
@@ -71,7 +71,7 @@ func (t *Tokenizer) mask(text string, asJSON bool) string {
 	if asJSON {
 		m.json(s)
 	} else {
-		m.replace(s, m.find(text, ""))
+		m.replace(s, m.find(text, ""), false)
 	}
 	return d.apply()
 }

@@ -47,7 +47,7 @@ type Vault struct {
 	mu     sync.Mutex
 	ledger *ledger
 	info   fs.FileInfo // of the file from which ledger was read, or nil if there was none
-	names  *learned    // the names, companies and addresses in ledger; see known
+	names  *learned    // what fields held of the values in ledger; see known
 }
 
 // OpenVault opens the vault at an absolute path. Its folder is created with the first value; PATH.lock beside the file locks it. The key is
@@ -191,14 +191,21 @@ func (c *change) lookalike(v value) string {
 
 // tokenOf returns the token of an entry, and adds the entry if it is new.
 func (c *change) tokenOf(e *entry) string {
-	if token, ok := c.v.ledger.byValue[e.key()]; ok {
-		return token
+	key := e.key()
+	if known, ok := c.v.ledger.byToken[c.v.ledger.byValue[key]]; ok && (known.Field || !e.Field) {
+		return known.Token
 	}
 	if !c.begin() {
 		return ""
 	}
-	if token, ok := c.v.ledger.byValue[e.key()]; ok { // another process added it
-		return token
+	if known, ok := c.v.ledger.byToken[c.v.ledger.byValue[key]]; ok { // another process added it, or it was only found in a text until now
+		if e.Field && !known.Field {
+			known.Field, c.changed = true, true
+			if c.v.names != nil {
+				c.v.names.learn([]*entry{known})
+			}
+		}
+		return known.Token
 	}
 	if !c.fits(e.size()) {
 		return ""
