@@ -2,7 +2,6 @@ package runner
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"slices"
 
@@ -63,7 +62,8 @@ func (x *run) warnOfTrouble() {
 	if p == nil {
 		return
 	}
-	if err := errors.Join(p.Outlet.Flush(), p.Outlet.Trouble()); err != nil {
+	_ = p.Outlet.Flush() // Trouble has its error
+	if err := p.Outlet.Trouble(); err != nil {
 		x.calls.Warn("some personal data was replaced by something that cannot be restored; whoever started mcprun is told why")
 		x.calls.Advise("personal data was replaced by something that cannot be restored: %v", err)
 	}

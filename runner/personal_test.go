@@ -468,6 +468,7 @@ func TestPersonalVaultFailsClosed(t *testing.T) {
 	b.vault = filepath.Join(t.TempDir(), "none", "\x00")
 	res := b.run(sheet + `console.log(JSON.stringify(rows))`)
 	hasNone(t, "the output", asJSON(t, res))
+	hasNone(t, "a column", asJSON(t, b.run(sheet+`console.log(rows.map(r => r.name).join("\n"))`)))
 	if !strings.Contains(res.Stdout, `"[EMAIL]"`) || !slices.ContainsFunc(res.Warnings, func(w string) bool { return strings.Contains(w, "cannot be restored") }) {
 		t.Errorf("output %s, warnings %q, want tokens without numbers, and a warning", res.Stdout, res.Warnings)
 	}

@@ -52,12 +52,19 @@ func (v *Vault) keep(entries []*entry, used []string) error {
 	return c.err
 }
 
-// holds reports whether the vault has a token for a value of a field, and knows that a field held it.
-func (v *Vault) holds(e *entry) bool {
+// held returns the token of a value that a field holds, and whether its use is to be noted. The token is "" if there is no vault, if it has no
+// token for the value, or does not know yet that a field held it.
+func (v *Vault) held(e *entry) (token string, isStale bool) {
+	if v == nil {
+		return "", false
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	known, ok := v.ledger.byToken[v.ledger.byValue[e.key()]]
-	return ok && known.Field
+	if !ok || !known.Field {
+		return "", false
+	}
+	return known.Token, v.isStale(known)
 }
 
 // learned is known, with the mutex.

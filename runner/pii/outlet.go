@@ -60,7 +60,7 @@ type outletState struct {
 	troubles []error
 
 	learning  sync.Mutex
-	names     *learned        // that has what is in pending
+	names     *learned        // that has what is in pending; nil until it is first needed
 	pending   []*entry        // learned, but not yet in the vault
 	isPending map[string]bool // keys of pending
 	written   time.Time
@@ -131,6 +131,9 @@ func (o *Outlet) mask(text string, foreign bool, mask func(*masker, *span)) stri
 				_ = o.keep(v, nil, p.stale) // the values have their tokens whether or not the day is written
 			}
 			return d.apply()
+		case v == nil && n == 1:
+			names.learn(p.new) // so that a name is found before the field that holds it, too
+			continue
 		case n == maxPasses && err == nil:
 			err = errors.New("the names in a text led to further names again and again; some have no number")
 			fallthrough
@@ -145,26 +148,36 @@ func (o *Outlet) mask(text string, foreign bool, mask func(*masker, *span)) stri
 
 // Learn remembers the names, companies and addresses that fields of a structured result hold, so that they are found in later texts. They
 // are written to the vault, unless it is half full, with the next value that is masked, or by themselves once a second; Flush writes the rest.
+// While there is no vault, the outlet alone remembers them.
 func (o *Outlet) Learn(raw []byte) {
-	v, names, err := o.ready()
-	if err != nil || !json.Valid(raw) {
-		o.report(err)
+	if !json.Valid(raw) {
 		return
 	}
+	v, names, err := o.ready()
+	o.report(err)
 	var found []*entry
+	var stale []string
 	_, top := newDocument(string(raw))
 	top.signs = o.inside
 	top.named(newFields(o.fields), func(typ Type, text string) {
-		if e := (&entry{Type: typ, Value: []byte(text), Field: true}); !v.holds(e) && names.add(typ, text) {
+		e := &entry{Type: typ, Value: []byte(text), Field: true}
+		token, isStale := v.held(e)
+		switch {
+		case isStale:
+			stale = append(stale, token)
+		case token == "" && names.add(typ, text):
 			found = append(found, e)
 		}
 	})
-	if len(found) == 0 || v.isHalfFull() {
+	if len(stale) > 0 {
+		_ = o.keep(v, nil, stale) // the values have their tokens whether or not the day is written
+	}
+	if len(found) == 0 || v != nil && v.isHalfFull() {
 		return
 	}
 	o.learning.Lock()
 	for _, e := range found {
-		if key := e.key(); !o.isPending[key] {
+		if key := e.key(); !o.isPending[key] && len(o.pending) < RunValues {
 			o.isPending[key] = true
 			o.pending = append(o.pending, e)
 		}
@@ -172,11 +185,11 @@ func (o *Outlet) Learn(raw []byte) {
 	due := time.Since(o.written) >= learnPause
 	o.learning.Unlock()
 	if due {
-		o.report(o.Flush())
+		_ = o.Flush()
 	}
 }
 
-// Flush writes to the vault what was learned.
+// Flush writes to the vault what was learned. Trouble returns its error, too.
 func (o *Outlet) Flush() error {
 	o.learning.Lock()
 	n := len(o.pending)
@@ -188,6 +201,7 @@ func (o *Outlet) Flush() error {
 	if err == nil {
 		err = o.keep(v, nil, nil)
 	}
+	o.report(err)
 	return err
 }
 
@@ -270,21 +284,25 @@ func (o *outletState) report(err error) {
 	}
 }
 
-// ready returns the vault as it is now, and what is looked for in texts. Without a vault, that is nil.
+// ready returns the vault as it is now, and what is looked for in texts. If the vault cannot be used, that is what was known before.
 func (o *outletState) ready() (*Vault, *learned, error) {
 	v, err := o.opened()
-	if err != nil {
-		return nil, nil, err
-	}
-	v.mu.Lock()
-	err = v.refresh()
-	names := v.known()
-	v.mu.Unlock()
-	if err != nil {
-		return nil, nil, err
+	var names *learned
+	if err == nil {
+		v.mu.Lock()
+		if err = v.refresh(); err == nil {
+			names = v.known()
+		}
+		v.mu.Unlock()
 	}
 	o.learning.Lock()
 	defer o.learning.Unlock()
+	if err != nil {
+		if o.names == nil {
+			o.names = &learned{}
+		}
+		return nil, o.names, err
+	}
 	if names != o.names {
 		names.learn(o.pending)
 		o.names = names

@@ -291,6 +291,37 @@ func TestOutletFailsClosed(t *testing.T) {
 	}
 }
 
+// TestOutletKnowsNames: names that fields hold are found in texts also while the vault cannot be used, and written once it can.
+func TestOutletKnowsNames(t *testing.T) {
+	v, opens := newVault(t), false
+	o := NewOutlet(func() (*Vault, error) {
+		if !opens {
+			return nil, errors.New("the keyring is locked")
+		}
+		return v, nil
+	}, OutletSettings{})
+	o.Learn([]byte(`{"lastName":"Oyelaran"}`))
+	if got := o.Mask("Oyelaran called"); got != "[NAME] called" {
+		t.Errorf("got %q, want a token", got)
+	}
+	if got := o.MaskJSON([]byte(`{"note":"Zorblat called","lastName":"Zorblat"}`)); string(got) != `{"note":"[NAME] called","lastName":"[NAME]"}` {
+		t.Errorf("got %s, want tokens", got)
+	}
+	opens, o.retry = true, time.Now()
+	if got := o.Mask("Oyelaran called"); got != "[NAME_1] called" {
+		t.Errorf("with a vault: %q", got)
+	}
+	if got := reopened(t, v, OutletSettings{}).Mask("Oyelaran called"); got != "[NAME_1] called" {
+		t.Errorf("another process: %q", got)
+	}
+	if err := os.WriteFile(v.path, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.Mask("Oyelaran called"); got != "[NAME] called" {
+		t.Errorf("with a damaged vault: %q", got)
+	}
+}
+
 // TestOutletWritesAgain: while the vault cannot be written, not every text tries to; later all that was learned meanwhile is written.
 func TestOutletWritesAgain(t *testing.T) {
 	o, v := newOutlet(t, OutletSettings{})
@@ -440,6 +471,16 @@ func TestRetention(t *testing.T) {
 	}
 	if _, err := o.RestoreText("[EMAIL_4]"); err == nil {
 		t.Error("a value is kept for ever: got no error, want an error")
+	}
+	for range 2 {
+		o.Learn([]byte(`{"lastName":"Oyelaran"}`))
+		if err := o.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		at = at.Add(60 * days)
+	}
+	if got := o.Mask("Oyelaran called"); got != "[NAME_1] called" {
+		t.Errorf("got %q, want the token of a name that was learned again", got)
 	}
 	if err := o.Trouble(); err != nil {
 		t.Errorf("Trouble() = %v, want none", err)
