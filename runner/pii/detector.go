@@ -190,8 +190,12 @@ func (o *Outlet) detect(text string, newMasker func() *masker, mask func(*masker
 		}
 		if err := o.ask(texts[:batch], answers); err != nil {
 			o.report(err)
+			if o.settings.WithoutDetector {
+				break
+			}
+			o.lost.Store(true)
 			for _, t := range texts {
-				failed[t] = !o.settings.WithoutDetector
+				failed[t] = true
 			}
 			break
 		}

@@ -44,7 +44,7 @@ func (e *LimitError) Error() string {
 
 // UnknownTokenError reports a token that stands for nothing.
 type UnknownTokenError struct {
-	Token     string // such as [EMAIL_9]
+	Token     string // such as [EMAIL_9], or [EMAIL] in the place of a value that could not be kept
 	Pointer   string // JSON pointer of the string with the token; "" in a text that is not JSON
 	Forgotten bool   // it stood for a value that was forgotten
 }
@@ -56,8 +56,11 @@ func (e *UnknownTokenError) Error() string {
 	if e.Pointer != "" {
 		said += " at " + strings.ReplaceAll(e.Pointer, e.Token, bare)
 	}
-	if e.Forgotten {
+	switch {
+	case e.Forgotten:
 		return said + ": its value was forgotten"
+	case tokenEnd(e.Token, 0) == 0:
+		return said + ": the value in whose place it is could not be kept"
 	}
 	return said + ": it stands for no value"
 }

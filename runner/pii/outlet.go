@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
@@ -51,6 +52,7 @@ type outletState struct {
 	open     func() (*Vault, error)
 	settings OutletSettings
 	fields   map[string]hint
+	lost     atomic.Bool // something has left in place of values that could not be kept
 
 	mu       sync.Mutex
 	vault    *Vault
@@ -138,6 +140,7 @@ func (o *Outlet) mask(text string, foreign bool, mask func(*masker, *span)) stri
 			err = errors.New("the names in a text led to further names again and again; some have no number")
 			fallthrough
 		case v == nil, err != nil:
+			o.lost.Store(true)
 			o.report(err)
 			return d.apply()
 		}
@@ -237,7 +240,7 @@ func (o *Outlet) IsToken(text string) bool {
 }
 
 // Restore replaces the tokens in a JSON value by what they stand for, as [Vault.RestoreJSON] does, but a token that stands for nothing is an
-// *UnknownTokenError.
+// *UnknownTokenError. Once a value could not be kept, so is what took its place: tokens without a number, and the note of a detector.
 func (o *Outlet) Restore(raw []byte) ([]byte, error) {
 	if !json.Valid(raw) {
 		return nil, errNotJSON
@@ -246,19 +249,19 @@ func (o *Outlet) Restore(raw []byte) ([]byte, error) {
 	return []byte(out), err
 }
 
-// RestoreText replaces the tokens in a text by what they stand for, as [Vault.Restore] does, but a token that stands for nothing is an
-// *UnknownTokenError.
+// RestoreText replaces the tokens in a text by what they stand for, as [Vault.Restore] does, with the errors of Restore.
 func (o *Outlet) RestoreText(text string) (string, error) { return o.restore(text, isContainer(text)) }
 
 func (o *Outlet) restore(text string, asJSON bool) (string, error) {
-	if !mayHaveTokens(text) {
+	lost := o.lost.Load()
+	if !mayHaveTokens(text, lost) {
 		return text, nil
 	}
 	v, _, err := o.ready()
 	if err != nil {
 		return "", err
 	}
-	r := restorer{v: v, left: v.maxRestored, strict: true}
+	r := restorer{v: v, left: v.maxRestored, strict: true, lost: lost}
 	out, err := r.restore(text, asJSON)
 	if err == nil && len(r.stale) > 0 {
 		_ = o.keep(v, nil, r.stale)

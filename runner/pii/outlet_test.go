@@ -322,6 +322,44 @@ func TestOutletKnowsNames(t *testing.T) {
 	}
 }
 
+// TestOutletRestoresNothingLost: what took the place of a value that could not be kept does not reach a server.
+func TestOutletRestoresNothingLost(t *testing.T) {
+	o, v := newOutlet(t, OutletSettings{})
+	o.Mask("ann@example.com")
+	v.Limit(func(int64) error { return errors.New("the disk is full") })
+	const letter = `{"to":"[EMAIL_1]","text":"Dear [NAME], yours, [COMPANY]"}`
+	if _, err := o.Restore([]byte(letter)); err != nil {
+		t.Errorf("a template is refused: %v", err)
+	}
+	if got := o.Mask("bob@example.com"); got != "[EMAIL]" {
+		t.Fatalf("got %q, want [EMAIL]", got)
+	}
+	for raw, want := range map[string]UnknownTokenError{
+		`{"a":"[EMAIL_1]","b":["[EMAIL]"]}`: {Token: "[EMAIL]", Pointer: "/b/0"},
+		`["x ` + unchecked + `"]`:           {Token: unchecked, Pointer: "/0"},
+	} {
+		_, err := o.Restore([]byte(raw))
+		if unknown, ok := errors.AsType[*UnknownTokenError](err); !ok || *unknown != want || !strings.Contains(err.Error(), "could not be kept") {
+			t.Errorf("Restore(%s): %v, want %v", raw, err, want)
+		}
+	}
+}
+
+// TestRestoreWithoutVault: arguments without tokens are sent as they are.
+func TestRestoreWithoutVault(t *testing.T) {
+	o := NewOutlet(func() (*Vault, error) { return nil, errors.New("the keyring is locked") }, OutletSettings{})
+	for raw, ok := range map[string]bool{
+		`{"list":["a","b"],"text":"say \"hello\"\n\u00e4 [x]"}`: true,
+		`["[EMAIL_1]"]`:      false,
+		`["\u005bEMAIL_1]"]`: false,
+		`["[EM\u0041IL_1]"]`: false,
+	} {
+		if got, err := o.Restore([]byte(raw)); (err == nil) != ok || ok && string(got) != raw {
+			t.Errorf("Restore(%s) = %s, %v, want an error: %v", raw, got, err, !ok)
+		}
+	}
+}
+
 // TestOutletWritesAgain: while the vault cannot be written, not every text tries to; later all that was learned meanwhile is written.
 func TestOutletWritesAgain(t *testing.T) {
 	o, v := newOutlet(t, OutletSettings{})

@@ -6,7 +6,7 @@ import "encoding/json"
 // real values: a server has no tokens, so what looks like one must not become another server's value when the script sends it back.
 func (o *Outlet) Quote(raw []byte) []byte {
 	text := string(raw)
-	if !mayHaveTokens(text) || !json.Valid(raw) {
+	if !mayHaveTokens(text, false) || !json.Valid(raw) {
 		return raw
 	}
 	v, _, err := o.ready()
@@ -17,6 +17,7 @@ func (o *Outlet) Quote(raw []byte) []byte {
 		m.json(top)
 		if len(p.new) == 0 || v == nil || err != nil || n == maxPasses {
 			if len(p.new) > 0 || err != nil {
+				o.lost.Store(true)
 				o.report(err)
 			}
 			return []byte(d.apply())

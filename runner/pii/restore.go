@@ -2,6 +2,7 @@ package pii
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -26,7 +27,7 @@ func (v *Vault) RestoreJSON(raw json.RawMessage) (json.RawMessage, error) {
 }
 
 func (v *Vault) restore(text string, asJSON bool) (string, error) {
-	if !mayHaveTokens(text) {
+	if !mayHaveTokens(text, false) {
 		return text, nil
 	}
 	v.mu.Lock()
@@ -39,14 +40,34 @@ func (v *Vault) restore(text string, asJSON bool) (string, error) {
 	return r.restore(text, asJSON)
 }
 
-// mayHaveTokens reports whether there may be a token in a text, in whatever way it is escaped.
-func mayHaveTokens(text string) bool { return strings.ContainsAny(text, `[\`) }
+// mayHaveTokens reports whether there may be a token in a text, in whatever way it is escaped. lost is that of a restorer.
+func mayHaveTokens(text string, lost bool) bool {
+	start, _ := nextLost(text, 0, lost)
+	return start >= 0 || escapedASCII.MatchString(text)
+}
+
+// escapedASCII is the beginning of what JSON may write for a character of a token.
+var escapedASCII = regexp.MustCompile(`\\u00[2-7]`)
+
+// nextLost is nextToken. If lost is set, it also finds what took the place of values that could not be kept: tokens without a number, and the note
+// for texts without a detector's answer.
+func nextLost(s string, i int, lost bool) (start, end int) {
+	if !lost {
+		return nextToken(s, i)
+	}
+	start, end = anyToken(s, i)
+	if note := strings.Index(s[i:], unchecked); note >= 0 && (start < 0 || i+note < start) {
+		return i + note, i + note + len(unchecked)
+	}
+	return start, end
+}
 
 // restorer restores one text.
 type restorer struct {
 	v      *Vault
 	left   int  // bytes that may still be written
 	strict bool // unknown tokens are an error
+	lost   bool // so is what took the place of values that could not be kept
 	err    error
 	stale  []string // tokens whose use is to be noted
 }
@@ -130,7 +151,7 @@ func (r *restorer) text(s *span) { s.eachPart(r.tokens, r.json) }
 // tokens restores the tokens in a text without JSON.
 func (r *restorer) tokens(s *span) {
 	for at := 0; r.err == nil; {
-		start, end := nextToken(s.text, at)
+		start, end := nextLost(s.text, at, r.lost)
 		if start < 0 {
 			return
 		}
