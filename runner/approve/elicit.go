@@ -41,7 +41,7 @@ func (e *elicitation) Approve(ctx context.Context, q *Question) (Answer, error) 
 	if err != nil {
 		return Answer{}, err
 	}
-	reply, err := e.ask(ctx, &upstream.Question{Server: asker, Message: q.Title() + "\n" + strings.Join(lines, "\n"), Schema: form})
+	reply, err := e.ask(ctx, &upstream.Question{Server: asker, Own: true, Message: q.Title() + "\n" + strings.Join(lines, "\n"), Schema: form})
 	if err != nil {
 		return Answer{}, err
 	}

@@ -190,7 +190,7 @@ func (c *Calls) tell(e Event) {
 	}
 	p := c.set.Personal
 	if e.Kind != EventWaiting { // whose message has only the host's words
-		e.Message, e.Progress.Message = p.Mask(e.Message), p.Mask(e.Progress.Message)
+		e.Message, e.Progress.Message = p.Mask(e.Message), p.MaskForeign(e.Progress.Message)
 	}
 	if _, _, known := c.chain.catalog.Lookup(e.Tool); !known { // the script's text
 		e.Tool = p.Mask(e.Tool)

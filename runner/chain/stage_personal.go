@@ -55,9 +55,17 @@ func (p *Personal) MaskJSON(raw json.RawMessage) json.RawMessage {
 	return p.Outlet.MaskJSON(raw)
 }
 
+// MaskForeign is Mask for a text of a server, which has no tokens: see [pii.Outlet.MaskForeign].
+func (p *Personal) MaskForeign(text string) string {
+	if p == nil || text == "" {
+		return text
+	}
+	return string(p.Outlet.MaskForeign([]byte(text)))
+}
+
 // personal masks the results and errors of servers in bridge mode before the script gets them, and in every mode those of a call without a
 // script, whose caller is the model. In output mode the script gets real values; the outlet learns from them what to find in its output, and
-// what only looks like a token is quoted.
+// what only looks like a token is quoted, in errors too.
 func (c *Calls) personal(next handler) handler {
 	p := c.set.Personal
 	if p == nil || c.player != nil { // a recording has tokens already
@@ -69,7 +77,10 @@ func (c *Calls) personal(next handler) handler {
 		hides := mode == config.PIIBridge || mode == config.PIIOutput && c.run.Direct
 		switch {
 		case hides && err != nil:
-			return nil, maskError(p.Outlet.For(req.Name), err)
+			o := p.Outlet.For(req.Name)
+			return nil, changedError(err, o.MaskForeign, func(content json.RawMessage) json.RawMessage { return maskResult(o, content, true) })
+		case mode == config.PIIOutput && err != nil:
+			return nil, changedError(err, p.Outlet.Quote, func(content json.RawMessage) json.RawMessage { return p.Outlet.Quote(content) })
 		case mode == config.PIIOff || err != nil || res.As == call.AsDry:
 		case hides:
 			masked := *res
@@ -116,18 +127,18 @@ func (c *Calls) restore(next handler) handler {
 	}
 }
 
-// maskError returns an error without personal data.
-func maskError(o *pii.Outlet, err error) error {
+// changedError returns the error of a call with its texts and its content changed.
+func changedError(err error, text func([]byte) []byte, content func(json.RawMessage) json.RawMessage) error {
 	e, ok := errors.AsType[*call.Error](err)
 	if !ok {
 		return err
 	}
-	masked := *e
-	masked.Message, masked.Data = string(o.MaskForeign([]byte(e.Message))), o.MaskForeign(e.Data)
+	changed := *e
+	changed.Message, changed.Data = string(text([]byte(e.Message))), text(e.Data)
 	if len(e.Content) > 0 {
-		masked.Content = maskResult(o, e.Content, true)
+		changed.Content = content(e.Content)
 	}
-	return &masked
+	return &changed
 }
 
 // maskResult masks a result. Images and other binary content of MCP stay as they are.

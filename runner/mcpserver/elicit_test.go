@@ -3,16 +3,20 @@ package mcpserver_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/pii"
 )
 
 // TestElicit checks that a server's question reaches the client's user and the answer the server, with and without sessions.
@@ -57,6 +61,52 @@ func TestElicit(t *testing.T) {
 			}
 			if len(w.jobs) != 1 {
 				t.Errorf("got %d runs, want 1", len(w.jobs))
+			}
+		})
+	}
+}
+
+// TestElicitHidesPersonalData checks that the client sees tokens in a server's question and the server gets what they stand for, but nothing of
+// another server whose token it writes.
+func TestElicitHidesPersonalData(t *testing.T) {
+	for _, revision := range revisions {
+		t.Run(revision, func(t *testing.T) {
+			w := newFixture(t)
+			p := &chain.Personal{Outlet: pii.NewOutlet(vaultIn(t), pii.OutletSettings{}), Mode: config.PIIOutput, Servers: map[string]config.PIIMode{"notes": config.PIIOff}}
+			if got := p.Mask("kim@example.com"); got != "[EMAIL_1]" {
+				t.Fatalf("Mask() = %s, want [EMAIL_1]", got)
+			}
+			w.opt.Customer = func(context.Context, string) (*mcpserver.Customer, error) {
+				return &mcpserver.Customer{ID: "acme", Skills: always(skillsIn(t, nil)), Log: w, Personal: func() *chain.Personal { return p }}, nil
+			}
+			form := func(server, format, address string) *upstream.Question {
+				return &upstream.Question{Server: server, Message: "Write to " + address + "?", Schema: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string"` + format + `,"default":"` + address + `"}}}`)}
+			}
+			var asked, got []string
+			w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+				for _, q := range []*upstream.Question{form("crm", `,"format":"email"`, "ann@example.com"), form("crm", "", "[EMAIL_1]"), form("notes", "", "[EMAIL_1]")} {
+					a, err := job.Ask(ctx, q)
+					if err != nil {
+						return nil, err
+					}
+					got = append(got, a.Action+string(a.Content))
+				}
+				return &runner.Result{Cause: runner.CauseExit}, nil
+			}
+			cs := w.stdio(w.server(), revision, &mcp.ClientOptions{
+				Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}},
+				ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					asked = append(asked, req.Params.Message)
+					_, rest, _ := strings.Cut(req.Params.Message, "Write to ")
+					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"to": strings.TrimSuffix(rest, "?")}}, nil
+				},
+			})
+			call(t, cs, "execute_code", map[string]any{"code": "1"})
+			if want := []string{"[crm] Write to [EMAIL_2]?", "[crm] Write to [LITERAL_1]?", "[notes] Write to [EMAIL_1]?"}; !slices.Equal(asked, want) {
+				t.Errorf("asked %q, want %q", asked, want)
+			}
+			if want := []string{`accept{"to":"ann@example.com"}`, `accept{"to":"[EMAIL_1]"}`, `accept{"to":"[EMAIL_1]"}`}; !slices.Equal(got, want) {
+				t.Errorf("the servers got %q, want %q", got, want)
 			}
 		})
 	}

@@ -102,7 +102,7 @@ func (cs *customerServer) park(l *longCall, p *pendingQuestion) (*mcp.CallToolRe
 	}
 	cs.parked.byState[state] = parked
 	l.progress.Detach()
-	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{answerKey: elicitParams(p.question)}, RequestState: state}, nil
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{answerKey: elicitParams(p.question.shown)}, RequestState: state}, nil
 }
 
 // resume continues the parked call whose question the request answers. Without a usable answer it repeats the question.
@@ -116,8 +116,8 @@ func (cs *customerServer) resume(ctx context.Context, t *tool, req *mcp.CallTool
 	}
 	p.timeout.Stop()
 	answer := &upstream.Reply{Action: upstream.ActionCancel}
-	if res, ok := req.Params.InputResponses[answerKey].(*mcp.ElicitResult); ok && usable(res, p.pending.question) {
-		answer = answerOf(res, p.pending.question)
+	if res, ok := req.Params.InputResponses[answerKey].(*mcp.ElicitResult); ok && p.pending.question.isUsable(res) {
+		answer = p.pending.question.answer(res)
 	} else if p.pending.asked < maxAsked {
 		return cs.park(p.longCall, p.pending)
 	}
@@ -137,9 +137,8 @@ func (cs *customerServer) asker(req *mcp.CallToolRequest, l *longCall) upstream.
 		return cs.elicit(ctx, req, l.progress, q)
 	}
 	if req.ProtocolVersion() >= firstStateless {
-		ask = l.askByResult
+		ask = func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) { return l.askByResult(ctx, cs.hideQuestion(q)) }
 	}
-	ask = cs.askHidden(ask)
 	return func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
 		if !canAsk(req, q.URL != "") {
 			return decline(ctx, q)
@@ -161,7 +160,7 @@ func canAsk(req *mcp.CallToolRequest, page bool) bool {
 }
 
 // askByResult parks the call with a question and waits for the answer in the next request.
-func (l *longCall) askByResult(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+func (l *longCall) askByResult(ctx context.Context, q *hiddenQuestion) (*upstream.Reply, error) {
 	p := &pendingQuestion{question: q, answer: make(chan *upstream.Reply, 1)}
 	select {
 	case l.questions <- p:
@@ -180,12 +179,13 @@ func (l *longCall) askByResult(ctx context.Context, q *upstream.Question) (*upst
 func (cs *customerServer) elicit(ctx context.Context, req *mcp.CallToolRequest, p *progress.Progress, q *upstream.Question) (*upstream.Reply, error) {
 	ctx, cancel := p.RequestContext(ctx)
 	defer cancel()
-	res, err := req.Session.Elicit(ctx, elicitParams(q))
+	hidden := cs.hideQuestion(q)
+	res, err := req.Session.Elicit(ctx, elicitParams(hidden.shown))
 	if err != nil {
 		cs.logger().Info("a question could not be sent to the client; declined", "error", err)
 		return decline(ctx, q)
 	}
-	return answerOf(res, q), nil
+	return hidden.answer(res), nil
 }
 
 func elicitParams(q *upstream.Question) *mcp.ElicitParams {
@@ -215,8 +215,8 @@ func answerOf(res *mcp.ElicitResult, q *upstream.Question) *upstream.Reply {
 	return a
 }
 
-// usable reports whether a client's answer has a known action and, if accepted, content that fits the form.
-func usable(res *mcp.ElicitResult, q *upstream.Question) bool {
+// isUsable reports whether a client's answer has a known action and, if accepted, content that fits the form, with what its tokens stand for.
+func (q *hiddenQuestion) isUsable(res *mcp.ElicitResult) bool {
 	switch res.Action {
 	case upstream.ActionDecline, upstream.ActionCancel:
 		return true
@@ -224,7 +224,7 @@ func usable(res *mcp.ElicitResult, q *upstream.Question) bool {
 		if q.URL != "" {
 			return true
 		}
-		_, _, err := q.Check(answerOf(res, q).Content)
+		_, _, err := q.Check(q.answer(res).Content)
 		return err == nil
 	}
 	return false

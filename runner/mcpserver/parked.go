@@ -28,7 +28,7 @@ type longCall struct {
 
 // pendingQuestion is a question on its way to the client.
 type pendingQuestion struct {
-	question *upstream.Question
+	question *hiddenQuestion
 	asked    int                  // how often the client was asked
 	answer   chan *upstream.Reply // of capacity 1
 }

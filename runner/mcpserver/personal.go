@@ -15,7 +15,7 @@ import (
 )
 
 // Personal data leaves this package in three ways, and each has one place: hideResult for the results of tools, hidden for those of all
-// other methods, and askHidden for questions. Progress comes from the runner, which has masked it.
+// other methods, and hideQuestion for questions. Progress comes from the runner, which has masked it.
 
 // personal returns what is done with the customer's personal data, or nil if it is passed on as it is.
 func (cs *customerServer) personal() *chain.Personal {
@@ -87,25 +87,42 @@ func hideError(p *chain.Personal, err error) error {
 	return err
 }
 
-// askHidden asks with questions without personal data, and restores the tokens in the answers.
-func (cs *customerServer) askHidden(ask upstream.ElicitFunc) upstream.ElicitFunc {
-	return func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
-		p := cs.personal()
-		if p == nil {
-			return ask(ctx, q)
-		}
-		masked := *q
-		masked.Message, masked.Schema = p.Mask(q.Message), p.MaskJSON(q.Schema)
-		reply, err := ask(ctx, &masked)
-		if err != nil || len(reply.Content) == 0 {
-			return reply, err
-		}
-		restored := *reply
-		if content, failed := p.Outlet.Restore(reply.Content); failed == nil { // otherwise it is what the person typed
-			restored.Content = content
-		}
-		return &restored, nil
+// hiddenQuestion is a question with what the client sees of it.
+type hiddenQuestion struct {
+	*upstream.Question
+	shown    *upstream.Question // without personal data
+	personal *chain.Personal    // nil: the answer counts as it is
+}
+
+// hideQuestion returns a question without personal data. A server has no tokens, so what looks like one in its question stands for nothing else
+// in the answer. Questions and answers of servers whose mode is off stay as they are. Those of mcprun itself have tokens.
+func (cs *customerServer) hideQuestion(q *upstream.Question) *hiddenQuestion {
+	p := cs.personal()
+	if p == nil || !q.Own && p.Of(q.Server) == config.PIIOff {
+		return &hiddenQuestion{q, q, nil}
 	}
+	shown := *q
+	if q.Own {
+		shown.Message, shown.Schema = p.Mask(q.Message), p.MaskJSON(q.Schema)
+	} else {
+		shown.Message = p.MaskForeign(q.Message)
+		if len(q.Schema) > 0 {
+			shown.Schema = p.Outlet.MaskForeign(q.Schema)
+		}
+	}
+	return &hiddenQuestion{q, &shown, p}
+}
+
+// answer returns a client's answer with what its tokens stand for.
+func (q *hiddenQuestion) answer(res *mcp.ElicitResult) *upstream.Reply {
+	reply := answerOf(res, q.Question)
+	if q.personal == nil || len(reply.Content) == 0 {
+		return reply
+	}
+	if content, err := q.personal.Outlet.Restore(reply.Content); err == nil { // otherwise it is what the person typed
+		reply.Content = content
+	}
+	return reply
 }
 
 // restored returns a text that the model writes into the workspace, where scripts have real values in output mode.

@@ -24,7 +24,9 @@ const (
 // Question is what a server asks a person. All of it is hostile text; the schema of a form was checked.
 type Question struct {
 	// Server is the configured server that asks.
-	Server  string
+	Server string
+	// Own reports that the program itself asks, in the name of Server.
+	Own     bool
 	Message string
 	// Schema is the schema of the form; nil in URL mode.
 	Schema json.RawMessage

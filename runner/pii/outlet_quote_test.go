@@ -19,6 +19,7 @@ func TestQuote(t *testing.T) {
 		{`{"to":"[EMAIL_1]"}`, `{"to":"[LITERAL_1]"}`},
 		{`["{\"to\":\"[EMAIL_1] [EMAIL_2]\"}"]`, `["{\"to\":\"[LITERAL_1] [LITERAL_2]\"}"]`},
 		{`{"[EMAIL_1]":"\u005bEMAIL_1]"}`, `{"[LITERAL_1]":"[LITERAL_3]"}`},
+		{`no record of [EMAIL_1], bob@example.com`, `no record of [LITERAL_1], bob@example.com`},
 	} {
 		if got := string(o.Quote([]byte(c.in))); got != c.want {
 			t.Errorf("Quote(%s) = %s, want %s", c.in, got, c.want)

@@ -2,19 +2,24 @@ package pii
 
 import "encoding/json"
 
-// Quote replaces in a JSON value only what looks like a token, by [LITERAL_1] and so on. It is for results of servers that a script gets with
+// Quote replaces in a JSON value, or a text, only what looks like a token, by [LITERAL_1] and so on. It is for what a script gets of servers with
 // real values: a server has no tokens, so what looks like one must not become another server's value when the script sends it back.
 func (o *Outlet) Quote(raw []byte) []byte {
 	text := string(raw)
-	if !mayHaveTokens(text, false) || !json.Valid(raw) {
+	if !mayHaveTokens(text, false) {
 		return raw
 	}
+	isJSON := json.Valid(raw)
 	v, _, err := o.ready()
 	for n := 1; ; n++ {
 		p := pass{v: v, foreign: true, byKey: map[string]*entry{}}
-		m := &masker{fields: newFields(nil), wants: func(Type) bool { return false }, token: p.token, lookalike: p.lookalike}
+		m := (&masker{token: p.token, lookalike: p.lookalike}).without()
 		d, top := newDocument(text)
-		m.json(top)
+		if isJSON {
+			m.json(top)
+		} else {
+			m.text(top, hint{})
+		}
 		if len(p.new) == 0 || v == nil || err != nil || n == maxPasses {
 			if len(p.new) > 0 || err != nil {
 				o.lost.Store(true)
@@ -22,6 +27,6 @@ func (o *Outlet) Quote(raw []byte) []byte {
 			}
 			return []byte(d.apply())
 		}
-		err = v.keep(p.new, p.stale)
+		err = o.keep(v, p.new, p.stale)
 	}
 }
