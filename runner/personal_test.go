@@ -405,6 +405,29 @@ func TestPersonalOff(t *testing.T) {
 	}
 }
 
+// TestPersonalWithoutMode: tokens of the vault do not overwrite data in a run for which nobody has chosen a mode.
+func TestPersonalWithoutMode(t *testing.T) {
+	b := newBench(t, config.PIIOutput)
+	b.run(sheet + `console.log(rows[0].email)`)
+	b.part.Mode = config.PIIOff
+	b.set.Issued = pii.NewOutlet(func() (*pii.Vault, error) { return pii.OpenVault(b.vault, make([]byte, 32), "") }, pii.OutletSettings{}).FindToken
+	const args = `{"object_type":"Lead","record_id":"00Q1","data":{"Email":"[EMAIL_1]"}}`
+	sent := len(b.office.log)
+	res := b.run(`import { updateRecord } from "./servers/crm"; await updateRecord(` + args + `);`)
+	if res.Error == nil || !strings.Contains(res.Error.Message, "the token EMAIL_1") {
+		t.Errorf("a script: %+v, want an error that names the token", res.Error)
+	}
+	if _, err := b.call("crm__update_record", args); err == nil || !strings.Contains(err.Error(), "--pii output") {
+		t.Errorf("a call: %v, want an error that says what to do", err)
+	}
+	if len(b.office.log) != sent {
+		t.Errorf("the CRM got %s, want nothing", b.office.last())
+	}
+	if _, err := b.call("crm__update_record", strings.Replace(args, "EMAIL_1", "EMAIL_9", 1)); err != nil || !strings.Contains(b.office.last(), "[EMAIL_9]") {
+		t.Errorf("a text that only looks like a token: %v, %s", err, b.office.last())
+	}
+}
+
 func TestPersonalByServerAndField(t *testing.T) {
 	b := newBench(t, config.PIIOff)
 	b.part.Servers = map[string]config.PIIMode{"drive": config.PIIBridge}

@@ -290,6 +290,28 @@ export const result = contacts[0];`)
 	}
 }
 
+// TestTokensWithoutMode: a token that --json showed is not sent as it is by a plain command.
+func TestTokensWithoutMode(t *testing.T) {
+	p := newPeople(t, "")
+	send := []string{"call", "people__send", "to=[EMAIL_1]"}
+	if _, stderr, err := p.run("mcprun", send...); err != nil || !strings.Contains(p.received(), "[EMAIL_1]") {
+		t.Errorf("before there is a vault: %v, %s", err, stderr)
+	}
+	p.run("mcprun", "call", "--json", "people__list_contacts")
+	if _, stderr, err := p.run("mcprun", send...); err == nil || !strings.Contains(stderr, "--pii output") || !strings.Contains(p.received(), "list_contacts") {
+		t.Errorf("%v, %s, want a refusal; the server got %s", err, stderr, p.received())
+	}
+	p.write("a.ts", `import { send } from "./servers/people"; await send({ to: "[EMAIL_1]" });`)
+	if _, stderr, err := p.run("mcprun", "a.ts"); err == nil || !strings.Contains(stderr, "--pii output") {
+		t.Errorf("%v, %s, want a refusal", err, stderr)
+	}
+	for mode, want := range map[string]string{"off": "[EMAIL_1]", "output": canaries[0]} {
+		if _, stderr, err := p.run("mcprun", append(send, "--pii", mode)...); err != nil || !strings.Contains(p.received(), want) {
+			t.Errorf("--pii %s: %v, %s; the server got %s, want %q", mode, err, stderr, p.received(), want)
+		}
+	}
+}
+
 // TestPIIUnattended: what the project hides is not shown because an agent gives a flag.
 func TestPIIUnattended(t *testing.T) {
 	p := newPeople(t, "pii: {mode: output}\n")

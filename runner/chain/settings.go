@@ -40,6 +40,9 @@ type Settings struct {
 	Approver approve.Approver
 	// Personal says what is done with personal data. Nil: scripts and the model get it as it is.
 	Personal *Personal
+	// Issued returns a token in a text that stands for a value, or "". If there is no Personal, a call with one in its arguments is refused,
+	// unless the script has used one of Run.Answers, such as the one that gives it tokens. Nil: tokens are sent as they are.
+	Issued func(text string) string
 	// Tokens replaces personal data in records of the run, and in questions that pass through the model's client, if there is no Personal.
 	// Nil: the run gets its own.
 	Tokens pii.Masker

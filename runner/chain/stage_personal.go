@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/call"
@@ -103,8 +104,13 @@ func (c *Calls) personal(next handler) handler {
 // is off gets them as they are written.
 func (c *Calls) restore(next handler) handler {
 	p := c.set.Personal
-	if p == nil || c.player != nil { // nothing is sent
+	switch {
+	case c.player != nil: // nothing is sent
 		return next
+	case p == nil && c.set.Issued == nil:
+		return next
+	case p == nil:
+		return c.refuseTokens(next)
 	}
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		if p.Of(req.Server) == config.PIIOff {
@@ -123,6 +129,19 @@ func (c *Calls) restore(next handler) handler {
 			return nil, refusal(call.KindInternal, req, "the vault of personal data can't be used, so nothing was sent: whoever started mcprun is told why")
 		}
 		req.Args = args
+		return next(ctx, req)
+	}
+}
+
+// refuseTokens refuses arguments with tokens that stand for values where nobody has said that tokens are to be sent as they are.
+func (c *Calls) refuseTokens(next handler) handler {
+	return func(ctx context.Context, req *request) (*call.Result, error) {
+		if !c.askedHost.Load() {
+			if token := c.set.Issued(string(req.Args)); token != "" {
+				return nil, refusal(call.KindArgument, req, "the arguments have the token %s, but this run shows personal data, and sends tokens as they are written; nothing was sent; "+
+					"use --pii output to send what it stands for, or --pii off to send it as it is", strings.Trim(token, "[]"))
+			}
+		}
 		return next(ctx, req)
 	}
 }

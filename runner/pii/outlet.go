@@ -227,16 +227,21 @@ func (o *outletState) keep(v *Vault, entries []*entry, stale []string) error {
 	return err
 }
 
-// IsToken reports whether a text is a token that stands for a value.
-func (o *Outlet) IsToken(text string) bool {
-	v, _, err := o.ready()
-	if err != nil {
-		return false
+// FindToken returns the first token in a text that stands for a value, or "". It needs the vault only if there is something like a token.
+func (o *Outlet) FindToken(text string) string {
+	for start, end := nextToken(text, 0); start >= 0; start, end = nextToken(text, end) {
+		v, _, err := o.ready()
+		if err != nil {
+			return ""
+		}
+		v.mu.Lock()
+		e, ok := v.ledger.byToken[text[start:end]]
+		v.mu.Unlock()
+		if ok && e.As != asItself {
+			return e.Token
+		}
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	e, ok := v.ledger.byToken[text]
-	return ok && e.As != asItself
+	return ""
 }
 
 // Restore replaces the tokens in a JSON value by what they stand for, as [Vault.RestoreJSON] does, but a token that stands for nothing is an

@@ -66,9 +66,9 @@ func TestOutletMask(t *testing.T) {
 	if err := o.Trouble(); err != nil {
 		t.Errorf("Trouble() = %v, want none", err)
 	}
-	for text, want := range map[string]bool{"[EMAIL_1]": true, "[LITERAL_1]": true, "[EMAIL_9]": false, "[EMAIL]": false, "x": false} {
-		if got := o.IsToken(text); got != want {
-			t.Errorf("IsToken(%s) = %v, want %v", text, got, want)
+	for text, want := range map[string]string{"[EMAIL_1]": "[EMAIL_1]", "[EMAIL_9] [LITERAL_1] [EMAIL_1]": "[LITERAL_1]", "[EMAIL_9]": "", "[EMAIL]": "", "x": ""} {
+		if got := o.FindToken(text); got != want {
+			t.Errorf("FindToken(%s) = %q, want %q", text, got, want)
 		}
 	}
 }

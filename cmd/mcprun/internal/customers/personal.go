@@ -1,6 +1,7 @@
 package customers
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -29,11 +30,9 @@ func (o *PIIFlag) Bind(f *pflag.FlagSet) {
 // is. The flag counts, else MCPRUN_PII, else the settings. Without any of them, personal data is hidden from readers that are programs, if
 // there is a place for the key of the vault.
 func (o *PIIFlag) Personal(app *cli.App, settings *config.PII, id string, isProgram bool, open func() (*pii.Vault, error)) (*chain.Personal, error) {
-	given := config.PIIMode(o.mode)
-	if given == "" {
-		if given = config.PIIMode(app.Env(piiVariable)); given != "" && !slices.Contains(config.PIIModes(), given) {
-			return nil, flags.Usage("%s: %q is not one of %v", piiVariable, given, config.PIIModes())
-		}
+	given := o.given(app)
+	if given != "" && !slices.Contains(config.PIIModes(), given) {
+		return nil, flags.Usage("%s: %q is not one of %v", piiVariable, given, config.PIIModes())
 	}
 	otherwise := config.PIIOff
 	if _, err := vaultsFolder(app); err == nil && isProgram {
@@ -53,6 +52,19 @@ func (o *PIIFlag) Personal(app *cli.App, settings *config.PII, id string, isProg
 		}
 	}
 	return &chain.Personal{Outlet: pii.NewOutlet(open, opt), Mode: part.Mode, Servers: part.Servers}, nil
+}
+
+// given returns the mode of the flag, else that of the variable.
+func (o *PIIFlag) given(app *cli.App) config.PIIMode {
+	return config.PIIMode(cmp.Or(o.mode, app.Env(piiVariable)))
+}
+
+// Issued returns the function for [chain.Settings], or nil if the flag, the variable or the settings have a mode.
+func (o *PIIFlag) Issued(app *cli.App, settings *config.PII, id string, open func() (*pii.Vault, error)) func(text string) string {
+	if part := settings.For(id); o.given(app) != "" || part.Mode != "" {
+		return nil
+	}
+	return pii.NewOutlet(open, pii.OutletSettings{}).FindToken
 }
 
 // PIIWords says what is done with personal data here by default, in one line.

@@ -3,6 +3,7 @@ package customers
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -26,9 +27,9 @@ func OpenVault(app *cli.App, base string, own *customer.Customer, workspace stri
 	if err != nil {
 		return nil, err
 	}
-	path, owner := filepath.Join(vaults, cli.ProjectName(base)+".vault"), ""
+	path, owner := vaultPath(vaults, base, own), ""
 	if own != nil {
-		path, owner = filepath.Join(own.Vault(), vaultFile), vaultOwner(own.ID())
+		owner = vaultOwner(own.ID())
 	}
 	for _, dir := range []string{vaults, filepath.Dir(path)} {
 		if workspace != "" && project.IsBelow(dir, workspace) {
@@ -45,6 +46,26 @@ func OpenVault(app *cli.App, base string, own *customer.Customer, workspace stri
 		boundVault(v, own)
 	}
 	return v, err
+}
+
+// OpenUsedVault is OpenVault for a vault that has a file. Without one, the error wraps [fs.ErrNotExist], and no key is made.
+func OpenUsedVault(app *cli.App, base string, own *customer.Customer, workspace string) (*pii.Vault, error) {
+	vaults, err := vaultsFolder(app)
+	if err == nil {
+		_, err = os.Lstat(vaultPath(vaults, base, own))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return OpenVault(app, base, own, workspace)
+}
+
+// vaultPath returns the path of a customer's vault, or of the project's.
+func vaultPath(vaults, base string, own *customer.Customer) string {
+	if own != nil {
+		return filepath.Join(own.Vault(), vaultFile)
+	}
+	return filepath.Join(vaults, cli.ProjectName(base)+".vault")
 }
 
 const (

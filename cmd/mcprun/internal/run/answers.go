@@ -44,7 +44,8 @@ type answers struct {
 	labels string            // see project.Project.Taint
 }
 
-// newRunAnswers prepares the answers of a run, for a customer if v is not nil. The caller calls finish after the run.
+// newRunAnswers prepares the answers of a run, for a customer if v is not nil, and tells its calls which tokens the vault has issued. The caller
+// calls finish after the run.
 func (o *Options) newRunAnswers(project *project.Project, s *runner.Script, v *customers.LeasedRun, say func(line string)) *answers {
 	var own *customer.Customer
 	if v != nil {
@@ -59,6 +60,9 @@ func (o *Options) newRunAnswers(project *project.Project, s *runner.Script, v *c
 		return a.images.Add(mimeType, data)
 	}
 	a.Vault = hostapi.Once(func() (*pii.Vault, error) { return customers.OpenVault(o.App, project.Base, own, s.Workspace) })
+	s.Calls.Issued = o.pii.Issued(o.App, &project.Settings.PII, s.Calls.Subject.Customer, func() (*pii.Vault, error) {
+		return customers.OpenUsedVault(o.App, project.Base, own, s.Workspace)
+	})
 	a.Skills = hostapi.Once(func() (*skill.Store, error) {
 		return skills.OpenFor(o.App, &o.LocationFlags, project, own, skills.CheckFlags{})
 	})
