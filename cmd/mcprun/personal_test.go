@@ -297,7 +297,9 @@ func TestTokensWithoutMode(t *testing.T) {
 	if _, stderr, err := p.run("mcprun", send...); err != nil || !strings.Contains(p.received(), "[EMAIL_1]") {
 		t.Errorf("before there is a vault: %v, %s", err, stderr)
 	}
-	p.run("mcprun", "call", "--json", "people__list_contacts")
+	if _, stderr, err := p.run("mcprun", "call", "--json", "people__list_contacts"); err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
 	if _, stderr, err := p.run("mcprun", send...); err == nil || !strings.Contains(stderr, "--pii output") || !strings.Contains(p.received(), "list_contacts") {
 		t.Errorf("%v, %s, want a refusal; the server got %s", err, stderr, p.received())
 	}
@@ -325,6 +327,13 @@ func TestPIIUnattended(t *testing.T) {
 		if err == nil || !strings.Contains(stderr, "--pii off is not accepted without a terminal") {
 			t.Errorf("mcprun %q: %v, %s%s, want a refusal", args, err, stdout, stderr)
 		}
+	}
+	p.write("mcpgen.yaml", "version: 1\npii: {mode: output, servers: {people: bridge, other: off}, customers: {acme: {mode: bridge}}}\n")
+	if stdout, stderr, err := p.run("mcprun", "--pii", "output", "a.ts"); err != nil || !strings.Contains(stdout, "[EMAIL_1]") {
+		t.Errorf("--pii output, where single servers and customers have bridge: %v, %s%s, want tokens", err, stdout, stderr)
+	}
+	if _, stderr, err := p.run("mcprun", "--pii", "off", "a.ts"); err == nil || !strings.Contains(stderr, "--pii off is not accepted") {
+		t.Errorf("--pii off: %v, %s, want a refusal", err, stderr)
 	}
 	if stdout, stderr, err := p.run("mcprun", "--pii", "bridge", "a.ts"); err != nil || !strings.Contains(stdout, "[EMAIL_1]") {
 		t.Errorf("--pii bridge: %v, %s%s, want tokens", err, stdout, stderr)

@@ -78,7 +78,7 @@ func (p *PII) For(customer string) PIIPart {
 }
 
 // Settle returns the settings for a customer with the mode that counts: the one that was given by whoever started the program, else that of
-// the file, else otherwise. A given mode is the least that is hidden of any server, and off switches everything off.
+// the file, else otherwise. A given mode is the least that is hidden of any server or customer, and off switches everything off.
 func (p *PII) Settle(customer string, given, otherwise PIIMode) PIIPart {
 	out := p.For(customer)
 	for name, mode := range out.Servers {
@@ -87,6 +87,9 @@ func (p *PII) Settle(customer string, given, otherwise PIIMode) PIIPart {
 		}
 	}
 	out.Mode = cmp.Or(given, out.Mode, otherwise, PIIOff)
+	if own := p.Customers[customer].Mode; given != PIIOff && own.Hides(out.Mode) {
+		out.Mode = own
+	}
 	return out
 }
 

@@ -44,7 +44,7 @@ pii:
 }
 
 func TestPIISettle(t *testing.T) {
-	p := &PII{PIIPart: PIIPart{Servers: map[string]PIIMode{"crm": PIIBridge, "web": PIIOff}}, Customers: map[string]PIIPart{"acme": {Mode: PIIOff}}}
+	p := &PII{PIIPart: PIIPart{Servers: map[string]PIIMode{"crm": PIIBridge, "web": PIIOff}}, Customers: map[string]PIIPart{"acme": {Mode: PIIOff}, "beta": {Mode: PIIBridge}}}
 	for _, c := range []struct {
 		customer         string
 		given, otherwise PIIMode
@@ -56,6 +56,8 @@ func TestPIISettle(t *testing.T) {
 		{"", "", PIIOutput, PIIOutput, PIIBridge, PIIOff, false},
 		{"acme", "", PIIOutput, PIIOff, PIIBridge, PIIOff, false},
 		{"acme", PIIOutput, PIIOff, PIIOutput, PIIBridge, "", false}, // what is given is the least
+		{"beta", PIIOutput, PIIOff, PIIBridge, PIIBridge, "", false}, // the file hides more
+		{"beta", PIIOff, PIIOutput, PIIOff, "", "", true},
 		{"", PIIBridge, PIIOff, PIIBridge, PIIBridge, "", false},
 		{"", PIIOff, PIIOutput, PIIOff, "", "", true},
 	} {
