@@ -117,6 +117,17 @@ func TestLocate(t *testing.T) {
 	}
 }
 
+// What a mcpgen.yaml decides does not take effect without a list of servers beside it, which is told.
+func TestLocateIdle(t *testing.T) {
+	for _, key := range []string{"policy: {rules: []}", "network: {}", "run: {}", "pii: {mode: bridge}"} {
+		dir := write(t, map[string]string{".mcp.json": "{}", ".git/HEAD": "", "sub/mcpgen.yaml": "version: 1\n" + key + "\n"})
+		want, _, _ := strings.Cut(key, ":")
+		if got, err := Locate(filepath.Join(dir, "sub"), nil); err != nil || got.IdleKey != want || got.Idle != filepath.Join(dir, "sub", "mcpgen.yaml") {
+			t.Errorf("%s: Locate() = %+v, %v, want the key %s of the file in sub", key, got, err, want)
+		}
+	}
+}
+
 // If mcpgen.yaml names a file, the file is read for the folder of mcpgen.yaml, wherever the file is.
 func TestConfigKey(t *testing.T) {
 	dir := write(t, map[string]string{"mcpgen.yaml": "version: 1\nconfig: conf/s.json\nout: tree\n"})

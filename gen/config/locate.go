@@ -168,7 +168,7 @@ func decidingKey(settings string) string {
 	if err != nil {
 		return ""
 	}
-	for _, key := range []string{"policy", "network", "run"} {
+	for _, key := range []string{"policy", "network", "run", "pii"} {
 		if node.Value(root, key) != nil {
 			return key
 		}

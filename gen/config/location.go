@@ -12,8 +12,8 @@ type Location struct {
 	// Project is the absolute folder of the mcpgen.yaml whose key config names the file. Relative paths in the file start there. If it is
 	// empty, the project is the first file's own.
 	Project string
-	// Idle is an mcpgen.yaml with a policy, a network or settings of run that [Locate] passed on its way up, and IdleKey the first of these
-	// keys. There is no list of servers beside it, so they have no effect. Both are empty if there is none.
+	// Idle is an mcpgen.yaml with a policy, a network, settings of run or of personal data that [Locate] passed on its way up, and IdleKey the
+	// first of these keys. There is no list of servers beside it, so they have no effect. Both are empty if there is none.
 	Idle, IdleKey string
 }
 
