@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"unicode/utf8"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -16,6 +18,8 @@ import (
 const (
 	// previewLength is the length of a preview, in characters.
 	previewLength = 2000
+	// longestValue is the length of personal data, in characters, that may be cut where a preview is looked at.
+	longestValue  = 200
 	resultsFolder = "results"
 )
 
@@ -72,7 +76,7 @@ func (c *Calls) keep(req *request, res *call.Result) (json.RawMessage, error) {
 		} else {
 			name += ".txt"
 		}
-		if err := c.keepText(&h, name, res.Value); err != nil {
+		if err := c.keepText(req, &h, name, res.Value); err != nil {
 			return nil, err
 		}
 		return json.Marshal(h)
@@ -82,12 +86,12 @@ func (c *Calls) keep(req *request, res *call.Result) (json.RawMessage, error) {
 		return nil, err
 	}
 	c.kept.Store(true)
-	h.Path, h.Preview = path.Join(sandbox.WorkspaceDir, at), ident.First(string(res.Value), previewLength)
+	h.Path, h.Preview = path.Join(sandbox.WorkspaceDir, at), c.preview(req, string(res.Value))
 	return json.Marshal(h)
 }
 
 // keepText writes the text of a JSON string to a file of that name and fills in its handle, except Type.
-func (c *Calls) keepText(h *handle, name string, value json.RawMessage) error {
+func (c *Calls) keepText(req *request, h *handle, name string, value json.RawMessage) error {
 	var text string
 	if err := json.Unmarshal(value, &text); err != nil {
 		return err
@@ -98,8 +102,22 @@ func (c *Calls) keepText(h *handle, name string, value json.RawMessage) error {
 	}
 	c.kept.Store(true)
 	h.Path, h.Size = path.Join(sandbox.WorkspaceDir, at), len(text)
-	h.Preview = ident.First(text, previewLength)
+	h.Preview = c.preview(req, text)
 	return nil
+}
+
+// preview returns the beginning of a result. In output mode it has tokens, because half of a value at its end would not be recognized when the
+// script prints it.
+func (c *Calls) preview(req *request, text string) string {
+	if p := c.set.Personal; p.Of(req.Server) == config.PIIOutput {
+		begin := ident.First(text, 2*previewLength)
+		masked := p.Mask(begin)
+		if len(begin) < len(text) {
+			masked = ident.First(masked, max(0, utf8.RuneCountInString(masked)-longestValue))
+		}
+		text = masked
+	}
+	return ident.First(text, previewLength)
 }
 
 // storedMember marks the text or blob of a resource that was written to a file. Guests turn it into a handle.
@@ -147,7 +165,7 @@ func (c *Calls) storeParts(req *request, value json.RawMessage) (out json.RawMes
 				continue
 			}
 			h := handle{Type: "text"}
-			if err := c.keepText(&h, fmt.Sprintf("%s-%d-%d-%s.txt", c.run.ID, req.Seq, i, name), part); err != nil {
+			if err := c.keepText(req, &h, fmt.Sprintf("%s-%d-%d-%s.txt", c.run.ID, req.Seq, i, name), part); err != nil {
 				c.warnNotStored(req, err)
 				continue
 			}

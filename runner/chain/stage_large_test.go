@@ -3,14 +3,17 @@ package chain
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
@@ -38,6 +41,40 @@ func TestLargeContent(t *testing.T) {
 		var h handle
 		if err := json.Unmarshal(res.Value, &h); err != nil || res.As != call.AsHandle || h.Content != c.want {
 			t.Errorf("%+v: as %q %s, want %q, Content %v and no error", c, res.As, res.Value, call.AsHandle, c.want)
+		}
+	}
+}
+
+// TestLargePreviewHidesPersonalData: no half of a value is at the end of a preview, and the file has the values.
+func TestLargePreviewHidesPersonalData(t *testing.T) {
+	var long strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&long, "a.person.with.quite.a.long.name.%d@mail.example.com ", i)
+	}
+	for _, text := range []string{long.String(), strings.Repeat("x ", 990) + "jo.canary.with.a.long.name@mail.example.com" + strings.Repeat(" y", 5000)} {
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		block := json.RawMessage(`{"type":"text","text":` + string(quoted) + `}`)
+		for _, res := range []*upstream.CallResult{{Content: []json.RawMessage{block}, Raw: block}, {Structured: json.RawMessage(`{"text":` + string(quoted) + `}`), Raw: block}} {
+			vault := filepath.Join(t.TempDir(), "vault")
+			open := func() (*pii.Vault, error) { return pii.OpenVault(vault, make([]byte, 32), "") }
+			up := answerer(func(context.Context, string, json.RawMessage, *upstream.CallOptions) (*upstream.CallResult, error) { return res, nil })
+			dir := t.TempDir()
+			w := newTestCalls(t, up, nil, Settings{MaxResult: 100, Personal: &Personal{Outlet: pii.NewOutlet(open, pii.OutletSettings{}), Mode: config.PIIOutput}}, dir)
+			got, err := w.handler(t.Context(), &call.Request{Tool: "crm__put", Args: json.RawMessage(`{}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var h handle
+			if err := json.Unmarshal(got.Value, &h); err != nil || !strings.Contains(h.Preview, "[EMAIL_1]") || strings.Contains(h.Preview, "person") || strings.Contains(h.Preview, "canary") {
+				t.Errorf("%v, the preview ends with %q", err, h.Preview[max(0, len(h.Preview)-100):])
+			}
+			file, err := os.ReadFile(filepath.Join(dir, strings.TrimPrefix(h.Path, "/workspace/")))
+			if err != nil || !strings.Contains(string(file), text) {
+				t.Errorf("%v, the file has %.100s", err, file)
+			}
 		}
 	}
 }
