@@ -48,7 +48,7 @@ type Methods struct {
 	Run *policy.Run
 	// Vault returns the vault of what tokens stand for.
 	Vault func() (*pii.Vault, error)
-	// Sealed refuses to restore tokens for the script, because it may have tokens only.
+	// Sealed refuses to restore tokens for the script, because it may have tokens only. They stay if the script tokenizes a text.
 	Sealed bool
 	// Image takes an image. Its error is shown to the script.
 	Image func(mimeType string, data []byte) error
@@ -71,7 +71,9 @@ func (h *Methods) All() map[string]Method {
 			if err != nil {
 				return nil, err
 			}
-			return v.Share(pii.RunValues, pii.RunBytes), nil
+			s := v.Share(pii.RunValues, pii.RunBytes)
+			s.Own = h.Sealed
+			return s, nil
 		})
 		m[methodTokenize] = func(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
 			return h.tokenize(ctx, share, params)

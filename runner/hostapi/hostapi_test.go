@@ -91,6 +91,23 @@ func TestHostAnswers(t *testing.T) {
 	}
 }
 
+// TestSealedKeepsTokens: a script that has tokens in place of values does not lose them by tokenizing its text.
+func TestSealedKeepsTokens(t *testing.T) {
+	vault, err := pii.OpenVault(filepath.Join(t.TempDir(), "v"), make([]byte, 32), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokenize := (&Methods{Vault: func() (*pii.Vault, error) { return vault, nil }, Sealed: true}).All()[methodTokenize]
+	for _, c := range []struct{ value, want string }{
+		{`"ann@example.com"`, `"[EMAIL_1]"`},
+		{`{"to":"[EMAIL_1] bob@example.com","fullName":"[EMAIL_1]"}`, `{"to":"[EMAIL_1] [EMAIL_2]","fullName":"[EMAIL_1]"}`},
+	} {
+		if got, err := tokenize(t.Context(), json.RawMessage(`{"value":`+c.value+`}`)); err != nil || string(got) != `{"found":{"EMAIL":1},"value":`+c.want+`}` {
+			t.Errorf("%s: got %s, %v, want %s", c.value, got, err, c.want)
+		}
+	}
+}
+
 // TestSkills calls the methods for skills, including hostile parameters.
 func TestSkills(t *testing.T) {
 	store, err := skill.Open([]skill.Dir{{Path: t.TempDir(), Writable: true}}, nil)

@@ -36,7 +36,9 @@ func callSanitizePII(ctx context.Context, c *toolCall, args *piiArgs) (*reply, e
 	if err != nil {
 		return nil, err
 	}
-	sanitized, found, err := vault.Share(pii.RunValues, pii.RunBytes).Tokenize(ctx, *args.Text)
+	share := vault.Share(pii.RunValues, pii.RunBytes)
+	share.Own = c.cs.personal() != nil
+	sanitized, found, err := share.Tokenize(ctx, *args.Text)
 	if err != nil {
 		return nil, c.errorf("%v", hinted(err))
 	}

@@ -85,6 +85,9 @@ func (v *Vault) TokenizeJSON(raw json.RawMessage, types ...Type) (json.RawMessag
 // Share is a vault with a limit on what may be added through it, for one of its many users, such as a run. It is safe for
 // concurrent use.
 type Share struct {
+	// Own says that the caller has tokens in place of values, so those that the vault issued stay. It must be set before the share is used.
+	Own bool
+
 	v *Vault
 	// How much may be added and how much was, guarded by the vault's mutex. If both limits are zero, there is no limit.
 	values, bytes           int
@@ -135,7 +138,7 @@ func (s *Share) tokenize(ctx context.Context, text string, types []Type, mask fu
 			out, found, err = "", nil, ended
 		}
 	}()
-	m := &masker{fields: newFields(nil), learned: v.known(), token: c.token, lookalike: c.lookalike}
+	m := &masker{fields: newFields(nil), learned: v.known(), token: c.token, lookalike: c.lookalike, own: s.Own}
 	if len(types) > 0 {
 		m.wants = func(t Type) bool { return slices.Contains(types, t) }
 	}
@@ -171,10 +174,14 @@ func (c *change) token(typ Type, v value) string {
 	return c.tokenOf(entryOf(typ, v))
 }
 
-// lookalike returns the replacement of a text that looks like a token: the text itself, which is remembered, if no value has that token.
+// lookalike returns the replacement of a text that looks like a token: the text itself, which is remembered, if no value has that token, or if the
+// caller has tokens.
 func (c *change) lookalike(v value) string {
 	l := c.v.ledger
 	e, ok := l.byToken[v.text]
+	if c.share.Own && (ok || l.isForgotten(v.text)) {
+		return v.text
+	}
 	if !ok && c.begin() {
 		l = c.v.ledger
 		if e, ok = l.byToken[v.text]; !ok && !l.isForgotten(v.text) {
