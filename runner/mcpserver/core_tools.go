@@ -52,5 +52,5 @@ func ownTools(tools []*tool, wordings ...string) *reply {
 		list = append(list, entry{ownID(t.name), t.description, json.RawMessage(t.input)})
 		rows = append(rows, ownID(t.name)+": "+t.description+"\n"+t.input)
 	}
-	return &reply{text: strings.Join(rows, "\n"), data: map[string]any{"tools": list}}
+	return &reply{text: strings.Join(rows, "\n"), data: map[string]any{"tools": list}, hidden: true}
 }

@@ -133,7 +133,7 @@ func (c *toolCall) found(found []search.Result, detail search.Detail) *reply {
 		cleanResult(&found[i])
 	}
 	if detail == search.DetailSignature {
-		return &reply{text: cutText(strings.TrimSpace(search.Listing(found)), limit), data: map[string]any{"tools": found}}
+		return &reply{text: cutText(strings.TrimSpace(search.Listing(found)), limit), data: map[string]any{"tools": found}, hidden: true}
 	}
 	var b strings.Builder
 	for i := range found {
@@ -151,7 +151,7 @@ func (c *toolCall) found(found []search.Result, detail search.Detail) *reply {
 	if len(found) == 1 {
 		found[0].Source = cutText(found[0].Source, limit)
 	}
-	r := &reply{text: b.String(), data: map[string]any{"tools": found}}
+	r := &reply{text: b.String(), data: map[string]any{"tools": found}, hidden: true}
 	if detail == search.DetailFull {
 		c.addInstructions(r, found)
 	}
@@ -205,5 +205,5 @@ func callListToolCategories(_ context.Context, c *toolCall, args *queryArgs) (*r
 		}
 		rows = append(rows, row)
 	}
-	return &reply{text: strings.Join(rows, "\n"), data: map[string]any{"categories": list}}, nil
+	return &reply{text: strings.Join(rows, "\n"), data: map[string]any{"categories": list}, hidden: true}, nil
 }

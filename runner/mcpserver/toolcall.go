@@ -72,7 +72,8 @@ type reply struct {
 	data any // marshals to a JSON object; clients get it with a member success
 	// foreign means that data comes from another server and is passed on unchanged.
 	foreign bool
-	// hidden means that the runner has removed personal data, unless the mode of the server is off.
+	// hidden means that the runner has removed personal data, unless the mode of the server is off, or that there are only definitions of tools,
+	// which tools/list shows too.
 	hidden bool
 	blocks []mcp.Content
 	meta   map[string]any // for programs
