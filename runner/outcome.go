@@ -49,6 +49,7 @@ func (x *run) result(ctx context.Context) *Result {
 		x.calls.Warn("%s", hint.NotSet(name))
 	}
 	x.runner.keepShapes(x.calls)
+	x.warnOfTokens()
 	x.warnOfTrouble()
 	x.summary, res.mask = x.calls.Finish(), x.calls.Mask
 	res.Warnings, res.Calls, res.CallCount = x.summary.Warnings, x.summary.Calls, x.summary.Count

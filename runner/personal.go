@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 // Personal data leaves a run in three ways, and each has one place: what the script prints passes an outlet, package chain masks the events
@@ -67,6 +69,23 @@ func (x *run) warnOfTrouble() {
 		x.calls.Warn("some personal data was replaced by something that cannot be restored; whoever started mcprun is told why")
 		x.calls.Advise("personal data was replaced by something that cannot be restored: %v", err)
 	}
+}
+
+// warnOfTokens reports that a token in the script, which has real values, equals none of them, unless the tokens of the script went to tools.
+func (x *run) warnOfTokens() {
+	s, p := x.script, x.script.Calls.Personal
+	if p == nil || p.Mode != config.PIIOutput || p.Bridges() || s.Calls.Replay != nil || x.calls.HadTokens() || strings.Contains(s.Code, "etokenize") {
+		return
+	}
+	token := p.Outlet.FindToken(s.Code)
+	if token == "" {
+		return
+	}
+	with := "await detokenizePii(…)"
+	if s.Language == sandbox.LangPython {
+		with = "detokenize_pii(…)"
+	}
+	x.calls.Warn("the script has real values, and no call got the token %s: to compare with what it stands for, use %s of the module mcprun", token, with)
 }
 
 // hide removes personal data from the texts of a result, except from the output, which has passed the outlet.

@@ -267,6 +267,27 @@ console.log(await updateRecord({ object_type: "Lead", record_id: "00Q1", data: {
 	}
 }
 
+// TestPersonalComparedToken: in output mode a token in the script equals no value, which is said.
+func TestPersonalComparedToken(t *testing.T) {
+	for _, c := range []struct {
+		mode config.PIIMode
+		code string
+		want bool
+	}{
+		{config.PIIOutput, `console.log(rows.filter((r: any) => r.email === "[EMAIL_1]").length)`, true},
+		{config.PIIBridge, `console.log(rows.filter((r: any) => r.email === "[EMAIL_1]").length)`, false},
+		{config.PIIOutput, `await updateRecord({ object_type: "Lead", record_id: "00Q1", data: { Email: "[EMAIL_1]" } })`, false},
+		{config.PIIOutput, `console.log("[EMAIL_99]")`, false},
+	} {
+		b := newBench(t, c.mode)
+		b.run(sheet + `console.log(rows)`)
+		res := b.run(sheet + c.code)
+		if got := slices.ContainsFunc(res.Warnings, func(w string) bool { return strings.Contains(w, "[EMAIL_1]") && strings.Contains(w, "await detokenizePii") }); got != c.want {
+			t.Errorf("%s, %s: warnings %q, want one: %v", c.mode, c.code, res.Warnings, c.want)
+		}
+	}
+}
+
 func TestPersonalUnknownTokenIsNamed(t *testing.T) {
 	for _, mode := range bothModes {
 		b := newBench(t, mode)

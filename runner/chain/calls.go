@@ -80,6 +80,7 @@ type Calls struct {
 
 	kept      atomic.Bool // a result, or a part of one, was replaced by a handle
 	askedHost atomic.Bool // the script called one of Run.Answers
+	restored  atomic.Bool // arguments of a call had tokens
 	nulls     atomic.Bool // see Summary
 	undefined atomic.Bool
 
@@ -171,6 +172,9 @@ func (c *Calls) Mask(value json.RawMessage) json.RawMessage {
 	m := c.chain.mask(c.set.Tokens)
 	return m.Value(value)
 }
+
+// HadTokens reports whether arguments of a call had tokens that were restored.
+func (c *Calls) HadTokens() bool { return c.restored.Load() }
 
 // number returns the number of a call.
 func (c *Calls) number(seq int) int {

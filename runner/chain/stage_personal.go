@@ -128,6 +128,9 @@ func (c *Calls) restore(next handler) handler {
 			c.advise(req, "the tokens in its arguments could not be restored: %v", err)
 			return nil, refusal(call.KindInternal, req, "the vault of personal data can't be used, so nothing was sent: whoever started mcprun is told why")
 		}
+		if !bytes.Equal(args, req.Args) {
+			c.restored.Store(true)
+		}
 		req.Args = args
 		return next(ctx, req)
 	}

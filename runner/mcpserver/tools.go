@@ -60,7 +60,7 @@ func (s *Server) tools(v *view) []*tool {
 			input: inputSchema(text, "text"),
 		},
 		&tool{
-			name: "restore_pii", description: "Undo sanitize_pii.", run: withArgs(callRestorePII), hints: readOnly(),
+			name: "restore_pii", description: "Undo sanitize_pii; only if personal data is shown.", run: withArgs(callRestorePII), hints: readOnly(),
 			input: inputSchema(text, "text"),
 		},
 		&tool{
@@ -132,6 +132,9 @@ func (v *view) executeCodeDescription() string {
 	}
 	if v.Packages != "" {
 		text += " Installed packages: " + v.Packages + "."
+	}
+	if v.Personal {
+		text += " Tokens such as [EMAIL_1] stand for personal data; pass them to tools as they are."
 	}
 	example := index.ExampleOf(v.Catalog, v.Lock)
 	if example == nil {

@@ -57,7 +57,8 @@ type state struct {
 func (o *command) newState(ctx context.Context, p *project.Project, l *live) (*state, error) {
 	b := &state{o: o, project: p, log: l.log, live: l, stores: map[string]*skill.Store{}, personal: map[string]*chain.Personal{}, maskers: map[string]*pii.Tokenizer{}}
 	b.installed = b.packages()
-	if _, err := o.run.Personal(p, "", nil); err != nil {
+	personal, err := o.run.Personal(p, "", nil)
+	if err != nil {
 		return nil, err
 	}
 	if p.Tree != "" {
@@ -71,12 +72,11 @@ func (o *command) newState(ctx context.Context, p *project.Project, l *live) (*s
 	if o.run.Base.Timeout > o.maxTime || o.run.Base.Limits.Memory > o.maxMemory {
 		return nil, o.usage("--timeout is at most --max-timeout, and --memory at most --max-memory")
 	}
-	b.offer = &mcpserver.Project{Time: o.run.Base.Timeout, Memory: o.run.Base.Limits.Memory}
+	b.offer = &mcpserver.Project{Time: o.run.Base.Timeout, Memory: o.run.Base.Limits.Memory, Personal: personal != nil}
 	var inTree []string
 	if b.tree != nil {
 		inTree = treeLanguages(b.tree.Lock)
 	}
-	var err error
 	if mcpserver.Mode(o.tools) == mcpserver.ModePassthrough { // no script is run or found, so no sandbox has to run one
 		if b.tree != nil {
 			b.offer.Catalog, b.offer.Lock = b.tree.Catalog, b.tree.Lock
