@@ -314,6 +314,31 @@ func TestTokensWithoutMode(t *testing.T) {
 	}
 }
 
+// TestDoctorTellsMode: the line about personal data says what runs of this project do.
+func TestDoctorTellsMode(t *testing.T) {
+	p := newPeople(t, "pii: {mode: output}\n")
+	said := func() string {
+		stdout, stderr, err := p.run("mcprun", "doctor", "--no-speed")
+		_, line, _ := strings.Cut(stdout, "\npersonal")
+		line, _, _ = strings.Cut(line, "\n")
+		if err != nil || line == "" {
+			t.Fatalf("%v: %s%s", err, stdout, stderr)
+		}
+		return line
+	}
+	if got := said(); !strings.Contains(got, "hidden by all runs, because the mode is output; the key") {
+		t.Errorf("mode output: %q", got)
+	}
+	p.write("mcpgen.yaml", "version: 1\npii: {mode: off, servers: {people: bridge}}\n")
+	if got := said(); !strings.Contains(got, "shown, except") {
+		t.Errorf("mode off, and bridge for a server: %q", got)
+	}
+	p.env = append(p.env, "MCPRUN_PII=off")
+	if got := said(); !strings.Contains(got, "shown by all runs") {
+		t.Errorf("MCPRUN_PII=off: %q", got)
+	}
+}
+
 // TestPIIUnattended: what the project hides is not shown because an agent gives a flag.
 func TestPIIUnattended(t *testing.T) {
 	p := newPeople(t, "pii: {mode: output}\n")

@@ -216,7 +216,7 @@ func (o *Outlet) ask(texts []string, answers map[string][]detect.Match) error {
 		if end-at > detectorText {
 			end = at + cutAt(all[at:at+detectorText])
 		}
-		matches, err := o.settings.Detector.Detect(context.Background(), all[at:end])
+		matches, err := o.askDetector(all[at:end])
 		if err != nil {
 			return err
 		}
@@ -239,6 +239,23 @@ func (o *Outlet) ask(texts []string, answers map[string][]detect.Match) error {
 		at += len(t) + len(between)
 	}
 	return nil
+}
+
+// askDetector asks the detector about a text. After an error it does not ask for a while, because each attempt may take all of the detector's time.
+func (o *outletState) askDetector(text string) ([]detect.Match, error) {
+	o.mu.Lock()
+	err, fails := o.detectorErr, time.Now().Before(o.detectAgain)
+	o.mu.Unlock()
+	if fails {
+		return nil, err
+	}
+	found, err := o.settings.Detector.Detect(context.Background(), text)
+	if err != nil {
+		o.mu.Lock()
+		o.detectorErr, o.detectAgain = err, time.Now().Add(openAgain)
+		o.mu.Unlock()
+	}
+	return found, err
 }
 
 // cutAt returns where to cut a text that is too long: after its last line, sentence or word, if that is near its end.

@@ -41,6 +41,35 @@ func presidio(t *testing.T, words map[string]string) (*Presidio, *[]string) {
 	return &Presidio{Client: server.Client(), URL: server.URL + "/", Language: "de", MinScore: 0.5}, &asked
 }
 
+// TestDetectorIsLeftAlone: a detector that fails is not asked about each text.
+func TestDetectorIsLeftAlone(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	defer server.Close()
+	o, _ := newOutlet(t, OutletSettings{Detector: &Presidio{Client: server.Client(), URL: server.URL}})
+	for range 3 {
+		if got := o.Mask("Zoë"); got != unchecked {
+			t.Errorf("a text becomes %q, want %q", got, unchecked)
+		}
+	}
+	if asked != 1 {
+		t.Errorf("%d requests, want 1", asked)
+	}
+	if o.Trouble() == nil {
+		t.Error("nobody is told: got no error, want an error")
+	}
+	if _, err := o.RestoreText("Zoë " + unchecked); err == nil {
+		t.Error("the note reaches a server: got no error, want an error")
+	}
+	o.detectAgain = time.Now()
+	if o.Mask("Zoë"); asked != 2 {
+		t.Errorf("%d requests, want 2: it is asked again later", asked)
+	}
+}
+
 func TestDetector(t *testing.T) {
 	d, asked := presidio(t, map[string]string{"Zoë": "PERSON", "Ärö GmbH": "ORGANIZATION", "EMAIL": "PERSON", "example": "LOCATION", "漢字": "LOCATION"})
 	o, _ := newOutlet(t, OutletSettings{Detector: d, Fields: map[string]Type{"never": ""}})

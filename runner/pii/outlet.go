@@ -61,6 +61,9 @@ type outletState struct {
 	cleaned  int       // the day on which values were last forgotten
 	troubles []error
 
+	detectorErr error // of the detector, until detectAgain; mu guards both
+	detectAgain time.Time
+
 	learning  sync.Mutex
 	names     *learned        // that has what is in pending; nil until it is first needed
 	pending   []*entry        // learned, but not yet in the vault
@@ -71,7 +74,7 @@ type outletState struct {
 }
 
 const (
-	// openAgain is the time after which a vault that could not be opened is tried again.
+	// openAgain is the time after which a vault that could not be opened, or a detector that failed, is tried again.
 	openAgain = 10 * time.Second
 	// learnPause is the least time between two writes of learned values alone.
 	learnPause = time.Second

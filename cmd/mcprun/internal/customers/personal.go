@@ -67,15 +67,27 @@ func (o *PIIFlag) Issued(app *cli.App, settings *config.PII, id string, open fun
 	return pii.NewOutlet(open, pii.OutletSettings{}).FindToken
 }
 
-// PIIWords says what is done with personal data here by default, in one line.
-func PIIWords(app *cli.App) string {
+// PIIWords says in one line what is done with personal data of a project with these settings.
+func PIIWords(app *cli.App, settings *config.PII) string {
+	given := (&PIIFlag{}).given(app)
+	part, mode := settings.Settle("", given, config.PIIOutput), cmp.Or(given, settings.Mode)
 	vaults, err := vaultsFolder(app)
+	where := fmt.Sprintf("the key of the vault is in %s", vaults)
+	if _, ok := Keyring(app); ok {
+		where = fmt.Sprintf("the key of the vault is in the system's keyring, or else in %s", vaults)
+	}
 	if err != nil {
+		where = fmt.Sprintf("there is no place for the key of the vault, so nothing can be restored: %v", err)
+	}
+	switch {
+	case part.IsOff():
+		return "shown by all runs, because the mode is off"
+	case mode == config.PIIOff:
+		return "shown, except that of servers whose mode is not off; " + where
+	case mode != "":
+		return fmt.Sprintf("hidden by all runs, because the mode is %s; %s", mode, where)
+	case err != nil:
 		return fmt.Sprintf("not hidden by default, because there is no place for the key of the vault: %v", err)
 	}
-	where := "in " + vaults
-	if _, ok := Keyring(app); ok {
-		where = "in the system's keyring, or else " + where
-	}
-	return "hidden by mcprun serve and with --json, shown by other runs; the key of the vault is " + where
+	return "hidden by mcprun serve and with --json, shown by other runs; " + where
 }

@@ -36,6 +36,7 @@ type command struct {
 	noSpeed bool
 
 	places   check.Places // where type checkers are looked for
+	pii      config.PII   // the project's settings
 	packages string       // what is said of the project's packages; empty if it names none
 }
 
@@ -91,6 +92,7 @@ func (o *command) applyDefaults(set *pflag.FlagSet) error {
 	}
 	defer p.Close()
 	settings = p.Settings
+	o.pii = settings.PII
 	named := skills.CheckFlags{
 		TSC:     cmp.Or(o.app.Env(flags.EnvPrefix+"TSC"), settings.Run["tsc"].Value),
 		Pyright: cmp.Or(o.app.Env(flags.EnvPrefix+"PYRIGHT"), settings.Run["pyright"].Value),

@@ -33,7 +33,7 @@ func (o *command) print(ctx context.Context, findings []Finding) {
 	}
 	o.auto("selects " + choices(ctx, backends, risk.None))
 	o.line("types", o.checkers())
-	o.line("personal", customers.PIIWords(o.app))
+	o.line("personal", customers.PIIWords(o.app, &o.pii))
 	if o.packages != "" {
 		o.line("packages", o.packages)
 	}
