@@ -282,7 +282,9 @@ func TestPersonalComparedToken(t *testing.T) {
 		b := newBench(t, c.mode)
 		b.run(sheet + `console.log(rows)`)
 		res := b.run(sheet + c.code)
-		if got := slices.ContainsFunc(res.Warnings, func(w string) bool { return strings.Contains(w, "[EMAIL_1]") && strings.Contains(w, "await detokenizePii") }); got != c.want {
+		if got := slices.ContainsFunc(res.Warnings, func(w string) bool {
+			return strings.Contains(w, "[EMAIL_1]") && strings.Contains(w, "await detokenizePii")
+		}); got != c.want {
 			t.Errorf("%s, %s: warnings %q, want one: %v", c.mode, c.code, res.Warnings, c.want)
 		}
 	}

@@ -137,7 +137,9 @@ func (cs *customerServer) asker(req *mcp.CallToolRequest, l *longCall) upstream.
 		return cs.elicit(ctx, req, l.progress, q)
 	}
 	if req.ProtocolVersion() >= firstStateless {
-		ask = func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) { return l.askByResult(ctx, cs.hideQuestion(q)) }
+		ask = func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+			return l.askByResult(ctx, cs.hideQuestion(q))
+		}
 	}
 	return func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
 		if !canAsk(req, q.URL != "") {

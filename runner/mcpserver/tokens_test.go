@@ -33,7 +33,7 @@ func TestWholeCost(t *testing.T) {
 	for _, languages := range [][]string{nil, {mcpserver.TypeScript}, {mcpserver.Python}} {
 		for _, servers := range []int{0, 37, 300} {
 			w := newFixture(t)
-			w.opt.Languages = languages
+			w.opt.Languages, w.opt.Personal = languages, true
 			if servers > 0 {
 				w.opt.Catalog, w.opt.Lock = manyServers(servers)
 			}
