@@ -1,7 +1,6 @@
 package script
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 
@@ -64,20 +63,17 @@ func admit(code string, loader api.Loader, id string) (safe string, imports bool
 	return safe, imports, nil
 }
 
-// inPackage matches a call of import or require, and whether its path is written out. The check of packages is quick: they are many files.
-var inPackage = pattern(`\b(?:import|require)\s*\(\s*("[^"\n]*"|'[^'\n]*'|` + "`[^`$\n]*`" + `)?\s*([,)])?|\\u(?:00|\{0*)(?:6[5-9d-f]|7[0-5])`)
+// escapedLetter matches an escape of a letter that import and require have.
+var escapedLetter = pattern(`(?i)\\u(?:00|\{0*)(?:6[5-9d-f]|7[0-5])`)
 
-// admitPackage is like admit for a module of a package. An import with a computed path finds only modules of node.
+// admitPackage is like admit for a module of a package. An import with a computed path finds only modules of node. It looks at less of a text
+// that writes all paths out, because packages have many files.
 func admitPackage(code string, loader api.Loader) (safe string, problems []api.Message) {
-	plain := true
-	for _, m := range inPackage().FindAllStringSubmatchIndex(code, -1) {
-		plain = plain && m[2] >= 0 && m[4] >= 0
-	}
-	if plain {
+	if !calls(code, true) && !escapedLetter().MatchString(code) {
 		return code, nil
 	}
 	sites, problems := computed(code, loader)
-	if problems = slices.DeleteFunc(problems, func(m api.Message) bool { return m.Text == noComputedPath }); len(sites) == 0 || len(problems) > 0 {
+	if len(sites) == 0 || len(problems) > 0 {
 		return code, problems
 	}
 	text := []byte(code)
@@ -91,9 +87,6 @@ func admitPackage(code string, loader api.Loader) (safe string, problems []api.M
 	find := "return globalThis[Symbol.for(\"mcprun.require\")](path,\"\")"
 	return string(text) + "\n;async function " + forImport + "(path){" + find + "}function " + forRequire + "(path){" + find + "}", nil
 }
-
-// noComputedPath is the error of a call that only looks like an import.
-const noComputedPath = "this form of import has no computed path"
 
 // site is the first character of a computed import or require.
 type site struct {
@@ -128,7 +121,7 @@ func computed(code string, loader api.Loader) ([]site, []api.Message) {
 		at := lines.offset(code, m.Location)
 		rest := strings.TrimLeft(strings.TrimPrefix(code[at:], word), " \t\r\n")
 		if !strings.HasPrefix(code[at:], word) || strings.HasPrefix(rest, ".") {
-			problems = append(problems, refused(code, at, noComputedPath, `write import("./servers/NAME") or require("./NAME")`))
+			problems = append(problems, refused(code, at, "this form of import has no computed path", `write import("./servers/NAME") or require("./NAME")`))
 			continue
 		}
 		if s := (site{at, word == "require"}); !seen[s] {
@@ -173,7 +166,14 @@ func (l *lineOffsets) offset(code string, at *api.Location) int {
 
 // maybeComputed reports whether text may have an import() or require() with a computed path. It errs on the safe side: escapes can
 // spell any name.
-func maybeComputed(code string) bool {
+func maybeComputed(code string) bool { return calls(code, false) || strings.Contains(code, `\u`) }
+
+// writtenOut matches what follows import or require in a call whose path is written out.
+var writtenOut = pattern(`^\(\s*(?:"[^"\\\n]*"|'[^'\\\n]*'|` + "`[^`\\\\$\n]*`" + `)\s*[,)]`)
+
+// calls reports whether text may call import or require by their names; if computed, with a path that may not be written out. Between a name
+// and the parenthesis may be spaces and comments.
+func calls(code string, computed bool) bool {
 	for _, word := range []string{"import", "require"} {
 		for rest := code; ; {
 			_, after, found := strings.Cut(rest, word)
@@ -182,12 +182,12 @@ func maybeComputed(code string) bool {
 			}
 			rest = after
 			after = strings.TrimLeftFunc(after, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || r == '\ufeff' })
-			if after != "" && strings.IndexByte("./(?", after[0]) >= 0 {
+			if after != "" && strings.IndexByte("./(?<-", after[0]) >= 0 && (!computed || !writtenOut().MatchString(after)) {
 				return true
 			}
 		}
 	}
-	return strings.Contains(code, `\u`)
+	return false
 }
 
 // mapComment matches comments from which the bundler takes a source map, and strings that look like one.

@@ -133,6 +133,9 @@ func TestComputedPathsReadNothing(t *testing.T) {
 		"require('../private/' + x + '.json')",
 		"requ\\u0069re(`../private/${x}.json`)",
 		"r\\u{65}quire(`../private/${x}.json`)",
+		"await import/**/(`../private/${x}.json`)",
+		"require/**/(`../private/${x}.json`)",
+		"require\u00a0(`../private/${x}.json`)",
 		"await import(x)",
 		"await import(x) + $imp0$",
 	} {

@@ -75,7 +75,7 @@ func packageName(specifier string) string {
 // package finds none: the bundler would say whether the file exists.
 func (p *packages) has(specifier string) bool {
 	name := packageName(specifier)
-	if p == nil || name == "" || path.Clean(specifier) != strings.TrimSuffix(specifier, "/") || strings.HasPrefix(name, ".") || strings.ContainsAny(specifier, ":\\") || !filepath.IsLocal(name) {
+	if p == nil || name == "" || path.Clean(specifier) != strings.TrimSuffix(specifier, "/") || strings.HasPrefix(name, ".") || strings.ContainsAny(specifier, ":\\%") || !filepath.IsLocal(name) {
 		return false
 	}
 	info, err := p.root.Stat(modulesFolder + name)
@@ -107,6 +107,9 @@ func (f *files) enterPackage(a api.OnResolveArgs) (api.OnResolveResult, error) {
 	if len(res.Errors) > 0 {
 		return f.unresolved(a, fmt.Errorf("%q cannot be imported: the package %s is installed, but has no such module", a.Path, packageName(a.Path)))
 	}
+	if _, ok := p.module(res.Path); !ok && res.Namespace == fileNamespace && !res.External {
+		return f.unresolved(a, fmt.Errorf("%q cannot be imported: it is not a file of the installed packages", a.Path))
+	}
 	found = api.OnResolveResult{Namespace: res.Namespace, Path: res.Path, External: res.External}
 	if !res.SideEffects {
 		found.SideEffects = api.SideEffectsFalse
@@ -117,17 +120,25 @@ func (f *files) enterPackage(a api.OnResolveArgs) (api.OnResolveResult, error) {
 	return found, nil
 }
 
+// module returns the path of a module below the folder of the packages, and whether it is a package's.
+func (p *packages) module(file string) (rel string, ok bool) {
+	rel, err := filepath.Rel(p.dir, file)
+	return rel, err == nil && filepath.IsLocal(rel) && strings.HasPrefix(filepath.ToSlash(rel), modulesFolder)
+}
+
 // loadPackage reads a module of a package.
 func (f *files) loadPackage(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	p := f.packages
 	if p == nil {
 		return refuseFiles(a)
 	}
-	rel, err := filepath.Rel(p.dir, a.Path)
-	name, isModule := strings.CutPrefix(filepath.ToSlash(rel), modulesFolder)
-	if err != nil || !isModule || !filepath.IsLocal(rel) {
-		return api.OnLoadResult{}, fmt.Errorf("%q is not a file of the installed packages", filepath.ToSlash(rel))
+	rel, ok := p.module(a.Path)
+	if !ok {
+		// The bundler has found it in a folder above, where node would look too. Many packages use a module only if it is there.
+		text := failing("MODULE_NOT_FOUND", fmt.Errorf("a package needs %q, which is not a file of the installed packages", path.Base(filepath.ToSlash(a.Path))))
+		return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
 	}
+	name := strings.TrimPrefix(filepath.ToSlash(rel), modulesFolder)
 	if f.onlySmall {
 		f.notSmall.Store(true)
 		return api.OnLoadResult{}, errNotSmall

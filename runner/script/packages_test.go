@@ -2,6 +2,7 @@ package script
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,6 +46,7 @@ func TestPackages(t *testing.T) {
 		"optional/index.js":        "let m = 'without'; try { m = require('./x.node'); } catch (e) { m += ' ' + e.code; } try { require('never-there'); } catch { m += ', alone'; } module.exports = m;",
 		"optional/x.node":          "\x7fELF",
 		"asking/index.js":          "const name = 'os'; const t = require; module.exports = typeof require(name).tmpdir + typeof require.resolve;",
+		"extras/index.js":          "let m = 'without'; try { m = require('extra'); } catch (e) { m += ' ' + e.code; } module.exports = m;",
 		"buffer/index.js":          "throw new Error('not of node');",
 		"uses-buffer/index.js":     "module.exports = typeof require('buffer/').Buffer;",
 		"typed/index.ts":           "export const typed: number = 4;",
@@ -55,7 +57,9 @@ func TestPackages(t *testing.T) {
 	if err := os.WriteFile(pkg, []byte(`{"type": "module", "imports": {"#own": "./sub.js"}, "exports": {".": {"browser": "./b.js", "node": "./n.js"}, "./sub": "./sub.js", "./data.json": "./data.json"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	write(t, filepath.Join(filepath.Dir(dir), "node_modules/extra/index.js"), "module.exports = 'of a folder above';")
 	for code, want := range map[string]string{
+		`import m from "extras"; console.log(m)`: "without MODULE_NOT_FOUND",
 		`import { name } from "cjs"; console.log(name)`:                                                          "c/js/esm",
 		`import sub, { name } from "@own/esm"; console.log(sub, name)`:                                           "1 esm",
 		`import { sub } from "@own/esm/sub"; import data from "@own/esm/data.json"; console.log(sub, data.rows)`: "1 2",
@@ -120,7 +124,6 @@ func TestNothingBesidesPackages(t *testing.T) {
 	}
 	for code, want := range map[string]string{
 		`import x from "closed"; console.log(x)`: `the package closed exports no "default"; write: import { NAME } from "closed"`,
-		`import "absolute"`:                      "is not a file of the installed packages",
 		`import "up"`:                            "the package up imports",
 		`import "link"`:                          "is not a file of the installed packages",
 		`import "linked/secret.js"`:              `"linked/secret.js" cannot be imported`,
@@ -131,6 +134,8 @@ func TestNothingBesidesPackages(t *testing.T) {
 		`import "absent-two"`:                    `"absent-two" cannot be imported: the installed packages are x; there are the wrappers`,
 		`import "../beside.js"`:                  "this script is not a file",
 		`import "..%2fbeside.js"`:                "cannot be imported",
+		`import "closed/%2e%2e/%2e%2e/beside"`:   "cannot be imported: the installed packages are x",
+		`import "closed/%2e%2e/%2e%2e/absent"`:   "cannot be imported: the installed packages are x",
 		`import "needs/../../beside.js"`:         `"needs/../../beside.js" cannot be imported: the installed packages are x`,
 		`import "./node_modules/closed/a"`:       "this script is not a file",
 		`import "/etc/passwd"`:                   "cannot be imported",
@@ -142,12 +147,46 @@ func TestNothingBesidesPackages(t *testing.T) {
 		}
 	}
 	for code, want := range map[string]string{
+		`import "absolute"`:                    `a package needs "secret.js", which is not a file of the installed packages`,
 		`import "needs/other.wasm"`:            "the package needs needs its file other.wasm, and scripts import only JavaScript",
 		`import m from "list"; console.log(m)`: "",
 	} {
 		r := run(t, Source{Code: code}, Options{Packages: dir})
 		if r.err == "" || !strings.Contains(r.err, want) || strings.Contains(r.text()+r.err, "the secret") {
 			t.Errorf("%s printed %q and failed with %q, want %q in the error", code, r.text(), r.err, want)
+		}
+	}
+}
+
+// TestComputedPathsInPackages: the bundler lists no folder for a path that a package computes, in whatever form it does so.
+func TestComputedPathsInPackages(t *testing.T) {
+	for _, code := range []string{
+		"require(`../../${x}.json`)",
+		"require('../../' + x + '.json')",
+		"import(`../../${x}.json`)",
+		"require/**/(`../../${x}.json`)",
+		"import/**/(`../../${x}.json`)",
+		"import.defer(`../../${x}.json`)",
+		"require\u00a0(`../../${x}.json`)",
+		"import\u00a0(`../../${x}.json`)",
+		"require<!-- c\n(`../../${x}.json`)",
+		"require\n--> c\n(`../../${x}.json`)",
+		"requ\\u0069re(`../../${x}.json`)",
+		"r\\u{65}quire(`../../${x}.json`)",
+		"i\\u006Dport(`../../${x}.json`)",
+		"require(\"../../c\\\", \" + x)",
+	} {
+		dir := installed(t, map[string]string{"hostile/index.js": "var x = 'cred';\nvar m = " + code + ";"})
+		for _, name := range []string{"cred.json", `c", cred`} {
+			write(t, filepath.Join(dir, name), `{"token": "CANARY"}`)
+		}
+		made, err := Read(t.Context(), Source{Name: "script.ts", Code: `import "hostile"`, Language: sandbox.LangTypeScript}, Options{Packages: dir})
+		said := fmt.Sprint(err)
+		if err == nil {
+			said = made.Code + decoded(t, made.Code)
+		}
+		if strings.Contains(said, "CANARY") || strings.Contains(said, "cred.json") || strings.Contains(said, "not a file") {
+			t.Errorf("%s: the host's folder is in the bundle or error:\n%s", code, said)
 		}
 	}
 }
