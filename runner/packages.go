@@ -11,6 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/packages"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
 )
 
 // maxOffered bounds the text of OfferPackages, in tokens. A word is taken to have one for every two letters, which is more than it has;
@@ -98,7 +99,7 @@ func isInstalled(set *packages.Set, lang sandbox.Language) func(module string) b
 	}
 }
 
-// PackagesError refuses a run whose sandbox has a Python for which no packages are installed.
+// PackagesError refuses a run of a script that imports an installed package, in a sandbox with a Python for which none are installed.
 type PackagesError struct {
 	Sandbox string
 	Version string   // of the sandbox's Python
@@ -111,24 +112,26 @@ func (e *PackagesError) Error() string {
 
 // Hint says what to do.
 func (e *PackagesError) Hint() string {
-	return "install them for it: mcprun packages install; or choose another sandbox"
+	return "install them for it: mcprun packages install, which says why if it cannot; or choose another sandbox"
 }
 
 // ExitCode returns the exit code of a script that was refused before it ran.
 func (*PackagesError) ExitCode() int { return exit.Refused }
 
-// addPackages adds the installed packages of Python to a spec.
-func (x *run) addPackages(ctx context.Context, spec *sandbox.Spec) error {
+// addPackages adds the installed packages of Python to a spec. A script that imports none of them runs without, wherever they do not fit.
+func (x *run) addPackages(ctx context.Context, spec *sandbox.Spec, program *script.Program) error {
 	set := x.runner.opt.Packages
 	if set == nil || spec.Runtime != sandbox.Python || len(set.Pythons) == 0 {
 		return nil
 	}
 	version, err := x.runner.pythons.version(ctx, x.script.Backend)
-	if err != nil {
+	switch {
+	case err == nil && set.Python(version) != "":
+		spec.Packages, spec.Preload = set.Python(version), set.Preload
+	case !program.ImportsModule(isInstalled(set, sandbox.LangPython)):
+	case err != nil:
 		return fmt.Errorf("find out which packages fit sandbox %q: %w", x.script.Backend.Name(), err)
-	}
-	spec.Packages, spec.Preload = set.Python(version), set.Preload
-	if spec.Packages == "" {
+	default:
 		return &PackagesError{Sandbox: x.script.Backend.Name(), Version: version, Have: set.Pythons}
 	}
 	return nil

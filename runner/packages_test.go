@@ -91,12 +91,12 @@ func TestRunsGetThePackagesOfTheirPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	launch := func(b sandbox.Backend) (*runner.Result, error) {
-		return r.Launch(t.Context(), &runner.Script{Name: "script.py", Code: "import scipy", Language: sandbox.LangPython}, runner.LaunchOptions{Sandboxes: []sandbox.Backend{b}})
+	launch := func(b sandbox.Backend, code string) (*runner.Result, error) {
+		return r.Launch(t.Context(), &runner.Script{Name: "script.py", Code: code, Language: sandbox.LangPython}, runner.LaunchOptions{Sandboxes: []sandbox.Backend{b}})
 	}
 	b := &withPython{fakeBackend: fake, version: "3.11"}
 	for range 2 {
-		res, err := launch(b)
+		res, err := launch(b, "import scipy")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,11 @@ func TestRunsGetThePackagesOfTheirPython(t *testing.T) {
 	if r, err = runner.New(&runner.Options{Packages: aSet()}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = launch(&withPython{fakeBackend: fake, version: "3.13"})
+	other := &withPython{fakeBackend: fake, version: "3.13"}
+	if _, err := launch(other, "import scipy"); err != nil || got.Packages != "" || got.Preload != nil {
+		t.Errorf("a script without packages: error %v, packages %q, preload %q, want none", err, got.Packages, got.Preload)
+	}
+	_, err = launch(other, "def main():\n    import yaml.parser\n")
 	if bad, ok := errors.AsType[*runner.PackagesError](err); !ok || !strings.Contains(bad.Error(), "runs Python 3.13, and the packages of run.packages are installed for 3.11") ||
 		!strings.Contains(bad.Hint(), "mcprun packages install") || exit.Of(err, 0) != exit.Refused {
 		t.Errorf("error %v, want a *PackagesError", err)
@@ -121,7 +125,10 @@ func TestRunsGetThePackagesOfTheirPython(t *testing.T) {
 	if r, err = runner.New(&runner.Options{Packages: aSet()}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = launch(fake); err == nil || !strings.Contains(err.Error(), "has no packages of Python") {
+	if _, err = launch(fake, "import scipy"); err != nil {
+		t.Error(err)
+	}
+	if _, err = launch(fake, "from yaml import load"); err == nil || !strings.Contains(err.Error(), "has no packages of Python") {
 		t.Errorf("error %v, want that the sandbox has no packages", err)
 	}
 }

@@ -302,7 +302,7 @@ func (x *run) do(parent context.Context, program *script.Program) error {
 		Tree: x.runner.opt.Tree, Skills: x.runner.opt.Skills, Workspace: x.script.Workspace, Limits: x.script.limits(),
 		Turn: turn, Stdin: x.script.Stdin, Stdout: x.outlet.stdout, Stderr: x.outlet.stderr,
 	}
-	if err := x.addPackages(ctx, &spec); err != nil {
+	if err := x.addPackages(ctx, &spec, program); err != nil {
 		return err
 	}
 	x.network.offer(&spec, &x.job.Env)

@@ -37,3 +37,20 @@ type Program struct {
 // Source returns the text of a file of the script or of a skill as the guest got it, except that Python skills are read again. name is the
 // file's name in a position that the guest reports, and is hostile. Source is safe for concurrent use.
 func (p *Program) Source(name string) (string, bool) { return p.sources.find(name) }
+
+// ImportsModule reports whether a Python script, a file beside it or a skill that it imports by name has an import of a module for which wanted
+// is true. wanted gets the first part of the module's name.
+func (p *Program) ImportsModule(wanted func(module string) bool) bool {
+	for file, text := range p.Texts {
+		imports, ok := p.imports[file]
+		if !ok { // a skill
+			imports = pyimport.Scan(text)
+		}
+		for _, im := range imports {
+			if im.Level == 0 && len(im.Module) > 0 && wanted(im.Module[0]) {
+				return true
+			}
+		}
+	}
+	return false
+}
