@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -316,11 +317,27 @@ func TestHostileLocks(t *testing.T) {
 	}
 }
 
-// TestPython takes another Python than the machine's for the docker sandbox, and uv in place of pip.
+// fake makes a program that is a shell script.
+func fake(t *testing.T, name, text string) string {
+	t.Helper()
+	file := write(t, filepath.Join(t.TempDir(), name), "#!/bin/sh\n"+text+"\n")
+	if err := os.Chmod(file, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// fakePython makes a Python that says it has another version, and runs pip with the end of a script.
+func fakePython(t *testing.T, version, pip string) string {
+	return fake(t, "python3", fmt.Sprintf("case \"$*\" in *sys.executable*) echo \"$0\"; echo %s; exit;; *pip*) ;; *) exit 9;; esac\n%s", version, pip))
+}
+
+// TestPrograms takes another Python than the machine's for the docker sandbox, and has uv run pip.
 func TestPrograms(t *testing.T) {
 	served := wheels(t)
+	address := index(t, served)
 	spec := Spec{Python: write(t, filepath.Join(t.TempDir(), "r.txt"), "greetings==2.1 --hash=sha256:"+hashOf(served["greetings-2.1-py3-none-any.whl"]))}
-	real := options(t, "PIP_INDEX_URL="+index(t, served))
+	real := options(t, "PIP_INDEX_URL="+address)
 	pip, err := real.LookPath("python3")
 	if err != nil {
 		t.Fatal(err)
@@ -329,29 +346,20 @@ func TestPrograms(t *testing.T) {
 		name, version string
 		pip, uv       bool
 		want          []string // versions
-		args          string   // of uv, in part
 		err           string
 	}{
-		{name: "another version", version: "3.13", pip: true, want: []string{"3.13", ImagePython}},
-		{name: "another version, and uv", version: "3.13", pip: true, uv: true, want: []string{"3.13", ImagePython}, args: "--python-version=" + ImagePython + " --python-platform=" + machine() + "-manylinux_2_28 --require-hashes"},
+		{name: "another version", version: "3.13", pip: true, uv: true, want: []string{"3.13", ImagePython}},
 		{name: "an old version", version: "3.9", pip: true, want: []string{ImagePython}},
-		{name: "uv alone", version: ImagePython, uv: true, want: []string{ImagePython}, args: "--compile-bytecode --python-version=" + ImagePython + " --require-hashes --only-binary=:all:"},
+		{name: "uv", version: ImagePython, uv: true, want: []string{ImagePython}},
 		{name: "neither", version: ImagePython, err: "has no pip"},
 	} {
-		bin, said := t.TempDir(), filepath.Join(t.TempDir(), "said")
-		program := func(name, text string) string {
-			file := write(t, filepath.Join(bin, name), "#!/bin/sh\n"+text)
-			if err := os.Chmod(file, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			return file
-		}
+		said := filepath.Join(t.TempDir(), "said")
 		has := "exit 1"
 		if c.pip {
 			has = fmt.Sprintf("exec %q \"$@\"", pip)
 		}
-		python := program("python3", fmt.Sprintf("case \"$*\" in *sys.executable*) echo %q; echo %s;; *pip*) %s;; *) exit 9;; esac\n", filepath.Join(bin, "python3"), c.version, has))
-		uv := program("uv", fmt.Sprintf("echo \"$@\" >>%q\nfor a; do case $a in --target=*) t=$a;; esac; done\nexec %q -I -m pip install \"$t\" --require-hashes -r requirements.txt\n", said, pip))
+		python := fakePython(t, c.version, has)
+		uv := fake(t, "uv", fmt.Sprintf("echo \"$UV_DEFAULT_INDEX\" \"$@\" >>%q\nwhile [ \"$1\" != python ]; do shift; done\nshift\nexec %q \"$@\"", said, pip))
 		o := real
 		o.LookPath = func(name string) (string, error) {
 			if name == "uv" && !c.uv {
@@ -376,9 +384,174 @@ func TestPrograms(t *testing.T) {
 			}
 		}
 		text, _ := os.ReadFile(said)
-		if !strings.Contains(string(text), c.args) || (c.args == "") != (len(text) == 0) {
-			t.Errorf("%s: uv got %q, want %q", c.name, text, c.args)
+		if want := address + " run --no-config --no-project --no-progress --with=pip --python=" + python + " python -I -m pip download "; strings.HasPrefix(string(text), want) == c.pip {
+			t.Errorf("%s: uv got %q, want %q", c.name, text, want)
 		}
+	}
+}
+
+// TestOtherPythons: a Python that got no packages is tried again, and those for former ones are kept.
+func TestOtherPythons(t *testing.T) {
+	served, cache, allowed := wheels(t), cacheDir(t), filepath.Join(t.TempDir(), "allowed")
+	spec := Spec{Python: write(t, filepath.Join(t.TempDir(), "r.txt"), "greetings==2.1 --hash=sha256:"+hashOf(served["greetings-2.1-py3-none-any.whl"]))}
+	o := options(t, "PIP_INDEX_URL="+index(t, served))
+	pip, err := o.LookPath("python3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	o.Say = func(line string) { said += line + "\n" }
+	install := func(version string, want ...string) *Set {
+		t.Helper()
+		python := fakePython(t, version, fmt.Sprintf("case \"$*\" in *--python-version*) [ -e %q ] || { echo No matching distribution; exit 1; };; esac\nexec %q \"$@\"", allowed, pip))
+		o.LookPath = func(string) (string, error) { return python, nil }
+		said = ""
+		set, err := Install(t.Context(), cache, spec, o)
+		if err != nil || !slices.Equal(set.Pythons, want) {
+			t.Fatalf("Install() with Python %s = %+v, %v, want packages for %q", version, set, err, want)
+		}
+		for _, version := range want {
+			if _, err := os.Stat(filepath.Join(set.Python(version), "greetings.py")); err != nil {
+				t.Error(err)
+			}
+		}
+		return set
+	}
+	first := install("3.13", "3.13")
+	if why := "has Python 3.11, gets none: "; !strings.Contains(said, why) || !strings.Contains(said, "No matching distribution; no wheel of that version") {
+		t.Errorf("it says %q, want %q with what to do about it", said, why)
+	}
+	if again := install("3.13", "3.13"); again.Dir != first.Dir || !strings.Contains(said, "gets none") {
+		t.Errorf("the second time, the set is in %s and it says %q, want %s and why there is no more", again.Dir, said, first.Dir)
+	}
+	write(t, allowed, "")
+	if install("3.13", "3.11", "3.13"); strings.Contains(said, "for Python 3.13") {
+		t.Errorf("it says %q, but those for 3.13 are there", said)
+	}
+	install("3.12", "3.12", "3.11", "3.13")
+	if left, _ := os.ReadDir(Folder(cache)); len(left) != 2 {
+		t.Errorf("in the folder are %v, want the lock and one set", left)
+	}
+}
+
+// TestMarkers judges markers for the Python of the image, whatever this machine has.
+func TestMarkers(t *testing.T) {
+	o := options(t)
+	python, err := o.LookPath("python3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := &installation{source: &source{}, options: &o, pip: []string{python, "-I"}}
+	var want, got []string
+	for _, c := range []struct {
+		marker  string
+		applies bool
+	}{
+		{"", true},
+		{"python_version < '3.12' and python_version > '3.9'", true},
+		{"python_version == '3.13'", false},
+		{"python_full_version >= '3.11.1'", true},
+		{"sys_platform == 'win32' or platform_system == 'Darwin'", false},
+		{"implementation_name == 'cpython' and platform_machine == '" + machine() + "'", true},
+		{"extra == 'x'", false},
+	} {
+		i.source.requirements = append(i.source.requirements, requirement{name: c.marker, marker: c.marker})
+		if c.applies {
+			want = append(want, c.marker)
+		}
+	}
+	apply, err := i.applying(t.Context(), t.TempDir())
+	for _, r := range apply {
+		got = append(got, r.name+r.marker)
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("applying() = %q, %v, want %q", got, err, want)
+	}
+}
+
+// TestHostileWheels: a wheel gets no file outside of its folder, and no link.
+func TestHostileWheels(t *testing.T) {
+	for file, want := range map[string]string{
+		"../evil.py":       "is a link or no name",
+		"a/../../evil.py":  "is a link or no name",
+		"/tmp/evil.py":     "is a link or no name",
+		`a\..\..\evil.py`: "is a link or no name",
+		"./evil.py":        "is a link or no name",
+		"x-1.0.data/purelib/../../evil.py": "is a link or no name",
+		"x-1.0.data/scripts/../../evil.py": "is a link or no name",
+		"x-1.0.data/purelib":               "unpack",
+		"servers/__init__.py":              "it has a module servers",
+		"skills.py":                        "it has a module skills",
+		"x-1.0.data/platlib/mcprun/a.py":   "it has a module mcprun",
+		"y-1.0.dist-info/METADATA":         "two packages",
+		"x-1.0.dist-info/METADATA":         "it does not say which package it has",
+		"evil":                             "is a link or no name",
+	} {
+		text := map[string]string{"evil": "->/etc", "y-1.0.dist-info/METADATA": "Name: y\nVersion: 1.0\n"}[file]
+		from, above := t.TempDir(), t.TempDir()
+		wheel := wheelOf(t, "x", "1.0", map[string]string{file: text, "x.py": ""})
+		write(t, filepath.Join(from, "x-1.0-py3-none-any.whl"), string(wheel))
+		to := filepath.Join(above, "to")
+		if err := os.Mkdir(to, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := unpackWheels(from, to, []requirement{{hashes: []string{hashOf(wheel)}}}); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x-1.0-py3-none-any.whl: ") {
+			t.Errorf("%s: unpackWheels() = %v, %v, want %q", file, found, err, want)
+		}
+		if found, err := unpackWheels(from, to, []requirement{{hashes: []string{hashOf(nil)}}}); err == nil || !strings.Contains(err.Error(), "none of the hashes") {
+			t.Errorf("%s: unpackWheels() with another hash = %v, %v", file, found, err)
+		}
+		if there, _ := os.ReadDir(above); len(there) != 1 {
+			t.Errorf("%s: beside the folder are %v", file, there)
+		}
+	}
+	dir := t.TempDir()
+	wheel := write(t, filepath.Join(dir, "x.whl"), string(wheelOf(t, "x", "1.0", map[string]string{"x.py": strings.Repeat("x", 10_000)})))
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	left := int64(5_000)
+	if err := new(Package).unpack(wheel, root, &left); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("unpack() of a large file = %v", err)
+	}
+}
+
+// TestEntryPoints: nothing is written for the programs that a wheel has or names. Installers take their names for paths.
+func TestEntryPoints(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(dir, "x-1.0-py3-none-any.whl"), string(wheelOf(t, "x", "1.0", map[string]string{
+		"x-1.0.dist-info/entry_points.txt": "[console_scripts]\n" + filepath.Join(outside, "evil") + " = os:getcwd\n../../evil = os:getcwd\nevil = os:getcwd\n",
+		"x-1.0.dist-info/METADATA":         "Metadata-Version: 2.1\nName: x\nVersion: 1.0\nName: y\nVersion: 2\n\nName: z\n",
+		"x-1.0.data/scripts/evil":          "#!python\n",
+		"x-1.0.data/data/evil":             "",
+		"x-1.0.data/headers/evil.h":        "",
+		"x-1.0.data/purelib/inner.py":      "",
+		"x/__init__.py":                    "",
+	})))
+	cache := cacheDir(t)
+	set, err := Install(t.Context(), cache, Spec{Python: dir}, options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Package{{Language: sandbox.LangPython, Name: "x", Version: "1.0", Imports: []string{"inner", "x"}}}
+	if diff := cmp.Diff(want, set.Packages); diff != "" {
+		t.Errorf("Install() (-want +got):\n%s", diff)
+	}
+	for _, where := range []string{outside, cache} {
+		err := filepath.WalkDir(where, func(path string, e fs.DirEntry, err error) error {
+			if strings.Contains(e.Name(), "evil") || e.Name() == "bin" {
+				t.Errorf("there is %s", path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(set.Python(set.Pythons[0]), "inner.py")); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -14,11 +14,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // ImagePython is the version of Python in the image of the docker sandbox, whose C library is glibc 2.36.
 const ImagePython = "3.11"
+
+const imagePython = ImagePython + ".2" // in full
 
 // oldestPython is the oldest version 3.x of this machine's Python that sandboxes use.
 const oldestPython = 11
@@ -35,8 +39,9 @@ type installation struct {
 	options *InstallOptions
 	work    string // a folder that is removed afterwards
 
-	python, uv, npm string   // programs; empty: not needed, or not there
-	targets         []target // what Python packages are installed for
+	python, npm string   // programs; empty: not needed
+	pip         []string // the Python that has pip, with its arguments
+	targets     []target // what Python packages are installed for
 }
 
 // target is a Python that packages are installed for.
@@ -45,12 +50,9 @@ type target struct {
 	foreign bool // it is not this machine's own
 }
 
-// complete reports whether a set has what this installation must give. Packages for a Python that is not this machine's own are needed only if
-// there are no others.
+// complete reports whether a set has what this installation must give.
 func (t *installation) complete(set *Set) bool {
-	return !slices.ContainsFunc(t.targets, func(own target) bool {
-		return !slices.Contains(set.Pythons, own.version) && (!own.foreign || len(t.targets) == 1)
-	})
+	return !slices.ContainsFunc(t.targets, func(own target) bool { return !slices.Contains(set.Pythons, own.version) })
 }
 
 // findTools finds the programs that install, and the versions of Python that sandboxes have.
@@ -64,7 +66,6 @@ func (t *installation) findTools(ctx context.Context) error {
 	if t.source.requirements == nil {
 		return nil
 	}
-	t.uv, _ = t.options.LookPath("uv") // pip does, too
 	named, err := t.options.LookPath("python3")
 	if err != nil {
 		return &Error{Problem: "python3 was not found, whose pip installs Python packages", Remedy: "install Python 3.11 or newer, with pip: apt-get install python3 python3-pip"}
@@ -87,41 +88,59 @@ func (t *installation) findTools(ctx context.Context) error {
 	if len(t.targets) == 0 || version != ImagePython {
 		t.targets = append(t.targets, target{version: ImagePython, foreign: true})
 	}
+	t.pip = []string{t.python, "-I"}
 	if _, err := t.run(ctx, t.work, t.python, "-I", "-m", "pip", "--version"); err != nil {
-		if t.python = ""; t.uv == "" {
-			return &Error{Problem: named + " has no pip, which installs Python packages, and uv was not found", Remedy: "install pip: apt-get install python3-pip, or python3 -m ensurepip; or uv: https://docs.astral.sh/uv"}
+		uv, err := t.options.LookPath("uv") // it is optional
+		if err != nil {
+			return &Error{Problem: named + " has no pip, which gets Python packages, and uv was not found, which runs one", Remedy: "install pip: apt-get install python3-pip, or python3 -m ensurepip; or uv: https://docs.astral.sh/uv"}
 		}
+		t.pip = []string{uv, "run", "--no-config", "--no-project", "--no-progress", "--with=pip", "--python=" + t.python, "python", "-I"}
 	}
 	return nil
 }
 
-// install installs everything into a new folder and returns it.
-func (t *installation) install(ctx context.Context) (string, error) {
+// install installs everything into a new folder and returns it. It takes over what a former set has, which may be nil, and returns "" if there
+// would be no more than that.
+func (t *installation) install(ctx context.Context, former *Set) (string, error) {
 	dir := filepath.Join(t.work, "set")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", err
 	}
 	m := &manifest{}
 	for _, target := range t.targets {
+		if former != nil && slices.Contains(former.Pythons, target.version) {
+			continue
+		}
 		t.options.Say(fmt.Sprintf("installing %d Python packages for Python %s", len(t.source.requirements), target.version))
 		to := filepath.Join(dir, "python"+target.version)
-		err := t.installPython(ctx, target, to)
+		found, err := t.installPython(ctx, target, to)
 		if err != nil && target.foreign && len(t.targets) > 1 && ctx.Err() == nil {
-			t.options.Say(fmt.Sprintf("the docker sandbox, which has Python %s, gets none: %v", target.version, err))
+			why := err.Error()
+			if hinter, ok := errors.AsType[interface {
+				error
+				Hint() string
+			}](err); ok {
+				why += "; " + hinter.Hint()
+			}
+			t.options.Say(fmt.Sprintf("the docker sandbox, which has Python %s, gets none: %s", target.version, why))
 			if err := removeAll(to); err != nil {
 				return "", err
 			}
 			continue
-		}
-		var found []Package
-		if err == nil {
-			found, err = pythonPackages(to)
 		}
 		if err != nil {
 			return "", err
 		}
 		m.Pythons = append(m.Pythons, target.version)
 		m.add(found)
+	}
+	if former != nil {
+		if len(m.Pythons) == 0 {
+			return "", nil
+		}
+		m.Pythons = append(m.Pythons, former.Pythons...)
+		m.add(former.Packages)
+		return dir, errors.Join(link(former.Dir, dir), m.seal(dir))
 	}
 	if t.source.lock != nil {
 		t.options.Say("installing JavaScript packages")
@@ -138,30 +157,48 @@ func (t *installation) install(ctx context.Context) (string, error) {
 	return dir, m.seal(dir)
 }
 
-// installPython installs the requirements into a folder.
-func (t *installation) installPython(ctx context.Context, target target, to string) error {
+// link gives a new set the folders of another. Their files are the same ones, because nothing writes to them.
+func link(from, to string) error {
+	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == from {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir():
+			return os.Mkdir(filepath.Join(to, rel), 0o700)
+		case rel == listFile || rel == manifestFile:
+			return nil
+		}
+		return os.Link(path, filepath.Join(to, rel))
+	})
+}
+
+// installPython installs the requirements into a folder, and returns the packages.
+func (t *installation) installPython(ctx context.Context, target target, to string) ([]Package, error) {
 	empty, err := os.MkdirTemp(t.work, "python-") // what lies beside the requirements is not found here
 	if err != nil {
-		return err
+		return nil, err
+	}
+	requirements := t.source.requirements
+	if target.foreign {
+		if requirements, err = t.applying(ctx, empty); err != nil {
+			return nil, err
+		}
 	}
 	var lines []string
-	for _, r := range t.source.requirements {
-		if r.marker != "" && target.foreign && t.uv == "" {
-			return &Error{Problem: fmt.Sprintf("pip would judge the marker of %s (%s) for another Python than that of the docker sandbox, %s", r.name, r.marker, target.version), Remedy: "install uv, which does that: https://docs.astral.sh/uv; or remove the marker"}
-		}
+	for _, r := range requirements {
 		lines = append(lines, r.String())
 	}
 	if err := os.WriteFile(filepath.Join(empty, "requirements.txt"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		return err
+		return nil, err
 	}
-	args := []string{t.python, "-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--progress-bar=off"}
-	if t.python == "" || target.foreign && t.uv != "" {
-		args = []string{t.uv, "pip", "install", "--no-config", "--no-progress", "--link-mode=copy", "--compile-bytecode", "--python-version=" + target.version}
-		if target.foreign {
-			args = append(args, "--python-platform="+machine()+"-manylinux_2_28")
-		}
-	} else if target.foreign {
-		args = append(args, "--no-deps", "--no-compile", "--implementation=cp", "--python-version="+target.version)
+	args := append(slices.Clip(t.pip), "-m", "pip", "download", "--no-input", "--disable-pip-version-check", "--progress-bar=off",
+		"--require-hashes", "--only-binary=:all:", "--dest=got", "--requirement=requirements.txt")
+	if target.foreign {
+		args = append(args, "--no-deps", "--implementation=cp", "--python-version="+target.version)
 		for _, abi := range []string{"cp" + strings.ReplaceAll(target.version, ".", ""), "abi3", "none"} {
 			args = append(args, "--abi="+abi)
 		}
@@ -172,15 +209,74 @@ func (t *installation) installPython(ctx context.Context, target target, to stri
 	}
 	if t.source.wheels != "" {
 		if err := copyWheels(t.source.wheels, filepath.Join(empty, "wheels")); err != nil {
-			return fmt.Errorf("copy the wheels: %w", err)
+			return nil, fmt.Errorf("copy the wheels: %w", err)
 		}
 		args = append(args, "--no-index", "--find-links=wheels")
 	}
-	args = append(args, "--require-hashes", "--only-binary=:all:", "--target="+to, "--requirement=requirements.txt")
-	if _, err := t.run(ctx, empty, args[0], args[1:]...); err != nil {
-		return fmt.Errorf("install Python packages: %w", err)
+	got := filepath.Join(empty, "got")
+	if err := errors.Join(os.Mkdir(got, 0o700), os.Mkdir(to, 0o700)); err != nil {
+		return nil, err
 	}
-	return os.MkdirAll(to, 0o700) // all of them may be for another system
+	if _, err := t.run(ctx, empty, args[0], args[1:]...); err != nil {
+		return nil, fmt.Errorf("get Python packages: %w", err)
+	}
+	found, err := unpackWheels(got, to, requirements)
+	if err != nil {
+		return nil, err
+	}
+	if !target.foreign {
+		// It saves runs the time. What cannot be compiled fails when a script imports it.
+		_, _ = t.run(ctx, empty, t.python, "-I", "-m", "compileall", "-q", to)
+	}
+	return found, ctx.Err()
+}
+
+// judgeMarkers is a program for a Python with pip, which judges markers as pip does, but for the Python of the image.
+const judgeMarkers = `
+import json
+from pip._vendor.packaging.markers import Marker
+with open("markers.json") as file:
+    asked = json.load(file)
+print(json.dumps([not m or Marker(m).evaluate(asked["environment"]) for m in asked["markers"]]))
+`
+
+// applying returns the requirements whose markers apply to the Python of the image, without them. pip would judge them for its own Python.
+func (t *installation) applying(ctx context.Context, folder string) ([]requirement, error) {
+	requirements := slices.Clone(t.source.requirements)
+	if !slices.ContainsFunc(requirements, func(r requirement) bool { return r.marker != "" }) {
+		return requirements, nil
+	}
+	var markers []string
+	for _, r := range requirements {
+		markers = append(markers, r.marker)
+	}
+	asked, err := json.Marshal(map[string]any{"markers": markers, "environment": map[string]string{
+		"implementation_name": "cpython", "implementation_version": imagePython, "os_name": "posix", "platform_machine": machine(), "platform_python_implementation": "CPython",
+		"platform_release": "", "platform_system": "Linux", "platform_version": "", "python_full_version": imagePython, "python_version": ImagePython, "sys_platform": "linux", "extra": "",
+	}})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "markers.json"), asked, 0o600)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := t.run(ctx, folder, t.pip[0], append(slices.Clone(t.pip[1:]), "-c", judgeMarkers)...)
+	if err != nil {
+		return nil, fmt.Errorf("judge the markers for Python %s: %w", ImagePython, err)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	var applies []bool
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &applies); err != nil || len(applies) != len(requirements) {
+		return nil, fmt.Errorf("judge the markers for Python %s: the answer is %q", ImagePython, out)
+	}
+	var apply []requirement
+	for i, r := range requirements {
+		if applies[i] {
+			r.marker = ""
+			apply = append(apply, r)
+		}
+	}
+	return apply, nil
 }
 
 // machine returns this machine's architecture as Python names it.
@@ -234,7 +330,7 @@ func (e *programError) Hint() string {
 		"No matching distribution": "no wheel of that version is for this Python and system, or the index has none; name your index with PIP_INDEX_URL",
 		"Could not find a version": "no wheel of that version is for this Python and system, or the index has none; name your index with PIP_INDEX_URL",
 		"in sync":                  "write the lock again: npm install --package-lock-only",
-		"no matching":              "no wheel of that version is for this Python and system, or the index has none; name your index with UV_DEFAULT_INDEX",
+		"E401":                     "the registry wants to know who you are: npm's own configuration may name a token as ${NPM_TOKEN} or ${NODE_AUTH_TOKEN}, and these variables are passed on",
 	} {
 		if strings.Contains(e.output, text) {
 			return remedy
@@ -248,6 +344,18 @@ func (t *installation) run(ctx context.Context, dir, program string, args ...str
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, slices.Clone(t.options.Environment), waitOutput
 	cmd.Env = append(cmd.Env, "PIP_CONFIG_FILE="+os.DevNull)
+	for pip, uv := range map[string]string{"PIP_INDEX_URL": "UV_DEFAULT_INDEX", "PIP_EXTRA_INDEX_URL": "UV_INDEX"} { // uv gets pip from the same index
+		value, set := "", false
+		for _, v := range t.options.Environment {
+			if is, ok := strings.CutPrefix(v, pip+"="); ok {
+				value = is
+			}
+			set = set || strings.HasPrefix(v, uv+"=")
+		}
+		if value != "" && !set {
+			cmd.Env = append(cmd.Env, uv+"="+value)
+		}
+	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {

@@ -1,8 +1,9 @@
 package packages
 
 import (
+	"archive/zip"
 	"bufio"
-	"encoding/csv"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,45 +19,130 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// pythonPackages returns the packages in a folder that pip or uv installed into. Their programs are removed, because scripts do not start them.
-func pythonPackages(dir string) ([]Package, error) {
-	if err := os.RemoveAll(filepath.Join(dir, "bin")); err != nil {
-		return nil, err
-	}
-	infos, err := filepath.Glob(filepath.Join(dir, "*.dist-info"))
+// maxUnpacked bounds the files of all wheels together, in bytes.
+const maxUnpacked = 32 << 30
+
+// unpackWheels unpacks the wheels in a folder into another, and returns their packages. It takes only what Python imports, and no programs,
+// headers and other data. Two packages may have the same file, as installers allow.
+func unpackWheels(from, to string, requirements []requirement) ([]Package, error) {
+	entries, err := os.ReadDir(from)
 	if err != nil {
 		return nil, err
 	}
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
 	var out []Package
-	for _, info := range infos {
-		p := Package{Language: sandbox.LangPython, Imports: []string{}}
-		if p.Name, p.Version, err = readMetadata(filepath.Join(info, "METADATA")); err != nil {
-			return nil, fmt.Errorf("read what was installed: %w", err)
+	left := int64(maxUnpacked)
+	for _, e := range entries {
+		file := filepath.Join(from, e.Name())
+		hash, err := hashFile(file)
+		if err != nil {
+			return nil, err
 		}
-		if err := p.readRecord(filepath.Join(info, "RECORD")); err != nil {
-			return nil, fmt.Errorf("read the files of %s: %w", p.Name, err)
+		p := &Package{Language: sandbox.LangPython}
+		if slices.ContainsFunc(requirements, func(r requirement) bool { return slices.Contains(r.hashes, hash) }) {
+			err = p.unpack(file, root, &left)
+		} else {
+			err = errors.New("it has none of the hashes that are written down")
 		}
-		out = append(out, p)
+		if err != nil {
+			return nil, &Error{Place: e.Name(), Problem: err.Error(), Remedy: "remove the package, or take another version of it"}
+		}
+		out = append(out, *p)
 	}
 	return out, nil
 }
 
-// readMetadata returns the name and the version of an installed package.
-func readMetadata(file string) (name, version string, err error) {
-	f, err := os.Open(file)
+// unpack unpacks a wheel, which may be hostile, and reads what package it is. left is how many bytes there is room for.
+func (p *Package) unpack(wheel string, root *os.Root, left *int64) error {
+	r, err := zip.OpenReader(wheel)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var names []string
+	for _, f := range r.File {
+		name := strings.TrimSuffix(f.Name, "/")
+		if !filepath.IsLocal(name) || name != path.Clean(name) || strings.ContainsAny(name, "\\\x00") || !f.Mode().IsRegular() && !f.Mode().IsDir() {
+			return fmt.Errorf("it has %q, which is a link or no name of a file in it", f.Name)
+		}
+		top, rest, _ := strings.Cut(name, "/")
+		if strings.HasSuffix(top, ".data") {
+			scheme, below, _ := strings.Cut(rest, "/")
+			if scheme != "purelib" && scheme != "platlib" {
+				continue
+			}
+			name = below
+			top, rest, _ = strings.Cut(name, "/")
+		}
+		if f.Mode().IsDir() {
+			continue
+		}
+		if module, _, _ := strings.Cut(top, "."); slices.Contains(ownModules, module) {
+			return fmt.Errorf("it has a module %s, which scripts import from elsewhere", module)
+		}
+		if err := unpackFile(f, root, name, left); err != nil {
+			return fmt.Errorf("unpack %q: %w", f.Name, err)
+		}
+		if strings.HasSuffix(top, ".dist-info") && rest == "METADATA" {
+			if p.Name != "" {
+				return errors.New("it has the metadata of two packages")
+			}
+			if p.Name, p.Version, err = readMetadata(f); err != nil {
+				return fmt.Errorf("read %q: %w", f.Name, err)
+			}
+		}
+		names = append(names, name)
+	}
+	if p.Name == "" {
+		return errors.New("it does not say which package it has")
+	}
+	p.describe(names)
+	return nil
+}
+
+// ownModules are modules that are there in every run.
+var ownModules = []string{"mcprun", "servers", "skills"}
+
+func unpackFile(f *zip.File, root *os.Root, name string, left *int64) error {
+	in, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return err
+	}
+	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(out, io.LimitReader(in, *left+1))
+	if *left -= n; *left < 0 {
+		err = fmt.Errorf("the packages have more than %d bytes", int64(maxUnpacked))
+	}
+	return errors.Join(err, out.Close())
+}
+
+// readMetadata returns the name and the version in a package's metadata. What follows their first lines may be a part of its description.
+func readMetadata(f *zip.File) (name, version string, err error) {
+	in, err := f.Open()
 	if err != nil {
 		return "", "", err
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(io.LimitReader(f, maxText))
+	defer in.Close()
+	lines := bufio.NewScanner(io.LimitReader(in, maxText))
 	lines.Buffer(nil, maxText)
 	for lines.Scan() && lines.Text() != "" {
 		key, value, _ := strings.Cut(lines.Text(), ":")
 		switch strings.ToLower(key) {
 		case "name":
-			name = strings.TrimSpace(value)
+			name = cmp.Or(name, strings.TrimSpace(value))
 		case "version":
-			version = strings.TrimSpace(value)
+			version = cmp.Or(version, strings.TrimSpace(value))
 		}
 	}
 	return name, version, lines.Err()
@@ -67,42 +153,27 @@ var (
 	nativeFile = regexp.MustCompile(`\.(?:so|pyd|dylib|dll)(?:\.[0-9.]+)?$`)
 )
 
-// readRecord finds out from the list of a package's files what a script imports, and whether there is machine code.
-func (p *Package) readRecord(file string) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	records := csv.NewReader(f)
-	records.FieldsPerRecord = -1
+// describe finds out from the names of a package's files what a script imports, and whether there is machine code.
+func (p *Package) describe(files []string) {
 	names := map[string]bool{}
-	for {
-		record, err := records.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		p.Native = p.Native || nativeFile.MatchString(record[0])
-		top, _, inFolder := strings.Cut(record[0], "/")
+	for _, file := range files {
+		p.Native = p.Native || nativeFile.MatchString(file)
+		top, _, inFolder := strings.Cut(file, "/")
 		if !inFolder {
 			if path.Ext(top) != ".py" && !nativeFile.MatchString(top) {
 				continue
 			}
 			top, _, _ = strings.Cut(top, ".")
 		}
-		if moduleName.MatchString(top) && top != "__pycache__" && top != "bin" {
+		if moduleName.MatchString(top) && top != "__pycache__" {
 			names[top] = true
 		}
 	}
 	private := func(name string) bool { return strings.HasPrefix(name, "_") }
-	p.Imports = slices.Sorted(maps.Keys(names))
+	p.Imports = append([]string{}, slices.Sorted(maps.Keys(names))...)
 	if public := slices.DeleteFunc(slices.Clone(p.Imports), private); len(public) > 0 {
 		p.Imports = public
 	}
-	return nil
 }
 
 // installed returns the packages of the lock that a script can import from a folder with node_modules.

@@ -1,9 +1,9 @@
 // Package packages gives scripts what they may import beside the standard library: packages that were installed once, from files that name
 // each of them by version and hash, into a folder that nothing writes to afterwards. Start with [Install], then [Open].
 //
-// These files may come from a cloned repository, so they decide what is downloaded, and nothing else: they are read here, and what pip, uv
-// and npm get is written anew, in a folder that is otherwise empty. Only wheels and registry packages are installed, and no code of theirs
-// runs. Scripts run it, in their sandbox.
+// These files may come from a cloned repository, so they decide what is downloaded, and nothing else: they are read here, and what pip and
+// npm get is written anew, in a folder that is otherwise empty. Only wheels and registry packages are installed, and no code of theirs
+// runs: pip only gets wheels, which are unpacked here. Scripts run it, in their sandbox.
 package packages
 
 import (
@@ -233,8 +233,9 @@ func Install(ctx context.Context, cache string, spec Spec, o InstallOptions) (*S
 	if err := t.findTools(ctx); err != nil {
 		return nil, err
 	}
-	if set, err := Open(cache, spec); err == nil && t.complete(set) {
-		return set, nil
+	former, _ := Open(cache, spec) // nil: there is none, or it is damaged
+	if former != nil && t.complete(former) {
+		return former, nil
 	}
 	if left, err := filepath.Glob(filepath.Join(folder, ".new-*")); err == nil { // of installations that were killed
 		for _, dir := range left {
@@ -245,16 +246,19 @@ func Install(ctx context.Context, cache string, spec Spec, o InstallOptions) (*S
 		return nil, fmt.Errorf("make a folder for packages: %w", err)
 	}
 	defer removeAll(t.work)
-	made, err := t.install(ctx)
+	made, err := t.install(ctx, former)
 	if err != nil {
 		return nil, err
 	}
-	former, n := newest(folder, src.digest)
+	if made == "" {
+		return former, nil
+	}
+	_, n := newest(folder, src.digest)
 	if err := os.Rename(made, filepath.Join(folder, fmt.Sprintf("%s-%d", src.digest, n+1))); err != nil {
 		return nil, fmt.Errorf("install packages: %w", err)
 	}
-	if n > 0 {
-		if err := removeAll(former); err != nil {
+	for ; n > 0; n-- {
+		if err := removeAll(filepath.Join(folder, fmt.Sprintf("%s-%d", src.digest, n))); err != nil {
 			return nil, fmt.Errorf("remove the former packages: %w", err)
 		}
 	}

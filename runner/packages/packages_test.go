@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -23,7 +24,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// wheelOf returns a wheel: a zip archive with some files and what says so.
+// wheelOf returns a wheel: a zip archive with some files and what says so. A text that begins with -> is a link.
 func wheelOf(t testing.TB, name, version string, files map[string]string) []byte {
 	t.Helper()
 	info := name + "-" + version + ".dist-info/"
@@ -42,7 +43,12 @@ func wheelOf(t testing.TB, name, version string, files map[string]string) []byte
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
 	for file, text := range all {
-		f, err := w.Create(file)
+		header := &zip.FileHeader{Name: file, Method: zip.Deflate}
+		if target, ok := strings.CutPrefix(text, "->"); ok {
+			header.SetMode(fs.ModeSymlink | 0o777)
+			text = target
+		}
+		f, err := w.CreateHeader(header)
 		if err == nil {
 			_, err = f.Write([]byte(text))
 		}

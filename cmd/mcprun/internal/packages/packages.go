@@ -54,7 +54,7 @@ func newInstall(app *cli.App, at resources.Provider) *cobra.Command {
 	var o project.LocationFlags
 	cmd := &cobra.Command{
 		Use: "install", Short: "Install the packages of mcpgen.yaml, for this user",
-		Long: `install downloads the packages that run.packages in mcpgen.yaml names, with pip or uv and npm, into a
+		Long: `install downloads the packages that run.packages in mcpgen.yaml names, with pip and npm, into a
 read-only folder of this user's cache. Each file must have the hash that is written down for it,
 and no code of a package runs. An index is taken from PIP_INDEX_URL, a registry from npm's own
 configuration. What is installed already is left alone, and repaired if it was changed.`,
