@@ -28,6 +28,6 @@ func ExampleOpen() {
 		fmt.Println(e.Remedy)
 	}
 	// Output:
-	// requirements.txt:2: "pandas==2.1.4" has no hash
+	// requirements.txt:2: "pandas" has no hash
 	// make the file with hashes: uv pip compile --generate-hashes, or pip-compile --generate-hashes
 }

@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -64,7 +65,11 @@ func readLock(path string) (*lockFile, error) {
 		Packages map[string]*lockEntry `json:"packages"`
 	}
 	if err := json.Unmarshal(text, &in); err != nil {
-		return nil, &Error{Place: path, Problem: "it is not a package-lock.json: " + err.Error(), Remedy: regenerate}
+		problem := "it is not a package-lock.json"
+		if bad, ok := errors.AsType[*jsontext.SyntacticError](err); ok { // other errors quote the file, which may have secrets
+			problem += fmt.Sprintf(": after byte %d: %v", bad.ByteOffset, bad.Err)
+		}
+		return nil, &Error{Place: path, Problem: problem, Remedy: regenerate}
 	}
 	root := in.Packages[""]
 	if in.Version < 2 || in.Version > 3 || root == nil || len(in.Packages) < 2 {
@@ -91,7 +96,7 @@ func (e *lockEntry) refuses(folder string) (problem, remedy string) {
 	for _, list := range []map[string]string{e.Dependencies, e.OptionalDependencies, e.DevDependencies, e.PeerDependencies} {
 		for _, name := range slices.Sorted(maps.Keys(list)) {
 			if !wanted.MatchString(list[name]) || !packageFolder.MatchString("node_modules/"+name) {
-				return fmt.Sprintf("it wants %q as %q, which is not a version in a registry", name, list[name]), "depend on a package of a registry, by its version, and " + regenerate
+				return fmt.Sprintf("it wants %s as %s, which is not a version in a registry", shown(name), shown(list[name])), "depend on a package of a registry, by its version, and " + regenerate
 			}
 		}
 	}
@@ -105,9 +110,9 @@ func (e *lockEntry) refuses(folder string) (problem, remedy string) {
 	case e.InBundle:
 		return "it is inside another package, without a hash of its own", "remove the package that bundles it"
 	case err != nil || e.Resolved != "" && (from.Scheme != "https" || from.Host == "" || from.User != nil):
-		return fmt.Sprintf("it comes from %q, not from an https address of a registry", redacted(e.Resolved)), "depend on a package of a registry, by its version, and " + regenerate
+		return "its address is not an https address of a registry, without user and password", "depend on a package of a registry, by its version, and " + regenerate
 	case !packageVersion.MatchString(e.Version) || e.Name != "" && !packageFolder.MatchString("node_modules/"+e.Name):
-		return fmt.Sprintf("%q is not the exact version of a package", strings.TrimSpace(e.Name+" "+e.Version)), regenerate
+		return strings.TrimPrefix(shown(e.Name)+" "+shown(e.Version), "the entry ") + " is not the exact version of a package", regenerate
 	case !integrity.MatchString(e.Integrity):
 		return "it has no hash (integrity: sha512-…)", regenerate
 	}
@@ -118,12 +123,4 @@ func (e *lockEntry) refuses(folder string) (problem, remedy string) {
 func (l *lockFile) manifest() ([]byte, error) {
 	root := *l.packages[""]
 	return json.Marshal(&root, json.Deterministic(true))
-}
-
-// redacted returns what may be shown of an address.
-func redacted(address string) string {
-	if u, err := url.Parse(address); err == nil {
-		return u.Redacted()
-	}
-	return "(not shown)"
 }

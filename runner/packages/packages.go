@@ -30,6 +30,8 @@ import (
 type Spec struct {
 	// Python is a requirements file with hashes, or a folder of wheels; JavaScript a package-lock.json. Each is an absolute path or empty.
 	Python, JavaScript string
+	// Dir is the absolute path of the project's folder. Files outside of it, also by a link, are not read. Empty: they may be anywhere.
+	Dir string
 	// Preload names Python modules that a waiting guest imports before its run, such as pandas.
 	Preload []string
 }
@@ -142,6 +144,9 @@ func read(spec *Spec) (*source, error) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "packages 1 %s\n", runtime.GOARCH)
 	if spec.Python != "" {
+		if err := spec.inside(spec.Python, "python"); err != nil {
+			return nil, err
+		}
 		info, err := os.Stat(spec.Python)
 		if err != nil {
 			return nil, unreadable(spec.Python, "python", err)
@@ -160,7 +165,10 @@ func read(spec *Spec) (*source, error) {
 		}
 	}
 	if spec.JavaScript != "" {
-		var err error
+		err := spec.inside(spec.JavaScript, "javascript")
+		if err != nil {
+			return nil, err
+		}
 		if src.lock, err = once(spec.JavaScript, readLock); err != nil {
 			return nil, err
 		}
@@ -168,6 +176,25 @@ func read(spec *Spec) (*source, error) {
 	}
 	src.digest = hex.EncodeToString(sum.Sum(nil))[:32]
 	return src, nil
+}
+
+// inside returns an error for a file outside of the project's folder: a cloned project may name any, and what is wrong with it is shown.
+func (s *Spec) inside(path, key string) error {
+	if s.Dir == "" {
+		return nil
+	}
+	dir, err := filepath.EvalSymlinks(s.Dir)
+	if err != nil {
+		return unreadable(s.Dir, key, err)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return unreadable(path, key, err)
+	}
+	if rel, err := filepath.Rel(dir, real); err != nil || !filepath.IsLocal(rel) {
+		return &Error{Place: path, Problem: "it is outside of the project's folder " + s.Dir, Remedy: "copy it into that folder, and correct run.packages." + key + " in mcpgen.yaml"}
+	}
+	return nil
 }
 
 // unreadable reports that a file of run.packages cannot be read.

@@ -268,3 +268,33 @@ func TestChanges(t *testing.T) {
 func overwrite(path, text string) error {
 	return errors.Join(os.Chmod(path, 0o644), os.WriteFile(path, []byte(text), 0o600))
 }
+
+// TestOutsideOfTheProject: files that are not in the project's folder are not read, however they are named.
+func TestOutsideOfTheProject(t *testing.T) {
+	top := t.TempDir()
+	dir := filepath.Join(top, "project")
+	secret := write(t, filepath.Join(top, "secret"), "token")
+	write(t, filepath.Join(dir, "inside", "r.txt"), "token")
+	for link, to := range map[string]string{"link": secret, "above": top, "again": "inside"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{
+		secret:                            "it is outside of the project's folder",
+		filepath.Join(dir, "link"):        "it is outside of the project's folder",
+		filepath.Join(dir, "above/secret"): "it is outside of the project's folder",
+		filepath.Join(dir, "absent"):      "it cannot be read",
+		filepath.Join(dir, "again/r.txt"): "token",
+	} {
+		for _, spec := range []Spec{{Python: path, Dir: dir}, {JavaScript: path, Dir: dir}} {
+			want := want
+			if spec.JavaScript != "" && want == "token" {
+				want = "it is not a package-lock.json"
+			}
+			if _, err := Open(t.TempDir(), spec); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("Open(%+v) = %v, want %q", spec, err, want)
+			}
+		}
+	}
+}

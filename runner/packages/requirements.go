@@ -3,6 +3,7 @@ package packages
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -77,7 +78,7 @@ func parseRequirement(line string) (r requirement, problem, remedy string) {
 			r.hashes = append(r.hashes, strings.TrimPrefix(h, "--hash=sha256:"))
 		}
 		if !exactVersion.MatchString(r.version) {
-			return r, fmt.Sprintf("%q is not an exact version", r.version), "write the version in full, such as 2.1.4"
+			return r, shown(r.name) + " has no exact version", "write the version in full, such as 2.1.4"
 		}
 		return r, "", ""
 	}
@@ -85,15 +86,27 @@ func parseRequirement(line string) (r requirement, problem, remedy string) {
 	_, hashed, _ := strings.Cut(line, "--hash=")
 	switch {
 	case strings.HasPrefix(word, "-"):
-		return r, fmt.Sprintf("the option %q is not taken from this file", word), "remove the line; write the lines of a further file into this one, and name another index with PIP_INDEX_URL in your environment"
+		return r, "the option " + shown(word) + " is not taken from this file", "remove the line; write the lines of a further file into this one, and name another index with PIP_INDEX_URL in your environment"
 	case strings.Contains(line, "://") || strings.Contains(line, "@"):
-		return r, fmt.Sprintf("%q is installed from an address", word), "write it as name==version with hashes; a wheel of your own goes into a folder of wheels, which run.packages.python can name instead"
+		return r, shown(word) + " is installed from an address", "write it as name==version with hashes; a wheel of your own goes into a folder of wheels, which run.packages.python can name instead"
 	case archive.MatchString(word) || strings.ContainsAny(word, `/\`) || strings.HasPrefix(word, "."):
-		return r, fmt.Sprintf("%q is a file", word), "put wheels into a folder, and name that folder in run.packages.python"
+		return r, shown(word) + " is a file", "put wheels into a folder, and name that folder in run.packages.python"
 	case !strings.Contains(line, "=="):
-		return r, fmt.Sprintf("%q has no exact version", word), "write name==version with hashes; " + makeHashes
+		return r, shown(word) + " has no exact version", "write name==version with hashes; " + makeHashes
 	case hashed == "":
-		return r, fmt.Sprintf("%q has no hash", word), makeHashes
+		return r, shown(word) + " has no hash", makeHashes
 	}
-	return r, fmt.Sprintf("%q is not name==version ; marker --hash=sha256:…", word), makeHashes
+	return r, shown(word) + " is not name==version ; marker --hash=sha256:…", makeHashes
+}
+
+// showable matches the beginning of a word that is a name or an option.
+var showable = regexp.MustCompile(`^-{0,2}[A-Za-z0-9._-]{1,40}`)
+
+// shown returns what an error may say of a word in a file, which may be any file and have secrets: as much of it as is a name.
+func shown(word string) string {
+	name := showable.FindString(word)
+	if name == "" {
+		return "the entry"
+	}
+	return strconv.Quote(name)
 }

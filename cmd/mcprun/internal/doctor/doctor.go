@@ -85,7 +85,8 @@ type Finding struct {
 func (o *command) applyDefaults(set *pflag.FlagSet) error {
 	settings, at := config.Settings{}, resources.Cold{}
 	o.places = checkers.Places(o.app, "")
-	p, err := (&project.LocationFlags{}).OpenToRead(o.app, at, o.app.Stderr)
+	where := &project.LocationFlags{}
+	p, err := where.OpenToRead(o.app, at, o.app.Stderr)
 	if err != nil {
 		fmt.Fprintf(o.app.Stderr, "mcprun: the project's settings are ignored: %s\n", cli.Escape(err.Error()))
 		return flags.ApplyDefaults(o.app, set, &settings)
@@ -98,7 +99,7 @@ func (o *command) applyDefaults(set *pflag.FlagSet) error {
 		Pyright: cmp.Or(o.app.Env(flags.EnvPrefix+"PYRIGHT"), settings.Run["pyright"].Value),
 	}
 	o.places = named.Places(o.app, p)
-	if set, err := packages.Of(o.app, p); err != nil {
+	if set, err := packages.ToRead(o.app, where, p); err != nil {
 		o.packages = cli.ErrorLine(err)
 	} else if set != nil {
 		o.packages = packages.Summary(set)

@@ -27,10 +27,18 @@ func Of(app *cli.App, p *project.Project) (*packages.Set, error) {
 	return packages.Open(cache, spec)
 }
 
+// ToRead is Of for a command that only reads. What a project names is not read before a person has agreed to its configuration.
+func ToRead(app *cli.App, o *project.LocationFlags, p *project.Project) (*packages.Set, error) {
+	if s := &p.Settings.Packages; (s.Python != "" || s.JavaScript != "") && !o.Agreed(app, p.Cfg) {
+		return nil, cli.WithHint(errors.New("run.packages is there, and is not read, because nobody has agreed to this configuration yet"), "agree to it: mcpgen trust")
+	}
+	return Of(app, p)
+}
+
 // specOf returns what the project names, and the folder below which it is installed.
 func specOf(app *cli.App, p *project.Project) (cache string, spec packages.Spec, err error) {
 	s := &p.Settings.Packages
-	spec = packages.Spec{Python: s.Python, JavaScript: s.JavaScript, Preload: s.Preload}
+	spec = packages.Spec{Python: s.Python, JavaScript: s.JavaScript, Dir: p.Base, Preload: s.Preload}
 	if cache = app.CacheDir(); cache == "" && (s.Python != "" || s.JavaScript != "") {
 		err = cli.WithHint(errors.New("there is no place for packages"), "set HOME or XDG_CACHE_HOME")
 	}
@@ -145,7 +153,7 @@ func newList(app *cli.App, at resources.Provider) *cobra.Command {
 				return err
 			}
 			defer p.Close()
-			set, err := Of(app, p)
+			set, err := ToRead(app, &o, p)
 			if err == nil && set == nil {
 				err = none(p)
 			}
