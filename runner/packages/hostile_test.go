@@ -290,7 +290,7 @@ func TestHostileLocks(t *testing.T) {
 		{"a dependency with an odd name", "node_modules/a", "dependencies", map[string]string{"../b": "1"}, `it wants ".."`},
 		{"an alias for git", "node_modules/a", "dependencies", map[string]string{"b": "npm:c@git+https://example.com/c"}, `it wants "b"`},
 		{"workspaces", "", "workspaces", []string{"packages/*"}, "workspaces are not installed"},
-		{"git in the root", "", "devDependencies", map[string]string{"b": "github:ann/b"}, `it wants "b"`},
+		{"git in the root", "", "dependencies", map[string]string{"b": "github:ann/b"}, `it wants "b"`},
 		{"scripts as a list", "node_modules/a", "dependencies", []string{"b"}, "it is not a package-lock.json"},
 	} {
 		entries := map[string]map[string]any{"": {}, "node_modules/z": good()}
@@ -320,9 +320,19 @@ func TestHostileLocks(t *testing.T) {
 	entries := map[string]map[string]any{"node_modules/@s/a": good(), "node_modules/a/node_modules/b": good()}
 	delete(entries["node_modules/@s/a"], "resolved")
 	entries["node_modules/@s/a"]["name"], entries["node_modules/@s/a"]["scripts"] = "other", map[string]string{"install": "x"}
-	lock, err := readLock(write(t, filepath.Join(t.TempDir(), "package-lock.json"), lockOf(t, map[string]any{"dependencies": map[string]string{"@s/a": "npm:other@^1.0.0"}}, entries)))
+	root := map[string]any{"dependencies": map[string]string{"@s/a": "npm:other@^1.0.0"}}
+	read := func() (*lockFile, error) {
+		return readLock(write(t, filepath.Join(t.TempDir(), "package-lock.json"), lockOf(t, root, entries)))
+	}
+	lock, err := read()
 	if err != nil || strings.Contains(string(lock.text), "install") || !strings.Contains(string(lock.text), `"name":"other"`) {
-		t.Errorf("readLock() = %s, %v", lock.text, err)
+		t.Fatalf("readLock() = %+v, %v", lock, err)
+	}
+	// Development dependencies are not installed, so they may come from anywhere, and change nothing.
+	root["devDependencies"] = map[string]string{"tool": "git+https://example.com/tool"}
+	entries["node_modules/tool"] = map[string]any{"dev": true, "version": "1.0.0", "resolved": "git+ssh://git@example.com/tool.git#0123"}
+	if with, err := read(); err != nil || string(with.text) != string(lock.text) {
+		t.Errorf("readLock() with a development dependency = %+v, %v, want the same as without", with, err)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// lockFile is a package-lock.json, of which only what was checked is kept.
+// lockFile is a package-lock.json, of which only what was checked is kept. It has no development dependencies, which are never installed.
 type lockFile struct {
 	packages map[string]*lockEntry // by folder, such as node_modules/a/node_modules/b; the root's is empty
 	text     []byte                // the lock for npm
@@ -71,7 +71,11 @@ func readLock(path string) (*lockFile, error) {
 		}
 		return nil, &Error{Place: path, Problem: problem, Remedy: regenerate}
 	}
+	maps.DeleteFunc(in.Packages, func(_ string, e *lockEntry) bool { return e != nil && e.Dev })
 	root := in.Packages[""]
+	if root != nil {
+		root.DevDependencies = nil
+	}
 	if in.Version < 2 || in.Version > 3 || root == nil || len(in.Packages) < 2 {
 		return nil, &Error{Place: path, Problem: "it is not a package-lock.json of version 2 or 3 with packages", Remedy: regenerate}
 	}
