@@ -112,7 +112,7 @@ func (e *PackagesError) Error() string {
 
 // Hint says what to do.
 func (e *PackagesError) Hint() string {
-	return "install them for it: mcprun packages install, which says why if it cannot; or choose another sandbox"
+	return "mcprun packages install installs them for Python " + packages.ImagePython + " and for this machine's, and says why if it cannot; for another version, choose another image or sandbox"
 }
 
 // ExitCode returns the exit code of a script that was refused before it ran.

@@ -110,6 +110,9 @@ func (b *Backend) namedImage(ctx context.Context) (image, error) {
 // pythonLabel is the label with which an image says which Python it has, such as 3.11.
 const pythonLabel = "mcpgen.python"
 
+// debianPython is the version of Python in the release of Debian that images are built from, which have no label.
+const debianPython = "3.11"
+
 // PythonVersion implements sandbox.Packager.
 func (b *Backend) PythonVersion(ctx context.Context) (string, error) {
 	e, err := b.facts(ctx)
@@ -119,7 +122,7 @@ func (b *Backend) PythonVersion(ctx context.Context) (string, error) {
 	img, err := b.image(ctx, e.arch)
 	if err == nil && img.python == "" {
 		err = &ImageError{Image: img.name, Reason: "does not say which Python it has, which decides what packages fit it",
-			hint: "build it with docker build --label " + pythonLabel + "=3.11, or whatever it has"}
+			hint: "build it with docker build --label " + pythonLabel + "=" + debianPython + "; packages are installed for that version and for this machine's, and fit no other"}
 	}
 	return img.python, err
 }
@@ -141,6 +144,9 @@ func (b *Backend) usable(name string, found client.ImageInspectResult) (image, e
 		if parts := strings.Split(value, "."); key == "PYTHON_VERSION" && len(parts) > 1 { // as images of the Python project say
 			img.python = cmp.Or(img.python, strings.Join(parts[:2], "."))
 		}
+	}
+	if img.python == "" && strings.HasPrefix(name, repository+":") { // mcprun image --newest built it
+		img.python = debianPython
 	}
 	return img, nil
 }

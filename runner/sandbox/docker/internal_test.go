@@ -169,8 +169,8 @@ func TestImagesSayTheirPython(t *testing.T) {
 	}
 	for _, data := range []bool{false, true} {
 		for arch, pin := range pins.of(data) {
-			if got := pin.python(); got != "3.11" {
-				t.Errorf("the pinned image for %s (data %v) has Python %q, want 3.11", arch, data, got)
+			if got := pin.python(); got != debianPython {
+				t.Errorf("the pinned image for %s (data %v) has Python %q, want %s", arch, data, got, debianPython)
 			}
 		}
 	}
@@ -185,6 +185,15 @@ func TestImagesSayTheirPython(t *testing.T) {
 		}
 		if img, err := (&Backend{}).usable("mine", found); err != nil || img.python != want {
 			t.Errorf("an image with %s has Python %q, %v, want %q", config, img.python, err, want)
+		}
+		if found.Config == nil {
+			continue
+		}
+		if want == "" {
+			want = debianPython
+		}
+		if img, err := (&Backend{}).usable(repository+":0123456789ab", found); err != nil || img.python != want {
+			t.Errorf("an image of ours with %s has Python %q, %v, want %q", config, img.python, err, want)
 		}
 	}
 }
