@@ -183,6 +183,10 @@ def wait_for_job(bridge, preload):
     job = bridge.next_job()
     failed = []
     if job is None:
+        if preload:  # what a package prints meanwhile belongs to no run
+            own, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 1)
+            os.close(nowhere)
         for name in (*PRELOAD, *preload):
             try:
                 __import__(name)
@@ -191,6 +195,13 @@ def wait_for_job(bridge, preload):
                     failed.append(f"{name} ({type(error).__name__}: {error})")
             if bridge.has_news():
                 break
+        if preload:
+            try:
+                sys.stdout.flush()
+            except (OSError, ValueError, AttributeError):
+                pass  # a package has closed it, or put something else there
+            os.dup2(own, 1)
+            os.close(own)
         job = bridge.next_job()
     os.chdir(home)
     if failed:
