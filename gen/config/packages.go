@@ -17,15 +17,17 @@ type Packages struct {
 }
 
 // takePackages moves the key packages out of the settings of run:, which are flags.
-func (s *Settings) takePackages(root *yaml.Node) error {
+func (s *Settings) takePackages(file *node.File, root *yaml.Node) error {
 	delete(s.Run, "packages")
 	n := node.Value(node.Value(root, "run"), "packages")
 	if n == nil {
 		return nil
 	}
 	if err := n.Decode(&s.Packages); err != nil {
-		return err
+		return file.YAMLError(err)
 	}
-	s.Packages.Line = n.Line
+	if s.Packages.Line = n.Line; len(s.Packages.Preload) > 0 && s.Packages.Python == "" {
+		return file.ErrorAt(n.Line, "run.packages.preload", "it has no effect without packages of Python", "name them in run.packages.python, or remove preload")
+	}
 	return nil
 }

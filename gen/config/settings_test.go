@@ -96,6 +96,7 @@ func TestSettingsErrors(t *testing.T) {
 		"version: 1\nrun:\n  packages: {python: [a]}":                          "mcpgen.yaml:3: run.packages.python: it is a list, not a text",
 		"version: 1\nrun:\n  packages: {ruby: Gemfile}":                        `mcpgen.yaml:3: run.packages: the key "ruby" is not known; known here: javascript, preload, python`,
 		"version: 1\nrun:\n  packages: {preload: [\"import x\"]}":              "run.packages.preload[0]: it does not name a module; write the name as in an import",
+		"version: 1\nrun:\n  packages: {preload: [pandas]}":                    "mcpgen.yaml:3: run.packages.preload: it has no effect without packages of Python; name them",
 		"version: 1\nservers:\n  crm: 3":                                       "mcpgen.yaml:3: ",
 	}
 	for yaml, want := range cases {

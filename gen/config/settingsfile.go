@@ -72,8 +72,8 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 		return Settings{}, file.ErrorAt(0, "", err.Error(), "remove one of the two")
 	}
 	out.Path = path
-	if err := out.takePackages(root); err != nil {
-		return Settings{}, file.YAMLError(err)
+	if err := out.takePackages(file, root); err != nil {
+		return Settings{}, err
 	}
 	out.normalize()
 	if err := out.Policy.complete(file, node.Value(root, "policy")); err != nil {
@@ -199,8 +199,8 @@ func ReadPolicy(path string) (*Settings, error) {
 			return nil, file.YAMLError(err)
 		}
 		out.Servers, out.Run, out.PII = rest.Servers, rest.Run, rest.PII
-		if err := out.takePackages(root); err != nil {
-			return nil, file.YAMLError(err)
+		if err := out.takePackages(file, root); err != nil {
+			return nil, err
 		}
 		if own == nil {
 			return out, nil
