@@ -90,7 +90,7 @@ func (m *manifest) seal(dir string) error {
 	return errors.Join(
 		os.WriteFile(filepath.Join(dir, listFile), list, 0o444),
 		os.WriteFile(filepath.Join(dir, manifestFile), text, 0o444),
-		os.Chmod(dir, 0o755), // it is moved yet
+		os.Chmod(dir, 0o755), // it is still to be moved
 	)
 }
 
@@ -187,7 +187,7 @@ func openDir(dir string) (*Set, error) {
 	o.watchFolders(dir)
 	if err := o.verify(dir); err != nil {
 		o.times = 0
-		o.watchFolders(dir) // not any more
+		o.watchFolders(dir) // stop watching
 		return nil, err
 	}
 	o.times++
