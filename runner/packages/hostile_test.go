@@ -251,6 +251,9 @@ func TestInstallJavaScript(t *testing.T) {
 	if _, err := Install(t.Context(), cache, spec, options(t, "npm_config_registry="+address)); err == nil || !strings.Contains(err.Error(), "EINTEGRITY") {
 		t.Errorf("Install() with another hash = %v", err)
 	}
+	if hint := (&programError{output: "npm error code E401"}).Hint(); !strings.Contains(hint, "NODE_AUTH_TOKEN") {
+		t.Errorf("the hint without a login is %q", hint)
+	}
 }
 
 // TestHostileLocks: no entry that npm would take from elsewhere than a registry gets to npm.
