@@ -63,15 +63,15 @@ func TestHostileRequirements(t *testing.T) {
 		"evil==1.0 \\\n  -e .\\\n" + hash:               "is not name==version",
 		"good==1.0" + hash + "\n\n# no\nbad":            `r.txt:4: "bad" has no exact version`,
 		"good==1.0 \\\n" + hash + "\\\n" + hash + " -e": "r.txt:1: ",
-		"":               "it names no package",
-		"# a comment":    "it names no package",
-		"\x00":           "the entry has no exact version",
-		"//registry.example.com/:_authToken=secret":     "the entry is a file",
-		"TOKEN=secret":                                  `"TOKEN" has no exact version`,
-		"git+https://secret@example.com/evil":           `"git" is installed from an address`,
-		"--index-url=https://ann:secret@example.com":    `the option "--index-url"`,
-		"HOME=/root\x00PASSWORD=secret\x00":              `"HOME" is a file`,
-		"a\rb==1" + hash: "r.txt:1",
+		"":            "it names no package",
+		"# a comment": "it names no package",
+		"\x00":        "the entry has no exact version",
+		"//registry.example.com/:_authToken=secret": "the entry is a file",
+		"TOKEN=secret":                               `"TOKEN" has no exact version`,
+		"git+https://secret@example.com/evil":        `"git" is installed from an address`,
+		"--index-url=https://ann:secret@example.com": `the option "--index-url"`,
+		"HOME=/root\x00PASSWORD=secret\x00":          `"HOME" is a file`,
+		"a\rb==1" + hash:                             "r.txt:1",
 	} {
 		_, err := readRequirements(write(t, filepath.Join(t.TempDir(), "r.txt"), line))
 		e, ok := err.(*Error)
@@ -494,11 +494,11 @@ func TestMarkers(t *testing.T) {
 // TestHostileWheels: a wheel gets no file outside of its folder, and no link.
 func TestHostileWheels(t *testing.T) {
 	for file, want := range map[string]string{
-		"../evil.py":       "is a link or no name",
-		"a/../../evil.py":  "is a link or no name",
-		"/tmp/evil.py":     "is a link or no name",
-		`a\..\..\evil.py`: "is a link or no name",
-		"./evil.py":        "is a link or no name",
+		"../evil.py":                       "is a link or no name",
+		"a/../../evil.py":                  "is a link or no name",
+		"/tmp/evil.py":                     "is a link or no name",
+		`a\..\..\evil.py`:                  "is a link or no name",
+		"./evil.py":                        "is a link or no name",
 		"x-1.0.data/purelib/../../evil.py": "is a link or no name",
 		"x-1.0.data/scripts/../../evil.py": "is a link or no name",
 		"x-1.0.data/purelib":               "unpack",

@@ -281,11 +281,11 @@ func TestOutsideOfTheProject(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		secret:                            "it is outside of the project's folder",
-		filepath.Join(dir, "link"):        "it is outside of the project's folder",
+		secret:                             "it is outside of the project's folder",
+		filepath.Join(dir, "link"):         "it is outside of the project's folder",
 		filepath.Join(dir, "above/secret"): "it is outside of the project's folder",
-		filepath.Join(dir, "absent"):      "it cannot be read",
-		filepath.Join(dir, "again/r.txt"): "token",
+		filepath.Join(dir, "absent"):       "it cannot be read",
+		filepath.Join(dir, "again/r.txt"):  "token",
 	} {
 		for _, spec := range []Spec{{Python: path, Dir: dir}, {JavaScript: path, Dir: dir}} {
 			want := want

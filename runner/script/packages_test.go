@@ -59,7 +59,7 @@ func TestPackages(t *testing.T) {
 	}
 	write(t, filepath.Join(filepath.Dir(dir), "node_modules/extra/index.js"), "module.exports = 'of a folder above';")
 	for code, want := range map[string]string{
-		`import m from "extras"; console.log(m)`: "without MODULE_NOT_FOUND",
+		`import m from "extras"; console.log(m)`:                                                                 "without MODULE_NOT_FOUND",
 		`import { name } from "cjs"; console.log(name)`:                                                          "c/js/esm",
 		`import sub, { name } from "@own/esm"; console.log(sub, name)`:                                           "1 esm",
 		`import { sub } from "@own/esm/sub"; import data from "@own/esm/data.json"; console.log(sub, data.rows)`: "1 2",
