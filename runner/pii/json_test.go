@@ -46,6 +46,18 @@ func TestMaskJSON(t *testing.T) {
 	}
 }
 
+// TestMaskNames: what is around a member tells whether it holds the name of a person.
+func TestMaskNames(t *testing.T) {
+	for _, tt := range []struct{ raw, want string }{
+		{`{"project":{"name":"Blue Harvest","client":{"name":"Jane Doe","email":"jane@example.com"}}}`,
+			`{"project":{"name":"Blue Harvest","client":{"name":"[NAME_1]","email":"[EMAIL_1]"}}}`},
+	} {
+		if got := string(New().MaskJSON([]byte(tt.raw))); got != tt.want {
+			t.Errorf("%s\n got %s\nwant %s", tt.raw, got, tt.want)
+		}
+	}
+}
+
 func TestTokenizer(t *testing.T) {
 	tok := New()
 	tok.max = 1

@@ -26,7 +26,7 @@ const (
 	ofPlace
 	ofThing
 	affiliated // the organization of someone is named
-	reachable  // there is an e-mail address or a phone number
+	reachable  // there is an e-mail address, a phone number or a login
 )
 
 // Hints of fields whose values are names or addresses if they have the form of one.
@@ -58,7 +58,7 @@ func MemberSigns(name string) Signs {
 		return 0
 	case words()["person-sign"][plain]:
 		return ofPerson
-	case words()["reach-sign"][plain] || strings.HasSuffix(plain, "email"):
+	case words()["reach-sign"][plain] || words()["login-sign"][plain] || strings.HasSuffix(plain, "email"):
 		return reachable
 	case words()["company-sign"][plain]:
 		return ofCompany
@@ -124,18 +124,22 @@ func (s Signs) Inside(member string) Signs {
 			}
 		}
 	}
+	not := Signs(0)
 	for i := len(split) - 1; i >= 0; i-- {
 		singular := strings.TrimSuffix(split[i], "s")
 		for _, w := range []string{split[i], singular} {
 			if signs, ok := containers()[w]; ok {
-				return signs
+				return signs &^ not
 			}
 		}
-		if !words()["neutral"][split[i]] && !words()["neutral"][singular] && !words()["weak-person"][singular] {
+		switch {
+		case words()["weak-person"][singular]:
+			not = inThing // the members of a project are no projects
+		case !words()["neutral"][split[i]] && !words()["neutral"][singular]:
 			return 0
 		}
 	}
-	return s
+	return s &^ not
 }
 
 // splitWords appends the words of an identifier, in lower case: list_contacts, billingAddress.

@@ -52,6 +52,11 @@ func TestInside(t *testing.T) {
 			t.Errorf("Inside(%q) = %b, want %b", container, got, want)
 		}
 	}
+	for container, want := range map[string]Signs{"client": 0, "members": 0, "data": inThing, "user_profile": inPerson, "account_members": inCompany, "list_project_members": 0} {
+		if got := inThing.Inside(container); got != want {
+			t.Errorf("in a thing: Inside(%q) = %b, want %b", container, got, want)
+		}
+	}
 }
 
 // TestWholeValue finds values that are whole a match under a hint.
