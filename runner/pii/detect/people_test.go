@@ -236,6 +236,7 @@ func ExampleLearned() {
 func TestTables(t *testing.T) {
 	for _, text := range []string{
 		"name,email,company\n«Jane Whitaker»,jane@example.com,«COMPANY|Apple»\n\"«Okafor, Tom»\",tom@example.com,\"«COMPANY|Hale, Marks»\"\n",
+		"name,email,size\n«Jane Doe»,jd77@example.com,M\n",
 		"name\temail\n«jane»\tjane@example.com\n«tom»\ttom@example.com",
 		"Found 2:\n\n| Name | Phone | Street |\n|---|---|---|\n| «Hemi Parata» | 555-0100 | «ADDRESS|9 Elm Ct» |\n\nName, all of it, counts.",
 		" first_name | last_name \n------------+-----------\n «Jane»       | «Whitaker»\n(1 row)\n",

@@ -27,6 +27,7 @@ const (
 	ofThing
 	affiliated // the organization of someone is named
 	reachable  // there is an e-mail address, a phone number or a login
+	addressed  // there is a member for just that: email, unlike author_email
 )
 
 // Hints of fields whose values are names or addresses if they have the form of one.
@@ -58,7 +59,9 @@ func MemberSigns(name string) Signs {
 		return 0
 	case words()["person-sign"][plain]:
 		return ofPerson
-	case words()["reach-sign"][plain] || words()["login-sign"][plain] || strings.HasSuffix(plain, "email"):
+	case words()["reach-sign"][plain]:
+		return reachable | addressed
+	case words()["login-sign"][plain], strings.HasSuffix(plain, "email"):
 		return reachable
 	case words()["company-sign"][plain]:
 		return ofCompany
@@ -267,7 +270,7 @@ func Columns(names []string) (hints []Type) {
 
 // isThing reports whether the object is a thing, such as a file.
 func (s Signs) isThing() bool {
-	return s&inThing != 0 || s&ofThing != 0 && s&(ofPerson|inPerson|inCompany) == 0
+	return s&inThing != 0 || s&ofThing != 0 && s&(ofPerson|inPerson|inCompany|addressed) == 0
 }
 
 // named returns the hint of "name" and the like.
