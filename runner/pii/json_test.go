@@ -51,6 +51,10 @@ func TestMaskNames(t *testing.T) {
 	for _, tt := range []struct{ raw, want string }{
 		{`{"project":{"name":"Blue Harvest","client":{"name":"Jane Doe","email":"jane@example.com"}}}`,
 			`{"project":{"name":"Blue Harvest","client":{"name":"[NAME_1]","email":"[EMAIL_1]"}}}`},
+		{`{"Users":[{"Username":"x","Attributes":[{"Name":"email","Value":"jane@example.com"},{"Name":"sub","Value":"1"}]}]}`,
+			`{"Users":[{"Username":"x","Attributes":[{"Name":"email","Value":"[EMAIL_1]"},{"Name":"sub","Value":"1"}]}]}`},
+		{`{"contact":{"properties":[{"name":"Favorite color","value":"green"}]}}`, `{"contact":{"properties":[{"name":"Favorite color","value":"green"}]}}`},
+		{`{"charge":{"shipping":{"name":"Jane Doe","address":{"country":"US"}}}}`, `{"charge":{"shipping":{"name":"[NAME_1]","address":{"country":"US"}}}}`},
 	} {
 		if got := string(New().MaskJSON([]byte(tt.raw))); got != tt.want {
 			t.Errorf("%s\n got %s\nwant %s", tt.raw, got, tt.want)

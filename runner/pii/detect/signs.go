@@ -28,6 +28,8 @@ const (
 	affiliated // the organization of someone is named
 	reachable  // there is an e-mail address, a phone number or a login
 	addressed  // there is a member for just that: email, unlike author_email
+	located    // there is a part of a postal address that other things have too: address, city
+	valued     // there is a value: {"name": …, "value": …}
 )
 
 // Hints of fields whose values are names or addresses if they have the form of one.
@@ -67,8 +69,12 @@ func MemberSigns(name string) Signs {
 		return ofCompany
 	case words()["thing-sign"][plain]:
 		return ofThing
+	case plain == "value":
+		return valued
 	case words()["postcode"][plain]:
 		return ofPlace
+	case words()["address-part"][plain]:
+		return located
 	}
 	switch Signs(0).Hint(name) {
 	case Name:
@@ -80,6 +86,8 @@ func MemberSigns(name string) Signs {
 		return affiliated
 	case Address:
 		return ofPlace
+	case place:
+		return located
 	case Phone:
 		return reachable
 	}
@@ -268,9 +276,17 @@ func Columns(names []string) (hints []Type) {
 	return hints
 }
 
-// isThing reports whether the object is a thing, such as a file.
+// isThing reports whether the object is a thing, such as a file or a property.
 func (s Signs) isThing() bool {
-	return s&inThing != 0 || s&ofThing != 0 && s&(ofPerson|inPerson|inCompany|addressed) == 0
+	switch {
+	case s&inThing != 0:
+		return true
+	case s&(ofPerson|addressed) != 0:
+		return false
+	case s&valued != 0: // also in a person: {"contact": {"properties": [{"name": "color", "value": …}]}}
+		return true
+	}
+	return s&ofThing != 0 && s&inPerson == 0 && s&(inCompany|ofCompany) != inCompany|ofCompany
 }
 
 // named returns the hint of "name" and the like.
@@ -282,7 +298,7 @@ func (s Signs) named(plain string) Type {
 		return Name
 	case s&inCompany != 0:
 		return Company
-	case s&(affiliated|inPlace) != 0:
+	case s&affiliated != 0, s&inPlace != 0 && s&(ofPlace|located) != 0:
 		return Name
 	case s&ofCompany != 0:
 		return Company
