@@ -26,7 +26,7 @@ func (f *finder) afterLabel(i int) Match {
 	for start < len(s) && start-i < 12 && strings.IndexByte(" \t*", s[start]) >= 0 {
 		start++
 	}
-	if words()["header"][strings.ToLower(label)] {
+	if lower := strings.ToLower(label); words()["header"][lower] || words()["header-weak"][lower] && f.inMail(i) {
 		return f.people(start)
 	}
 	hint := FieldHint(label)
@@ -84,30 +84,44 @@ func (f *finder) labelBefore(i int) (label string, ok bool) {
 
 // signsNear returns the signs that the labels of the lines around i give.
 func (f *finder) signsNear(i int) (signs Signs) {
-	add := func(line string) bool {
+	f.near(i, func(label, _ string) { signs |= MemberSigns(label) })
+	return signs
+}
+
+// inMail reports whether i is in the head of a mail: near it is an e-mail address, or a header that nothing else has.
+func (f *finder) inMail(i int) (found bool) {
+	f.near(i, func(label, line string) {
+		found = found || strings.IndexByte(line, '@') >= 0 || words()["header-mail"][strings.ToLower(label)]
+	})
+	return found
+}
+
+// near calls visit for the rest of the line of i and for the lines around it up to an empty one, each with its label or "".
+func (f *finder) near(i int, visit func(label, line string)) {
+	ends := func(line string) bool {
 		label, _, ok := strings.Cut(line, ":")
 		label = strings.Trim(label, " \t>*-•")
-		if ok && len(label) <= maxLabel {
-			signs |= MemberSigns(label)
+		if !ok || len(label) > maxLabel {
+			label = ""
 		}
-		return strings.TrimSpace(line) != ""
+		visit(label, line)
+		return strings.TrimSpace(line) == ""
 	}
 	before := f.s[max(0, i-maxNear):i]
 	before = before[:strings.LastIndexByte(before, '\n')+1]
 	for n := 0; n < maxLabelLines && before != ""; n++ {
 		at := strings.LastIndexByte(before[:len(before)-1], '\n') + 1
-		if !add(before[at:]) {
+		if ends(before[at:]) {
 			break
 		}
 		before = before[:at]
 	}
 	n := 0
 	for line := range strings.Lines(f.s[i:min(len(f.s), i+maxNear)]) {
-		if n++; n > 1 && !add(line) || n > maxLabelLines {
+		if n++; n > maxLabelLines+1 || ends(line) {
 			break
 		}
 	}
-	return signs
 }
 
 // people appends the names in a list of people that begins at i, and returns the last, which is not appended. Names before an e-mail address
