@@ -30,7 +30,7 @@ func (f *finder) afterLabel(i int) Match {
 		return f.people(start)
 	}
 	hint := FieldHint(label)
-	if words()["any-name"][plainName(label)] {
+	if plain := plainName(label); words()["any-name"][plain] || isWeakValue(plain) {
 		hint = f.signsNear(i).Hint(label)
 	}
 	switch hint {

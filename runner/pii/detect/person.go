@@ -198,7 +198,7 @@ func (f *finder) nameAfterWord(i int) Match {
 	case c&greeting != 0 && f.beginsSentence(i):
 		start, last = f.greeted(end)
 	}
-	if last <= start && c&closing != 0 && (capital || f.beginsLine(i, 24)) {
+	if last <= start && c&closing != 0 && f.closes(lower, capital, i, end) {
 		start, last = signed(s, end)
 	}
 	if last <= start && capital && (c&title != 0 || c&titleWithDot != 0 && end < len(s) && s[end] == '.') {
@@ -269,6 +269,18 @@ func (f *finder) beginsSentence(i int) bool {
 	return strings.IndexByte("\n\"'.,:!?|(n`", before[len(before)-1]) >= 0 && (before[len(before)-1] != 'n' || strings.HasSuffix(before, `\n`))
 }
 
+// closes reports whether the closing word from i to end may end a letter. "Thank you" is also said within one: it must be a line of its own, and
+// have a comma if an empty line follows.
+func (f *finder) closes(lower string, capital bool, i, end int) bool {
+	if lower != "you" {
+		return capital || f.beginsLine(i, 24)
+	}
+	before := f.s[max(0, i-24):i]
+	mark, after, _ := strings.Cut(f.s[end:min(len(f.s), end+8)], "\n")
+	return strings.EqualFold(strings.Trim(before[strings.LastIndexByte(before, '\n')+1:], " >*_"), "thank") &&
+		(strings.IndexByte(mark, ',') >= 0 || !strings.HasPrefix(strings.TrimLeft(after, " \r"), "\n"))
+}
+
 // afterTitles returns the position after the titles at i and the space behind them.
 func afterTitles(s string, i int, greets bool) int {
 	for range 4 {
@@ -305,8 +317,8 @@ func (f *finder) greeted(i int) (start, end int) {
 		return 0, 0
 	}
 	start = afterTitles(s, i+space, true)
-	end, _ = personName(s, start)
-	if end == 0 || words()["closing"][strings.ToLower(s[start:end])] || strings.IndexFunc(s[start:end], isSpaceless) >= 0 {
+	end, n := personName(s, start)
+	if end == 0 || n == 1 && isCapitals(s[start:end]) || words()["closing"][strings.ToLower(s[start:end])] || strings.IndexFunc(s[start:end], isSpaceless) >= 0 {
 		return 0, 0
 	}
 	if and, _, ok := strings.Cut(strings.TrimPrefix(s[end:min(len(s), end+8)], " "), " "); ok && words()["and"][and] { // Dear Tobias and Monique
@@ -321,6 +333,9 @@ func (f *finder) greeted(i int) (start, end int) {
 	}
 	return start, end
 }
+
+// isCapitals reports whether all letters of a word are capitals: MCP.
+func isCapitals(w string) bool { return w == strings.ToUpper(w) && w != strings.ToLower(w) }
 
 // endsGreeting reports whether a greeting may end at i.
 func endsGreeting(s string, i int) bool {

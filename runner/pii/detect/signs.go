@@ -194,6 +194,8 @@ func (s Signs) Hint(name string) Type {
 	switch {
 	case hint == party && words()["any-name"][plain] && s.isThing():
 		return ""
+	case hint == party && isWeakValue(plain) && s&(ofPerson|inPerson|addressed) == 0:
+		return ""
 	case hint != "":
 		return hint
 	case s&inName != 0 && words()["name-part"][plain]:
@@ -206,6 +208,11 @@ func (s Signs) Hint(name string) Type {
 		return hint
 	}
 	return s.compound(name, plain)
+}
+
+// isWeakValue reports whether a value may also be the name of a program: {"client": "Visual Studio Code"}.
+func isWeakValue(plain string) bool {
+	return words()["weak-value"][strings.TrimSuffix(plain, "s")]
 }
 
 // compound returns the hint of names of several words, whose last one counts (고객 이름, MailingCity), or the first one before a preposition (Name

@@ -16,7 +16,8 @@ func TestFieldHint(t *testing.T) {
 		place:   "address,adresse",
 		Phone:   "phone,mobilePhone,telefon,contactNumber",
 		Email:   "",
-		"":      "name,title,fileName,hostname,tool_name,projectName,columnName,ip_address,emailAddress,walletAddress,city,postal_code,country,state,nickel,rename,username2,from,to",
+		"":      "name,title,fileName,hostname,tool_name,projectName,columnName,ip_address,emailAddress,walletAddress,city,postal_code,country,state,nickel,rename,username2,from,to," +
+			"client,clients,agent,driver,creator,fname",
 	} {
 		for name := range strings.SplitSeq(names, ",") {
 			if got := FieldHint(name); got != hint && name != "" {
