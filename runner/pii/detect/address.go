@@ -345,7 +345,7 @@ func addressTail(s string, i int) (end int, found tail) {
 		switch {
 		case part.code && (part.words > 0 || comma && found > 0):
 			end, found = part.end, max(found, cityTail)
-			if gap == ", " && begin == i && part.codeFirst && !part.year {
+			if gap == ", " && begin == i && part.codeFirst && part.city && !part.year {
 				found = codeTail
 			}
 		case part.code || part.words == 0 || !comma:
@@ -367,6 +367,7 @@ func mayEndPart(s string, i int) bool {
 type part struct {
 	end       int
 	words     int  // capitalized ones
+	city      bool // one of them may be the name of a city
 	code      bool // there is a postal code
 	year      bool // which may be a year
 	codeFirst bool // it has four digits at least, and precedes the words
@@ -389,6 +390,7 @@ func addressPart(s string, i int) (p part) {
 			w = s[at : at+len("111 20")]
 		case isCapital(w):
 			p.words++
+			p.city = p.city || isCity(w)
 		case len(w) <= 2 && isDigit(w[0]) && p.words > 0 && mayEndPart(s, at+len(w)):
 			p.end = at + len(w)
 			return p
@@ -404,6 +406,13 @@ func addressPart(s string, i int) (p part) {
 		}
 		at++
 	}
+}
+
+// isCity reports whether a capitalized word may be the name of a city, unlike MB and MiB.
+func isCity(w string) bool {
+	w, _, _ = strings.Cut(w, "-") // Aix-en-Provence
+	_, size := utf8.DecodeRuneInString(w)
+	return utf8.RuneCountInString(w) > 2 && (w[size:] == strings.ToLower(w[size:]) || isCapitals(w))
 }
 
 // isSplitCode reports whether a postal code of three and two digits is at i: 111 20.
