@@ -252,7 +252,16 @@ func (s Signs) compound(name, plain string) Type {
 		return hint
 	}
 	for i := range plain { // scripts without spaces
-		if hint := fields()[plain[i:]]; i > 0 && plain[i] >= utf8.RuneSelf && len(plain)-i > 3 && hint != "" && hint != party {
+		if i == 0 || plain[i] < utf8.RuneSelf || len(plain)-i <= 3 {
+			continue
+		}
+		hint := fields()[plain[i:]]
+		if words()["any-name"][plain[i:]] { // 고객이름
+			if hint = fields()[plain[:i]]; hint == party && words()["person"][plain[:i]] {
+				hint = Name
+			}
+		}
+		if hint != "" && hint != party {
 			return hint
 		}
 	}

@@ -9,7 +9,7 @@ import (
 func TestFieldHint(t *testing.T) {
 	for hint, names := range map[Type]string{
 		Name: "fullName,full_name,full-name,Full Name,FULL NAME,first_name,lastName,contactName,accountOwner,customer_name,billingFirstName,patient-last-name,guest names,apellido,Vorname,Nachname,prénom," +
-			"cognome,sobrenome,achternaam,förnamn,etternavn,imię,фамилия,氏名,姓名,이름,お名前",
+			"cognome,sobrenome,achternaam,förnamn,etternavn,imię,фамилия,氏名,姓名,고객이름,お名前",
 		Company: "company,companyName,company_name,Company Name,organization,organisation,employer,accountName,supplier_name,Firma,société,empresa,ragione sociale,会社名,公司,회사",
 		Address: "street,address1,mailing_address,Shipping Address,addressLine2,customerBillingAddress,Anschrift,Straße,calle,indirizzo,住所,地址,주소",
 		party:   "owner,assignee,author,created_by,attendees,contact,leadOwner,nombre,nom",
@@ -17,7 +17,7 @@ func TestFieldHint(t *testing.T) {
 		Phone:   "phone,mobilePhone,telefon,contactNumber",
 		Email:   "",
 		"":      "name,title,fileName,hostname,tool_name,projectName,columnName,ip_address,emailAddress,walletAddress,city,postal_code,country,state,nickel,rename,username2,from,to," +
-			"client,clients,agent,driver,creator,fname",
+			"client,clients,agent,driver,creator,fname,이름,상품이름,имя,jméno,tên,单位",
 	} {
 		for name := range strings.SplitSeq(names, ",") {
 			if got := FieldHint(name); got != hint && name != "" {
