@@ -66,9 +66,9 @@ func TestWholeValue(t *testing.T) {
 		hint    Type
 		yes, no []string
 	}{
-		{Name, []string{"Jane", "jane", "X Æ A-12", "Mark", "J. R. R. Tolkien", "O'Brien", " Jane "},
+		{Name, []string{"Jane", "jane", "X Æ A-12", "Mark", "J. R. R. Tolkien", "O'Brien", " Jane ", "My Nguyen"},
 			[]string{"", " ", "12345", "https://x.example", "true", "null", "N/A", "550e8400-e29b-41d4-a716-446655440000", "{{name}}", "${name}", "<name>", "[NAME_1]", "2026-01-15",
-				strings.Repeat("long ", 30), "octocat/Hello", "user_id", "a\nb", "string", "jane@example.com"}},
+				strings.Repeat("long ", 30), "octocat/Hello", "user_id", "a\nb", "string", "jane@example.com", "My name", "My Customer", "Your Nguyen"}},
 		{Company, []string{"Apple", "3M", "7-Eleven", "AT&T", "Marks & Hale plc"}, []string{"42", "www://x", "none", "sales@example.com", "550e8400e29b41d4a716"}},
 		{Address, []string{"9 Elm Ct", "Hauptstraße", "1 Road\nTown"}, []string{"12", "none", ""}},
 		{postcode, []string{"97301", "SW1A 2AA", "100-0005"}, []string{"none", "Salem", "9730112345678"}},

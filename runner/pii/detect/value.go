@@ -15,7 +15,10 @@ const (
 // valueType returns the type of a whole value under a hint, or "" if the value is to be searched like text.
 func valueType(text string, hint Type) Type {
 	v := strings.TrimSpace(text)
-	if v == "" || len(v) > maxAddressValue*utf8.UTFMax || strings.IndexByte(v, '@') >= 0 || strings.Contains(v, "://") || isToken(v) || isPlaceholder(v) || strings.Contains(v, "{{") {
+	if v == "" || len(v) > maxAddressValue*utf8.UTFMax || strings.IndexByte(v, '@') >= 0 || strings.Contains(v, "://") || isToken(v) || strings.Contains(v, "{{") {
+		return ""
+	}
+	if isPlaceholder(v) && !(strings.HasPrefix(v, "My ") && isPersonName(v)) { // My Nguyen, unlike "My company"
 		return ""
 	}
 	switch hint {
