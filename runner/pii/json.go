@@ -164,8 +164,8 @@ func (l literal) text() *span {
 func (l literal) isString() bool { return l.span.text[l.start] == '"' }
 
 // walk calls visit for each string and number of the span, which must be valid JSON, in order. The hint comes from the member whose value
-// the literal is; it also applies to the items of a list. The literal's span of text knows the signs of its container. If f is nil, there are
-// no hints.
+// the literal is; it also applies to the items of a list, and to the value in an object: {"phone": [{"value": "555…"}]}. The literal's span of
+// text knows the signs of its container. If f is nil, there are no hints.
 func (s *span) walk(f *fields, visit func(l literal, h hint)) {
 	if f == nil {
 		f = &noFields
@@ -176,6 +176,7 @@ func (s *span) walk(f *fields, visit func(l literal, h hint)) {
 	}
 	type frame struct {
 		container, object detect.Signs
+		outer             hint // of the member whose value it is
 		rows
 	}
 	at, around := frame{container: s.signs}, []frame(nil)
@@ -192,6 +193,9 @@ func (s *span) walk(f *fields, visit func(l literal, h hint)) {
 			case f == &noFields:
 			case l.isName:
 				h, inside = f.hint(raw, at.object), f.inside(raw, at.container)
+				if h == (hint{}) && (at.outer.set || detect.IsWhole(at.outer.typ)) && isValue(raw, s.text[skipSpace(s.text, after+1)]) {
+					h = at.outer
+				}
 				at.member = raw
 			default:
 				at.add(raw)
@@ -207,7 +211,7 @@ func (s *span) walk(f *fields, visit func(l literal, h hint)) {
 			i++
 		case c == '{' || c == '[':
 			around = append(around, at)
-			at = frame{container: inside}
+			at = frame{container: inside, outer: h}
 			if c == '[' {
 				at.rows = around[len(around)-1].list()
 			} else {
@@ -219,7 +223,7 @@ func (s *span) walk(f *fields, visit func(l literal, h hint)) {
 			}
 			i++
 		case c == '}' || c == ']':
-			inside, h = at.container, hint{}
+			inside, h = at.container, at.outer
 			outer := around[len(around)-1]
 			if f != &noFields {
 				outer.end(&at.rows, f)
@@ -230,6 +234,17 @@ func (s *span) walk(f *fields, visit func(l literal, h hint)) {
 			i++
 		}
 	}
+}
+
+// isValue reports whether the member of an object holds what the object stands for. begin is the first byte of its value.
+func isValue(member string, begin byte) bool {
+	switch member {
+	case "value", "display_value", "plain_text", "content", "number":
+		return true
+	case "title", "rich_text", "text": // in Notion; elsewhere they are strings that are something else
+		return begin == '[' || begin == '{'
+	}
+	return false
 }
 
 // noFields tells no hints.

@@ -54,6 +54,17 @@ func TestMaskNames(t *testing.T) {
 		{`{"Users":[{"Username":"x","Attributes":[{"Name":"email","Value":"jane@example.com"},{"Name":"sub","Value":"1"}]}]}`,
 			`{"Users":[{"Username":"x","Attributes":[{"Name":"email","Value":"[EMAIL_1]"},{"Name":"sub","Value":"1"}]}]}`},
 		{`{"contact":{"properties":[{"name":"Favorite color","value":"green"}]}}`, `{"contact":{"properties":[{"name":"Favorite color","value":"green"}]}}`},
+		// values in objects
+		{`{"name":"Jane Doe","phone":[{"label":"work","value":"5551234567"},{"value":5559876543}]}`, `{"name":"[NAME_1]","phone":[{"label":"work","value":"[PHONE_1]"},{"value":"[PHONE_2]"}]}`},
+		{`{"names":[{"displayName":"Jane Doe"}],"phoneNumbers":[{"value":"0151 2345678","type":"mobile"}]}`,
+			`{"names":[{"displayName":"[NAME_1]"}],"phoneNumbers":[{"value":"[PHONE_1]","type":"mobile"}]}`},
+		{`{"properties":{"firstname":{"value":"Jane"},"lastname":{"value":"Doe"},"days":{"value":"Jane"}}}`, `{"properties":{"firstname":{"value":"[NAME_1]"},"lastname":{"value":"[NAME_2]"},"days":{"value":"Jane"}}}`},
+		{`{"assigned_to":{"display_value":"Beth Anglin","link":"x"},"ticket":{"content":"Call +1 212-555-0123"}}`,
+			`{"assigned_to":{"display_value":"[NAME_1]","link":"x"},"ticket":{"content":"Call [PHONE_1]"}}`},
+		{`{"properties":{"Email":{"email":"jane@example.com"},"Name":{"type":"title","title":[{"type":"text","text":{"content":"Jane Doe"},"plain_text":"Jane Doe"}]}}}`,
+			`{"properties":{"Email":{"email":"[EMAIL_1]"},"Name":{"type":"title","title":[{"type":"text","text":{"content":"[NAME_1]"},"plain_text":"[NAME_1]"}]}}}`},
+		{`{"properties":{"Due":{},"Name":{"title":[{"plain_text":"Buy Milk"}]}}}`, `{"properties":{"Due":{},"Name":{"title":[{"plain_text":"Buy Milk"}]}}}`},
+		{`{"owner":{"title":"Senior Engineer","id":"5551234567"}}`, `{"owner":{"title":"Senior Engineer","id":"5551234567"}}`},
 		{`{"charge":{"shipping":{"name":"Jane Doe","address":{"country":"US"}}}}`, `{"charge":{"shipping":{"name":"[NAME_1]","address":{"country":"US"}}}}`},
 	} {
 		if got := string(New().MaskJSON([]byte(tt.raw))); got != tt.want {

@@ -23,8 +23,7 @@ import (
 // match, unless it cannot be one or is of another type, such as an e-mail address.
 func Find(text string, field Type) []Match {
 	f := finder{s: text, field: field}
-	switch field {
-	case Name, Company, Address, party, place, postcode, Phone:
+	if IsWhole(field) {
 		if typ := valueType(text, field); typ != "" {
 			start := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
 			return []Match{{start, start + len(strings.TrimSpace(text)), typ}}
@@ -38,6 +37,15 @@ func Find(text string, field Type) []Match {
 		return merge(tables(text), f.matches)
 	}
 	return f.matches
+}
+
+// IsWhole reports whether the match under a hint is the whole value, if the value has the form of its type.
+func IsWhole(hint Type) bool {
+	switch hint {
+	case Name, Company, Address, party, place, postcode, Phone:
+		return true
+	}
+	return false
 }
 
 // merge returns the matches of two lists, each in order and without overlaps, as one such list. Of matches that overlap it has the one that is

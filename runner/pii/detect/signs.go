@@ -278,12 +278,10 @@ func Columns(names []string) (hints []Type) {
 	useful := false
 	for _, name := range names {
 		hint := signs.Hint(name)
-		switch hint {
-		case Name, Company, Address, party, place, postcode, Phone:
-			useful = true
-		default:
+		if !IsWhole(hint) {
 			hint = ""
 		}
+		useful = useful || hint != ""
 		hints = append(hints, hint)
 	}
 	if !useful {

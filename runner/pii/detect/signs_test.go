@@ -14,7 +14,7 @@ func TestFieldHint(t *testing.T) {
 		Address: "street,address1,mailing_address,Shipping Address,addressLine2,customerBillingAddress,Anschrift,Straße,calle,indirizzo,住所,地址,주소",
 		party:   "owner,assignee,author,created_by,attendees,contact,leadOwner,nombre,nom",
 		place:   "address,adresse",
-		Phone:   "phone,mobilePhone,telefon,contactNumber",
+		Phone:   "phone,mobilePhone,phoneNumbers,telefon,contactNumber",
 		Email:   "",
 		"":      "name,title,fileName,hostname,tool_name,projectName,columnName,ip_address,emailAddress,walletAddress,city,postal_code,country,state,nickel,rename,username2,from,to," +
 			"client,clients,agent,driver,creator,fname,이름,상품이름,имя,jméno,tên,单位",
