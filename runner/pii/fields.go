@@ -1,9 +1,6 @@
 package pii
 
 import (
-	"strings"
-	"unicode"
-
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
 	"github.com/mcpgen/mcpgen/runner/pii/internal/rawjson"
 )
@@ -39,26 +36,16 @@ func newFields(settings map[string]hint) *fields {
 func settingsOf(types map[string]Type) map[string]hint {
 	out := map[string]hint{}
 	for name, typ := range types {
-		out[plainName(name)] = hint{typ, true}
+		out[detect.PlainName(name)] = hint{typ, true}
 	}
 	return out
-}
-
-// plainName returns the name of a member without what does not count in settings.
-func plainName(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || r == ' ' || r == '.' {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, name)
 }
 
 // hint returns what the name of a member means for its value in an object with these signs.
 func (f *fields) hint(raw string, object detect.Signs) hint {
 	return cached(f.hints, memberKey{raw, object}, func() hint {
 		name := rawjson.Unescape(raw, nil)
-		if h, ok := f.settings[plainName(name)]; ok && len(f.settings) > 0 {
+		if h, ok := f.settings[detect.PlainName(name)]; ok && len(f.settings) > 0 {
 			return h
 		}
 		return hint{typ: object.Hint(name)}

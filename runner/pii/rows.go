@@ -20,9 +20,6 @@ type rows struct {
 	names    []string // its items, if they may be
 }
 
-// maxColumns bounds the columns of a table that have names.
-const maxColumns = 100
-
 // list returns what a list in it knows.
 func (r *rows) list() rows {
 	if r.isList {
@@ -37,7 +34,7 @@ func (r *rows) list() rows {
 
 // add takes a string of a list.
 func (r *rows) add(raw string) {
-	if r.isHeader && r.item == len(r.names) && r.item < maxColumns {
+	if r.isHeader && r.item == len(r.names) && r.item < detect.MaxColumns {
 		r.names = append(r.names, rawjson.Unescape(raw, nil))
 	}
 }
@@ -67,7 +64,7 @@ func (f *fields) columns(names []string) []hint {
 		if types != nil {
 			hints[i].typ = types[i]
 		}
-		if set, ok := f.settings[plainName(name)]; ok {
+		if set, ok := f.settings[detect.PlainName(name)]; ok {
 			hints[i], found = set, true
 		}
 	}

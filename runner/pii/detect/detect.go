@@ -1,11 +1,11 @@
-// Package detect finds personal data and credentials in text. [Find] returns where they are; [FieldHint] returns what the name of a JSON
+// Package detect finds personal data and credentials in text. [Find] returns where they are; [Signs.Hint] returns what the name of a JSON
 // member means for its value. The package neither stores nor replaces anything.
 //
 // A match must pass the check of its type: payment cards have Luhn's check digit and an issuer's prefix, account numbers their check
 // digits, phone numbers their country's lengths, social security numbers an issued range, e-mail addresses an existing top-level domain,
 // keys their vendor's form. Where the characters leave it open, words nearby and member names decide.
 //
-// Names, companies and postal addresses have no check. They are found by their field ([FieldHint], and [Signs] where the object decides), by
+// Names, companies and postal addresses have no check. They are found by their field ([Signs], because the object around it decides), by
 // what is around them in a text (From:, Dear, "my name is", an e-mail address, a street with a number), in tables by the names of columns, and
 // wherever a value stands that a field held before ([Learned]).
 //
@@ -18,8 +18,8 @@ import (
 	"unicode/utf8"
 )
 
-// Find returns the matches in text, in order and without overlaps. If text is the value of a member, field is what [FieldHint] returns for
-// the member's name, or [Signs.Hint]; otherwise it is empty. Under a hint of [Name], [Company], [Address] and [Phone] the whole value is the
+// Find returns the matches in text, in order and without overlaps. If text is the value of a member, field is what [Signs.Hint] returns for
+// the member's name; otherwise it is empty. Under a hint of [Name], [Company], [Address] and [Phone] the whole value is the
 // match, unless it cannot be one or is of another type, such as an e-mail address.
 func Find(text string, field Type) []Match {
 	f := finder{s: text, field: field}

@@ -194,7 +194,7 @@ func isMessageID(s string, start int) bool {
 	line := s[max(0, start-4*maxBefore):start]
 	line = line[strings.LastIndexByte(line, '\n')+1:]
 	name, _, ok := strings.Cut(line, ":")
-	return ok && FieldHint(name[strings.LastIndexAny(name, " \t\"'")+1:]) == messageID
+	return ok && Signs(0).Hint(name[strings.LastIndexAny(name, " \t\"'")+1:]) == messageID
 }
 
 // followsShell reports whether a command that logs in to a machine precedes start, with nothing but its options in between.

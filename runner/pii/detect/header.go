@@ -21,7 +21,7 @@ func Header(before, text string) string {
 // columnsOf returns the separator of a line of column names, and how often it has it; 0 if it is no such line.
 func columnsOf(line string) (separator byte, n int) {
 	for _, c := range []byte{'\t', '|', ';', ','} {
-		if n := countSeparators(line, c); n > 0 && n < maxColumns {
+		if n := countSeparators(line, c); n > 0 && n < MaxColumns {
 			if columnHints(line, c) == nil {
 				break
 			}

@@ -29,7 +29,7 @@ func (f *finder) afterLabel(i int) Match {
 	if lower := strings.ToLower(label); words()["header"][lower] || words()["header-weak"][lower] && f.inMail(i) {
 		return f.people(start)
 	}
-	hint := FieldHint(label)
+	hint := Signs(0).Hint(label)
 	if plain := plainName(label); words()["any-name"][plain] || isWeakValue(plain) {
 		hint = f.signsNear(i).Hint(label)
 	}

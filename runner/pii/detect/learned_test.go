@@ -65,7 +65,6 @@ func TestLearnedCase(t *testing.T) {
 	}
 }
 
-// TestLearnedBeside finds ordinary words that are names where several are together.
 // TestLearnedPhone: a number that only its field made a phone number is found again, with its plus or parenthesis.
 func TestLearnedPhone(t *testing.T) {
 	var l Learned
@@ -84,6 +83,7 @@ func TestLearnedPhone(t *testing.T) {
 	}
 }
 
+// TestLearnedBeside finds ordinary words that are names where several are together.
 func TestLearnedBeside(t *testing.T) {
 	var l Learned
 	for _, name := range []string{"Mark", "Brown", "Jane", "Whitaker"} {

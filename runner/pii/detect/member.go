@@ -82,7 +82,7 @@ func (f *finder) member(name string) member {
 	m, ok := f.members[name]
 	if !ok {
 		plain := plainName(name)
-		m = member{hint: FieldHint(name), signs: MemberSigns(name)}
+		m = member{hint: Signs(0).Hint(name), signs: MemberSigns(name)}
 		m.any = words()["any-name"][plain] || words()["address-part"][plain] || words()["postcode"][plain] || isWeakValue(plain) || m.hint == party
 		if f.members == nil {
 			f.members = map[string]member{}

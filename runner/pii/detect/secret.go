@@ -296,7 +296,7 @@ func isMixed(s string) bool {
 		strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ!$?")
 }
 
-// IsSecretValue reports whether the value of a member whose [FieldHint] is [Secret] is a secret. It is false for a word that describes one,
+// IsSecretValue reports whether the value of a member with the hint [Secret] is a secret. It is false for a word that describes one,
 // as in schemas and forms, and for a placeholder, as in documentation.
 func IsSecretValue(s string) bool {
 	if words()["not-secret"][strings.ToLower(s)] || strings.Trim(s, "*•xX.") == "" {

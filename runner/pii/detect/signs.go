@@ -176,7 +176,8 @@ func splitWords(name string, out []string) []string {
 	return out
 }
 
-// Hint returns what the name of a member of an object with these signs means for its value, as [FieldHint] does.
+// Hint returns what the name of a member of an object with these signs, or the words before a value, mean for the value: a type, another hint
+// that [Find] accepts, or "" if they mean nothing.
 func (s Signs) Hint(name string) Type {
 	plain := plainName(name)
 	if plain == "" {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestFieldHint(t *testing.T) {
+func TestHint(t *testing.T) {
 	for hint, names := range map[Type]string{
 		Name: "fullName,full_name,full-name,Full Name,FULL NAME,first_name,lastName,contactName,accountOwner,customer_name,billingFirstName,patient-last-name,guest names,apellido,Vorname,Nachname,prénom," +
 			"cognome,sobrenome,achternaam,förnamn,etternavn,imię,фамилия,氏名,姓名,고객이름,お名前",
@@ -16,12 +16,12 @@ func TestFieldHint(t *testing.T) {
 		place:   "address,adresse",
 		Phone:   "phone,mobilePhone,phoneNumbers,telefon,contactNumber",
 		Email:   "",
-		"":      "name,title,fileName,hostname,tool_name,projectName,columnName,ip_address,emailAddress,walletAddress,city,postal_code,country,state,nickel,rename,username2,from,to," +
+		"": "name,title,fileName,hostname,tool_name,projectName,columnName,ip_address,emailAddress,walletAddress,city,postal_code,country,state,nickel,rename,username2,from,to," +
 			"client,clients,agent,driver,creator,fname,이름,상품이름,имя,jméno,tên,单位",
 	} {
 		for name := range strings.SplitSeq(names, ",") {
-			if got := FieldHint(name); got != hint && name != "" {
-				t.Errorf("FieldHint(%q) = %q, want %q", name, got, hint)
+			if got := Signs(0).Hint(name); got != hint && name != "" {
+				t.Errorf("Hint(%q) = %q, want %q", name, got, hint)
 			}
 		}
 	}

@@ -3,10 +3,12 @@ package detect
 import "strings"
 
 const (
-	maxHeader  = 512 // bytes of the line with the names of columns
-	maxColumns = 64
-	maxColumn  = 40 // bytes of such a name
+	maxHeader = 512 // bytes of the line with the names of columns
+	maxColumn = 40  // bytes of such a name
 )
+
+// MaxColumns bounds the columns of a table whose names count.
+const MaxColumns = 100
 
 // separators stand between the cells of a table: CSV, with tabs, semicolons, bars as in Markdown, lines as in console.table, or spaces as in a
 // printed data frame.
@@ -56,7 +58,7 @@ func tables(s string) (cells []Match) {
 			after, _, _ := strings.Cut(s[end+1:min(len(s), end+1+8*maxHeader)], "\n")
 			for _, c := range separators {
 				n := countSeparators(line, c)
-				if n > 0 && n < maxColumns && (isRule(after) || countSeparators(after, c) == n) {
+				if n > 0 && n < MaxColumns && (isRule(after) || countSeparators(after, c) == n) {
 					columns, separator, width = columnHints(line, c), c, n
 					break
 				}

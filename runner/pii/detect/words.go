@@ -88,15 +88,16 @@ var nameEnds = sync.OnceValue(func() *[256][]nameEnd {
 
 const maxName = 64 // bytes of a name
 
-// FieldHint returns what the name of a member, or the words before a value, mean for the value: a type, another hint that [Find] accepts,
-// or "" if they mean nothing. Names that need the object around them, such as "name" and "city", mean nothing here: see [Signs.Hint].
-func FieldHint(name string) Type { return Signs(0).Hint(name) }
-
-// plainName returns a name in lower case without separators, or "" if it is too long.
+// plainName returns the plain name, or "" if it is too long.
 func plainName(name string) string {
 	if len(name) > maxName {
 		return ""
 	}
+	return PlainName(name)
+}
+
+// PlainName returns the name of a member without what does not count: separators, and the difference between capitals and small letters.
+func PlainName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == ' ' || r == '.' {
 			return -1
@@ -105,7 +106,7 @@ func plainName(name string) string {
 	}, name)
 }
 
-// valueHint is FieldHint for the types that do not depend on the object.
+// valueHint is [Signs.Hint] for the types that do not depend on the object.
 func valueHint(name, plain string) Type {
 	if plain == "" {
 		return ""
