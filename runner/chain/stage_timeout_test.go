@@ -57,7 +57,7 @@ func TestScriptTimeoutBoundsAll(t *testing.T) {
 		"a try that was sent": {listing{lists: 400 * time.Millisecond, answers: 400 * time.Millisecond, err: &upstream.ConnectionError{Server: "crm", Reason: "it went away"}}, time.Second, `timeout (retryable): no answer within 1s, the timeout that the script gave; it was being retried and was waiting for the list of tools of server "crm"`, time.Second, 1, []string{"send"}},
 		"the call's, too":     {listing{lists: never}, 0, `timeout (retryable): server "crm" did not list its tools within 2s (--call-timeout, or timeout in mcpgen.yaml);`, 2 * time.Second, 0, nil},
 		"after the list":      {listing{lists: time.Second, answers: never}, 0, `timeout: no answer and no progress within 2s (--call-timeout`, 2 * time.Second, 1, nil},
-		"long enough both":    {listing{lists: time.Second, answers: time.Second}, 3 * time.Second, `{"n":1}`, 2 * time.Second, 1, nil},
+		"long enough both":    {listing{lists: time.Second, answers: 900 * time.Millisecond}, 3 * time.Second, `{"n":1}`, 1900 * time.Millisecond, 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
