@@ -19,7 +19,7 @@ import (
 const maxOffered = 60
 
 // OfferPackages names the packages that scripts in the languages may import, for people and models: "Python: pandas, yaml; TypeScript: zod".
-// image are the packages of a sandbox's own, as in sandbox.Status. The text has at most 60 tokens, and is empty if there are none.
+// image are the packages of a sandbox's own, as in sandbox.Status. The text has at most 60 tokens, and is empty without packages.
 func OfferPackages(set *packages.Set, image []string, languages ...sandbox.Language) string {
 	var parts []string
 	total := 0
@@ -168,7 +168,7 @@ func (p *pythons) version(ctx context.Context, b sandbox.Backend) (string, error
 	return version, nil
 }
 
-// importable says which packages a script may import, as a part of a sentence; "" if there are none. image are those of its sandbox.
+// importable says which packages a script may import, as a part of a sentence, or "" without packages. image are those of its sandbox.
 func importable(set *packages.Set, image []string, lang sandbox.Language) string {
 	text := OfferPackages(set, image, lang)
 	if text == "" {

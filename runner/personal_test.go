@@ -307,7 +307,7 @@ func TestPersonalUnknownTokenIsNamed(t *testing.T) {
 func TestPersonalSameValueHasTheSameToken(t *testing.T) {
 	b := newBench(t, config.PIIOutput)
 	first := b.run(sheet + `console.log(rows[1].email); console.log(rows[0].email, rows[1].email, rows[1].name)`)
-	second := b.run(sheet + `console.log("again:", rows[1].email, rows[0].email, rows[1].name)`) // which opens the vault anew
+	second := b.run(sheet + `console.log("again:", rows[1].email, rows[0].email, rows[1].name)`) // which opens the vault again
 	if want := "[EMAIL_1]\n[EMAIL_2] [EMAIL_1] [NAME_2]\n"; first.Stdout != want {
 		t.Errorf("first run: %q, want %q", first.Stdout, want)
 	}

@@ -13,7 +13,7 @@ type Location struct {
 	// empty, the project is the first file's own.
 	Project string
 	// Idle is an mcpgen.yaml with a policy, a network, settings of run or of personal data that [Locate] passed on its way up, and IdleKey the
-	// first of these keys. There is no list of servers beside it, so they have no effect. Both are empty if there is none.
+	// first of these keys. There is no list of servers beside it, so they have no effect. Both are empty without such a file.
 	Idle, IdleKey string
 }
 

@@ -8,7 +8,7 @@ import (
 
 // Packages is the key run.packages of mcpgen.yaml: what scripts may import beside the standard library.
 type Packages struct {
-	// Python is a requirements file or a folder of wheels, JavaScript a package-lock.json. Each is empty if there is none.
+	// Python is a requirements file or a folder of wheels, JavaScript a package-lock.json. Each may be empty.
 	Python, JavaScript string
 	// Preload names Python modules that waiting sandboxes import ahead.
 	Preload []string

@@ -38,7 +38,7 @@ type PII struct {
 	PIIPart `yaml:",inline"`
 	// Customers are the settings of runs for one customer, by id. They take precedence over those above.
 	Customers map[string]PIIPart
-	// Detector finds more in texts. Nil: there is none.
+	// Detector finds more in texts. It may be nil.
 	Detector *PIIDetector
 	// Retention is the time after which a value that has not been seen again is forgotten, in days, such as 90d. Empty: it is kept.
 	Retention string
@@ -50,7 +50,7 @@ type PIIPart struct {
 	Mode PIIMode
 	// Servers are the modes of single servers, by their names in the configuration.
 	Servers map[string]PIIMode
-	// Fields are the types of the values of members, by the name of the member in structured data. [PIIOff] stands for none.
+	// Fields are the types of the values of members, by the name of the member in structured data. [PIIOff] means that the value is no personal data.
 	Fields map[string]string
 }
 
@@ -93,7 +93,7 @@ func (p *PII) Settle(customer string, given, otherwise PIIMode) PIIPart {
 	return out
 }
 
-// Most returns the mode that hides most of those in the settings; empty if there is none.
+// Most returns the mode that hides most of those in the settings, or "" without any.
 func (p *PII) Most() (most PIIMode) {
 	parts := append(slices.Collect(maps.Values(p.Customers)), p.PIIPart)
 	for _, part := range parts {

@@ -165,7 +165,7 @@ type opened struct {
 
 var sets sync.Map // folder → *opened
 
-// openDir opens the set in a folder. It is an [fs.ErrNotExist] if there is none.
+// openDir opens the set in a folder. The error matches [fs.ErrNotExist] if the folder does not exist.
 func openDir(dir string) (*Set, error) {
 	info, err := os.Lstat(filepath.Join(dir, listFile))
 	if err != nil {

@@ -74,7 +74,7 @@ func (s *Set) Python(version string) string {
 	return filepath.Join(s.Dir, "python"+version)
 }
 
-// JavaScript returns the folder that holds node_modules. It is empty if there is none.
+// JavaScript returns the folder that holds node_modules. It is empty without JavaScript packages.
 func (s *Set) JavaScript() string {
 	if s == nil || !slices.ContainsFunc(s.Packages, func(p Package) bool { return p.Language == sandbox.LangTypeScript }) {
 		return ""
@@ -260,7 +260,7 @@ func Install(ctx context.Context, cache string, spec Spec, o InstallOptions) (*S
 	if err := t.findTools(ctx); err != nil {
 		return nil, err
 	}
-	former, _ := Open(cache, spec) // nil: there is none, or it is damaged
+	former, _ := Open(cache, spec) // nil: missing or damaged
 	if former != nil && t.complete(former) {
 		return former, nil
 	}
@@ -293,9 +293,9 @@ func Install(ctx context.Context, cache string, spec Spec, o InstallOptions) (*S
 }
 
 // newest returns the last installation of a digest and its number, which are counted from 1. Each has a folder of its own, because guests that wait
-// may have the former one mounted. If there is none, the folder does not exist.
+// may have the former one mounted. Without a former one, the folder does not exist.
 func newest(folder, digest string) (dir string, n int) {
-	entries, _ := os.ReadDir(folder) // without a folder there are none
+	entries, _ := os.ReadDir(folder) // a missing folder has no entries
 	for _, e := range entries {
 		if number, ok := strings.CutPrefix(e.Name(), digest+"-"); ok {
 			if found, err := strconv.Atoi(number); err == nil {

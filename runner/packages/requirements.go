@@ -70,7 +70,7 @@ func readRequirements(path string) ([]requirement, error) {
 	return out, nil
 }
 
-// parseRequirement reads a line without comments. The problem is empty if there is none.
+// parseRequirement reads a line without comments. The problem is empty if the line is valid.
 func parseRequirement(line string) (r requirement, problem, remedy string) {
 	if m := requirementLine.FindStringSubmatch(line); m != nil {
 		r = requirement{name: m[1], extras: strings.Join(strings.Fields(m[2]), ""), version: m[3], marker: strings.TrimSpace(m[4])}

@@ -63,7 +63,7 @@ type span struct {
 	at      int          // offset of its first byte in the outer span
 	raw     string       // the text with its escapes; empty if it has none
 	offsets []int        // offsets in raw of the bytes of text; filled when origin first needs them
-	signs   detect.Signs // of the objects in it, as far as their container tells
+	signs   detect.Signs // of the objects in it, from their container
 }
 
 // inside returns the span of the string literal whose text is from start to end. It is valid until the next call.

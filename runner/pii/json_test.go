@@ -46,7 +46,7 @@ func TestMaskJSON(t *testing.T) {
 	}
 }
 
-// TestMaskNames: what is around a member tells whether it holds the name of a person.
+// TestMaskNames: the members around a member decide whether it holds the name of a person.
 func TestMaskNames(t *testing.T) {
 	for _, tt := range []struct{ raw, want string }{
 		{`{"project":{"name":"Blue Harvest","client":{"name":"Jane Doe","email":"jane@example.com"}}}`,

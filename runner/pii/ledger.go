@@ -24,7 +24,7 @@ type entry struct {
 	Source []byte `json:"source,omitempty"`
 	Depth  int    `json:"depth,omitempty"`
 	Field  bool   `json:"field,omitempty"` // a field held it, so it is looked for in texts; others were only found in one
-	Used   int    `json:"used,omitempty"`  // the day since 1970 on which it was last used, as far as noted
+	Used   int    `json:"used,omitempty"`  // the day since 1970 on which its last use was noted
 }
 
 // entryOf returns the entry of a value, without its token.

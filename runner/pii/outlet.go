@@ -25,7 +25,7 @@ type OutletSettings struct {
 	// Fields are names of members. Their values, and the items of lists in them, are of the type, or never personal data if it is "". Case,
 	// and the characters "_", "-", "." and space do not count.
 	Fields map[string]Type
-	// Detector finds more in texts. Nil: there is none.
+	// Detector finds more in texts. It may be nil.
 	Detector Detector
 	// WithoutDetector lets texts leave with what else is found in them if the detector fails. Otherwise a note takes their place.
 	WithoutDetector bool

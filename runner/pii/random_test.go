@@ -160,7 +160,7 @@ func (r *randomJSON) writeString(b *strings.Builder, text string) {
 	b.WriteByte('"')
 }
 
-// difference shows where two texts begin to differ, and that place of a third as far as it can be found.
+// difference shows where two texts begin to differ, and that place in a third if it can be found.
 func difference(want, got, other string) string {
 	i := 0
 	for i < len(want) && i < len(got) && want[i] == got[i] {

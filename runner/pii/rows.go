@@ -56,7 +56,7 @@ func (r *rows) hint(h hint) hint {
 	return h
 }
 
-// columns returns the hints of the columns with these names, or nil if there is none.
+// columns returns the hints of the columns with these names, or nil without any.
 func (f *fields) columns(names []string) []hint {
 	types := detect.Columns(names)
 	hints, found := make([]hint, len(names)), types != nil

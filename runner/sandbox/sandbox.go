@@ -164,7 +164,7 @@ const (
 	TreeDir      = "/mcp/servers" // read-only
 	SkillsDir    = "/mcp/skills"  // read-only
 	GuestDir     = "/mcp/guest"   // read-only
-	// PackagesDir is read-only, and on Python's module path after the standard library. Its name is none that a script could import.
+	// PackagesDir is read-only, and on Python's module path after the standard library. A script cannot import its name.
 	PackagesDir = "/mcp/site-packages"
 )
 

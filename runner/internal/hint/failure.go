@@ -16,7 +16,7 @@ type Failure struct {
 	Handles    bool                // the script received a handle for a large result
 	// ParsedTools and TextTools are as in [chain.Summary].
 	ParsedTools, TextTools []string
-	// Installed says which packages scripts may import, as a part of a sentence, or is empty. Nil: there are none. It is called if the error is
+	// Installed says which packages scripts may import, as a part of a sentence, or is empty. It may be nil. It is called if the error is
 	// about one that is not there.
 	Installed func() string
 	Tree      string           // the generated folder, or empty

@@ -114,7 +114,7 @@ func (f *finder) withFlat(i int) int {
 	return i
 }
 
-// capitalsBefore returns the beginning of up to three capitalized words, with particles, that end at end, or a later position if there are none.
+// capitalsBefore returns the beginning of up to three capitalized words, with particles, that end at end, or a later position without such words.
 func (f *finder) capitalsBefore(end int) (start int) {
 	start = end + 1
 	for n, at := 0, end; n < 3 && at > f.from; {

@@ -65,7 +65,7 @@ func personName(s string, i int) (end, n int) {
 	return end, n
 }
 
-// isNoName reports whether a word is none of a person's name.
+// isNoName reports whether a word is not part of a person's name.
 func isNoName(w string) bool { return words()["not-name"][strings.ToLower(w)] }
 
 // nameWord returns the length of the word at i if it may be part of a name: letters, with hyphens and apostrophes within. It is 0 if the word

@@ -36,7 +36,7 @@ const rule = "-+|: =\r─┼├┤┌┬┐└┴┘│"
 // tables returns the names, companies, addresses and phone numbers in tables with a line of column names. Only the first of the lines with the
 // same number of separators may be that line.
 func tables(s string) (cells []Match) {
-	var columns []Type // hints of the table that the line before belongs to; nil if it is none
+	var columns []Type // hints of the table that the line before belongs to; nil without a table
 	separator, width := byte(0), 0
 	for start := 0; start < len(s); {
 		end := strings.IndexByte(s[start:], '\n')
@@ -109,7 +109,7 @@ func cellsOf(line string, separator byte) func(yield func(start, end int) bool) 
 	}
 }
 
-// columnHints returns the hints of a line of column names, or nil if it is none or has no hint of a person.
+// columnHints returns the hints of a line of column names, or nil if the line is no header or has no hint of a person.
 func columnHints(line string, separator byte) []Type {
 	if len(line) > maxHeader || strings.ContainsAny(strings.Replace(line, "(index)", "", 1), "(){}=<>\\$@") {
 		return nil
