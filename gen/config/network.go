@@ -17,9 +17,9 @@ type Network struct {
 	Present bool `yaml:"-"`
 	// Default is deny, ask or empty, for connections that no entry allows. Empty means deny.
 	Default string
-	// Rate is the number of requests that a run may make to one host in a minute. 0 means the default.
+	// Rate is the number of requests that a run may make to one host in a minute. 0 means [DefaultNetworkRate].
 	Rate int
-	// Bytes is how much a run may exchange with one host, as a size. Empty means the default.
+	// Bytes is how much a run may exchange with one host, as a size. Empty means [DefaultNetworkBytes].
 	Bytes string
 	// Customers are additions for runs of one customer, by id, and Levels additions for runs at one level, by its name.
 	Customers map[string]NetworkPart
@@ -29,6 +29,12 @@ type Network struct {
 	// Alerts says who is told of suspicious connections. Nil: nobody.
 	Alerts *NetworkAlerts
 }
+
+// Defaults of rate and bytes.
+const (
+	DefaultNetworkRate  = 100     // requests and connections to one host in a minute
+	DefaultNetworkBytes = 1 << 30 // to and from one host in a run
+)
 
 // LogRefused is the value of the key log with which only refused connections are recorded.
 const LogRefused = "refused"

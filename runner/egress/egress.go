@@ -49,9 +49,9 @@ func (p Protocol) Port() int { return config.UsualPorts[string(p)] }
 
 // Defaults of the settings below network:.
 const (
-	DefaultRate   = 100       // requests and connections to one host in a minute
-	DefaultBytes  = 1 << 30   // to and from one host in a run
-	DefaultVolume = 100 << 20 // to and from one host in a run, above which an alert is raised
+	DefaultRate   = config.DefaultNetworkRate
+	DefaultBytes  = config.DefaultNetworkBytes
+	DefaultVolume = 100 << 20 // to and from one host in a run, in bytes, above which an alert is raised
 )
 
 // Times of connections.

@@ -3,6 +3,8 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -205,6 +207,49 @@ func TestDiffPII(t *testing.T) {
 	want := "wider pii.customers.acme.mode output→off mcpgen.yaml|stricter pii.detector none→http://127.0.0.1:5002, closed, en mcpgen.yaml"
 	if got := describeSettings(DiffPII(with(part("output", "", "")), own)); got != want {
 		t.Errorf("DiffPII() = %q, want %q", got, want)
+	}
+}
+
+func TestDiffNetwork(t *testing.T) {
+	read := func(text string) *config.Settings {
+		dir := t.TempDir()
+		for name, content := range map[string]string{"mcpgen.yaml": "version: 1\nnetwork:\n" + text, ".mcp.json": `{"mcpServers":{}}`} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cfg, err := config.Load(filepath.Join(dir, ".mcp.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &cfg.Settings
+	}
+	for _, c := range []struct{ before, after, want string }{
+		{"  allow: [a.example]\n", "  allow: [a.example]\n  rate: 100\n  bytes: 1GiB\n", ""},
+		{"  allow: [a.example]\n", "  default: deny\n  allow:\n    - host: a.example\n", ""},
+		{"  {}\n", "  allow: [a.example]\n", "wider network.allow none→a.example, ports 443, https mcpgen.yaml:3"},
+		{"  allow: [a.example]\n", "  {}\n", "stricter network.allow a.example, ports 443, https→none mcpgen.yaml:3"},
+		{"  allow: [\"*.example\"]\n", "  allow: [\"*.example\", a.example]\n", "stricter network.allow none→a.example, ports 443, https mcpgen.yaml:3"},
+		{"  allow: [\"*.example\"]\n", "  allow: [\"*.example\", example]\n", "wider network.allow none→example, ports 443, https mcpgen.yaml:3"},
+		{
+			"  allow: [a.example]\n", "  allow: [{host: a.example, tls: inspect, methods: [GET]}]\n",
+			"stricter network.allow none→a.example, ports 443, https, tls inspect, methods GET mcpgen.yaml:3|stricter network.allow a.example, ports 443, https→none mcpgen.yaml:3",
+		},
+		{
+			"  allow: [{host: a.example, tls: inspect, paths: [/a]}]\n", "  allow: [{host: a.example, tls: inspect}]\n",
+			"wider network.allow none→a.example, ports 443, https, tls inspect mcpgen.yaml:3|stricter network.allow a.example, ports 443, https, tls inspect, paths /a→none mcpgen.yaml:3",
+		},
+		{
+			"  allow: [{host: a.example, tls: inspect}]\n", "  allow: [{host: a.example, tls: inspect, credentials: [{secret: \"${T}\", basic: ann}]}]\n",
+			"wider network.allow none→a.example, ports 443, https, tls inspect, credential ${T} in \"basic ann\" mcpgen.yaml:3|stricter network.allow a.example, ports 443, https, tls inspect→none mcpgen.yaml:3",
+		},
+		{"  allow: [a.example]\n", "  allow: [a.example]\n  customers: {acme: {allow: [b.example]}}\n", "wider network.customers.acme.allow none→b.example, ports 443, https mcpgen.yaml:4"},
+		{"  {}\n", "  default: ask\n  rate: 200\n  bytes: 1MiB\n  log: refused\n", "wider network.default deny→ask mcpgen.yaml|wider network.rate 100→200 mcpgen.yaml|stricter network.bytes the default→1MiB mcpgen.yaml|wider network.log all→refused mcpgen.yaml"},
+		{"  alerts: {command: [./alert.sh]}\n", "  {}\n", "wider network.alerts ./alert.sh→none mcpgen.yaml"},
+	} {
+		if got := describeSettings(DiffNetwork(read(c.before), read(c.after))); got != c.want {
+			t.Errorf("DiffNetwork(%q, %q) =\n%q, want\n%q", c.before, c.after, got, c.want)
+		}
 	}
 }
 
