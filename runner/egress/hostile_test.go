@@ -281,6 +281,22 @@ func TestPathsThatServersReadDifferently(t *testing.T) {
 	}
 }
 
+// TestReplacedRequest: a header that has another method or path is refused where these count, and only there.
+func TestReplacedRequest(t *testing.T) {
+	for entry, want := range map[string]int{
+		"{host: example.com, protocols: [http], methods: [GET]}": 403, "{host: example.com, protocols: [http], paths: [/v1]}": 403,
+		"{host: example.com, protocols: [http]}": 200,
+	} {
+		w := start(t, "  allow: ["+entry+"]\n")
+		for name, value := range map[string]string{"X-HTTP-Method-Override": "DELETE", "X-Original-URL": "/admin", "x-rewrite-url": "/admin"} {
+			status, text := w.do(t, "GET", "http://example.com/v1", "", http.Header{http.CanonicalHeaderKey(name): {value}})
+			if status != want || want == 403 && !strings.Contains(text, "from its header "+http.CanonicalHeaderKey(name)) {
+				t.Errorf("%s with %s = %d %q, want %d", entry, name, status, text, want)
+			}
+		}
+	}
+}
+
 // TestBlockedEntry: an entry that can never work is an error.
 func TestBlockedEntry(t *testing.T) {
 	for _, host := range []string{"10.0.0.5", "localhost", "169.254.169.254"} {

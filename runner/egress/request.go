@@ -99,10 +99,11 @@ func (x *exchange) choose(a *admission, protocol Protocol) *Refusal {
 		return nil
 	}
 	path, plain := readPath(x.request.URL)
+	replaced := replacing(x.request.Header)
 	for _, e := range a.entries {
 		switch {
 		case !e.allows(protocol):
-		case e.paths != nil && !plain:
+		case e.paths != nil && !plain, (e.paths != nil || e.methods != nil) && replaced != "":
 		case e.allowsRequest(x.request.Method, path):
 			x.entries = append(x.entries, e)
 		}
@@ -112,8 +113,11 @@ func (x *exchange) choose(a *admission, protocol Protocol) *Refusal {
 		return nil
 	}
 	reason := fmt.Sprintf("%s does not allow %s %s", a.rule, x.event.Method, x.event.Path)
-	if !plain {
+	switch {
+	case !plain:
 		reason += ", because servers read such a path in different ways"
+	case replaced != "":
+		reason += ", because some servers take another method or path from its header " + replaced
 	}
 	return &Refusal{Check: ByAllowList, Target: a.target, Reason: reason, Remedy: "an operator adds the method or path to the entry"}
 }
@@ -123,6 +127,16 @@ func protocolRefusal(a *admission, protocol Protocol) *Refusal {
 		Check: ByProtocol, Target: a.target, Reason: fmt.Sprintf("%s does not allow %s to %s", a.rule, protocol, a.target),
 		Remedy: fmt.Sprintf("an operator adds %s to the protocols of the entry", protocol),
 	}
+}
+
+// replacing returns the header of a request that has another method or path for servers which follow it; empty if it has none.
+func replacing(h http.Header) string {
+	for _, name := range []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url"} {
+		if h.Get(name) != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // readPath returns the path of a URL, decoded. It reports whether servers agree on it: one with . or .. or an encoded slash may lead
