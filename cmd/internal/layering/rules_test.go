@@ -75,6 +75,7 @@ func rules() []rule {
 		{"runner/sandbox", nil},
 		{"runner/bridge", []string{"gen/ident", "runner/call"}},
 		{"runner/pii/detect", nil}, // finds personal data; knows nothing of tokens and vaults
+		{"runner/pii/presidio", []string{"runner/pii/detect"}},
 		{"runner/pii/internal/rawjson", nil},
 		{"runner/pii", []string{"gen/atomicfile", "runner/pii/detect", "runner/pii/internal/rawjson", "runner/internal/safeopen"}},
 		{"runner/packages", []string{"gen/ident", "runner/sandbox"}}, // knows nothing of projects and runs
@@ -134,7 +135,7 @@ func rules() []rule {
 		{"cmd/mcpgen/internal/permit", []string{"cmd/internal/cli", "gen", "gen/catalog/diff", "gen/config", "runner/approve", "runner/chain", "runner/policy", "runner/risk"}},
 		{"cmd/mcpgen", []string{"gen/ident", "gen/atomicfile", "cmd/internal/checkers", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcpgen/internal/*", "gen/catalog/diff", "gen/config", "gen/config/*", "gen/exit", "gen/learn", "gen/search", "gen", "runner/script", "runner/script/check", "runner/script/migrate", "runner/skill", "runner/traffic"}},
 		{"cmd/mcprun", []string{"gen/exit", "cmd/internal/cli", "cmd/internal/backends", "runner", "cmd/mcprun/internal/*"}},
-		{"cmd/mcprun/internal/customers", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "gen/config", "gen/upstream/oauth", "runner", "runner/chain", "runner/pii", "runner/record", "runner/sandbox", "runner/workspace/customer"}},
+		{"cmd/mcprun/internal/customers", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "gen/config", "gen/upstream/oauth", "runner", "runner/chain", "runner/pii", "runner/pii/presidio", "runner/record", "runner/sandbox", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/daemon", []string{"gen/exit", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/doctor", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/upstream", "runner", "runner/daemon"}},
 		{"cmd/mcprun/internal/doctor", []string{"cmd/internal/checkers", "cmd/mcprun/internal/customers", "runner/script/check", "runner/risk", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "gen/config", "gen/config/consent", "runner", "runner/sandbox"}},
 		{"cmd/mcprun/internal/tools", []string{"cmd/internal/checkers", "cmd/internal/cli", "cmd/mcprun/internal/flags", "runner/sandbox", "runner/script/check", "runner/script/check/tools"}},

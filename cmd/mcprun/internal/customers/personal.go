@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/pii/presidio"
 )
 
 // piiVariable sets --pii.
@@ -44,7 +45,7 @@ func (o *PIIFlag) Personal(app *cli.App, settings *config.PII, id string, isProg
 	}
 	opt := pii.OutletSettings{Fields: map[string]pii.Type{}, Retention: settings.Kept()}
 	if d := settings.Detector; d != nil {
-		opt.Detector, opt.WithoutDetector = &pii.Presidio{Client: &http.Client{}, URL: d.URL, Language: d.Language, Timeout: d.Timeout}, d.OnError == config.PIIOpen
+		opt.Detector, opt.WithoutDetector = &presidio.Service{Client: &http.Client{}, URL: d.URL, Language: d.Language, Timeout: d.Timeout}, d.OnError == config.PIIOpen
 	}
 	for name, typ := range part.Fields {
 		if opt.Fields[name] = pii.Type(typ); typ == string(config.PIIOff) {
