@@ -4,12 +4,13 @@ import (
 	"sync"
 
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/known"
 )
 
 // learned finds the names, companies, addresses and phone numbers in texts that fields held, as the vault notes it, and others that were added.
 type learned struct {
 	mu     sync.RWMutex
-	values detect.Learned
+	values known.Values
 
 	ledger  *ledger // the vault's mutex guards it and entries
 	entries int     // of the ledger that values has

@@ -74,10 +74,18 @@ func rules() []rule {
 		{"runner/workspace/customer", []string{"gen/ident", "runner/internal/kept", "runner/internal/safeopen", "runner/workspace"}},
 		{"runner/sandbox", nil},
 		{"runner/bridge", []string{"gen/ident", "runner/call"}},
-		{"runner/pii/detect", nil}, // finds personal data; knows nothing of tokens and vaults
+		{"runner/pii/detect", []string{"runner/pii/detect/internal/*"}}, // finds personal data; knows nothing of tokens and vaults
+		{"runner/pii/detect/known", []string{"runner/pii/detect", "runner/pii/detect/internal/*"}},
+		{"runner/pii/detect/internal/char", nil},
+		{"runner/pii/detect/internal/lexicon", nil},
+		{"runner/pii/detect/internal/internet", []string{"runner/pii/detect/internal/char"}},
+		{"runner/pii/detect/internal/key", []string{"runner/pii/detect/internal/char", "runner/pii/detect/internal/lexicon"}},
+		{"runner/pii/detect/internal/number", []string{"runner/pii/detect/internal/char"}},
+		{"runner/pii/detect/internal/person", []string{"runner/pii/detect/internal/char", "runner/pii/detect/internal/lexicon"}},
+		{"runner/pii/detect/internal/postal", []string{"runner/pii/detect/internal/char", "runner/pii/detect/internal/lexicon"}},
 		{"runner/pii/presidio", []string{"runner/pii/detect"}},
 		{"runner/pii/internal/rawjson", nil},
-		{"runner/pii", []string{"gen/atomicfile", "runner/pii/detect", "runner/pii/internal/rawjson", "runner/internal/safeopen"}},
+		{"runner/pii", []string{"gen/atomicfile", "runner/pii/detect", "runner/pii/detect/known", "runner/pii/internal/rawjson", "runner/internal/safeopen"}},
 		{"runner/packages", []string{"gen/ident", "runner/sandbox"}}, // knows nothing of projects and runs
 		{"runner/record", []string{"gen/ident", "runner/call"}},
 		{"runner/trace", []string{"gen/ident", "runner", "runner/chain", "runner/egress", "runner/internal/page"}},

@@ -7,7 +7,7 @@
 //
 // Names, companies and postal addresses have no check. They are found by their field ([Signs], because the object around it decides), by
 // what is around them in a text (From:, Dear, "my name is", an e-mail address, a street with a number), in tables by the names of columns, and
-// wherever a value stands that a field held before ([Learned]).
+// wherever a value stands that a field held before (package known).
 //
 // Find runs in linear time on any text, so each lookahead and lookbehind is bounded.
 package detect
@@ -16,6 +16,12 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/internet"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/key"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/number"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/postal"
 )
 
 // Find returns the matches in text, in order and without overlaps. If text is the value of a member, field is what [Signs.Hint] returns for
@@ -77,13 +83,13 @@ func merge(first, second []Match) []Match {
 func (f *finder) scan() {
 	s := f.s
 	for i := 0; i < len(s); {
-		class := classes[s[i]]
-		if class == other || class == word && isEscape(s, i) {
+		class := char.Classes[s[i]]
+		if class == char.Other || class == char.InWord && char.IsEscape(s, i) {
 			i++
 			continue
 		}
 		var m Match
-		if class == word {
+		if class == char.InWord {
 			m = f.wordAt(i)
 		} else {
 			m = f.markAt(i)
@@ -93,8 +99,8 @@ func (f *finder) scan() {
 			f.from, i = m.End, m.End
 			continue
 		}
-		for i++; class == word && i < len(s) && classes[s[i]] == word; i++ {
-			if s[i] < utf8.RuneSelf && s[i-1] >= utf8.RuneSelf && !wordBefore(s, i) {
+		for i++; class == char.InWord && i < len(s) && char.Classes[s[i]] == char.InWord; i++ {
+			if s[i] < utf8.RuneSelf && s[i-1] >= utf8.RuneSelf && !char.WordBefore(s, i) {
 				break // a number within Chinese text, for example
 			}
 		}
@@ -104,7 +110,7 @@ func (f *finder) scan() {
 // wordAt returns the match at the word that begins at i.
 func (f *finder) wordAt(i int) Match {
 	s, c := f.s, f.s[i]
-	if wordBefore(s, i) {
+	if char.WordBefore(s, i) {
 		return Match{}
 	}
 	if m := f.nameAfterWord(i); m.End > 0 {
@@ -112,17 +118,17 @@ func (f *finder) wordAt(i int) Match {
 	}
 	if c >= utf8.RuneSelf {
 		if c >= 0xe2 && c <= 0xe9 { // CJK, and the mark 〒
-			if start, end := f.cjkAddress(i); end > 0 {
+			if start, end := postal.FindCJK(s, i); end > 0 {
 				return Match{start, end, Address}
 			}
 		}
 		return Match{}
 	}
-	if isDigit(c) {
+	if char.IsDigit(c) {
 		if m := f.number(i); m.End > 0 {
 			return m
 		}
-		if start, end := f.address(i); end > 0 {
+		if start, end := postal.Find(s, f.from, i); end > 0 {
 			return Match{start, end, Address}
 		}
 	}
@@ -132,30 +138,30 @@ func (f *finder) wordAt(i int) Match {
 			return Match{start, end, Secret}
 		}
 	case 'h', 'd', 'b':
-		if start, end := webhook(s, i); end > 0 {
+		if start, end := key.Webhook(s, i); end > 0 {
 			return Match{start, end, Key}
 		}
 	}
-	if end := f.awsSecret(i); end > 0 {
+	if end := key.AWSSecret(s, f.keyID, i); end > 0 {
 		return Match{i, end, Key}
 	}
-	if isHex(c) {
-		if end := ipv6(s, i); end > 0 {
+	if char.IsHex(c) {
+		if end := internet.IPv6(s, i); end > 0 {
 			return Match{i, end, IP}
 		}
 	}
-	if end := vendorKey(s, i); end > 0 {
-		if c == 'A' && end-i == awsKeyIDLen {
+	if end := key.Vendor(s, i); end > 0 {
+		if c == 'A' && end-i == key.AWSIDLength {
 			f.keyID = end
 		}
 		return Match{i, end, Key}
 	}
-	if end := iban(s, i); end > 0 {
+	if end := number.IBAN(s, i); end > 0 {
 		return Match{i, end, IBAN}
 	}
 	if c == 'e' && i >= f.jwtFrom {
 		var end int
-		if end, f.jwtFrom = webToken(s, i); end > 0 {
+		if end, f.jwtFrom = key.WebToken(s, i); end > 0 {
 			return Match{i, end, Key}
 		}
 	}
@@ -167,14 +173,14 @@ func (f *finder) markAt(i int) Match {
 	s := f.s
 	switch s[i] {
 	case '@':
-		if start, end := urlPassword(s, f.from, i); end > 0 {
+		if start, end := key.URLPassword(s, f.from, i); end > 0 {
 			return Match{start, end, Key}
 		}
-		if start, end := email(s, f.from, i); end > 0 && f.field != messageID && !isLogin(s, start, end) {
+		if start, end := internet.Email(s, f.from, i); end > 0 && f.field != messageID && !isLogin(s, start, end) {
 			return f.withName(Match{start, end, Email})
 		}
 	case '+', '(':
-		if i+1 < len(s) && isDigit(s[i+1]) && !wordBefore(s, i) {
+		if i+1 < len(s) && char.IsDigit(s[i+1]) && !char.WordBefore(s, i) {
 			if end := f.phone(i); end > 0 {
 				return Match{i, end, Phone}
 			}
@@ -188,7 +194,7 @@ func (f *finder) markAt(i int) Match {
 		}
 		return f.afterLabel(i)
 	case '-':
-		if end := privateKey(s, i); end > 0 {
+		if end := key.Private(s, i); end > 0 {
 			return Match{i, end, Key}
 		}
 		if start, end := f.secretAfterFlag(i); end > 0 {

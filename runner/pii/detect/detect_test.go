@@ -1,69 +1,11 @@
 package detect
 
 import (
-	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
-
-// first returns the first match as a type and its text.
-func first(text string) string {
-	matches := Find(text, "")
-	if len(matches) == 0 {
-		return ""
-	}
-	return string(matches[0].Type) + " " + text[matches[0].Start:matches[0].End]
-}
-
-// The keys are random: literal ones would alarm scanners for leaked keys.
-func TestKeys(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	body := func(set *charset, n int) string {
-		const all = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
-		for {
-			b := make([]byte, 0, n)
-			for len(b) < n {
-				if c := all[r.IntN(len(all))]; set[c] && !(set['a'] && !set['g'] && isUpper(c)) {
-					b = append(b, c)
-				}
-			}
-			if random(string(b)) && isAlnum(b[n-1]) {
-				return string(b)
-			}
-		}
-	}
-	for _, forms := range keyForms() {
-		for _, f := range forms {
-			key := f.prefix + body(f.alphabet, f.min)
-			for _, text := range []string{key, "key=" + key, "use " + key + ".", `"` + key + `",`} {
-				if got, want := first(text), "API_KEY "+key; got != want {
-					t.Errorf("Find(%q) = %q, want %q", text, got, want)
-				}
-			}
-			if text := f.prefix + body(f.alphabet, f.min-1) + " "; f.prefix != "ghs_" && first(text) != "" {
-				t.Errorf("Find(%q) = %q, want nothing in a short key", text, first(text))
-			}
-			if text := "x" + key; isAlnum(f.prefix[0]) && !strings.Contains(key[:8], "-") && first(text) != "" {
-				t.Errorf("Find(%q) = %q, want nothing in another word", text, first(text))
-			}
-		}
-	}
-	alnum := charsets["alnum"]
-	jwt := "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0." + body(urlSet, 43)
-	pem := "-----BEGIN RSA " + "PRIVATE KEY-----\n" + body(alnum, 64) + "\n-----END RSA PRIVATE KEY-----"
-	for _, key := range []string{jwt, pem, "12345678:AA" + body(urlSet, 33), "sk-ant-api03-" + body(urlSet, 93) + "AA", "sk-proj-" + body(urlSet, 120), "Bearer " + body(alnum, 30)} {
-		if got, want := first("is "+key+" fine"), "API_KEY "+key; got != want {
-			t.Errorf("Find = %q, want %q", got, want)
-		}
-	}
-	for _, text := range []string{"sk-learn-contrib-extensions", "npm_config_registry_and_something_long", "bearer of bad news and other things", "key-value-store", "eyJ.eyJ.x",
-		"task-" + body(alnum, 30), "hf_transfer", "-----BEGIN CERTIFICATE-----", "sk-aaaaaaaaaaaaaaaaaaaaaaaaaa1"} {
-		if got := first(text); got != "" {
-			t.Errorf("Find(%q) = %q, want nothing", text, got)
-		}
-	}
-}
 
 // TestLinear scans repetitive texts that tempt a scanner to examine everything again and again.
 func TestLinear(t *testing.T) {
@@ -106,4 +48,19 @@ func FuzzFind(f *testing.F) {
 			at = m.End
 		}
 	})
+}
+
+func TestMerge(t *testing.T) {
+	for _, tt := range []struct{ first, second, want []Match }{
+		{nil, nil, nil},
+		{[]Match{{0, 4, Name}}, []Match{{5, 9, Email}}, []Match{{0, 4, Name}, {5, 9, Email}}},
+		{[]Match{{0, 4, Name}}, []Match{{0, 4, Email}, {6, 8, IP}}, []Match{{0, 4, Name}, {6, 8, IP}}},
+		{[]Match{{2, 4, Name}}, []Match{{0, 9, Email}}, []Match{{0, 9, Email}}},
+		{[]Match{{0, 3, Name}, {4, 9, Name}}, []Match{{2, 8, Email}}, []Match{{2, 8, Email}}},
+		{[]Match{{3, 9, Name}}, []Match{{0, 4, Email}, {5, 7, IP}}, []Match{{3, 9, Name}}},
+	} {
+		if got := merge(tt.first, tt.second); !slices.Equal(got, tt.want) {
+			t.Errorf("merge(%v, %v) = %v, want %v", tt.first, tt.second, got, tt.want)
+		}
+	}
 }

@@ -1,169 +1,10 @@
 package detect
 
 import (
-	"net/netip"
 	"strings"
-	"unicode/utf8"
 
-	"golang.org/x/net/publicsuffix"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
 )
-
-const (
-	maxLocal  = 64  // RFC 5321, 4.5.3.1
-	maxDomain = 253 // RFC 1035
-)
-
-// email returns the e-mail address whose '@' is at i. It examines nothing before from.
-func email(s string, from, i int) (start, end int) {
-	if i > from && s[i-1] == '"' {
-		start = quotedLocal(s, from, i)
-	} else {
-		start = plainLocal(s, from, i)
-	}
-	if start < 0 {
-		return 0, 0
-	}
-	if end = addressLiteral(s, i+1); end == 0 {
-		end = domain(s, i+1)
-	}
-	if end == 0 || s[start:i] == "git" && end < len(s) && (s[end] == ':' || s[end] == '/') { // address of a repository
-		return 0, 0
-	}
-	return start, end
-}
-
-// quotedLocal returns the beginning of the quoted local part before the '@' at i ("first last"@…), or -1 if there is none.
-func quotedLocal(s string, from, i int) int {
-	start := i - 1
-	for {
-		if start == from || i-start > maxLocal || s[start-1] < ' ' {
-			return -1
-		}
-		if start--; s[start] == '"' && (start == from || s[start-1] != '\\') {
-			break
-		}
-	}
-	if i-start < 3 || wordBefore(s, start) || start > 0 && strings.IndexByte("=:", s[start-1]) >= 0 {
-		return -1
-	}
-	return start
-}
-
-// plainLocal returns the beginning of the unquoted local part before the '@' at i, or -1 if there is none.
-func plainLocal(s string, from, i int) int {
-	start := localStart(s, from, i)
-	for start < i && !(isAlnum(s[start]) || s[start] == '_' || s[start] >= utf8.RuneSelf) {
-		start++
-	}
-	local := s[start:i]
-	if local == "" || local[len(local)-1] == '.' || strings.Contains(local, "..") {
-		return -1
-	}
-	return start
-}
-
-// localStart returns the first position from which only characters of a local part lead to the '@' at i.
-func localStart(s string, from, i int) int {
-	latin := false
-	for start := i; ; {
-		if start == from || i-start >= maxLocal {
-			return start
-		}
-		if c := s[start-1]; c < utf8.RuneSelf {
-			if !(isLocal(c) && !isEscape(s, start-1)) && !(c == '=' && latin && isReturnPath(s, from, start-1)) {
-				return start
-			}
-			latin = latin || isAlnum(c)
-			start--
-			continue
-		}
-		r, n := utf8.DecodeLastRuneInString(s[max(from, start-utf8.UTFMax):start])
-		if !isWordRune(r) || latin && isSpaceless(r) {
-			return start
-		}
-		start -= n
-	}
-}
-
-// isLocal reports whether a character is common in local parts. RFC 5322 allows more.
-func isLocal(c byte) bool { return isAlnum(c) || strings.IndexByte("._%+-'~#!$*^", c) >= 0 }
-
-// isReturnPath reports whether the '=' at i is in the middle of a bounce address, which contains another address:
-// bounces+ann=example.com@lists.example.org.
-func isReturnPath(s string, from, i int) bool {
-	at := i
-	for at > from && i-at < maxLocal && isLocal(s[at-1]) {
-		at--
-	}
-	return strings.IndexByte(s[at:i], '+') > 0
-}
-
-// addressLiteral returns the end of the address in brackets at i: [192.0.2.1], [IPv6:2001:db8::1] (RFC 5321, 4.1.3).
-func addressLiteral(s string, i int) (end int) {
-	if i >= len(s) || s[i] != '[' {
-		return 0
-	}
-	literal, _, ok := strings.Cut(s[i+1:min(len(s), i+64)], "]")
-	if !ok {
-		return 0
-	}
-	if _, err := netip.ParseAddr(strings.TrimPrefix(literal, "IPv6:")); err != nil {
-		return 0
-	}
-	return i + len(literal) + 2
-}
-
-// domain returns the end of the domain name that begins at i, or 0 if mail cannot be sent to it.
-func domain(s string, i int) (end int) {
-	dot, labelStart := -1, i // dot is the last dot within the name
-	for end = i; end < len(s) && end-i <= maxDomain; end++ {
-		c := s[end]
-		if c == '.' {
-			if end == labelStart || end+1 >= len(s) || !(isAlnum(s[end+1]) || s[end+1] >= utf8.RuneSelf) {
-				break
-			}
-			dot, labelStart = end, end+1
-		} else if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[end:])
-			if !isWordRune(r) || isSpaceless(r) && end > labelStart && s[end-1] < utf8.RuneSelf {
-				break
-			}
-			end += n - 1
-		} else if !isAlnum(c) && c != '-' {
-			break
-		}
-	}
-	for end > labelStart && s[end-1] == '-' {
-		end--
-	}
-	if dot < 0 || end-i > maxDomain || s[i] == '-' || strings.Contains(s[i:end], "-.") || strings.Contains(s[i:end], ".-") {
-		return 0
-	}
-	if isTopLevel(s[dot+1 : end]) {
-		return end
-	}
-	if last := strings.LastIndexByte(s[i:dot], '.'); last > 0 && isTopLevel(s[i+last+1:dot]) { // a file is named after an address: ann@example.com.txt
-		return dot
-	}
-	return 0
-}
-
-// isTopLevel reports whether a name is a top-level domain, or one reserved for examples and internal networks.
-func isTopLevel(name string) bool {
-	if len(name) < 2 || isDigit(name[0]) {
-		return false
-	}
-	name = strings.ToLower(name)
-	switch name {
-	case "local", "localdomain", "internal", "intranet", "corp", "lan", "home", "private", "test", "example", "invalid", "localhost":
-		return true
-	}
-	if name[0] >= utf8.RuneSelf { // no file has such an extension
-		return true
-	}
-	_, icann := publicsuffix.PublicSuffix("x." + name)
-	return icann
-}
 
 // isLogin reports whether what looks like an e-mail address is the id of a message, or a user at a machine, as in "ssh -p 22
 // me@host.example", "me@host.example:/path" and "https://me@host.example".
@@ -178,7 +19,7 @@ func isLogin(s string, start, end int) bool {
 	case '/':
 		return strings.HasSuffix(s[:start], "://") && !strings.HasSuffix(s[:start], "mailto://")
 	case ':': // http://user:password@host.example, with a placeholder for the password
-		before := s[max(0, start-maxBefore) : start-1]
+		before := s[max(0, start-char.MaxBefore) : start-1]
 		at := strings.LastIndexAny(before, " \t\n\"'<>@/")
 		return at >= 0 && strings.HasSuffix(before[:at+1], "://")
 	case '<':
@@ -191,7 +32,7 @@ func isLogin(s string, start, end int) bool {
 
 // isMessageID reports whether the address at start is in a header line of message ids.
 func isMessageID(s string, start int) bool {
-	line := s[max(0, start-4*maxBefore):start]
+	line := s[max(0, start-4*char.MaxBefore):start]
 	line = line[strings.LastIndexByte(line, '\n')+1:]
 	name, _, ok := strings.Cut(line, ":")
 	return ok && Signs(0).Hint(name[strings.LastIndexAny(name, " \t\"'")+1:]) == messageID
@@ -199,7 +40,7 @@ func isMessageID(s string, start int) bool {
 
 // followsShell reports whether a command that logs in to a machine precedes start, with nothing but its options in between.
 func followsShell(s string, start int) bool {
-	words := strings.Fields(s[max(0, start-maxBefore):start])
+	words := strings.Fields(s[max(0, start-char.MaxBefore):start])
 	for n := len(words) - 1; n >= 0; n-- {
 		switch strings.Trim(words[n], "`'\"$(") {
 		case "ssh", "autossh", "scp", "sftp", "rsync", "mosh", "ssh-copy-id", "sshfs":

@@ -1,4 +1,4 @@
-package detect
+package detect_test
 
 import (
 	"bytes"
@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/known"
 )
 
 // mostFalse is the number of names, companies and addresses that may be found in 100 KB of code, which has hardly any.
@@ -58,7 +61,7 @@ func TestFalseNames(t *testing.T) {
 	var size, found int
 	ownFiles(t, func(path, text string) {
 		size += len(text)
-		for _, m := range people(Find(text, "")) {
+		for _, m := range people(detect.Find(text, "")) {
 			found++
 			t.Logf("%s: %s %q in %q", path, m.Type, text[m.Start:m.End], text[max(0, m.Start-30):min(len(text), m.End+10)])
 		}
@@ -73,7 +76,7 @@ const wordNames = `Mark Will Grace Brown White Black Green Young King Cook Baker
 
 // TestFalseLearned searches the same files for what records held, and for names that are ordinary words.
 func TestFalseLearned(t *testing.T) {
-	var learned Learned
+	var learned known.Values
 	fields, got := readRecords(t)
 	for i, f := range fields {
 		for _, m := range got[i] {
@@ -81,8 +84,8 @@ func TestFalseLearned(t *testing.T) {
 		}
 	}
 	for w := range strings.FieldsSeq(wordNames) {
-		learned.Add(Name, w)
-		learned.Add(Company, w)
+		learned.Add(detect.Name, w)
+		learned.Add(detect.Company, w)
 	}
 	var size, found int
 	ownFiles(t, func(path, text string) {

@@ -3,6 +3,11 @@ package detect
 import (
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/lexicon"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/person"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/postal"
 )
 
 const (
@@ -15,7 +20,7 @@ const (
 // Ann Lee". It returns the last.
 func (f *finder) afterLabel(i int) Match {
 	s := f.s
-	if i+2 >= len(s) || s[i+1] != ' ' && s[i+1] != '*' && s[i+1] != '\t' || i < f.from+2 || s[i-1] == '"' || s[i-1] == ' ' && classes[s[i-2]] != word {
+	if i+2 >= len(s) || s[i+1] != ' ' && s[i+1] != '*' && s[i+1] != '\t' || i < f.from+2 || s[i-1] == '"' || s[i-1] == ' ' && char.Classes[s[i-2]] != char.InWord {
 		return Match{}
 	}
 	label, ok := f.labelBefore(i)
@@ -26,11 +31,11 @@ func (f *finder) afterLabel(i int) Match {
 	for start < len(s) && start-i < 12 && strings.IndexByte(" \t*", s[start]) >= 0 {
 		start++
 	}
-	if lower := strings.ToLower(label); words()["header"][lower] || words()["header-weak"][lower] && f.inMail(i) {
+	if lower := strings.ToLower(label); lexicon.Words()["header"][lower] || lexicon.Words()["header-weak"][lower] && f.inMail(i) {
 		return f.people(start)
 	}
 	hint := Signs(0).Hint(label)
-	if plain := plainName(label); words()["any-name"][plain] || isWeakValue(plain) {
+	if plain := plainName(label); lexicon.Words()["any-name"][plain] || isWeakValue(plain) {
 		hint = f.signsNear(i).Hint(label)
 	}
 	switch hint {
@@ -59,13 +64,13 @@ func (f *finder) isLabelled(label, value string, typ Type) bool {
 	lower := label[0]-'a' < 26
 	switch typ {
 	case Name:
-		end, n := personName(value, 0)
+		end, n := person.Name(value, 0)
 		return end == len(value) && (n >= 2 || n == 1 && !lower)
 	case Company:
-		return hasLegalForm(value) || !lower && isUpper(value[0]) && strings.Count(value, " ") < 5 && !strings.ContainsAny(value, "(){};`\"'")
+		return person.HasLegalForm(value) || !lower && char.IsUpper(value[0]) && strings.Count(value, " ") < 5 && !strings.ContainsAny(value, "(){};`\"'")
 	}
-	isNumber := func(w string) bool { return isDigit(w[0]) && len(w) <= 7 }
-	if w := wordTo(value, 0); w == "" || !isCapital(w) && w[0]-'a' < 26 && !words()["street-start"][w] {
+	isNumber := func(w string) bool { return char.IsDigit(w[0]) && len(w) <= 7 }
+	if w := postal.WordTo(value, 0); w == "" || !char.IsCapital(w) && w[0]-'a' < 26 && !lexicon.Words()["street-start"][w] {
 		return false
 	}
 	return isPlace(value) && !strings.ContainsAny(value, "(){};`\"=") && slices.ContainsFunc(strings.Fields(value), isNumber)
@@ -91,7 +96,7 @@ func (f *finder) signsNear(i int) (signs Signs) {
 // inMail reports whether i is in the head of a mail: near it is an e-mail address, or a header that nothing else has.
 func (f *finder) inMail(i int) (found bool) {
 	f.near(i, func(label, line string) {
-		found = found || strings.IndexByte(line, '@') >= 0 || words()["header-mail"][strings.ToLower(label)]
+		found = found || strings.IndexByte(line, '@') >= 0 || lexicon.Words()["header-mail"][strings.ToLower(label)]
 	})
 	return found
 }
@@ -133,8 +138,8 @@ func (f *finder) people(i int) (last Match) {
 		if quoted {
 			i++
 		}
-		i = afterTitles(s, i, false)
-		end, n := personName(s, i)
+		i = person.AfterTitles(s, i, false)
+		end, n := person.Name(s, i)
 		if n < 2 || !(end >= len(s) || strings.IndexByte("\n\r,;\"", s[end]) >= 0 || strings.HasPrefix(s[end:], " <")) {
 			return last
 		}

@@ -3,6 +3,9 @@ package detect
 import (
 	"strings"
 	"unicode"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/lexicon"
 )
 
 const (
@@ -58,7 +61,7 @@ func (f *finder) afterMember(i int) Match {
 // isLabelOfField reports whether a value is itself the name of a field, as in {firstName: "First name"}.
 func isLabelOfField(value string) bool {
 	plain := plainName(value)
-	return fields()[plain] != "" || words()["any-name"][plain] || words()["reach-sign"][plain]
+	return fields()[plain] != "" || lexicon.Words()["any-name"][plain] || lexicon.Words()["reach-sign"][plain]
 }
 
 // isCapitalOrCaseless reports whether a letter is not lower case.
@@ -74,7 +77,7 @@ func memberName(before string) string {
 		before = before[:len(before)-1]
 		return before[strings.LastIndexByte(before, quote)+1:]
 	}
-	return before[strings.LastIndexFunc(before, func(r rune) bool { return !isWordRune(r) && r != '_' && r != '-' })+1:]
+	return before[strings.LastIndexFunc(before, func(r rune) bool { return !char.IsWordRune(r) && r != '_' && r != '-' })+1:]
 }
 
 // member returns what a name means. It remembers names, because records have the same ones again and again.
@@ -83,7 +86,7 @@ func (f *finder) member(name string) member {
 	if !ok {
 		plain := plainName(name)
 		m = member{hint: Signs(0).Hint(name), signs: MemberSigns(name)}
-		m.any = words()["any-name"][plain] || words()["address-part"][plain] || words()["postcode"][plain] || isWeakValue(plain) || m.hint == party
+		m.any = lexicon.Words()["any-name"][plain] || lexicon.Words()["address-part"][plain] || lexicon.Words()["postcode"][plain] || isWeakValue(plain) || m.hint == party
 		if f.members == nil {
 			f.members = map[string]member{}
 		}

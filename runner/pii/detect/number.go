@@ -2,27 +2,32 @@ package detect
 
 import (
 	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/internet"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/key"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/number"
 )
 
 // number returns the match whose digits begin at i, the beginning of a word.
 func (f *finder) number(i int) Match {
 	s := f.s
-	if i == 0 || s[i-1] != '.' || !wordBefore(s, i-1) { // not within 1.2.3.4.5
-		if end := ipv4(s, i); end > 0 {
+	if i == 0 || s[i-1] != '.' || !char.WordBefore(s, i-1) { // not within 1.2.3.4.5
+		if end := internet.IPv4(s, i); end > 0 {
 			if f.isVersion(i, end) {
 				return Match{}
 			}
-			return Match{mappedStart(s, f.from, i), end, IP}
+			return Match{internet.MappedStart(s, f.from, i), end, IP}
 		}
 	}
-	if !mayBegin(s, i) && (s[i-1] != '#' || !isPerson(f.hintAt(i))) {
+	if !number.MayBegin(s, i) && (s[i-1] != '#' || !isPerson(f.hintAt(i))) {
 		return Match{}
 	}
-	if end := telegramToken(s, i); end > 0 {
+	if end := key.Telegram(s, i); end > 0 {
 		return Match{i, end, Key}
 	}
-	var buf [maxGroups]group
-	groups := splitGroups(s, i, buf[:0])
+	var buf [number.MaxGroups]number.Group
+	groups := number.Split(s, i, buf[:0])
 	if len(groups) == 0 {
 		return Match{}
 	}
@@ -42,23 +47,23 @@ func isPerson(hint Type) bool { return hint == Phone || hint == SSN }
 
 // ssn returns the end of the social security number that the groups begin with. It must be in an issued range. Without hyphens or spaces, a
 // word must announce it.
-func (f *finder) ssn(groups []group) (end int) {
-	s, i := f.s, groups[0].start
+func (f *finder) ssn(groups []number.Group) (end int) {
+	s, i := f.s, groups[0].Start
 	n := 0
 	switch {
-	case formed(s, groups, 3, 2, 4) && groups[1].separator != '.':
+	case number.Formed(s, groups, 3, 2, 4) && groups[1].Separator != '.':
 		n = 3
-	case formed(s, groups, 9):
+	case number.Formed(s, groups, 9):
 		n = 1
 	default:
 		return 0
 	}
-	number := digitsOf(s, groups[:n])
-	area := number[:3]
-	if area == "000" || area == "666" || area[0] == '9' || number[3:5] == "00" || number[5:] == "0000" {
+	digits := number.DigitsOf(s, groups[:n])
+	area := digits[:3]
+	if area == "000" || area == "666" || area[0] == '9' || digits[3:5] == "00" || digits[5:] == "0000" {
 		return 0
 	}
-	if number == "078051120" || number == "219099999" { // printed on samples, and void since then
+	if digits == "078051120" || digits == "219099999" { // printed on samples, and void since then
 		return 0
 	}
 	switch hint := f.hintAt(i); {
@@ -67,7 +72,7 @@ func (f *finder) ssn(groups []group) (end int) {
 	case n == 1 && hint != SSN && (hint != "" || !f.mentionsSSN(i)):
 		return 0
 	}
-	return groups[n-1].end
+	return groups[n-1].End
 }
 
 func (f *finder) mentionsSSN(i int) bool {

@@ -1,4 +1,4 @@
-package detect
+package detect_test
 
 import (
 	"encoding/json"
@@ -8,12 +8,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/known"
 )
 
 // marked is a text with what must be found in it.
 type marked struct {
 	text  string
-	wants []Match
+	wants []detect.Match
 }
 
 // readMarked reads a text in which « and » enclose what must be found: a NAME, unless another type and | precede it.
@@ -25,19 +28,21 @@ func readMarked(text string) (m marked) {
 			return m
 		}
 		value, after, _ := strings.Cut(rest, "»")
-		typ := Name
+		typ := detect.Name
 		if name, other, ok := strings.Cut(value, "|"); ok {
-			typ, value = Type(name), other
+			typ, value = detect.Type(name), other
 		}
-		m.wants = append(m.wants, Match{len(m.text), len(m.text) + len(value), typ})
+		m.wants = append(m.wants, detect.Match{len(m.text), len(m.text) + len(value), typ})
 		m.text += value
 		text = after
 	}
 }
 
 // people returns the names, companies and addresses among matches.
-func people(matches []Match) []Match {
-	return slices.DeleteFunc(matches, func(m Match) bool { return m.Type != Name && m.Type != Company && m.Type != Address })
+func people(matches []detect.Match) []detect.Match {
+	return slices.DeleteFunc(matches, func(m detect.Match) bool {
+		return m.Type != detect.Name && m.Type != detect.Company && m.Type != detect.Address
+	})
 }
 
 func readLines(t *testing.T, name string, fields int) (lines [][]string) {
@@ -66,21 +71,21 @@ type field struct {
 }
 
 // readRecords returns the fields of the records, each with what is found in it.
-func readRecords(t *testing.T) (fields []field, got [][]Match) {
+func readRecords(t *testing.T) (fields []field, got [][]detect.Match) {
 	for _, line := range slices.Concat(readLines(t, "records.txt", 3), readLines(t, "records2.txt", 3)) {
 		var members map[string]any
 		if err := json.Unmarshal([]byte(line[2]), &members); err != nil {
 			t.Fatalf("%s: %v", line[2], err)
 		}
-		signs := Signs(0).Inside(line[1])
+		signs := detect.Signs(0).Inside(line[1])
 		for name := range members {
-			signs |= MemberSigns(name)
+			signs |= detect.MemberSigns(name)
 		}
 		for name, value := range members {
 			if text, ok := value.(string); ok {
 				m := readMarked(text)
 				fields = append(fields, field{line[0], name, m})
-				got = append(got, people(Find(m.text, signs.Hint(name))))
+				got = append(got, people(detect.Find(m.text, signs.Hint(name))))
 			}
 		}
 	}
@@ -116,7 +121,7 @@ func TestContext(t *testing.T) {
 		if (line[0] == "-") != (len(m.wants) == 0) {
 			t.Fatalf("%q", line)
 		}
-		got := people(Find(m.text, ""))
+		got := people(detect.Find(m.text, ""))
 		for _, g := range got {
 			if slices.Contains(m.wants, g) {
 				right++
@@ -161,13 +166,13 @@ var laterForms = []func(name string) string{
 func TestLearned(t *testing.T) {
 	const texts, least = 1000, 0.98
 	fields, got := readRecords(t)
-	var learned Learned
+	var learned known.Values
 	var names []string
 	for i, f := range fields {
 		for _, m := range got[i] {
 			learned.Add(m.Type, f.text[m.Start:m.End])
 		}
-		if len(got[i]) == 1 && got[i][0].Type == Name {
+		if len(got[i]) == 1 && got[i][0].Type == detect.Name {
 			names = append(names, f.text)
 		}
 	}
@@ -192,7 +197,7 @@ func TestLearned(t *testing.T) {
 }
 
 // covered reports whether matches cover the words from start to end.
-func covered(matches []Match, start, end int) bool {
+func covered(matches []detect.Match, start, end int) bool {
 	for _, m := range matches {
 		if m.Start <= start && m.End >= end {
 			return true
@@ -206,7 +211,7 @@ func covered(matches []Match, start, end int) bool {
 
 func ExampleFind() {
 	text := "Dear Ms Whitaker,\nAcme moved to 350 Fifth Avenue, New York, NY 10118. Write to jane@example.com."
-	for _, m := range Find(text, "") {
+	for _, m := range detect.Find(text, "") {
 		fmt.Println(m.Type, text[m.Start:m.End])
 	}
 	// Output:
@@ -216,20 +221,10 @@ func ExampleFind() {
 }
 
 func ExampleSigns() {
-	contact := Signs(0).Inside("contacts") | MemberSigns("name") | MemberSigns("email")
-	file := Signs(0).Inside("files") | MemberSigns("name") | MemberSigns("size")
+	contact := detect.Signs(0).Inside("contacts") | detect.MemberSigns("name") | detect.MemberSigns("email")
+	file := detect.Signs(0).Inside("files") | detect.MemberSigns("name") | detect.MemberSigns("size")
 	fmt.Printf("%q %q\n", contact.Hint("name"), file.Hint("name"))
 	// Output: "NAME" ""
-}
-
-func ExampleLearned() {
-	var learned Learned
-	learned.Add(Name, "Jane Whitaker")
-	text := "Whitaker, Jane called."
-	for _, m := range learned.Find(text) {
-		fmt.Println(m.Type, text[m.Start:m.End])
-	}
-	// Output: NAME Whitaker, Jane
 }
 
 // TestTables finds people in tables whose first line names the columns.
@@ -251,23 +246,8 @@ func TestTables(t *testing.T) {
 		"a := name, company\nb := x, y\n",
 	} {
 		m := readMarked(text)
-		if got := people(Find(m.text, "")); !slices.Equal(got, m.wants) {
+		if got := people(detect.Find(m.text, "")); !slices.Equal(got, m.wants) {
 			t.Errorf("Find(%q) = %v, want %v", m.text, got, m.wants)
-		}
-	}
-}
-
-func TestMerge(t *testing.T) {
-	for _, tt := range []struct{ first, second, want []Match }{
-		{nil, nil, nil},
-		{[]Match{{0, 4, Name}}, []Match{{5, 9, Email}}, []Match{{0, 4, Name}, {5, 9, Email}}},
-		{[]Match{{0, 4, Name}}, []Match{{0, 4, Email}, {6, 8, IP}}, []Match{{0, 4, Name}, {6, 8, IP}}},
-		{[]Match{{2, 4, Name}}, []Match{{0, 9, Email}}, []Match{{0, 9, Email}}},
-		{[]Match{{0, 3, Name}, {4, 9, Name}}, []Match{{2, 8, Email}}, []Match{{2, 8, Email}}},
-		{[]Match{{3, 9, Name}}, []Match{{0, 4, Email}, {5, 7, IP}}, []Match{{3, 9, Name}}},
-	} {
-		if got := merge(tt.first, tt.second); !slices.Equal(got, tt.want) {
-			t.Errorf("merge(%v, %v) = %v, want %v", tt.first, tt.second, got, tt.want)
 		}
 	}
 }
@@ -288,7 +268,7 @@ func TestMembers(t *testing.T) {
 		`const name = "Jane Report"; run({path: "/tmp"})`,
 	} {
 		m := readMarked(strings.Replace(text, `"«Okafor»`, `"«Okafor»"`, 1))
-		if got := people(Find(m.text, "")); !slices.Equal(got, m.wants) {
+		if got := people(detect.Find(m.text, "")); !slices.Equal(got, m.wants) {
 			t.Errorf("Find(%q) = %v, want %v", m.text, got, m.wants)
 		}
 	}

@@ -5,111 +5,13 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/lexicon"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/person"
 )
 
-const (
-	maxNameWords = 5  // of a person's name, without particles such as "van"
-	maxWordBytes = 48 // of one of these words
-	maxCaseless  = 3  // words in a script without capitals
-)
-
-// personName returns the end of the name of a person that begins at i, and the number of its words, or 0. Each word has a capital, except
-// particles; in scripts without capitals, a few words count. Words that name departments and programs end it.
-func personName(s string, i int) (end, n int) {
-	caseless := 0
-	for at := i; n < maxNameWords; {
-		w := nameWord(s, at)
-		if w == 0 {
-			break
-		}
-		r, size := utf8.DecodeRuneInString(s[at:])
-		text := s[at : at+w]
-		switch {
-		case isSpaceless(r) || unicode.Is(unicode.Hangul, r):
-			if runes := utf8.RuneCountInString(text); n > 0 && end == at || runes > 8 || runes < 2 && n == 0 {
-				return end, n
-			}
-			n++ // a script without spaces has the whole name in one word
-			if isSpaceless(r) || utf8.RuneCountInString(text) > 2 {
-				n++
-			}
-			end = at + w
-		case unicode.IsUpper(r):
-			if isNoName(text) || n > 0 && words()["title"][strings.ToLower(text)] {
-				return end, n
-			}
-			end, n = at+w, n+1
-			if (w == size || w == size+1 && text[size] == '.' || strings.EqualFold(text, "jr") || strings.EqualFold(text, "sr")) && end < len(s) && s[end] == '.' {
-				end++ // an initial
-			}
-		case unicode.IsLower(r):
-			if !words()["particle"][text] {
-				return end, n
-			}
-		default:
-			if caseless++; caseless > maxCaseless || isNoName(text) {
-				return end, n
-			}
-			end, n = at+w, n+1
-		}
-		at += w
-		if at < len(s) && s[at] == '.' && end == at+1 {
-			at++
-		}
-		space := spaceAt(s, at)
-		if space == 0 {
-			break
-		}
-		at += space
-	}
-	return end, n
-}
-
-// isNoName reports whether a word is not part of a person's name.
-func isNoName(w string) bool { return words()["not-name"][strings.ToLower(w)] }
-
-// nameWord returns the length of the word at i if it may be part of a name: letters, with hyphens and apostrophes within. It is 0 if the word
-// goes on like code.
-func nameWord(s string, i int) int {
-	at := i
-	for at < len(s) && at-i <= maxWordBytes {
-		if c := s[at]; c < utf8.RuneSelf {
-			if !isLetter(c) && !(at > i && (c == '-' || c == '\'') && at+1 < len(s) && (isLetter(s[at+1]) || s[at+1] >= utf8.RuneSelf)) {
-				break
-			}
-			if at > i && isUpper(c) && !isUpper(s[at-1]) && s[at-1] < utf8.RuneSelf && isLetter(s[at-1]) && at-i > 3 { // camelCase, unlike McDonald
-				return 0
-			}
-			if c == '\'' && s[at+1] == 's' && !wordAfter(s, at+2) { // a genitive
-				break
-			}
-			at++
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[at:])
-		if !(unicode.IsLetter(r) || unicode.IsMark(r) || at > i && (r == '’' || r == '・' || r == '·')) || r == utf8.RuneError {
-			break
-		}
-		at += size
-	}
-	if at == i || at-i > maxWordBytes {
-		return 0
-	}
-	if at < len(s) && (isDigit(s[at]) || strings.IndexByte("_(/\\[{=", s[at]) >= 0 || s[at] == '.' && at+1 < len(s) && wordAfter(s, at+1) && at-i > 1) {
-		return 0
-	}
-	return at - i
-}
-
-// spaceAt returns the length of the space between two words at i, or 0.
-func spaceAt(s string, i int) int {
-	for _, space := range []string{" ", "\u00a0", "\u3000"} {
-		if strings.HasPrefix(s[i:], space) {
-			return len(space)
-		}
-	}
-	return 0
-}
+const ()
 
 // context is what a word announces.
 type context uint8
@@ -128,7 +30,7 @@ const (
 var introductions = sync.OnceValue(func() map[string]context {
 	phrases := map[string]context{}
 	for section, c := range map[string]context{"introduction": introduction, "introduction-weak": speaker, "introduction-caller": caller} {
-		for phrase := range words()[section] {
+		for phrase := range lexicon.Words()[section] {
 			phrases[phrase] = c
 		}
 	}
@@ -139,7 +41,7 @@ var introductions = sync.OnceValue(func() map[string]context {
 var contexts = sync.OnceValue(func() map[string]context {
 	t := map[string]context{}
 	for section, c := range map[string]context{"title": title, "title-dot": titleWithDot, "greeting": greeting, "closing": closing} {
-		for w := range words()[section] {
+		for w := range lexicon.Words()[section] {
 			t[w] |= c
 		}
 	}
@@ -178,7 +80,7 @@ func (f *finder) nameAfterWord(i int) Match {
 		return Match{}
 	}
 	end := i
-	for end < len(s) && end-i <= 24 && (isLetter(s[end]) || s[end] >= utf8.RuneSelf || s[end] == '\'' || s[end] == '-') {
+	for end < len(s) && end-i <= 24 && (char.IsLetter(s[end]) || s[end] >= utf8.RuneSelf || s[end] == '\'' || s[end] == '-') {
 		end++
 	}
 	w := s[i:end]
@@ -193,7 +95,7 @@ func (f *finder) nameAfterWord(i int) Match {
 	}
 	start, last := 0, 0
 	switch {
-	case c&(introduction|speaker|caller) != 0 && spaceAt(s, end) > 0:
+	case c&(introduction|speaker|caller) != 0 && char.SpaceAt(s, end) > 0:
 		start, last = f.introduced(end)
 	case c&greeting != 0 && f.beginsSentence(i):
 		start, last = f.greeted(end)
@@ -202,13 +104,13 @@ func (f *finder) nameAfterWord(i int) Match {
 		start, last = signed(s, end)
 	}
 	if last <= start && capital && (c&title != 0 || c&titleWithDot != 0 && end < len(s) && s[end] == '.') {
-		start = afterTitles(s, i, false)
+		start = person.AfterTitles(s, i, false)
 		for _, more := range []string{".ra ", ".na ", ".ssa "} { // Sig.ra, Dott.ssa
 			if strings.HasPrefix(s[end:], more) {
 				start = end + len(more)
 			}
 		}
-		if last, _ = personName(s, start); last-start < 3 {
+		if last, _ = person.Name(s, start); last-start < 3 {
 			last = 0
 		}
 	}
@@ -225,8 +127,8 @@ func (f *finder) introduced(end int) (start, last int) {
 	if c == 0 {
 		return 0, 0
 	}
-	start = afterTitles(s, end+spaceAt(s, end), false)
-	last, n := personName(s, start)
+	start = person.AfterTitles(s, end+char.SpaceAt(s, end), false)
+	last, n := person.Name(s, start)
 	switch {
 	case c == introduction && n > 0:
 		return start, last
@@ -234,7 +136,7 @@ func (f *finder) introduced(end int) (start, last int) {
 		return 0, 0
 	case c == caller:
 		after, _, _ := strings.Cut(strings.TrimLeft(s[last:min(len(s), last+12)], ", "), " ")
-		if !words()["caller"][strings.TrimRight(after, ".,!\n")] {
+		if !lexicon.Words()["caller"][strings.TrimRight(after, ".,!\n")] {
 			return 0, 0
 		}
 	}
@@ -281,49 +183,22 @@ func (f *finder) closes(lower string, capital bool, i, end int) bool {
 		(strings.IndexByte(mark, ',') >= 0 || !strings.HasPrefix(strings.TrimLeft(after, " \r"), "\n"))
 }
 
-// afterTitles returns the position after the titles at i and the space behind them.
-func afterTitles(s string, i int, greets bool) int {
-	for range 4 {
-		w := nameWordOf(s, i)
-		lower := strings.ToLower(strings.TrimSuffix(w, "."))
-		if w == "" || !(words()["title"][lower] || words()["title-dot"][lower] || greets && (words()["title-greeting"][lower] || words()["greeting-filler"][lower])) {
-			return i
-		}
-		at := i + len(w)
-		space := spaceAt(s, at)
-		if space == 0 {
-			return i
-		}
-		i = at + space
-	}
-	return i
-}
-
-// nameWordOf returns the word at i with the dot after it, if there is one.
-func nameWordOf(s string, i int) string {
-	n := nameWord(s, i)
-	if n > 0 && i+n < len(s) && s[i+n] == '.' {
-		n++
-	}
-	return s[i : i+n]
-}
-
 // greeted returns the name in a greeting whose first word ends at i. Punctuation or the end of the line must follow it. Of two names it
 // appends the first.
 func (f *finder) greeted(i int) (start, end int) {
 	s := f.s
-	space := spaceAt(s, i)
+	space := char.SpaceAt(s, i)
 	if space == 0 {
 		return 0, 0
 	}
-	start = afterTitles(s, i+space, true)
-	end, n := personName(s, start)
-	if end == 0 || n == 1 && isCapitals(s[start:end]) || words()["closing"][strings.ToLower(s[start:end])] || strings.IndexFunc(s[start:end], isSpaceless) >= 0 {
+	start = person.AfterTitles(s, i+space, true)
+	end, n := person.Name(s, start)
+	if end == 0 || n == 1 && char.IsCapitals(s[start:end]) || lexicon.Words()["closing"][strings.ToLower(s[start:end])] || strings.IndexFunc(s[start:end], char.IsSpaceless) >= 0 {
 		return 0, 0
 	}
-	if and, _, ok := strings.Cut(strings.TrimPrefix(s[end:min(len(s), end+8)], " "), " "); ok && words()["and"][and] { // Dear Tobias and Monique
-		second := afterTitles(s, end+len(and)+2, true)
-		if last, _ := personName(s, second); last > 0 && endsGreeting(s, last) {
+	if and, _, ok := strings.Cut(strings.TrimPrefix(s[end:min(len(s), end+8)], " "), " "); ok && lexicon.Words()["and"][and] { // Dear Tobias and Monique
+		second := person.AfterTitles(s, end+len(and)+2, true)
+		if last, _ := person.Name(s, second); last > 0 && endsGreeting(s, last) {
 			f.matches = append(f.matches, Match{start, end, Name})
 			return second, last
 		}
@@ -333,9 +208,6 @@ func (f *finder) greeted(i int) (start, end int) {
 	}
 	return start, end
 }
-
-// isCapitals reports whether all letters of a word are capitals: MCP.
-func isCapitals(w string) bool { return w == strings.ToUpper(w) && w != strings.ToLower(w) }
 
 // endsGreeting reports whether a greeting may end at i.
 func endsGreeting(s string, i int) bool {
@@ -355,8 +227,8 @@ func signed(s string, i int) (start, end int) {
 	for at < len(s) && at-i < 24 && strings.IndexByte(" \r\n\t>-", s[at]) >= 0 {
 		at++
 	}
-	start = afterTitles(s, at, false)
-	end, n := personName(s, start)
+	start = person.AfterTitles(s, at, false)
+	end, n := person.Name(s, start)
 	if n == 0 || n > 4 || n == 1 && strings.ToUpper(s[start:end]) == s[start:end] || end < len(s) && strings.IndexByte("\n\r,|(", s[end]) < 0 {
 		return 0, 0
 	}
@@ -388,7 +260,7 @@ func (f *finder) nameBesideEmail(start, end int) (before, after Match) {
 		at--
 	}
 	local, _, _ := strings.Cut(strings.ToLower(s[start:end]), "@")
-	if name, _, _ := strings.Cut(local, "+"); words()["program"][name] {
+	if name, _, _ := strings.Cut(local, "+"); lexicon.Words()["program"][name] {
 		return Match{}, Match{}
 	}
 	segment := s[max(f.from, at-80):at]
@@ -404,16 +276,16 @@ func (f *finder) nameBesideEmail(start, end int) (before, after Match) {
 	stop := at - len(segment) + len(last)
 	first := stop - len(last)
 	if quote := strings.LastIndexByte(last, '"'); bracket && strings.HasSuffix(segment, "\" ") && quote >= 0 {
-		if family, given, ok := strings.Cut(last[quote+1:], ", "); ok && isPersonName(given+" "+family) { // "Doe, Jane" <
+		if family, given, ok := strings.Cut(last[quote+1:], ", "); ok && person.IsName(given+" "+family) { // "Doe, Jane" <
 			return Match{first + quote + 1, stop, Name}, Match{}
 		}
 	}
 	first += strings.LastIndexAny(last, "\n\t,;:<>()[]{}|\"") + 1
-	for n := 0; first < stop && n < maxNameWords+4; n++ {
+	for n := 0; first < stop && n < person.MaxNameWords+4; n++ {
 		for first < stop && s[first] == ' ' {
 			first++
 		}
-		if to, n := personName(s, first); to == stop && (bracket && n >= 2 || (n >= 2 || bracket || apart) && agrees(s[first:stop], local)) {
+		if to, n := person.Name(s, first); to == stop && (bracket && n >= 2 || (n >= 2 || bracket || apart) && person.Agrees(s[first:stop], local)) {
 			before = Match{first, stop, Name}
 			break
 		}
@@ -424,19 +296,9 @@ func (f *finder) nameBesideEmail(start, end int) (before, after Match) {
 		first += next + 1
 	}
 	if strings.HasPrefix(s[end:], " (") {
-		if to, n := personName(s, end+2); n > 0 && to < len(s) && s[to] == ')' && agrees(s[end+2:to], local) {
+		if to, n := person.Name(s, end+2); n > 0 && to < len(s) && s[to] == ')' && person.Agrees(s[end+2:to], local) {
 			after = Match{end + 2, to, Name}
 		}
 	}
 	return before, after
-}
-
-// agrees reports whether a word of a name is part of the local part of an e-mail address.
-func agrees(name, local string) bool {
-	for w := range strings.FieldsFuncSeq(strings.ToLower(name), func(r rune) bool { return r >= utf8.RuneSelf || !isLetter(byte(r)) }) {
-		if len(w) >= 3 && strings.Contains(local, w) {
-			return true
-		}
-	}
-	return false
 }

@@ -4,6 +4,10 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/key"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/lexicon"
 )
 
 const (
@@ -25,7 +29,7 @@ var secretEnds = sync.OnceValue(func() *[1 << 16]bool {
 		t[int(name[n-2])<<8|int(name[n-1])] = true
 	}
 	for _, section := range []string{"secret", "secret-end"} {
-		for name := range words()[section] {
+		for name := range lexicon.Words()[section] {
 			add(name)
 		}
 	}
@@ -41,7 +45,7 @@ func mayEndSecret(s string, from, end int) bool {
 		return false
 	}
 	lower := func(c byte) int {
-		if isUpper(c) {
+		if char.IsUpper(c) {
 			c |= 0x20
 		}
 		return int(c)
@@ -55,14 +59,14 @@ func isSecretName(name string) bool {
 		return false
 	}
 	lower := strings.ToLower(name)
-	return words()["secret"][lower] || lower == "token" || name == "sig" || lower == "x-amz-signature" ||
-		valueHint(name, plainName(name)) == Secret || hasAnySuffix(name, "_TOKEN", "_KEY", "_SECRET", "_PASS")
+	return lexicon.Words()["secret"][lower] || lower == "token" || name == "sig" || lower == "x-amz-signature" ||
+		valueHint(name, plainName(name)) == Secret || char.HasAnySuffix(name, "_TOKEN", "_KEY", "_SECRET", "_PASS")
 }
 
 // nameBefore returns the name that ends at end.
 func nameBefore(s string, from, end int) string {
 	at := end
-	for at > from && end-at <= maxName && (isAlnum(s[at-1]) || strings.IndexByte("_-.:", s[at-1]) >= 0 || s[at-1] >= utf8.RuneSelf) {
+	for at > from && end-at <= maxName && (char.IsAlnum(s[at-1]) || strings.IndexByte("_-.:", s[at-1]) >= 0 || s[at-1] >= utf8.RuneSelf) {
 		at--
 	}
 	name := s[at:end]
@@ -143,12 +147,12 @@ func (f *finder) isValueAttribute(end int) bool {
 func (f *finder) followsUserFlag(end int) bool {
 	name := nameBefore(f.s, f.from, end)
 	before := f.s[max(f.from, end-len(name)-len(" --user ")) : end-len(name)]
-	return name != "" && hasAnySuffix(strings.TrimRight(before, `"'`), " -u ", " --user ")
+	return name != "" && char.HasAnySuffix(strings.TrimRight(before, `"'`), " -u ", " --user ")
 }
 
 // hasTopic reports whether the text that ends at end says what a secret is for: "password for the guest network".
 func (f *finder) hasTopic(end int) bool {
-	text := f.s[max(f.from, end-maxBefore):end]
+	text := f.s[max(f.from, end-char.MaxBefore):end]
 	for range maxTopicWords {
 		at := strings.LastIndexByte(text, ' ')
 		if at < 3 || strings.IndexByte(text[at:], '\n') >= 0 {
@@ -171,7 +175,7 @@ func (f *finder) secretAfterFlag(i int) (start, end int) {
 		return 0, 0
 	}
 	at := i + 2
-	for at < len(s) && at-i < maxName && (isAlnum(s[at]) || s[at] == '-' || s[at] == '_') {
+	for at < len(s) && at-i < maxName && (char.IsAlnum(s[at]) || s[at] == '-' || s[at] == '_') {
 		at++
 	}
 	if at >= len(s) || s[at] != ' ' || !mayEndSecret(s, i+2, at) || !isSecretName(s[i+2:at]) {
@@ -184,7 +188,7 @@ func (f *finder) secretAfterFlag(i int) (start, end int) {
 // password y") whose word at i is "password".
 func (f *finder) secretAfterWord(i int) (start, end int) {
 	s, at := f.s, i
-	for at < len(s) && isLetter(s[at]) && at-i < len("password") {
+	for at < len(s) && char.IsLetter(s[at]) && at-i < len("password") {
 		at++
 	}
 	if at >= len(s) || s[at] != ' ' || i-f.from < 3 || s[i-1] != ' ' {
@@ -192,7 +196,7 @@ func (f *finder) secretAfterWord(i int) (start, end int) {
 	}
 	switch s[i:at] {
 	case "password":
-		before := strings.Fields(s[max(f.from, i-maxBefore):i])
+		before := strings.Fields(s[max(f.from, i-char.MaxBefore):i])
 		if n := len(before); n < 2 || before[n-2] != "login" {
 			return 0, 0
 		}
@@ -222,9 +226,9 @@ func (f *finder) assignedValue(name string, i int) (start, end int) {
 	value := s[start:end]
 	hasDigit := strings.ContainsAny(value, "0123456789")
 	switch {
-	case len(value) < minSecret || !IsSecretValue(value) || hasPlaceholder(value) || isNameOfSecret(value),
-		end < len(s) && strings.IndexByte("([{", s[end]) >= 0,                                                      // code
-		!hasDigit && !(len(value) >= 24 && random(value)) && !strings.HasSuffix(strings.ToLower(name), "password"), // a word
+	case len(value) < minSecret || !key.IsSecret(value) || hasPlaceholder(value) || isNameOfSecret(value),
+		end < len(s) && strings.IndexByte("([{", s[end]) >= 0,                                                            // code
+		!hasDigit && !(len(value) >= 24 && key.IsRandom(value)) && !strings.HasSuffix(strings.ToLower(name), "password"), // a word
 		name == "sig" && len(value) < minSignature:
 		return 0, 0
 	}
@@ -237,7 +241,7 @@ func (f *finder) assignedValue(name string, i int) (start, end int) {
 // isParameter reports whether a name and '=' begin at i, as after each '&' of a URL, or the URL ends there.
 func isParameter(s string, i int) bool {
 	at := i
-	for at < len(s) && at-i < maxName && (isAlnum(s[at]) || strings.IndexByte("_-.[]%", s[at]) >= 0) {
+	for at < len(s) && at-i < maxName && (char.IsAlnum(s[at]) || strings.IndexByte("_-.[]%", s[at]) >= 0) {
 		at++
 	}
 	return at > i && at < len(s) && s[at] == '=' || at == i && (at >= len(s) || s[at] <= '&')
@@ -272,8 +276,8 @@ func (f *finder) strictValue(i, min int, inText bool) (start, end int) {
 	value := s[start:end]
 	switch {
 	case len(value) < min && !isMixed(value),
-		!IsSecretValue(value) || hasPlaceholder(value) || isNameOfSecret(value),
-		!random(value) || !strings.ContainsAny(value, "0123456789") || strings.Contains(value, "://"),
+		!key.IsSecret(value) || hasPlaceholder(value) || isNameOfSecret(value),
+		!key.IsRandom(value) || !strings.ContainsAny(value, "0123456789") || strings.Contains(value, "://"),
 		inText && !quoted && strings.ContainsAny(value, ".:@"):
 		return 0, 0
 	}
@@ -298,38 +302,4 @@ func isMixed(s string) bool {
 
 // IsSecretValue reports whether the value of a member with the hint [Secret] is a secret. It is false for a word that describes one,
 // as in schemas and forms, and for a placeholder, as in documentation.
-func IsSecretValue(s string) bool {
-	if words()["not-secret"][strings.ToLower(s)] || strings.Trim(s, "*•xX.") == "" {
-		return false
-	}
-	return !isToken(s) && !isPlaceholder(s) && (strings.Count(s, "/") < 2 || random(s))
-}
-
-// isPlaceholder reports whether a text stands for a secret: ${SECRET}, <token>, YOUR_API_KEY, sk_live_...
-func isPlaceholder(s string) bool {
-	if len(s) > 80 {
-		return false
-	}
-	last := s[len(s)-1]
-	switch {
-	case s[0] == '<' && last == '>', s[0] == '[' && last == ']', s[0] == '{' && last == '}', s[0] == '%' && last == '%',
-		strings.HasPrefix(s, "${"), strings.HasPrefix(s, "$("), strings.HasPrefix(s, "#{"), strings.HasPrefix(s, "%("), strings.HasPrefix(s, "<%"),
-		hasAnySuffix(s, "...", "…"), strings.Contains(s, "EXAMPLE"), strings.Contains(s, "&lt;"), strings.Contains(s, "xxxxxx"), strings.Contains(s, "XXXXXX"):
-		return true
-	}
-	if strings.IndexByte("yYmMiIrR", s[0]) < 0 {
-		return false
-	}
-	low := strings.ToLower(s)
-	for _, w := range []string{"your", "my", "insert", "replace"} {
-		if rest, ok := strings.CutPrefix(low, w); ok && rest != "" && !isAlnum(rest[0]) && !strings.ContainsAny(rest, "0123456789") {
-			return true
-		}
-	}
-	return false
-}
-
-// isToken reports whether a text is one of the tokens that stand for personal data, such as [EMAIL_1].
-func isToken(s string) bool {
-	return len(s) > 2 && s[0] == '[' && s[len(s)-1] == ']' && strings.Trim(s[1:len(s)-1], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
-}
+func IsSecretValue(s string) bool { return key.IsSecret(s) }

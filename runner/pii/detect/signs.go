@@ -5,6 +5,9 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/lexicon"
 )
 
 // Signs tell what a JSON object, or a row of a table, describes: a person, an organization, a postal address or a thing. Whether "name" is
@@ -46,7 +49,7 @@ var fields = sync.OnceValue(func() map[string]Type {
 		section string
 		hint    Type
 	}{{"person", party}, {"organization", party}, {"form-name", party}, {"any-address", place}, {"person-name", Name}, {"company-name", Company}, {"address-name", Address}} {
-		for w := range words()[s.section] {
+		for w := range lexicon.Words()[s.section] {
 			hints[w] = s.hint
 		}
 	}
@@ -59,21 +62,21 @@ func MemberSigns(name string) Signs {
 	switch {
 	case plain == "":
 		return 0
-	case words()["person-sign"][plain]:
+	case lexicon.Words()["person-sign"][plain]:
 		return ofPerson
-	case words()["reach-sign"][plain]:
+	case lexicon.Words()["reach-sign"][plain]:
 		return reachable | addressed
-	case words()["login-sign"][plain], strings.HasSuffix(plain, "email"):
+	case lexicon.Words()["login-sign"][plain], strings.HasSuffix(plain, "email"):
 		return reachable
-	case words()["company-sign"][plain]:
+	case lexicon.Words()["company-sign"][plain]:
 		return ofCompany
-	case words()["thing-sign"][plain]:
+	case lexicon.Words()["thing-sign"][plain]:
 		return ofThing
 	case plain == "value":
 		return valued
-	case words()["postcode"][plain]:
+	case lexicon.Words()["postcode"][plain]:
 		return ofPlace
-	case words()["address-part"][plain]:
+	case lexicon.Words()["address-part"][plain]:
 		return located
 	}
 	switch Signs(0).Hint(name) {
@@ -101,11 +104,11 @@ var containers = sync.OnceValue(func() map[string]Signs {
 		section string
 		signs   Signs
 	}{{"thing-container", inThing}, {"person", inPerson}, {"organization", inCompany}, {"place", inPlace}, {"name-container", inName}} {
-		for w := range words()[s.section] {
+		for w := range lexicon.Words()[s.section] {
 			signs[w] |= s.signs
 		}
 	}
-	for w := range words()["weak-person"] {
+	for w := range lexicon.Words()["weak-person"] {
 		delete(signs, w)
 	}
 	signs["user"] = inPerson
@@ -144,9 +147,9 @@ func (s Signs) Inside(member string) Signs {
 			}
 		}
 		switch {
-		case words()["weak-person"][singular]:
+		case lexicon.Words()["weak-person"][singular]:
 			not = inThing // the members of a project are no projects
-		case !words()["neutral"][split[i]] && !words()["neutral"][singular]:
+		case !lexicon.Words()["neutral"][split[i]] && !lexicon.Words()["neutral"][singular]:
 			return 0
 		}
 	}
@@ -183,7 +186,7 @@ func (s Signs) Hint(name string) Type {
 	if plain == "" {
 		return ""
 	}
-	if words()["any-name"][plain] {
+	if lexicon.Words()["any-name"][plain] {
 		if hint := s.named(plain); hint != "" {
 			return hint
 		}
@@ -193,13 +196,13 @@ func (s Signs) Hint(name string) Type {
 		hint = fields()[strings.TrimSuffix(plain, "s")]
 	}
 	switch {
-	case hint == party && words()["any-name"][plain] && s.isThing():
+	case hint == party && lexicon.Words()["any-name"][plain] && s.isThing():
 		return ""
 	case hint == party && isWeakValue(plain) && s&(ofPerson|inPerson|addressed) == 0:
 		return ""
 	case hint != "":
 		return hint
-	case s&inName != 0 && words()["name-part"][plain]:
+	case s&inName != 0 && lexicon.Words()["name-part"][plain]:
 		return Name
 	}
 	if hint := valueHint(name, plain); hint != "" {
@@ -213,7 +216,7 @@ func (s Signs) Hint(name string) Type {
 
 // isWeakValue reports whether a value may also be the name of a program: {"client": "Visual Studio Code"}.
 func isWeakValue(plain string) bool {
-	return words()["weak-value"][strings.TrimSuffix(plain, "s")]
+	return lexicon.Words()["weak-value"][strings.TrimSuffix(plain, "s")]
 }
 
 // compound returns the hint of names of several words, whose last one counts (고객 이름, MailingCity), or the first one before a preposition (Name
@@ -222,28 +225,28 @@ func (s Signs) compound(name, plain string) Type {
 	var buf [8]string
 	split := splitWords(name, buf[:0])
 	last := plain
-	if len(split) > 1 && words()["not-street"][split[0]] { // a sentence: "the company"
+	if len(split) > 1 && lexicon.Words()["not-street"][split[0]] { // a sentence: "the company"
 		return ""
 	}
 	if len(split) > 1 {
 		last = split[len(split)-1]
-		if words()["postcode"][split[len(split)-2]+last] {
+		if lexicon.Words()["postcode"][split[len(split)-2]+last] {
 			last = split[len(split)-2] + last
 		}
 	}
 	switch {
-	case s&(inPlace|ofPlace) != 0 && words()["address-part"][last]:
+	case s&(inPlace|ofPlace) != 0 && lexicon.Words()["address-part"][last]:
 		return Address
-	case s&(inPlace|ofPlace|ofPerson|inPerson) != 0 && words()["postcode"][last]:
+	case s&(inPlace|ofPlace|ofPerson|inPerson) != 0 && lexicon.Words()["postcode"][last]:
 		return postcode
-	case len(split) > 2 && words()["preposition"][split[1]]:
+	case len(split) > 2 && lexicon.Words()["preposition"][split[1]]:
 		switch first := fields()[split[0]]; {
 		case first == Address || first == place:
 			return Address
-		case !words()["any-name"][split[0]]:
-		case fields()[last] == Company || words()["organization"][last]:
+		case !lexicon.Words()["any-name"][split[0]]:
+		case fields()[last] == Company || lexicon.Words()["organization"][last]:
 			return Company
-		case fields()[last] == party || fields()[last] == Name || words()["person"][strings.TrimSuffix(last, "n")]:
+		case fields()[last] == party || fields()[last] == Name || lexicon.Words()["person"][strings.TrimSuffix(last, "n")]:
 			return Name
 		}
 		return ""
@@ -257,8 +260,8 @@ func (s Signs) compound(name, plain string) Type {
 			continue
 		}
 		hint := fields()[plain[i:]]
-		if words()["any-name"][plain[i:]] { // 고객이름
-			if hint = fields()[plain[:i]]; hint == party && words()["person"][plain[:i]] {
+		if lexicon.Words()["any-name"][plain[i:]] { // 고객이름
+			if hint = fields()[plain[:i]]; hint == party && lexicon.Words()["person"][plain[:i]] {
 				hint = Name
 			}
 		}
@@ -325,21 +328,21 @@ func (s Signs) named(plain string) Type {
 
 // nameHint returns the hint of compound names: billingFirstName, customer_name, supplier-names.
 func nameHint(plain string) Type {
-	if hasAnySuffix(plain, "streetaddress", "mailingaddress", "shippingaddress", "billingaddress", "homeaddress", "postaladdress", "addressline1", "addressline2") {
+	if char.HasAnySuffix(plain, "streetaddress", "mailingaddress", "shippingaddress", "billingaddress", "homeaddress", "postaladdress", "addressline1", "addressline2") {
 		return Address
 	}
 	plain = strings.TrimSuffix(plain, "s")
-	if hasAnySuffix(plain, "firstname", "lastname", "fullname", "surname", "givenname", "familyname", "middlename", "accountowner") {
+	if char.HasAnySuffix(plain, "firstname", "lastname", "fullname", "surname", "givenname", "familyname", "middlename", "accountowner") {
 		return Name
 	}
 	if stem, ok := strings.CutSuffix(plain, "name"); ok {
 		for i := max(0, len(stem)-16); i < len(stem); i++ {
 			switch w := stem[i:]; {
-			case words()["weak-person"][w]:
+			case lexicon.Words()["weak-person"][w]:
 				return party
-			case words()["person"][w]:
+			case lexicon.Words()["person"][w]:
 				return Name
-			case words()["organization"][w] && i == 0, strings.HasSuffix(stem, "company"):
+			case lexicon.Words()["organization"][w] && i == 0, strings.HasSuffix(stem, "company"):
 				return Company
 			}
 		}
@@ -349,7 +352,7 @@ func nameHint(plain string) Type {
 			return party
 		}
 	}
-	if hasAnySuffix(plain, "owner", "assignee", "createdby", "assignedto", "manager", "contact") {
+	if char.HasAnySuffix(plain, "owner", "assignee", "createdby", "assignedto", "manager", "contact") {
 		return party
 	}
 	return ""

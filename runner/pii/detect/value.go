@@ -5,6 +5,12 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/key"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/lexicon"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/number"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/person"
 )
 
 const (
@@ -15,10 +21,10 @@ const (
 // valueType returns the type of a whole value under a hint, or "" if the value is to be searched like text.
 func valueType(text string, hint Type) Type {
 	v := strings.TrimSpace(text)
-	if v == "" || len(v) > maxAddressValue*utf8.UTFMax || strings.IndexByte(v, '@') >= 0 || strings.Contains(v, "://") || isToken(v) || strings.Contains(v, "{{") {
+	if v == "" || len(v) > maxAddressValue*utf8.UTFMax || strings.IndexByte(v, '@') >= 0 || strings.Contains(v, "://") || key.IsToken(v) || strings.Contains(v, "{{") {
 		return ""
 	}
-	if isPlaceholder(v) && !(strings.HasPrefix(v, "My ") && isPersonName(v)) { // My Nguyen, unlike "My company"
+	if key.IsPlaceholder(v) && !(strings.HasPrefix(v, "My ") && person.IsName(v)) { // My Nguyen, unlike "My company"
 		return ""
 	}
 	switch hint {
@@ -33,7 +39,7 @@ func valueType(text string, hint Type) Type {
 		}
 		return ""
 	}
-	if words()["no-value"][strings.ToLower(v)] || strings.IndexFunc(v, unicode.IsLetter) < 0 || isIdentifier(v) {
+	if lexicon.Words()["no-value"][strings.ToLower(v)] || strings.IndexFunc(v, unicode.IsLetter) < 0 || char.IsIdentifier(v) {
 		return ""
 	}
 	switch hint {
@@ -47,7 +53,7 @@ func valueType(text string, hint Type) Type {
 		}
 	case Name:
 		if isNameValue(v) && strings.IndexByte(v, '/') < 0 && !isQualified(v) {
-			if hasLegalForm(v) {
+			if person.HasLegalForm(v) {
 				return Company
 			}
 			return Name
@@ -59,9 +65,9 @@ func valueType(text string, hint Type) Type {
 	case party:
 		switch {
 		case !isNameValue(v):
-		case hasLegalForm(v):
+		case person.HasLegalForm(v):
 			return Company
-		case isPersonName(v):
+		case person.IsName(v):
 			return Name
 		}
 	}
@@ -77,22 +83,14 @@ func isPhoneValue(v string) bool {
 	digits := 0
 	for i := range len(v) {
 		switch {
-		case isDigit(v[i]):
+		case char.IsDigit(v[i]):
 			digits++
 		case strings.IndexByte("+-().  /x#*", v[i]) < 0:
 			return false
 		}
 	}
 	_, err := netip.ParseAddr(v)
-	return err != nil && digits >= minPhone && digits <= maxPhone && !isDecimal(v) && !isDate(v)
-}
-
-// isIdentifier reports whether a value identifies something: it is a word with digits and no spaces that is long, or has an underscore.
-func isIdentifier(v string) bool {
-	if strings.IndexFunc(v, func(r rune) bool { return r <= ' ' || r >= utf8.RuneSelf }) >= 0 {
-		return false
-	}
-	return strings.IndexByte(v, '_') >= 0 || len(v) >= 12 && strings.ContainsAny(v, "0123456789")
+	return err != nil && digits >= number.MinPhone && digits <= number.MaxPhone && !number.IsDecimal(v) && !number.IsDate(v)
 }
 
 // isQualified reports whether a value is a name with dots as programs have them: typing.Union.
@@ -107,35 +105,12 @@ func isNameValue(v string) bool {
 }
 
 // isTime reports whether a value begins with a date and has nothing but a time after it.
-func isTime(v string) bool { return len(v) >= 10 && isDate(v[:10]) }
+func isTime(v string) bool { return len(v) >= 10 && number.IsDate(v[:10]) }
 
 // isPlace reports whether a value has the form of a postal address: words, with a number or a comma, or a script other than Latin.
 func isPlace(v string) bool {
-	if strings.IndexFunc(v, isSpaceless) >= 0 {
+	if strings.IndexFunc(v, char.IsSpaceless) >= 0 {
 		return true
 	}
 	return strings.IndexByte(v, ' ') > 0 && (strings.ContainsAny(v, "0123456789") || strings.IndexByte(v, ',') > 0)
-}
-
-// hasLegalForm reports whether a name of at least two words begins or ends with what marks an organization: Acme Inc.
-func hasLegalForm(v string) bool {
-	for form := range words()["legal-form"] {
-		if v[0] < utf8.RuneSelf && v[len(v)-1] < utf8.RuneSelf {
-			break
-		}
-		if form[0] >= utf8.RuneSelf && len(v) > len(form) && (strings.HasSuffix(v, form) || strings.HasPrefix(v, form)) {
-			return true
-		}
-	}
-	at := strings.LastIndexAny(v, " ,") + 1
-	return at > 1 && words()["legal-form"][strings.ToLower(v[at:])]
-}
-
-// isPersonName reports whether a value has the form of a person's whole name.
-func isPersonName(v string) bool {
-	if family, given, ok := strings.Cut(v, ", "); ok { // Doe, Jane
-		v = given + " " + family
-	}
-	end, n := personName(v, 0)
-	return end == len(v) && n >= 2
 }

@@ -1,11 +1,13 @@
 package detect
 
 import (
-	_ "embed"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/lexicon"
 )
 
 // Hints besides the types of personal data.
@@ -15,35 +17,6 @@ const (
 	thing     Type = "thing"      // number of an order, a parcel, a part: neither a card nor a phone
 	messageID Type = "message id" // it looks like an e-mail address
 )
-
-//go:embed words.txt
-var wordsText string
-
-//go:embed people.txt
-var peopleText string
-
-//go:embed ordinary.txt
-var ordinaryText string
-
-// words returns the sections of words.txt, people.txt and ordinary.txt.
-var words = sync.OnceValue(func() map[string]map[string]bool {
-	sections := map[string]map[string]bool{}
-	var section map[string]bool
-	for line := range strings.Lines(wordsText + peopleText + ordinaryText) {
-		line = strings.TrimSpace(line)
-		switch {
-		case strings.HasPrefix(line, "#"):
-		case strings.HasPrefix(line, "["):
-			section = map[string]bool{}
-			sections[strings.Trim(line, "[]")] = section
-		default:
-			for w := range strings.FieldsSeq(line) {
-				section[w] = true
-			}
-		}
-	}
-	return sections
-})
 
 // hintSections are the sections of words.txt whose words precede a number, with the hint that they give.
 var hintSections = []struct {
@@ -55,7 +28,7 @@ var hintSections = []struct {
 var wordHints = sync.OnceValue(func() map[string]Type {
 	hints := map[string]Type{}
 	for _, h := range hintSections {
-		for w := range words()[h.section] {
+		for w := range lexicon.Words()[h.section] {
 			hints[w] = h.hint
 		}
 	}
@@ -72,7 +45,7 @@ type nameEnd struct {
 var nameEnds = sync.OnceValue(func() *[256][]nameEnd {
 	var ends [256][]nameEnd
 	add := func(section string, hint Type) {
-		for w := range words()[section] {
+		for w := range lexicon.Words()[section] {
 			last := w[len(w)-1]
 			ends[last] = append(ends[last], nameEnd{w, hint})
 		}
@@ -122,9 +95,9 @@ func valueHint(name, plain string) Type {
 		return Card
 	}
 	switch {
-	case words()["secret"][plain] && plain != "pw" && plain != "passe" || strings.HasSuffix(strings.ToLower(name), "_pass"):
+	case lexicon.Words()["secret"][plain] && plain != "pw" && plain != "passe" || strings.HasSuffix(strings.ToLower(name), "_pass"):
 		return Secret
-	case words()["phone-name"][plain]:
+	case lexicon.Words()["phone-name"][plain]:
 		return Phone
 	}
 	for _, e := range nameEnds()[plain[len(plain)-1]] {
@@ -144,7 +117,7 @@ func identifierHint(name, plain string) Type {
 	for _, end := range []string{"number", "no", "nr"} {
 		stem = strings.TrimSuffix(stem, end)
 	}
-	for end := range words()["thing-name-end"] {
+	for end := range lexicon.Words()["thing-name-end"] {
 		if stem == end || len(stem) < len(plain) && strings.HasSuffix(stem, end) {
 			return thing
 		}
@@ -165,12 +138,12 @@ func wordHint(w string) Type {
 	}
 	if w[0] >= utf8.RuneSelf {
 		stem := strings.TrimRight(w, "はがをに番号碼码是")
-		for end := range words()["phone-end"] {
+		for end := range lexicon.Words()["phone-end"] {
 			if strings.HasSuffix(w, end) || strings.HasSuffix(stem, end) {
 				return Phone
 			}
 		}
-		for end := range words()["card"] {
+		for end := range lexicon.Words()["card"] {
 			if end[0] >= utf8.RuneSelf && strings.HasSuffix(stem, end) {
 				return Card
 			}
@@ -179,7 +152,7 @@ func wordHint(w string) Type {
 			return thing
 		}
 	}
-	if strings.ContainsAny(w, "_-.") || hasAnySuffix(w, "phone", "phones", "mobile", "number", "nummer", "ssn", "version") {
+	if strings.ContainsAny(w, "_-.") || char.HasAnySuffix(w, "phone", "phones", "mobile", "number", "nummer", "ssn", "version") {
 		if hint := valueHint(w, plainName(w)); hint != Secret {
 			return hint
 		}
@@ -187,18 +160,8 @@ func wordHint(w string) Type {
 	return ""
 }
 
-func hasAnySuffix(s string, ends ...string) bool {
-	for _, end := range ends {
-		if strings.HasSuffix(s, end) {
-			return true
-		}
-	}
-	return false
-}
-
 const (
-	maxBefore = 64 // bytes read backwards to find words
-	maxWords  = 6
+	maxWords = 6
 )
 
 // hintAt returns what the member's name or the words just before i mean for the number at i. It skips filler words, as in "call me on" and
@@ -214,7 +177,7 @@ func (f *finder) hintAt(i int) Type {
 	for last > f.from && strings.IndexByte(" :=#.\t()\"'-", f.s[last]) >= 0 {
 		last--
 	}
-	if last < f.from || isDigit(f.s[last]) {
+	if last < f.from || char.IsDigit(f.s[last]) {
 		return "" // most numbers in lists and tables end here
 	}
 	before := f.wordsBefore(i)
@@ -232,10 +195,10 @@ func (f *finder) hintAt(i int) Type {
 		if hint := wordHint(w); hint != "" {
 			return hint
 		}
-		if words()["filler"][w] {
+		if lexicon.Words()["filler"][w] {
 			continue
 		}
-		if n != 1 || unknown || !endsInPreposition(f.s[max(0, i-maxBefore):i]) {
+		if n != 1 || unknown || !endsInPreposition(f.s[max(0, i-char.MaxBefore):i]) {
 			return ""
 		}
 		unknown = true
@@ -260,7 +223,7 @@ func (f *finder) isLabel(i int) bool {
 		return false
 	}
 	letter := at[len(at)-2]
-	return strings.IndexByte("TMPFHCW", letter) >= 0 && f.s[i-1] == ' ' && (len(at) == 2 || !isAlnum(at[len(at)-3]))
+	return strings.IndexByte("TMPFHCW", letter) >= 0 && f.s[i-1] == ' ' && (len(at) == 2 || !char.IsAlnum(at[len(at)-3]))
 }
 
 // followsPhone reports whether nothing but a word such as "or" separates i from the preceding phone number.
@@ -280,7 +243,7 @@ type backwards struct{ text string }
 
 // wordsBefore returns a reader of the words before i in lower case, within the line and after the last match.
 func (f *finder) wordsBefore(i int) backwards {
-	before := f.s[max(f.from, 0, i-maxBefore):i]
+	before := f.s[max(f.from, 0, i-char.MaxBefore):i]
 	before = before[strings.LastIndexByte(before, '\n')+1:]
 	return backwards{strings.ToLower(before)}
 }

@@ -1,12 +1,18 @@
-package detect
+// Package known finds values again that a field held before.
+package known
 
 import (
 	"hash/maphash"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/lexicon"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/number"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/person"
 )
 
 const (
@@ -16,7 +22,7 @@ const (
 	bloomWords      = 1 << 12
 )
 
-// Learned finds values again that a field held before: word for word, whatever is between the words ("Jane Doe", "Jane\nDoe"), and the name of
+// Values finds values again that a field held before: word for word, whatever is between the words ("Jane Doe", "Jane\nDoe"), and the name of
 // a person also as "Doe, Jane". Case does not count if there are several words, unless all are ordinary words or they name a company without
 // a legal form such as "Inc.": then each word begins with a capital. A single word counts only as the value has it, with a capital.
 //
@@ -26,7 +32,7 @@ const (
 //
 // The zero value is empty and ready to use. Find takes linear time, whatever was learned. Find may run concurrently with Find; Add must run
 // alone, so the owner holds a [sync.RWMutex]: Lock for Add, RLock for Find.
-type Learned struct {
+type Values struct {
 	seed  maphash.Seed
 	nodes map[uint64]learnedNode // by the hash of words: those of values, and those that values begin with
 	bloom []uint64               // hashes of first words; rules out most words of a text
@@ -35,8 +41,8 @@ type Learned struct {
 
 // learnedNode is what is known of a sequence of words.
 type learnedNode struct {
-	more bool // a value continues
-	typ  Type // not empty: a value ends
+	more bool        // a value continues
+	typ  detect.Type // not empty: a value ends
 	form learnedForm
 	text string // the value, if its case counts; otherwise what follows its last word, such as a dot
 	lead string // what precedes its first word, such as the plus of a phone number
@@ -52,20 +58,20 @@ const (
 )
 
 // Len returns the number of values.
-func (l *Learned) Len() int { return l.count }
+func (l *Values) Len() int { return l.count }
 
 // Add remembers a value of the type [Name], [Company], [Address] or [Phone]. It reports whether the value will be found: those that stand too often for
 // something else are not learned, nor those after the first 100,000, those of over 16 words, and values of other types.
-func (l *Learned) Add(typ Type, text string) bool {
+func (l *Values) Add(typ detect.Type, text string) bool {
 	text = strings.TrimSpace(text)
 	learned := l.add(typ, text)
-	if start := afterTitles(text, 0, false); typ == Name && start > 0 { // Dr. Jane Doe
+	if start := person.AfterTitles(text, 0, false); typ == detect.Name && start > 0 { // Dr. Jane Doe
 		learned = l.add(typ, text[start:]) || learned
 	}
 	return learned
 }
 
-func (l *Learned) add(typ Type, text string) bool {
+func (l *Values) add(typ detect.Type, text string) bool {
 	if l.nodes == nil {
 		l.seed, l.nodes, l.bloom = maphash.MakeSeed(), map[uint64]learnedNode{}, make([]uint64, bloomWords)
 	}
@@ -88,7 +94,7 @@ func (l *Learned) add(typ Type, text string) bool {
 	if l.put(typ, form, text, found) {
 		l.count++
 	}
-	if first, last := strings.IndexAny(text, " ,"), strings.LastIndexAny(text, " ,"); typ == Name && first > 0 {
+	if first, last := strings.IndexAny(text, " ,"), strings.LastIndexAny(text, " ,"); typ == detect.Name && first > 0 {
 		for _, at := range []int{first, last} { // García López, Ana; Whitaker, Jane
 			n := slices.IndexFunc(found, func(w learnedWord) bool { return w.start > at })
 			l.put(typ, form, text, slices.Concat(found[max(n, 0):], found[:max(n, 0)]))
@@ -98,7 +104,7 @@ func (l *Learned) add(typ Type, text string) bool {
 }
 
 // put remembers a sequence of words and reports whether it is new.
-func (l *Learned) put(typ Type, form learnedForm, text string, sequence []learnedWord) bool {
+func (l *Values) put(typ detect.Type, form learnedForm, text string, sequence []learnedWord) bool {
 	first := sequence[0]
 	l.bloom[first.hash>>6%bloomWords] |= 1 << (first.hash & 63)
 	var hash uint64
@@ -126,77 +132,61 @@ func (l *Learned) put(typ Type, form learnedForm, text string, sequence []learne
 }
 
 // learnedFormOf returns how a value is found, or that it is not learned.
-func learnedFormOf(typ Type, text string, found []learnedWord) (form learnedForm, ok bool) {
+func learnedFormOf(typ detect.Type, text string, found []learnedWord) (form learnedForm, ok bool) {
 	if len(found) == 0 {
 		return 0, false
 	}
 	common, letters := true, 0
 	for _, w := range found {
 		part := text[w.start:w.end]
-		common = common && (isOrdinary(part) || len(part) <= 2)
+		common = common && (lexicon.IsOrdinary(part) || len(part) <= 2)
 		letters += utf8.RuneCountInString(part)
 	}
 	first, _ := utf8.DecodeRuneInString(text[found[0].start:])
 	spaceless := standsAlone(first)
 	switch typ {
-	case Name:
+	case detect.Name:
 		switch {
 		case spaceless:
 			return anyCase, len(found) >= 2 && letters <= 12
-		case strings.ContainsAny(text, "0123456789") || len(found) > maxNameWords+2:
+		case strings.ContainsAny(text, "0123456789") || len(found) > person.MaxNameWords+2:
 			return 0, false
 		case len(found) > 1 && common:
 			return capitals, true
 		case len(found) > 1:
 			return anyCase, true
-		case letters < 2 || unicode.IsLower(first) || isNoName(text):
+		case letters < 2 || unicode.IsLower(first) || lexicon.IsNoName(text):
 			return 0, false
 		case letters < 3 || common:
 			return weak, true
 		}
 		return single, true
-	case Company:
+	case detect.Company:
 		switch {
 		case spaceless:
-			return anyCase, len(found) >= 4 || hasLegalForm(text)
-		case len(found) > 1 && hasLegalForm(text):
+			return anyCase, len(found) >= 4 || person.HasLegalForm(text)
+		case len(found) > 1 && person.HasLegalForm(text):
 			return anyCase, letters > 4
 		case len(found) > 1:
 			return capitals, letters > 4
 		}
-		return single, letters > 4 && !common && !unicode.IsLower(first) && !isIdentifier(text)
-	case Phone:
-		return anyCase, letters >= minPhone && (len(found) > 1 || letters >= 10)
-	case Address:
+		return single, letters > 4 && !common && !unicode.IsLower(first) && !char.IsIdentifier(text)
+	case detect.Phone:
+		return anyCase, letters >= number.MinPhone && (len(found) > 1 || letters >= 10)
+	case detect.Address:
 		return anyCase, (len(found) > 1 || spaceless) && letters >= 6 && (strings.ContainsAny(text, "0123456789") || len(found) > 3)
 	}
 	return 0, false
 }
 
-// ordinary are the words that alone stand for too much.
-var ordinary = sync.OnceValue(func() map[string]bool {
-	all := map[string]bool{}
-	for _, section := range []string{"ordinary", "common", "not-name", "person", "thing-container", "thing-sign", "no-value", "neutral", "not-secret", "filler", "legal-form", "street-word", "street-word-weak"} {
-		for w := range words()[section] {
-			all[w] = true
-		}
-	}
-	return all
-})
-
-func isOrdinary(w string) bool {
-	w = strings.ToLower(w)
-	return ordinary()[w] || ordinary()[strings.TrimSuffix(w, "s")]
-}
-
 // Find returns where learned values are in text, in order and without overlaps.
-func (l *Learned) Find(text string) (matches []Match) {
+func (l *Values) Find(text string) (matches []detect.Match) {
 	if l.count == 0 {
 		return nil
 	}
 	free := 0 // end of the last match
 	last := 0 // end of the last single word that is a value; an ordinary word counts beside it
-	var pending Match
+	var pending detect.Match
 	for at := 0; ; {
 		w := l.next(text, at)
 		if w.end == 0 {
@@ -222,7 +212,7 @@ func (l *Learned) Find(text string) (matches []Match) {
 		if beside && pending.End > 0 && pending.End == lastBefore(text, m.Start) {
 			matches = append(matches, pending)
 		}
-		pending = Match{}
+		pending = detect.Match{}
 		last = 0
 		if form == single || form == weak {
 			last = m.End
@@ -238,7 +228,7 @@ func lastBefore(text string, i int) int { return len(strings.TrimRight(text[:i],
 func isBeside(between string) bool { return between == " " || between == ", " || between == "\u00a0" }
 
 // match returns the longest value that begins with a word. It begins where no other does, after free.
-func (l *Learned) match(text string, free int, first learnedWord) (m Match, form learnedForm) {
+func (l *Values) match(text string, free int, first learnedWord) (m detect.Match, form learnedForm) {
 	hash := uint64(0)
 	for n, w := 0, first; n < maxLearnedWords; n++ {
 		prefix := hash
@@ -250,7 +240,7 @@ func (l *Learned) match(text string, free int, first learnedWord) (m Match, form
 			node = l.nodes[chain(prefix, l.next(text[:end], w.start).hash)]
 		}
 		if node.typ != "" && node.fits(text[first.start:end]) {
-			m, form = Match{first.start, end, node.typ}, node.form
+			m, form = detect.Match{Start: first.start, End: end, Type: node.typ}, node.form
 			if form == anyCase && strings.HasPrefix(text[end:], node.text) {
 				m.End += len(node.text)
 			}
@@ -283,13 +273,13 @@ func (n *learnedNode) fits(text string) bool {
 	if unicode.IsLower(r) {
 		return false
 	}
-	return text == n.text || n.typ == Name && (strings.ToUpper(text) == text || strings.ToLower(text[size:]) == text[size:])
+	return text == n.text || n.typ == detect.Name && (strings.ToUpper(text) == text || strings.ToLower(text[size:]) == text[size:])
 }
 
 // hasCapitals reports whether each word of a text begins with a capital, except particles of names.
 func hasCapitals(text string) bool {
-	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isWordRune(r) }) {
-		if r, _ := utf8.DecodeRuneInString(w); unicode.IsLower(r) && !words()["particle"][w] {
+	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return !char.IsWordRune(r) }) {
+		if r, _ := utf8.DecodeRuneInString(w); unicode.IsLower(r) && !lexicon.Words()["particle"][w] {
 			return false
 		}
 	}
@@ -316,17 +306,17 @@ type learnedWord struct {
 }
 
 // next returns the first word at or after i, or the zero value. Words of over 64 bytes have their own hash only in part.
-func (l *Learned) next(s string, i int) learnedWord {
+func (l *Values) next(s string, i int) learnedWord {
 	for i < len(s) {
 		if c := s[i]; c < utf8.RuneSelf {
-			if classes[c] == word && !isEscape(s, i) {
+			if char.Classes[c] == char.InWord && !char.IsEscape(s, i) {
 				break
 			}
 			i++
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if isWordRune(r) {
+		if char.IsWordRune(r) {
 			break
 		}
 		i += size
@@ -339,10 +329,10 @@ func (l *Learned) next(s string, i int) learnedWord {
 	buf := array[:0]
 	for i < len(s) {
 		if c := s[i]; c < utf8.RuneSelf {
-			if classes[c] != word {
+			if char.Classes[c] != char.InWord {
 				break
 			}
-			if isUpper(c) {
+			if char.IsUpper(c) {
 				c |= 0x20
 			}
 			if len(buf) < len(array) {
@@ -352,7 +342,7 @@ func (l *Learned) next(s string, i int) learnedWord {
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if !isWordRune(r) {
+		if !char.IsWordRune(r) {
 			break
 		}
 		alone := standsAlone(r)
@@ -383,7 +373,7 @@ func foldRune(r rune) rune {
 }
 
 // standsAlone reports whether a letter is a word of its own: its script puts no space between words, or particles directly after a name.
-func standsAlone(r rune) bool { return isSpaceless(r) || r >= 0xac00 && r <= 0xd7a3 }
+func standsAlone(r rune) bool { return char.IsSpaceless(r) || r >= 0xac00 && r <= 0xd7a3 }
 
 // chain returns the hash of a sequence of words.
 func chain(hash, word uint64) uint64 {

@@ -1,4 +1,5 @@
-package detect
+// Package key reads keys, tokens and passwords that have a form of their own.
+package key
 
 import (
 	_ "embed"
@@ -7,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
 )
 
 // charset is a set of characters that keys consist of.
@@ -63,7 +66,7 @@ var keyForms = sync.OnceValue(func() *[256][]keyForm {
 	var forms [256][]keyForm
 	for line := range strings.Lines(keysText) {
 		if fields := strings.Fields(line); line[0] != '#' {
-			forms[line[0]] = append(forms[line[0]], keyForm{fields[0], charsets[fields[1]], atoi(fields[2]), atoi(fields[3])})
+			forms[line[0]] = append(forms[line[0]], keyForm{fields[0], charsets[fields[1]], char.Atoi(fields[2]), char.Atoi(fields[3])})
 		}
 	}
 	return &forms
@@ -90,9 +93,9 @@ var markedForms = sync.OnceValue(func() []markedForm {
 // discordForm is a bot's number in Base64, a time and a code.
 var discordForm = regexp.MustCompile(`^[A-Za-z0-9]{23,28}\.[\w-]{6}\.[\w-]{27,38}`)
 
-// vendorKey returns the end of the credential that begins at i, the beginning of a word.
-func vendorKey(s string, i int) (end int) {
-	if i > 1 && s[i-1] == '-' && isAlnum(s[i-2]) {
+// Vendor returns the end of the credential that begins at i, the beginning of a word.
+func Vendor(s string, i int) (end int) {
+	if i > 1 && s[i-1] == '-' && char.IsAlnum(s[i-2]) {
 		return 0 // in the middle of something
 	}
 	for _, f := range keyForms()[s[i]] {
@@ -104,7 +107,7 @@ func vendorKey(s string, i int) (end int) {
 		for end > first && s[end-1] == '.' { // of the sentence
 			end--
 		}
-		if n := end - first; n >= f.min && n <= f.max && random(s[first:end]) && !isPlaceholder(s[i:end]) {
+		if n := end - first; n >= f.min && n <= f.max && IsRandom(s[first:end]) && !IsPlaceholder(s[i:end]) {
 			return end
 		}
 	}
@@ -127,26 +130,26 @@ func markedKey(s string, i int) (end int) {
 		if f.offset >= len(rest) || rest[f.offset] != f.mark[0] || !strings.HasPrefix(rest[f.offset:], f.mark) {
 			continue
 		}
-		if key := f.form.FindString(rest); key != "" && random(key) && !wordAfter(s, i+len(key)) {
+		if key := f.form.FindString(rest); key != "" && IsRandom(key) && !char.WordAfter(s, i+len(key)) {
 			return i + len(key)
 		}
 	}
 	return 0
 }
 
-// random reports whether a text is a key and not a name that begins like one: keys have digits, and more than a few different
+// IsRandom reports whether a text is a key and not a name that begins like one: keys have digits, and more than a few different
 // characters.
-func random(s string) bool {
+func IsRandom(s string) bool {
 	var seen [128]bool
 	digits, letters, different := 0, 0, 0
 	upper, parts := false, false
 	for i := 0; i < len(s); i++ {
 		switch {
-		case isDigit(s[i]):
+		case char.IsDigit(s[i]):
 			digits++
-		case isLetter(s[i]):
+		case char.IsLetter(s[i]):
 			letters++
-			upper = upper || isUpper(s[i])
+			upper = upper || char.IsUpper(s[i])
 		case s[i] == '-' || s[i] == '_' || s[i] == '/':
 			parts = true
 		}
@@ -161,9 +164,9 @@ func random(s string) bool {
 	return different >= 6 && letters > 0 && (digits > 0 || different >= 16)
 }
 
-// webToken returns the end of the JSON Web Token that begins at i (RFC 7519), or 0 and the offset before which none can begin:
+// WebToken returns the end of the JSON Web Token that begins at i (RFC 7519), or 0 and the offset before which none can begin:
 // a run of such characters is read once, not again from each of its words.
-func webToken(s string, i int) (end, next int) {
+func WebToken(s string, i int) (end, next int) {
 	if !strings.HasPrefix(s[i:], "eyJ") {
 		return 0, i
 	}
@@ -195,47 +198,47 @@ func authorization(s string, i int) (end int) {
 			continue
 		}
 		first := i + len(scheme)
-		if end = bearerSet.end(s, first, maxKey); end-first >= 16 && random(s[first:end]) {
+		if end = bearerSet.end(s, first, maxKey); end-first >= 16 && IsRandom(s[first:end]) {
 			return end
 		}
 	}
 	return 0
 }
 
-// telegramToken returns the end of the token of a Telegram bot at i: its number, a colon, AA and 33 more characters.
-func telegramToken(s string, i int) (end int) {
+// Telegram returns the end of the token of a Telegram bot at i: its number, a colon, AA and 33 more characters.
+func Telegram(s string, i int) (end int) {
 	end = digitSet.end(s, i, 11)
 	if n := end - i; n < 8 || n > 10 || !strings.HasPrefix(s[end:], ":AA") {
 		return 0
 	}
 	first := end + len(":AA")
-	if end = urlSet.end(s, first, 40); end-first < 32 || end-first > 34 || !random(s[first:end]) {
+	if end = urlSet.end(s, first, 40); end-first < 32 || end-first > 34 || !IsRandom(s[first:end]) {
 		return 0
 	}
 	return end
 }
 
 const (
-	awsKeyIDLen  = len("AKIA") + 16
+	AWSIDLength  = len("AKIA") + 16
 	awsSecretLen = 40
 )
 
-// awsSecret returns the end of the secret that begins at i and stands beside the id of an AWS key.
-func (f *finder) awsSecret(i int) (end int) {
-	if f.keyID == 0 || i-f.keyID > maxBefore {
+// AWSSecret returns the end of the secret that begins at i and stands beside the id of an AWS key that ends at id, if that is not 0.
+func AWSSecret(s string, id, i int) (end int) {
+	if id == 0 || i-id > char.MaxBefore {
 		return 0
 	}
-	for end = i; end < len(f.s) && end-i <= awsSecretLen && (isAlnum(f.s[end]) || f.s[end] == '/' || f.s[end] == '+'); end++ {
+	for end = i; end < len(s) && end-i <= awsSecretLen && (char.IsAlnum(s[end]) || s[end] == '/' || s[end] == '+'); end++ {
 	}
-	value := f.s[i:end]
-	if len(value) != awsSecretLen || !random(value) || isPlaceholder(value) || strings.ToLower(value) == value || wordAfter(f.s, end) {
+	value := s[i:end]
+	if len(value) != awsSecretLen || !IsRandom(value) || IsPlaceholder(value) || strings.ToLower(value) == value || char.WordAfter(s, end) {
 		return 0
 	}
 	return end
 }
 
-// privateKey returns the end of the PEM private key that begins at i.
-func privateKey(s string, i int) (end int) {
+// Private returns the end of the PEM private key that begins at i.
+func Private(s string, i int) (end int) {
 	const begin, close = "-----BEGIN ", "PRIVATE KEY-----"
 	if !strings.HasPrefix(s[i:], begin) {
 		return 0
@@ -264,11 +267,11 @@ var webhookHosts = []string{
 	"hooks.slack.com/services/", "hooks.slack.com/triggers/", "hooks.zapier.com/hooks/catch/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/",
 }
 
-// webhook returns the secret part of the URL whose host, or bot of Telegram, begins at i.
-func webhook(s string, i int) (start, end int) {
+// Webhook returns the secret part of the URL whose host, or bot of Telegram, begins at i.
+func Webhook(s string, i int) (start, end int) {
 	if strings.HasPrefix(s[i:], "bot") {
 		start = i + len("bot")
-		return start, telegramToken(s, start)
+		return start, Telegram(s, start)
 	}
 	for _, host := range webhookHosts {
 		if !strings.HasPrefix(s[i:], host) {
@@ -276,7 +279,7 @@ func webhook(s string, i int) (start, end int) {
 		}
 		start = i + len(host)
 		end = pathSet.end(s, start, 200)
-		if end-start >= 15 && strings.Contains(s[start:end], "/") && random(s[start:end]) {
+		if end-start >= 15 && strings.Contains(s[start:end], "/") && IsRandom(s[start:end]) {
 			return start, end
 		}
 	}
@@ -288,9 +291,9 @@ const (
 	minUserKey  = 20 // of a key in the place of the user
 )
 
-// urlPassword returns the password of the URL whose '@' is at i: postgres://user:password@host. A key may stand in the place
+// URLPassword returns the password of the URL whose '@' is at i: postgres://user:password@host. A key may stand in the place
 // of the user.
-func urlPassword(s string, from, i int) (start, end int) {
+func URLPassword(s string, from, i int) (start, end int) {
 	at, colon := i, -1
 	for at > from && i-at < maxUserinfo {
 		c := s[at-1]
@@ -304,13 +307,13 @@ func urlPassword(s string, from, i int) (start, end int) {
 	switch {
 	case !strings.HasSuffix(s[:at], "://"):
 		return 0, 0
-	case colon < 0 && i-at >= minUserKey && wordSet.end(s, at, i-at) == i && random(s[at:i]):
+	case colon < 0 && i-at >= minUserKey && wordSet.end(s, at, i-at) == i && IsRandom(s[at:i]):
 		return at, i
 	case colon < 0 || colon+1 >= i:
 		return 0, 0
 	}
 	value := s[colon+1 : i]
-	if strings.ContainsAny(value, "${}*") || !IsSecretValue(value) { // a placeholder or a token
+	if strings.ContainsAny(value, "${}*") || !IsSecret(value) { // a placeholder or a token
 		return 0, 0
 	}
 	return colon + 1, i

@@ -1,4 +1,4 @@
-package detect
+package known
 
 import (
 	"fmt"
@@ -7,48 +7,50 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect"
 )
 
 // TestLearnedCase says which texts a value is found in.
 func TestLearnedCase(t *testing.T) {
 	for _, tt := range []struct {
-		typ   Type
+		typ   detect.Type
 		value string
 		yes   []string
 		no    []string
 	}{
-		{Name, "John Smithson", []string{"John Smithson's", "JOHN SMITHSON", "john smithson", "Smithson, John", "John  Smithson", "John\nSmithson", "Smithson John", "(John Smithson)", "\\nJohn Smithson"},
+		{detect.Name, "John Smithson", []string{"John Smithson's", "JOHN SMITHSON", "john smithson", "Smithson, John", "John  Smithson", "John\nSmithson", "Smithson John", "(John Smithson)", "\\nJohn Smithson"},
 			[]string{"Johnny Smithson", "John Smithsonian", "John_Smithson", "John and Smithson", "JohnSmithson", "John"}},
-		{Name, "Smithson", []string{"Smithson", "SMITHSON", "Smithson's", "smith@x Smithson."}, []string{"smithson", "Smithsonian", "SmithSon"}},
-		{Name, "Mark", nil, []string{"Mark", "mark it", "Mark the box"}},
-		{Name, "Mark Brown", []string{"Mark Brown", "MARK BROWN", "Brown, Mark"}, []string{"mark brown", "the mark Brown"}},
-		{Name, "Anne-Marie O'Neill", []string{"Anne-Marie O'Neill", "Anne Marie O’Neill", "O'Neill, Anne-Marie"}, []string{"Anne"}},
-		{Name, "Ana García López", []string{"García López, Ana", "ANA GARCÍA LÓPEZ"}, []string{"García"}},
-		{Name, "Jürgen Müllersohn", []string{"Jürgen Müllersohns Auto", "JÜRGEN MÜLLERSOHN"}, []string{"Jürgen Müllers"}},
-		{Name, "佐々木健太", []string{"担当は佐々木健太です"}, []string{"佐々木"}},
-		{Name, "박지훈", []string{"박지훈님께", "박지훈은"}, []string{"박지"}},
-		{Name, "Support", nil, []string{"Support", "Contact Support"}},
-		{Name, "12", nil, []string{"12"}},
-		{Name, "Li", nil, []string{"Li"}},
-		{Company, "Apple", nil, []string{"An Apple a day", "Apple pie", "apple"}},
-		{Company, "Microsoft", nil, []string{"Microsoft"}},
-		{Company, "Orange", nil, []string{"Orange juice"}},
-		{Company, "Contoso", []string{"Contoso", "at Contoso's"}, []string{"contoso", "CONTOSO", "Contosoft"}},
-		{Company, "contoso", nil, []string{"contoso"}},
-		{Company, "HubSpot", []string{"HubSpot", "(HubSpot)"}, []string{"hubspot", "Hubspot"}},
-		{Company, "Nordwind Logistik GmbH", []string{"Nordwind Logistik GmbH", "NORDWIND LOGISTIK GMBH"}, []string{"Nordwind"}},
-		{Company, "Acme Inc.", []string{"Acme Inc. is", "ACME Inc"}, []string{"Acme"}},
-		{Company, "Best Buy", []string{"Best Buy"}, []string{"the best buy", "Best buy"}},
-		{Company, "株式会社青葉商店", []string{"株式会社青葉商店の"}, []string{"青葉商店"}},
-		{Address, "12 Baker Street, London", []string{"12 Baker Street\nLondon", "12 baker street, london"}, []string{"112 Baker Street, London", "12 Baker Street"}},
-		{Address, "Paris", nil, []string{"Paris"}},
-		{Address, "New York", nil, []string{"New York"}},
-		{Email, "a@example.com", nil, []string{"a@example.com"}},
-		{Name, "a b c d e f g h i j k l m n o p q r", nil, []string{"a b c"}},
-		{Name, "...", nil, []string{"..."}},
-		{Name, "", nil, []string{""}},
+		{detect.Name, "Smithson", []string{"Smithson", "SMITHSON", "Smithson's", "smith@x Smithson."}, []string{"smithson", "Smithsonian", "SmithSon"}},
+		{detect.Name, "Mark", nil, []string{"Mark", "mark it", "Mark the box"}},
+		{detect.Name, "Mark Brown", []string{"Mark Brown", "MARK BROWN", "Brown, Mark"}, []string{"mark brown", "the mark Brown"}},
+		{detect.Name, "Anne-Marie O'Neill", []string{"Anne-Marie O'Neill", "Anne Marie O’Neill", "O'Neill, Anne-Marie"}, []string{"Anne"}},
+		{detect.Name, "Ana García López", []string{"García López, Ana", "ANA GARCÍA LÓPEZ"}, []string{"García"}},
+		{detect.Name, "Jürgen Müllersohn", []string{"Jürgen Müllersohns Auto", "JÜRGEN MÜLLERSOHN"}, []string{"Jürgen Müllers"}},
+		{detect.Name, "佐々木健太", []string{"担当は佐々木健太です"}, []string{"佐々木"}},
+		{detect.Name, "박지훈", []string{"박지훈님께", "박지훈은"}, []string{"박지"}},
+		{detect.Name, "Support", nil, []string{"Support", "Contact Support"}},
+		{detect.Name, "12", nil, []string{"12"}},
+		{detect.Name, "Li", nil, []string{"Li"}},
+		{detect.Company, "Apple", nil, []string{"An Apple a day", "Apple pie", "apple"}},
+		{detect.Company, "Microsoft", nil, []string{"Microsoft"}},
+		{detect.Company, "Orange", nil, []string{"Orange juice"}},
+		{detect.Company, "Contoso", []string{"Contoso", "at Contoso's"}, []string{"contoso", "CONTOSO", "Contosoft"}},
+		{detect.Company, "contoso", nil, []string{"contoso"}},
+		{detect.Company, "HubSpot", []string{"HubSpot", "(HubSpot)"}, []string{"hubspot", "Hubspot"}},
+		{detect.Company, "Nordwind Logistik GmbH", []string{"Nordwind Logistik GmbH", "NORDWIND LOGISTIK GMBH"}, []string{"Nordwind"}},
+		{detect.Company, "Acme Inc.", []string{"Acme Inc. is", "ACME Inc"}, []string{"Acme"}},
+		{detect.Company, "Best Buy", []string{"Best Buy"}, []string{"the best buy", "Best buy"}},
+		{detect.Company, "株式会社青葉商店", []string{"株式会社青葉商店の"}, []string{"青葉商店"}},
+		{detect.Address, "12 Baker Street, London", []string{"12 Baker Street\nLondon", "12 baker street, london"}, []string{"112 Baker Street, London", "12 Baker Street"}},
+		{detect.Address, "Paris", nil, []string{"Paris"}},
+		{detect.Address, "New York", nil, []string{"New York"}},
+		{detect.Email, "a@example.com", nil, []string{"a@example.com"}},
+		{detect.Name, "a b c d e f g h i j k l m n o p q r", nil, []string{"a b c"}},
+		{detect.Name, "...", nil, []string{"..."}},
+		{detect.Name, "", nil, []string{""}},
 	} {
-		var l Learned
+		var l Values
 		if got, want := l.Add(tt.typ, tt.value), tt.yes != nil || tt.value == "Mark" || tt.value == "Li"; got != want {
 			t.Errorf("Add(%s, %q) = %v, want %v", tt.typ, tt.value, got, want)
 		}
@@ -67,9 +69,9 @@ func TestLearnedCase(t *testing.T) {
 
 // TestLearnedPhone: a number that only its field made a phone number is found again, with its plus or parenthesis.
 func TestLearnedPhone(t *testing.T) {
-	var l Learned
+	var l Values
 	for text, want := range map[string]bool{"+00 53 820239": true, "(030) 12 34 56": true, "0001234567": true, "1234567": false, "12 34": false} {
-		if got := l.Add(Phone, text); got != want {
+		if got := l.Add(detect.Phone, text); got != want {
 			t.Errorf("Add(%q) = %v, want %v", text, got, want)
 		}
 	}
@@ -85,9 +87,9 @@ func TestLearnedPhone(t *testing.T) {
 
 // TestLearnedBeside finds ordinary words that are names where several are together.
 func TestLearnedBeside(t *testing.T) {
-	var l Learned
+	var l Values
 	for _, name := range []string{"Mark", "Brown", "Jane", "Whitaker"} {
-		l.Add(Name, name)
+		l.Add(detect.Name, name)
 	}
 	for text, want := range map[string][]string{
 		"Mark Brown called":   {"Mark", "Brown"},
@@ -113,12 +115,12 @@ func TestLearnedBeside(t *testing.T) {
 
 // TestLearnedLinear searches for values that begin alike in texts that repeat their beginnings.
 func TestLearnedLinear(t *testing.T) {
-	var l Learned
+	var l Values
 	for i := range 20_000 {
-		l.Add(Name, fmt.Sprintf("John John John John Smith%c%c%c%c", 'a'+i%26, 'a'+i/26%26, 'a'+i/676%26, 'a'+i/17576))
-		l.Add(Address, strings.Repeat("5 Main Street ", 5)+fmt.Sprint(i))
+		l.Add(detect.Name, fmt.Sprintf("John John John John Smith%c%c%c%c", 'a'+i%26, 'a'+i/26%26, 'a'+i/676%26, 'a'+i/17576))
+		l.Add(detect.Address, strings.Repeat("5 Main Street ", 5)+fmt.Sprint(i))
 	}
-	l.Add(Name, "Mark")
+	l.Add(detect.Name, "Mark")
 	for _, piece := range []string{"John ", "John, ", "5 Main Street ", "Mark ", "王", "\\n", "'", "a"} {
 		text := strings.Repeat(piece, (1<<18)/len(piece))
 		start := time.Now()
@@ -131,14 +133,14 @@ func TestLearnedLinear(t *testing.T) {
 
 // TestLearnedLimits learns no more than it may, and lets texts be searched at the same time.
 func TestLearnedLimits(t *testing.T) {
-	var l Learned
+	var l Values
 	if l.Find("Jane") != nil {
 		t.Error("an empty Learned finds something")
 	}
 	for i := range maxLearned {
-		l.Add(Name, manyNames(i))
+		l.Add(detect.Name, manyNames(i))
 	}
-	if l.Len() != maxLearned || l.Add(Name, "Jane Whitaker") {
+	if l.Len() != maxLearned || l.Add(detect.Name, "Jane Whitaker") {
 		t.Errorf("%d values are learned, want %d and no more", l.Len(), maxLearned)
 	}
 	var wg sync.WaitGroup
@@ -166,8 +168,8 @@ func manyNames(i int) string {
 func FuzzLearned(f *testing.F) {
 	f.Add("Jane Doe", "by Doe, Jane's")
 	f.Fuzz(func(t *testing.T, value, text string) {
-		var l Learned
-		for _, typ := range []Type{Name, Company, Address} {
+		var l Values
+		for _, typ := range []detect.Type{detect.Name, detect.Company, detect.Address} {
 			l.Add(typ, value)
 		}
 		at := 0
@@ -196,15 +198,15 @@ func BenchmarkFind(b *testing.B) {
 	text := recordsText()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		Find(text, "")
+		detect.Find(text, "")
 	}
 }
 
 func BenchmarkLearned(b *testing.B) {
 	text := recordsText()
-	var l Learned
+	var l Values
 	for i := range maxLearned {
-		l.Add(Name, manyNames(i))
+		l.Add(detect.Name, manyNames(i))
 	}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {

@@ -1,29 +1,31 @@
-package detect
+package internet
 
 import (
 	"net/netip"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
 )
 
-// mappedStart returns the beginning of the IPv6 form of the IPv4 address at i: ::ffff:10.0.0.1.
-func mappedStart(s string, from, i int) int {
+// MappedStart returns the beginning of the IPv6 form of the IPv4 address at i: ::ffff:10.0.0.1.
+func MappedStart(s string, from, i int) int {
 	const prefix = "::ffff:"
 	at := i - len(prefix)
-	if at < from || !strings.EqualFold(s[at:i], prefix) || wordBefore(s, at) || at > 0 && s[at-1] == ':' {
+	if at < from || !strings.EqualFold(s[at:i], prefix) || char.WordBefore(s, at) || at > 0 && s[at-1] == ':' {
 		return i
 	}
 	return at
 }
 
-// ipv4 returns the end of the dotted address that begins at i.
-func ipv4(s string, i int) (end int) {
+// IPv4 returns the end of the dotted address that begins at i.
+func IPv4(s string, i int) (end int) {
 	dots := 0
-	for end = i; end < len(s) && end-i <= len("255.255.255.255") && (isDigit(s[end]) || s[end] == '.' && dots < 3); end++ {
+	for end = i; end < len(s) && end-i <= len("255.255.255.255") && (char.IsDigit(s[end]) || s[end] == '.' && dots < 3); end++ {
 		if s[end] == '.' {
 			dots++
 		}
 	}
-	if dots != 3 || wordAfter(s, end) || end+1 < len(s) && (s[end] == '.' && isAlnum(s[end+1]) || s[end] == '-' && isLetter(s[end+1])) {
+	if dots != 3 || char.WordAfter(s, end) || end+1 < len(s) && (s[end] == '.' && char.IsAlnum(s[end+1]) || s[end] == '-' && char.IsLetter(s[end+1])) {
 		return 0
 	}
 	a, err := netip.ParseAddr(s[i:end])
@@ -36,8 +38,8 @@ func ipv4(s string, i int) (end int) {
 	return end
 }
 
-// ipv6 returns the end of the address that begins at i: a global, unique local, link-local or multicast one.
-func ipv6(s string, i int) (end int) {
+// IPv6 returns the end of the address that begins at i: a global, unique local, link-local or multicast one.
+func IPv6(s string, i int) (end int) {
 	if i > 0 && (s[i-1] == ':' || s[i-1] == '.') {
 		return 0
 	}
@@ -45,7 +47,7 @@ func ipv6(s string, i int) (end int) {
 	for end = i; end < len(s) && end-i <= 45; end++ {
 		if s[end] == ':' {
 			colons++
-		} else if !isHex(s[end]) && (s[end] != '.' || colons == 0) {
+		} else if !char.IsHex(s[end]) && (s[end] != '.' || colons == 0) {
 			break
 		}
 		if end-i > 4 && colons == 0 {
@@ -55,7 +57,7 @@ func ipv6(s string, i int) (end int) {
 	for end > i && (s[end-1] == '.' || s[end-1] == ':' && (end-2 < i || s[end-2] != ':')) {
 		end--
 	}
-	if colons < 2 || wordAfter(s, end) {
+	if colons < 2 || char.WordAfter(s, end) {
 		return 0
 	}
 	a, err := netip.ParseAddr(s[i:end])

@@ -1,9 +1,13 @@
-package detect
+// Package postal reads postal addresses in texts.
+package postal
 
 import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/lexicon"
 )
 
 const (
@@ -11,24 +15,34 @@ const (
 	maxTail        = 4 // parts after the street: flat, district, city with postal code, country
 )
 
+// Find returns the postal address whose house number is at i, if it begins after from: 12 Baker Street, London; Hauptstraße 5, 10115 Berlin; 3
+// rue de la Paix; Calle Mayor 10.
+func Find(s string, from, i int) (start, end int) { return (&street{s, from}).address(i) }
+
+// street finds one address in a text.
+type street struct {
+	s    string
+	from int // nothing before it is examined
+}
+
 // address returns the postal address whose house number is at i: 12 Baker Street, London; Hauptstraße 5, 10115 Berlin; 3 rue de la Paix;
 // Calle Mayor 10.
-func (f *finder) address(i int) (start, end int) {
+func (f *street) address(i int) (start, end int) {
 	s, number := f.s, i
-	for number < len(s) && isDigit(s[number]) {
+	for number < len(s) && char.IsDigit(s[number]) {
 		number++
 	}
 	if number-i > 5 || s[i] == '0' {
 		return 0, 0
 	}
-	if number < len(s) && isLetter(s[number]) && !wordAfter(s, number+1) { // 221B
+	if number < len(s) && char.IsLetter(s[number]) && !char.WordAfter(s, number+1) { // 221B
 		number++
 	}
-	if number+1 < len(s) && (s[number] == '-' || s[number] == '/') && isDigit(s[number+1]) { // 12-14
-		for number++; number < len(s) && isDigit(s[number]); number++ {
+	if number+1 < len(s) && (s[number] == '-' || s[number] == '/') && char.IsDigit(s[number+1]) { // 12-14
+		for number++; number < len(s) && char.IsDigit(s[number]); number++ {
 		}
 	}
-	if wordAfter(s, number) {
+	if char.WordAfter(s, number) {
 		return 0, 0
 	}
 	if i > f.from+3 && s[i-1] == ' ' && strings.IndexByte("0123456789:=", s[i-2]) < 0 {
@@ -59,10 +73,10 @@ func (f *finder) address(i int) (start, end int) {
 	return 0, 0
 }
 
-// cjkAddress returns the address in Chinese or Japanese whose letters or postal code begin at or before i: 〒100-0001 東京都千代田区千代田1-1,
+// FindCJK returns the address in Chinese or Japanese whose letters or postal code begin at or before i: 〒100-0001 東京都千代田区千代田1-1,
 // 北京市海淀区中关村大街27号. It has two names of districts and a number at least.
-func (f *finder) cjkAddress(i int) (start, end int) {
-	s, districts := f.s, 0
+func FindCJK(s string, i int) (start, end int) {
+	districts := 0
 	start = -1
 	for at, n := i, 0; at < len(s) && n < maxCJKAddress; n++ {
 		r, size := utf8.DecodeRuneInString(s[at:])
@@ -78,7 +92,7 @@ func (f *finder) cjkAddress(i int) (start, end int) {
 			districts++
 		case strings.ContainsRune("号號番室楼樓层層階", r) && end > 0 && end == at:
 			end = at + size
-		case !isSpaceless(r) && !strings.ContainsRune("- －−〒", r):
+		case !char.IsSpaceless(r) && !strings.ContainsRune("- －−〒", r):
 			return start, end
 		}
 		at += size
@@ -96,7 +110,7 @@ func cjkStart(before string) int {
 	at := len(before)
 	for n := 0; n < 3 && at > 0; n++ {
 		r, size := utf8.DecodeLastRuneInString(before[:at])
-		if !isSpaceless(r) || strings.ContainsRune("在是于到住は", r) {
+		if !char.IsSpaceless(r) || strings.ContainsRune("在是于到住は", r) {
 			break
 		}
 		at -= size
@@ -105,27 +119,27 @@ func cjkStart(before string) int {
 }
 
 // withFlat returns the beginning of the number of a flat before the house number at i: Flat 3, 12 Baker Street.
-func (f *finder) withFlat(i int) int {
+func (f *street) withFlat(i int) int {
 	before := f.s[max(f.from, i-24):i]
 	fields := strings.Fields(before)
-	if n := len(fields); n >= 2 && strings.HasSuffix(before, ", ") && words()["flat"][strings.ToLower(fields[n-2])] && len(fields[n-1]) <= 5 {
+	if n := len(fields); n >= 2 && strings.HasSuffix(before, ", ") && lexicon.Words()["flat"][strings.ToLower(fields[n-2])] && len(fields[n-1]) <= 5 {
 		return i - len(before) + strings.LastIndex(before, fields[n-2])
 	}
 	return i
 }
 
 // capitalsBefore returns the beginning of up to three capitalized words, with particles, that end at end, or a later position without such words.
-func (f *finder) capitalsBefore(end int) (start int) {
+func (f *street) capitalsBefore(end int) (start int) {
 	start = end + 1
 	for n, at := 0, end; n < 3 && at > f.from; {
 		first := at
-		for first > f.from && at-first < maxWordBytes && isStreetByte(f.s[first-1]) {
+		for first > f.from && at-first < char.MaxWord && isStreetByte(f.s[first-1]) {
 			first--
 		}
 		switch w := f.s[first:at]; {
-		case len(w) > 1 && isCapital(w) && (!isNoName(w) && !isOrdinary(w) || w == "Am" || n > 0):
+		case len(w) > 1 && char.IsCapital(w) && (!lexicon.IsNoName(w) && !lexicon.IsOrdinary(w) || w == "Am" || n > 0):
 			start, n = first, n+1
-		case n == 0 && len(w) > 1 && streetWord(strings.ToLower(w)), n > 0 && words()["particle"][w]:
+		case n == 0 && len(w) > 1 && streetWord(strings.ToLower(w)), n > 0 && lexicon.Words()["particle"][w]:
 		default:
 			return start
 		}
@@ -138,51 +152,53 @@ func (f *finder) capitalsBefore(end int) (start int) {
 }
 
 // streetWord reports whether a word in lower case is one for a street: Karl Johans gate 22.
-func streetWord(w string) bool { return words()["street-end"][w] || words()["street-end-weak"][w] }
+func streetWord(w string) bool {
+	return lexicon.Words()["street-end"][w] || lexicon.Words()["street-end-weak"][w]
+}
 
 // streetAfter returns the end of the street whose name begins at i, after a house number, and whether only a city makes it one.
 func streetAfter(s string, i int) (end int, weak bool) {
-	if w := wordTo(s, i); words()["street-start"][strings.ToLower(w)] && isLetter(s[i]) { // 12 rue de la Paix
+	if w := WordTo(s, i); lexicon.Words()["street-start"][strings.ToLower(w)] && char.IsLetter(s[i]) { // 12 rue de la Paix
 		at, n := i+len(w), 0
 		for at < len(s) && s[at] == ' ' && n < maxStreetWords+2 {
-			w := wordTo(s, at+1)
-			if w == "" || !isCapital(w) && !words()["particle"][strings.ToLower(w)] && !strings.Contains(w, "'") && !strings.Contains(w, "’") {
+			w := WordTo(s, at+1)
+			if w == "" || !char.IsCapital(w) && !lexicon.Words()["particle"][strings.ToLower(w)] && !strings.Contains(w, "'") && !strings.Contains(w, "’") {
 				break
 			}
 			at += 1 + len(w)
 			if n++; len(w) > 4 && s[at-1] == '.' { // the end of the sentence
-				return at - 1, isUpper(s[i])
+				return at - 1, char.IsUpper(s[i])
 			}
-			if isCapital(w) || len(w) > 3 && strings.ContainsAny(w, "'’") {
+			if char.IsCapital(w) || len(w) > 3 && strings.ContainsAny(w, "'’") {
 				end = at
 			}
 		}
-		return end, isUpper(s[i]) // Via, Place and the like are also English words
+		return end, char.IsUpper(s[i]) // Via, Place and the like are also English words
 	}
 	for at, n := i, 0; n <= maxStreetWords; n++ {
-		w := wordTo(s, at)
-		if w == "" || !isCapital(w) && !(n == 0 && isDigit(w[0]) && len(w) > 2 && isLetter(w[len(w)-1])) { // 5th Avenue
+		w := WordTo(s, at)
+		if w == "" || !char.IsCapital(w) && !(n == 0 && char.IsDigit(w[0]) && len(w) > 2 && char.IsLetter(w[len(w)-1])) { // 5th Avenue
 			return 0, false
 		}
 		end = at + len(w)
-		if n == 0 && words()["not-street"][strings.ToLower(w)] {
+		if n == 0 && lexicon.Words()["not-street"][strings.ToLower(w)] {
 			return 0, false
 		}
 		if lower := strings.ToLower(strings.TrimSuffix(w, ".")); n > 0 {
 			switch {
-			case words()["street-word"][lower]:
+			case lexicon.Words()["street-word"][lower]:
 				if w, ok := strings.CutPrefix(s[end:min(len(s), end+len(" North"))], " "); ok {
-					w = wordTo(w, 0)
-					if isCapital(w) && words()["direction"][strings.ToLower(w)] && !wordAfter(s, end+1+len(w)) {
+					w = WordTo(w, 0)
+					if char.IsCapital(w) && lexicon.Words()["direction"][strings.ToLower(w)] && !char.WordAfter(s, end+1+len(w)) {
 						end += 1 + len(w)
 					}
 				}
 				return end, false
-			case words()["street-word-weak"][lower] && !(end < len(s) && s[end] == ' ' && isCapital(wordTo(s, end+1))):
+			case lexicon.Words()["street-word-weak"][lower] && !(end < len(s) && s[end] == ' ' && char.IsCapital(WordTo(s, end+1))):
 				return end, true
 			}
 		}
-		space := spaceAt(s, end)
+		space := char.SpaceAt(s, end)
 		if space == 0 {
 			return 0, false
 		}
@@ -193,8 +209,8 @@ func streetAfter(s string, i int) (end int, weak bool) {
 
 // streetBefore returns the beginning of the street whose name ends at end, before the space and the house number, or -1, and whether only a
 // city makes it one.
-func (f *finder) streetBefore(end int) (start int, weak bool) {
-	s, low := f.s, max(f.from, end-maxBefore)
+func (f *street) streetBefore(end int) (start int, weak bool) {
+	s, low := f.s, max(f.from, end-char.MaxBefore)
 	before := strings.TrimSuffix(strings.TrimSuffix(s[low:end], "д."), ", ") // ул. Тверская, д. 7
 	before = strings.TrimSuffix(before, ",")
 	end = low + len(before)
@@ -214,7 +230,7 @@ func (f *finder) streetBefore(end int) (start int, weak bool) {
 		if n == 0 && isSpacelessStreet(w) {
 			return f.koreanStart(start), false
 		}
-		if n == 0 && isCapital(w) {
+		if n == 0 && char.IsCapital(w) {
 			if name, ok := streetSuffix(lower, "street-end"); ok && (name > 2 || n == 0 && start > low) {
 				return f.streetStart(start, name), false
 			}
@@ -222,13 +238,13 @@ func (f *finder) streetBefore(end int) (start int, weak bool) {
 				return f.streetStart(start, name), true
 			}
 		}
-		if n > 0 && words()["street-start"][lower] && isCapital(w) {
+		if n > 0 && lexicon.Words()["street-start"][lower] && char.IsCapital(w) {
 			return start, lower == "place" || lower == "via" || lower == "plaza" || lower == "route" || lower == "carrera"
 		}
 		if n > 0 && (lower == "ul." || lower == "jl." || lower == "al." || lower == "ул.") {
 			return start, false
 		}
-		if !isCapital(w) && !words()["particle"][lower] || start <= low || s[start-1] != ' ' {
+		if !char.IsCapital(w) && !lexicon.Words()["particle"][lower] || start <= low || s[start-1] != ' ' {
 			return -1, false
 		}
 		at = start - 1
@@ -237,28 +253,30 @@ func (f *finder) streetBefore(end int) (start int, weak bool) {
 }
 
 // box returns the beginning of the words before the number of a box, in a text that ends at end, or -1, and whether only a city makes it one.
-func (f *finder) box(before string, end int) (start int, weak bool) {
+func (f *street) box(before string, end int) (start int, weak bool) {
 	for _, w := range []string{"P.O. Box", "PO Box", "P. O. Box", "Post Office Box"} {
 		if strings.HasSuffix(before, w) {
 			return end - len(w), false
 		}
 	}
 	w := before[strings.LastIndexAny(before, " \n,")+1:]
-	if isCapital(w) && words()["box"][strings.ToLower(w)] {
+	if char.IsCapital(w) && lexicon.Words()["box"][strings.ToLower(w)] {
 		return end - len(w), true
 	}
 	return -1, false
 }
 
 // isSpacelessStreet reports whether a word ends like a street in Korea.
-func isSpacelessStreet(w string) bool { return hasAnySuffix(w, "로", "길") && len(w) > len("로길") }
+func isSpacelessStreet(w string) bool {
+	return char.HasAnySuffix(w, "로", "길") && len(w) > len("로길")
+}
 
 // koreanStart returns the beginning of the city and districts before a street at i.
-func (f *finder) koreanStart(i int) int {
+func (f *street) koreanStart(i int) int {
 	for i > f.from && f.s[i-1] == ' ' {
-		before := f.s[max(f.from, i-1-maxWordBytes) : i-1]
+		before := f.s[max(f.from, i-1-char.MaxWord) : i-1]
 		w := before[strings.LastIndexAny(before, " \n\t,:(")+1:]
-		if !hasAnySuffix(w, "시", "도", "구", "군", "읍", "면") {
+		if !char.HasAnySuffix(w, "시", "도", "구", "군", "읍", "면") {
 			break
 		}
 		i -= 1 + len(w)
@@ -269,7 +287,7 @@ func (f *finder) koreanStart(i int) int {
 // streetSuffix returns the bytes of a word before the ending that makes it a street: Haupt-straße.
 func streetSuffix(lower, section string) (before int, ok bool) {
 	for n := 2; n <= 9 && n <= len(lower); n++ {
-		if at := len(lower) - n; words()[section][lower[at:]] {
+		if at := len(lower) - n; lexicon.Words()[section][lower[at:]] {
 			return at, true
 		}
 	}
@@ -277,18 +295,18 @@ func streetSuffix(lower, section string) (before int, ok bool) {
 }
 
 // streetStart returns the beginning of a street whose last word begins at i: "Karl-Marx-Straße", "Unter den Linden", "Frankfurter Allee".
-func (f *finder) streetStart(i, name int) int {
+func (f *street) streetStart(i, name int) int {
 	for n := 0; n < 2 && (name <= 1 || n == 0); n++ {
 		at := i - 1
 		if at <= f.from || f.s[at] != ' ' {
 			return i
 		}
 		start := at
-		for start > f.from && at-start < maxWordBytes && isStreetByte(f.s[start-1]) {
+		for start > f.from && at-start < char.MaxWord && isStreetByte(f.s[start-1]) {
 			start--
 		}
 		w := f.s[start:at]
-		if w == "" || name > 1 || !isCapital(w) {
+		if w == "" || name > 1 || !char.IsCapital(w) {
 			return i
 		}
 		i = start
@@ -297,19 +315,13 @@ func (f *finder) streetStart(i, name int) int {
 }
 
 func isStreetByte(c byte) bool {
-	return isLetter(c) || c >= utf8.RuneSelf || strings.IndexByte("-./'", c) >= 0
+	return char.IsLetter(c) || c >= utf8.RuneSelf || strings.IndexByte("-./'", c) >= 0
 }
 
-// isCapital reports whether a word begins with a capital.
-func isCapital(w string) bool {
-	r, _ := utf8.DecodeRuneInString(w)
-	return unicode.IsUpper(r)
-}
-
-// wordTo returns the word of a street at i: letters, digits, hyphens, apostrophes, and a dot at its end.
-func wordTo(s string, i int) string {
+// WordTo returns the word of a street at i: letters, digits, hyphens, apostrophes, and a dot at its end.
+func WordTo(s string, i int) string {
 	at := i
-	for at < len(s) && at-i <= maxWordBytes && (isAlnum(s[at]) || s[at] >= utf8.RuneSelf || at > i && (s[at] == '-' || s[at] == '\'')) {
+	for at < len(s) && at-i <= char.MaxWord && (char.IsAlnum(s[at]) || s[at] >= utf8.RuneSelf || at > i && (s[at] == '-' || s[at] == '\'')) {
 		at++
 	}
 	if at < len(s) && at > i && s[at] == '.' {
@@ -377,28 +389,28 @@ type part struct {
 func addressPart(s string, i int) (p part) {
 	p.end = i
 	for at := i; ; {
-		w := strings.TrimSuffix(wordTo(s, at), ".")
+		w := strings.TrimSuffix(WordTo(s, at), ".")
 		switch {
 		case w == "" || p.words >= 4:
 			return p
 		case isPostcode(w):
 			p.code = true
-			p.codeFirst = p.words == 0 && len(w) >= 4 && isDigit(w[3])
+			p.codeFirst = p.words == 0 && len(w) >= 4 && char.IsDigit(w[3])
 			p.year = len(w) == 4 && (w[:2] == "19" || w[:2] == "20")
 		case isSplitCode(s, at):
 			p.code, p.codeFirst = true, p.words == 0
 			w = s[at : at+len("111 20")]
-		case isCapital(w):
+		case char.IsCapital(w):
 			p.words++
 			p.city = p.city || isCity(w)
-		case len(w) <= 2 && isDigit(w[0]) && p.words > 0 && mayEndPart(s, at+len(w)):
+		case len(w) <= 2 && char.IsDigit(w[0]) && p.words > 0 && mayEndPart(s, at+len(w)):
 			p.end = at + len(w)
 			return p
-		case !(words()["particle"][w] && p.end > i):
+		case !(lexicon.Words()["particle"][w] && p.end > i):
 			return p
 		}
 		at += len(w)
-		if isCapital(w) || isDigit(w[0]) {
+		if char.IsCapital(w) || char.IsDigit(w[0]) {
 			p.end = at
 		}
 		if at >= len(s) || s[at] != ' ' {
@@ -412,7 +424,7 @@ func addressPart(s string, i int) (p part) {
 func isCity(w string) bool {
 	w, _, _ = strings.Cut(w, "-") // Aix-en-Provence
 	_, size := utf8.DecodeRuneInString(w)
-	return utf8.RuneCountInString(w) > 2 && (w[size:] == strings.ToLower(w[size:]) || isCapitals(w))
+	return utf8.RuneCountInString(w) > 2 && (w[size:] == strings.ToLower(w[size:]) || char.IsCapitals(w))
 }
 
 // isSplitCode reports whether a postal code of three and two digits is at i: 111 20.
@@ -421,16 +433,16 @@ func isSplitCode(s string, i int) bool {
 	if len(s)-i < len(form) || s[i+3] != ' ' || s[i+6] != ' ' {
 		return false
 	}
-	return strings.Trim(s[i:i+3], "0123456789") == "" && strings.Trim(s[i+4:i+6], "0123456789") == "" && isCapital(s[i+7:])
+	return strings.Trim(s[i:i+3], "0123456789") == "" && strings.Trim(s[i+4:i+6], "0123456789") == "" && char.IsCapital(s[i+7:])
 }
 
 // isPostcode reports whether a word is a postal code or half of one: 10115, 1016AB, SW1A, 2AA, D-10115, 00-950.
 func isPostcode(w string) bool {
 	digits := 0
 	for i := range len(w) {
-		if isDigit(w[i]) {
+		if char.IsDigit(w[i]) {
 			digits++
-		} else if !isUpper(w[i]) && w[i] != '-' {
+		} else if !char.IsUpper(w[i]) && w[i] != '-' {
 			return false
 		}
 	}

@@ -1,6 +1,10 @@
-package detect
+package number
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
+)
 
 // ibanCountries are the countries in the registry of ISO 13616, by the length of their account numbers.
 var ibanCountries = map[int]string{
@@ -11,10 +15,10 @@ var ibanCountries = map[int]string{
 
 const maxIBAN = 34
 
-// iban returns the end of the account number that begins at i: a country, two check digits, that country's length, written whole or in
+// IBAN returns the end of the account number that begins at i: a country, two check digits, that country's length, written whole or in
 // groups of four, and the remainder of ISO 7064, mod 97-10. Its letters are all lower case or all upper case.
-func iban(s string, i int) (end int) {
-	if len(s)-i < 15 || !isLetter(s[i]) || !isLetter(s[i+1]) || !isDigit(s[i+2]) || !isDigit(s[i+3]) {
+func IBAN(s string, i int) (end int) {
+	if len(s)-i < 15 || !char.IsLetter(s[i]) || !char.IsLetter(s[i+1]) || !char.IsDigit(s[i+2]) || !char.IsDigit(s[i+3]) {
 		return 0
 	}
 	length := 0
@@ -24,7 +28,7 @@ func iban(s string, i int) (end int) {
 			length = n
 		}
 	}
-	lower := !isUpper(s[i])
+	lower := !char.IsUpper(s[i])
 	var buf [maxIBAN]byte
 	number := buf[:0]
 	for end = i; len(number) < length; end++ {
@@ -38,12 +42,12 @@ func iban(s string, i int) (end int) {
 		switch {
 		case lower && c-'a' < 26:
 			c -= 'a' - 'A'
-		case !isDigit(c) && (lower || !isUpper(c)):
+		case !char.IsDigit(c) && (lower || !char.IsUpper(c)):
 			return 0
 		}
 		number = append(number, c)
 	}
-	if length == 0 || wordAfter(s, end) || mod97(number[4:], number[:4]) != 1 {
+	if length == 0 || char.WordAfter(s, end) || mod97(number[4:], number[:4]) != 1 {
 		return 0
 	}
 	return end
@@ -53,7 +57,7 @@ func iban(s string, i int) (end int) {
 func mod97(parts ...[]byte) (rest int) {
 	for _, part := range parts {
 		for _, c := range part {
-			if isDigit(c) {
+			if char.IsDigit(c) {
 				rest = (rest*10 + int(c-'0')) % 97
 			} else {
 				rest = (rest*100 + int(c-'A') + 10) % 97
