@@ -11,6 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/internal/clock"
+	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
 )
 
@@ -32,6 +33,7 @@ type request struct {
 	options   *upstream.CallOptions // of the current try
 	decision  *policy.Decision      // the policy's; nil: the call did not get that far
 	waiting   waiting
+	restored  pii.Restored // the values in the arguments that tokens stood for
 }
 
 // handler answers a call. The script sees errors that are a *call.Error; any other error is reported to it without

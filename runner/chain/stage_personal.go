@@ -75,17 +75,17 @@ func (c *Calls) personal(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		res, err := next(ctx, req)
 		mode := p.Of(req.Server)
+		o := p.Outlet.For(req.Name).With(req.restored)
 		hides := mode == config.PIIBridge || mode == config.PIIOutput && c.run.Direct
 		switch {
 		case hides && err != nil:
-			o := p.Outlet.For(req.Name)
 			return nil, changedError(err, o.MaskForeign, func(content json.RawMessage) json.RawMessage { return maskResult(o, content, true) })
 		case mode == config.PIIOutput && err != nil:
-			return nil, changedError(err, p.Outlet.Quote, func(content json.RawMessage) json.RawMessage { return p.Outlet.Quote(content) })
+			return nil, changedError(err, o.Quote, func(content json.RawMessage) json.RawMessage { return o.Quote(content) })
 		case mode == config.PIIOff || err != nil || res.As == call.AsDry:
 		case hides:
 			masked := *res
-			masked.Value, masked.Raw = maskResult(p.Outlet.For(req.Name), res.Value, req.Raw || req.isAsk || res.As == call.AsContent), nil
+			masked.Value, masked.Raw = maskResult(o, res.Value, req.Raw || req.isAsk || res.As == call.AsContent), nil
 			if req.Raw {
 				masked.Raw = masked.Value
 			}
@@ -114,9 +114,17 @@ func (c *Calls) restore(next handler) handler {
 	}
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		if p.Of(req.Server) == config.PIIOff {
+			if token := p.Outlet.FindToken(string(req.Args)); token != "" {
+				c.warn(req, "the token %s was sent as it is written, because personal data is not hidden from or for this server: its mode below pii: is off", strings.Trim(token, "[]"))
+			}
 			return next(ctx, req)
 		}
-		args, err := p.Outlet.Restore(req.Args)
+		args, used, err := p.Outlet.RestoreArguments(req.Args, false)
+		if v := c.chain.validators(req.Tool).input; err == nil && used.HasNumber() && v != nil && v.ValidateAs("", args) != nil {
+			if text, _, err := p.Outlet.RestoreArguments(req.Args, true); err == nil && v.ValidateAs("", text) == nil { // a number where the tool wants a string
+				args = text
+			}
+		}
 		unknown, isUnknown := errors.AsType[*pii.UnknownTokenError](err)
 		large, isLarge := errors.AsType[*pii.LimitError](err)
 		switch {
@@ -131,7 +139,7 @@ func (c *Calls) restore(next handler) handler {
 		if !bytes.Equal(args, req.Args) {
 			c.restored.Store(true)
 		}
-		req.Args = args
+		req.Args, req.restored = args, used
 		return next(ctx, req)
 	}
 }

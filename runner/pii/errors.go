@@ -47,6 +47,7 @@ type UnknownTokenError struct {
 	Token     string // such as [EMAIL_9], or [EMAIL] in the place of a value that could not be kept
 	Pointer   string // JSON pointer of the string with the token; "" in a text that is not JSON
 	Forgotten bool   // it stood for a value that was forgotten
+	Issued    string // the token that it was before it was changed: [EMAIL_9] for [email_9]
 }
 
 // Error names the token without its brackets, so that the text itself has no token.
@@ -57,6 +58,8 @@ func (e *UnknownTokenError) Error() string {
 		said += " at " + strings.ReplaceAll(e.Pointer, e.Token, bare)
 	}
 	switch {
+	case e.Issued != "":
+		return said + ": it was " + strings.Trim(e.Issued, "[]") + " before a program changed it"
 	case e.Forgotten:
 		return said + ": its value was forgotten"
 	case tokenEnd(e.Token, 0) == 0:

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/pii/detect/known"
 )
 
-// learned finds the names, companies, addresses and phone numbers in texts that fields held, as the vault notes it, and others that were added.
+// learned finds in texts the values that fields held, as the vault notes it, and others that were added.
 type learned struct {
 	mu     sync.RWMutex
 	values known.Values
@@ -32,15 +32,19 @@ func (l *learned) add(typ Type, text string) bool {
 // learn adds the values that fields held.
 func (l *learned) learn(entries []*entry) {
 	for _, e := range entries {
-		if e.Field && e.As == asText {
+		if e.Field && e.As != asItself {
 			l.add(e.Type, string(e.Value))
 		}
 	}
 }
 
-// isLearned reports whether values of a type are looked for in texts.
+// isLearned reports whether values of a type that a field held are looked for in texts. Addresses of e-mail and IP are found there anyway.
 func isLearned(typ Type) bool {
-	return typ == detect.Name || typ == detect.Company || typ == detect.Address || typ == detect.Phone
+	switch typ {
+	case detect.Name, detect.Company, detect.Address, detect.Phone, detect.SSN, detect.Card, detect.IBAN, detect.Key, detect.Secret:
+		return true
+	}
+	return false
 }
 
 // known returns what is looked for of the vault's values. The caller holds the mutex.
@@ -68,24 +72,43 @@ func (l *ledger) continues(other *ledger, n int) bool {
 	return true
 }
 
-// named calls visit for each name, company, address and phone number that a member of JSON holds by its name.
-func (s *span) named(f *fields, visit func(typ Type, text string)) {
+// held calls visit for each value that a member of JSON holds by its name, or a cell of a table by the name of its column.
+func (s *span) held(f *fields, visit func(typ Type, text string)) {
+	found := func(typ Type, text string) {
+		if isLearned(typ) {
+			visit(typ, text)
+		}
+	}
 	s.walk(f, func(l literal, h hint) {
-		if !l.isString() || l.isName || h.set && !isLearned(h.typ) {
+		switch {
+		case l.isName:
+			return
+		case !l.isString():
+			digits := s.text[l.start:l.end]
+			if !h.set {
+				h.typ = numberType(digits, h.typ)
+			}
+			found(h.typ, digits)
 			return
 		}
 		in := l.text()
+		var matches []detect.Match
 		switch {
 		case h.set:
-			visit(h.typ, in.text)
+			found(h.typ, in.text)
 		case in.isJSON():
-			in.named(f, visit)
-		case isLearned(h.typ):
-			for _, m := range detect.Find(in.text, h.typ) {
-				if isLearned(m.Type) {
-					visit(m.Type, in.text[m.Start:m.End])
-				}
+			in.held(f, visit)
+		case h.typ == detect.Secret:
+			if detect.IsSecretValue(in.text) {
+				found(h.typ, in.text)
 			}
+		case detect.IsWhole(h.typ) || isLearned(h.typ):
+			matches = detect.Find(in.text, h.typ)
+		default:
+			matches = detect.Cells(in.text)
+		}
+		for _, m := range matches {
+			found(m.Type, in.text[m.Start:m.End])
 		}
 	})
 }

@@ -14,6 +14,8 @@ type masker struct {
 	fields *fields
 	// learned finds values that fields held before. Nil: none are known.
 	learned *learned
+	// restored are replaced wherever they stand.
+	restored Restored
 	// wants reports whether matches of a type are replaced. Nil: all are.
 	wants func(Type) bool
 	// token returns the token of a value.
@@ -28,7 +30,7 @@ type masker struct {
 
 // without returns a masker that replaces only texts which look like tokens.
 func (m *masker) without() *masker {
-	return &masker{fields: &noFields, wants: func(Type) bool { return false }, token: m.token, lookalike: m.lookalike, own: m.own}
+	return &masker{fields: &noFields, wants: func(Type) bool { return false }, token: m.token, lookalike: m.lookalike, restored: m.restored, own: m.own}
 }
 
 // value is what a token stands for.
@@ -57,7 +59,7 @@ func (m *masker) json(s *span) {
 			m.number(l, h)
 		case l.isName:
 			in := l.text()
-			m.replace(in, m.find(in.text, ""), false)
+			m.replace(in, m.find(in.text, ""), never)
 		default:
 			m.text(l.text(), h)
 		}
@@ -71,13 +73,13 @@ func (m *masker) text(s *span, h hint) {
 		m.without().text(s, hint{})
 		return
 	case h.set && m.isWanted(h.typ) && strings.TrimSpace(s.text) != "":
-		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: h.typ}}, true)
+		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: h.typ}}, always)
 		return
 	case s.isJSON():
 		m.json(s)
 		return
 	case h.typ == detect.Secret && detect.IsSecretValue(s.text) && m.isWanted(detect.Secret):
-		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: detect.Secret}}, true)
+		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: detect.Secret}}, always)
 		return
 	}
 	had := len(s.doc.edits)
@@ -101,7 +103,7 @@ func (m *masker) text(s *span, h hint) {
 	}
 	if !slices.Equal(was, read) {
 		s.doc.edits = s.doc.edits[:had]
-		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: detect.Secret}}, false)
+		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: detect.Secret}}, never)
 	}
 }
 
@@ -126,8 +128,25 @@ func (m *masker) plain(s *span, field Type) []detect.Match {
 		}
 		matches = union(matches, found)
 	}
-	return m.replace(s, matches, isField)
+	if isField {
+		return m.replace(s, matches, always)
+	}
+	return m.replace(s, matches, isCell(s.text, matches))
 }
+
+// isCell returns what reports whether a match is a cell of a table whose column has a name that says its type. The columns of a table are fields
+// like the members of an object.
+func isCell(text string, matches []detect.Match) func(detect.Match) bool {
+	if len(matches) == 0 {
+		return never
+	}
+	cells := detect.Cells(text)
+	return func(m detect.Match) bool { return slices.Contains(cells, m) }
+}
+
+func never(detect.Match) bool { return false }
+
+func always(detect.Match) bool { return true }
 
 // number replaces a number that is personal data by a string.
 func (m *masker) number(l literal, h hint) {
@@ -138,7 +157,7 @@ func (m *masker) number(l literal, h hint) {
 	}
 	if typ != "" && m.isWanted(typ) {
 		v := l.span.value(l.start, l.end)
-		v.number = true
+		v.number, v.field = true, true
 		l.span.replace(l.start, l.end, `"`+m.token(typ, v)+`"`)
 	}
 }
@@ -161,7 +180,7 @@ func (m *masker) isWanted(t Type) bool { return m.wants == nil || m.wants(t) }
 // find returns the matches of the wanted types.
 func (m *masker) find(text string, field Type) []detect.Match {
 	if m.fields == &noFields {
-		return nil
+		return m.restored.find(text)
 	}
 	matches := detect.Find(text, field)
 	if m.own && field != "" && len(matches) == 1 {
@@ -171,6 +190,9 @@ func (m *masker) find(text string, field Type) []detect.Match {
 	}
 	if m.learned != nil {
 		matches = union(matches, m.learned.find(text))
+	}
+	if m.restored != nil {
+		matches = union(matches, m.restored.find(text))
 	}
 	if m.wants == nil {
 		return matches
@@ -251,9 +273,9 @@ func outside(text string, matches []detect.Match) []detect.Match {
 	return out
 }
 
-// replace replaces matches by tokens, and also texts between them that look like tokens. It returns the matches that it replaced. isField says
-// that the match is all that a field holds.
-func (m *masker) replace(s *span, matches []detect.Match, isField bool) []detect.Match {
+// replace replaces matches by tokens, and also texts between them that look like tokens. It returns the matches that it replaced. isField
+// reports whether a match is all that a field holds.
+func (m *masker) replace(s *span, matches []detect.Match, isField func(detect.Match) bool) []detect.Match {
 	if m.own {
 		matches = outside(s.text, matches)
 	}
@@ -261,7 +283,7 @@ func (m *masker) replace(s *span, matches []detect.Match, isField bool) []detect
 	for _, match := range matches {
 		m.lookalikes(s, at, match.Start)
 		v := s.value(match.Start, match.End)
-		v.field = isField
+		v.field = isField(match)
 		s.replace(match.Start, match.End, m.token(match.Type, v))
 		at = match.End
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -44,7 +45,9 @@ type OutletSettings struct {
 // [Outlet.Learn] adds more.
 type Outlet struct {
 	*outletState
-	inside detect.Signs // see For
+	inside   detect.Signs // see For
+	restored Restored     // see With
+	added    *addition    // what all texts together have added; nil: each text counts for itself
 }
 
 // outletState is what an outlet shares with those that For returns.
@@ -92,6 +95,12 @@ func (o *Outlet) For(tool string) *Outlet {
 	return &Outlet{outletState: o.outletState, inside: detect.Signs(0).Inside(tool)}
 }
 
+// With returns the same outlet for what answers a call: it also replaces the values that were restored in its arguments, even a word that would
+// otherwise be no name.
+func (o *Outlet) With(values Restored) *Outlet {
+	return &Outlet{o.outletState, o.inside, values, o.added}
+}
+
 // Mask replaces the personal data in text. JSON in it is treated as JSON.
 func (o *Outlet) Mask(text string) string {
 	return o.mask(text, false, func(m *masker, top *span) { m.text(top, hint{}) })
@@ -120,9 +129,13 @@ func (o *Outlet) mask(text string, foreign bool, mask func(*masker, *span)) stri
 	}
 	v, names, err := o.ready()
 	newMasker := func() *masker {
-		return &masker{fields: newFields(o.fields), learned: names, own: !foreign}
+		return &masker{fields: newFields(o.fields), learned: names, restored: o.restored, own: !foreign}
 	}
 	detected := o.detect(text, newMasker, mask)
+	added := o.added
+	if added == nil {
+		added = &addition{}
+	}
 	for n := 1; ; n++ {
 		p := pass{v: v, foreign: foreign, byKey: map[string]*entry{}}
 		m := newMasker()
@@ -147,9 +160,35 @@ func (o *Outlet) mask(text string, foreign bool, mask func(*masker, *span)) stri
 			o.report(err)
 			return d.apply()
 		}
-		err = o.keep(v, p.new, p.stale)
+		fit := added.fitting(v, p.new)
+		if err = o.keep(v, fit, p.stale); err == nil && len(fit) < len(p.new) {
+			err = fmt.Errorf("an output has more than %d new values, or more than a vault that is half full takes of one; the others have no number", RunValues)
+		}
 		names = v.learned()
 	}
+}
+
+// shownPart divides RunValues and RunBytes where a vault is half full. A model reads some thousand words of an output, so its values have numbers
+// then, and a large table that nobody reads does not fill the vault.
+const shownPart = 10
+
+// addition is what an output has added to a vault.
+type addition struct{ values, bytes int }
+
+// fitting returns the first of new entries that may be added, and counts them.
+func (a *addition) fitting(v *Vault, entries []*entry) []*entry {
+	values, bytes := RunValues, RunBytes
+	if v.isHalfFull() {
+		values, bytes = values/shownPart, bytes/shownPart
+	}
+	for i, e := range entries {
+		if a.values >= values || a.bytes+e.size() > bytes {
+			return entries[:i]
+		}
+		a.values++
+		a.bytes += e.size()
+	}
+	return entries
 }
 
 // Learn remembers the names, companies and addresses that fields of a structured result hold, so that they are found in later texts. They
@@ -165,7 +204,7 @@ func (o *Outlet) Learn(raw []byte) {
 	var stale []string
 	_, top := newDocument(string(raw))
 	top.signs = o.inside
-	top.named(newFields(o.fields), func(typ Type, text string) {
+	top.held(newFields(o.fields), func(typ Type, text string) {
 		e := &entry{Type: typ, Value: []byte(text), Field: true}
 		token, isStale := v.held(e)
 		switch {
@@ -248,33 +287,43 @@ func (o *Outlet) FindToken(text string) string {
 }
 
 // Restore replaces the tokens in a JSON value by what they stand for, as [Vault.RestoreJSON] does, but a token that stands for nothing is an
-// *UnknownTokenError. Once a value could not be kept, so is what took its place: tokens without a number, and the note of a detector.
+// *UnknownTokenError, and so is a token in lower case or with its brackets encoded for a URL. Once a value could not be kept, so is what took its
+// place: tokens without a number, and the note of a detector.
 func (o *Outlet) Restore(raw []byte) ([]byte, error) {
+	out, _, err := o.RestoreArguments(raw, false)
+	return out, err
+}
+
+// RestoreArguments is Restore, and returns what stood for tokens, for [Outlet.With]. If numbersAsText is set, a number becomes a string.
+func (o *Outlet) RestoreArguments(raw []byte, numbersAsText bool) ([]byte, Restored, error) {
 	if !json.Valid(raw) {
-		return nil, errNotJSON
+		return nil, nil, errNotJSON
 	}
-	out, err := o.restore(string(raw), true)
-	return []byte(out), err
+	out, used, err := o.restore(string(raw), true, numbersAsText)
+	return []byte(out), used, err
 }
 
 // RestoreText replaces the tokens in a text by what they stand for, as [Vault.Restore] does, with the errors of Restore.
-func (o *Outlet) RestoreText(text string) (string, error) { return o.restore(text, isContainer(text)) }
+func (o *Outlet) RestoreText(text string) (string, error) {
+	out, _, err := o.restore(text, isContainer(text), false)
+	return out, err
+}
 
-func (o *Outlet) restore(text string, asJSON bool) (string, error) {
+func (o *Outlet) restore(text string, asJSON, numbersAsText bool) (string, Restored, error) {
 	lost := o.lost.Load()
-	if !mayHaveTokens(text, lost) {
-		return text, nil
+	if !mayHaveTokens(text, lost) && !alteredToken.MatchString(text) {
+		return text, nil, nil
 	}
 	v, _, err := o.ready()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	r := restorer{v: v, left: v.maxRestored, strict: true, lost: lost}
+	r := restorer{v: v, left: v.maxRestored, strict: true, lost: lost, numbersAsText: numbersAsText}
 	out, err := r.restore(text, asJSON)
 	if err == nil && len(r.stale) > 0 {
 		_ = o.keep(v, nil, r.stale)
 	}
-	return out, err
+	return out, r.used, err
 }
 
 // Trouble returns why values or texts were replaced by something that cannot be restored since it was last called, or nil.

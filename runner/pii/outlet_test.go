@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -172,6 +173,107 @@ func TestLearnLeavesRoom(t *testing.T) {
 	}
 }
 
+// TestOneOutput: a large table that is printed does not fill the vault, whether it comes at once or line by line, and what is shown later still
+// has numbers.
+func TestOneOutput(t *testing.T) {
+	const shown = RunValues / shownPart
+	for name, print := range map[string]func(*Outlet, string) string{
+		"at once": (*Outlet).Mask,
+		"a stream": func(o *Outlet, text string) string {
+			var out strings.Builder
+			w := o.Writer(&out)
+			for text != "" {
+				n := min(len(text), 1<<15)
+				_, _ = io.WriteString(w, text[:n])
+				text = text[n:]
+			}
+			_ = w.Close()
+			return out.String()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, v := newOutlet(t, OutletSettings{})
+			v.maxValues = 4 * shown
+			rows := func(of string, n int) string {
+				var b strings.Builder
+				for i := range n {
+					fmt.Fprintf(&b, "%s%d@example.com\n", of, i)
+				}
+				return b.String()
+			}
+			if got := print(o, rows("a", 2*shown)); strings.Contains(got, "[EMAIL]") || strings.Contains(got, "@") || o.Trouble() != nil {
+				t.Errorf("of a vault that is less than half full, %d values got %d without a number", 2*shown, strings.Count(got, "[EMAIL]"))
+			}
+			got := print(o, rows("b", 2*shown))
+			if n := strings.Count(got, "[EMAIL]"); n != shown || strings.Contains(got, "@") {
+				t.Errorf("of a vault that is half full, %d values got %d without a number, want %d", 2*shown, n, shown)
+			}
+			if err := o.Trouble(); err == nil || !strings.Contains(err.Error(), "half full") {
+				t.Errorf("Trouble() = %v, want the reason", err)
+			}
+			if got := print(o, "ann@example.com\n"); !strings.HasPrefix(got, "[EMAIL_") {
+				t.Errorf("a later output has %q, want a number", got)
+			}
+		})
+	}
+}
+
+// TestHeldValues: what a field, or a cell of a table, held is found where it stands alone.
+func TestHeldValues(t *testing.T) {
+	for result, c := range map[string]struct{ text, want string }{
+		`{"contact":{"password":"hunter2Zebra","ssn":"536904399"}}`: {"to db with hunter2Zebra ok, ['536904399']", "to db with [SECRET_1] ok, ['[SSN_1]']"},
+		`{"phone":4930901820}`:                                {"4930901820", "[PHONE_1]"},
+		`{"assignee":"Jane Doerringer"}`:                      {"first is Jane Doerringer", "first is [NAME_1]"},
+		`"id,name,email\n1,Jane Doerringer,jd@example.com\n"`: {"[ 'Jane Doerringer' ]", "[ '[NAME_1]' ]"},
+		`{"kunde":"x-77-y-88"}`:                               {"for x-77-y-88.", "for [SECRET_1]."},
+		`{"token":"<your token>","password":"password"}`:      {"<your token> password", "<your token> password"},
+	} {
+		for _, learns := range []bool{true, false} {
+			o, _ := newOutlet(t, OutletSettings{Fields: map[string]Type{"kunde": detect.Secret}})
+			if learns {
+				o.Learn([]byte(result))
+			} else {
+				o.MaskJSON([]byte(result))
+			}
+			got := o.Mask(c.text)
+			if !learns {
+				got = strings.ReplaceAll(got, "_2]", "_1]") // a number has a token of its own, and an address may come first
+			}
+			if got != c.want {
+				t.Errorf("after %s (Learn: %v), %q becomes %q, want %q", result, learns, c.text, got, c.want)
+			}
+		}
+	}
+}
+
+// TestWith: what stood for tokens in the arguments of a call is a token in its answer, also a word that would be no name.
+func TestWith(t *testing.T) {
+	o, _ := newOutlet(t, OutletSettings{})
+	o.MaskJSON([]byte(`[{"firstName":"Will","company":"Apple"},{"phone":4930901820,"email":"ann@example.com"}]`))
+	_, used, err := o.RestoreArguments([]byte(`{"a":"[NAME_1]","b":"[COMPANY_1] [NAME_1]","c":"[PHONE_1]"}`), false)
+	if err != nil || len(used) != 3 || !used.HasNumber() {
+		t.Fatalf("RestoreArguments = %v, %v", used, err)
+	}
+	with := o.With(used)
+	for text, want := range map[string]string{
+		`got string "Will", not Willow`: `got string "[NAME_1]", not Willow`,
+		`stored Apple, Will`:            `stored [COMPANY_1], [NAME_1]`,
+		`{"slot":"Will","x":["Apple"]}`: `{"slot":"[NAME_1]","x":["[COMPANY_1]"]}`,
+		`got number 4930901820`:         `got number [PHONE_2]`,
+		`[EMAIL_1]`:                     `[LITERAL_1]`,
+	} {
+		if got := string(with.MaskForeign([]byte(text))); got != want {
+			t.Errorf("MaskForeign(%s) = %s, want %s", text, got, want)
+		}
+		if got := string(with.Quote([]byte(text))); got != want {
+			t.Errorf("Quote(%s) = %s, want %s", text, got, want)
+		}
+	}
+	if got := string(o.MaskForeign([]byte("stored Will"))); got != "stored Will" {
+		t.Errorf("another call has %q", got)
+	}
+}
+
 func TestOutletFields(t *testing.T) {
 	o, _ := newOutlet(t, OutletSettings{Fields: map[string]Type{"Customer_Ref": detect.Name, "code": detect.SSN, "email": "", "password": ""}})
 	raw := `{"customerRef":["Blue","ann@example.com"],"code":[12,-1.5e3,"x"],"email":"bob@example.com","password":"hunter2x","e":" ","customer ref":" "}`
@@ -193,7 +295,7 @@ func TestOutletRestore(t *testing.T) {
 		{`{"to":"[EMAIL_1]","n":"[CARD_1]","[EMAIL_2]":["Hello [NAME_1], write to [EMAIL_1]"]}`,
 			`{"to":"ann@example.com","n":4111111111111111,"bob@example.com":["Hello Ann \"A\" Miller, write to ann@example.com"]}`},
 		{`{"body":"{\"to\":\"[EMAIL_1]\",\"n\":\"[CARD_1]\"}"}`, `{"body":"{\"to\":\"ann@example.com\",\"n\":4111111111111111}"}`},
-		{`{"a":"[STEP_1] [email_1] [EMAIL_01] [EMAIL]"}`, `{"a":"[STEP_1] [email_1] [EMAIL_01] [EMAIL]"}`},
+		{`{"a":"[STEP_1] [email_7] [EMAIL_01] [EMAIL]"}`, `{"a":"[STEP_1] [email_7] [EMAIL_01] [EMAIL]"}`},
 	} {
 		if got, err := o.Restore([]byte(c.raw)); err != nil || string(got) != c.want {
 			t.Errorf("Restore(%s)\n got %s, %v\nwant %s", c.raw, got, err, c.want)
@@ -204,6 +306,8 @@ func TestOutletRestore(t *testing.T) {
 		`{"a":"{\"b\":\"[PHONE_1]\"}","c":1}`: {Token: "[PHONE_1]", Pointer: "/a"},
 		`["\u005bSSN_3]"]`:                    {Token: "[SSN_3]", Pointer: "/0"},
 		`{"[NAME_77]":1}`:                     {Token: "[NAME_77]", Pointer: "/[NAME_77]"},
+		`{"to":" [email_1] "}`:                {Token: "[email_1]", Pointer: "/to", Issued: "[EMAIL_1]"},
+		`{"url":"/%5BEMAIL_1%5d?"}`:           {Token: "%5BEMAIL_1%5d", Pointer: "/url", Issued: "[EMAIL_1]"},
 	} {
 		_, err := o.Restore([]byte(raw))
 		unknown, ok := errors.AsType[*UnknownTokenError](err)
@@ -222,6 +326,9 @@ func TestOutletRestore(t *testing.T) {
 	}
 	if _, err := o.Restore([]byte(`{"a":`)); err == nil {
 		t.Error("what is not JSON is restored: got no error, want an error")
+	}
+	if got, _, err := o.RestoreArguments([]byte(`{"a":"[CARD_1]"}`), true); err != nil || string(got) != `{"a":"4111111111111111"}` {
+		t.Errorf("with numbers as text, RestoreArguments() = %s, %v", got, err)
 	}
 	v.maxRestored = 10
 	if _, err := o.Restore([]byte(`"[EMAIL_1]"`)); err == nil {

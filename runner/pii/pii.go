@@ -71,7 +71,7 @@ func (t *Tokenizer) mask(text string, asJSON bool) string {
 	if asJSON {
 		m.json(s)
 	} else {
-		m.replace(s, m.find(text, ""), false)
+		m.replace(s, m.find(text, ""), never)
 	}
 	return d.apply()
 }

@@ -3,9 +3,11 @@ package pii
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mcpgen/mcpgen/runner/pii/detect"
 )
 
 // Restore replaces tokens by what they stand for. A text that is a JSON object or list is treated as JSON: see [Vault.RestoreJSON]. Tokens
@@ -68,8 +70,61 @@ type restorer struct {
 	left   int  // bytes that may still be written
 	strict bool // unknown tokens are an error
 	lost   bool // so is what took the place of values that could not be kept
-	err    error
-	stale  []string // tokens whose use is to be noted
+	// numbersAsText restores a number as a string.
+	numbersAsText bool
+	err           error
+	stale         []string // tokens whose use is to be noted
+	used          Restored
+}
+
+// Restored are the values that were put in the place of tokens.
+type Restored []*entry
+
+// HasNumber reports whether one of the values is a JSON number.
+func (r Restored) HasNumber() bool {
+	return slices.ContainsFunc(r, func(e *entry) bool { return e.As == asNumber })
+}
+
+// find returns where the values stand in a text as words of their own.
+func (r Restored) find(text string) (matches []detect.Match) {
+	for _, e := range r {
+		value := string(e.Value)
+		for at := 0; value != ""; {
+			n := strings.Index(text[at:], value)
+			if n < 0 {
+				break
+			}
+			start := at + n
+			at = start + len(value)
+			if !detect.IsInWord(text, start, at) {
+				matches = append(matches, detect.Match{Start: start, End: at, Type: e.Type})
+			}
+		}
+	}
+	return inOrder(matches)
+}
+
+// alteredToken is a token that was changed on its way: to lower case, or with brackets that are encoded for a URL.
+var alteredToken = regexp.MustCompile(`(?i)(?:\[|%5B)([A-Z]+(?:_[A-Z]+)*_[1-9][0-9]*)(?:\]|%5D)`)
+
+// altered reports the first token in a span that was changed on its way, if the vault has issued it.
+func (r *restorer) altered(s *span) {
+	if !r.strict || r.err != nil {
+		return
+	}
+	for _, m := range alteredToken.FindAllStringSubmatchIndex(s.text, -1) {
+		written, token := s.text[m[0]:m[1]], "["+strings.ToUpper(s.text[m[2]:m[3]])+"]"
+		if written == token {
+			continue
+		}
+		r.v.mu.Lock()
+		e, ok := r.v.ledger.byToken[token]
+		r.v.mu.Unlock()
+		if ok && e.As != asItself {
+			r.err = &UnknownTokenError{Token: written, Pointer: pointerAt(s.doc.text, s.origin(m[0])), Issued: token}
+			return
+		}
+	}
 }
 
 func (r *restorer) restore(text string, asJSON bool) (string, error) {
@@ -126,7 +181,7 @@ func (r *restorer) json(s *span) {
 		}
 		in := l.text()
 		if !l.isName && in.text != "" && tokenEnd(in.text, 0) == len(in.text) {
-			if e, ok := r.entry(in, 0, len(in.text)); ok && e.As == asNumber {
+			if e, ok := r.entry(in, 0, len(in.text)); ok && e.As == asNumber && !r.numbersAsText {
 				r.put(s, l.start, l.end, e)
 			} else if ok {
 				r.put(in, 0, len(in.text), e)
@@ -150,6 +205,7 @@ func (r *restorer) text(s *span) { s.eachPart(r.tokens, r.json) }
 
 // tokens restores the tokens in a text without JSON.
 func (r *restorer) tokens(s *span) {
+	r.altered(s)
 	for at := 0; r.err == nil; {
 		start, end := nextLost(s.text, at, r.lost)
 		if start < 0 {
@@ -164,6 +220,9 @@ func (r *restorer) tokens(s *span) {
 
 // put writes what an entry stands for. It keeps the original spelling if the place is like the one where the value was found.
 func (r *restorer) put(s *span, start, end int, e *entry) {
+	if e.As != asItself && !slices.Contains(r.used, e) {
+		r.used = append(r.used, e)
+	}
 	switch {
 	case e.As == asItself:
 	case e.Source != nil && e.Depth == s.depth:

@@ -39,8 +39,8 @@ func Find(text string, field Type) []Match {
 		}
 	}
 	f.scan()
-	if strings.IndexByte(text, '\n') >= 0 {
-		return merge(tables(text), f.matches)
+	if cells := Cells(text); cells != nil {
+		return merge(cells, f.matches)
 	}
 	return f.matches
 }
@@ -52,6 +52,11 @@ func IsWhole(hint Type) bool {
 		return true
 	}
 	return false
+}
+
+// IsInWord reports whether a part of a text begins or ends within a word.
+func IsInWord(text string, start, end int) bool {
+	return char.Classes[text[start]] == char.InWord && char.WordBefore(text, start) || char.Classes[text[end-1]] == char.InWord && char.WordAfter(text, end)
 }
 
 // merge returns the matches of two lists, each in order and without overlaps, as one such list. Of matches that overlap it has the one that is

@@ -33,9 +33,12 @@ func separatorText(separator byte) string {
 // rule are the characters of a line between the names of columns and the rows.
 const rule = "-+|: =\r─┼├┤┌┬┐└┴┘│"
 
-// tables returns the names, companies, addresses and phone numbers in tables with a line of column names. Only the first of the lines with the
-// same number of separators may be that line.
-func tables(s string) (cells []Match) {
+// Cells returns the names, companies, addresses and phone numbers in tables in a text, which have a line of column names. Only the first of
+// the lines with the same number of separators may be that line.
+func Cells(s string) (cells []Match) {
+	if strings.IndexByte(s, '\n') < 0 {
+		return nil
+	}
 	var columns []Type // hints of the table that the line before belongs to; nil without a table
 	separator, width := byte(0), 0
 	for start := 0; start < len(s); {

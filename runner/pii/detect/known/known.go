@@ -19,6 +19,9 @@ const (
 	maxLearned      = 100_000 // values that are learned
 	maxLearnedWords = 16      // words of one; in scripts without spaces, letters
 	maxLearnedSpace = 4       // bytes between two words
+	minExact        = 6       // bytes of a value of another type than names have
+	maxExact        = 4 << 10
+	maxAnchored     = 16 // such values with the same longest word
 	bloomWords      = 1 << 12
 )
 
@@ -30,12 +33,16 @@ const (
 // ordinary word, such as Apple, is not learned, nor one whose only word has fewer than five letters. An address is learned only if it has
 // several words, and a number.
 //
+// Values of other types, such as secrets and account numbers, are found exactly as they are, unless they have fewer than six bytes or are an
+// ordinary word.
+//
 // The zero value is empty and ready to use. Find takes linear time, whatever was learned. Find may run concurrently with Find; Add must run
 // alone, so the owner holds a [sync.RWMutex]: Lock for Add, RLock for Find.
 type Values struct {
 	seed  maphash.Seed
-	nodes map[uint64]learnedNode // by the hash of words: those of values, and those that values begin with
-	bloom []uint64               // hashes of first words; rules out most words of a text
+	nodes map[uint64]learnedNode  // by the hash of words: those of values, and those that values begin with
+	exact map[uint64][]exactValue // by the hash of their longest word
+	bloom []uint64                // hashes of first and of longest words; rules out most words of a text
 	count int
 }
 
@@ -46,6 +53,13 @@ type learnedNode struct {
 	form learnedForm
 	text string // the value, if its case counts; otherwise what follows its last word, such as a dot
 	lead string // what precedes its first word, such as the plus of a phone number
+}
+
+// exactValue is a value that is found as it is.
+type exactValue struct {
+	typ    detect.Type
+	text   string
+	before int // bytes before its longest word
 }
 
 type learnedForm uint8
@@ -60,10 +74,15 @@ const (
 // Len returns the number of values.
 func (l *Values) Len() int { return l.count }
 
-// Add remembers a value of the type [Name], [Company], [Address] or [Phone]. It reports whether the value will be found: those that stand too often for
-// something else are not learned, nor those after the first 100,000, those of over 16 words, and values of other types.
+// Add remembers a value. It reports whether the value will be found: those that stand too often for something else are not learned, nor those
+// after the first 100,000, names and addresses of over 16 words, and other values of over 4 KiB.
 func (l *Values) Add(typ detect.Type, text string) bool {
 	text = strings.TrimSpace(text)
+	switch typ {
+	case detect.Name, detect.Company, detect.Address, detect.Phone:
+	default:
+		return l.addExact(typ, text)
+	}
 	learned := l.add(typ, text)
 	if start := person.AfterTitles(text, 0, false); typ == detect.Name && start > 0 { // Dr. Jane Doe
 		learned = l.add(typ, text[start:]) || learned
@@ -71,10 +90,56 @@ func (l *Values) Add(typ detect.Type, text string) bool {
 	return learned
 }
 
-func (l *Values) add(typ detect.Type, text string) bool {
+func (l *Values) init() {
 	if l.nodes == nil {
-		l.seed, l.nodes, l.bloom = maphash.MakeSeed(), map[uint64]learnedNode{}, make([]uint64, bloomWords)
+		l.seed, l.nodes, l.exact, l.bloom = maphash.MakeSeed(), map[uint64]learnedNode{}, map[uint64][]exactValue{}, make([]uint64, bloomWords)
 	}
+}
+
+// addExact remembers a value that is found as it is.
+func (l *Values) addExact(typ detect.Type, text string) bool {
+	l.init()
+	if len(text) < minExact || len(text) > maxExact || lexicon.IsOrdinary(text) || l.count >= maxLearned {
+		return false
+	}
+	var anchor learnedWord
+	for w := l.next(text, 0); w.end > 0; w = l.next(text, w.end) {
+		if w.end-w.start > anchor.end-anchor.start {
+			anchor = w
+		}
+	}
+	same := l.exact[anchor.hash]
+	switch {
+	case anchor.end == 0:
+		return false
+	case slices.ContainsFunc(same, func(v exactValue) bool { return v.text == text }):
+		return true
+	case len(same) >= maxAnchored:
+		return false
+	}
+	l.exact[anchor.hash] = append(same, exactValue{typ, strings.Clone(text), anchor.start})
+	l.bloom[anchor.hash>>6%bloomWords] |= 1 << (anchor.hash & 63)
+	l.count++
+	return true
+}
+
+// matchExact returns the longest value whose longest word is w. It begins after free.
+func (l *Values) matchExact(text string, free int, w learnedWord) (m detect.Match) {
+	for _, v := range l.exact[w.hash] {
+		start := w.start - v.before
+		end := start + len(v.text)
+		if start < free || len(v.text) <= m.End-m.Start || !strings.HasPrefix(text[start:], v.text) {
+			continue
+		}
+		if !detect.IsInWord(text, start, end) {
+			m = detect.Match{Start: start, End: end, Type: v.typ}
+		}
+	}
+	return m
+}
+
+func (l *Values) add(typ detect.Type, text string) bool {
+	l.init()
 	var found []learnedWord
 	for at := 0; ; {
 		w := l.next(text, at)
@@ -197,6 +262,9 @@ func (l *Values) Find(text string) (matches []detect.Match) {
 			continue
 		}
 		m, form := l.match(text, free, w)
+		if exact := l.matchExact(text, free, w); exact.End-exact.Start > m.End-m.Start {
+			m, form = exact, anyCase
+		}
 		if m.End == 0 {
 			continue
 		}

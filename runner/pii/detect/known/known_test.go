@@ -45,7 +45,13 @@ func TestLearnedCase(t *testing.T) {
 		{detect.Address, "12 Baker Street, London", []string{"12 Baker Street\nLondon", "12 baker street, london"}, []string{"112 Baker Street, London", "12 Baker Street"}},
 		{detect.Address, "Paris", nil, []string{"Paris"}},
 		{detect.Address, "New York", nil, []string{"New York"}},
-		{detect.Email, "a@example.com", nil, []string{"a@example.com"}},
+		{detect.Secret, "hunter2Zebra", []string{"hunter2Zebra", "with hunter2Zebra ok", "'hunter2Zebra'"}, []string{"hunter2zebra", "hunter2Zebras", "xhunter2Zebra"}},
+		{detect.Secret, "p@ss$w0rd!", []string{"p@ss$w0rd!", "(p@ss$w0rd!)", "=p@ss$w0rd!!"}, []string{"p@ss", "w0rd!", "up@ss$w0rd!"}},
+		{detect.Secret, "correct horse battery", []string{"correct horse battery"}, []string{"correct horse", "Correct horse battery"}},
+		{detect.SSN, "536904399", []string{"536904399", "[ '536904399' ]"}, []string{"5369043991", "1536904399"}},
+		{detect.Secret, "short", nil, []string{"short"}},
+		{detect.Secret, "Support", nil, []string{"Support"}},
+		{detect.Secret, "!!!!!!!!", nil, []string{"!!!!!!!!"}},
 		{detect.Name, "a b c d e f g h i j k l m n o p q r", nil, []string{"a b c"}},
 		{detect.Name, "...", nil, []string{"..."}},
 		{detect.Name, "", nil, []string{""}},
@@ -64,6 +70,22 @@ func TestLearnedCase(t *testing.T) {
 				t.Errorf("%s %q: Find(%q) = %v, want none", tt.typ, tt.value, text, got)
 			}
 		}
+	}
+}
+
+// TestExactValues: of values with the same longest word, the longest is found, and no more than some are learned.
+func TestExactValues(t *testing.T) {
+	var l Values
+	for n := range 3 * maxAnchored {
+		if got, want := l.Add(detect.Key, fmt.Sprintf("%d-abcdefgh", n)), n < maxAnchored; got != want {
+			t.Errorf("Add of value %d = %v, want %v", n, got, want)
+		}
+	}
+	if text := "x 11-abcdefgh y"; !slices.Equal(l.Find(text), []detect.Match{{Start: 2, End: 13, Type: detect.Key}}) {
+		t.Errorf("Find(%q) = %v, want the longest value", text, l.Find(text))
+	}
+	if l.Add(detect.Secret, strings.Repeat("a", maxExact+1)) {
+		t.Error("a value over the limit is learned")
 	}
 }
 
