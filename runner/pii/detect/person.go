@@ -11,8 +11,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/person"
 )
 
-const ()
-
 // context is what a word announces.
 type context uint8
 

@@ -40,7 +40,7 @@ func (f *finder) isVersion(i, end int) bool {
 			return false
 		case lexicon.Words()["version"][w] || strings.HasSuffix(w, "version"):
 			return true
-		case !lexicon.Words()["place"][w]:
+		case !lexicon.Words()["before-address"][w]:
 			unknown = true
 		case !small:
 			return false
