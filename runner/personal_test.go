@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -290,6 +291,37 @@ func TestPersonalComparedToken(t *testing.T) {
 	}
 }
 
+// TestPersonalAnswersOfCalls: what a token in an argument stood for is a token in the errors and results of the call, even a company with the name
+// of an ordinary word.
+func TestPersonalAnswersOfCalls(t *testing.T) {
+	for _, mode := range bothModes {
+		b := newBench(t, mode)
+		token := regexp.MustCompile(`\[COMPANY_\d+\]`).FindString(b.run(sheet + `console.log(JSON.stringify({ company: rows[0].company }))`).Stdout)
+		wrong := `{"object_type":"` + token + `","record_id":"00Q1"}`
+		text, err := b.call("crm__get_record", wrong)
+		if text += fmt.Sprint(err); err == nil || !strings.Contains(text, token) || strings.Contains(text, "Apple") {
+			t.Errorf("%s: the error of a call is %s, want one with the token", mode, text)
+		}
+		res := b.run(`import { getRecord } from "./servers/crm"; await getRecord(` + wrong + ` as any);`)
+		if text := asJSON(t, res) + res.Stderr; res.Error == nil || !strings.Contains(text, token) || strings.Contains(text, "Apple") {
+			t.Errorf("%s: the error in a script is %s, want one with the token", mode, text)
+		}
+		text, err = b.call("crm__update_record", `{"object_type":"Lead","record_id":"00Q1","data":{"Note":"for `+token+`"}}`)
+		if err != nil || !strings.Contains(text, "for "+token) || strings.Contains(text, "Apple") || !strings.Contains(b.office.last(), "for Apple") {
+			t.Errorf("%s: the result of a call is %s, %v, want one with the token; the CRM got %s", mode, text, err, b.office.last())
+		}
+	}
+}
+
+// TestPersonalNumberForText: the token of a number may be sent where a tool wants a text.
+func TestPersonalNumberForText(t *testing.T) {
+	b := newBench(t, config.PIIOutput)
+	b.personal().Outlet.MaskJSON([]byte(`{"phone":4930901820}`))
+	if text, err := b.call("crm__update_record", `{"object_type":"Lead","record_id":"[PHONE_1]","data":{"Phone":"[PHONE_1]"}}`); err != nil || !strings.Contains(b.office.last(), `"record_id":"4930901820"`) {
+		t.Errorf("the CRM got %s, %v, %s", b.office.last(), err, text)
+	}
+}
+
 func TestPersonalUnknownTokenIsNamed(t *testing.T) {
 	for _, mode := range bothModes {
 		b := newBench(t, mode)
@@ -462,8 +494,8 @@ func TestPersonalByServerAndField(t *testing.T) {
 	if text, err = b.call("crm__update_record", `{"object_type":"Lead","record_id":"00Q1","data":{"Email":"bob@example.com","To":"[EMAIL_1]"}}`); err != nil || !strings.Contains(text, "bob@example.com") {
 		t.Errorf("a result of the CRM: %s, %v, want it as it is", text, err)
 	}
-	if got := b.office.last(); !strings.Contains(got, "[EMAIL_1]") {
-		t.Errorf("the CRM got %s, want the token as it is written", got)
+	if got := b.office.last(); !strings.Contains(got, "[EMAIL_1]") || !strings.Contains(text, "the token EMAIL_1 was sent as it is written") {
+		t.Errorf("the CRM got %s, want the token as it is written, and a warning in %s", got, text)
 	}
 }
 

@@ -115,7 +115,7 @@ func (c *Calls) restore(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		if p.Of(req.Server) == config.PIIOff {
 			if token := p.Outlet.FindToken(string(req.Args)); token != "" {
-				c.warn(req, "the token %s was sent as it is written, because personal data is not hidden from or for this server: its mode below pii: is off", strings.Trim(token, "[]"))
+				c.warn(req, "the token %s was sent as it is written, because this server's mode below pii: is off", strings.Trim(token, "[]"))
 			}
 			return next(ctx, req)
 		}
