@@ -253,9 +253,9 @@ func TestServeRecipientsDiffer(t *testing.T) {
 // TestJSONHidesPersonalData: --json, too, hides by default, and each of flag, variable and settings switches that off.
 func TestJSONHidesPersonalData(t *testing.T) {
 	p := newPeople(t, "")
-	p.write("a.ts", `import { listContacts, send } from "./servers/people";
+	p.write("a.ts", `import { ask, listContacts, send } from "./servers/people";
 const { contacts } = (await listContacts({})) as any;
-console.log(contacts);
+console.log(contacts, await ask({}));
 console.log(await send({ to: contacts[0].email }));
 export const result = contacts[0];`)
 	stdout, stderr, err := p.run("mcprun", "--json", "--record", "calls.jsonl", "--trace=trace.html", "a.ts")
@@ -270,8 +270,13 @@ export const result = contacts[0];`)
 		}
 		p.hasNoCanary(file, string(text))
 	}
-	stdout, _, _ = p.run("mcprun", "call", "--json", "people__list_contacts")
-	p.hasNoCanary("mcprun call --json", stdout)
+	if !strings.Contains(stderr, "server people asks: write to [NAME_1] of [COMPANY_1]") {
+		t.Errorf("the question that was declined: %s, want tokens in it", stderr)
+	}
+	for _, args := range [][]string{{"people__list_contacts"}, {"people__ask"}, {"people__ask", "--elicit", "decline"}} {
+		stdout, stderr, _ := p.run("mcprun", append([]string{"call", "--json"}, args...)...)
+		p.hasNoCanary("mcprun call --json "+strings.Join(args, " "), stdout+stderr)
+	}
 	for _, args := range [][]string{{"--pii", "off", "--json"}, nil, {"--pii=off"}} {
 		if stdout, _, _ := p.run("mcprun", append(args, "a.ts")...); !strings.Contains(stdout, canaries[0]) {
 			t.Errorf("mcprun %q: %s, want %q in it", args, stdout, canaries[0])

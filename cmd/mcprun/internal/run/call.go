@@ -212,6 +212,7 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 	if o.Calls.Personal, err = o.pii.Personal(o.app, &p.Settings.PII, "", o.json, open); err != nil {
 		return err
 	}
+	asked.Personal = o.Calls.Personal
 	o.Calls.Issued = o.pii.Issued(o.app, &p.Settings.PII, "", func() (*pii.Vault, error) { return customers.OpenUsedVault(o.app, p.Base, nil, "") })
 	d := runner.DirectCall{Tool: tool, Args: args, Values: values, Calls: o.Calls, Elicit: asked.Answer}
 	files, err := o.openFiles(o.app, &d.Calls)

@@ -304,7 +304,7 @@ func (o *Options) runAt(ctx context.Context, con *term.Console, p *project.Proje
 		return nil, err
 	}
 	defer asked.Close()
-	asked.Quiet = o.Quiet
+	asked.Quiet, asked.Personal = o.Quiet, s.Calls.Personal
 	if s.Calls.Approver, err = o.approver(o.App, p, s.Workspace, o.printer(con), approverWays{approveTerminal: func() (approve.Approver, error) { return asked.Approver(tty) }}); err != nil {
 		return nil, err
 	}

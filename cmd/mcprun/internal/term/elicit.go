@@ -12,6 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
 // Values of --elicit, besides the name of a file.
@@ -30,6 +31,9 @@ type elicitor struct {
 	why   string                                         // why nobody is asked
 	tty   *os.File                                       // opened for in; nil: in is standard input
 	open  func(ctx context.Context, address string) bool // a browser
+
+	// Personal masks declined questions when they are reported, since a model may read that. Nil: they are reported as they are.
+	Personal *chain.Personal
 
 	turn chan struct{} // holds an element while a person is asked something
 }
@@ -108,8 +112,9 @@ func (e *elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.
 	case e.Quiet:
 		return &upstream.Reply{Action: upstream.ActionDecline}, nil
 	default:
+		message := strings.TrimRight(e.Personal.MaskForeign(q.Message), " \t\r\n:.…") // masked whole, since half of an address would not be recognized
 		e.con.Say(fmt.Sprintf("mcprun: server %s asks: %s: declined, because %s",
-			cli.EscapeLine(q.Server), cli.EscapeLine(cli.Shorten(strings.TrimRight(q.Message, " \t\r\n:.…"), 300)), e.why))
+			cli.EscapeLine(q.Server), cli.EscapeLine(cli.Shorten(message, 300)), e.why))
 		return &upstream.Reply{Action: upstream.ActionDecline}, nil
 	}
 	var reply *upstream.Reply
