@@ -130,7 +130,7 @@ func (c *toolCall) upstreamReply(ctx context.Context, a *CallAnswer) (*reply, er
 	limit := c.cs.s.opt.MaxText
 	switch {
 	case len(r.text) > limit || len(res.Structured) > limit:
-		r.text = c.keepLarge(ctx, r.text, res.Structured)
+		r.text = c.keepLarge(ctx, r.text, res.Structured, c.hides(a.Record.Tool))
 		if len(res.Structured) > 0 || len(r.blocks) == 0 {
 			r.data = map[string]any{"preview": r.text}
 		}
@@ -235,15 +235,20 @@ func parseBlock(raw json.RawMessage) (block mcp.Content, text *string) {
 	return nil, nil
 }
 
-// keepLarge writes a result to a file in the workspace. It returns the beginning of the result and says where the rest is.
-func (c *toolCall) keepLarge(ctx context.Context, text string, structured json.RawMessage) string {
+// keepLarge writes a result to a file in the workspace. It returns the beginning of the result and says where the rest is. hidden says that the
+// result has tokens in place of personal data.
+func (c *toolCall) keepLarge(ctx context.Context, text string, structured json.RawMessage, hidden bool) string {
 	data, extension := []byte(text), "txt"
 	if len(structured) > 0 {
 		data, extension = structured, "json"
 	}
 	where := "and could not be kept"
 	if c.cs.customer.Files != "" {
-		if file, err := c.keep(ctx, extension, data); err != nil {
+		whole := data
+		if hidden {
+			whole = c.unmasked(data)
+		}
+		if file, err := c.keep(ctx, extension, whole); err != nil {
 			where += " (" + hidePath(err).Error() + ")"
 		} else {
 			where = "all of it is in " + file + " in the workspace"

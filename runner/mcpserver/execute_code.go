@@ -232,7 +232,7 @@ func (e *execution) clean() {
 func (c *toolCall) keepValue(ctx context.Context, value json.RawMessage) string {
 	reason := "there is no workspace"
 	if c.cs.customer.Files != "" {
-		file, err := c.keep(ctx, "json", value)
+		file, err := c.keep(ctx, "json", c.unmasked(value))
 		if err == nil {
 			return fmt.Sprintf("The result value has %d bytes and is in %s in the workspace.", len(value), file)
 		}

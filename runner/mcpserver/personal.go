@@ -125,17 +125,44 @@ func (q *hiddenQuestion) answer(res *mcp.ElicitResult) *upstream.Reply {
 	return reply
 }
 
-// restored returns a text that the model writes into the workspace, where scripts have real values in output mode.
+// restored returns a text or JSON with tokens as it is in the workspace, where scripts have real values in output mode.
 func (c *toolCall) restored(text string) (string, error) {
 	p := c.cs.personal()
 	if p == nil || p.Mode != config.PIIOutput || p.Bridges() {
 		return text, nil
 	}
-	text, err := p.Outlet.RestoreText(text)
+	var err error
+	if json.Valid([]byte(text)) {
+		var value []byte
+		value, err = p.Outlet.Restore([]byte(text))
+		text = string(value)
+	} else {
+		text, err = p.Outlet.RestoreText(text)
+	}
 	if err != nil {
 		return "", c.errorf("%v", hinted(err))
 	}
 	return text, nil
+}
+
+// hides reports whether the results of a tool have tokens in place of personal data.
+func (c *toolCall) hides(tool string) bool {
+	p := c.cs.personal()
+	if p == nil || c.view.Catalog == nil {
+		return false
+	}
+	server, _, ok := c.view.Catalog.Lookup(tool)
+	return ok && p.Of(server.Key) != config.PIIOff
+}
+
+// unmasked returns a masked result for a file of the workspace, where scripts have real values in output mode. If something in it cannot be
+// restored, all of it stays as it is.
+func (c *toolCall) unmasked(data []byte) []byte {
+	text, err := c.restored(string(data))
+	if err != nil {
+		return data
+	}
+	return []byte(text)
 }
 
 // masked returns a text without personal data. It must be called before the text is cut, since half of an address would not be recognized;
