@@ -33,6 +33,42 @@ func (w *fixture) withPersonal(mode config.PIIMode) (files string) {
 	return files
 }
 
+// TestSavedSkillsArePersonal: a skill that is loaded and saved again has the same constants.
+func TestSavedSkillsArePersonal(t *testing.T) {
+	for mode, want := range map[config.PIIMode]string{config.PIIOutput: "kim@example.com", config.PIIBridge: "[EMAIL_1]"} {
+		w := newFixture(t)
+		w.withPersonal(mode)
+		cs := w.stdio(w.server(), revisions[1], nil)
+		code := `export const to = "[EMAIL_1]";`
+		for range 2 {
+			if res := call(t, cs, "save_skill", map[string]any{"name": "who", "code": code, "description": "Writes to [EMAIL_1]."}); res.IsError {
+				t.Fatalf("%s: save_skill: %s", mode, textOf(res))
+			}
+			if code = textOf(call(t, cs, "load_skill", map[string]any{"name": "who"})); !strings.Contains(code, `"[EMAIL_1]"`) {
+				t.Errorf("%s: load_skill: %s, want the token in it", mode, code)
+			}
+		}
+		customer, err := w.opt.Customer(t.Context(), "acme")
+		if err != nil {
+			t.Fatal(err)
+		}
+		skills, err := customer.Skills()
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := skills.Load("who")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, saved, _ := k.Main(""); !strings.Contains(saved, `"`+want+`"`) || k.Description != "Writes to "+want+"." {
+			t.Errorf("%s: the skill is %q, described as %q, want %q in both", mode, saved, k.Description, want)
+		}
+		if res := call(t, cs, "save_skill", map[string]any{"name": "other", "code": `export const to = "[EMAIL_9]";`}); res.IsError != (mode == config.PIIOutput) {
+			t.Errorf("%s: a token that is unknown: %s", mode, textOf(res))
+		}
+	}
+}
+
 // TestLargeResultsArePersonal: a large result in the workspace is like the other files there, and what the model sees of it has tokens.
 func TestLargeResultsArePersonal(t *testing.T) {
 	const line = "write to [EMAIL_1] "

@@ -64,12 +64,20 @@ func callSaveSkill(ctx context.Context, c *toolCall, args *saveSkillArgs) (*repl
 	if err != nil {
 		return nil, err
 	}
+	code, err := c.restored(args.Code)
+	if err != nil {
+		return nil, err
+	}
+	description, err := c.restored(args.Description)
+	if err != nil {
+		return nil, err
+	}
 	skills, err := c.skills()
 	if err != nil {
 		return nil, err
 	}
 	const overhead = 8 << 10 // SKILL.md and the files of a version
-	if err := c.checkRoom(ctx, int64(len(args.Code)+len(args.Description)+overhead)); err != nil {
+	if err := c.checkRoom(ctx, int64(len(code)+len(description)+overhead)); err != nil {
 		return nil, err
 	}
 	taint, err := c.taint(ctx)
@@ -77,7 +85,7 @@ func callSaveSkill(ctx context.Context, c *toolCall, args *saveSkillArgs) (*repl
 		return nil, err
 	}
 	saved, err := skills.Save(ctx, skill.Draft{
-		Name: args.Name, Description: args.Description, Language: sandbox.Language(language), Code: args.Code, Author: skill.AuthorAgent, Taint: taint,
+		Name: args.Name, Description: description, Language: sandbox.Language(language), Code: code, Author: skill.AuthorAgent, Taint: taint,
 	})
 	if err != nil {
 		return nil, c.errorf("%v", hinted(err))
