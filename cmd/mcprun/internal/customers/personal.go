@@ -36,8 +36,10 @@ func (o *PIIFlag) Personal(app *cli.App, settings *config.PII, id string, isProg
 		return nil, flags.Usage("%s: %q is not one of %v", piiVariable, given, config.PIIModes())
 	}
 	otherwise := config.PIIOff
-	if _, err := vaultsFolder(app); err == nil && isProgram {
-		otherwise = config.PIIOutput
+	if isProgram && given == "" {
+		if _, err := keyPlace(app); err == nil {
+			otherwise = config.PIIOutput
+		}
 	}
 	part := settings.Settle(id, given, otherwise)
 	if part.IsOff() {
@@ -72,7 +74,7 @@ func (o *PIIFlag) Issued(app *cli.App, settings *config.PII, id string, open fun
 func PIIWords(app *cli.App, settings *config.PII) string {
 	given := (&PIIFlag{}).given(app)
 	part, mode := settings.Settle("", given, config.PIIOutput), cmp.Or(given, settings.Mode)
-	vaults, err := vaultsFolder(app)
+	vaults, err := keyPlace(app)
 	where := fmt.Sprintf("the key of the vault is in %s", vaults)
 	if _, ok := Keyring(app); ok {
 		where = fmt.Sprintf("the key of the vault is in the system's keyring, or else in %s", vaults)

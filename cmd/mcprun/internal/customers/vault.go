@@ -2,6 +2,7 @@ package customers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -85,6 +86,25 @@ func vaultsFolder(app *cli.App) (string, error) {
 		return "", fmt.Errorf("find the vault of personal data: %w", err)
 	}
 	return filepath.Join(state, vaultFolder), nil
+}
+
+// keyPlace returns the folder of the key if the key is there, or can be kept there. It makes the folder.
+func keyPlace(app *cli.App) (string, error) {
+	vaults, err := vaultsFolder(app)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Lstat(filepath.Join(vaults, keyFile)); err == nil {
+		return vaults, nil
+	}
+	if err := os.MkdirAll(vaults, 0o700); err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(vaults, "try-*")
+	if err != nil {
+		return "", err
+	}
+	return vaults, errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // Key returns the user's secret: the key of all vaults. Other keys are derived from it, each under a name of its own.

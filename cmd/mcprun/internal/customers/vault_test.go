@@ -1,6 +1,7 @@
 package customers
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -21,5 +22,26 @@ func TestVaultPlace(t *testing.T) {
 		if got := project.IsBelow(filepath.Join(dir, c.dir), filepath.Join(dir, c.other)); got != c.want {
 			t.Errorf("%q below %q: %v, want %v", c.dir, c.other, got, c.want)
 		}
+	}
+}
+
+// TestKeyPlace: the key can be kept in a folder that can be made, or that has it, and nothing is left there by the check.
+func TestKeyPlace(t *testing.T) {
+	dir := t.TempDir()
+	app := func(state string) *cli.App {
+		return &cli.App{LookupEnv: func(name string) (string, bool) { return filepath.Join(dir, state), name == "XDG_STATE_HOME" }}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if place, err := keyPlace(app("file")); err == nil {
+		t.Errorf("keyPlace() = %q below a file, want an error", place)
+	}
+	place, err := keyPlace(app("new"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(place); err != nil || len(left) > 0 {
+		t.Errorf("the folder has %v, %v, want nothing", left, err)
 	}
 }
