@@ -2,8 +2,10 @@ package customers
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +32,7 @@ func NewPIICommand(app *cli.App) *cobra.Command {
 		Use: "pii", Short: "Manage the vault of personal data",
 		Long: `The vault keeps what tokens such as [EMAIL_1] stand for. There is one for each project and each
 customer.`,
-		Example: "  mcprun pii list\n  mcprun pii forget [EMAIL_7] --customer acme\n  mcprun pii forget --unused 90d",
+		Example: "  mcprun pii list\n  mcprun pii forget '[EMAIL_7]' --customer acme\n  mcprun pii forget --unused 90d",
 		Args:    cli.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -75,9 +77,10 @@ func newPIIForgetCmd(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "forget [VALUE|TOKEN...] [-]", Short: "Remove values from the vault",
 		Long: `Removes values, given as they are or by their tokens. With -, they are read from standard input, one a
-line, so that they are not in the shell's history. Tokens of forgotten values stand for nothing from
-then on, and for no other value later. What was written elsewhere, such as files, stays.`,
-		Example: "  mcprun pii forget [EMAIL_7] [NAME_2]\n  mcprun pii forget - < values.txt\n  mcprun pii forget --type PHONE --customer acme\n  mcprun pii forget --unused 90d",
+line, so that they are not in the shell's history. An argument that is not in the vault is an error;
+a line of standard input may be missing. Tokens of forgotten values stand for nothing from then on,
+and for no other value later. What was written elsewhere, such as files, stays.`,
+		Example: "  mcprun pii forget '[EMAIL_7]' NAME_2\n  mcprun pii forget - < values.txt\n  mcprun pii forget --type PHONE --customer acme\n  mcprun pii forget --unused 90d",
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.forget(cmd, args) },
 	}
 	o.bind(cmd)
@@ -88,6 +91,27 @@ then on, and for no other value later. What was written elsewhere, such as files
 	cli.CompleteFlag(cmd, "type", func() ([]string, error) { return typeNames(), nil })
 	return cmd
 }
+
+// bareToken matches tokens without their brackets, as messages have them. LITERAL_1 stands for a text that only looked like a token.
+var bareToken = regexp.MustCompile(`^(` + strings.Join(append(typeNames(), "LITERAL"), "|") + `)_[1-9][0-9]{0,8}$`)
+
+// tokenOf returns the token that an argument is, with or without brackets. Without ok, it is the argument.
+func tokenOf(arg string) (token string, ok bool) {
+	bare := strings.TrimSuffix(strings.TrimPrefix(arg, "["), "]")
+	if !bareToken.MatchString(bare) {
+		return arg, false
+	}
+	return "[" + bare + "]", true
+}
+
+// missingError reports values or tokens that are not in the vault.
+type missingError []string
+
+func (e missingError) Error() string {
+	return "not in the vault: " + strings.Join(e, ", ")
+}
+
+func (missingError) ExitCode() int { return 1 }
 
 func typeNames() []string {
 	var names []string
@@ -105,38 +129,68 @@ func (o *piiCommand) forget(cmd *cobra.Command, args []string) error {
 		}
 		f.Types = append(f.Types, pii.Type(name))
 	}
+	var single []string
 	for _, arg := range args {
 		if arg != "-" {
-			f.Values = append(f.Values, arg)
+			value, _ := tokenOf(arg)
+			single = append(single, value)
 			continue
 		}
 		lines := bufio.NewScanner(o.app.Stdin)
 		for lines.Scan() {
 			if line := strings.TrimSpace(lines.Text()); line != "" {
-				f.Values = append(f.Values, line)
+				value, _ := tokenOf(line)
+				f.Values = append(f.Values, value)
 			}
 		}
 		if err := lines.Err(); err != nil {
 			return fmt.Errorf("read the values from standard input: %w", err)
 		}
 	}
-	switch named := len(f.Values) > 0 || len(f.Types) > 0; {
-	case !named && !f.All && f.Unused == 0:
+	named := len(f.Values) > 0 || len(f.Types) > 0
+	switch {
+	case !named && len(single) == 0 && !f.All && f.Unused == 0:
 		return cli.Usage(cmd, "name what to forget: values, tokens, --type, --unused or --all")
-	case !named:
+	case !named && len(single) == 0:
 		f.All = true
 	}
 	return o.with(cmd, func(v *pii.Vault) error {
-		n, err := v.Forget(cmd.Context(), f)
+		n, missing, err := o.forgetEach(cmd.Context(), v, single)
 		if err != nil {
 			return err
 		}
-		if o.json {
-			return o.app.JSON(map[string]int{"forgotten": n})
+		if named || f.All {
+			more, err := v.Forget(cmd.Context(), f)
+			if err != nil {
+				return err
+			}
+			n += more
 		}
-		_, err = fmt.Fprintf(o.app.Stdout, "forgot %s\n", cli.Count(n, "value"))
+		if o.json {
+			err = o.app.JSON(map[string]int{"forgotten": n})
+		} else {
+			_, err = fmt.Fprintf(o.app.Stdout, "forgot %s\n", cli.Count(n, "value"))
+		}
+		if err == nil && len(missing) > 0 {
+			return missing
+		}
 		return err
 	})
+}
+
+// forgetEach removes values or tokens one by one, and returns how many values it removed, and which are not in the vault.
+func (o *piiCommand) forgetEach(ctx context.Context, v *pii.Vault, values []string) (n int, missing missingError, err error) {
+	slices.Sort(values)
+	for _, value := range slices.Compact(values) {
+		removed, err := v.Forget(ctx, pii.Forget{Values: []string{value}, Unused: o.unused})
+		if err != nil {
+			return n, missing, err
+		}
+		if n += removed; removed == 0 && o.unused == 0 { // otherwise it may be there, but in use
+			missing = append(missing, value)
+		}
+	}
+	return n, missing, nil
 }
 
 // with opens the vault.
