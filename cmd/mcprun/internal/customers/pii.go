@@ -3,6 +3,7 @@ package customers
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -32,11 +33,11 @@ func NewPIICommand(app *cli.App) *cobra.Command {
 		Use: "pii", Short: "Manage the vault of personal data",
 		Long: `The vault keeps what tokens such as [EMAIL_1] stand for. There is one for each project and each
 customer.`,
-		Example: "  mcprun pii list\n  mcprun pii forget '[EMAIL_7]' --customer acme\n  mcprun pii forget --unused 90d",
+		Example: "  mcprun pii list\n  mcprun pii show NAME_1\n  mcprun pii forget '[EMAIL_7]' --customer acme\n  mcprun pii forget --unused 90d",
 		Args:    cli.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPIIListCmd(app), newPIIForgetCmd(app))
+	cmd.AddCommand(newPIIListCmd(app), newPIIShowCmd(app), newPIIForgetCmd(app))
 	return cmd
 }
 
@@ -70,6 +71,61 @@ func newPIIListCmd(app *cli.App) *cobra.Command {
 	}
 	o.bind(cmd)
 	return cmd
+}
+
+func newPIIShowCmd(app *cli.App) *cobra.Command {
+	o := &piiCommand{customersCommand: customersCommand{app: app}}
+	cmd := &cobra.Command{
+		Use: "show TOKEN...", Short: "Show what tokens stand for, in a terminal",
+		Long: `Shows what tokens stand for, one a line. It prints only to a terminal, where a person reads it, and not
+a model, from which the tokens keep these values.`,
+		Example: "  mcprun pii show NAME_1 EMAIL_7\n  mcprun pii show '[NAME_1]' --customer acme",
+		Args:    cli.Args(cobra.MinimumNArgs(1)),
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.show(cmd, args) },
+	}
+	o.bind(cmd)
+	return cmd
+}
+
+// show prints what tokens stand for. Nothing is printed if one of them stands for nothing.
+func (o *piiCommand) show(cmd *cobra.Command, args []string) error {
+	var tokens []string
+	for _, arg := range args {
+		token, ok := tokenOf(arg)
+		if !ok {
+			return cli.Usage(cmd, "%q is not a token such as EMAIL_1", arg)
+		}
+		tokens = append(tokens, token)
+	}
+	if !o.app.Terminal.Stdout {
+		return cli.WithHint(errors.New("what tokens stand for is shown only in a terminal, and standard output is not one"),
+			"a person runs it in a terminal; tools get what tokens in their arguments stand for")
+	}
+	return o.with(cmd, func(v *pii.Vault) error {
+		values := map[string]string{}
+		var missing missingError
+		for _, token := range tokens {
+			value, err := v.Restore(token)
+			if err != nil {
+				return err
+			}
+			if values[token] = value; value == token {
+				missing = append(missing, token)
+			}
+		}
+		if len(missing) > 0 {
+			return missing
+		}
+		if o.json {
+			return o.app.JSON(values)
+		}
+		for _, token := range tokens {
+			if _, err := fmt.Fprintf(o.app.Stdout, "%s  %s\n", token, cli.EscapeLine(values[token])); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func newPIIForgetCmd(app *cli.App) *cobra.Command {
