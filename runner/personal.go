@@ -2,6 +2,7 @@ package runner
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -67,7 +68,9 @@ func (x *run) warnOfTrouble() {
 	_ = p.Outlet.Flush() // Trouble has its error
 	if err := p.Outlet.Trouble(); err != nil {
 		x.calls.Warn("some personal data was replaced by something that cannot be restored; whoever started mcprun is told why")
-		x.calls.Advise("personal data was replaced by something that cannot be restored: %v", err)
+		if x.script.Trouble != nil {
+			x.script.Trouble(fmt.Errorf("personal data was replaced by something that cannot be restored: %w", err))
+		}
 	}
 }
 

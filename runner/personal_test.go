@@ -104,6 +104,8 @@ type bench struct {
 	fields map[string]pii.Type
 	set    chain.Settings
 	watch  func(chain.Event)
+	// troubles are the reasons why personal data was replaced by something that cannot be restored.
+	troubles []string
 }
 
 func newBench(t *testing.T, mode config.PIIMode) *bench {
@@ -154,6 +156,7 @@ func policyOf(t *testing.T, rules ...config.PolicyRule) *policy.Policy {
 func (b *bench) run(code string) *runner.Result {
 	b.t.Helper()
 	s := &runner.Script{Name: "a.ts", Code: code, Language: sandbox.LangTypeScript, Capture: true, Calls: b.settings(), Watch: b.watch}
+	s.Trouble = func(err error) { b.troubles = append(b.troubles, err.Error()) }
 	res, err := b.runner().Launch(b.t.Context(), s, runner.LaunchOptions{Sandboxes: []sandbox.Backend{embedded.New(nil)}})
 	if err != nil {
 		b.t.Fatal(err)
@@ -556,6 +559,9 @@ func TestPersonalVaultFailsClosed(t *testing.T) {
 	b.vault = filepath.Join(t.TempDir(), "none", "\x00")
 	res := b.run(sheet + `console.log(JSON.stringify(rows))`)
 	hasNone(t, "the output", asJSON(t, res))
+	if len(b.troubles) != 1 || !strings.Contains(b.troubles[0], "none") {
+		t.Errorf("troubles %q, want one that names the vault", b.troubles)
+	}
 	hasNone(t, "a column", asJSON(t, b.run(sheet+`console.log(rows.map(r => r.name).join("\n"))`)))
 	if !strings.Contains(res.Stdout, `"[EMAIL]"`) || !slices.ContainsFunc(res.Warnings, func(w string) bool { return strings.Contains(w, "cannot be restored") }) {
 		t.Errorf("output %s, warnings %q, want tokens without numbers, and a warning", res.Stdout, res.Warnings)

@@ -77,6 +77,9 @@ type Script struct {
 	Elicit upstream.ElicitFunc
 	// Watch is called with the events of the run and its calls, one at a time. It must return soon. May be nil.
 	Watch func(chain.Event)
+	// Trouble is called after the script with the reason why some personal data was replaced by something that cannot be restored. The reason is
+	// for whoever operates the host, and has no personal data. May be nil.
+	Trouble func(error)
 	// Checkers says where to find a type checker for a run that went wrong: the script failed, printed a missing value (undefined, None),
 	// or left no trace. Its type errors are then in the Result. It runs after the script, on the host, within five seconds. Nil: types are
 	// not checked.

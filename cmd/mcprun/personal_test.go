@@ -295,6 +295,22 @@ export const result = contacts[0];`)
 	}
 }
 
+// TestReasonWithoutTerminal: standard error says why values could not be kept, also where it is not a terminal.
+func TestReasonWithoutTerminal(t *testing.T) {
+	p := newPeople(t, "pii: {mode: output}\n")
+	p.env = append(p.env, "XDG_STATE_HOME="+filepath.Join(p.dir, "mcpgen.yaml"))
+	p.write("a.ts", `import { describe } from "./servers/people"; console.log(await describe({}));`)
+	for _, args := range [][]string{{"a.ts"}, {"--json", "a.ts"}, {"call", "people__describe"}} {
+		stdout, stderr, err := p.run("mcprun", args...)
+		if err != nil || !strings.Contains(stdout, "[EMAIL]") || !strings.Contains(stderr, "something that cannot be restored: ") || !strings.Contains(stderr, "mcpgen.yaml") {
+			t.Errorf("mcprun %q: %v, %s, %s, want the reason on standard error", args, err, stdout, stderr)
+		}
+		if strings.Contains(stdout+stderr, canaries[0]) {
+			t.Errorf("mcprun %q shows the address: %s%s", args, stdout, stderr)
+		}
+	}
+}
+
 // TestTokensWithoutMode: a token that --json showed is not sent as it is by a plain command.
 func TestTokensWithoutMode(t *testing.T) {
 	p := newPeople(t, "")

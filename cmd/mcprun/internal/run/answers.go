@@ -52,7 +52,7 @@ func (o *Options) newRunAnswers(project *project.Project, s *runner.Script, v *c
 		own = v.Session.Customer()
 	}
 	a := &answers{script: s, say: say, warn: say}
-	a.Trouble = a.sayTrouble
+	a.Trouble, s.Trouble = a.sayTrouble, a.sayTrouble
 	a.Image = func(mimeType string, data []byte) error {
 		if s.Workspace == "" {
 			return errors.New("there is no workspace to put the image into")

@@ -226,6 +226,11 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 	if err = errors.Join(err, files.Close()); err != nil {
 		err = callFailure(cmd.Context(), err)
 	}
+	if p := o.Calls.Personal; p != nil {
+		if why := p.Outlet.Trouble(); why != nil {
+			con.Say("mcprun: " + cli.ErrorLine(fmt.Errorf("personal data was replaced by something that cannot be restored: %w", why)))
+		}
+	}
 	if o.replay == "" {
 		o.keepDecisions(p, &record, err, func(line string) { con.Say("mcprun: " + line) })
 	}

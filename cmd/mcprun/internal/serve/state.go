@@ -277,6 +277,9 @@ func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 		s.Calls.Known = &policy.Run{}
 	}
 	s.Stdout, s.Stderr, s.Elicit, s.Watch, s.Answers = job.Stdout, job.Stderr, job.Ask, b.watch(job.Watch), b.answers(job, s.Calls.Known)
+	s.Trouble = func(err error) {
+		b.log.Warn("a run could not keep personal data", "customer", job.Customer.ID, "error", hinted(err))
+	}
 	if s.Calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask); err != nil {
 		return nil, err
 	}
