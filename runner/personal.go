@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
@@ -45,7 +44,7 @@ func (o *outlet) close() {
 // token stays.
 func (s *Script) variables() map[string]json.RawMessage {
 	p := s.Calls.Personal
-	if p == nil || p.Mode != config.PIIOutput || p.Bridges() {
+	if !p.ShowsScripts() {
 		return s.Vars
 	}
 	out := make(map[string]json.RawMessage, len(s.Vars))
@@ -77,7 +76,7 @@ func (x *run) warnOfTrouble() {
 // warnOfTokens reports that a token in the script, which has real values, equals none of them, unless the tokens of the script went to tools.
 func (x *run) warnOfTokens() {
 	s, p := x.script, x.script.Calls.Personal
-	if p == nil || p.Mode != config.PIIOutput || p.Bridges() || s.Calls.Replay != nil || x.calls.HadTokens() || strings.Contains(s.Code, "etokenize") {
+	if !p.ShowsScripts() || s.Calls.Replay != nil || x.calls.HadTokens() || strings.Contains(s.Code, "etokenize") {
 		return
 	}
 	token := p.Outlet.FindToken(s.Code)

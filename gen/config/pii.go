@@ -77,9 +77,9 @@ func (p *PII) For(customer string) PIIPart {
 	return out
 }
 
-// Settle returns the settings for a customer with the mode that counts: the one that was given by whoever started the program, else that of
+// Effective returns the settings for a customer with the mode that counts: the one that was given by whoever started the program, else that of
 // the file, else otherwise. A given mode is the least that is hidden of any server or customer, and off switches everything off.
-func (p *PII) Settle(customer string, given, otherwise PIIMode) PIIPart {
+func (p *PII) Effective(customer string, given, otherwise PIIMode) PIIPart {
 	out := p.For(customer)
 	for name, mode := range out.Servers {
 		if given == PIIOff || !mode.Hides(given) {
@@ -93,20 +93,20 @@ func (p *PII) Settle(customer string, given, otherwise PIIMode) PIIPart {
 	return out
 }
 
-// Most returns the mode that hides most of those in the settings, or "" without any.
-func (p *PII) Most() (most PIIMode) {
+// Strictest returns the mode that hides most of those in the settings, or "" without any.
+func (p *PII) Strictest() (strictest PIIMode) {
 	parts := append(slices.Collect(maps.Values(p.Customers)), p.PIIPart)
 	for _, part := range parts {
 		for _, mode := range append(slices.Collect(maps.Values(part.Servers)), part.Mode) {
-			if !most.Hides(mode) {
-				most = mode
+			if !strictest.Hides(mode) {
+				strictest = mode
 			}
 		}
 	}
-	return most
+	return strictest
 }
 
-// IsOff reports whether personal data of all servers is passed on as it is. The mode must be settled.
+// IsOff reports whether personal data of all servers is passed on as it is. The mode must be that of Effective.
 func (p *PIIPart) IsOff() bool {
 	for _, mode := range p.Servers {
 		if mode != PIIOff {
@@ -124,8 +124,8 @@ func joined[V any](first, second map[string]V) map[string]V {
 	return out
 }
 
-// Kept returns Retention as a time. 0: values are kept.
-func (p *PII) Kept() time.Duration {
+// RetentionTime returns Retention as a time. 0: values are kept.
+func (p *PII) RetentionTime() time.Duration {
 	days, _ := strconv.Atoi(strings.TrimSuffix(p.Retention, "d")) // the schema has refused anything else
 	return time.Duration(days) * 24 * time.Hour
 }

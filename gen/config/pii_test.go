@@ -38,12 +38,12 @@ pii:
 	if diff := cmp.Diff(detector, p.Detector); diff != "" {
 		t.Errorf("the detector (-want +got):\n%s", diff)
 	}
-	if p.Kept() != 90*24*time.Hour || (&PII{}).Kept() != 0 {
-		t.Errorf("Kept() = %v and %v, want 90 days and 0", p.Kept(), (&PII{}).Kept())
+	if p.RetentionTime() != 90*24*time.Hour || (&PII{}).RetentionTime() != 0 {
+		t.Errorf("RetentionTime() = %v and %v, want 90 days and 0", p.RetentionTime(), (&PII{}).RetentionTime())
 	}
 }
 
-func TestPIISettle(t *testing.T) {
+func TestPIIEffective(t *testing.T) {
 	p := &PII{PIIPart: PIIPart{Servers: map[string]PIIMode{"crm": PIIBridge, "web": PIIOff}}, Customers: map[string]PIIPart{"acme": {Mode: PIIOff}, "beta": {Mode: PIIBridge}}}
 	for _, c := range []struct {
 		customer         string
@@ -61,9 +61,9 @@ func TestPIISettle(t *testing.T) {
 		{"", PIIBridge, PIIOff, PIIBridge, PIIBridge, "", false},
 		{"", PIIOff, PIIOutput, PIIOff, "", "", true},
 	} {
-		got := p.Settle(c.customer, c.given, c.otherwise)
+		got := p.Effective(c.customer, c.given, c.otherwise)
 		if got.Mode != c.want || got.Servers["crm"] != c.crm || got.Servers["web"] != c.web || got.IsOff() != c.off {
-			t.Errorf("Settle(%q, %q, %q) = %+v, off %v, want %+v", c.customer, c.given, c.otherwise, got, got.IsOff(), c)
+			t.Errorf("Effective(%q, %q, %q) = %+v, off %v, want %+v", c.customer, c.given, c.otherwise, got, got.IsOff(), c)
 		}
 	}
 	if p.Servers["crm"] != PIIBridge || p.Servers["web"] != PIIOff {

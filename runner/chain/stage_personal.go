@@ -40,6 +40,11 @@ func (p *Personal) Bridges() bool {
 	return p != nil && (p.Mode == config.PIIBridge || slices.Contains(slices.Collect(maps.Values(p.Servers)), config.PIIBridge))
 }
 
+// ShowsScripts reports whether scripts have real values while the model has tokens: in output mode, unless a server is bridged.
+func (p *Personal) ShowsScripts() bool {
+	return p != nil && p.Mode == config.PIIOutput && !p.Bridges()
+}
+
 // Mask replaces the personal data in a text that leaves.
 func (p *Personal) Mask(text string) string {
 	if p == nil || text == "" {
@@ -133,7 +138,6 @@ func (c *Calls) restore(next handler) handler {
 		case isLarge:
 			return nil, refusal(call.KindArgument, req, "%v; nothing was sent", large)
 		case err != nil:
-			c.advise(req, "the tokens in its arguments could not be restored: %v", err)
 			return nil, refusal(call.KindInternal, req, "the vault of personal data can't be used, so nothing was sent: whoever started mcprun is told why")
 		}
 		if !bytes.Equal(args, req.Args) {

@@ -128,7 +128,7 @@ func (q *hiddenQuestion) answer(res *mcp.ElicitResult) *upstream.Reply {
 // restored returns a text or JSON with tokens as it is in the workspace, where scripts have real values in output mode.
 func (c *toolCall) restored(text string) (string, error) {
 	p := c.cs.personal()
-	if p == nil || p.Mode != config.PIIOutput || p.Bridges() {
+	if !p.ShowsScripts() {
 		return text, nil
 	}
 	var err error

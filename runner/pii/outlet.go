@@ -316,6 +316,7 @@ func (o *Outlet) restore(text string, asJSON, numbersAsText bool) (string, Resto
 	}
 	v, _, err := o.ready()
 	if err != nil {
+		o.report(err)
 		return "", nil, err
 	}
 	r := restorer{v: v, left: v.maxRestored, strict: true, lost: lost, numbersAsText: numbersAsText}

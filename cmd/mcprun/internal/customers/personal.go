@@ -41,11 +41,11 @@ func (o *PIIFlag) Personal(app *cli.App, settings *config.PII, id string, isProg
 			otherwise = config.PIIOutput
 		}
 	}
-	part := settings.Settle(id, given, otherwise)
+	part := settings.Effective(id, given, otherwise)
 	if part.IsOff() {
 		return nil, nil
 	}
-	opt := pii.OutletSettings{Fields: map[string]pii.Type{}, Retention: settings.Kept()}
+	opt := pii.OutletSettings{Fields: map[string]pii.Type{}, Retention: settings.RetentionTime()}
 	if d := settings.Detector; d != nil {
 		opt.Detector, opt.WithoutDetector = &presidio.Service{Client: &http.Client{}, URL: d.URL, Language: d.Language, Timeout: d.Timeout}, d.OnError == config.PIIOpen
 	}
@@ -73,7 +73,7 @@ func (o *PIIFlag) Issued(app *cli.App, settings *config.PII, id string, open fun
 // PIIWords says in one line what is done with personal data of a project with these settings.
 func PIIWords(app *cli.App, settings *config.PII) string {
 	given := (&PIIFlag{}).given(app)
-	part, mode := settings.Settle("", given, config.PIIOutput), cmp.Or(given, settings.Mode)
+	part, mode := settings.Effective("", given, config.PIIOutput), cmp.Or(given, settings.Mode)
 	vaults, err := keyPlace(app)
 	where := fmt.Sprintf("the key of the vault is in %s", vaults)
 	if _, ok := Keyring(app); ok {

@@ -77,7 +77,7 @@ func checkPII(app *cli.App, flags *pflag.FlagSet, settings *config.Settings) err
 	}
 	least := settings.PII.Mode
 	if mode == string(config.PIIOff) { // which counts for all servers and customers; of other modes, the file keeps what hides more
-		least = settings.PII.Most()
+		least = settings.PII.Strictest()
 	}
 	if mode == "" || config.PIIMode(mode).Hides(least) {
 		return nil
