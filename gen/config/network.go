@@ -93,6 +93,9 @@ type NetworkAlerts struct {
 	Volume string
 }
 
+// Bounds reports whether the entry allows only some requests. What a level of the policy allows by itself does not count for its host then.
+func (e *NetworkEntry) Bounds() bool { return e.Methods != nil || e.Paths != nil }
+
 // FitsHost reports whether a host's name is the one of an entry, or lies below its domain: *.example.com stands for all names below
 // example.com, * for all hosts.
 func FitsHost(entry, name string) bool {

@@ -625,6 +625,38 @@ func TestLevels(t *testing.T) {
 	}
 }
 
+// TestBoundedLevel: an entry with methods or paths bounds its host, also if the level allows all of it.
+func TestBoundedLevel(t *testing.T) {
+	const text = "  allow: [{host: api.example.com, tls: inspect, methods: [GET], paths: [/v1]}, {host: www.example.com, tls: inspect}]\n"
+	w := start(t, text, func(o *egress.Options) {
+		var err error
+		o.Rules, err = egress.NewRules(egress.RulesOptions{Network: settings(t, text), File: "mcpgen.yaml", Level: "reports", Hosts: []string{"*.example.com"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	for _, tt := range []struct {
+		method, url string
+		status      int
+		text        string
+	}{
+		{"GET", "https://api.example.com/v1", 200, "GET api.example.com"},
+		{"DELETE", "https://api.example.com/v1", 403, "network.allow[0] (mcpgen.yaml:3) does not allow DELETE /v1"},
+		{"GET", "https://api.example.com/v2", 403, "does not allow GET /v2"},
+		{"DELETE", "http://api.example.com/v1", 403, "api.example.com is allowed, but not its port 80"},
+		{"DELETE", "https://www.example.com/v1", 200, "DELETE www.example.com"},
+		{"DELETE", "http://www.example.com/v1", 200, "DELETE www.example.com"},
+		{"DELETE", "http://other.example.com/v1", 200, "DELETE other.example.com"},
+	} {
+		if status, got := w.do(t, tt.method, tt.url, "", nil); status != tt.status || !strings.Contains(got, tt.text) {
+			t.Errorf("%s %s = %d %q, want %d and %q", tt.method, tt.url, status, got, tt.status, tt.text)
+		}
+		if x := w.opt.Rules.Explain(tt.method, tt.url); (x.Refused == nil) != (tt.status == 200) || x.Refused != nil && !strings.Contains(x.Refused.Reason, tt.text) {
+			t.Errorf("Explain(%s, %s) = %+v, want the decision of the request", tt.method, tt.url, x)
+		}
+	}
+}
+
 // TestClose ends what is open.
 func TestClose(t *testing.T) {
 	w := start(t, "  allow: [{host: www.example.com, ports: [443], protocols: [tcp]}]\n")

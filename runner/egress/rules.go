@@ -27,6 +27,7 @@ type entry struct {
 	*config.NetworkEntry
 	key     string // where it is, as in network.allow[0]
 	ofLevel bool   // it widens the level
+	own     bool   // the level has it without being told so in mcpgen.yaml
 	methods []string
 	paths   []*regexp.Regexp
 }
@@ -65,7 +66,7 @@ func NewRules(opt RulesOptions) (*Rules, error) {
 	r.add(n.Allow, "network.allow", false)
 	for i := range opt.Hosts { // what the level allows by itself, over the protocols of the web
 		e := &config.NetworkEntry{Host: opt.Hosts[i], Protocols: []string{"https", "http"}, Ports: []int{443, 80}}
-		r.entries = append(r.entries, entry{NetworkEntry: e, key: "level " + opt.Level, ofLevel: true})
+		r.entries = append(r.entries, entry{NetworkEntry: e, key: "level " + opt.Level, ofLevel: true, own: true})
 	}
 	for i := range r.entries {
 		e := &r.entries[i]
@@ -154,10 +155,11 @@ func (r *Rules) find(t Target, protocol Protocol) ([]*entry, *Refusal) {
 	var beyond *entry // fits, but the level does not reach the host
 	ports := map[int]bool{}
 	inLevel := r != nil && (r.level == "" || slices.ContainsFunc(r.hosts, func(h string) bool { return config.FitsHost(h, t.Host) }))
+	bounded := r != nil && slices.ContainsFunc(r.entries, func(e entry) bool { return e.Bounds() && config.FitsHost(e.Host, t.Host) })
 	for i := 0; r != nil && i < len(r.entries); i++ {
 		e := &r.entries[i]
 		switch {
-		case !config.FitsHost(e.Host, t.Host):
+		case !config.FitsHost(e.Host, t.Host), e.own && bounded:
 		case !e.fits(t):
 			for _, p := range e.Ports {
 				ports[p] = true

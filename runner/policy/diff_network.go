@@ -13,7 +13,8 @@ import (
 )
 
 // DiffNetwork compares where scripts may connect to: for the project, each customer and each level. An entry that was added counts as wider
-// unless one entry that was in the same list allows all of it.
+// unless one entry that was in the same list allows all of it. With a policy, so does one with methods or paths that was removed, unless another
+// bounds its host: the level may allow more by itself.
 func DiffNetwork(before, after *config.Settings) []SettingChange {
 	was, is := &before.Network, &after.Network
 	var out []SettingChange
@@ -28,7 +29,9 @@ func DiffNetwork(before, after *config.Settings) []SettingChange {
 			out = append(out, SettingChange{"network." + key, "none", describeEntry(e), position(after.Path, e.At.Line), wider})
 		}
 		for _, e := range missing(from, to) {
-			out = append(out, SettingChange{"network." + key, describeEntry(e), "none", position(before.Path, e.At.Line), false})
+			bounded := slices.ContainsFunc(to, func(now config.NetworkEntry) bool { return now.Bounds() && coversHost(&now, e) })
+			wider := is.Present && after.Policy.File != "" && e.Bounds() && !bounded
+			out = append(out, SettingChange{"network." + key, describeEntry(e), "none", position(before.Path, e.At.Line), wider})
 		}
 	}
 	entries("allow", was.Allow, is.Allow)
@@ -71,11 +74,16 @@ func missing(list, in []config.NetworkEntry) []*config.NetworkEntry {
 // covers reports whether an entry allows all that another allows, and has its credentials.
 func covers(old, e *config.NetworkEntry) bool {
 	bounded := func(all, some []string) bool { return all == nil || some != nil && isSubset(some, all) }
-	return config.FitsHost(old.Host, strings.TrimPrefix(e.Host, "*.")) && (old.Host == e.Host || !strings.HasPrefix(e.Host, "*")) &&
+	return coversHost(old, e) &&
 		isSubset(e.Ports, old.Ports) && isSubset(e.Protocols, old.Protocols) && bounded(old.Methods, e.Methods) && bounded(old.Paths, e.Paths) &&
 		!slices.ContainsFunc(e.Credentials, func(c config.Credential) bool {
 			return !slices.ContainsFunc(old.Credentials, func(o config.Credential) bool { return reflect.DeepEqual(c, o) })
 		})
+}
+
+// coversHost reports whether an entry is about all hosts that another is about.
+func coversHost(old, e *config.NetworkEntry) bool {
+	return config.FitsHost(old.Host, strings.TrimPrefix(e.Host, "*.")) && (old.Host == e.Host || !strings.HasPrefix(e.Host, "*"))
 }
 
 func isSubset[T comparable](some, all []T) bool {

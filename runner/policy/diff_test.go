@@ -240,6 +240,14 @@ func TestDiffNetwork(t *testing.T) {
 			"wider network.allow none→a.example, ports 443, https, tls inspect mcpgen.yaml:3|stricter network.allow a.example, ports 443, https, tls inspect, paths /a→none mcpgen.yaml:3",
 		},
 		{
+			"  allow: [{host: a.example, tls: inspect, methods: [GET]}]\npolicy: {level: execute_full}\n", "  {}\npolicy: {level: execute_full}\n",
+			"wider network.allow a.example, ports 443, https, tls inspect, methods GET→none mcpgen.yaml:3",
+		},
+		{
+			"  allow: [{host: a.example, tls: inspect, methods: [GET, POST]}]\npolicy: {level: execute_full}\n", "  allow: [{host: a.example, tls: inspect, methods: [GET]}]\npolicy: {level: execute_full}\n",
+			"stricter network.allow none→a.example, ports 443, https, tls inspect, methods GET mcpgen.yaml:3|stricter network.allow a.example, ports 443, https, tls inspect, methods GET POST→none mcpgen.yaml:3",
+		},
+		{
 			"  allow: [{host: a.example, tls: inspect}]\n", "  allow: [{host: a.example, tls: inspect, credentials: [{secret: \"${T}\", basic: ann}]}]\n",
 			"wider network.allow none→a.example, ports 443, https, tls inspect, credential ${T} in \"basic ann\" mcpgen.yaml:3|stricter network.allow a.example, ports 443, https, tls inspect→none mcpgen.yaml:3",
 		},
