@@ -35,6 +35,9 @@ func (x *run) result(ctx context.Context) *Result {
 		res.Start = &x.script.Start
 	}
 	res.Connections, res.ConnectionCount = x.network.close()
+	for i := range res.Connections {
+		hideConnection(x.script.Calls.Personal, &res.Connections[i])
+	}
 	x.warnOfConnections(res.Connections)
 	x.setCause(ctx, res)
 	x.warnOfNotes()

@@ -4,18 +4,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/egress"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// Personal data leaves a run in three ways, and each has one place: what the script prints passes an outlet, package chain masks the events
-// and warnings of its calls, and hide masks the Result.
+// Personal data leaves a run in four ways, and each has one place: what the script prints passes an outlet, package chain masks the events
+// and warnings of its calls, hideConnection masks the events of the network, and hide the rest of the Result.
 
 // outlet is what a run's sandbox writes its output to.
 type outlet struct {
@@ -110,14 +114,33 @@ func (r *Result) hide(p *chain.Personal) {
 	for i := range r.Calls {
 		hideRecord(p, &r.Calls[i])
 	}
-	for i := range r.Connections {
-		c := &r.Connections[i]
-		texts = append(texts, &c.Path, &c.Reason, &c.Error, &c.By)
-	}
 	for _, text := range texts {
 		*text = p.Mask(*text)
 	}
 	r.Value = p.MaskJSON(r.Value)
+}
+
+// escapes are bytes in the escaped form of URLs.
+var escapes = regexp.MustCompile(`(?:%[0-9A-Fa-f]{2})+`)
+
+// hideConnection removes personal data from the event of a connection. Its path is as in a URL, also where the reason and the remedy repeat it, so
+// personal data may be escaped: then the whole text is shown without escapes.
+func hideConnection(p *chain.Personal, e *egress.Event) {
+	if p == nil {
+		return
+	}
+	for _, text := range []*string{&e.Path, &e.Reason, &e.Remedy, &e.Error, &e.By} {
+		plain := escapes.ReplaceAllStringFunc(*text, func(escaped string) string {
+			plain, _ := url.PathUnescape(escaped) // which the pattern makes valid
+			return plain
+		})
+		plain = ident.Printable(plain, len(plain))
+		if masked := p.Mask(plain); masked != plain {
+			*text = masked
+		} else {
+			*text = p.Mask(*text)
+		}
+	}
 }
 
 // hideRecord removes personal data from the record of a call. The arguments of a skipped call stay in Planned.

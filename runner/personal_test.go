@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -104,6 +105,7 @@ type bench struct {
 	fields map[string]pii.Type
 	set    chain.Settings
 	watch  func(chain.Event)
+	net    *runner.Network
 	// troubles are the reasons why personal data was replaced by something that cannot be restored.
 	troubles []string
 }
@@ -155,9 +157,9 @@ func policyOf(t *testing.T, rules ...config.PolicyRule) *policy.Policy {
 // run runs a script in the embedded sandbox.
 func (b *bench) run(code string) *runner.Result {
 	b.t.Helper()
-	s := &runner.Script{Name: "a.ts", Code: code, Language: sandbox.LangTypeScript, Capture: true, Calls: b.settings(), Watch: b.watch}
+	s := &runner.Script{Name: "a.ts", Code: code, Language: sandbox.LangTypeScript, Capture: true, Calls: b.settings(), Watch: b.watch, Network: b.net != nil}
 	s.Trouble = func(err error) { b.troubles = append(b.troubles, err.Error()) }
-	res, err := b.runner().Launch(b.t.Context(), s, runner.LaunchOptions{Sandboxes: []sandbox.Backend{embedded.New(nil)}})
+	res, err := b.runner().Launch(b.t.Context(), s, runner.LaunchOptions{Sandboxes: []sandbox.Backend{embedded.New(nil)}, Network: b.net})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -427,6 +429,34 @@ func (a *asked) elicited(_ context.Context, q *upstream.Question) (*upstream.Rep
 	defer a.mu.Unlock()
 	a.seen = append(a.seen, q.Message)
 	return &upstream.Reply{Action: upstream.ActionDecline}, nil
+}
+
+// TestPersonalEscapedPath: personal data in a path is hidden also where it is written with escapes.
+func TestPersonalEscapedPath(t *testing.T) {
+	b := newBench(t, config.PIIOutput)
+	b.net = &runner.Network{
+		Settings: &config.Network{Present: true, NetworkPart: config.NetworkPart{Allow: []config.NetworkEntry{
+			{Host: "www.example.com", Ports: []int{80}, Protocols: []string{"http"}, Methods: config.Globs{"GET"}},
+			{Host: "api.example.com", Ports: []int{443}, Protocols: []string{"https"}, TLS: config.InspectTLS, Credentials: []config.Credential{{Basic: "ann"}}},
+		}}},
+		Secret: func(context.Context, *config.Secret) (string, error) { return "", errors.New("no") },
+	}
+	var shown string
+	b.watch = func(e chain.Event) { shown += e.Message }
+	res := b.run(sheet + `for (const host of ["http://www.example.com", "https://api.example.com"]) {
+  await fetch(host + "/contacts/" + encodeURIComponent(rows[0].email) + "/" + encodeURIComponent(rows[0].name), { method: "DELETE" });
+}`)
+	if len(res.Connections) != 2 {
+		t.Fatalf("%d connections, want 2: %s", len(res.Connections), asJSON(t, res))
+	}
+	const want = "/contacts/[EMAIL_1]/[NAME_1]"
+	refused := &res.Connections[0]
+	unread := &res.Connections[1]
+	for what, text := range map[string]string{"the path": refused.Path, "the reason": refused.Reason, "the remedy": unread.Remedy, "the warnings": fmt.Sprint(res.Warnings), "the events": shown} {
+		if !strings.Contains(text, want) || strings.Contains(text, "viktor") {
+			t.Errorf("%s is %q, want %s in it", what, text, want)
+		}
+	}
 }
 
 func TestPersonalApproverSeesPeople(t *testing.T) {
