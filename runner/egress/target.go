@@ -72,8 +72,8 @@ func ParseTarget(text string, port int) (Target, error) {
 	return t, nil
 }
 
-// guardian refuses addresses in special ranges (the IANA registries) at any port.
-var guardian = ssrf.New(ssrf.WithAnyPort())
+// guardian refuses addresses in special ranges (the IANA registries), and Azure's services for its machines, at any port.
+var guardian = ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(netip.MustParsePrefix("168.63.129.16/32")))
 
 // blocked returns why an address is never connected to, or nil.
 func blocked(ip netip.Addr) error { return guardian.SafeAddr(ip.Unmap()) }
