@@ -691,7 +691,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestWebSocket: both directions of a connection that was upgraded work, and its bytes count.
+// TestWebSocket: both directions of a connection that was upgraded work, its bytes count, and the client sees its end.
 func TestWebSocket(t *testing.T) {
 	for _, url := range []string{"http://example.com/", "https://api.example.com/"} {
 		w := start(t, "  allow: [{host: example.com, protocols: [http]}, {host: api.example.com, tls: inspect}]\n")
@@ -714,10 +714,12 @@ func TestWebSocket(t *testing.T) {
 			continue
 		}
 		both := res.Body.(io.ReadWriteCloser)
+		timer := time.AfterFunc(10*time.Second, func() { both.Close() }) // so that a connection that does not end fails the test
 		io.WriteString(both, "hello\n")
-		if line, err := bufio.NewReader(both).ReadString('\n'); line != "HELLO\n" {
-			t.Errorf("%s: got %q, %v; want HELLO", url, line, err)
+		if all, err := io.ReadAll(both); string(all) != "HELLO\n" || err != nil {
+			t.Errorf("%s: got %q, %v; want HELLO, and the end when the server ends", url, all, err)
 		}
+		timer.Stop()
 		both.Close()
 		if e := w.last(); e.Sent <= 6 || e.Received < 6 || e.Status != 101 {
 			t.Errorf("%s: event %+v, want at least 6 bytes in each direction", url, e)

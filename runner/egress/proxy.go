@@ -122,6 +122,7 @@ func New(opt Options) (*Proxy, error) {
 		Handler: http.HandlerFunc(p.handle), ReadHeaderTimeout: time.Minute, MaxHeaderBytes: maxHead,
 		ErrorLog: slog.NewLogLogger(opt.Logger.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context { return p.ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			ctx = context.WithValue(ctx, clientKey{}, c)
 			if c, ok := c.(*readConn); ok {
 				return context.WithValue(ctx, tunnelKey{}, c.tunnel)
 			}
@@ -135,8 +136,9 @@ func New(opt Options) (*Proxy, error) {
 // maxHead bounds the head of a request in bytes.
 const maxHead = 1 << 20
 
-// Keys of values in the contexts of requests: the tunnel that a request came through, and whether its response broke off.
+// Keys of values in the contexts of requests: the client's connection, the tunnel that a request came through, and whether its response broke off.
 type (
+	clientKey struct{}
 	tunnelKey struct{}
 	brokenKey struct{}
 )

@@ -313,6 +313,14 @@ func (u *upgraded) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Close closes the client's connection too, which nobody else closes once it is the client's and the server's.
+func (u *upgraded) Close() error {
+	if client, ok := u.x.request.Context().Value(clientKey{}).(net.Conn); ok {
+		defer client.Close()
+	}
+	return u.body.Close()
+}
+
 // answer returns the response that a script gets instead of a server's. Programs that show no body of a refused CONNECT show the reason phrase.
 func answer(r *http.Request, refused *Refusal) *http.Response {
 	status := http.StatusForbidden
