@@ -188,6 +188,8 @@ func completeEntries(file *node.File, entries []NetworkEntry, key string) error 
 			return wrong("methods, paths and tls are about requests, which tcp and ssh do not have", "write two entries for the host: one with https or http, one with the other protocols")
 		case len(e.Credentials) > 0 && (e.TLS != InspectTLS || !slices.Contains(e.Protocols, "https")):
 			return wrong("credentials are put into encrypted requests, which mcprun must read", "add tls: inspect, and https to the protocols")
+		case len(e.Credentials) > 0 && e.Host == "*":
+			return wrong("credentials would be sent to every host that a script names", "write an entry with the credentials for each host that they are for")
 		}
 		for _, c := range e.Credentials {
 			if problem, remedy := c.problem(); problem != "" {

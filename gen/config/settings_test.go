@@ -39,6 +39,18 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+func TestNetworkMistakes(t *testing.T) {
+	for entry, want := range map[string]string{
+		`{host: "*", tls: inspect, credentials: [{secret: "${T}", basic: ann}]}`:             "mcpgen.yaml:2:19: network.allow[0]: credentials would be sent to every host",
+		`{host: "*.example.com", tls: inspect, credentials: [{secret: "${T}", basic: ann}]}`: "",
+	} {
+		_, err := loadWith(t, "version: 1\nnetwork: {allow: ["+entry+"]}\n")
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", entry, err, want)
+		}
+	}
+}
+
 func TestSearchSettings(t *testing.T) {
 	cfg, err := loadWith(t, "version: 1\nservers: {crm: {category: sales}, git hub: }\nsearch:\n  embeddings:\n    url: https://a.example\n    model: m\n    api: azure\n    api_version: '9'\n    key_env: A_KEY\n    dimensions: 5\n    timeout: 3s\n")
 	if err != nil {
