@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/net/idna"
 
 	"github.com/mcpgen/mcpgen/gen/config/node"
 )
@@ -97,13 +99,24 @@ type NetworkAlerts struct {
 func (e *NetworkEntry) Bounds() bool { return e.Methods != nil || e.Paths != nil }
 
 // FitsHost reports whether a host's name is the one of an entry, or lies below its domain: *.example.com stands for all names below
-// example.com, * for all hosts.
+// example.com, * for all hosts. Names in Unicode are the same as those in ASCII: bücher.example is xn--bcher-kva.example.
 func FitsHost(entry, name string) bool {
-	entry, name = strings.ToLower(strings.TrimSuffix(entry, ".")), strings.ToLower(strings.TrimSuffix(name, "."))
+	name = asciiName(name)
 	if domain, ok := strings.CutPrefix(entry, "*."); ok {
-		return strings.HasSuffix(name, "."+domain)
+		return strings.HasSuffix(name, "."+asciiName(domain))
 	}
-	return entry == "*" || entry == name
+	return entry == "*" || asciiName(entry) == name
+}
+
+// asciiName returns a host's name as name servers know it, in lower case and without a final dot.
+func asciiName(name string) string {
+	name = strings.TrimSuffix(name, ".")
+	if isASCII := !strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }); !isASCII {
+		if ascii, err := idna.Lookup.ToASCII(name); err == nil {
+			return ascii
+		}
+	}
+	return strings.ToLower(name)
 }
 
 // UnmarshalYAML reads an entry with its position. A text alone is its host.

@@ -205,6 +205,23 @@ func TestAllowList(t *testing.T) {
 	}
 }
 
+// TestUnicodeNames: a name may be written in Unicode, in an entry, a level and a URL.
+func TestUnicodeNames(t *testing.T) {
+	n := settings(t, "  allow: [Bücher.example, \"*.müller.example\", xn--fa-hia.example]\n")
+	r, err := egress.NewRules(egress.RulesOptions{Network: n, File: "mcpgen.yaml", Level: "own", Hosts: []string{"*.example", "straße.test"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for url, rule := range map[string]string{
+		"https://xn--bcher-kva.example/": "network.allow[0]", "https://bücher.example/": "network.allow[0]", "https://www.xn--mller-kva.example/": "network.allow[1]",
+		"https://faß.example/": "network.allow[2]", "https://xn--strae-oqa.test/": "level own", "https://bucher.test/": "",
+	} {
+		if x := r.Explain("GET", url); !strings.HasPrefix(x.Rule, rule) || (x.Refused == nil) != (rule != "") {
+			t.Errorf("Explain(%s) = %+v, want the rule %q", url, x, rule)
+		}
+	}
+}
+
 // TestOff: without rules nothing is reached.
 func TestOff(t *testing.T) {
 	w := start(t, "  default: deny\n")
