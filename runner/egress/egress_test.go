@@ -536,6 +536,9 @@ func TestCredentials(t *testing.T) {
 	if placeholder == "" || strings.Contains(fmt.Sprint(env), canary) {
 		t.Fatalf("Environment() = %v, want a placeholder and no secret", env)
 	}
+	if got := env["HTTPLIB2_CA_CERTS"]; got != "/ca.pem" {
+		t.Errorf("HTTPLIB2_CA_CERTS = %q, want the bundle", got)
+	}
 	sent := func() http.Header { w.mu.Lock(); defer w.mu.Unlock(); return w.seen[len(w.seen)-1].Header }
 	for _, tt := range []struct {
 		name, method, url, body string

@@ -22,6 +22,7 @@ func (p *Proxy) Environment(address, bundle string) map[string]string {
 			"NODE_EXTRA_CA_CERTS", // Node
 			"REQUESTS_CA_BUNDLE",  // requests
 			"CURL_CA_BUNDLE",      // curl, requests
+			"HTTPLIB2_CA_CERTS",   // httplib2, which Google's clients for Python use
 			"GIT_SSL_CAINFO", "PIP_CERT", "NPM_CONFIG_CAFILE", "AWS_CA_BUNDLE", "DENO_CERT", "CARGO_HTTP_CAINFO",
 		} {
 			out[name] = bundle
