@@ -87,6 +87,7 @@ type expander struct {
 	server, dir string
 	lookup      Lookup
 	note        func(name, value string)
+	secret      bool // nobody is advised to write a default for it
 	err         error
 }
 
@@ -194,7 +195,11 @@ func (e *expander) reference(field, body string) (string, bool) {
 	case hasDefault:
 		return def, true
 	}
-	e.fail(field, fmt.Sprintf("the variable %s is not set", name), fmt.Sprintf("set it in the environment or in .env, or write ${%s:-default}", name))
+	remedy := "set it in the environment or in .env"
+	if !e.secret {
+		remedy += fmt.Sprintf(", or write ${%s:-default}", name)
+	}
+	e.fail(field, fmt.Sprintf("the variable %s is not set", name), remedy)
 	return "", false
 }
 

@@ -64,6 +64,15 @@ func TestExpandEveryField(t *testing.T) {
 	}
 }
 
+// A secret must not stand in a file, so a default is no advice.
+func TestSecretNotSet(t *testing.T) {
+	s := &Secret{Text: "${NO}"}
+	const want = "${NO} cannot be read: the variable NO is not set; set it in the environment or in .env"
+	if _, err := s.Read(t.Context(), SecretSources{Lookup: lookupIn(nil)}); err == nil || err.Error() != want {
+		t.Errorf("Read() = %v, want %q", err, want)
+	}
+}
+
 func TestExpandErrors(t *testing.T) {
 	const secret = "s3cret-value"
 	lookup := lookupIn(map[string]string{"SECRET": secret, "EMPTY": ""})

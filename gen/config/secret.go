@@ -84,7 +84,7 @@ func (s *Secret) read(ctx context.Context, from SecretSources) (string, error) {
 		}
 		return out.String(), nil
 	}
-	e := &expander{dir: from.Dir, lookup: from.Lookup, note: func(string, string) {}}
+	e := &expander{dir: from.Dir, lookup: from.Lookup, note: func(string, string) {}, secret: true}
 	text := e.text("secret", s.Text)
 	if bad, ok := errors.AsType[*ExpandError](e.err); ok {
 		return "", fmt.Errorf("%s; %s", bad.Problem, bad.Remedy)
