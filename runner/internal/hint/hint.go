@@ -44,7 +44,7 @@ var rules = []rule{
 		"the network is reached through a proxy only: use a client that reads HTTP_PROXY and HTTPS_PROXY, as fetch, urllib, requests, curl and git do"},
 	{offline, nil, "the sandbox has no network; call the tools in ./servers instead, or ask for it: mcprun --network, or network: true for execute_code"},
 	{`^ModuleNotFoundError: No module named '(requests|httpx|aiohttp|urllib3)'`,
-		nil, "the sandbox has no network, and no $1; call tools instead, as in: from servers.SERVER import TOOL"},
+		func(f *Failure) bool { return !f.Network && f.installed() == "" }, "the sandbox has no network, and no $1; call tools instead, as in: from servers.SERVER import TOOL"},
 	{`^ModuleNotFoundError: No module named '(?:servers|skills)?[^.']*'\n`,
 		func(f *Failure) bool { return !strings.Contains(f.Err.Message, ";") },
 		installedPackages},
@@ -180,14 +180,22 @@ func (f *Failure) rule() string {
 	return ""
 }
 
+// installed returns what Installed says, or "".
+func (f *Failure) installed() string {
+	if f.Installed == nil {
+		return ""
+	}
+	return f.Installed()
+}
+
 // packages returns the hint for a module that does not exist.
 func (f *Failure) packages() string {
-	there := ""
-	if f.Installed != nil {
-		there = f.Installed()
+	library := "the standard library"
+	if f.Network {
+		library += " (urllib.request reaches the network)"
 	}
-	return "a script can import the standard library, servers, skills, mcprun, and the files beside it; " +
-		cmp.Or(there, "no packages are installed (an operator installs them: mcprun packages install; or mcprun image --data for numpy, pandas and openpyxl)")
+	return "a script can import " + library + ", servers, skills, mcprun, and the files beside it; " +
+		cmp.Or(f.installed(), "no packages are installed (an operator installs them: mcprun packages install; or mcprun image --data for numpy, pandas and openpyxl)")
 }
 
 // NotSet returns the hint for an environment variable that a script reads.

@@ -102,6 +102,28 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestHTTPClients: the hint for a missing HTTP client depends on what the run had.
+func TestHTTPClients(t *testing.T) {
+	for _, c := range []struct {
+		network   bool
+		installed string
+		want      string
+	}{
+		{want: "the sandbox has no network, and no httpx; call tools instead, as in: from servers.SERVER import TOOL"},
+		{installed: "the installed packages are yaml", want: "a script can import the standard library, servers, skills, mcprun, and the files beside it; the installed packages are yaml"},
+		{network: true, installed: "the installed packages are yaml", want: "a script can import the standard library (urllib.request reaches the network), servers, skills, mcprun, and the files beside it; the installed packages are yaml"},
+		{network: true, want: "a script can import the standard library (urllib.request reaches the network), servers, skills, mcprun, and the files beside it; no packages are installed (an operator installs them: mcprun packages install; or mcprun image --data for numpy, pandas and openpyxl)"},
+	} {
+		f := Failure{
+			Language: sandbox.LangPython, Code: "import httpx", Network: c.network, Installed: func() string { return c.installed },
+			Err: &bridge.ScriptError{Name: "ModuleNotFoundError", Message: "No module named 'httpx'"},
+		}
+		if got := f.Hint(); got != c.want {
+			t.Errorf("Hint() with network %t and %q installed = %q, want %q", c.network, c.installed, got, c.want)
+		}
+	}
+}
+
 func TestMissingCredential(t *testing.T) {
 	for code, want := range map[string]string{
 		"const h = `Bearer ${process.env.GITHUB_TOKEN}`;": "GITHUB_TOKEN",
