@@ -156,7 +156,10 @@ class Network {
 
 if (!isMainThread && workerData?.mcprun) new Network(workerData);
 
-/** Opens a connection to a host through the proxy. A refusal is an error whose property refusal is the text for the script. */
+/**
+ * Opens a connection to a host through the proxy. One to the proxy itself is returned as it is: a client that reads HTTP_PROXY asks for it. A
+ * refusal is an error whose property refusal is the text for the script.
+ */
 function tunnel(host, port, done) {
   const socket = net.connect(PORT, HOST);
   const fail = (error) => {
@@ -168,15 +171,19 @@ function tunnel(host, port, done) {
     head = Buffer.concat([head, chunk]);
     const end = head.indexOf("\r\n\r\n");
     if (end < 0) return;
-    socket.off("data", read).off("error", fail).off("end", ended);
+    release();
     const [, status, reason] = /^HTTP\/1\.\d (\d+) ?(.*)/.exec(head.toString("latin1", 0, end)) ?? [];
     if (status !== "200") return fail(Object.assign(new Error(reason || "the proxy refused the connection"), { code: status === "403" ? "ERR_NETWORK_REFUSED" : "ERR_NETWORK", status: Number(status) || 502 }));
     if (head.length > end + 4) socket.unshift(head.subarray(end + 4));
     done(null, socket);
   };
   const ended = () => fail(new Error("the proxy ended the connection"));
+  const release = () => socket.off("data", read).off("error", fail).off("end", ended);
   socket.on("data", read).on("error", fail).on("end", ended);
-  socket.on("connect", () => socket.write(`CONNECT ${host.includes(":") ? `[${host}]` : host}:${port} HTTP/1.1\r\nHost: ${host}\r\n\r\n`));
+  socket.on("connect", () => {
+    if (host === HOST && port === PORT) return done(null, release());
+    socket.write(`CONNECT ${host.includes(":") ? `[${host}]` : host}:${port} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  });
 }
 
 /** Makes fetch, http and https use the proxy, and the certificates of the run. Returns what makes a response of a refusal that fetch met. */

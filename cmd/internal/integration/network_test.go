@@ -129,6 +129,41 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
+// TestNetworkProxyAware: a client that reads HTTP_PROXY itself, as axios does in Node, speaks to the proxy, and the rules hold for what it asks for.
+func TestNetworkProxyAware(t *testing.T) {
+	t.Parallel()
+	for _, where := range places() {
+		if where.language == "python" || where.sandbox == "embedded" { // urllib is such a client; the embedded sandbox has no node:http
+			continue
+		}
+		t.Run(where.String(), func(t *testing.T) {
+			t.Parallel()
+			where.need(t)
+			p := newProject(t, map[string]server{})
+			newWorld(t, p, networkSettings)
+			script := p.write("aware"+where.ext(), `
+import http from "node:http";
+const proxy = new URL(process.env.HTTP_PROXY!);
+for (const url of ["http://www.example.com/a", "http://evil.example/"]) {
+  const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+    http.get({ host: proxy.hostname, port: proxy.port, path: url, headers: { Host: new URL(url).host } }, resolve).on("error", reject);
+  });
+  let text = "";
+  for await (const chunk of response) text += chunk;
+  console.log(response.statusCode, text.trim());
+}
+`)
+			res := p.runJSON(t, where, 0, "--network", script)
+			if !strings.Contains(res.Stdout, "200 GET www.example.com /a") || !strings.Contains(res.Stdout, "403 mcprun: refused by allow list: no entry allows evil.example:80") {
+				t.Errorf("stdout %q, want the answer of www.example.com and the refusal of evil.example\n%s", res.Stdout, res.Stderr)
+			}
+			if strings.Contains(fmt.Sprintf("%+v", res), "blocked range") {
+				t.Errorf("the connection to the proxy counts as one to this machine: %+v", res)
+			}
+		})
+	}
+}
+
 // TestNetworkOff: a script has no network without --network, and gets none with it if no rule allows a host.
 func TestNetworkOff(t *testing.T) {
 	t.Parallel()
