@@ -42,7 +42,9 @@ const offline = `getaddrinfo (EAI_AGAIN|ENOTFOUND|EAI_FAIL)|connect (EPERM|EACCE
 var rules = []rule{
 	{offline, func(f *Failure) bool { return f.Network },
 		"the network is reached through a proxy only: use a client that reads HTTP_PROXY and HTTPS_PROXY, as fetch, urllib, requests, curl and git do"},
-	{offline, nil, "the sandbox has no network; call the tools in ./servers instead, or ask for it: mcprun --network, or network: true for execute_code"},
+	{offline + `|^ReferenceError: '?(?:EventSource|WebSocket|XMLHttpRequest)'? is not defined`, func(f *Failure) bool { return !f.Network },
+		"the sandbox has no network; call the tools in ./servers instead, or ask for it: mcprun --network, or network: true for execute_code"},
+	{`^ReferenceError: '?(EventSource|WebSocket|XMLHttpRequest)'? is not defined`, nil, "sandboxes have no $1; use fetch"},
 	{`^ModuleNotFoundError: No module named '(requests|httpx|aiohttp|urllib3)'`,
 		func(f *Failure) bool { return !f.Network && f.installed() == "" }, "the sandbox has no network, and no $1; call tools instead, as in: from servers.SERVER import TOOL"},
 	{`^ModuleNotFoundError: No module named '(?:servers|skills)?[^.']*'\n`,
@@ -91,9 +93,9 @@ var rules = []rule{
 		looksLikeTypeScript},
 
 	{`^ReferenceError: '?(Blob|BroadcastChannel|ByteLengthQueuingStrategy|CompressionStream|CountQueuingStrategy|Crypto|CryptoKey|DecompressionStream|` +
-		`EventSource|File|FormData|Headers|Intl|MessageChannel|MessageEvent|MessagePort|Navigator|navigator|Performance|PerformanceEntry|` +
+		`File|FormData|Headers|Intl|MessageChannel|MessageEvent|MessagePort|Navigator|navigator|Performance|PerformanceEntry|` +
 		`PerformanceMark|PerformanceMeasure|PerformanceObserver|ReadableStream|Request|Response|SubtleCrypto|TextDecoderStream|TextEncoderStream|` +
-		`TransformStream|WebAssembly|WebSocket|WritableStream)'? is not defined`,
+		`TransformStream|WebAssembly|WritableStream)'? is not defined`,
 		nil, "the embedded sandbox has no $1; use another sandbox, such as --sandbox docker (mcprun doctor lists them)"},
 }
 

@@ -124,6 +124,26 @@ func TestHTTPClients(t *testing.T) {
 	}
 }
 
+// TestRequestsOfBrowsers: what is said of the ways in which browsers make requests depends on whether the run had a network.
+func TestRequestsOfBrowsers(t *testing.T) {
+	const offline = "the sandbox has no network; call the tools in ./servers instead"
+	for _, c := range []struct {
+		name    string
+		network bool
+		want    string
+	}{
+		{"XMLHttpRequest", false, offline},
+		{"WebSocket", false, offline},
+		{"XMLHttpRequest", true, "sandboxes have no XMLHttpRequest; use fetch"},
+		{"WebSocket", true, "sandboxes have no WebSocket; use fetch"},
+	} {
+		f := Failure{Language: sandbox.LangTypeScript, Network: c.network, Err: &bridge.ScriptError{Name: "ReferenceError", Message: "'" + c.name + "' is not defined"}}
+		if got := f.Hint(); !strings.HasPrefix(got, c.want) {
+			t.Errorf("Hint() for %s with network %t = %q, want %q", c.name, c.network, got, c.want)
+		}
+	}
+}
+
 func TestMissingCredential(t *testing.T) {
 	for code, want := range map[string]string{
 		"const h = `Bearer ${process.env.GITHUB_TOKEN}`;": "GITHUB_TOKEN",

@@ -82,15 +82,14 @@ func TestGiants(t *testing.T) {
 func TestNoWayOut(t *testing.T) {
 	r := script(t, `
 		const found = [];
-		for (const name of ["std", "os", "bjson", "scriptArgs", "print", "__loadScript", "gc", "Deno", "Bun", "host", "Worker", "WebAssembly", "SharedArrayBuffer_"]) if (name in globalThis) found.push(name);
+		for (const name of ["std", "os", "bjson", "scriptArgs", "print", "__loadScript", "gc", "Deno", "Bun", "host", "Worker", "WebAssembly", "SharedArrayBuffer_", "WebSocket", "XMLHttpRequest", "EventSource"]) if (name in globalThis) found.push(name);
 		console.log(found, Object.keys(process.env), process.binding, process.mainModule, process.dlopen);
 		try { await fetch("http://127.0.0.1/") } catch (e) { console.log(e.name, e.message) }
-		for (const name of ["WebSocket", "XMLHttpRequest"]) try { new globalThis[name]("ws://x") } catch (e) { console.log(e.name) }
 		for (const name of ["node:net", "node:http", "node:child_process", "node:worker_threads", "node:vm", "/etc/passwd", "./x.js", "file:///etc/passwd", "mcprun:core", "mcprun:node/fs", "data:text/javascript,1", ""])
 			try { await import(name); console.log("imported", name) } catch (e) { if (!e.code) console.log(name, e) }
 		try { require("child_process") } catch (e) { console.log(e.code) }
 	`)
-	want := "[] [] undefined undefined undefined\nTypeError fetch failed: there is no network in this sandbox (egress is off); call the tools in ./servers, or ask for it: mcprun --network, or network: true for execute_code\nTypeError\nTypeError\nERR_MODULE_NOT_FOUND\n"
+	want := "[] [] undefined undefined undefined\nTypeError fetch failed: there is no network in this sandbox (egress is off); call the tools in ./servers, or ask for it: mcprun --network, or network: true for execute_code\nERR_MODULE_NOT_FOUND\n"
 	if r.stdout != want || r.stderr != "" {
 		t.Errorf("got  %q\nwant %q\nstderr %q", r.stdout, want, r.stderr)
 	}

@@ -68,7 +68,7 @@ func (g *guest) normalizeModule(by, name string) (string, error) {
 	if short != name {
 		message := fmt.Sprintf("the embedded sandbox has no module %q; use another sandbox, such as --sandbox docker (mcprun doctor lists them)", name)
 		if isNetwork(short) {
-			message = fmt.Sprintf("no module %q: a sandbox has no network (egress is off) but that of fetch; call the tools in ./servers instead", name)
+			message = fmt.Sprintf("the embedded sandbox has no module %q: call the tools in ./servers instead, or use fetch in a run with a network", name)
 		}
 		props := map[string]string{"code": "ERR_UNKNOWN_BUILTIN_MODULE"}
 		if at := g.importOf(name); by == scriptModule(g.job.Name) && at != "" {
@@ -81,7 +81,7 @@ func (g *guest) normalizeModule(by, name string) (string, error) {
 		Props:   map[string]string{"code": "ERR_MODULE_NOT_FOUND"}}
 }
 
-// isNetwork reports whether one of Node's modules is for the network, which no sandbox has.
+// isNetwork reports whether one of Node's modules is for the network, of which the embedded sandbox has only fetch.
 func isNetwork(name string) bool {
 	switch name {
 	case "http", "https", "http2", "net", "tls", "dns", "dns/promises", "dgram":

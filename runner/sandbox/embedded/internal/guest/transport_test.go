@@ -216,7 +216,7 @@ RangeError inside undefined     at import:throws:2:21
 SyntaxError expecting ';' undefined     at import:bad:1:6
 Error there is no module "./servers/b"; did you mean "./servers/a"? ERR_MODULE_NOT_FOUND     at script.ts:5:88
 a/b true c/d
-no module "node:net": a sandbox has no network (egress is off) but that of fetch; call the tools in ./servers instead
+the embedded sandbox has no module "node:net": call the tools in ./servers instead, or use fetch in a run with a network
 MODULE_NOT_FOUND
 { from: 'script.ts' }
 `

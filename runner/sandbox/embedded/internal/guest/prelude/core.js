@@ -124,9 +124,6 @@
     return e;
   };
   lazy("fetch", ["Headers", "Request", "Response", "fetch"]);
-  for (const name of ["WebSocket", "XMLHttpRequest", "EventSource"]) {
-    define(name, class { constructor() { throw host.offline(name); } });
-  }
   define("global", G);
   if (!Error.captureStackTrace) {
     defineProperty(Error, "captureStackTrace", {
