@@ -456,6 +456,40 @@ func TestOtherPythons(t *testing.T) {
 	}
 }
 
+// TestOneOfTwoPythons: packages that are only there for one Python are installed for that one, whichever it is.
+func TestOneOfTwoPythons(t *testing.T) {
+	served := wheels(t)
+	spec := Spec{Python: write(t, filepath.Join(t.TempDir(), "r.txt"), "greetings==2.1 --hash=sha256:"+hashOf(served["greetings-2.1-py3-none-any.whl"]))}
+	o := options(t, "PIP_INDEX_URL="+index(t, served))
+	pip, err := o.LookPath("python3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const refuse = "echo No matching distribution; exit 1"
+	for _, c := range []struct {
+		name, image, machine string // what pip does for each
+		want, said           string
+	}{
+		{"the image's", ":", refuse, ImagePython, "this machine, which has Python 3.13, gets none: "},
+		{"the machine's", refuse, ":", "3.13", "the docker sandbox, which has Python 3.11, gets none: "},
+		{"neither", refuse, refuse, "", "No matching distribution"},
+	} {
+		python := fakePython(t, "3.13", fmt.Sprintf("case \"$*\" in *--python-version*) %s;; *download*) %s;; esac\nexec %q \"$@\"", c.image, c.machine, pip))
+		o.LookPath = func(string) (string, error) { return python, nil }
+		said := ""
+		o.Say = func(line string) { said += line + "\n" }
+		set, err := Install(t.Context(), cacheDir(t), spec, o)
+		switch {
+		case c.want == "":
+			if err == nil || !strings.Contains(err.Error(), c.said) || strings.Contains(said, "gets none") {
+				t.Errorf("%s: Install() = %v, and it says %q, want an error with %q alone", c.name, err, said, c.said)
+			}
+		case err != nil || !slices.Equal(set.Pythons, []string{c.want}) || !strings.Contains(said, c.said) || !strings.Contains(said, "; no wheel of that version"):
+			t.Errorf("%s: Install() = %+v, %v, and it says %q, want packages for %s and %q", c.name, set, err, said, c.want, c.said)
+		}
+	}
+}
+
 // TestMarkers judges markers for the Python of the image, whatever this machine has.
 func TestMarkers(t *testing.T) {
 	o := options(t)

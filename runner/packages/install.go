@@ -107,32 +107,8 @@ func (t *installation) install(ctx context.Context, former *Set) (string, error)
 		return "", err
 	}
 	m := &manifest{}
-	for _, target := range t.targets {
-		if former != nil && slices.Contains(former.Pythons, target.version) {
-			continue
-		}
-		t.options.Say(fmt.Sprintf("installing %d Python packages for Python %s", len(t.source.requirements), target.version))
-		to := filepath.Join(dir, "python"+target.version)
-		found, err := t.installPython(ctx, target, to)
-		if err != nil && target.foreign && len(t.targets) > 1 && ctx.Err() == nil {
-			why := err.Error()
-			if hinter, ok := errors.AsType[interface {
-				error
-				Hint() string
-			}](err); ok {
-				why += "; " + hinter.Hint()
-			}
-			t.options.Say(fmt.Sprintf("the docker sandbox, which has Python %s, gets none: %s", target.version, why))
-			if err := removeAll(to); err != nil {
-				return "", err
-			}
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		m.Pythons = append(m.Pythons, target.version)
-		m.add(found)
+	if err := t.installPythons(ctx, former, dir, m); err != nil {
+		return "", err
 	}
 	if former != nil {
 		if len(m.Pythons) == 0 {
@@ -155,6 +131,60 @@ func (t *installation) install(ctx context.Context, former *Set) (string, error)
 		m.add(found)
 	}
 	return dir, m.seal(dir)
+}
+
+// installPythons installs the Python packages for each target that the former set has none for. If there are packages for one target at the
+// end, it only says why another has none.
+func (t *installation) installPythons(ctx context.Context, former *Set, dir string, m *manifest) error {
+	failed := map[string]error{} // by version
+	for _, target := range t.targets {
+		if former != nil && slices.Contains(former.Pythons, target.version) {
+			continue
+		}
+		t.options.Say(fmt.Sprintf("installing %d Python packages for Python %s", len(t.source.requirements), target.version))
+		to := filepath.Join(dir, "python"+target.version)
+		found, err := t.installPython(ctx, target, to)
+		switch {
+		case err == nil:
+			m.Pythons = append(m.Pythons, target.version)
+			m.add(found)
+		case ctx.Err() != nil || len(t.targets) == 1:
+			return err
+		default:
+			failed[target.version] = err
+			if err := removeAll(to); err != nil {
+				return err
+			}
+		}
+	}
+	if former == nil && len(failed) == len(t.targets) && len(failed) > 0 {
+		return failed[t.targets[0].version] // the other one's reason is rarely another
+	}
+	for _, target := range t.targets {
+		if err := failed[target.version]; err != nil {
+			t.options.Say(fmt.Sprintf("%s, which has Python %s, gets none: %s", target.owner(), target.version, withHint(err)))
+		}
+	}
+	return nil
+}
+
+// owner returns what has the target's Python.
+func (t target) owner() string {
+	if t.foreign {
+		return "the docker sandbox"
+	}
+	return "this machine"
+}
+
+// withHint returns the text of an error with what to do about it.
+func withHint(err error) string {
+	if hinter, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		return err.Error() + "; " + hinter.Hint()
+	}
+	return err.Error()
 }
 
 // link gives a new set the folders of another. Their files are the same ones, because nothing writes to them.
