@@ -29,5 +29,5 @@ func ExampleOpen() {
 	}
 	// Output:
 	// requirements.txt:2: "pandas" has no hash
-	// make the file with hashes: uv pip compile --generate-hashes, or pip-compile --generate-hashes
+	// make the file with hashes: uv pip compile --universal --python-version 3.11 --generate-hashes requirements.in -o requirements.txt
 }

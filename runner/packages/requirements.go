@@ -34,7 +34,7 @@ var (
 	archive      = regexp.MustCompile(`(?i)\.(whl|tar|tar\.[a-z0-9]+|tgz|tbz|txz|zip|egg)$`)
 )
 
-const makeHashes = "make the file with hashes: uv pip compile --generate-hashes, or pip-compile --generate-hashes"
+const makeHashes = "make the file with hashes: uv pip compile --universal --python-version " + ImagePython + " --generate-hashes requirements.in -o requirements.txt"
 
 // readRequirements reads a requirements file. Only lines with a name, an exact version and hashes are taken.
 func readRequirements(path string) ([]requirement, error) {

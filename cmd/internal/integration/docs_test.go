@@ -30,7 +30,7 @@ var notRun = map[string]string{
 	"mcprun image":          "pulls an image",
 	"mcprun image --newest": "pulls an image",
 	"mcprun image --data":   "builds an image",
-	"uv pip compile --generate-hashes requirements.in -o requirements.txt": "needs uv",
+	"uv pip compile --universal --python-version 3.11 --generate-hashes requirements.in -o requirements.txt": "needs uv",
 	"mcprun packages install": "installs from registries",
 	"mcprun --language python -e 'import pandas; print(pandas.__version__)'":                                           "needs the line before it",
 	"mcprun --sandbox gvisor script.py":                                                                                "needs gVisor",
