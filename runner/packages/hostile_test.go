@@ -256,6 +256,32 @@ func TestInstallJavaScript(t *testing.T) {
 	}
 }
 
+// TestLockOfOverrides: the reason for npm's refusal is shown, without the help that npm prints after it.
+func TestLockOfOverrides(t *testing.T) {
+	_, entries := registry(t, map[string]map[string]string{"left": {}})
+	spec := Spec{JavaScript: write(t, filepath.Join(t.TempDir(), "package-lock.json"), lockOf(t, map[string]any{"dependencies": map[string]string{"left": "*"}}, entries))}
+	npm := fake(t, "npm", "cat <<'END'\n"+`npm error code EUSAGE
+npm error
+npm error `+"`npm ci` can only install packages when your package.json and package-lock.json or npm-shrinkwrap.json are in sync. Please update your lock file with `npm install` before continuing."+`
+npm error
+npm error Invalid: lock file's right@2.0.0 does not satisfy right@1.0.0
+npm error
+npm error Clean install a project
+npm error
+npm error Usage:
+npm error npm ci
+`+strings.Repeat("npm error [--install-strategy <hoisted|nested|shallow|linked>] [--legacy-bundling]\n", 60)+"END\nexit 1")
+	o := options(t)
+	o.LookPath = func(string) (string, error) { return npm, nil }
+	_, err := Install(t.Context(), cacheDir(t), spec, o)
+	if err == nil || !strings.Contains(err.Error(), "right@2.0.0 does not satisfy") || strings.Contains(err.Error(), "Usage:") {
+		t.Fatalf("Install() = %v, want the reason without the help", err)
+	}
+	if hint := withHint(err); !strings.Contains(hint, "overrides") {
+		t.Errorf("Install() = %s, want what to do about overrides", hint)
+	}
+}
+
 // TestHostileLocks: no entry that npm would take from elsewhere than a registry gets to npm.
 func TestHostileLocks(t *testing.T) {
 	good := func() map[string]any {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -343,13 +344,21 @@ func (t *installation) installJavaScript(ctx context.Context, to string) error {
 	return os.MkdirAll(filepath.Join(to, "node_modules"), 0o700)
 }
 
-// programError is the failure of a program, with the end of what it printed.
+// programError is the failure of a program, with what it printed.
 type programError struct {
 	error
 	output string
 }
 
-func (e *programError) Error() string { return e.error.Error() + "\n" + e.output }
+// npmUsage begins the help that npm prints after some errors.
+var npmUsage = regexp.MustCompile(`(?m)^npm \S+ Usage:`)
+
+// Error returns the error with the end of the output. Help after the output is left out.
+func (e *programError) Error() string {
+	text := npmUsage.Split(e.output, 2)[0]
+	return e.error.Error() + "\n" + ident.Tail(strings.TrimSpace(text), maxOutput)
+}
+
 func (e *programError) Unwrap() error { return e.error }
 
 // Hint returns what to do about the error.
@@ -359,8 +368,8 @@ func (e *programError) Hint() string {
 		"EINTEGRITY":               "the registry sent another file than the one that was locked: find out why before you change the hash",
 		"No matching distribution": "no wheel of that version is for this Python and system, or the index has none; name your index with PIP_INDEX_URL",
 		"Could not find a version": "no wheel of that version is for this Python and system, or the index has none; name your index with PIP_INDEX_URL",
-		"in sync":                  "write the lock again: npm install --package-lock-only",
-		"E401":                     "the registry wants to know who you are: npm's own configuration may name a token as ${NPM_TOKEN} or ${NODE_AUTH_TOKEN}, and these variables are passed on",
+		"in sync":                  "write the lock again: npm install --package-lock-only; a lock that was made with overrides in package.json cannot be installed: remove them first",
+		"code E401":                "the registry wants to know who you are: npm's own configuration may name a token as ${NPM_TOKEN} or ${NODE_AUTH_TOKEN}, and these variables are passed on",
 	} {
 		if strings.Contains(e.output, text) {
 			return remedy
@@ -392,8 +401,7 @@ func (t *installation) run(ctx context.Context, dir, program string, args ...str
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
-		text := ident.Tail(strings.ToValidUTF8(strings.TrimSpace(out.String()), "\ufffd"), maxOutput)
-		return "", &programError{fmt.Errorf("%s: %w", filepath.Base(program), err), text}
+		return "", &programError{fmt.Errorf("%s: %w", filepath.Base(program), err), strings.ToValidUTF8(out.String(), "\ufffd")}
 	}
 	return out.String(), nil
 }
