@@ -248,7 +248,12 @@ func Install(ctx context.Context, cache string, spec Spec, o InstallOptions) (*S
 		return nil, fmt.Errorf("make the folder of packages: %w", err)
 	}
 	lock := flock.New(filepath.Join(folder, ".lock"))
-	if _, err := lock.TryLockContext(ctx, lockPause); err != nil {
+	locked, err := lock.TryLock()
+	if err == nil && !locked {
+		o.Say("waiting for another installation of packages to end")
+		_, err = lock.TryLockContext(ctx, lockPause)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("wait for another installation: %w", err)
 	}
 	defer lock.Close()

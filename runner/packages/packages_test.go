@@ -3,6 +3,7 @@ package packages
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -267,6 +269,26 @@ func TestChanges(t *testing.T) {
 // overwrite changes a read-only file in place.
 func overwrite(path, text string) error {
 	return errors.Join(os.Chmod(path, 0o644), os.WriteFile(path, []byte(text), 0o600))
+}
+
+// TestWaits: an installation says that it waits for another one.
+func TestWaits(t *testing.T) {
+	cache := cacheDir(t)
+	if err := os.MkdirAll(Folder(cache), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	other := flock.New(filepath.Join(Folder(cache), ".lock"))
+	if err := other.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	o := options(t)
+	said := ""
+	o.Say = func(line string) { said += line; cancel() }
+	if _, err := Install(ctx, cache, Spec{Python: "requirements.txt"}, o); !errors.Is(err, context.Canceled) || said != "waiting for another installation of packages to end" {
+		t.Errorf("Install() during another one = %v, and it says %q, want that it waits", err, said)
+	}
 }
 
 // TestOutsideOfTheProject: files that are not in the project's folder are not read, however they are named.
