@@ -598,6 +598,11 @@ func TestHostileWheels(t *testing.T) {
 	if err := new(Package).unpack(wheel, root, &left); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("unpack() of a large file = %v", err)
 	}
+	wheel = write(t, filepath.Join(dir, "y.whl"), string(wheelOf(t, "y", "1.0", map[string]string{"y.py": strings.Repeat("x", 1<<20)})))
+	left = maxUnpacked
+	if err := new(Package).unpack(wheel, root, &left); err == nil || !strings.Contains(err.Error(), "100 times its size") {
+		t.Errorf("unpack() of a small wheel with a large file = %v", err)
+	}
 }
 
 // TestEntryPoints: nothing is written for the programs that a wheel has or names. Installers take their names for paths.

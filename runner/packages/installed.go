@@ -19,8 +19,10 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// maxUnpacked bounds the files of all wheels together, in bytes.
-const maxUnpacked = 32 << 30
+const (
+	maxUnpacked = 32 << 30 // bytes of the files of all wheels together
+	maxRatio    = 100      // a wheel's files may have that many times its size; those of real ones have three to ten times
+)
 
 // unpackWheels unpacks the wheels in a folder into another, and returns their packages. It takes only what Python imports, and no programs,
 // headers and other data. Two packages may have the same file, as installers allow.
@@ -63,6 +65,13 @@ func (p *Package) unpack(wheel string, root *os.Root, left *int64) error {
 		return err
 	}
 	defer r.Close()
+	info, err := os.Stat(wheel)
+	if err != nil {
+		return err
+	}
+	room := min(*left, maxRatio*info.Size())
+	*left -= room
+	defer func() { *left += room }() // what is not used
 	var names []string
 	for _, f := range r.File {
 		name := strings.TrimSuffix(f.Name, "/")
@@ -84,7 +93,7 @@ func (p *Package) unpack(wheel string, root *os.Root, left *int64) error {
 		if module, _, _ := strings.Cut(top, "."); slices.Contains(ownModules, module) {
 			return fmt.Errorf("it has a module %s, which scripts import from elsewhere", module)
 		}
-		if err := unpackFile(f, root, name, left); err != nil {
+		if err := unpackFile(f, root, name, &room); err != nil {
 			return fmt.Errorf("unpack %q: %w", f.Name, err)
 		}
 		if strings.HasSuffix(top, ".dist-info") && rest == "METADATA" {
@@ -122,7 +131,7 @@ func unpackFile(f *zip.File, root *os.Root, name string, left *int64) error {
 	}
 	n, err := io.Copy(out, io.LimitReader(in, *left+1))
 	if *left -= n; *left < 0 {
-		err = fmt.Errorf("the packages have more than %d bytes", int64(maxUnpacked))
+		err = fmt.Errorf("its files have more than %d times its size, or those of all packages more than %d bytes", maxRatio, int64(maxUnpacked))
 	}
 	return errors.Join(err, out.Close())
 }
