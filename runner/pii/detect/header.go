@@ -20,11 +20,8 @@ func Header(before, text string) string {
 
 // columnsOf returns the separator of a line of column names, and how often it has it; 0 if it is no such line.
 func columnsOf(line string) (separator byte, n int) {
-	for _, c := range []byte{'\t', '|', ';', ','} {
-		if n := countSeparators(line, c); n > 0 && n < MaxColumns {
-			if columnHints(line, c) == nil {
-				break
-			}
+	for _, c := range separators {
+		if n := countSeparators(line, c); n > 0 && n < MaxColumns && columnHints(line, c) != nil {
 			return c, n
 		}
 	}
@@ -34,5 +31,5 @@ func columnsOf(line string) (separator byte, n int) {
 // inTable reports whether a line belongs to the table with a header.
 func inTable(header, line string) bool {
 	separator, n := columnsOf(header)
-	return countSeparators(line, separator) == n || strings.Trim(line, "-+|: =") == "" && line != ""
+	return isRow(line, separator, n)
 }

@@ -49,7 +49,7 @@ func Cells(s string) (cells []Match) {
 		end += start
 		line := s[start:end]
 		switch {
-		case separator != 0 && (countSeparators(line, separator) == width || isRule(line)):
+		case separator != 0 && isRow(line, separator, width):
 			if columns != nil {
 				cells = appendCells(cells, line, start, separator, columns)
 			}
@@ -61,7 +61,7 @@ func Cells(s string) (cells []Match) {
 			after, _, _ := strings.Cut(s[end+1:min(len(s), end+1+8*maxHeader)], "\n")
 			for _, c := range separators {
 				n := countSeparators(line, c)
-				if n > 0 && n < MaxColumns && (isRule(after) || countSeparators(after, c) == n) {
+				if n > 0 && n < MaxColumns && isRow(after, c, n) {
 					columns, separator, width = columnHints(line, c), c, n
 					break
 				}
@@ -72,7 +72,10 @@ func Cells(s string) (cells []Match) {
 	return cells
 }
 
-func isRule(line string) bool { return line != "" && strings.Trim(line, rule) == "" }
+// isRow reports whether a line is a row of a table with so many separators, or a rule between two rows.
+func isRow(line string, separator byte, width int) bool {
+	return countSeparators(line, separator) == width || line != "" && strings.Trim(line, rule) == ""
+}
 
 // countSeparators returns the number of separators outside quotes in a line.
 func countSeparators(line string, separator byte) (n int) {
