@@ -94,9 +94,13 @@ func (f *finder) scan() {
 			continue
 		}
 		var m Match
-		if class == char.InWord {
+		wide := hasWideColon(s, i)
+		switch {
+		case wide:
+			m = f.afterLabel(i, len(wideColon))
+		case class == char.InWord:
 			m = f.wordAt(i)
-		} else {
+		default:
 			m = f.markAt(i)
 		}
 		if m.End > 0 {
@@ -104,13 +108,22 @@ func (f *finder) scan() {
 			f.from, i = m.End, m.End
 			continue
 		}
-		for i++; class == char.InWord && i < len(s) && char.Classes[s[i]] == char.InWord; i++ {
+		if wide {
+			i += len(wideColon)
+			continue
+		}
+		for i++; class == char.InWord && i < len(s) && char.Classes[s[i]] == char.InWord && !hasWideColon(s, i); i++ {
 			if s[i] < utf8.RuneSelf && s[i-1] >= utf8.RuneSelf && !char.WordBefore(s, i) {
 				break // a number within Chinese text, for example
 			}
 		}
 	}
 }
+
+// wideColon is the colon of Chinese and Japanese text. The bytes of its character count as those of a word.
+const wideColon = "："
+
+func hasWideColon(s string, i int) bool { return s[i] == wideColon[0] && strings.HasPrefix(s[i:], wideColon) }
 
 // wordAt returns the match at the word that begins at i.
 func (f *finder) wordAt(i int) Match {
@@ -197,7 +210,7 @@ func (f *finder) markAt(i int) Match {
 		if m := f.afterMember(i); m.End > 0 || s[i] != ':' {
 			return m
 		}
-		return f.afterLabel(i)
+		return f.afterLabel(i, 1)
 	case '-':
 		if end := key.Private(s, i); end > 0 {
 			return Match{i, end, Key}

@@ -3,6 +3,8 @@ package detect
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
 	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/lexicon"
@@ -16,18 +18,17 @@ const (
 	maxNear       = 320 // bytes of these lines
 )
 
-// afterLabel appends the names and addresses in the rest of a line that begins with a label and the ':' at i: "Name: Jane Doe", "To: Jane Doe;
-// Ann Lee". It returns the last.
-func (f *finder) afterLabel(i int) Match {
-	s := f.s
-	if i+2 >= len(s) || s[i+1] != ' ' && s[i+1] != '*' && s[i+1] != '\t' || i < f.from+2 || s[i-1] == '"' || s[i-1] == ' ' && char.Classes[s[i-2]] != char.InWord {
+// afterLabel appends the names and addresses in the rest of a line that begins with a label and the colon of n bytes at i: "Name: Jane Doe",
+// "To: Jane Doe; Ann Lee", "姓名：张伟明". It returns the last.
+func (f *finder) afterLabel(i, n int) Match {
+	s, start := f.s, i+n
+	if start+1 >= len(s) || n == 1 && strings.IndexByte(" *\t", s[start]) < 0 || i < f.from+2 || s[i-1] == '"' || s[i-1] == ' ' && char.Classes[s[i-2]] != char.InWord {
 		return Match{}
 	}
 	label, ok := f.labelBefore(i)
 	if !ok {
 		return Match{}
 	}
-	start := i + 1
 	for start < len(s) && start-i < 12 && strings.IndexByte(" \t*", s[start]) >= 0 {
 		start++
 	}
@@ -51,12 +52,12 @@ func (f *finder) afterLabel(i int) Match {
 		end = len(s)
 	}
 	end = start + len(strings.TrimRight(s[start:end], " \r\t*.\\"))
-	value := s[start:end]
+	value, _, _ := strings.Cut(s[start:end], "，")
 	typ := valueType(value, hint)
 	if typ == "" || !f.isLabelled(label, value, typ) {
 		return Match{}
 	}
-	return Match{start, end, typ}
+	return Match{start, start + len(value), typ}
 }
 
 // isLabelled reports whether a value after a label has the form of its type. Code has labels too, so lower case and single words count less.
@@ -67,13 +68,15 @@ func (f *finder) isLabelled(label, value string, typ Type) bool {
 		end, n := person.Name(value, 0)
 		return end == len(value) && (n >= 2 || n == 1 && !lower)
 	case Company:
-		return person.HasLegalForm(value) || !lower && char.IsUpper(value[0]) && strings.Count(value, " ") < 5 && !strings.ContainsAny(value, "(){};`\"'")
+		first, _ := utf8.DecodeRuneInString(value)
+		return person.HasLegalForm(value) || !lower && isCapitalOrCaseless(first) && strings.Count(value, " ") < 5 && !strings.ContainsAny(value, "(){};`\"'")
 	}
 	isNumber := func(w string) bool { return char.IsDigit(w[0]) && len(w) <= 7 }
 	if w := postal.WordTo(value, 0); w == "" || !char.IsCapital(w) && w[0]-'a' < 26 && !lexicon.Words()["street-start"][w] {
 		return false
 	}
-	return isPlace(value) && !strings.ContainsAny(value, "(){};`\"=") && slices.ContainsFunc(strings.Fields(value), isNumber)
+	return isPlace(value) && !strings.ContainsAny(value, "(){};`\"=") &&
+		(slices.ContainsFunc(strings.Fields(value), isNumber) || strings.IndexFunc(value, char.IsSpaceless) >= 0 && strings.IndexFunc(value, unicode.IsDigit) >= 0)
 }
 
 // labelBefore returns the label that ends at i and begins its line.

@@ -10,7 +10,7 @@ import (
 // pieces are the words and marks that rules look for.
 var pieces = []string{"@", "a@b.com", "<", ">", "\n", "\"", "'", ":", "=", "{", "}", "(", ")", "[", "]", ",", ";", "|", "\t", " ", "Name", "name", "Dear", "Mr.", "von", "Jane", "12",
 	"Main", "St", "Street", "10115", "Berlin", "From:", "To:", "is", "my name", "Regards", "str.", "Haupt", "rue", "de", "Calle", "王", "市", "区", "1", "号", "Я", "á", "\\", "-", "+1",
-	"email", "company", "Box", "PO", "Apt", "3,", "I'm", "this is", "\r\n", "\x00", "\xff", "- ", "* ", "http://", "x", "password", "key", "테헤란로", "구", "〒", "д.", "and", "Flat", ".ra", "bis"}
+	"email", "company", "Box", "PO", "Apt", "3,", "I'm", "this is", "\r\n", "\x00", "\xff", "- ", "* ", "http://", "x", "password", "key", "테헤란로", "구", "〒", "д.", "and", "Flat", ".ra", "bis", "姓名", "：", "，"}
 
 // soup returns random pieces of some size.
 func soup(r *rand.Rand, size int) string {
