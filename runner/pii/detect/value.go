@@ -53,10 +53,12 @@ func valueType(text string, hint Type) Type {
 		}
 	case Name:
 		if isNameValue(v) && strings.IndexByte(v, '/') < 0 && !isQualified(v) {
-			if person.HasLegalForm(v) {
+			switch {
+			case person.HasLegalForm(v):
 				return Company
+			case !lexicon.Words()["department"][strings.ToLower(v[strings.LastIndexByte(v, ' ')+1:])]:
+				return Name
 			}
-			return Name
 		}
 	case Company:
 		if isNameValue(v) {

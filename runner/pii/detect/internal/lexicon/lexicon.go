@@ -39,7 +39,7 @@ var Words = sync.OnceValue(func() map[string]map[string]bool {
 // ordinary are the words that alone stand for too much.
 var ordinary = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
-	for _, section := range []string{"ordinary", "common", "not-name", "person", "thing-container", "thing-sign", "no-value", "neutral", "not-secret", "filler", "legal-form", "street-word", "street-word-weak"} {
+	for _, section := range []string{"ordinary", "common", "department", "not-name", "person", "thing-container", "thing-sign", "no-value", "neutral", "not-secret", "filler", "legal-form", "street-word", "street-word-weak"} {
 		for w := range Words()[section] {
 			all[w] = true
 		}
@@ -54,4 +54,7 @@ func IsOrdinary(w string) bool {
 }
 
 // IsNoName reports whether a word is not part of a person's name.
-func IsNoName(w string) bool { return Words()["not-name"][strings.ToLower(w)] }
+func IsNoName(w string) bool {
+	w = strings.ToLower(w)
+	return Words()["not-name"][w] || Words()["department"][w]
+}

@@ -402,7 +402,7 @@ func addressPart(s string, i int) (p part) {
 			w = s[at : at+len("111 20")]
 		case char.IsCapital(w):
 			p.words++
-			p.city = p.city || isCity(w)
+			p.city = p.city || isCity(w) && !lexicon.IsNoName(w)
 		case len(w) <= 2 && char.IsDigit(w[0]) && p.words > 0 && mayEndPart(s, at+len(w)):
 			p.end = at + len(w)
 			return p
