@@ -123,7 +123,9 @@ func (f *finder) scan() {
 // wideColon is the colon of Chinese and Japanese text. The bytes of its character count as those of a word.
 const wideColon = "："
 
-func hasWideColon(s string, i int) bool { return s[i] == wideColon[0] && strings.HasPrefix(s[i:], wideColon) }
+func hasWideColon(s string, i int) bool {
+	return s[i] == wideColon[0] && strings.HasPrefix(s[i:], wideColon)
+}
 
 // wordAt returns the match at the word that begins at i.
 func (f *finder) wordAt(i int) Match {

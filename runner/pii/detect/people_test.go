@@ -237,7 +237,7 @@ func TestTables(t *testing.T) {
 		" first_name | last_name \n------------+-----------\n «Jane»       | «Whitaker»\n(1 row)\n",
 		"Vorname;Nachname;Firma\r\n«Jürgen»;«Schönfeld»;«COMPANY|Nordwind»\r\n",
 		"   salesforceId             email           name  company\n0        003Qy1  jane@example.com  «Jane Whitaker»    «COMPANY|Apple»\n1        003Qy2   tom@example.com     «Tom Okafor»   «COMPANY|Target»",
-		"┌─────────┬────────┬─────────┐\n│ (index) │ name   │ company │\n├─────────┼────────┼─────────┤\n│ 0       │ '«Jane»' │ '«COMPANY|Apple»' │\n└─────────┴────────┴─────────┘\n",
+		"┌─────────┬────────┬─────────┐\n│ (index) │ name   │ company │\n├─────────┼────────┼─────────┤\n│ 0       │ '«Jane Doe»' │ '«COMPANY|Apple»' │\n└─────────┴────────┴─────────┘\n",
 		"  name  the name of it\n  company  the company, if any\n  Owner  Somebody Else\n",
 		"owner  path\n  Foo  Bar\n",
 		"name,size,path\nJane Report,12,/tmp/a\n",

@@ -316,8 +316,10 @@ func (s Signs) named(plain string) Type {
 		return Name
 	case s&inCompany != 0:
 		return Company
-	case s&affiliated != 0, s&inPlace != 0 && s&(ofPlace|located) != 0:
+	case s&affiliated != 0 && s&reachable != 0, s&inPlace != 0 && s&(ofPlace|located) != 0:
 		return Name
+	case s&affiliated != 0: // a project has a company too
+		return party
 	case s&ofCompany != 0:
 		return Company
 	case s&reachable != 0:
