@@ -219,8 +219,8 @@ func isWeakValue(plain string) bool {
 	return lexicon.Words()["weak-value"][strings.TrimSuffix(plain, "s")]
 }
 
-// compound returns the hint of names of several words, whose last one counts (고객 이름, MailingCity), or the first one before a preposition (Name
-// des Kunden, Adresse de livraison).
+// compound returns the hint of names of several words, whose last one counts (MailingCity), or the first one before a preposition (Name des
+// Kunden, Adresse de livraison), or both (고객 이름, nombre_cliente).
 func (s Signs) compound(name, plain string) Type {
 	var buf [8]string
 	split := splitWords(name, buf[:0])
@@ -250,6 +250,8 @@ func (s Signs) compound(name, plain string) Type {
 			return Name
 		}
 		return ""
+	case len(split) == 2 && (isNameOf(split[0], split[1]) || isNameOf(split[1], split[0])):
+		return Name
 	}
 	switch hint := fields()[last]; hint {
 	case Name, Company, Address:
@@ -270,6 +272,12 @@ func (s Signs) compound(name, plain string) Type {
 		}
 	}
 	return ""
+}
+
+// isNameOf reports whether one word is "name" and the other a person: nombre_cliente, cliente_nombre. Short words, and the English ones, mean too
+// much: ad_lead, username_owner.
+func isNameOf(name, whose string) bool {
+	return len(name) > 2 && lexicon.Words()["any-name"][name] && !strings.HasSuffix(name, "name") && lexicon.Words()["person"][strings.TrimSuffix(whose, "s")]
 }
 
 // Columns returns the hints of the columns of a table with these names, or nil if none is of a person or an organization. Other columns have the
