@@ -52,7 +52,13 @@ func (f *finder) afterLabel(i, n int) Match {
 		end = len(s)
 	}
 	end = start + len(strings.TrimRight(s[start:end], " \r\t*.\\"))
-	value, _, _ := strings.Cut(s[start:end], "，")
+	value := s[start:end]
+	if at := strings.IndexAny(value, "，；"); at >= 0 {
+		value = value[:at]
+	}
+	if at := strings.Index(value, wideColon); at >= 0 { // 姓名：张伟明 电话：…
+		value = strings.TrimRight(value[:max(0, strings.LastIndexAny(value[:at], " \u3000"))], " \u3000")
+	}
 	typ := valueType(value, hint)
 	if typ == "" || !f.isLabelled(label, value, typ) {
 		return Match{}
@@ -107,7 +113,7 @@ func (f *finder) inMail(i int) (found bool) {
 // near calls visit for the rest of the line of i and for the lines around it up to an empty one, each with its label or "".
 func (f *finder) near(i int, visit func(label, line string)) {
 	ends := func(line string) bool {
-		label, _, ok := strings.Cut(line, ":")
+		label, _, ok := strings.Cut(strings.Replace(line, wideColon, ":", 1), ":")
 		label = strings.Trim(label, " \t>*-•")
 		if !ok || len(label) > maxLabel {
 			label = ""
