@@ -318,7 +318,7 @@ func (s Signs) isThing() bool {
 // named returns the hint of "name" and the like.
 func (s Signs) named(plain string) Type {
 	switch {
-	case plain == "username" || s.isThing():
+	case lexicon.Words()["login-sign"][plain] || s.isThing():
 		return ""
 	case s&(ofPerson|inPerson) != 0:
 		return Name
