@@ -2,7 +2,7 @@
 // each of them by version and hash, into a folder that nothing writes to afterwards. Start with [Install], then [Open].
 //
 // These files may come from a cloned repository, so they decide what is downloaded, and nothing else: they are read here, and what pip and
-// npm get is written anew, in a folder that is otherwise empty. Only wheels and registry packages are installed, and no code of theirs
+// npm get is written by this package, into a folder that is otherwise empty. Only wheels and registry packages are installed, and no code of theirs
 // runs: pip only gets wheels, which are unpacked here. Scripts run it, in their sandbox.
 package packages
 
