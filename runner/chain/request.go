@@ -33,7 +33,7 @@ type request struct {
 	options   *upstream.CallOptions // of the current try
 	decision  *policy.Decision      // the policy's; nil: the call did not get that far
 	waiting   waiting
-	restored  pii.Restored // the values in the arguments that tokens stood for
+	restored  *pii.Restored // the values in the arguments that tokens stood for
 }
 
 // handler answers a call. The script sees errors that are a *call.Error; any other error is reported to it without

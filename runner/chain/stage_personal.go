@@ -124,9 +124,11 @@ func (c *Calls) restore(next handler) handler {
 			}
 			return next(ctx, req)
 		}
-		args, used, err := p.Outlet.RestoreArguments(req.Args, false)
+		opt := pii.ArgumentOptions{FromTokens: p.Bridges()}
+		args, used, err := p.Outlet.RestoreArguments(req.Args, opt)
 		if v := c.chain.validators(req.Tool).input; err == nil && used.HasNumber() && v != nil && v.ValidateAs("", args) != nil {
-			if text, _, err := p.Outlet.RestoreArguments(req.Args, true); err == nil && v.ValidateAs("", text) == nil { // a number where the tool wants a string
+			opt.NumbersAsText = true
+			if text, _, err := p.Outlet.RestoreArguments(req.Args, opt); err == nil && v.ValidateAs("", text) == nil { // a number where the tool wants a string
 				args = text
 			}
 		}

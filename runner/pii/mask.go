@@ -15,7 +15,7 @@ type masker struct {
 	// learned finds values that fields held before. Nil: none are known.
 	learned *learned
 	// restored are replaced wherever they stand.
-	restored Restored
+	restored *Restored
 	// wants reports whether matches of a type are replaced. Nil: all are.
 	wants func(Type) bool
 	// token returns the token of a value.
@@ -141,7 +141,10 @@ func isCell(text string, matches []detect.Match) func(detect.Match) bool {
 		return never
 	}
 	cells := detect.Cells(text)
-	return func(m detect.Match) bool { return slices.Contains(cells, m) }
+	return func(m detect.Match) bool {
+		i, _ := slices.BinarySearchFunc(cells, m.Start, func(cell detect.Match, start int) int { return cmp.Compare(cell.Start, start) })
+		return i < len(cells) && cells[i] == m
+	}
 }
 
 func never(detect.Match) bool { return false }
@@ -155,11 +158,36 @@ func (m *masker) number(l literal, h hint) {
 	if !h.set {
 		typ = numberType(digits, h.typ)
 	}
-	if typ != "" && m.isWanted(typ) {
+	if typ == "" && !h.set || typ != "" && !m.isWanted(typ) {
+		typ = m.knownNumber(digits)
+	}
+	if typ != "" {
 		v := l.span.value(l.start, l.end)
 		v.number, v.field = true, true
 		l.span.replace(l.start, l.end, `"`+m.token(typ, v)+`"`)
 	}
+}
+
+// knownNumber returns the type of a number that was restored, or that a field held before, or "".
+func (m *masker) knownNumber(digits string) Type {
+	if len(digits) < minNumber {
+		return ""
+	}
+	if typ := wholeType(digits, m.restored.find(digits)); typ != "" || m.learned == nil || m.fields == &noFields {
+		return typ
+	}
+	if typ := wholeType(digits, m.learned.find(digits)); typ != "" && m.isWanted(typ) {
+		return typ
+	}
+	return ""
+}
+
+// wholeType returns the type of a match that is all of a text, or "".
+func wholeType(text string, matches []detect.Match) Type {
+	if len(matches) == 1 && matches[0].End-matches[0].Start == len(text) {
+		return matches[0].Type
+	}
+	return ""
 }
 
 const minNumber = 7 // digits of the shortest phone number
@@ -169,10 +197,7 @@ func numberType(digits string, field Type) Type {
 	if len(digits) < minNumber || strings.Trim(digits, "0123456789") != "" {
 		return ""
 	}
-	if matches := detect.Find(digits, field); len(matches) == 1 && matches[0].End-matches[0].Start == len(digits) {
-		return matches[0].Type
-	}
-	return ""
+	return wholeType(digits, detect.Find(digits, field))
 }
 
 func (m *masker) isWanted(t Type) bool { return m.wants == nil || m.wants(t) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,7 +47,7 @@ type OutletSettings struct {
 type Outlet struct {
 	*outletState
 	inside   detect.Signs // see For
-	restored Restored     // see With
+	restored *Restored    // see With
 	added    *addition    // what all texts together have added; nil: each text counts for itself
 }
 
@@ -97,7 +98,7 @@ func (o *Outlet) For(tool string) *Outlet {
 
 // With returns the same outlet for what answers a call: it also replaces the values that were restored in its arguments, even a word that would
 // otherwise be no name.
-func (o *Outlet) With(values Restored) *Outlet {
+func (o *Outlet) With(values *Restored) *Outlet {
 	return &Outlet{o.outletState, o.inside, values, o.added}
 }
 
@@ -287,31 +288,47 @@ func (o *Outlet) FindToken(text string) string {
 }
 
 // Restore replaces the tokens in a JSON value by what they stand for, as [Vault.RestoreJSON] does, but a token that stands for nothing is an
-// *UnknownTokenError, and so is a token in lower case or with its brackets encoded for a URL. Once a value could not be kept, so is what took its
-// place: tokens without a number, and the note of a detector.
+// *UnknownTokenError. Once a value could not be kept, so is what took its place: tokens without a number, and the note of a detector.
 func (o *Outlet) Restore(raw []byte) ([]byte, error) {
-	out, _, err := o.RestoreArguments(raw, false)
-	return out, err
-}
-
-// RestoreArguments is Restore, and returns what stood for tokens, for [Outlet.With]. If numbersAsText is set, a number becomes a string.
-func (o *Outlet) RestoreArguments(raw []byte, numbersAsText bool) ([]byte, Restored, error) {
 	if !json.Valid(raw) {
-		return nil, nil, errNotJSON
+		return nil, errNotJSON
 	}
-	out, used, err := o.restore(string(raw), true, numbersAsText)
-	return []byte(out), used, err
+	out, _, err := o.restore(string(raw), true, restorer{})
+	return []byte(out), err
 }
 
 // RestoreText replaces the tokens in a text by what they stand for, as [Vault.Restore] does, with the errors of Restore.
 func (o *Outlet) RestoreText(text string) (string, error) {
-	out, _, err := o.restore(text, isContainer(text), false)
+	out, _, err := o.restore(text, isContainer(text), restorer{})
 	return out, err
 }
 
-func (o *Outlet) restore(text string, asJSON, numbersAsText bool) (string, Restored, error) {
-	lost := o.lost.Load()
-	if !mayHaveTokens(text, lost) && !alteredToken.MatchString(text) {
+// ArgumentOptions say how arguments of a call are restored.
+type ArgumentOptions struct {
+	// NumbersAsText makes a string of a number.
+	NumbersAsText bool
+	// FromTokens says that the caller is a script that has tokens in place of values, so it may have changed them to lower case.
+	FromTokens bool
+}
+
+// RestoreArguments is Restore for the arguments of a call. It also returns what stood for tokens, for [Outlet.With]. A token that was changed on its
+// way, such as %5BEMAIL_1%5D, is an error, too.
+func (o *Outlet) RestoreArguments(raw []byte, opt ArgumentOptions) ([]byte, *Restored, error) {
+	if !json.Valid(raw) {
+		return nil, nil, errNotJSON
+	}
+	r := restorer{numbersAsText: opt.NumbersAsText, changed: []*regexp.Regexp{encodedToken}}
+	if opt.FromTokens {
+		r.changed = append(r.changed, loweredToken)
+	}
+	out, used, err := o.restore(string(raw), true, r)
+	return []byte(out), used, err
+}
+
+func (o *Outlet) restore(text string, asJSON bool, r restorer) (string, *Restored, error) {
+	r.strict, r.lost = true, o.lost.Load()
+	isChanged := slices.ContainsFunc(r.changed, func(form *regexp.Regexp) bool { return form.MatchString(text) })
+	if !mayHaveTokens(text, r.lost) && !isChanged {
 		return text, nil, nil
 	}
 	v, _, err := o.ready()
@@ -319,7 +336,7 @@ func (o *Outlet) restore(text string, asJSON, numbersAsText bool) (string, Resto
 		o.report(err)
 		return "", nil, err
 	}
-	r := restorer{v: v, left: v.maxRestored, strict: true, lost: lost, numbersAsText: numbersAsText}
+	r.v, r.left = v, v.maxRestored
 	out, err := r.restore(text, asJSON)
 	if err == nil && len(r.stale) > 0 {
 		_ = o.keep(v, nil, r.stale)

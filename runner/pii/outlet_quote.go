@@ -7,7 +7,7 @@ import "encoding/json"
 // script sends it back.
 func (o *Outlet) Quote(raw []byte) []byte {
 	text := string(raw)
-	if !mayHaveTokens(text, false) && len(o.restored) == 0 {
+	if !mayHaveTokens(text, false) && o.restored == nil {
 		return raw
 	}
 	isJSON := json.Valid(raw)

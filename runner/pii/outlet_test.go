@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -246,12 +247,70 @@ func TestHeldValues(t *testing.T) {
 	}
 }
 
+// TestChangedTokens: in arguments of calls, tokens that a program has changed are errors; elsewhere they are text.
+func TestChangedTokens(t *testing.T) {
+	o, _ := newOutlet(t, OutletSettings{})
+	o.Mask("ann@example.com")
+	for _, c := range []struct {
+		raw  string
+		opt  ArgumentOptions
+		want string
+	}{
+		{`{"to":" [email_1] "}`, ArgumentOptions{FromTokens: true}, "[email_1]"},
+		{`{"to":" [email_1] "}`, ArgumentOptions{}, ""},
+		{`{"to":"[Email_1] [email_2] [email_01]"}`, ArgumentOptions{FromTokens: true}, ""},
+		{`{"url":"/%5BEMAIL_1%5d?"}`, ArgumentOptions{}, "%5BEMAIL_1%5d"},
+		{`{"url":"/%5BEMAIL_2%5D?"}`, ArgumentOptions{}, ""},
+	} {
+		out, _, err := o.RestoreArguments([]byte(c.raw), c.opt)
+		unknown, ok := errors.AsType[*UnknownTokenError](err)
+		if want := (UnknownTokenError{Token: c.want, Issued: "[EMAIL_1]"}); c.want != "" && (!ok || unknown.Token != want.Token || unknown.Issued != want.Issued || !strings.Contains(err.Error(), "it was EMAIL_1")) {
+			t.Errorf("RestoreArguments(%s, %+v) = %v, want an error that names %s", c.raw, c.opt, err, c.want)
+		}
+		if c.want == "" && (err != nil || string(out) != c.raw) {
+			t.Errorf("RestoreArguments(%s, %+v) = %s, %v, want it as it is", c.raw, c.opt, out, err)
+		}
+		if out, err := o.Restore([]byte(c.raw)); err != nil || string(out) != c.raw {
+			t.Errorf("Restore(%s) = %s, %v, want it as it is", c.raw, out, err)
+		}
+	}
+}
+
+// TestLargeTable: to look for the cells of a table takes linear time.
+func TestLargeTable(t *testing.T) {
+	o := New()
+	var b strings.Builder
+	b.WriteString("name,company\n")
+	for range 40_000 {
+		b.WriteString("Jane Doerringer,Fjordkraft GmbH\n")
+	}
+	start := time.Now()
+	if got := o.Mask(b.String()); strings.Contains(got, "Doerringer") || strings.Contains(got, "Fjordkraft") {
+		t.Error("names are shown")
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("40,000 rows took %v", took)
+	}
+}
+
+// TestForTool: the name of a tool counts in each part of the result of a call.
+func TestForTool(t *testing.T) {
+	const items = `{"items":[{"id":1,"name":"Jane Dovecott"}]}`
+	raw := `{"content":[{"type":"text","text":` + strconv.Quote(items) + `}],"structuredContent":` + items + `}`
+	for tool, want := range map[string]bool{"list_contacts": false, "list_files": true} {
+		o, _ := newOutlet(t, OutletSettings{})
+		if got := string(o.For(tool).MaskForeign([]byte(raw))); strings.Contains(got, "Jane") != want {
+			t.Errorf("a result of %s is %s, want the name: %v", tool, got, want)
+		}
+	}
+}
+
 // TestWith: what stood for tokens in the arguments of a call is a token in its answer, also a word that would be no name.
 func TestWith(t *testing.T) {
 	o, _ := newOutlet(t, OutletSettings{})
 	o.MaskJSON([]byte(`[{"firstName":"Will","company":"Apple"},{"phone":4930901820,"email":"ann@example.com"}]`))
-	_, used, err := o.RestoreArguments([]byte(`{"a":"[NAME_1]","b":"[COMPANY_1] [NAME_1]","c":"[PHONE_1]"}`), false)
-	if err != nil || len(used) != 3 || !used.HasNumber() {
+	_, used, err := o.RestoreArguments([]byte(`{"a":"[NAME_1]","b":"[COMPANY_1] [NAME_1]","c":"[PHONE_1]"}`), ArgumentOptions{})
+	if err != nil || !used.HasNumber() {
 		t.Fatalf("RestoreArguments = %v, %v", used, err)
 	}
 	with := o.With(used)
@@ -260,6 +319,7 @@ func TestWith(t *testing.T) {
 		`stored Apple, Will`:            `stored [COMPANY_1], [NAME_1]`,
 		`{"slot":"Will","x":["Apple"]}`: `{"slot":"[NAME_1]","x":["[COMPANY_1]"]}`,
 		`got number 4930901820`:         `got number [PHONE_2]`,
+		`{"id":4930901820,"n":1}`:       `{"id":"[PHONE_1]","n":1}`,
 		`[EMAIL_1]`:                     `[LITERAL_1]`,
 	} {
 		if got := string(with.MaskForeign([]byte(text))); got != want {
@@ -306,8 +366,6 @@ func TestOutletRestore(t *testing.T) {
 		`{"a":"{\"b\":\"[PHONE_1]\"}","c":1}`: {Token: "[PHONE_1]", Pointer: "/a"},
 		`["\u005bSSN_3]"]`:                    {Token: "[SSN_3]", Pointer: "/0"},
 		`{"[NAME_77]":1}`:                     {Token: "[NAME_77]", Pointer: "/[NAME_77]"},
-		`{"to":" [email_1] "}`:                {Token: "[email_1]", Pointer: "/to", Issued: "[EMAIL_1]"},
-		`{"url":"/%5BEMAIL_1%5d?"}`:           {Token: "%5BEMAIL_1%5d", Pointer: "/url", Issued: "[EMAIL_1]"},
 	} {
 		_, err := o.Restore([]byte(raw))
 		unknown, ok := errors.AsType[*UnknownTokenError](err)
@@ -327,7 +385,7 @@ func TestOutletRestore(t *testing.T) {
 	if _, err := o.Restore([]byte(`{"a":`)); err == nil {
 		t.Error("what is not JSON is restored: got no error, want an error")
 	}
-	if got, _, err := o.RestoreArguments([]byte(`{"a":"[CARD_1]"}`), true); err != nil || string(got) != `{"a":"4111111111111111"}` {
+	if got, _, err := o.RestoreArguments([]byte(`{"a":"[CARD_1]"}`), ArgumentOptions{NumbersAsText: true}); err != nil || string(got) != `{"a":"4111111111111111"}` {
 		t.Errorf("with numbers as text, RestoreArguments() = %s, %v", got, err)
 	}
 	v.maxRestored = 10

@@ -3,11 +3,11 @@ package pii
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/known"
 )
 
 // Restore replaces tokens by what they stand for. A text that is a JSON object or list is treated as JSON: see [Vault.RestoreJSON]. Tokens
@@ -70,59 +70,54 @@ type restorer struct {
 	left   int  // bytes that may still be written
 	strict bool // unknown tokens are an error
 	lost   bool // so is what took the place of values that could not be kept
+	// changed are the forms of changed tokens that are errors.
+	changed []*regexp.Regexp
 	// numbersAsText restores a number as a string.
 	numbersAsText bool
 	err           error
 	stale         []string // tokens whose use is to be noted
-	used          Restored
+	used          *Restored
 }
 
-// Restored are the values that were put in the place of tokens.
-type Restored []*entry
+// Restored are the values that were put in the place of tokens. Nil: none were.
+type Restored struct {
+	values    known.Values
+	hasNumber bool
+}
 
 // HasNumber reports whether one of the values is a JSON number.
-func (r Restored) HasNumber() bool {
-	return slices.ContainsFunc(r, func(e *entry) bool { return e.As == asNumber })
+func (r *Restored) HasNumber() bool { return r != nil && r.hasNumber }
+
+func (r *Restored) add(e *entry) {
+	r.hasNumber = r.hasNumber || e.As == asNumber
+	r.values.AddExact(e.Type, string(e.Value))
 }
 
 // find returns where the values stand in a text as words of their own.
-func (r Restored) find(text string) (matches []detect.Match) {
-	for _, e := range r {
-		value := string(e.Value)
-		for at := 0; value != ""; {
-			n := strings.Index(text[at:], value)
-			if n < 0 {
-				break
-			}
-			start := at + n
-			at = start + len(value)
-			if !detect.IsInWord(text, start, at) {
-				matches = append(matches, detect.Match{Start: start, End: at, Type: e.Type})
-			}
-		}
+func (r *Restored) find(text string) []detect.Match {
+	if r == nil {
+		return nil
 	}
-	return inOrder(matches)
+	return r.values.Find(text)
 }
 
-// alteredToken is a token that was changed on its way: to lower case, or with brackets that are encoded for a URL.
-var alteredToken = regexp.MustCompile(`(?i)(?:\[|%5B)([A-Z]+(?:_[A-Z]+)*_[1-9][0-9]*)(?:\]|%5D)`)
+// Tokens that were changed on their way: with brackets that are encoded for a URL, or, which only a script that has tokens does, to lower case.
+var (
+	encodedToken = regexp.MustCompile(`(?i:%5B)([A-Z]+(?:_[A-Z]+)*_[1-9][0-9]*)(?i:%5D)`)
+	loweredToken = regexp.MustCompile(`\[([a-z]+(?:_[a-z]+)*_[1-9][0-9]*)\]`)
+)
 
 // altered reports the first token in a span that was changed on its way, if the vault has issued it.
 func (r *restorer) altered(s *span) {
-	if !r.strict || r.err != nil {
-		return
-	}
-	for _, m := range alteredToken.FindAllStringSubmatchIndex(s.text, -1) {
-		written, token := s.text[m[0]:m[1]], "["+strings.ToUpper(s.text[m[2]:m[3]])+"]"
-		if written == token {
-			continue
-		}
-		r.v.mu.Lock()
-		e, ok := r.v.ledger.byToken[token]
-		r.v.mu.Unlock()
-		if ok && e.As != asItself {
-			r.err = &UnknownTokenError{Token: written, Pointer: pointerAt(s.doc.text, s.origin(m[0])), Issued: token}
-			return
+	for _, form := range r.changed {
+		for _, m := range form.FindAllStringSubmatchIndex(s.text, -1) {
+			token := "[" + strings.ToUpper(s.text[m[2]:m[3]]) + "]"
+			r.v.mu.Lock()
+			e, ok := r.v.ledger.byToken[token]
+			r.v.mu.Unlock()
+			if ok && e.As != asItself && r.err == nil {
+				r.err = &UnknownTokenError{Token: s.text[m[0]:m[1]], Pointer: pointerAt(s.doc.text, s.origin(m[0])), Issued: token}
+			}
 		}
 	}
 }
@@ -220,8 +215,11 @@ func (r *restorer) tokens(s *span) {
 
 // put writes what an entry stands for. It keeps the original spelling if the place is like the one where the value was found.
 func (r *restorer) put(s *span, start, end int, e *entry) {
-	if e.As != asItself && !slices.Contains(r.used, e) {
-		r.used = append(r.used, e)
+	if e.As != asItself {
+		if r.used == nil {
+			r.used = &Restored{}
+		}
+		r.used.add(e)
 	}
 	switch {
 	case e.As == asItself:

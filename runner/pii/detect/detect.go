@@ -40,7 +40,7 @@ func Find(text string, field Type) []Match {
 	}
 	f.scan()
 	if cells := Cells(text); cells != nil {
-		return merge(cells, f.matches)
+		return Merge(cells, f.matches)
 	}
 	return f.matches
 }
@@ -59,9 +59,9 @@ func IsInWord(text string, start, end int) bool {
 	return char.Classes[text[start]] == char.InWord && char.WordBefore(text, start) || char.Classes[text[end-1]] == char.InWord && char.WordAfter(text, end)
 }
 
-// merge returns the matches of two lists, each in order and without overlaps, as one such list. Of matches that overlap it has the one that is
+// Merge returns the matches of two lists, each in order and without overlaps, as one such list. Of matches that overlap it has the one that is
 // longer, or the one in the first list.
-func merge(first, second []Match) []Match {
+func Merge(first, second []Match) []Match {
 	if len(first) == 0 {
 		return second
 	}

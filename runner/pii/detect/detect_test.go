@@ -59,8 +59,8 @@ func TestMerge(t *testing.T) {
 		{[]Match{{0, 3, Name}, {4, 9, Name}}, []Match{{2, 8, Email}}, []Match{{2, 8, Email}}},
 		{[]Match{{3, 9, Name}}, []Match{{0, 4, Email}, {5, 7, IP}}, []Match{{3, 9, Name}}},
 	} {
-		if got := merge(tt.first, tt.second); !slices.Equal(got, tt.want) {
-			t.Errorf("merge(%v, %v) = %v, want %v", tt.first, tt.second, got, tt.want)
+		if got := Merge(tt.first, tt.second); !slices.Equal(got, tt.want) {
+			t.Errorf("Merge(%v, %v) = %v, want %v", tt.first, tt.second, got, tt.want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
 	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/char"
+	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/key"
 	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/lexicon"
 	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/number"
 	"github.com/mcpgen/mcpgen/runner/pii/detect/internal/person"
@@ -19,7 +20,8 @@ const (
 	maxLearned      = 100_000 // values that are learned
 	maxLearnedWords = 16      // words of one; in scripts without spaces, letters
 	maxLearnedSpace = 4       // bytes between two words
-	minExact        = 6       // bytes of a value of another type than names have
+	minExact        = 6       // bytes of an account number
+	minSecret       = 8       // bytes of a secret
 	maxExact        = 4 << 10
 	maxAnchored     = 16 // such values with the same longest word
 	bloomWords      = 1 << 12
@@ -33,8 +35,8 @@ const (
 // ordinary word, such as Apple, is not learned, nor one whose only word has fewer than five letters. An address is learned only if it has
 // several words, and a number.
 //
-// Values of other types, such as secrets and account numbers, are found exactly as they are, unless they have fewer than six bytes or are an
-// ordinary word.
+// Values of other types, such as account numbers, are found exactly as they are; secrets, if they have at least eight bytes and mix letters
+// with digits or signs.
 //
 // The zero value is empty and ready to use. Find takes linear time, whatever was learned. Find may run concurrently with Find; Add must run
 // alone, so the owner holds a [sync.RWMutex]: Lock for Add, RLock for Find.
@@ -42,7 +44,7 @@ type Values struct {
 	seed  maphash.Seed
 	nodes map[uint64]learnedNode  // by the hash of words: those of values, and those that values begin with
 	exact map[uint64][]exactValue // by the hash of their longest word
-	bloom []uint64                // hashes of first and of longest words; rules out most words of a text
+	bloom []uint64                // hashes of first words; rules out most words of a text
 	count int
 }
 
@@ -80,8 +82,10 @@ func (l *Values) Add(typ detect.Type, text string) bool {
 	text = strings.TrimSpace(text)
 	switch typ {
 	case detect.Name, detect.Company, detect.Address, detect.Phone:
+	case detect.Secret, detect.Key:
+		return isDistinct(text) && l.addExact(typ, text)
 	default:
-		return l.addExact(typ, text)
+		return len(text) >= minExact && l.addExact(typ, text)
 	}
 	learned := l.add(typ, text)
 	if start := person.AfterTitles(text, 0, false); typ == detect.Name && start > 0 { // Dr. Jane Doe
@@ -96,34 +100,61 @@ func (l *Values) init() {
 	}
 }
 
-// addExact remembers a value that is found as it is.
+// addExact remembers a value that is found as it is, by its longest word that few other values have.
 func (l *Values) addExact(typ detect.Type, text string) bool {
 	l.init()
-	if len(text) < minExact || len(text) > maxExact || lexicon.IsOrdinary(text) || l.count >= maxLearned {
+	if text == "" || len(text) > maxExact || l.count >= maxLearned {
 		return false
 	}
 	var anchor learnedWord
 	for w := l.next(text, 0); w.end > 0; w = l.next(text, w.end) {
-		if w.end-w.start > anchor.end-anchor.start {
+		if w.end-w.start > anchor.end-anchor.start && len(l.exact[w.hash]) < maxAnchored {
 			anchor = w
 		}
 	}
-	same := l.exact[anchor.hash]
-	switch {
-	case anchor.end == 0:
-		return false
-	case slices.ContainsFunc(same, func(v exactValue) bool { return v.text == text }):
-		return true
-	case len(same) >= maxAnchored:
+	if anchor.end == 0 {
 		return false
 	}
-	l.exact[anchor.hash] = append(same, exactValue{typ, strings.Clone(text), anchor.start})
-	l.bloom[anchor.hash>>6%bloomWords] |= 1 << (anchor.hash & 63)
-	l.count++
+	v := exactValue{typ, strings.Clone(text), anchor.start}
+	if !slices.Contains(l.exact[anchor.hash], v) {
+		l.exact[anchor.hash] = append(l.exact[anchor.hash], v)
+		l.count++
+	}
 	return true
 }
 
-// matchExact returns the longest value whose longest word is w. It begins after free.
+// isDistinct reports whether a secret hardly stands for something else: it mixes letters with digits or signs, or is random. Many passwords
+// are words, and what describes a secret is often written in its place.
+func isDistinct(text string) bool {
+	const signs = "!?#$%^&*+=~@|<>"
+	hasLetter := strings.ContainsFunc(text, unicode.IsLetter)
+	return len(text) >= minSecret && hasLetter && strings.ContainsAny(text, "0123456789"+signs) && !strings.ContainsAny(text, " \t\n") || len(text) >= 2*minSecret && key.IsRandom(text)
+}
+
+// AddExact remembers a value whatever it is, even an ordinary word. It is found as it is.
+func (l *Values) AddExact(typ detect.Type, text string) bool { return l.addExact(typ, text) }
+
+// findExact returns where values are that are found as they are.
+func (l *Values) findExact(text string) (matches []detect.Match) {
+	if len(l.exact) == 0 {
+		return nil
+	}
+	free := 0
+	for at := 0; ; {
+		w := l.next(text, at)
+		if w.end == 0 {
+			return matches
+		}
+		at = w.end
+		if m := l.matchExact(text, free, w); m.End > 0 {
+			matches = append(matches, m)
+			free = m.End
+			at = max(at, free)
+		}
+	}
+}
+
+// matchExact returns the longest value that has w as its longest word. It begins after free.
 func (l *Values) matchExact(text string, free int, w learnedWord) (m detect.Match) {
 	for _, v := range l.exact[w.hash] {
 		start := w.start - v.before
@@ -245,10 +276,15 @@ func learnedFormOf(typ detect.Type, text string, found []learnedWord) (form lear
 }
 
 // Find returns where learned values are in text, in order and without overlaps.
-func (l *Values) Find(text string) (matches []detect.Match) {
+func (l *Values) Find(text string) []detect.Match {
 	if l.count == 0 {
 		return nil
 	}
+	return detect.Merge(l.findExact(text), l.findNames(text))
+}
+
+// findNames returns where names, companies, addresses and phone numbers are.
+func (l *Values) findNames(text string) (matches []detect.Match) {
 	free := 0 // end of the last match
 	last := 0 // end of the last single word that is a value; an ordinary word counts beside it
 	var pending detect.Match
@@ -262,9 +298,6 @@ func (l *Values) Find(text string) (matches []detect.Match) {
 			continue
 		}
 		m, form := l.match(text, free, w)
-		if exact := l.matchExact(text, free, w); exact.End-exact.Start > m.End-m.Start {
-			m, form = exact, anyCase
-		}
 		if m.End == 0 {
 			continue
 		}

@@ -47,9 +47,15 @@ func TestLearnedCase(t *testing.T) {
 		{detect.Address, "New York", nil, []string{"New York"}},
 		{detect.Secret, "hunter2Zebra", []string{"hunter2Zebra", "with hunter2Zebra ok", "'hunter2Zebra'"}, []string{"hunter2zebra", "hunter2Zebras", "xhunter2Zebra"}},
 		{detect.Secret, "p@ss$w0rd!", []string{"p@ss$w0rd!", "(p@ss$w0rd!)", "=p@ss$w0rd!!"}, []string{"p@ss", "w0rd!", "up@ss$w0rd!"}},
-		{detect.Secret, "correct horse battery", []string{"correct horse battery"}, []string{"correct horse", "Correct horse battery"}},
+		{detect.Secret, "postgres://u:p@db-1/x y", nil, []string{"postgres"}},
 		{detect.SSN, "536904399", []string{"536904399", "[ '536904399' ]"}, []string{"5369043991", "1536904399"}},
-		{detect.Secret, "short", nil, []string{"short"}},
+		{detect.Secret, "h7nt2r", nil, []string{"h7nt2r"}},
+		{detect.Secret, "rabbitmq", nil, []string{"image: rabbitmq:3"}},
+		{detect.Secret, "2024-01-01", nil, []string{"2024-01-01"}},
+		{detect.Secret, "123456789", nil, []string{"123456789"}},
+		{detect.Secret, "Mot de passe", nil, []string{"Mot de passe"}},
+		{detect.Secret, "client_secret_post", nil, []string{"client_secret_post"}},
+		{detect.Key, "GITHUB_TOKEN", nil, []string{"GITHUB_TOKEN"}},
 		{detect.Secret, "Support", nil, []string{"Support"}},
 		{detect.Secret, "!!!!!!!!", nil, []string{"!!!!!!!!"}},
 		{detect.Name, "a b c d e f g h i j k l m n o p q r", nil, []string{"a b c"}},
@@ -73,19 +79,39 @@ func TestLearnedCase(t *testing.T) {
 	}
 }
 
-// TestExactValues: of values with the same longest word, the longest is found, and no more than some are learned.
+// TestExactValues: of values with the same words, the longest is found; a name in a value does not hide it; what has no word that few others have
+// is not learned.
 func TestExactValues(t *testing.T) {
 	var l Values
-	for n := range 3 * maxAnchored {
-		if got, want := l.Add(detect.Key, fmt.Sprintf("%d-abcdefgh", n)), n < maxAnchored; got != want {
-			t.Errorf("Add of value %d = %v, want %v", n, got, want)
+	l.Add(detect.Name, "Mark")
+	for _, value := range []string{"1-abcdefgh", "11-abcdefgh", "11-abcdefgh-2", "Mark-Hunter2024x"} {
+		if !l.Add(detect.Secret, value) {
+			t.Errorf("%q is not learned", value)
 		}
 	}
-	if text := "x 11-abcdefgh y"; !slices.Equal(l.Find(text), []detect.Match{{Start: 2, End: 13, Type: detect.Key}}) {
-		t.Errorf("Find(%q) = %v, want the longest value", text, l.Find(text))
+	for text, want := range map[string]string{
+		"x 11-abcdefgh y": "11-abcdefgh", "x 11-abcdefgh-2 y": "11-abcdefgh-2", "he uses Mark-Hunter2024x": "Mark-Hunter2024x",
+	} {
+		got := l.Find(text)
+		if len(got) != 1 || text[got[0].Start:got[0].End] != want {
+			t.Errorf("Find(%q) = %v, want %q", text, got, want)
+		}
 	}
-	if l.Add(detect.Secret, strings.Repeat("a", maxExact+1)) {
+	for n := range 2 * maxAnchored {
+		if got, want := l.AddExact(detect.Secret, strings.Repeat("!", n+1)+"abcdefghi9"), n < maxAnchored; got != want {
+			t.Errorf("AddExact of value %d = %v, want %v", n, got, want)
+		}
+	}
+	if l.AddExact(detect.Secret, strings.Repeat("a", maxExact+1)) {
 		t.Error("a value over the limit is learned")
+	}
+	start := time.Now()
+	text := strings.Repeat("!!!!!!!!!!!!abcdefghi9 11-abcdefgh ", 1<<15)
+	if got := l.Find(text); len(got) != 2<<15 {
+		t.Errorf("%d matches, want %d", len(got), 2<<15)
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("1 MiB took %v", took)
 	}
 }
 
