@@ -90,9 +90,6 @@ func (f *files) loadKnown(a api.OnLoadArgs) (api.OnLoadResult, error) {
 
 // refuseFiles refuses modules that the bundler found by itself.
 func refuseFiles(a api.OnLoadArgs) (api.OnLoadResult, error) {
-	if a.Namespace == "" { // a package has {"browser": {NAME: false}}: the bundler takes an empty module
-		return api.OnLoadResult{}, nil
-	}
 	return api.OnLoadResult{}, fmt.Errorf("%q is not a module of this script", a.Path)
 }
 

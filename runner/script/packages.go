@@ -90,9 +90,7 @@ func (p *packages) configure(o *api.BuildOptions) {
 	}
 	o.AbsWorkingDir = p.dir
 	o.MainFields = []string{"main", "module"} // as node does, which never mixes the two forms of one package
-	o.Platform = api.PlatformBrowser          // applies a map "browser" in package.json
 	o.Conditions = []string{"browser"}
-	o.Define = map[string]string{"process.env.NODE_ENV": "process.env.NODE_ENV"} // otherwise "development" replaces it
 }
 
 // enterPackage finds the file of a package that a script imports. Asking the bundler takes it a new search each time, so it is asked once.

@@ -52,10 +52,11 @@ func TestPackages(t *testing.T) {
 		"typed/index.ts":           "export const typed: number = 4;",
 		"typed/package.json":       `{"main": "index.ts"}`,
 		"@own/esm/node_modules/.x": "",
-		"mapped/package.json":      `{"type": "module", "main": "index.js", "browser": {"./lib/node.js": "./lib/browser.js", "not-for-browsers": false}}`,
-		"mapped/index.js":          "export { platform } from './lib/node.js'; export * as nothing from 'not-for-browsers'; export const mode = typeof process.env.NODE_ENV;",
-		"mapped/lib/node.js":       "import { request } from 'node:http'; export const platform = typeof request;",
-		"mapped/lib/browser.js":    "export const platform = 'browser';",
+		"mapped/package.json":      `{"type": "module", "main": "index.js", "browser": {"./lib/node.js": false, "./lib/other.js": "./lib/browser.js", "not-for-browsers": false}}`,
+		"mapped/index.js":          "import { platform } from './lib/node.js'; export { other } from './lib/other.js'; export { platform }; export const mode = typeof process.env.NODE_ENV;",
+		"mapped/lib/node.js":       "import { posix } from 'node:path'; export const platform = 'node' + posix.sep;",
+		"mapped/lib/other.js":      "export const other = 'other';",
+		"mapped/lib/browser.js":    "export const other = 'browser';",
 	})
 	pkg := filepath.Join(dir, "node_modules/@own/esm/package.json")
 	if err := os.WriteFile(pkg, []byte(`{"type": "module", "imports": {"#own": "./sub.js"}, "exports": {".": {"browser": "./b.js", "node": "./n.js"}, "./sub": "./sub.js", "./data.json": "./data.json"}}`), 0o600); err != nil {
@@ -63,18 +64,18 @@ func TestPackages(t *testing.T) {
 	}
 	write(t, filepath.Join(filepath.Dir(dir), "node_modules/extra/index.js"), "module.exports = 'of a folder above';")
 	for code, want := range map[string]string{
-		`import m from "extras"; console.log(m)`:                                                                             "without MODULE_NOT_FOUND",
-		`import { name } from "cjs"; console.log(name)`:                                                                      "c/js/esm",
-		`import sub, { name } from "@own/esm"; console.log(sub, name)`:                                                       "1 esm",
-		`import { sub } from "@own/esm/sub"; import data from "@own/esm/data.json"; console.log(sub, data.rows)`:             "1 2",
-		`console.log(require("cjs").name, require("@own/esm").name)`:                                                         "c/js/esm esm",
-		`const { name } = await import("cjs"); console.log(name)`:                                                            "c/js/esm",
-		`const p = ["@own", "esm"].join("/"); console.log((await import(p)).name, (await import("cjs")).name)`:               "esm c/js/esm",
-		`import m from "optional"; console.log(m)`:                                                                           "without ERR_DLOPEN_FAILED, alone",
-		`import t from "uses-buffer"; import { typed } from "typed"; console.log(t, typed)`:                                  "function 4",
-		`try { require("absent"); } catch (e) { console.log(e.code); }`:                                                      "MODULE_NOT_FOUND",
-		`import { platform, nothing, mode } from "mapped"; console.log(platform, Object.keys(nothing.default).length, mode)`: "browser 0 undefined",
-		`import m from "asking"; console.log(m)`:                                                                             "functionfunction",
+		`import m from "extras"; console.log(m)`:                                                                 "without MODULE_NOT_FOUND",
+		`import { name } from "cjs"; console.log(name)`:                                                          "c/js/esm",
+		`import sub, { name } from "@own/esm"; console.log(sub, name)`:                                           "1 esm",
+		`import { sub } from "@own/esm/sub"; import data from "@own/esm/data.json"; console.log(sub, data.rows)`: "1 2",
+		`console.log(require("cjs").name, require("@own/esm").name)`:                                             "c/js/esm esm",
+		`const { name } = await import("cjs"); console.log(name)`:                                                "c/js/esm",
+		`const p = ["@own", "esm"].join("/"); console.log((await import(p)).name, (await import("cjs")).name)`:   "esm c/js/esm",
+		`import m from "optional"; console.log(m)`:                                                               "without ERR_DLOPEN_FAILED, alone",
+		`import t from "uses-buffer"; import { typed } from "typed"; console.log(t, typed)`:                      "function 4",
+		`try { require("absent"); } catch (e) { console.log(e.code); }`:                                          "MODULE_NOT_FOUND",
+		`import { platform, other, mode } from "mapped"; console.log(platform, other, mode)`:                     "node/ other undefined",
+		`import m from "asking"; console.log(m)`:                                                                 "functionfunction",
 	} {
 		if r := run(t, Source{Code: code}, Options{Packages: dir}); r.err != "" || r.text() != want {
 			t.Errorf("%s printed %q and failed with %q, want %q", code, r.text(), r.err, want)

@@ -85,9 +85,10 @@ func newWorld(t *testing.T, secret string) *world {
 		filepath.Join(w.packages, "python/confbad.py"):                 "raise RuntimeError('it is broken')\n",
 		filepath.Join(w.packages, "python/colorsys.py"):                "raise RuntimeError('it comes before the standard library')\n",
 		filepath.Join(w.packages, "python/conf.pth"):                   "import builtins; builtins.pth = True\n",
-		filepath.Join(w.packages, "node_modules/confpkg/index.js"):     "exports.size = require('./lib.json').size;\n",
+		filepath.Join(w.packages, "node_modules/confpkg/index.js"):     "require('./node'); exports.size = require('./lib.json').size;\n",
+		filepath.Join(w.packages, "node_modules/confpkg/node.js"):      "exports.path = require('node:path');\n",
 		filepath.Join(w.packages, "node_modules/confpkg/lib.json"):     `{"size": 3}`,
-		filepath.Join(w.packages, "node_modules/confpkg/package.json"): `{"name": "confpkg", "version": "1.0.0"}`,
+		filepath.Join(w.packages, "node_modules/confpkg/package.json"): `{"name": "confpkg", "version": "1.0.0", "browser": {"./node.js": false}}`,
 		filepath.Join(w.elsewhere, "somebody.txt"):                     "somebody's",
 	} {
 		must(t, os.WriteFile(name, []byte(text), 0o644))
