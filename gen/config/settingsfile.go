@@ -175,8 +175,8 @@ func (s *Settings) normalize() {
 	}
 }
 
-// ReadPolicy reads a policy from an mcpgen.yaml, together with the settings of servers, of run and of personal data, and checks nothing else in it.
-// Alternatively, the file may contain just the value of the key policy; Servers is then nil.
+// ReadPolicy reads a policy from an mcpgen.yaml, together with the settings of servers, of run, of personal data and of the network. It does not
+// check the other settings. Alternatively, the file may contain just the value of the key policy; Servers is then nil.
 func ReadPolicy(path string) (*Settings, error) {
 	text, err := readFile(path)
 	if err != nil {
@@ -188,30 +188,38 @@ func ReadPolicy(path string) (*Settings, error) {
 		return nil, err
 	}
 	out := &Settings{Path: path}
-	own := node.Value(root, "policy")
-	if own != nil || node.Value(root, "version") != nil {
+	policy, network := root, (*yaml.Node)(nil)
+	if own := node.Value(root, "policy"); own != nil || node.Value(root, "version") != nil {
+		policy, network = own, node.Value(root, "network")
+		if network != nil {
+			if err := checkSettings(file, settingsSchema().Properties["network"], network, "network"); err != nil {
+				return nil, err
+			}
+		}
 		rest := struct {
 			Servers map[string]ServerSettings
 			Run     RunSettings
 			PII     PII `yaml:"pii"`
+			Network Network
 		}{Servers: map[string]ServerSettings{}}
 		if err := root.Decode(&rest); err != nil {
 			return nil, file.YAMLError(err)
 		}
-		out.Servers, out.Run, out.PII = rest.Servers, rest.Run, rest.PII
+		out.Servers, out.Run, out.PII, out.Network = rest.Servers, rest.Run, rest.PII, rest.Network
 		if err := out.takePackages(file, root); err != nil {
 			return nil, err
 		}
-		if own == nil {
-			return out, nil
+	}
+	if policy != nil {
+		if err := checkSettings(file, settingsSchema().Properties["policy"], policy, "policy"); err != nil {
+			return nil, err
 		}
-		root = own
+		if err := policy.Decode(&out.Policy); err != nil {
+			return nil, file.YAMLError(err)
+		}
+		if err := out.Policy.complete(file, policy); err != nil {
+			return nil, err
+		}
 	}
-	if err := checkSettings(file, settingsSchema().Properties["policy"], root, "policy"); err != nil {
-		return nil, err
-	}
-	if err := root.Decode(&out.Policy); err != nil {
-		return nil, file.YAMLError(err)
-	}
-	return out, out.Policy.complete(file, root)
+	return out, out.Network.complete(file, network, &out.Policy)
 }
