@@ -14,13 +14,13 @@ import (
 
 // DiffNetwork compares where scripts may connect to: for the project, each customer and each level. An entry that was added counts as wider
 // unless one entry that was in the same list allows all of it. With a policy, so does one with methods or paths that was removed, unless another
-// bounds its host: the level may allow more by itself.
+// bounds its host: the level may allow more by itself. The key itself counts as wider where it is added, because it opens the hosts of levels.
 func DiffNetwork(before, after *config.Settings) []SettingChange {
 	was, is := &before.Network, &after.Network
 	var out []SettingChange
 	add := func(key, from, to string, wider bool) {
 		if from != to {
-			out = append(out, SettingChange{"network." + key, from, to, filepath.Base(after.Path), wider})
+			out = append(out, SettingChange{key, from, to, filepath.Base(after.Path), wider})
 		}
 	}
 	entries := func(key string, from, to []config.NetworkEntry) {
@@ -34,6 +34,7 @@ func DiffNetwork(before, after *config.Settings) []SettingChange {
 			out = append(out, SettingChange{"network." + key, describeEntry(e), "none", position(before.Path, e.At.Line), wider})
 		}
 	}
+	add("network", describePresent(was), describePresent(is), is.Present)
 	entries("allow", was.Allow, is.Allow)
 	for _, id := range names(was.Customers, is.Customers) {
 		entries("customers."+id+".allow", was.Customers[id].Allow, is.Customers[id].Allow)
@@ -41,18 +42,18 @@ func DiffNetwork(before, after *config.Settings) []SettingChange {
 	for _, name := range names(was.Levels, is.Levels) {
 		entries("levels."+name+".allow", was.Levels[name].Allow, is.Levels[name].Allow)
 	}
-	add("default", cmp.Or(was.Default, "deny"), cmp.Or(is.Default, "deny"), is.Default == "ask")
+	add("network.default", cmp.Or(was.Default, "deny"), cmp.Or(is.Default, "deny"), is.Default == "ask")
 	rate := func(n *config.Network) int { return cmp.Or(n.Rate, config.DefaultNetworkRate) }
-	add("rate", strconv.Itoa(rate(was)), strconv.Itoa(rate(is)), rate(is) > rate(was))
+	add("network.rate", strconv.Itoa(rate(was)), strconv.Itoa(rate(is)), rate(is) > rate(was))
 	bytes := func(n *config.Network) int64 {
 		size, _ := config.ParseSize(n.Bytes) // the schema has rejected invalid sizes; an empty one is 0
 		return cmp.Or(size, config.DefaultNetworkBytes)
 	}
 	if bytes(was) != bytes(is) {
-		add("bytes", cmp.Or(was.Bytes, "the default"), cmp.Or(is.Bytes, "the default"), bytes(is) > bytes(was))
+		add("network.bytes", cmp.Or(was.Bytes, "the default"), cmp.Or(is.Bytes, "the default"), bytes(is) > bytes(was))
 	}
-	add("log", cmp.Or(was.Log, "all"), cmp.Or(is.Log, "all"), is.Log == config.LogRefused)
-	add("alerts", describeAlerts(was.Alerts), describeAlerts(is.Alerts), was.Alerts != nil)
+	add("network.log", cmp.Or(was.Log, "all"), cmp.Or(is.Log, "all"), is.Log == config.LogRefused)
+	add("network.alerts", describeAlerts(was.Alerts), describeAlerts(is.Alerts), was.Alerts != nil)
 	return out
 }
 
@@ -74,8 +75,8 @@ func missing(list, in []config.NetworkEntry) []*config.NetworkEntry {
 // covers reports whether an entry allows all that another allows, and has its credentials.
 func covers(old, e *config.NetworkEntry) bool {
 	bounded := func(all, some []string) bool { return all == nil || some != nil && isSubset(some, all) }
-	return coversHost(old, e) &&
-		isSubset(e.Ports, old.Ports) && isSubset(e.Protocols, old.Protocols) && bounded(old.Methods, e.Methods) && bounded(old.Paths, e.Paths) &&
+	return coversHost(old, e) && (old.TLS == "" || old.TLS == e.TLS) && // without it, requests are not seen
+		isSubset(e.Ports, old.Ports) && isSubset(e.Protocols, old.Protocols) && bounded(upper(old.Methods), upper(e.Methods)) && bounded(old.Paths, e.Paths) &&
 		!slices.ContainsFunc(e.Credentials, func(c config.Credential) bool {
 			return !slices.ContainsFunc(old.Credentials, func(o config.Credential) bool { return reflect.DeepEqual(c, o) })
 		})
@@ -83,7 +84,15 @@ func covers(old, e *config.NetworkEntry) bool {
 
 // coversHost reports whether an entry is about all hosts that another is about.
 func coversHost(old, e *config.NetworkEntry) bool {
-	return config.FitsHost(old.Host, strings.TrimPrefix(e.Host, "*.")) && (old.Host == e.Host || !strings.HasPrefix(e.Host, "*"))
+	return strings.EqualFold(old.Host, e.Host) || !strings.HasPrefix(e.Host, "*") && config.FitsHost(old.Host, e.Host)
+}
+
+// upper returns methods as they are compared. Those of a list that is nil stay nil: all.
+func upper(methods []string) []string {
+	if methods == nil {
+		return nil
+	}
+	return strings.Split(strings.ToUpper(strings.Join(methods, " ")), " ")
 }
 
 func isSubset[T comparable](some, all []T) bool {
@@ -111,6 +120,13 @@ func describeEntry(e *config.NetworkEntry) string {
 		parts = append(parts, fmt.Sprintf("credential %s in %q", c.Secret.String(), to))
 	}
 	return strings.Join(parts, ", ")
+}
+
+func describePresent(n *config.Network) string {
+	if n.Present {
+		return "present"
+	}
+	return "none"
 }
 
 func describeAlerts(a *config.NetworkAlerts) string {

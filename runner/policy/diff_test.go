@@ -213,7 +213,7 @@ func TestDiffPII(t *testing.T) {
 func TestDiffNetwork(t *testing.T) {
 	read := func(text string) *config.Settings {
 		dir := t.TempDir()
-		for name, content := range map[string]string{"mcpgen.yaml": "version: 1\nnetwork:\n" + text, ".mcp.json": `{"mcpServers":{}}`} {
+		for name, content := range map[string]string{"mcpgen.yaml": "version: 1\n" + text, ".mcp.json": `{"mcpServers":{}}`} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -225,35 +225,51 @@ func TestDiffNetwork(t *testing.T) {
 		return &cfg.Settings
 	}
 	for _, c := range []struct{ before, after, want string }{
-		{"  allow: [a.example]\n", "  allow: [a.example]\n  rate: 100\n  bytes: 1GiB\n", ""},
-		{"  allow: [a.example]\n", "  default: deny\n  allow:\n    - host: a.example\n", ""},
-		{"  {}\n", "  allow: [a.example]\n", "wider network.allow none→a.example, ports 443, https mcpgen.yaml:3"},
-		{"  allow: [a.example]\n", "  {}\n", "stricter network.allow a.example, ports 443, https→none mcpgen.yaml:3"},
-		{"  allow: [\"*.example\"]\n", "  allow: [\"*.example\", a.example]\n", "stricter network.allow none→a.example, ports 443, https mcpgen.yaml:3"},
-		{"  allow: [\"*.example\"]\n", "  allow: [\"*.example\", example]\n", "wider network.allow none→example, ports 443, https mcpgen.yaml:3"},
+		{"network:\n  allow: [a.example]\n", "network:\n  allow: [a.example]\n  rate: 100\n  bytes: 1GiB\n", ""},
+		{"network:\n  allow: [a.example]\n", "network:\n  default: deny\n  allow:\n    - host: a.example\n", ""},
+		{"network:\n  {}\n", "network:\n  allow: [a.example]\n", "wider network.allow none→a.example, ports 443, https mcpgen.yaml:3"},
+		{"network:\n  allow: [a.example]\n", "network:\n  {}\n", "stricter network.allow a.example, ports 443, https→none mcpgen.yaml:3"},
+		{"network:\n  allow: [\"*.example\"]\n", "network:\n  allow: [\"*.example\", a.example]\n", "stricter network.allow none→a.example, ports 443, https mcpgen.yaml:3"},
+		{"network:\n  allow: [\"*.example\"]\n", "network:\n  allow: [\"*.example\", example]\n", "wider network.allow none→example, ports 443, https mcpgen.yaml:3"},
 		{
-			"  allow: [a.example]\n", "  allow: [{host: a.example, tls: inspect, methods: [GET]}]\n",
+			"network:\n  allow: [a.example]\n", "network:\n  allow: [{host: a.example, tls: inspect, methods: [GET]}]\n",
 			"stricter network.allow none→a.example, ports 443, https, tls inspect, methods GET mcpgen.yaml:3|stricter network.allow a.example, ports 443, https→none mcpgen.yaml:3",
 		},
 		{
-			"  allow: [{host: a.example, tls: inspect, paths: [/a]}]\n", "  allow: [{host: a.example, tls: inspect}]\n",
+			"network:\n  allow: [{host: a.example, tls: inspect, paths: [/a]}]\n", "network:\n  allow: [{host: a.example, tls: inspect}]\n",
 			"wider network.allow none→a.example, ports 443, https, tls inspect mcpgen.yaml:3|stricter network.allow a.example, ports 443, https, tls inspect, paths /a→none mcpgen.yaml:3",
 		},
 		{
-			"  allow: [{host: a.example, tls: inspect, methods: [GET]}]\npolicy: {level: execute_full}\n", "  {}\npolicy: {level: execute_full}\n",
+			"network:\n  allow: [{host: a.example, tls: inspect, methods: [GET]}]\npolicy: {level: execute_full}\n", "network:\n  {}\npolicy: {level: execute_full}\n",
 			"wider network.allow a.example, ports 443, https, tls inspect, methods GET→none mcpgen.yaml:3",
 		},
 		{
-			"  allow: [{host: a.example, tls: inspect, methods: [GET, POST]}]\npolicy: {level: execute_full}\n", "  allow: [{host: a.example, tls: inspect, methods: [GET]}]\npolicy: {level: execute_full}\n",
+			"network:\n  allow: [{host: a.example, tls: inspect, methods: [GET, POST]}]\npolicy: {level: execute_full}\n", "network:\n  allow: [{host: a.example, tls: inspect, methods: [GET]}]\npolicy: {level: execute_full}\n",
 			"stricter network.allow none→a.example, ports 443, https, tls inspect, methods GET mcpgen.yaml:3|stricter network.allow a.example, ports 443, https, tls inspect, methods GET POST→none mcpgen.yaml:3",
 		},
 		{
-			"  allow: [{host: a.example, tls: inspect}]\n", "  allow: [{host: a.example, tls: inspect, credentials: [{secret: \"${T}\", basic: ann}]}]\n",
+			"network:\n  allow: [{host: a.example, tls: inspect}]\n", "network:\n  allow: [{host: a.example, tls: inspect, credentials: [{secret: \"${T}\", basic: ann}]}]\n",
 			"wider network.allow none→a.example, ports 443, https, tls inspect, credential ${T} in \"basic ann\" mcpgen.yaml:3|stricter network.allow a.example, ports 443, https, tls inspect→none mcpgen.yaml:3",
 		},
-		{"  allow: [a.example]\n", "  allow: [a.example]\n  customers: {acme: {allow: [b.example]}}\n", "wider network.customers.acme.allow none→b.example, ports 443, https mcpgen.yaml:4"},
-		{"  {}\n", "  default: ask\n  rate: 200\n  bytes: 1MiB\n  log: refused\n", "wider network.default deny→ask mcpgen.yaml|wider network.rate 100→200 mcpgen.yaml|stricter network.bytes the default→1MiB mcpgen.yaml|wider network.log all→refused mcpgen.yaml"},
-		{"  alerts: {command: [./alert.sh]}\n", "  {}\n", "wider network.alerts ./alert.sh→none mcpgen.yaml"},
+		{"network:\n  allow: [a.example]\n", "network:\n  allow: [a.example]\n  customers: {acme: {allow: [b.example]}}\n", "wider network.customers.acme.allow none→b.example, ports 443, https mcpgen.yaml:4"},
+		{"network:\n  {}\n", "network:\n  default: ask\n  rate: 200\n  bytes: 1MiB\n  log: refused\n", "wider network.default deny→ask mcpgen.yaml|wider network.rate 100→200 mcpgen.yaml|stricter network.bytes the default→1MiB mcpgen.yaml|wider network.log all→refused mcpgen.yaml"},
+		{"network:\n  alerts: {command: [./alert.sh]}\n", "network:\n  {}\n", "wider network.alerts ./alert.sh→none mcpgen.yaml"},
+		{"", "network:\n  {}\n", "wider network none→present mcpgen.yaml"},
+		{"network:\n  {}\n", "", "stricter network present→none mcpgen.yaml"},
+		{
+			"network:\n  allow: [{host: a.example, tls: inspect}]\n", "network:\n  allow: [a.example]\n",
+			"wider network.allow none→a.example, ports 443, https mcpgen.yaml:3|stricter network.allow a.example, ports 443, https, tls inspect→none mcpgen.yaml:3",
+		},
+		{
+			"network:\n  allow: [{host: \"*.a.example\", tls: inspect, methods: [GET, post]}]\n", "network:\n  allow: [{host: \"*.A.example\", tls: inspect, methods: [get, POST]}]\n",
+			"stricter network.allow none→*.A.example, ports 443, https, tls inspect, methods get POST mcpgen.yaml:3|stricter network.allow *.a.example, ports 443, https, tls inspect, methods GET post→none mcpgen.yaml:3",
+		},
+		{
+			"network:\n  allow: [{host: \"*.a.example\", tls: inspect, methods: [GET, POST]}]\npolicy: {level: execute_full}\n",
+			"network:\n  allow: [{host: \"*.a.example\", tls: inspect, methods: [GET]}]\npolicy: {level: execute_full}\n",
+			"stricter network.allow none→*.a.example, ports 443, https, tls inspect, methods GET mcpgen.yaml:3|stricter network.allow *.a.example, ports 443, https, tls inspect, methods GET POST→none mcpgen.yaml:3",
+		},
+		{"network:\n  allow: [a.example]\n", "network:\n  allow: [a.example, \"*.a.example\"]\n", "wider network.allow none→*.a.example, ports 443, https mcpgen.yaml:3"},
 	} {
 		if got := describeSettings(DiffNetwork(read(c.before), read(c.after))); got != c.want {
 			t.Errorf("DiffNetwork(%q, %q) =\n%q, want\n%q", c.before, c.after, got, c.want)
