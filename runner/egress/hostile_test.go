@@ -288,9 +288,13 @@ func TestReplacedRequest(t *testing.T) {
 		"{host: example.com, protocols: [http]}": 200,
 	} {
 		w := start(t, "  allow: ["+entry+"]\n")
-		for name, value := range map[string]string{"X-HTTP-Method-Override": "DELETE", "X-Original-URL": "/admin", "x-rewrite-url": "/admin"} {
-			status, text := w.do(t, "GET", "http://example.com/v1", "", http.Header{http.CanonicalHeaderKey(name): {value}})
-			if status != want || want == 403 && !strings.Contains(text, "from its header "+http.CanonicalHeaderKey(name)) {
+		for name, values := range map[string][]string{
+			"X-HTTP-Method-Override": {"DELETE"}, "X-Original-URL": {"/admin"}, "x-rewrite-url": {"/admin"},
+			"X-HTTP-Method": {"", "DELETE"}, "X_HTTP_Method_Override": {"DELETE"}, "X-Original-Method": {"DELETE"}, "X-Forwarded-Method": {"DELETE"},
+			"X-Forwarded-Uri": {"/admin"},
+		} {
+			status, text := w.do(t, "GET", "http://example.com/v1", "", http.Header{http.CanonicalHeaderKey(name): values})
+			if header := http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-")); status != want || want == 403 && !strings.Contains(text, "from its header "+header) {
 				t.Errorf("%s with %s = %d %q, want %d", entry, name, status, text, want)
 			}
 		}

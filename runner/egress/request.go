@@ -129,10 +129,18 @@ func protocolRefusal(a *admission, protocol Protocol) *Refusal {
 	}
 }
 
-// replacing returns the header of a request that has another method or path for servers which follow it; empty if it has none.
+// replacements are the headers with which some servers replace the method or path of a request.
+var replacements = []string{
+	"X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "X-Original-Method", "X-Forwarded-Method",
+	"X-Original-Url", "X-Rewrite-Url", "X-Forwarded-Uri",
+}
+
+// replacing returns the header of a request that has another method or path for servers which follow it; empty if it has none. Many servers
+// read _ in the name of a header as -.
 func replacing(h http.Header) string {
-	for _, name := range []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url"} {
-		if h.Get(name) != "" {
+	for name, values := range h {
+		name = http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
+		if slices.Contains(replacements, name) && strings.Join(values, "") != "" {
 			return name
 		}
 	}
