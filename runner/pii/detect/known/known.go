@@ -83,9 +83,9 @@ func (l *Values) Add(typ detect.Type, text string) bool {
 	switch typ {
 	case detect.Name, detect.Company, detect.Address, detect.Phone:
 	case detect.Secret, detect.Key:
-		return isDistinct(text) && l.addExact(typ, text)
+		return isDistinct(text) && l.AddExact(typ, text)
 	default:
-		return len(text) >= minExact && l.addExact(typ, text)
+		return len(text) >= minExact && l.AddExact(typ, text)
 	}
 	learned := l.add(typ, text)
 	if start := person.AfterTitles(text, 0, false); typ == detect.Name && start > 0 { // Dr. Jane Doe
@@ -100,8 +100,9 @@ func (l *Values) init() {
 	}
 }
 
-// addExact remembers a value that is found as it is, by its longest word that few other values have.
-func (l *Values) addExact(typ detect.Type, text string) bool {
+// AddExact remembers a value whatever it is, even an ordinary word, and reports whether it will be found: as it is, by its longest word that few
+// other values have.
+func (l *Values) AddExact(typ detect.Type, text string) bool {
 	l.init()
 	if text == "" || len(text) > maxExact || l.count >= maxLearned {
 		return false
@@ -130,9 +131,6 @@ func isDistinct(text string) bool {
 	hasLetter := strings.ContainsFunc(text, unicode.IsLetter)
 	return len(text) >= minSecret && hasLetter && strings.ContainsAny(text, "0123456789"+signs) && !strings.ContainsAny(text, " \t\n") || len(text) >= 2*minSecret && key.IsRandom(text)
 }
-
-// AddExact remembers a value whatever it is, even an ordinary word. It is found as it is.
-func (l *Values) AddExact(typ detect.Type, text string) bool { return l.addExact(typ, text) }
 
 // findExact returns where values are that are found as they are.
 func (l *Values) findExact(text string) (matches []detect.Match) {
