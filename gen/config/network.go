@@ -147,6 +147,14 @@ var UsualPorts = map[string]int{"https": 443, "http": 80, "ssh": 22}
 // complete makes the checks that the schema cannot make, and fills in the usual protocols and ports.
 func (n *Network) complete(file *node.File, root *yaml.Node, policy *Policy) error {
 	n.Present = root != nil && root.Kind == yaml.MappingNode
+	for key, at := range map[string]*yaml.Node{"bytes": node.Value(root, "bytes"), "alerts.volume": node.Value(node.Value(root, "alerts"), "volume")} {
+		if at == nil {
+			continue
+		}
+		if _, err := ParseSize(at.Value); err != nil {
+			return file.ErrorAt(at.Line, "network."+key, fmt.Sprintf("%q is not a size", at.Value), "write it as a number of megabytes, or with its unit: 512MiB")
+		}
+	}
 	if err := completeEntries(file, n.Allow, "network.allow"); err != nil {
 		return err
 	}

@@ -40,13 +40,16 @@ func TestSettings(t *testing.T) {
 }
 
 func TestNetworkMistakes(t *testing.T) {
-	for entry, want := range map[string]string{
-		`{host: "*", tls: inspect, credentials: [{secret: "${T}", basic: ann}]}`:             "mcpgen.yaml:2:19: network.allow[0]: credentials would be sent to every host",
-		`{host: "*.example.com", tls: inspect, credentials: [{secret: "${T}", basic: ann}]}`: "",
+	for network, want := range map[string]string{
+		`{allow: [{host: "*", tls: inspect, credentials: [{secret: "${T}", basic: ann}]}]}`:             "mcpgen.yaml:2:19: network.allow[0]: credentials would be sent to every host",
+		`{allow: [{host: "*.example.com", tls: inspect, credentials: [{secret: "${T}", basic: ann}]}]}`: "",
+		`{bytes: much}`: `mcpgen.yaml:2: network.bytes: "much" is not a size`,
+		`{alerts: {command: [a], volume: 5 elephants}}`:    `network.alerts.volume: "5 elephants" is not a size`,
+		`{bytes: 2GiB, alerts: {command: [a], volume: 0}}`: "",
 	} {
-		_, err := loadWith(t, "version: 1\nnetwork: {allow: ["+entry+"]}\n")
+		_, err := loadWith(t, "version: 1\nnetwork: "+network+"\n")
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: %v, want %q", entry, err, want)
+			t.Errorf("%s: %v, want %q", network, err, want)
 		}
 	}
 }
