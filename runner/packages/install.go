@@ -159,7 +159,7 @@ func (t *installation) installPythons(ctx context.Context, former *Set, dir stri
 		}
 	}
 	if former == nil && len(failed) == len(t.targets) && len(failed) > 0 {
-		return failed[t.targets[0].version] // the other one's reason is rarely another
+		return failed[t.targets[0].version] // usually for the same reason as the others
 	}
 	for _, target := range t.targets {
 		if err := failed[target.version]; err != nil {

@@ -99,7 +99,7 @@ func (o *Outlet) For(tool string) *Outlet {
 // With returns the same outlet for what answers a call: it also replaces the values that were restored in its arguments, even a word that would
 // otherwise be no name.
 func (o *Outlet) With(values *Restored) *Outlet {
-	return &Outlet{o.outletState, o.inside, values, o.added}
+	return &Outlet{outletState: o.outletState, inside: o.inside, restored: values, added: o.added}
 }
 
 // Mask replaces the personal data in text. JSON in it is treated as JSON.

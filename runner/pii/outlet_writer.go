@@ -41,7 +41,7 @@ type OutletWriter struct {
 
 // Writer returns a writer that masks a stream and passes it on to w. Its owner calls Flush or Close at the end.
 func (o *Outlet) Writer(w io.Writer) *OutletWriter {
-	return &OutletWriter{o: &Outlet{o.outletState, o.inside, o.restored, &addition{}}, w: w}
+	return &OutletWriter{o: &Outlet{outletState: o.outletState, inside: o.inside, restored: o.restored, added: &addition{}}, w: w}
 }
 
 // Write takes p and passes on what is complete. The error is that of the writer below.

@@ -46,7 +46,7 @@ func DiffNetwork(before, after *config.Settings) []SettingChange {
 	rate := func(n *config.Network) int { return cmp.Or(n.Rate, config.DefaultNetworkRate) }
 	add("network.rate", strconv.Itoa(rate(was)), strconv.Itoa(rate(is)), rate(is) > rate(was))
 	bytes := func(n *config.Network) int64 {
-		size, _ := config.ParseSize(n.Bytes) // the schema has rejected invalid sizes; an empty one is 0
+		size, _ := config.ParseSize(n.Bytes) // the file with an invalid size was refused; an empty one is 0
 		return cmp.Or(size, config.DefaultNetworkBytes)
 	}
 	if bytes(was) != bytes(is) {

@@ -35,7 +35,7 @@ func Email(s string, from, i int) (start, end int) {
 	return start, end
 }
 
-// quotedLocal returns the beginning of the quoted local part before the '@' at i ("first last"@…), or -1 if there is none.
+// quotedLocal returns the beginning of the quoted local part before the '@' at i ("first last"@…), or -1.
 func quotedLocal(s string, from, i int) int {
 	start := i - 1
 	for {
@@ -52,7 +52,7 @@ func quotedLocal(s string, from, i int) int {
 	return start
 }
 
-// plainLocal returns the beginning of the unquoted local part before the '@' at i, or -1 if there is none.
+// plainLocal returns the beginning of the unquoted local part before the '@' at i, or -1.
 func plainLocal(s string, from, i int) int {
 	start := localStart(s, from, i)
 	for start < i && !(char.IsAlnum(s[start]) || s[start] == '_' || s[start] >= utf8.RuneSelf) {

@@ -95,7 +95,7 @@ func International(s string, i int) (end int) {
 	return end
 }
 
-// looseSeparator returns the length of the phone number separator at i, or 0 if there is none.
+// looseSeparator returns the length of the phone number separator at i, or 0.
 func looseSeparator(s string, i int) int {
 	if i < len(s) && strings.IndexByte("/()", s[i]) >= 0 {
 		return 1
