@@ -1,0 +1,169 @@
+package audit
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Kind is the kind of a row.
+type Kind string
+
+// Kinds of rows. An action that has effects has two rows: the intent, durable before the effect can happen, and its end. An intent without
+// an end has an unknown outcome.
+const (
+	KindRun        Kind = "run"        // a script is about to start; its body is a [RunStart]
+	KindRunEnd     Kind = "run.end"    // it has ended, or was refused; a [RunEnd]
+	KindCall       Kind = "call"       // a call is about to be sent; a [CallStart]
+	KindCallEnd    Kind = "call.end"   // it has ended, or was refused; a [CallEnd]
+	KindApproval   Kind = "approval"   // a person answered a question; an [Approval]
+	KindPlan       Kind = "plan"       // a plan was made, approved, refused or used; a [Plan]
+	KindConnection Kind = "connection" // a connection or request over the network; an egress.Event
+	KindPersonal   Kind = "personal"   // how much personal data left as tokens; a [Personal]
+	KindLogin      Kind = "login"      // somebody logged in to a server, or to mcprun serve; a [Login]
+	KindChange     Kind = "change"     // the policy or the tree has changed; a [Change]
+	KindForget     Kind = "forget"     // contents were removed; a [Forget]
+)
+
+// Entry is a row before it has its place.
+type Entry struct {
+	Kind Kind
+	Time time.Time // zero: now
+	Run  string    // the run it belongs to; empty: none
+	Who  Who
+	Body any // encoded as JSON; personal data is already replaced by tokens
+}
+
+// Who says on whose behalf something happened. In a row, an empty text is null: unknown.
+type Who struct {
+	User          Text `json:"user"` // of the operating system
+	Customer      Text `json:"customer"`
+	Session       Text `json:"session"`
+	Client        Text `json:"client"` // of mcprun serve
+	ClientVersion Text `json:"clientVersion"`
+	Model         Text `json:"model"` // if the client says it
+	ModelVersion  Text `json:"modelVersion"`
+}
+
+// Text is a text that is null in JSON when it is empty.
+type Text string
+
+// MarshalJSON implements [json.Marshaler].
+func (t Text) MarshalJSON() ([]byte, error) {
+	if t == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(t))
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *Text) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, (*string)(t)) // null leaves it empty
+}
+
+// Program is what a run executes.
+type Program struct {
+	Action   string `json:"action"` // "execute_code" for scripts, "call_tool" for a call without a script
+	Name     Text   `json:"name"`   // of the script's file
+	Language Text   `json:"language"`
+	// Code is the SHA-256 of the code, in hexadecimal; the record has the code once, with tokens for personal data.
+	Code       Text            `json:"code"`
+	Input      json.RawMessage `json:"input"` // options, arguments and variables
+	Risk       Text            `json:"risk"`
+	RiskReason Text            `json:"riskReason"`
+}
+
+// RunStart is the body of [KindRun].
+type RunStart struct {
+	Program
+	Sandbox Text `json:"sandbox"`
+}
+
+// RunEnd is the body of [KindRunEnd]. With the row's Who, it has everything about a run in one place.
+type RunEnd struct {
+	Program
+	Sandbox      string          `json:"sandbox"` // "none" if the script did not start
+	ExitCode     int             `json:"exitCode"`
+	Cause        string          `json:"cause"`
+	Success      bool            `json:"success"`
+	Error        Text            `json:"error"`
+	Output       Text            `json:"output"`
+	Result       json.RawMessage `json:"result"`
+	DurationMS   float64         `json:"durationMs"`
+	TokensUsed   *int            `json:"tokensUsed"`
+	TokensSaved  *int            `json:"tokensSaved"`
+	Approved     bool            `json:"approved"`
+	AutoApproved bool            `json:"autoApproved"` // nobody was asked
+	By           Text            `json:"by"`           // who approved it
+	Rule         Text            `json:"rule"`         // that decided whether it starts
+	Violations   []string        `json:"violations"`   // never nil
+	Calls        int             `json:"calls"`
+	Files        []string        `json:"files"` // that it wrote; never nil
+}
+
+// CallStart is the body of [KindCall].
+type CallStart struct {
+	Call      int             `json:"call"` // its number in the run, from 1
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	Effect    Text            `json:"effect"` // of the rule: "allow" or "ask"
+	Rule      Text            `json:"rule"`
+	By        Text            `json:"by"` // who approved it
+}
+
+// CallEnd is the body of [KindCallEnd]. A refused call has no [CallStart]: its Effect, Rule and Arguments are here.
+type CallEnd struct {
+	Call        int             `json:"call"`
+	Tool        string          `json:"tool"`
+	Outcome     string          `json:"outcome"` // "ok", "dry", or the kind of the error
+	Error       Text            `json:"error"`
+	DurationMS  float64         `json:"durationMs"`
+	ResultBytes int             `json:"resultBytes"`
+	Arguments   json.RawMessage `json:"arguments,omitempty"`
+	Effect      Text            `json:"effect,omitempty"`
+	Rule        Text            `json:"rule,omitempty"`
+	By          Text            `json:"by,omitempty"`
+}
+
+// Approval is the body of [KindApproval].
+type Approval struct {
+	Subject string  `json:"subject"` // "run", "call", "plan" or "connection"
+	Tool    Text    `json:"tool"`
+	Call    int     `json:"call,omitempty"`
+	Rule    Text    `json:"rule"`
+	Answer  string  `json:"answer"` // "approved", "refused", "no answer"
+	By      Text    `json:"by"`
+	WaitMS  float64 `json:"waitMs"`
+}
+
+// Plan is the body of [KindPlan].
+type Plan struct {
+	Plan   string `json:"plan"`   // its name or digest
+	Event  string `json:"event"`  // "made", "approved", "refused", "used"
+	Digest Text   `json:"digest"` // of what was approved
+	Calls  int    `json:"calls"`
+	By     Text   `json:"by"`
+}
+
+// Personal is the body of [KindPersonal].
+type Personal struct {
+	Tokens map[string]int `json:"tokens"` // by type, such as EMAIL
+}
+
+// Login is the body of [KindLogin].
+type Login struct {
+	Server  Text   `json:"server"` // an upstream; empty: mcprun serve itself
+	Event   string `json:"event"`  // "login", "logout", "refused"
+	Subject Text   `json:"subject"`
+}
+
+// Change is the body of [KindChange].
+type Change struct {
+	What string `json:"what"` // "policy", "tree" or "configuration"
+	From Text   `json:"from"` // digests; null: none before
+	To   Text   `json:"to"`
+}
+
+// Forget is the body of [KindForget].
+type Forget struct {
+	Before int64 `json:"before"` // rows with a lower index lost their contents
+}

@@ -1,0 +1,161 @@
+// Package store is what a deployment remembers: the rows of the record, documents, logs and leases. Processes share a store, and machines
+// share one in Postgres. The packages below it are named after the database they use, and pass the suite in storetest.
+//
+// The store does not interpret what it keeps. Package audit hashes and signs the rows of the record; the owner of a kind of documents
+// gives them their form.
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Errors of a Store. Implementations wrap them; use errors.Is.
+var (
+	// ErrNotFound says that there is no such document.
+	ErrNotFound = errors.New("not found")
+	// ErrConflict says that a document has another version than the caller expected, because somebody else changed it.
+	ErrConflict = errors.New("changed by another process")
+	// ErrFull says that the disk or the database has no room. Nothing was written.
+	ErrFull = errors.New("no room for the state")
+	// ErrNewer says that the database has tables of a later version of mcprun.
+	ErrNewer = errors.New("the state was written by a newer version of mcprun")
+)
+
+// Store is a database. Its methods are safe for concurrent use, by several processes too. What a method has written when it returns
+// survives the death of the process.
+type Store interface {
+	Record
+	Documents
+	Logs
+	Leases
+	// Place describes the database for people: a path, or a URL without its password.
+	Place() string
+	// Close waits for methods in progress and releases the database.
+	Close() error
+}
+
+// Row is a row of the record.
+type Row struct {
+	Index int64     // its place, from 0, without gaps
+	Time  time.Time // in UTC, with microseconds
+	Kind  string
+	Run   string // the run it belongs to; empty: none
+	// Content is a JSON object in its canonical form (RFC 8785). Nil: it was removed by [Record.Forget].
+	Content []byte
+}
+
+// Addition is what [Record.Extend] adds.
+type Addition struct {
+	Rows []Row // their indexes continue the record's
+	// Hashes are the tree's hashes that the rows add, in the order of their storage; see [tlog.StoredHashes].
+	Hashes []tlog.Hash
+}
+
+// Range selects rows. The zero value selects all of them.
+type Range struct {
+	From, To    time.Time // From ≤ time < To; zero: unbounded
+	After       int64     // only rows with an index of at least this one
+	Kinds       []string  // empty: all
+	Run         string    // empty: all
+	Limit       int       // zero: no limit
+	NewestFirst bool
+}
+
+// Head is a signed head of the record's tree.
+type Head struct {
+	Size int64 // rows that it covers
+	Time time.Time
+	Text []byte // a C2SP checkpoint, signed
+}
+
+// Record keeps the rows of the record, and the hashes of a Merkle tree over them.
+type Record interface {
+	// Extend adds rows. Between the call of next and the end of the transaction, no other process can add any. next gets the number of
+	// rows, and may read hashes of the tree by their storage index. An error of next is returned, and nothing is added.
+	Extend(ctx context.Context, next func(size int64, hashes tlog.HashReader) (Addition, error)) error
+	// Size returns the number of rows, those with removed contents included.
+	Size(ctx context.Context) (int64, error)
+	// Rows calls each with the selected rows, in order. An error of each ends it and is returned.
+	Rows(ctx context.Context, r Range, each func(Row) error) error
+	// Hashes returns hashes of the tree by their storage index. An index without one is an error.
+	Hashes(ctx context.Context, indexes []int64) ([]tlog.Hash, error)
+	// Forget removes the contents of the rows with an index below before, and the codes that no content refers to any more. Their hashes
+	// stay. It returns how many contents it removed.
+	Forget(ctx context.Context, before int64) (removed int64, err error)
+	// SetHead adds a signed head.
+	SetHead(ctx context.Context, h Head) error
+	// Heads calls each with the signed heads, in the order in which they were added.
+	Heads(ctx context.Context, each func(Head) error) error
+	// SetCode keeps a script's code by its digest, once.
+	SetCode(ctx context.Context, digest string, code []byte) error
+	// Code returns a script's code, or ErrNotFound.
+	Code(ctx context.Context, digest string) ([]byte, error)
+}
+
+// Key names a document or a log.
+type Key struct {
+	Customer string // empty: the project itself
+	Kind     string // such as "plan"; see the package that owns it
+	Name     string
+}
+
+// Document is a value with a version.
+type Document struct {
+	Key
+	Value []byte
+	// Version is that of the value, from 1. A caller that sets the document gives the version that it has read; 0 means that there must be
+	// none yet.
+	Version int64
+	Updated time.Time // in UTC
+}
+
+// Documents keeps values by key.
+type Documents interface {
+	// Document returns a document, or ErrNotFound.
+	Document(ctx context.Context, k Key) (*Document, error)
+	// SetDocument sets a value and returns its new version, or ErrConflict.
+	SetDocument(ctx context.Context, d *Document) (version int64, err error)
+	// DeleteDocument deletes a document. One that does not exist is no error.
+	DeleteDocument(ctx context.Context, k Key) error
+	// ListDocuments returns the documents of a customer and a kind, by name, with their values.
+	ListDocuments(ctx context.Context, customer, kind string) ([]Document, error)
+}
+
+// Line is a line of a log.
+type Line struct {
+	Number int64 // from 1, without gaps
+	Time   time.Time
+	Value  []byte
+}
+
+// Logs keeps lists of values that only grow.
+type Logs interface {
+	// AppendLine adds a line and returns its number.
+	AppendLine(ctx context.Context, k Key, value []byte) (number int64, err error)
+	// Lines calls each with the lines of a log after the given number, in order. A log that does not exist has no lines.
+	Lines(ctx context.Context, k Key, after int64, each func(Line) error) error
+	// ListLogs returns the names of the logs of a customer and a kind, sorted.
+	ListLogs(ctx context.Context, customer, kind string) ([]string, error)
+	// DeleteLog deletes a log. One that does not exist is no error.
+	DeleteLog(ctx context.Context, k Key) error
+}
+
+// Lease is a name that one owner holds for some time.
+type Lease struct {
+	Name, Owner string
+	Expired     bool // by the clock of the database
+}
+
+// Leases tells processes which others are alive, and who may do what only one may do.
+type Leases interface {
+	// Lease takes a lease that is free or expired, or renews the owner's own. held is false if another owner has it.
+	Lease(ctx context.Context, name, owner string, lasts time.Duration) (held bool, err error)
+	// Leases returns the leases whose names begin with a prefix, by name.
+	Leases(ctx context.Context, prefix string) ([]Lease, error)
+	// Release gives a lease up. One that the owner does not hold is left alone.
+	Release(ctx context.Context, name, owner string) error
+}
