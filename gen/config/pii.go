@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -125,10 +123,7 @@ func joined[V any](first, second map[string]V) map[string]V {
 }
 
 // RetentionTime returns Retention as a time. 0: values are kept.
-func (p *PII) RetentionTime() time.Duration {
-	days, _ := strconv.Atoi(strings.TrimSuffix(p.Retention, "d")) // the schema has refused anything else
-	return time.Duration(days) * 24 * time.Hour
-}
+func (p *PII) RetentionTime() time.Duration { return daysOf(p.Retention) }
 
 // complete makes the checks that the schema cannot make.
 func (p *PII) complete(file *node.File, root *yaml.Node, servers []Server) error {

@@ -57,6 +57,8 @@ type Settings struct {
 	Network Network
 	// PII says what is done with personal data.
 	PII PII `yaml:"pii"`
+	// Audit says what is done with the record.
+	Audit Audit
 
 	document map[string]any
 }

@@ -82,6 +82,9 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 	if err := out.PII.complete(file, node.Value(root, "pii"), servers); err != nil {
 		return out, err
 	}
+	if err := out.Audit.complete(file, node.Value(root, "audit")); err != nil {
+		return out, err
+	}
 	return out, out.Network.complete(file, node.Value(root, "network"), &out.Policy)
 }
 
@@ -166,7 +169,7 @@ func (s *Settings) normalize() {
 	}
 	for name, setting := range s.Run {
 		key := settingsSchema().Properties["run"].Properties[name]
-		isPath := key.Format == "folder" || key.Format == "file" ||
+		isPath := key.Format == "folder" || key.Format == "file" || key.Format == "database" && !strings.Contains(setting.Value, "://") ||
 			key.Format == "program" && strings.ContainsRune(filepath.ToSlash(setting.Value), '/') // a bare name is searched for on PATH
 		if isPath && !slices.Contains(key.Examples, any(setting.Value)) && !filepath.IsAbs(setting.Value) {
 			setting.Value = filepath.Join(filepath.Dir(s.Path), setting.Value)

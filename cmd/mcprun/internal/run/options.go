@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
@@ -37,6 +38,8 @@ type Options struct {
 	outputFlags
 	customers.Flags
 	planFlags
+	// State says where state is kept, and whether runs are recorded.
+	State state.Flags
 
 	code     string
 	language string
@@ -66,7 +69,7 @@ type Options struct {
 }
 
 // Shared are the flags that runs and mcprun serve have in common, by the groups of its help.
-type Shared struct{ Customers, Sandbox, Calls, Limits, Output *pflag.FlagSet }
+type Shared struct{ Customers, Sandbox, Calls, Limits, Kept, Output *pflag.FlagSet }
 
 // bindShared registers the flags that runs and mcprun serve have in common.
 func (o *Options) bindShared() {
@@ -89,6 +92,7 @@ func (o *Options) bindShared() {
 			o.callFlags.bindShared(f)
 		}),
 		Limits: flags.Set(func(f *pflag.FlagSet) { bindLimits(f, &o.Base) }),
+		Kept:   flags.Set(o.State.Bind),
 		Output: flags.Set(func(f *pflag.FlagSet) { o.outputFlags.bindShared(f, &o.Debug) }),
 	}
 }
@@ -123,6 +127,7 @@ func (o *Options) Bind(cmd *cobra.Command) {
 		f.Var(flags.Text(&o.elicit, "how"), "elicit", "who answers servers' questions: prompt, decline, or a file of answers (default prompt in a terminal)")
 	})
 	groups.Add("Limits", func(f *pflag.FlagSet) { f.AddFlagSet(o.Shared.Limits) })
+	groups.Add("What is kept", func(f *pflag.FlagSet) { f.AddFlagSet(o.Shared.Kept) })
 	groups.Add("Output", func(f *pflag.FlagSet) {
 		o.outputFlags.bind(f)
 		f.AddFlagSet(o.Shared.Output)

@@ -104,6 +104,7 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 		f.Var(flags.Size(&o.maxMemory, sandbox.MinMemory), "max-memory", "upper limit of memory_mb")
 		f.AddFlagSet(shared.Limits)
 	})
+	groups.Add("What is kept", func(f *pflag.FlagSet) { f.AddFlagSet(shared.Kept) })
 	groups.Add("Output", func(f *pflag.FlagSet) { f.AddFlagSet(shared.Output) })
 }
 
