@@ -1,41 +1,364 @@
 package audit
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/mcpgen/mcpgen/runner/store"
+)
+
+const (
+	laterWithin  = 5 * time.Millisecond // an entry given to Later waits so long for a batch
+	maxQueued    = 8 << 20              // more bytes than this wait in memory for nobody: Later waits for its batch then
+	writeTime    = 10 * time.Second     // bounds the writing of a batch
+	publishEvery = time.Second
+)
+
+// Errors of a Log; use errors.Is. A full disk is [store.ErrFull].
+var (
+	ErrClosed = errors.New("the record is closed")
+	// ErrShorter says that rows were removed while the log was open.
+	ErrShorter = errors.New("the record has fewer rows than this process has seen: run mcprun audit verify")
 )
 
 // Options configure a Log.
 type Options struct {
 	// Who is added to every entry, where the entry does not say it.
 	Who Who
-	// Warn is called when an entry given to [Log.Later] could not be written. May be nil.
+	// Warn is called when an entry given to [Log.Later] could not be written, or a head not be published. May be nil. It must not block.
 	Warn func(error)
+	// Key signs the heads of the tree. Nil: they are not signed, and an edited record whose hashes were recomputed is not found.
+	Key *Key
+	// Publish gets each signed head, at most one a second, so that it is kept where nobody can change it who can change the store. See
+	// [PublishFile] and [PublishCommand]. Nil: heads are kept only in the store.
+	Publish func(ctx context.Context, head []byte) error
 }
 
 // Log writes the record. It is safe for concurrent use. A nil Log keeps nothing, and its methods succeed.
+//
+// Entries that are given while a batch is being written become the next batch, in the order in which they were given. A caller that finds
+// no batch in progress writes its own, so that a single caller does not pay for a change of goroutines.
 type Log struct {
 	store store.Record
 	opt   Options
+
+	mu      sync.Mutex
+	next    *batch // collects entries
+	writing bool   // somebody writes a batch, and will look at the next
+	closed  bool
+	lost    error // the first of an entry given to Later, since the last Flush
+	tree    tree  // after the last batch
+	later   timer // writes the next batch
+	publish timer // publishes a head
+
+	publishing sync.Mutex
+	signed     int64 // size of the newest head in the store
+	published  int64 // size of the newest head that was published
+}
+
+// batch is what one transaction writes.
+type batch struct {
+	entries []content
+	bytes   int
+	later   bool          // some of the entries were given to Later
+	awaited bool          // somebody waits for it
+	done    chan struct{} // closed when err is set
+	err     error
+}
+
+// timer calls a function once, some time after it was armed.
+type timer struct {
+	*time.Timer
+	armed bool
+}
+
+func (t *timer) arm(after time.Duration, f func()) {
+	switch {
+	case t.armed:
+		return
+	case t.Timer == nil:
+		t.Timer = time.AfterFunc(after, f)
+	default:
+		t.Reset(after)
+	}
+	t.armed = true
+}
+
+func (t *timer) stop() {
+	if t.Timer != nil {
+		t.Stop()
+	}
+	t.armed = true // for good
 }
 
 // Open returns the log of a store. The caller closes it before the store.
 func Open(s store.Record, opt Options) (*Log, error) {
-	return &Log{s, opt}, nil
+	return &Log{store: s, opt: opt, next: newBatch()}, nil
 }
 
-// Append writes entries, and returns when they are durable. With an error, none of them is.
-func (l *Log) Append(ctx context.Context, entries ...Entry) error { return nil }
+func newBatch() *batch { return &batch{done: make(chan struct{})} }
+
+// Append writes entries, and returns when they are durable. With an error, none of them is, unless the connection to the database broke
+// while it answered. It does not end early if ctx is cancelled, so that what is written and what is reported do not differ.
+func (l *Log) Append(ctx context.Context, entries ...Entry) error {
+	if l == nil || len(entries) == 0 {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	contents := make([]content, len(entries))
+	for i, e := range entries {
+		var err error
+		if contents[i], err = encode(e, l.opt.Who); err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return ErrClosed
+	}
+	return l.wait(l.add(contents...))
+}
 
 // Later writes an entry with the next batch, within some milliseconds, behind those that were given before.
-func (l *Log) Later(e Entry) {}
+func (l *Log) Later(e Entry) {
+	if l == nil {
+		return
+	}
+	c, err := encode(e, l.opt.Who)
+	l.mu.Lock()
+	if l.closed {
+		err = cmp.Or(err, ErrClosed)
+	}
+	if err != nil {
+		l.mu.Unlock()
+		l.lose(err)
+		return
+	}
+	b := l.add(c)
+	b.later = true
+	if b.bytes > maxQueued {
+		_ = l.wait(b) // lose has the error
+		return
+	}
+	if !l.writing {
+		l.later.arm(laterWithin, l.writeLater)
+	}
+	l.mu.Unlock()
+}
 
-// Flush returns when everything that was given to the log is durable, with the first error since the last Flush.
-func (l *Log) Flush(ctx context.Context) error { return nil }
+// add adds contents to the next batch. l.mu is held.
+func (l *Log) add(contents ...content) *batch {
+	l.next.entries = append(l.next.entries, contents...)
+	for _, c := range contents {
+		l.next.bytes += len(c.text)
+	}
+	return l.next
+}
 
-// Code keeps a script's code, with tokens for personal data, and returns its digest.
-func (l *Log) Code(ctx context.Context, code string) (digest string, err error) { return "", nil }
+// wait waits until the next batch b is written, or writes it. l.mu is held, and released.
+func (l *Log) wait(b *batch) error {
+	b.awaited = true
+	if l.writing {
+		l.mu.Unlock()
+		<-b.done
+		return b.err
+	}
+	l.writing = true
+	l.mu.Unlock()
+	l.write()
+	return b.err
+}
 
-// Close flushes the log and publishes its head.
-func (l *Log) Close() error { return nil }
+// writeLater writes the next batch if nobody else has.
+func (l *Log) writeLater() {
+	l.mu.Lock()
+	l.later.armed = l.closed
+	if l.writing || len(l.next.entries) == 0 {
+		l.mu.Unlock()
+		return
+	}
+	l.writing = true
+	l.mu.Unlock()
+	l.write()
+}
+
+// write writes the next batch. The caller has set l.writing. Who waits for the batch behind it does not wait for another caller.
+func (l *Log) write() {
+	l.mu.Lock()
+	b := l.next
+	l.next = newBatch()
+	l.mu.Unlock()
+	if b.err = l.extend(b.entries); b.err != nil && b.later {
+		l.lose(b.err)
+	}
+	close(b.done)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.next.awaited:
+		go l.write()
+	case len(l.next.entries) > 0:
+		l.writing = false
+		l.later.arm(laterWithin, l.writeLater)
+	default:
+		l.writing = false
+	}
+}
+
+// extend adds entries to the store in one transaction.
+func (l *Log) extend(entries []content) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+	defer cancel()
+	var t tree
+	err := l.store.Extend(ctx, func(size int64, stored tlog.HashReader) (add store.Addition, err error) {
+		switch t = l.tree; { // only the writer of a batch changes it
+		case size < t.size:
+			return add, fmt.Errorf("%w (%d instead of %d)", ErrShorter, size, t.size)
+		case size > t.size: // another process has added some
+			if t, err = readTree(size, stored); err != nil {
+				return add, err
+			}
+		}
+		add = store.Addition{Rows: make([]store.Row, len(entries)), Hashes: make([]tlog.Hash, 0, 2*len(entries)+len(t.edge))}
+		for i, c := range entries {
+			add.Rows[i] = c.at(t.size)
+			add.Hashes = t.add(tlog.RecordHash(add.Rows[i].Content), add.Hashes)
+		}
+		return add, nil
+	})
+	if err != nil {
+		return fmt.Errorf("write the record: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tree = t
+	if l.opt.Key != nil {
+		l.publish.arm(publishEvery, l.publishLater)
+	}
+	return nil
+}
+
+// lose reports the error of an entry whose caller does not wait.
+func (l *Log) lose(err error) {
+	l.mu.Lock()
+	l.lost = cmp.Or(l.lost, err)
+	l.mu.Unlock()
+	l.warn(err)
+}
+
+func (l *Log) warn(err error) {
+	if l.opt.Warn != nil {
+		l.opt.Warn(err)
+	}
+}
+
+// Flush returns when everything that was given to the log is durable, with the first error of an entry given to [Log.Later] since the last
+// Flush. It does not end early if ctx is cancelled.
+func (l *Log) Flush(ctx context.Context) error {
+	if l == nil {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return l.flush()
+}
+
+func (l *Log) flush() error {
+	l.mu.Lock()
+	_ = l.wait(l.next) // the callers of Append have its error, and lose those of Later
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.lost
+	l.lost = nil
+	return err
+}
+
+// Code keeps a script's code, with tokens for personal data, and returns its digest: the SHA-256, in hexadecimal.
+func (l *Log) Code(ctx context.Context, code string) (digest string, err error) {
+	if l == nil {
+		return "", nil
+	}
+	sum := sha256.Sum256([]byte(code))
+	digest = hex.EncodeToString(sum[:])
+	if err := l.store.SetCode(ctx, digest, []byte(code)); err != nil {
+		return "", fmt.Errorf("write the record: %w", err)
+	}
+	return digest, nil
+}
+
+// Forget removes the contents of the rows before the first one that is not older than a time, with a row of kind [KindForget] that says so.
+// The hashes stay, so that the rest can be verified. It returns how many contents it removed.
+func (l *Log) Forget(ctx context.Context, before time.Time) (removed int64, err error) {
+	if l == nil {
+		return 0, nil
+	}
+	if err := l.Flush(ctx); err != nil {
+		return 0, err
+	}
+	index := int64(-1)
+	first := func(r store.Row) error { index = r.Index; return nil }
+	if err := l.store.Rows(ctx, store.Range{From: before, Limit: 1}, first); err != nil {
+		return 0, err
+	}
+	if index < 0 {
+		if index, err = l.store.Size(ctx); err != nil {
+			return 0, err
+		}
+	}
+	covered, err := forgotten(ctx, l.store)
+	if err != nil {
+		return 0, err
+	}
+	if index > covered {
+		if err := l.Append(ctx, Entry{Kind: KindForget, Body: Forget{Before: index}}); err != nil {
+			return 0, err
+		}
+		covered = index
+	}
+	return l.store.Forget(ctx, covered) // again, if a process died in between
+}
+
+// forgotten returns the index before which the newest row of kind forget covers removed contents.
+func forgotten(ctx context.Context, s store.Record) (before int64, err error) {
+	newest := store.Range{Kinds: []string{string(KindForget)}, Limit: 1, NewestFirst: true}
+	err = s.Rows(ctx, newest, func(r store.Row) error {
+		row, err := Decode(r)
+		if err == nil {
+			before, err = forgetsBefore(row)
+		}
+		return err
+	})
+	return before, err
+}
+
+// Close flushes the log and publishes its head. It returns what Flush does, or why the head was not published.
+func (l *Log) Close() error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	l.later.stop()
+	l.publish.stop()
+	l.mu.Unlock()
+	return errors.Join(l.flush(), l.publishHead())
+}

@@ -1,0 +1,300 @@
+package audit_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/store"
+)
+
+func open(t testing.TB, s store.Record, opt audit.Options) *audit.Log {
+	t.Helper()
+	l, err := audit.Open(s, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// call returns the intent and the end of a call.
+func call(n int) (intent, end audit.Entry) {
+	arguments := json.RawMessage(fmt.Sprintf(`{"title": "Ticket %d <b>", "labels": ["urgent", "später"], "count": %d.50}`, n, n))
+	return audit.Entry{Kind: audit.KindCall, Run: "run1", Body: audit.CallStart{Call: n, Tool: "tickets__create", Arguments: arguments, Effect: "allow", Rule: "default"}},
+		audit.Entry{Kind: audit.KindCallEnd, Run: "run1", Body: audit.CallEnd{Call: n, Tool: "tickets__create", Outcome: "ok", DurationMS: 1.25, ResultBytes: 120}}
+}
+
+func TestLogWritesTree(t *testing.T) {
+	m := &memory{}
+	l := open(t, m, audit.Options{Who: audit.Who{User: "ann", Client: "x\u2028<&>\xff"}})
+	for n := range 100 {
+		intent, end := call(n)
+		if n%7 == 0 {
+			intent.Who.User = "bob"
+		}
+		if err := l.Append(t.Context(), intent); err != nil {
+			t.Fatal(err)
+		}
+		l.Later(end)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.rows) != 200 || m.extended != 101 {
+		t.Fatalf("%d rows in %d transactions, want 200 in 101: each intent with the end before it", len(m.rows), m.extended)
+	}
+	checkTree(t, m, 200)
+	for i, r := range m.rows {
+		v := jsontext.Value(r.Content).Clone()
+		if err := v.Canonicalize(); err != nil || string(v) != string(r.Content) {
+			t.Fatalf("row %d is %s, %v, want the canonical %s", i, r.Content, err, v)
+		}
+		row, err := audit.Decode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.Index != int64(i) || !row.Time.Equal(r.Time) || string(row.Kind) != r.Kind || row.Run != "run1" || row.Who.Client != "x\u2028<&>\uFFFD" || row.Who.Model != "" {
+			t.Errorf("row %d = %+v", i, row)
+		}
+		if want := audit.Text("ann"); i%14 != 0 && row.Who.User != want || i%14 == 0 && row.Who.User != "bob" {
+			t.Errorf("row %d is of %s", i, row.Who.User)
+		}
+		var body struct{ Call int }
+		if err := json.Unmarshal(row.Body, &body); err != nil || body.Call != i/2 {
+			t.Errorf("row %d has the call %d, want %d", i, body.Call, i/2)
+		}
+	}
+}
+
+// checkTree compares the hashes with those of package tlog.
+func checkTree(t *testing.T, m *memory, rows int) {
+	t.Helper()
+	var hashes []tlog.Hash
+	for i, r := range m.rows {
+		added, err := tlog.StoredHashes(int64(i), r.Content, tlog.HashReaderFunc(m.read))
+		if err != nil {
+			t.Fatal(err)
+		}
+		hashes = append(hashes, added...)
+	}
+	if len(m.rows) != rows || fmt.Sprint(hashes) != fmt.Sprint(m.hashes) {
+		t.Errorf("%d rows, want %d; their hashes are not those of package tlog", len(m.rows), rows)
+	}
+}
+
+func TestLogOfSeveralProcesses(t *testing.T) {
+	m := &memory{}
+	logs := []*audit.Log{open(t, m, audit.Options{}), open(t, m, audit.Options{}), open(t, m, audit.Options{})}
+	var wg sync.WaitGroup
+	for i := range 24 {
+		wg.Go(func() {
+			for n := range 20 {
+				intent, end := call(i*100 + n)
+				if err := logs[i%3].Append(t.Context(), intent); err != nil {
+					t.Error(err)
+				}
+				logs[i%3].Later(end)
+			}
+		})
+	}
+	wg.Wait()
+	for _, l := range logs {
+		if err := l.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkTree(t, m, 960)
+	place := map[string]int{}
+	for i, r := range m.rows {
+		var row struct{ Body struct{ Call int } }
+		if err := json.Unmarshal(r.Content, &row); err != nil {
+			t.Fatal(err)
+		}
+		place[fmt.Sprint(r.Kind, row.Body.Call)] = i
+	}
+	for i := range 24 {
+		for n := range 20 {
+			if intent, end := place[fmt.Sprint("call", i*100+n)], place[fmt.Sprint("call.end", i*100+n)]; end <= intent {
+				t.Errorf("call %d ends in row %d, and begins in row %d", i*100+n, end, intent)
+			}
+		}
+	}
+}
+
+func TestLaterIsWrittenByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{}
+		l := open(t, m, audit.Options{})
+		for n := range 3 {
+			_, end := call(n)
+			l.Later(end)
+		}
+		if len(m.rows) != 0 {
+			t.Errorf("%d rows at once", len(m.rows))
+		}
+		time.Sleep(10 * time.Millisecond)
+		synctest.Wait()
+		if len(m.rows) != 3 || m.extended != 1 {
+			t.Errorf("%d rows in %d transactions, want 3 in 1", len(m.rows), m.extended)
+		}
+		_, end := call(4)
+		l.Later(end)
+		time.Sleep(10 * time.Millisecond)
+		synctest.Wait()
+		if len(m.rows) != 4 {
+			t.Errorf("%d rows, want 4", len(m.rows))
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		l.Later(end)
+		if err := l.Append(t.Context(), end); !errors.Is(err, audit.ErrClosed) {
+			t.Errorf("Append() after Close() = %v", err)
+		}
+	})
+}
+
+func TestLogFails(t *testing.T) {
+	var warned []error
+	m := &memory{fail: func() error { return fmt.Errorf("disk: %w", store.ErrFull) }}
+	l := open(t, m, audit.Options{Warn: func(err error) { warned = append(warned, err) }})
+	intent, end := call(1)
+	if err := l.Append(t.Context(), intent); !errors.Is(err, store.ErrFull) {
+		t.Errorf("Append() = %v, want ErrFull", err)
+	}
+	if err := l.Flush(t.Context()); err != nil || warned != nil {
+		t.Errorf("Flush() = %v, warned %v: the caller of Append has the error", err, warned)
+	}
+	l.Later(end)
+	if err := l.Flush(t.Context()); !errors.Is(err, store.ErrFull) || len(warned) != 1 || !errors.Is(warned[0], store.ErrFull) {
+		t.Errorf("Flush() = %v, warned %v, want ErrFull", err, warned)
+	}
+	m.fail = nil
+	l.Later(audit.Entry{Kind: audit.KindCall, Body: func() {}})
+	if err := l.Flush(t.Context()); err == nil || len(warned) != 2 {
+		t.Errorf("Flush() = %v after a body that is no JSON", err)
+	}
+	if err := l.Append(t.Context(), intent); err != nil {
+		t.Errorf("Append() = %v, want none when there is room again", err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.Append(cancelled, intent); !errors.Is(err, context.Canceled) {
+		t.Errorf("Append() = %v, want that it was cancelled", err)
+	}
+	checkTree(t, m, 1)
+	m.rows, m.hashes = nil, nil
+	if err := l.Append(t.Context(), intent); !errors.Is(err, audit.ErrShorter) {
+		t.Errorf("Append() = %v, want ErrShorter", err)
+	}
+}
+
+func TestNilLog(t *testing.T) {
+	var l *audit.Log
+	l.Later(audit.Entry{})
+	digest, err := l.Code(t.Context(), "x")
+	removed, err2 := l.Forget(t.Context(), time.Now())
+	if err := errors.Join(err, err2, l.Append(t.Context(), audit.Entry{}), l.Flush(t.Context()), l.Close()); err != nil || digest != "" || removed != 0 {
+		t.Errorf("a nil Log: %v", err)
+	}
+}
+
+func TestBodies(t *testing.T) {
+	long := strings.Repeat("\x01ä", 200<<10)
+	for name, c := range map[string]struct {
+		body any
+		want []string // parts of the content
+	}{
+		"digits":    {json.RawMessage(`{"id": 12345678901234567890, "price": 1.50}`), []string{`"id":12345678901234567890,"price":1.5}`}},
+		"twice":     {json.RawMessage(`{"b": 1, "a": 2, "b": 3}`), []string{`{"a":2,"b":1,"b":3}`}},
+		"surrogate": {json.RawMessage(`{"a": "\ud800"}`), []string{`{"a":"` + "\uFFFD" + `"}`}},
+		"null":      {nil, []string{`{"body":null,`}},
+		"text":      {audit.RunEnd{Output: audit.Text(long), Error: "it failed"}, []string{`"error":"it failed"`, `ä\u0001[cut: 1638402 bytes of JSON with the SHA-256 `}},
+		"elements":  {audit.RunEnd{Violations: strings.Split(strings.Repeat("violation ", 50000), " ")}, []string{`"violation","[cut: `}},
+		"object":    {audit.CallStart{Tool: "put", Arguments: json.RawMessage(`{"text":"` + strings.Repeat("x", MB) + `"}`)}, []string{`"arguments":{"cut":"[cut: 1048587 bytes`, `"tool":"put"`}},
+		"many":      {manyMembers(), []string{`{"body":{"cut":"[cut: `}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &memory{}
+			if err := open(t, m, audit.Options{}).Append(t.Context(), audit.Entry{Kind: audit.KindCall, Body: c.body}); err != nil {
+				t.Fatal(err)
+			}
+			got := string(m.rows[0].Content)
+			for _, want := range c.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("content = %.300s, want a part %s", got, want)
+				}
+			}
+			if len(got) > audit.MaxBody+4096 {
+				t.Errorf("the row has %d bytes", len(got))
+			}
+			row, err := audit.Decode(m.rows[0])
+			if err == nil && c.body != nil {
+				err = json.Unmarshal(row.Body, &c.body)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// MB is a mebibyte.
+const MB = 1 << 20
+
+func manyMembers() map[string]string {
+	members := map[string]string{}
+	for i := range 40 {
+		members[fmt.Sprint(i)] = strings.Repeat("x", 20<<10)
+	}
+	return members
+}
+
+func TestUnknown(t *testing.T) {
+	m := &memory{}
+	l := open(t, m, audit.Options{})
+	run := audit.Entry{Kind: audit.KindRun, Run: "run1", Body: audit.RunStart{}}
+	first, firstEnd := call(1)
+	second, _ := call(2)
+	_, refused := call(3)
+	if err := l.Append(t.Context(), run, first, second, firstEnd, refused); err != nil {
+		t.Fatal(err)
+	}
+	unknown := func() (indexes []int64) {
+		var rows []audit.Row
+		for _, r := range m.rows {
+			row, err := audit.Decode(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows = append(rows, row)
+		}
+		found, err := audit.Unknown(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range found {
+			indexes = append(indexes, row.Index)
+		}
+		return indexes
+	}
+	if got := fmt.Sprint(unknown()); got != "[0 2]" {
+		t.Errorf("unknown rows = %s, want [0 2]: the run and its second call", got)
+	}
+	if err := l.Append(t.Context(), audit.Entry{Kind: audit.KindRunEnd, Run: "run1", Body: audit.RunEnd{}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(unknown()); got != "[2]" {
+		t.Errorf("unknown rows = %s, want [2]", got)
+	}
+}
