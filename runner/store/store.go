@@ -51,13 +51,13 @@ type Row struct {
 // Addition is what [Record.Extend] adds.
 type Addition struct {
 	Rows []Row // their indexes continue the record's
-	// Hashes are the tree's hashes that the rows add, in the order of their storage; see [tlog.StoredHashes].
+	// Hashes are the tree's hashes that the rows add, in the order of their storage; see [tlog.StoredHashes]. Each row keeps its own.
 	Hashes []tlog.Hash
 }
 
 // Range selects rows. The zero value selects all of them.
 type Range struct {
-	From, To    time.Time // From ≤ time < To; zero: unbounded
+	From, To    time.Time // From ≤ time < To; zero: unbounded. Rows more than an hour out of order may be missed
 	After       int64     // only rows with an index of at least this one
 	Kinds       []string  // empty: all
 	Run         string    // empty: all
