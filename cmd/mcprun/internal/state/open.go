@@ -1,0 +1,121 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/store"
+	"github.com/mcpgen/mcpgen/runner/store/sqlite"
+)
+
+// Open opens the state at a place that [PlaceFlag.Place] returned.
+func Open(ctx context.Context, place string) (store.Store, error) {
+	if isURL(place) {
+		return nil, fmt.Errorf("no such database: %s", place)
+	}
+	return sqlite.Open(ctx, place, sqlite.Options{})
+}
+
+// OpenLog opens the record of the project's runs. Closing the project closes it. Workspaces that hold a file of the record are refused from
+// now on.
+func (o *Flags) OpenLog(ctx context.Context, app *cli.App, p *project.Project) (*audit.Log, error) {
+	place, err := o.Place(app, p.Base)
+	if err != nil {
+		return nil, err
+	}
+	if !isURL(place) {
+		p.Trusted = append(p.Trusted, place)
+	}
+	key, err := key(ctx, app, p, place)
+	if err != nil {
+		return nil, err
+	}
+	s, err := Open(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	log, err := audit.Open(s, audit.Options{Key: key, Publish: publish(p), Warn: func(err error) { p.Log.Warn(cli.EscapeLine(err.Error())) }})
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	p.OnClose(func() error { return errors.Join(log.Close(), s.Close()) })
+	return log, nil
+}
+
+// key returns the key that signs heads of the record at a place: that of the settings, else the user's own for this place, which is made if
+// it does not exist.
+func key(ctx context.Context, app *cli.App, p *project.Project, place string) (*audit.Key, error) {
+	if secret := p.Settings.Audit.Key; secret != nil {
+		dir := filepath.Dir(p.Settings.Path)
+		vars, err := config.DotEnv(dir)
+		if err != nil {
+			return nil, err
+		}
+		from := config.SecretSources{Dir: dir, Environment: os.Environ(), Lookup: config.WithDotEnv(app.LookupEnv, vars)}
+		if ring, ok := customers.Keyring(app); ok {
+			from.Keyring = ring.Get
+		}
+		text, err := secret.Read(ctx, from)
+		if err != nil {
+			return nil, fmt.Errorf("audit.key: %w", err)
+		}
+		k, err := audit.ParseKey(text)
+		if err != nil {
+			return nil, fmt.Errorf("audit.key: %s: %w", secret, err)
+		}
+		return k, nil
+	}
+	path, err := KeyFile(app, place)
+	if err != nil {
+		return nil, err
+	}
+	p.Trusted = append(p.Trusted, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	return audit.CreateKey(path, filepath.Base(path[:len(path)-len(keySuffix)])[:12])
+}
+
+const keySuffix = ".key"
+
+// KeyFile returns the file of the user's own key for the record at a place. It may not exist.
+func KeyFile(app *cli.App, place string) (string, error) {
+	path, err := app.ProjectState("audit", place)
+	return path + keySuffix, err
+}
+
+// publish returns what publishes heads as the project's settings say, or nil.
+func publish(p *project.Project) func(context.Context, []byte) error {
+	head, dir := p.Settings.Audit.Head, filepath.Dir(p.Settings.Path)
+	if head == nil {
+		return nil
+	}
+	var all []func(context.Context, []byte) error
+	if head.File != "" {
+		path := head.File
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, filepath.FromSlash(path))
+		}
+		p.Trusted = append(p.Trusted, path)
+		all = append(all, audit.PublishFile(path))
+	}
+	if head.Command != nil {
+		all = append(all, audit.PublishCommand(audit.Command{Args: slices.Clone(head.Command), Dir: dir, Env: os.Environ()}))
+	}
+	return func(ctx context.Context, text []byte) error {
+		var errs []error
+		for _, each := range all {
+			errs = append(errs, each(ctx, text))
+		}
+		return errors.Join(errs...)
+	}
+}
