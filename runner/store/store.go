@@ -81,7 +81,7 @@ type Record interface {
 	Size(ctx context.Context) (int64, error)
 	// Rows calls each with the selected rows, in order. An error of each ends it and is returned.
 	Rows(ctx context.Context, r Range, each func(Row) error) error
-	// Hashes returns hashes of the tree by their storage index. An index without one is an error.
+	// Hashes returns hashes of the tree by their storage index. An index without one is ErrNotFound.
 	Hashes(ctx context.Context, indexes []int64) ([]tlog.Hash, error)
 	// Forget removes the contents of the rows with an index below before, and the codes that no content refers to any more. Their hashes
 	// stay. It returns how many contents it removed.
