@@ -43,7 +43,7 @@ func ReadKey(path string) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := ParseKey(strings.TrimSpace(string(text)))
+	k, err := ParseKey(string(text))
 	if err != nil {
 		return nil, fmt.Errorf("read the key of the record in %s: %w", path, err)
 	}
@@ -79,8 +79,9 @@ func CreateKey(path, name string) (*Key, error) {
 	return ReadKey(path)
 }
 
-// ParseKey parses a key in the form of package note, PRIVATE+KEY+NAME+HASH+DATA.
+// ParseKey parses a key of the form PRIVATE+KEY+NAME+HASH+DATA, which package note calls a signer's key.
 func ParseKey(secret string) (*Key, error) {
+	secret = strings.TrimSpace(secret)
 	signer, err := note.NewSigner(secret)
 	if err != nil {
 		return nil, errors.New("it is not a key of the form PRIVATE+KEY+NAME+HASH+DATA")
