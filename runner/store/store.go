@@ -90,6 +90,8 @@ type Record interface {
 	SetHead(ctx context.Context, h Head) error
 	// Heads calls each with the signed heads, in the order in which they were added.
 	Heads(ctx context.Context, each func(Head) error) error
+	// NewestHead returns the head that was added last, or ErrNotFound.
+	NewestHead(ctx context.Context) (Head, error)
 	// SetCode keeps a script's code by its digest, once.
 	SetCode(ctx context.Context, digest string, code []byte) error
 	// Code returns a script's code, or ErrNotFound.

@@ -290,6 +290,17 @@ func (d *DB) Heads(ctx context.Context, each func(store.Head) error) error {
 	return d.failed("read the heads of the record", err)
 }
 
+// NewestHead implements [store.Record].
+func (d *DB) NewestHead(ctx context.Context) (h store.Head, err error) {
+	var when int64
+	err = d.backend.Read().QueryRowContext(ctx, "SELECT size, at, text FROM record_heads ORDER BY number DESC LIMIT 1").Scan(&h.Size, &when, &h.Text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return h, fmt.Errorf("a signed head of the record: %w", store.ErrNotFound)
+	}
+	h.Time = at(when)
+	return h, d.failed("read the newest head of the record", err)
+}
+
 // SetCode implements [store.Record].
 func (d *DB) SetCode(ctx context.Context, digest string, code []byte) error {
 	err := d.backend.Write(ctx, false, func(q Querier) error {
