@@ -115,6 +115,15 @@ func (m *memory) Heads(_ context.Context, each func(store.Head) error) error {
 	return nil
 }
 
+func (m *memory) NewestHead(context.Context) (store.Head, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.heads) == 0 {
+		return store.Head{}, store.ErrNotFound
+	}
+	return m.heads[len(m.heads)-1], nil
+}
+
 func (m *memory) SetCode(_ context.Context, digest string, code []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

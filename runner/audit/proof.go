@@ -56,8 +56,8 @@ func Prove(ctx context.Context, s store.Record, index int64) ([]byte, error) {
 	case row.Content == nil:
 		return nil, fmt.Errorf("the content of row %d was removed after its retention time", index)
 	}
-	var head store.Head
-	if err := s.Heads(ctx, func(h store.Head) error { head = h; return nil }); err != nil {
+	head, err := s.NewestHead(ctx)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
 	if head.Size <= index {
