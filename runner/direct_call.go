@@ -26,7 +26,16 @@ type DirectCall struct {
 // the tool reports a failure in it. Errors are *call.Error. The record and the warnings are returned in either case. With Calls.Personal, they
 // have no personal data, except for the result of a server whose mode is off.
 func (r *Runner) Call(ctx context.Context, d DirectCall) (*call.Result, chain.CallRecord, []string, error) {
-	c, err := r.chain.NewCalls(ctx, chain.Run{Direct: true, Settings: d.Calls, Elicit: d.Elicit, Watch: d.Watch})
+	t := r.newTrail("call-", &d.Calls)
+	t.beginCall(d.Tool)
+	res, record, warnings, err := r.call(ctx, d, t.id)
+	t.endCall(res, &record, err)
+	hideRecord(d.Calls.Personal, &record)
+	return res, record, warnings, err
+}
+
+func (r *Runner) call(ctx context.Context, d DirectCall, id string) (*call.Result, chain.CallRecord, []string, error) {
+	c, err := r.chain.NewCalls(ctx, chain.Run{Audit: id, Direct: true, Settings: d.Calls, Elicit: d.Elicit, Watch: d.Watch})
 	if err != nil {
 		return nil, chain.CallRecord{}, nil, err
 	}
@@ -42,6 +51,5 @@ func (r *Runner) Call(ctx context.Context, d DirectCall) (*call.Result, chain.Ca
 	if len(sum.Calls) > 0 {
 		record = sum.Calls[0]
 	}
-	hideRecord(d.Calls.Personal, &record)
 	return res, record, sum.Warnings, err
 }

@@ -44,7 +44,21 @@ type LaunchOptions struct {
 // For a script that fails, is killed or times out, Launch returns a Result. An error means that it did not start: a *RestrictedError
 // or *policy.RunError if it was refused, a *BackendError if no sandbox is strong enough or usable, a *script.Error if it cannot be
 // read. When ctx ends, the run ends with CauseInterrupted.
+//
+// With Script.Calls.Audit, the record has the script before its sandbox starts, and how it ended before Launch returns. If it cannot be
+// written, the script does not start, with a *RecordError.
 func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Result, error) {
+	asked, capture := s.Calls.Approver, s.Capture
+	s.trail = r.newTrail("run-", &s.Calls)
+	s.Capture = s.Capture || s.Calls.Audit != nil // for output and tokens
+	defer func() { s.trail, s.Calls.Approver, s.Capture = nil, asked, capture }()
+	res, err := r.launch(ctx, s, opt)
+	s.trail.end(ctx, s, res, err)
+	return res, err
+}
+
+// launch is Launch without the end of the run's trail.
+func (r *Runner) launch(ctx context.Context, s *Script, opt LaunchOptions) (*Result, error) {
 	program, unusable := r.read(ctx, s)
 	defer func() { s.was = nil }() // its files may change before the next launch
 	bad, _ := errors.AsType[*script.Error](unusable)
@@ -141,6 +155,9 @@ func (r *Runner) start(ctx context.Context, s *Script, opt *LaunchOptions, choic
 		if err := opt.Starting(choice, lowered); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.trail.begin(ctx, s); err != nil {
+		return nil, err
 	}
 	return r.run(ctx, *s, s.was.program, reach)
 }

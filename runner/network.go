@@ -124,6 +124,9 @@ func (x *run) openNetwork(n *granted) (*network, error) {
 			if e.Check != "" {
 				list = &out.refused
 			}
+			if e.Check == "" || len(*list) < maxConnections {
+				x.script.trail.connection(e)
+			}
 			if out.count++; len(*list) < maxConnections {
 				*list = append(*list, e)
 			}

@@ -35,8 +35,10 @@ func (x *run) result(ctx context.Context) *Result {
 		res.Start = &x.script.Start
 	}
 	res.Connections, res.ConnectionCount = x.network.close()
-	for i := range res.Connections {
-		hideConnection(x.script.Calls.Personal, &res.Connections[i])
+	if p := x.script.Calls.Personal; p != nil {
+		for i := range res.Connections {
+			hideConnection(p.Mask, &res.Connections[i])
+		}
 	}
 	x.warnOfConnections(res.Connections)
 	x.setCause(ctx, res)

@@ -125,20 +125,17 @@ var escapes = regexp.MustCompile(`(?:%[0-9A-Fa-f]{2})+`)
 
 // hideConnection removes personal data from the event of a connection. Its path is as in a URL, also where the reason and the remedy repeat it, so
 // personal data may be escaped: then the whole text is shown without escapes.
-func hideConnection(p *chain.Personal, e *egress.Event) {
-	if p == nil {
-		return
-	}
+func hideConnection(mask func(string) string, e *egress.Event) {
 	for _, text := range []*string{&e.Path, &e.Reason, &e.Remedy, &e.Error, &e.By} {
 		plain := escapes.ReplaceAllStringFunc(*text, func(escaped string) string {
 			plain, _ := url.PathUnescape(escaped) // which the pattern makes valid
 			return plain
 		})
 		plain = ident.Printable(plain, len(plain))
-		if masked := p.Mask(plain); masked != plain {
+		if masked := mask(plain); masked != plain {
 			*text = masked
 		} else {
-			*text = p.Mask(*text)
+			*text = mask(*text)
 		}
 	}
 }

@@ -94,7 +94,8 @@ type Script struct {
 	// Capture keeps up to 8 MiB of each stream in the Result, and counts tokens.
 	Capture bool
 
-	was *reading // the script as read, until it is launched; nil: not read yet
+	was   *reading // the script as read, until it is launched; nil: not read yet
+	trail *trail   // what the record has of its run; nil: nothing
 }
 
 func (s *Script) timeout() time.Duration {
@@ -135,7 +136,10 @@ func (r *Runner) run(ctx context.Context, s Script, program *script.Program, rea
 	if !ok {
 		return nil, &BackendError{Name: s.Backend.Name(), Message: fmt.Sprintf("sandbox %q does not run %s", s.Backend.Name(), s.Language)}
 	}
-	run := &run{script: &s, id: "run-" + rand.Text()[:12], runtime: rt, runner: r, began: began}
+	run := &run{script: &s, id: newID("run-"), runtime: rt, runner: r, began: began}
+	if s.trail != nil {
+		run.id = s.trail.id
+	}
 	before := workspace.Snapshot{}
 	if s.Workspace != "" {
 		var err error
@@ -174,6 +178,9 @@ func (r *Runner) run(ctx context.Context, s Script, program *script.Program, rea
 	}
 	return res, nil
 }
+
+// newID returns an id that nobody can guess.
+func newID(prefix string) string { return prefix + rand.Text()[:12] }
 
 // openWorkspace makes the workspace ready for the run, and returns what is in it.
 func (x *run) openWorkspace() (workspace.Snapshot, error) {

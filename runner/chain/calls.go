@@ -52,6 +52,8 @@ type Run struct {
 	Import func(ctx context.Context, specifier, from string) (id, code string, err error)
 	// CountTokens asks for the tokens in Summary.
 	CountTokens bool
+	// Audit is the id of the run in the record. Empty: ID.
+	Audit string
 	// Direct says that there is no script. The policy counts such a call as part of the conversation, if there is one.
 	Direct bool
 }
@@ -77,6 +79,8 @@ type Calls struct {
 	work     sync.WaitGroup      // checks that go on after the script has the result
 
 	unknown atomic.Int32 // calls of unknown tools
+	unsent  atomic.Int64 // calls whose end alone is in the record
+	audited atomic.Int64 // bytes of arguments in the record
 
 	kept      atomic.Bool // a result, or a part of one, was replaced by a handle
 	askedHost atomic.Bool // the script called one of Run.Answers
@@ -112,7 +116,7 @@ func (ch *Chain) NewCalls(ctx context.Context, run Run) (*Calls, error) {
 	if run.Direct && set.Conversation != nil {
 		c.subject = set.Conversation
 	}
-	mask := ch.mask(set.Tokens)
+	mask := ch.Mask(set.Tokens)
 	var err error
 	if set.Replay != nil {
 		if c.player, err = record.Read(set.Replay, set.ReplayLoose, mask); err != nil {
@@ -155,8 +159,8 @@ func (c *Calls) AtOnce() int {
 // concealer removes the values of the configuration's variables from a text. *upstream.Pool implements it.
 type concealer interface{ Conceal(text string) string }
 
-// mask removes the values of variables and, unless tokens is nil, personal data.
-func (ch *Chain) mask(tokens pii.Masker) record.Mask {
+// Mask removes the values of the configuration's variables and, unless tokens is nil, personal data.
+func (ch *Chain) Mask(tokens pii.Masker) record.Mask {
 	m := record.Mask{}
 	if tokens != nil {
 		m.JSON = tokens.MaskJSON
@@ -169,7 +173,7 @@ func (ch *Chain) mask(tokens pii.Masker) record.Mask {
 
 // Mask masks a value with the same tokens as questions about the calls.
 func (c *Calls) Mask(value json.RawMessage) json.RawMessage {
-	m := c.chain.mask(c.set.Tokens)
+	m := c.chain.Mask(c.set.Tokens)
 	return m.Value(value)
 }
 

@@ -20,20 +20,23 @@ type request struct {
 	call.Request
 	isAsk bool // for a resource or a prompt, not a tool
 
-	rank      int // its number among the calls of its tool, from 0; only in a replay
-	queueMS   float64
-	retries   int
-	arguments json.RawMessage       // of a call that a dry run skipped
-	skipped   string                // why, if that is not obvious
-	drift     string                // how the tool has changed since the tree was made
-	whole     json.RawMessage       // the result that a handle stands for
-	parsed    json.RawMessage       // the JSON in a text result, which the guest turns into a value
-	memory    *reservation          // for its result; nil outside a run
-	clock     *clock.Clock          // of the timeout that the script gave; nil: none
-	options   *upstream.CallOptions // of the current try
-	decision  *policy.Decision      // the policy's; nil: the call did not get that far
-	waiting   waiting
-	restored  *pii.Restored // the values in the arguments that tokens stood for
+	rank        int // its number among the calls of its tool, from 0; only in a replay
+	queueMS     float64
+	retries     int
+	arguments   json.RawMessage       // of a call that a dry run skipped
+	skipped     string                // why, if that is not obvious
+	drift       string                // how the tool has changed since the tree was made
+	whole       json.RawMessage       // the result that a handle stands for
+	parsed      json.RawMessage       // the JSON in a text result, which the guest turns into a value
+	memory      *reservation          // for its result; nil outside a run
+	clock       *clock.Clock          // of the timeout that the script gave; nil: none
+	options     *upstream.CallOptions // of the current try
+	decision    *policy.Decision      // the policy's; nil: the call did not get that far
+	waiting     waiting
+	restored    *pii.Restored   // the values in the arguments that tokens stood for
+	masked      json.RawMessage // the arguments, for records of the run; nil: not needed yet
+	isAudited   bool            // the record has the intent
+	isToolError bool            // the raw result is a failure of the tool
 }
 
 // handler answers a call. The script sees errors that are a *call.Error; any other error is reported to it without

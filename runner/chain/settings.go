@@ -1,11 +1,13 @@
 package chain
 
 import (
+	"cmp"
 	"io"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
 )
@@ -52,6 +54,10 @@ type Settings struct {
 	Conversation *policy.Run
 	// Known receives what the policy knows about this run. May be nil.
 	Known *policy.Run
+	// Audit is the record of what the run does, and Who says on whose behalf. Personal data has tokens there whatever Personal says. A nil Audit
+	// records nothing. If Who has no customer or session, it is that of Subject.
+	Audit *audit.Log
+	Who   audit.Who
 	// Details asks for CallRecord.Details.
 	Details bool
 	// Record receives one line of JSON for each call, with secrets and personal data masked. May be nil.
@@ -71,6 +77,13 @@ func (s *Settings) Masker() pii.Masker {
 		s.Tokens = pii.New()
 	}
 	return s.Tokens
+}
+
+// Entry returns an entry of the record about a run with these settings.
+func (s *Settings) Entry(kind audit.Kind, run string, body any) audit.Entry {
+	who := s.Who
+	who.Customer, who.Session = cmp.Or(who.Customer, audit.Text(s.Subject.Customer)), cmp.Or(who.Session, audit.Text(s.Subject.Session))
+	return audit.Entry{Kind: kind, Run: run, Who: who, Body: body}
 }
 
 // withDefaults fills in the defaults, except for the timeouts, which depend on the server.

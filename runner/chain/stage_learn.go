@@ -45,6 +45,6 @@ func (ch *Chain) isData(name string) bool {
 	if err != nil {
 		return true
 	}
-	mask := ch.mask(pii.New())
+	mask := ch.Mask(pii.New())
 	return string(mask.Value(quoted)) != string(quoted)
 }

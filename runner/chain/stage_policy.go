@@ -87,7 +87,7 @@ func (c *Calls) approve(ctx context.Context, req *request, asked *policy.Request
 	if c.set.Approver == nil {
 		return c.nobody(req, d)
 	}
-	secrets := c.chain.mask(nil)
+	secrets := c.chain.Mask(nil)
 	c.clock.Hold()
 	defer c.clock.Release()
 	req.waiting.begin(ctx, waitApproval)

@@ -30,10 +30,10 @@ func (c *Calls) report(next handler) handler {
 		took := time.Since(start)
 		rec := CallRecord{
 			Call: req.Seq, Tool: ident.Clip(req.Tool, 300), StartMS: ms(start.Sub(c.usage.began)), DurationMS: ms(took), QueueMS: req.queueMS,
-			Retries: req.retries, ArgumentBytes: len(args), Outcome: OutcomeOK, Arguments: req.arguments, Planned: req.arguments, Skipped: req.skipped, Drift: req.drift, reached: req.waiting.wasSent(),
+			Retries: req.retries, ArgumentBytes: len(args), Outcome: OutcomeOK, Arguments: req.arguments, Planned: req.arguments, Skipped: req.skipped, Drift: req.drift, ToolError: req.isToolError, reached: req.waiting.wasSent(),
 		}
 		if req.decision != nil && req.decision.Rule != "" {
-			rec.Policy, rec.Masked = req.decision, c.usage.decided(c.Mask, req.Args)
+			rec.Policy, rec.Masked = req.decision, c.usage.decided(func() json.RawMessage { return c.masked(req) })
 		}
 		var answer json.RawMessage
 		switch {
@@ -58,6 +58,7 @@ func (c *Calls) report(next handler) handler {
 			rec.Details = c.details.of(req.At, args, answer, &rec)
 		}
 		c.usage.add(rec, args, answer)
+		c.auditEnd(req, &rec, err)
 		c.tell(Event{Kind: EventEnded, Call: rec.Call, Tool: rec.Tool, Outcome: rec.Outcome, Message: rec.Error})
 		return res, err
 	}

@@ -21,6 +21,7 @@ func (c *Calls) Handler() call.Handler {
 		c.dryRun,         // nor does a dry run for the calls that it skips
 		c.queue,          // waiting here does not count against the call's timeout, which starts below
 		c.waitForMemory,  // below the queue, so that a call which waits for memory does not hold back calls to other servers
+		c.audit,          // below what may refuse or delay the call, so that an intent without an end was sent; above retry, so that all tries have one
 		c.scriptTimeout,  // the timeout that the script gave; it starts when the call has left the queue
 		c.retry,          // a retry keeps its place in the queue, so it adds nothing to a server's load
 		c.timeout,        // bounds one try: everything below except the start of the server
@@ -31,5 +32,5 @@ func (c *Calls) Handler() call.Handler {
 
 // asker returns the stages of requests that are not tool calls: the same, without those about tools.
 func (c *Calls) asker() handler {
-	return wrap(c.chain.askUpstream, c.report, c.reserve, c.resourceParts, c.personal, c.record, c.restore, c.policy, c.replay, c.queue, c.retry, c.timeout)
+	return wrap(c.chain.askUpstream, c.report, c.reserve, c.resourceParts, c.personal, c.record, c.restore, c.policy, c.replay, c.queue, c.audit, c.retry, c.timeout)
 }

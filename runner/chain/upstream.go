@@ -22,6 +22,7 @@ func (ch *Chain) callUpstream(ctx context.Context, req *request) (*call.Result, 
 	case err != nil:
 		return nil, callError(ctx, req, err)
 	case req.Raw:
+		req.isToolError = res.IsError
 		return &call.Result{Value: res.Raw, Raw: res.Raw}, nil
 	case res.IsError:
 		return nil, toolError(req, res)

@@ -1,5 +1,7 @@
 package pii
 
+import "strings"
+
 // Counts returns the number of values in the vault by type, and nothing of the values.
 func (v *Vault) Counts() (Found, error) {
 	v.mu.Lock()
@@ -14,4 +16,18 @@ func (v *Vault) Counts() (Found, error) {
 		}
 	}
 	return out, nil
+}
+
+// CountTokens counts the tokens in texts that an outlet has masked, by type. Tokens of texts that only looked like one do not count.
+func CountTokens(texts ...string) map[string]int {
+	out := map[string]int{}
+	for _, text := range texts {
+		for start, end := anyToken(text, 0); start >= 0; start, end = anyToken(text, end) {
+			name := strings.TrimSuffix(strings.TrimRight(text[start+1:end-1], "0123456789"), "_")
+			if name != string(literalType) {
+				out[name]++
+			}
+		}
+	}
+	return out
 }

@@ -1,0 +1,104 @@
+package chain
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/policy"
+)
+
+// Bounds of a run's calls in the record, in bytes: the arguments of a call, those of all calls, and those of a call beyond that. A script
+// cannot hide a call behind others.
+const (
+	maxRowArguments  = 8 << 10
+	maxRunArguments  = 8 << 20
+	maxMoreArguments = 500
+)
+
+// maxUnsent bounds how many calls of a run have a row although they were not sent. A script can make as many as it likes.
+const maxUnsent = 10_000
+
+// audit adds a call to the record before it is sent. If the row cannot be made durable, the call is not sent.
+func (c *Calls) audit(next handler) handler {
+	if c.set.Audit == nil || c.player != nil { // nothing is sent
+		return next
+	}
+	return func(ctx context.Context, req *request) (*call.Result, error) {
+		row := audit.CallStart{Call: req.Seq, Tool: req.Tool, Arguments: c.rowArguments(req)}
+		row.Effect, row.Rule, row.By = decidedBy(req.decision)
+		err := c.set.Audit.Append(ctx, c.row(audit.KindCall, row))
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, callError(ctx, req, ctx.Err())
+		case err != nil:
+			c.advise(req, "the call was not made, because the record cannot be written: %v", err)
+			failed := refusal(call.KindInternal, req, "nothing was sent, because the record of calls cannot be written: whoever started mcprun is told why")
+			failed.Cause = err
+			return nil, failed
+		}
+		req.isAudited = true
+		return next(ctx, req)
+	}
+}
+
+// auditEnd adds the end of a call to the record. A call without an intent there has its arguments and what decided about it.
+func (c *Calls) auditEnd(req *request, rec *CallRecord, failed error) {
+	if c.set.Audit == nil || !req.isAudited && c.unsent.Add(1) > maxUnsent {
+		return
+	}
+	mask := c.chain.Mask(c.set.Tokens)
+	row := audit.CallEnd{Call: rec.Call, Tool: rec.Tool, Outcome: rec.Outcome, DurationMS: rec.DurationMS, ResultBytes: rec.ResultBytes}
+	if c.chain.knownName(req) == "" { // the script's text
+		row.Tool = mask.String(row.Tool)
+	}
+	switch {
+	case rec.ToolError:
+		row.Outcome = string(call.KindTool)
+	case failed != nil:
+		row.Error = audit.Text(ident.Clip(mask.String(messageOf(failed)), maxErrorText))
+	}
+	if !req.isAudited {
+		row.Arguments = c.rowArguments(req)
+		row.Effect, row.Rule, row.By = decidedBy(req.decision)
+	}
+	c.set.Audit.Later(c.row(audit.KindCallEnd, row))
+}
+
+// row returns an entry of the record about the run.
+func (c *Calls) row(kind audit.Kind, body any) audit.Entry {
+	return c.set.Entry(kind, cmp.Or(c.run.Audit, c.run.ID), body)
+}
+
+// rowArguments returns the arguments of a call for the record, with tokens.
+func (c *Calls) rowArguments(req *request) json.RawMessage {
+	most := maxRowArguments
+	if c.audited.Load() > maxRunArguments {
+		most = maxMoreArguments
+	}
+	value := audit.Clip(c.masked(req), most)
+	c.audited.Add(int64(len(value)))
+	return value
+}
+
+// masked returns the arguments of a call with tokens, and with the sizes of large members in their place.
+func (c *Calls) masked(req *request) json.RawMessage {
+	if req.masked == nil {
+		req.masked = c.Mask(withoutLarge(req.Args))
+	}
+	return req.masked
+}
+
+// decidedBy returns what the record says about a decision.
+func decidedBy(d *policy.Decision) (effect, rule, by audit.Text) {
+	if d == nil {
+		return "", "", ""
+	}
+	if d.Rule != "" {
+		rule = audit.Text(ident.Clip(d.Source(), maxErrorText))
+	}
+	return audit.Text(d.Effect), rule, audit.Text(ident.Clip(d.By, maxErrorText))
+}

@@ -1,0 +1,312 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/exit"
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/egress"
+	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/record"
+)
+
+// RecordError says that the record of runs cannot be written, so that a script was not started.
+type RecordError struct {
+	Script string
+	Err    error
+}
+
+func (e *RecordError) Error() string {
+	return fmt.Sprintf("%s was not run, because the record of runs cannot be written: %v", e.Script, e.Err)
+}
+
+// Hint says how to go on.
+func (*RecordError) Hint() string {
+	return "make room for the database that --state names, or make it reachable; --audit=false runs without a record"
+}
+
+// ExitCode returns the exit code of a run for which mcprun could not do its work.
+func (*RecordError) ExitCode() int { return exit.Runner }
+
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// Bounds of a run's rows in the record. Texts and JSON are in bytes.
+const (
+	maxRowOutput     = 16 << 10
+	maxRowValue      = 32 << 10
+	maxRowText       = 2 << 10
+	maxRowName       = 300
+	maxRowFiles      = 500
+	maxRowViolations = 20
+)
+
+// trailTime bounds how long the end of a run waits for its rows to be durable.
+const trailTime = 10 * time.Second
+
+// trail is what the record has of one run, or of one call without a script. A nil trail records nothing.
+type trail struct {
+	id      string
+	log     *audit.Log // nil: nothing is recorded
+	set     chain.Settings
+	mask    record.Mask
+	began   time.Time
+	program audit.Program
+	started bool // the intent is in the record
+}
+
+// newTrail returns the trail of a run with the settings. Its answers of people are in the record from now on.
+func (r *Runner) newTrail(prefix string, set *chain.Settings) *trail {
+	t := &trail{id: newID(prefix), log: set.Audit, began: time.Now()}
+	if t.log != nil {
+		t.mask = r.chain.Mask(set.Masker())
+		set.Approver = approve.Recorded(set.Approver, t.log, t.entry)
+	}
+	t.set = *set
+	return t
+}
+
+// entry returns an entry of the record about the run.
+func (t *trail) entry(kind audit.Kind, body any) audit.Entry { return t.set.Entry(kind, t.id, body) }
+
+// text returns a text for the record: with tokens, and at most so many bytes of it. It is masked whole, since half of an address would not be
+// recognized.
+func (t *trail) text(text string, most int) audit.Text {
+	if text == "" {
+		return ""
+	}
+	return audit.Text(ident.Clip(t.mask.String(text), most))
+}
+
+// name returns who answered, or a rule: words of an operator, which the record has as they are.
+func name(text string) audit.Text { return audit.Text(ident.Clip(text, maxRowText)) }
+
+// value is text for JSON.
+func (t *trail) value(raw json.RawMessage, most int) json.RawMessage {
+	return audit.Clip(t.mask.Value(raw), most)
+}
+
+// begin adds to the record that a script is about to start, durably. A *RecordError means that it must not.
+func (t *trail) begin(ctx context.Context, s *Script) error {
+	if t.log == nil || t.started {
+		return nil
+	}
+	err := t.describe(ctx, s)
+	if err == nil {
+		err = t.log.Append(ctx, t.entry(audit.KindRun, audit.RunStart{Program: t.program, Sandbox: audit.Text(s.Backend.Name())}))
+	}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return &RecordError{Script: s.Name, Err: err}
+	}
+	t.started = true
+	return nil
+}
+
+// describe sets what the record has of a script at its start and at its end.
+func (t *trail) describe(ctx context.Context, s *Script) error {
+	digest, err := t.log.Code(ctx, t.mask.String(s.Code))
+	t.program = audit.Program{
+		Action: "execute_code", Name: t.text(s.Name, maxRowName), Language: audit.Text(s.Language), Code: audit.Text(digest), Input: t.input(s),
+		Risk: audit.Text(s.Risk.Overall().String()), RiskReason: t.text(s.Risk.Reason(), maxRowText),
+	}
+	return err
+}
+
+// input returns the arguments, variables and options of a script.
+func (t *trail) input(s *Script) json.RawMessage {
+	options := map[string]any{"timeoutMs": s.timeout().Milliseconds(), "memoryBytes": s.limits().Memory}
+	for name, on := range map[string]bool{"network": s.Network, "restricted": s.Restricted, "dryRun": s.Calls.DryRun, "replay": s.Calls.Replay != nil} {
+		if on {
+			options[name] = true
+		}
+	}
+	part := func(v any, most int) json.RawMessage {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			return nil // the caller's variables are JSON
+		}
+		return t.value(raw, most)
+	}
+	return part(map[string]any{"arguments": part(s.Args, maxRowValue/2), "variables": part(s.Vars, maxRowValue/2), "options": options}, 2*maxRowValue)
+}
+
+// end adds how a script ended, or why it did not start, to the record, and waits until all rows of the run are durable. If they are not,
+// the result says so.
+func (t *trail) end(ctx context.Context, s *Script, res *Result, failed error) {
+	if t.log == nil {
+		return
+	}
+	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), trailTime)
+	defer cancel()
+	if !t.started {
+		_ = t.describe(done, s) // the flush has its error
+	}
+	row := t.result(s, res)
+	if failed != nil {
+		t.failure(&row, s, failed)
+	}
+	if cause := context.Cause(ctx); cause != nil && (res == nil || res.Cause == CauseInterrupted) {
+		row.ExitCode = exit.Of(cause, row.ExitCode) // that of the signal
+	}
+	row.Success = row.ExitCode == 0 && row.Cause == string(CauseExit)
+	if t.started {
+		row.Approved, row.AutoApproved = true, s.Start.Effect != policy.Ask
+	}
+	t.finish(done, row, res)
+}
+
+// finish adds the last rows, and waits for all of them.
+func (t *trail) finish(ctx context.Context, row audit.RunEnd, res *Result) {
+	if p := t.set.Personal; p != nil && res != nil {
+		texts := append([]string{res.Stdout, res.Stderr, string(res.Value), res.Message}, append(res.Warnings, res.TypeErrors...)...)
+		if res.Error != nil {
+			texts = append(texts, res.Error.Name, res.Error.Message, res.Error.Stack)
+		}
+		t.personal(texts...)
+	}
+	t.log.Later(t.entry(audit.KindRunEnd, row))
+	if err := t.log.Flush(ctx); err != nil && res != nil {
+		res.Warnings = append(res.Warnings, "the record of this run is incomplete; whoever started mcprun is told why")
+	}
+}
+
+// personal adds to the record how many tokens for personal data are in texts that leave.
+func (t *trail) personal(texts ...string) {
+	if counts := pii.CountTokens(texts...); len(counts) > 0 {
+		t.log.Later(t.entry(audit.KindPersonal, audit.Personal{Tokens: counts}))
+	}
+}
+
+// result returns the row for a result, which may be nil.
+func (t *trail) result(s *Script, res *Result) audit.RunEnd {
+	row := audit.RunEnd{
+		Program: t.program, Sandbox: "none", Cause: string(CauseFailed), DurationMS: ms(time.Since(t.began)), By: name(s.Start.By), Violations: []string{}, Files: []string{},
+	}
+	if s.Start.Rule != "" {
+		row.Rule = name(s.Start.Source())
+	}
+	if res == nil {
+		return row
+	}
+	row.Sandbox, row.ExitCode, row.Cause, row.DurationMS, row.Calls = res.Sandbox, res.ExitCode, string(res.Cause), res.DurationMS, res.CallCount
+	if out := t.mask.String(res.Stdout); len(out) > maxRowOutput {
+		row.Output = audit.Text("…" + ident.Tail(out, maxRowOutput))
+	} else {
+		row.Output = audit.Text(out)
+	}
+	row.Result = t.value(res.Value, maxRowValue)
+	switch {
+	case res.Error != nil:
+		row.Error = t.text(res.Error.Name+": "+res.Error.Message, maxRowText)
+	case res.Cause != CauseExit || res.ExitCode != 0:
+		row.Error = t.text(cmp.Or(res.Message, fmt.Sprintf("exit code %d", res.ExitCode)), maxRowText)
+	}
+	if res.Tokens != nil {
+		row.TokensUsed, row.TokensSaved = &res.Tokens.Used, &res.Tokens.Saved
+	}
+	for _, f := range res.Files[:min(len(res.Files), maxRowFiles)] {
+		row.Files = append(row.Files, string(t.text(f, maxRowName)))
+	}
+	row.Violations = t.violations(res)
+	return row
+}
+
+// violations lists the calls and connections that rules refused, each once.
+func (t *trail) violations(res *Result) []string {
+	out, seen := []string{}, map[string]bool{}
+	add := func(text string) {
+		if text = t.mask.String(text); len(out) < maxRowViolations && !seen[text] {
+			seen[text] = true
+			out = append(out, ident.Clip(text, maxRowText))
+		}
+	}
+	for i := range res.Calls {
+		if c := &res.Calls[i]; c.Policy != nil && c.Policy.Effect == policy.Deny && c.Outcome == string(call.KindDenied) {
+			add("call of " + c.Tool + ": " + c.Policy.Source())
+		}
+	}
+	for i := range res.Connections {
+		if e := &res.Connections[i]; e.Check != "" {
+			add(fmt.Sprintf("connection to %s:%d: %s", e.Host, e.Port, e.Check))
+		}
+	}
+	return out
+}
+
+// failure adds to a row why a script did not start.
+func (t *trail) failure(row *audit.RunEnd, s *Script, failed error) {
+	row.ExitCode, row.Error = exit.Of(failed, exit.Runner), t.text(failed.Error(), maxRowText)
+	if t.started {
+		row.Sandbox = s.Backend.Name()
+	}
+	refused, byRule := errors.AsType[*policy.RunError](failed)
+	restricted, isRestricted := errors.AsType[*RestrictedError](failed)
+	switch {
+	case byRule:
+		row.By, row.Rule = name(refused.Decision.By), name(refused.Decision.Source())
+		row.Violations = []string{string(row.Error)}
+	case isRestricted:
+		row.Rule = "restricted"
+		for _, f := range restricted.Findings[:min(len(restricted.Findings), maxRowViolations)] {
+			row.Violations = append(row.Violations, string(t.text(f.String(), maxRowText)))
+		}
+	case row.ExitCode == exit.Refused:
+		row.Violations = []string{string(row.Error)}
+	}
+}
+
+// connection adds a connection of the run to the record.
+func (t *trail) connection(e egress.Event) {
+	if t == nil || t.log == nil {
+		return
+	}
+	hideConnection(t.mask.String, &e)
+	t.log.Later(t.entry(audit.KindConnection, e))
+}
+
+// beginCall adds to the record that a call is about to be made without a script. The row is durable with the call's own.
+func (t *trail) beginCall(tool string) {
+	t.program = audit.Program{Action: "call_tool", Name: t.text(tool, maxRowName)}
+	t.log.Later(t.entry(audit.KindRun, audit.RunStart{Program: t.program}))
+}
+
+// endCall adds to the record how a call without a script ended.
+func (t *trail) endCall(res *call.Result, rec *chain.CallRecord, failed error) {
+	row := audit.RunEnd{
+		Program: t.program, Sandbox: "none", Cause: string(CauseExit), DurationMS: ms(time.Since(t.began)), Violations: []string{}, Files: []string{}, Calls: 1,
+		Approved: !slices.Contains([]string{"", chain.OutcomeDry, string(call.KindDenied), string(call.KindArgument)}, rec.Outcome),
+	}
+	row.AutoApproved = row.Approved
+	if d := rec.Policy; d != nil {
+		row.By, row.Rule, row.AutoApproved = name(d.By), name(d.Source()), row.Approved && d.Effect != policy.Ask
+		if d.Effect == policy.Deny {
+			row.Violations = t.violations(&Result{Calls: []chain.CallRecord{*rec}})
+		}
+	}
+	switch bad, isCall := errors.AsType[*call.Error](failed); {
+	case isCall:
+		row.ExitCode, row.Cause, row.Error = bad.Kind.ExitCode(exit.Runner), string(CauseError), t.text(bad.Error(), maxRowText)
+	case failed != nil:
+		row.ExitCode, row.Cause, row.Error = exit.Of(failed, exit.Runner), string(CauseFailed), t.text(failed.Error(), maxRowText)
+	case rec.ToolError:
+		row.ExitCode, row.Cause, row.Error = exit.Failed, string(CauseError), "the tool reported a failure in its result"
+	}
+	row.Success = row.ExitCode == 0
+	if t.set.Personal != nil && res != nil {
+		t.personal(string(res.Value))
+	}
+	t.log.Later(t.entry(audit.KindRunEnd, row))
+}
