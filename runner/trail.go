@@ -70,6 +70,9 @@ func (r *Runner) newTrail(prefix string, set *chain.Settings) *trail {
 	t := &trail{id: newID(prefix), log: set.Audit, began: time.Now()}
 	if t.log != nil {
 		t.mask = r.chain.Mask(set.Masker())
+		for _, told := range []*audit.Text{&set.Who.Client, &set.Who.ClientVersion, &set.Who.Model, &set.Who.ModelVersion} { // by a client
+			*told = t.text(string(*told), maxRowName)
+		}
 		set.Approver = approve.Recorded(set.Approver, t.log, t.entry)
 	}
 	t.set = *set

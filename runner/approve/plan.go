@@ -40,6 +40,9 @@ type Plan struct {
 	Until time.Time      `json:"until"`
 	Calls []*PlannedCall `json:"calls"`
 
+	// Used is called when the first call of a run has used the plan up, before the call is made. May be nil.
+	Used func() `json:"-"`
+
 	kept bool // the keyring has an entry for it
 }
 
@@ -325,7 +328,9 @@ func (d *planned) take(req *policy.Request) (why string) {
 					return fmt.Sprintf("cannot mark the plan as used in the system keyring: %v", err)
 				}
 			}
-			d.taken = true
+			if d.taken = true; d.plan.Used != nil {
+				d.plan.Used()
+			}
 		}
 		d.made[c]++
 		return ""

@@ -40,7 +40,7 @@ func callCallTool(ctx context.Context, c *toolCall, args *callToolArgs) (*reply,
 		return nil, err
 	}
 	if t := c.cs.s.ownTool(args.Tool); t != nil {
-		return t.run(ctx, &toolCall{cs: c.cs, view: c.view, tool: t, args: args.Arguments, progress: c.progress, session: c.session, ask: c.ask, canAsk: c.canAsk})
+		return t.run(ctx, &toolCall{cs: c.cs, view: c.view, tool: t, args: args.Arguments, progress: c.progress, session: c.session, client: c.client, ask: c.ask, canAsk: c.canAsk})
 	}
 	if c.cs.s.opt.Call == nil {
 		return nil, c.errorf("calls without a script are not available here; use execute_code")
@@ -70,7 +70,7 @@ func (c *toolCall) forward(ctx context.Context, args *callToolArgs, reply func(c
 }
 
 func (c *toolCall) send(ctx context.Context, args *callToolArgs, reply func(context.Context, *CallAnswer) (*reply, error)) (*reply, chain.CallRecord, error) {
-	answer, err := c.cs.s.opt.Call(ctx, &CallJob{Customer: c.cs.customer, Session: c.session, Tool: args.Tool, Args: args.Arguments, Ask: c.ask, CanAsk: c.canAsk, Watch: c.progress.Watch})
+	answer, err := c.cs.s.opt.Call(ctx, &CallJob{Customer: c.cs.customer, Session: c.session, Client: c.client, Tool: args.Tool, Args: args.Arguments, Ask: c.ask, CanAsk: c.canAsk, Watch: c.progress.Watch})
 	if err != nil {
 		return nil, chain.CallRecord{}, c.errorf("%v", err)
 	}

@@ -35,14 +35,19 @@ type HTTPOptions struct {
 	// Origins are the origins of web pages that may send requests, such as https://app.example.com, besides the server's own. Programs
 	// other than web pages send no Origin.
 	Origins []string
+	// Login is called with the logins of clients that have tokens: the first request of a session, the first in an hour that belongs to none,
+	// and of tokens that are not accepted at most one a second. May be nil.
+	Login func(Login)
 }
 
 // Handler returns a handler of streamable HTTP at Path. A request of the stateless revision stands alone. One of an older revision belongs
 // to a session, which only its customer can use.
 func (s *Server) Handler(opt *HTTPOptions) (http.Handler, error) {
 	guard := httpguard.Guard{Customer: opt.Customer, Hosts: opt.Hosts, Origins: opt.Origins}
+	known := &logins{}
 	if opt.Tokens != nil {
-		guard.Token = opt.Tokens.Customer
+		known.tell = opt.Login
+		guard.Token, guard.Refused = opt.Tokens.Customer, known.refuse
 	}
 	serverOf := func(r *http.Request) *mcp.Server {
 		cs, err := s.customer(httpguard.CustomerOf(r))
@@ -53,7 +58,7 @@ func (s *Server) Handler(opt *HTTPOptions) (http.Handler, error) {
 		return cs.mcp
 	}
 	h, err := guard.Handler(&httpHandler{
-		s: s,
+		s: s, logins: known,
 		stateless: mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{
 			Stateless: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true, Logger: s.log,
 			DisableLocalhostProtection: true, // the guard does this, and knows the operator's names
@@ -73,6 +78,7 @@ func (s *Server) Handler(opt *HTTPOptions) (http.Handler, error) {
 // httpHandler serves the requests that the guard allowed.
 type httpHandler struct {
 	s                   *Server
+	logins              *logins
 	stateless, sessions http.Handler
 }
 
@@ -97,6 +103,7 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch session := r.Header.Get(httpguard.SessionHeader); {
 	case r.Header.Get(httpguard.VersionHeader) >= firstStateless:
+		h.logins.accept(r, cs.customer.ID, false)
 		h.serve(w, r, h.stateless)
 	case session != "":
 		h.serveSession(w, r, cs, session)
@@ -128,12 +135,14 @@ func (h *httpHandler) serveSession(w http.ResponseWriter, r *http.Request, cs *c
 func (h *httpHandler) serveOpening(w http.ResponseWriter, r *http.Request, cs *customerServer, body []byte) {
 	switch wire.OpeningOf(body) {
 	case wire.OpenStateless:
+		h.logins.accept(r, cs.customer.ID, false)
 		h.serve(w, r, h.stateless)
 	case wire.OpenSession:
 		if len(cs.sessions()) >= h.s.opt.MaxSessions {
 			http.Error(w, "too many sessions of this customer; end some", http.StatusServiceUnavailable)
 			return
 		}
+		h.logins.accept(r, cs.customer.ID, true)
 		h.serve(w, r, h.sessions)
 	default:
 		http.Error(w, "Bad Request: a session begins with initialize; later requests name it in the header "+httpguard.SessionHeader, http.StatusBadRequest)

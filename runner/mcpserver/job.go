@@ -10,10 +10,14 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
+// Client is the program that sent a request, as it describes itself. Both texts may be empty, and are hostile.
+type Client struct{ Name, Version string }
+
 // Job is a run that a client asked for.
 type Job struct {
 	Customer       *Customer
 	Session        string // the client's session, as in Entry
+	Client         Client
 	Code, Language string
 	Vars           map[string]json.RawMessage
 	Timeout        time.Duration
@@ -36,6 +40,7 @@ type Job struct {
 type CallJob struct {
 	Customer *Customer
 	Session  string // the client's session, as in Entry
+	Client   Client
 	Tool     string // the tool id, or the server's own name for it, as the client sent it
 	Args     json.RawMessage
 	Ask      upstream.ElicitFunc

@@ -38,7 +38,7 @@ func (cs *customerServer) startLongCall(ctx context.Context, v *view, t *tool, r
 	}
 	stop := context.AfterFunc(cs.s.ctx, func() { cancel(errClosing) })
 	c := &toolCall{cs: cs, view: v, tool: t, args: req.Params.Arguments, progress: l.progress, ask: cs.asker(req, l), canAsk: canAsk(req, false)}
-	c.session = sessionOf(req)
+	c.session, c.client = sessionOf(req), clientOf(req)
 	forget := cs.calls.add(c.session, cancel)
 	go func() {
 		defer cs.s.work.Done()

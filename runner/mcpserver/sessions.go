@@ -61,6 +61,14 @@ func (cs *customerServer) sessions() []string {
 	return ids
 }
 
+// clientOf returns the client of a request.
+func clientOf(req interface{ ClientInfo() *mcp.Implementation }) Client {
+	if c := req.ClientInfo(); c != nil {
+		return Client{c.Name, c.Version}
+	}
+	return Client{}
+}
+
 // firstStateless is the first revision of the protocol in which a server sends no requests. A question is returned as the result of the
 // client's request (input_required), and the answer comes with its next request.
 const firstStateless = "2026-07-28"

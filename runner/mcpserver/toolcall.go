@@ -54,6 +54,7 @@ type toolCall struct {
 	progress *progress.Progress
 	// session is the client's HTTP session; empty in stateless requests and over stdio.
 	session string
+	client  Client
 	ask     upstream.ElicitFunc
 	canAsk  bool // with forms
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
@@ -86,6 +87,7 @@ func (o *Options) approvePlan(ctx context.Context, p *project.Project, s *runner
 	}
 	plan.Script, plan.Digest, plan.Lock, plan.Customer = s.Name, want.Digest, want.Lock, want.Customer
 	plan.Until = time.Now().Add(o.expire).Round(time.Second)
+	notePlan(&s.Calls, plan, "made", "")
 	con := term.NewConsole(o.App)
 	defer con.Close()
 	asked, err := term.NewElicitor(o.App, con, term.TerminalName(), "")
@@ -101,12 +103,14 @@ func (o *Options) approvePlan(ctx context.Context, p *project.Project, s *runner
 	if approver == nil {
 		return &planRefused{errors.New("nobody can be asked here: a person starts mcprun plan in a terminal")}
 	}
+	approver = approve.Recorded(approver, s.Calls.Audit, func(kind audit.Kind, body any) audit.Entry { return s.Calls.Entry(kind, "", body) })
 	answer, err := approver.Approve(ctx, &approve.Question{Script: s.Name, Code: s.Code, Customer: plan.Customer, Risk: res.Risk, Plan: plan})
 	switch {
 	case err != nil:
 		return err
 	case answer.Scope == approve.Refused:
 		refused := &planRefused{fmt.Errorf("the plan was not approved%s", leading(": ", answer.Reason))}
+		notePlan(&s.Calls, plan, "refused", answer.By)
 		o.keepPlan(p, s, plan, answer, refused)
 		return refused
 	}
@@ -114,6 +118,7 @@ func (o *Options) approvePlan(ctx context.Context, p *project.Project, s *runner
 	if err := plans.Save(plan); err != nil {
 		return err
 	}
+	notePlan(&s.Calls, plan, "approved", answer.By)
 	o.keepPlan(p, s, plan, answer, nil)
 	_, err = fmt.Fprintln(o.App.Stdout, plan.ID)
 	return err

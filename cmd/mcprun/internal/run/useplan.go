@@ -36,6 +36,7 @@ func (o *Options) usePlan(p *project.Project, s *runner.Script) error {
 	if err != nil {
 		return err
 	}
+	plan.Used = func() { notePlan(&s.Calls, plan, "used", plan.By) }
 	s.Calls.Policy = plans.Allow(s.Calls.Policy, plan)
 	return nil
 }

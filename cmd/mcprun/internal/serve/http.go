@@ -23,12 +23,12 @@ const (
 )
 
 // serveHTTP serves until ctx ends. It prints the address to standard error as soon as it accepts connections.
-func (o *command) serveHTTP(ctx context.Context, server *mcpserver.Server, tokens *bearer.Tokens) error {
+func (o *command) serveHTTP(ctx context.Context, server *mcpserver.Server, tokens *bearer.Tokens, login func(mcpserver.Login)) error {
 	addr, err := o.address()
 	if err != nil {
 		return err
 	}
-	handler, err := server.Handler(&mcpserver.HTTPOptions{Tokens: tokens, Customer: o.run.Customer, Hosts: o.hosts, Origins: o.origins})
+	handler, err := server.Handler(&mcpserver.HTTPOptions{Tokens: tokens, Customer: o.run.Customer, Hosts: o.hosts, Origins: o.origins, Login: login})
 	if err != nil {
 		return o.usage("--allow-origin: %w", err)
 	}

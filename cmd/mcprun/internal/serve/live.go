@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 	"github.com/mcpgen/mcpgen/runner/policy"
@@ -112,6 +113,9 @@ func (l *live) open(ctx context.Context) (*state, error) {
 	}
 	if err = l.o.run.ApplyDefaults(p); err == nil {
 		p.Skills, err = l.o.run.FindSkills(p)
+	}
+	if err == nil {
+		err = l.o.run.Record(ctx, p, &l.o.run.Calls, true)
 	}
 	own, flags := *l.o, *l.o.run // flags of the command write to l.o.run
 	own.run = &flags
@@ -218,6 +222,17 @@ func (l *live) openCustomer(ctx context.Context, id string) (*mcpserver.Customer
 	}
 	defer leave()
 	return b.customer(ctx, id)
+}
+
+// login adds a login of a client to the record.
+func (l *live) login(in mcpserver.Login) {
+	calls := l.current().o.run.Calls
+	calls.Who.Customer = audit.Text(in.Customer)
+	row := audit.Login{Event: "login", Subject: audit.Text(in.Address)}
+	if in.Refused {
+		row.Event = "refused"
+	}
+	calls.Audit.Later(calls.Entry(audit.KindLogin, "", row))
 }
 
 // follow tells clients of changes of the project, until the returned function is called.

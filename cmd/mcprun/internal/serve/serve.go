@@ -4,6 +4,7 @@ package serve
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/bearer"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -119,6 +121,9 @@ func (o *command) serve(ctx context.Context) error {
 	defer at.Close()
 	o.run.Resources = at
 	o.run.JSON = true // output is bounded, and kept in the result
+	if o.http == "" {
+		o.run.Calls.Who.Session = audit.Text("serve-" + rand.Text()[:12]) // the only one of this process
+	}
 	l := &live{o: o, at: at, log: log, stderr: stderr.Other(), said: *o.run}
 	defer l.Close()
 	b, leave, err := l.enter(ctx)
@@ -153,7 +158,7 @@ func (o *command) serve(ctx context.Context) error {
 	}
 	defer l.follow(ctx, server)()
 	if o.http != "" {
-		return o.serveHTTP(ctx, server, tokens)
+		return o.serveHTTP(ctx, server, tokens, l.login)
 	}
 	if o.app.Terminal.Stdin && !o.run.Quiet {
 		stderr.Say("mcprun: serving MCP on standard input and output, for a client program; end it with Ctrl-D")

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
@@ -273,6 +274,7 @@ func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 	s.Calls.Personal, s.Calls.Tokens = b.personalOf(job.Customer), b.masker(job.Customer)
 	s.Calls.Subject.Customer, s.Calls.Subject.Session = job.Customer.ID, job.Session
 	s.Calls.Conversation = b.live.clients.Of(job.Customer.ID, job.Session)
+	setClient(&s.Calls.Who, job.Client)
 	if b.project.Policy.UsesTaint(job.Customer.ID) {
 		s.Calls.Known = &policy.Run{}
 	}
@@ -308,6 +310,7 @@ func (b *state) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserve
 	calls.Personal, calls.Tokens = b.personalOf(job.Customer), b.masker(job.Customer)
 	calls.Subject.Customer, calls.Subject.Session = job.Customer.ID, job.Session
 	calls.Conversation = b.live.clients.Of(job.Customer.ID, job.Session)
+	setClient(&calls.Who, job.Client)
 	if calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask); err != nil {
 		return nil, err
 	}
@@ -321,6 +324,11 @@ func (b *state) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserve
 		return nil, err
 	}
 	return &mcpserver.CallAnswer{Raw: res.Raw, Warnings: warnings, Record: record}, nil
+}
+
+// setClient says that a client of this server asked for a run.
+func setClient(who *audit.Who, c mcpserver.Client) {
+	who.Client, who.ClientVersion = audit.Text(c.Name), audit.Text(c.Version)
 }
 
 // approver returns who is asked about calls that need approval, for one run or one call.
@@ -365,7 +373,7 @@ func (b *state) emptyRun(ctx context.Context, language string) error {
 		return err
 	}
 	s.Workspace = ""
-	s.Calls.Approver = own{}
+	s.Calls.Approver, s.Calls.Audit = own{}, nil
 	at, done, err := b.environment(ctx, "")
 	if err != nil {
 		return err

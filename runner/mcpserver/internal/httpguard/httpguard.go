@@ -30,6 +30,8 @@ type Guard struct {
 	// Token returns the customer of a bearer token. Nil: no token is needed, and every request is Customer's.
 	Token    func(token string) (customer string, ok bool)
 	Customer string
+	// Refused is called with a request whose token is not accepted. May be nil.
+	Refused func(*http.Request)
 	// Hosts are names, without port, that Host may give besides loopback names. Empty: with tokens any name, except on loopback addresses;
 	// without tokens loopback names only.
 	Hosts []string
@@ -190,9 +192,12 @@ func (g *Guard) authenticate(next http.Handler) http.Handler {
 	if g.Token == nil {
 		return http.HandlerFunc(serve)
 	}
-	verify := func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
+	verify := func(_ context.Context, token string, r *http.Request) (*auth.TokenInfo, error) {
 		customer, ok := g.Token(token)
 		if !ok {
+			if g.Refused != nil {
+				g.Refused(r)
+			}
 			return nil, auth.ErrInvalidToken
 		}
 		return &auth.TokenInfo{UserID: customer}, nil
