@@ -9,7 +9,9 @@ import (
 	"os/user"
 	"path/filepath"
 
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/audit"
@@ -18,13 +20,13 @@ import (
 
 // auditLog returns the record of the project's runs, or nil if they are not recorded. usual says whether runs of this kind are, unless a flag
 // or a setting says otherwise. Closing the project closes it.
-func (o *Options) auditLog(context.Context, *project.Project, bool) (*audit.Log, error) {
+func auditLog(context.Context, *cli.App, *state.Flags, *project.Project, bool) (*audit.Log, error) {
 	return nil, nil
 }
 
 // Record makes calls go to the record of the project, if they are recorded, and adds to it that the policy or the tree has changed.
-func (o *Options) Record(ctx context.Context, p *project.Project, calls *chain.Settings, usual bool) error {
-	log, err := o.auditLog(ctx, p, usual)
+func Record(ctx context.Context, app *cli.App, at *state.Flags, p *project.Project, calls *chain.Settings, usual bool) error {
+	log, err := auditLog(ctx, app, at, p, usual)
 	if err != nil || log == nil {
 		return err
 	}

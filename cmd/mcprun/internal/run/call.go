@@ -73,6 +73,7 @@ If the tool fails, its text goes to standard error and the exit code is 1.`,
 	o.LocationFlags.Bind(f)
 	o.callFlags.bindShared(f)
 	o.callFlags.bind(f)
+	o.state.Bind(f)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		most := 1 // a tool
 		if o.list {
@@ -213,6 +214,9 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 		return err
 	}
 	asked.Personal = o.Calls.Personal
+	if err := Record(cmd.Context(), o.app, &o.state, p, &o.Calls, false); err != nil {
+		return err
+	}
 	o.Calls.Issued = o.pii.Issued(o.app, &p.Settings.PII, "", func() (*pii.Vault, error) { return customers.OpenUsedVault(o.app, p.Base, nil, "") })
 	d := runner.DirectCall{Tool: tool, Args: args, Values: values, Calls: o.Calls, Elicit: asked.Answer}
 	files, err := o.openFiles(o.app, &d.Calls)

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -24,6 +25,7 @@ type callCommand struct {
 	host resources.Provider
 	project.LocationFlags
 	callFlags
+	state             state.Flags
 	timeout           time.Duration
 	elicit            string
 	list, json, quiet bool

@@ -270,7 +270,7 @@ func (o *Options) runFor(ctx context.Context, con *term.Console, p *project.Proj
 	}
 	s.Calls.Personal, answers.Sealed = o.personal, o.personal.Bridges()
 	s.Answers = answers.All()
-	if err := o.Record(ctx, p, &s.Calls, v != nil); err != nil {
+	if err := Record(ctx, o.App, &o.State, p, &s.Calls, v != nil); err != nil {
 		return nil, errors.Join(err, v.Close())
 	}
 	res, err := o.runAt(ctx, con, p, s, at)
