@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -19,6 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/egress"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/store"
@@ -422,5 +425,45 @@ func TestRecordHasTokens(t *testing.T) {
 				t.Errorf("mode %s, result %+v: the record has no tokens, or no count of them, or one too many:\n%s", mode, res, text)
 			}
 		}
+	}
+}
+
+// TestRecordOfConnections: each has a row, with tokens in its path.
+func TestRecordOfConnections(t *testing.T) {
+	log, m := newLog(t)
+	list := machine("embedded")
+	list[0].(*fakeBackend).guest = func(g *guest) sandbox.Exit {
+		g.begin()
+		for i, url := range []string{"http://other.example/", "http://api.example/users/ann.canary%40example.org"} {
+			g.send(object{"type": "request", "id": i + 1, "method": "network/fetch", "params": object{"method": "GET", "url": url}})
+			g.receive()
+		}
+		g.done(nil)
+		return sandbox.Exit{}
+	}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
+	defer web.Close()
+	net := &runner.Network{ConnectTo: map[string]string{"api.example:80": web.Listener.Addr().String()}, Settings: &config.Network{Present: true, NetworkPart: config.NetworkPart{Allow: []config.NetworkEntry{{Host: "api.example", Ports: []int{80}, Protocols: []string{"http"}}}}}}
+	s := &runner.Script{Name: "s.ts", Code: "1", Language: ts, Network: true}
+	s.Calls.Audit = log
+	if _, err := newRunner(t, nil).Launch(t.Context(), s, runner.LaunchOptions{Sandboxes: list, Network: net}); err != nil {
+		t.Fatal(err)
+	}
+	var got []egress.Event
+	for _, r := range m.rows {
+		if r.Kind != string(audit.KindConnection) {
+			continue
+		}
+		var body struct{ Body egress.Event }
+		if err := json.Unmarshal(r.Content, &body); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, body.Body)
+	}
+	if len(got) != 2 || got[0].Host != "other.example" || got[0].Allowed || got[0].Check != egress.ByAllowList || got[1].Host != "api.example" || !got[1].Allowed || got[1].Path != "/users/[EMAIL_1]" {
+		t.Errorf("the connections are %+v", got)
+	}
+	if _, end := row[audit.RunEnd](t, m, audit.KindRunEnd); !slices.Equal(end.Violations, []string{"connection to other.example:80: allow list"}) {
+		t.Errorf("the violations are %q", end.Violations)
 	}
 }
