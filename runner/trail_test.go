@@ -142,7 +142,9 @@ func (u *callingUpstreams) Call(ctx context.Context, server, tool string, args j
 }
 
 // Conceal takes the value of a variable of the configuration out of texts.
-func (u *callingUpstreams) Conceal(text string) string { return strings.ReplaceAll(text, "hunter2", "(hidden)") }
+func (u *callingUpstreams) Conceal(text string) string {
+	return strings.ReplaceAll(text, "hunter2", "(hidden)")
+}
 
 var sum = map[string]*upstream.CallResult{"calculator/add": {Structured: json.RawMessage(`{"result":3}`)}}
 

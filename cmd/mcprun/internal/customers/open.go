@@ -22,7 +22,7 @@ import (
 // CustomerSkills returns the folder of skills of the run's customer, or "" if there is no customer. If create is set, it creates
 // a missing customer: every run has a folder of skills, so that no script can put something else in its place.
 func (o *Flags) CustomerSkills(app *cli.App, p *project.Project, create bool) (string, error) {
-	if !o.wanted() {
+	if !o.Wanted() {
 		return "", nil
 	}
 	root, err := o.Open(app, p.Base, p.Upstreams, p.Policy.Customers())
@@ -81,12 +81,12 @@ func (o *Flags) Bind(f *pflag.FlagSet) {
 	}
 }
 
-// wanted reports whether the run is for a customer.
-func (o *Flags) wanted() bool { return o.Customer != "" || o.Resumes }
+// Wanted reports whether the run is for a customer.
+func (o *Flags) Wanted() bool { return o.Customer != "" || o.Resumes }
 
 // Validate reports conflicting flags.
 func (o *Flags) Validate(set *pflag.FlagSet) error {
-	if o.wanted() {
+	if o.Wanted() {
 		if set.Changed("workspace") {
 			return flags.Usage("--customer and --workspace both say where the script may write: give one of the two")
 		}
@@ -114,7 +114,7 @@ type LeasedRun struct {
 // LeaseRun leases the customer's state for a run, and sets the script's workspace and disk limit. The lease is nil if the run is
 // not for a customer. The caller closes it.
 func (o *Flags) LeaseRun(ctx context.Context, app *cli.App, project *project.Project, s *runner.Script, say func(line string)) (v *LeasedRun, err error) {
-	if !o.wanted() {
+	if !o.Wanted() {
 		return nil, RefuseCustomers(o.Folder(app, project.Base), s.Workspace)
 	}
 	v = &LeasedRun{opt: o, say: say, Warn: say}

@@ -18,17 +18,16 @@ import (
 	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
-// auditLog returns the record of the project's runs, or nil if they are not recorded. usual says whether runs of this kind are, unless a flag
-// or a setting says otherwise. Closing the project closes it.
-func auditLog(context.Context, *cli.App, *state.Flags, *project.Project, bool) (*audit.Log, error) {
-	return nil, nil
-}
-
-// Record makes calls go to the record of the project, if they are recorded, and adds to it that the policy or the tree has changed.
-func Record(ctx context.Context, app *cli.App, at *state.Flags, p *project.Project, calls *chain.Settings, usual bool) error {
-	log, err := auditLog(ctx, app, at, p, usual)
-	if err != nil || log == nil {
-		return err
+// Record makes calls go to the record of the project, if they are recorded, and adds to it that the policy or the tree has changed. usual says
+// whether runs of this kind are recorded, unless a flag or a setting says otherwise. warn is called with a line for the operator if a row could
+// not be written. Call it before what is not for scripts is decided, since that includes the record.
+func Record(ctx context.Context, app *cli.App, at *state.Flags, p *project.Project, calls *chain.Settings, usual bool, warn func(line string)) error {
+	if !at.Records(usual) {
+		return nil
+	}
+	log, err := at.OpenLog(ctx, app, p, warn)
+	if err != nil {
+		return cli.WithHint(fmt.Errorf("runs are not recorded: %w", err), "--audit=false runs without a record")
 	}
 	calls.Audit, calls.Who.User = log, audit.Text(userName())
 	lock, err := os.ReadFile(filepath.Join(p.Wanted, catalog.LockPath))

@@ -214,7 +214,7 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 		return err
 	}
 	asked.Personal = o.Calls.Personal
-	if err := Record(cmd.Context(), o.app, &o.state, p, &o.Calls, false); err != nil {
+	if err := Record(cmd.Context(), o.app, &o.state, p, &o.Calls, false, func(line string) { con.Say("mcprun: " + line) }); err != nil {
 		return err
 	}
 	o.Calls.Issued = o.pii.Issued(o.app, &p.Settings.PII, "", func() (*pii.Vault, error) { return customers.OpenUsedVault(o.app, p.Base, nil, "") })

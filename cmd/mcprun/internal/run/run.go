@@ -111,6 +111,9 @@ func (o *Options) execute(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := Record(ctx, o.App, &o.State, p, &s.Calls, o.Wanted(), func(line string) { con.Say("mcprun: " + line) }); err != nil {
+		return err
+	}
 	at, leave, err := o.Host(ctx, p)
 	if err != nil {
 		return err
@@ -270,9 +273,6 @@ func (o *Options) runFor(ctx context.Context, con *term.Console, p *project.Proj
 	}
 	s.Calls.Personal, answers.Sealed = o.personal, o.personal.Bridges()
 	s.Answers = answers.All()
-	if err := Record(ctx, o.App, &o.State, p, &s.Calls, v != nil); err != nil {
-		return nil, errors.Join(err, v.Close())
-	}
 	res, err := o.runAt(ctx, con, p, s, at)
 	o.shown = answers.finish()
 	o.logged = v.Place()

@@ -115,7 +115,7 @@ func (l *live) open(ctx context.Context) (*state, error) {
 		p.Skills, err = l.o.run.FindSkills(p)
 	}
 	if err == nil {
-		err = run.Record(ctx, l.o.app, &l.o.run.State, p, &l.o.run.Calls, true)
+		err = run.Record(ctx, l.o.app, &l.o.run.State, p, &l.o.run.Calls, true, func(line string) { l.log.Warn(line) })
 	}
 	own, flags := *l.o, *l.o.run // flags of the command write to l.o.run
 	own.run = &flags

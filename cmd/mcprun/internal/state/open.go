@@ -26,8 +26,8 @@ func Open(ctx context.Context, place string) (store.Store, error) {
 }
 
 // OpenLog opens the record of the project's runs. Closing the project closes it. Workspaces that hold a file of the record are refused from
-// now on.
-func (o *Flags) OpenLog(ctx context.Context, app *cli.App, p *project.Project) (*audit.Log, error) {
+// now on. warn is called with a line for the operator if a row or a head could not be written; it must not block.
+func (o *Flags) OpenLog(ctx context.Context, app *cli.App, p *project.Project, warn func(line string)) (*audit.Log, error) {
 	place, err := o.Place(app, p.Base)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (o *Flags) OpenLog(ctx context.Context, app *cli.App, p *project.Project) (
 	if err != nil {
 		return nil, err
 	}
-	log, err := audit.Open(s, audit.Options{Key: key, Publish: publish(p), Warn: func(err error) { p.Log.Warn(cli.EscapeLine(err.Error())) }})
+	log, err := audit.Open(s, audit.Options{Key: key, Publish: publish(p), Warn: func(err error) { warn(cli.EscapeLine(err.Error())) }})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
