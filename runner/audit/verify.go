@@ -192,9 +192,6 @@ func found(d Damage, first, last int64, format string, args ...any) *Finding {
 	return &Finding{Damage: d, First: first, Last: last, Explanation: fmt.Sprintf(format, args...)}
 }
 
-// errFound ends an iteration over rows.
-var errFound = errors.New("found")
-
 // verifyPage verifies the rows up to an index.
 func (v *verifier) verifyPage(to int64) (finding *Finding, err error) {
 	if v.page, err = v.readPage(v.tree.size, to); err != nil {

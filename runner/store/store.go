@@ -38,7 +38,7 @@ type Store interface {
 	Close() error
 }
 
-// Row is a row of the record.
+// Row is a row of the record. Stores find rows of the kinds call and call.end, which are most of them, only by their place, time or run.
 type Row struct {
 	Index int64     // its place, from 0, without gaps
 	Time  time.Time // in UTC, with microseconds

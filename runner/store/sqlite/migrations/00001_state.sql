@@ -1,6 +1,7 @@
 -- +goose Up
 CREATE TABLE record_rows (idx INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL, run TEXT NOT NULL, hashes BLOB NOT NULL, content BLOB);
 CREATE INDEX record_rows_run ON record_rows (run) WHERE run <> '';
+CREATE INDEX record_rows_kind ON record_rows (kind) WHERE kind NOT IN ('call', 'call.end');
 CREATE TABLE record_heads (number INTEGER PRIMARY KEY AUTOINCREMENT, size INTEGER NOT NULL, at INTEGER NOT NULL, text BLOB NOT NULL);
 CREATE TABLE record_codes (digest TEXT PRIMARY KEY, code BLOB NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (
