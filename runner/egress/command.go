@@ -1,17 +1,12 @@
 package egress
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"log/slog"
-	"os/exec"
 	"sync"
-	"time"
-)
 
-// alertTime bounds a program that is told of an alert.
-const alertTime = 10 * time.Second
+	"github.com/mcpgen/mcpgen/runner/internal/notify"
+)
 
 // Command is a program that is told of alerts: each starts it once, with the alert as JSON on standard input. Its output is discarded.
 type Command struct {
@@ -31,15 +26,8 @@ func (c *Command) Alert(a Alert) {
 	c.running.Go(func() {
 		c.turn.Lock()
 		defer c.turn.Unlock()
-		text, err := json.Marshal(a)
-		if err != nil {
-			return
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), alertTime)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
-		cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = c.Dir, c.Env, bytes.NewReader(text), time.Second
-		if err := cmd.Run(); err != nil && c.Logger != nil {
+		p := &notify.Program{Args: c.Args, Dir: c.Dir, Env: c.Env}
+		if err := p.Tell(context.Background(), a); err != nil && c.Logger != nil {
 			c.Logger.Warn("the program of network.alerts failed", "error", err)
 		}
 	})

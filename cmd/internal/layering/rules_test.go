@@ -60,8 +60,11 @@ func rules() []rule {
 		{"runner/call", []string{"gen/exit"}},
 		{"runner/policy", []string{"gen/config", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/exit", "runner/internal/kept", "runner/policy/internal/spelling", "runner/risk", "runner/script/judge"}},
 		{"runner/policy/internal/spelling", []string{"gen/ident"}},
-		{"runner/egress", []string{"gen/config", "gen/ident"}}, // knows nothing of scripts and sandboxes
 		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/audit", "runner/internal/page", "runner/pii", "runner/policy", "runner/risk"}},
+		{"runner/egress", []string{"gen/config", "gen/ident", "runner/internal/notify"}}, // knows nothing of scripts and sandboxes
+		{"runner/audit/report", []string{"gen/exit", "gen/ident", "runner/audit", "runner/call", "runner/egress", "runner/internal/page", "runner/risk", "runner/store"}},
+		{"runner/audit/alert", []string{"runner/audit", "runner/egress", "runner/internal/notify", "runner/risk"}},
+		{"runner/internal/notify", nil},
 		{"runner/internal/safeopen", nil},
 		{"runner/internal/kept", []string{"gen/atomicfile", "runner/internal/safeopen"}},
 		{"runner/traffic", []string{"gen/learn", "runner/internal/kept"}},

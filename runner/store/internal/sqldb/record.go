@@ -184,7 +184,7 @@ func (d *DB) Rows(ctx context.Context, r store.Range, each func(store.Row) error
 	}
 	add("idx >= ?", r.After)
 	if r.Run != "" {
-		add("run = ?", r.Run)
+		add("run = ? AND run <> ''", r.Run) // the second part is the condition of the index
 	}
 	if len(r.Kinds) > 0 {
 		kinds := make([]any, len(r.Kinds))

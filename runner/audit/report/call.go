@@ -1,0 +1,59 @@
+package report
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/call"
+)
+
+// Call is what the record knows about a call.
+type Call struct {
+	Call        int             `json:"call"` // its number in the run, from 1
+	Time        time.Time       `json:"time"` // when it was sent, or refused
+	Tool        string          `json:"tool"`
+	Arguments   json.RawMessage `json:"arguments"`
+	Effect      audit.Text      `json:"effect"` // of the rule: "allow", "ask" or "deny"
+	Rule        audit.Text      `json:"rule"`
+	By          audit.Text      `json:"by"`      // who approved or refused it
+	Outcome     string          `json:"outcome"` // [Unknown], or as in [audit.CallEnd]
+	Error       audit.Text      `json:"error"`
+	DurationMS  *float64        `json:"durationMs"`
+	ResultBytes *int            `json:"resultBytes"`
+}
+
+// callKey names a call.
+type callKey struct {
+	run  string
+	call int
+}
+
+// start adds what the row before a call says.
+func (c *Call) start(r *row, b *audit.CallStart) {
+	c.Call, c.Time, c.Tool, c.Arguments, c.Effect, c.Rule, c.By = b.Call, r.Time, b.Tool, known(b.Arguments), b.Effect, b.Rule, b.By
+	if c.Outcome == "" {
+		c.Outcome = Unknown
+	}
+}
+
+// finish adds what the row after a call says.
+func (c *Call) finish(r *row, b *audit.CallEnd) {
+	if c.Tool == "" { // refused, or its beginning is not known
+		c.start(r, &audit.CallStart{Call: b.Call, Tool: b.Tool, Arguments: b.Arguments, Effect: b.Effect, Rule: b.Rule, By: b.By})
+	}
+	c.Outcome, c.Error, c.DurationMS, c.ResultBytes = b.Outcome, b.Error, &b.DurationMS, &b.ResultBytes
+}
+
+// class returns the outcome of a call in the words for runs.
+func (c *Call) class() string {
+	switch c.Outcome {
+	case "ok", "dry":
+		return OK
+	case string(call.KindDenied):
+		return Refused
+	case Unknown:
+		return Unknown
+	}
+	return Failed
+}
