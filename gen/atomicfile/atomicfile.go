@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,6 +22,11 @@ const TempPrefix = ".tmp-"
 // file, and keeps the permissions of a file that exists, unless perm is for the owner alone: the file becomes private then. The folder must
 // exist. Errors are *fs.PathError with the path.
 func Write(path string, content []byte, perm fs.FileMode) error {
+	return WriteStream(path, perm, bytesOf(content))
+}
+
+// WriteStream is Write for a content that fill writes. If fill fails, its error is returned, and the file is what it was.
+func WriteStream(path string, perm fs.FileMode, fill func(io.Writer) error) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		target = path // it does not exist yet, or WriteIn says what is wrong
@@ -33,7 +39,7 @@ func Write(path string, content []byte, perm fs.FileMode) error {
 		return failed(path, err)
 	}
 	defer root.Close()
-	if err := write(root, filepath.Base(target), content, perm, perm&0o077 != 0); err != nil {
+	if err := write(root, filepath.Base(target), fill, perm, perm&0o077 != 0); err != nil {
 		return failed(path, err)
 	}
 	return nil
@@ -42,14 +48,21 @@ func Write(path string, content []byte, perm fs.FileMode) error {
 // WriteIn replaces the file at a path below root, or creates it. The file gets perm before the umask, also where a file had others. A
 // symbolic link is replaced, not followed. The folder of the file must exist. Errors are *fs.PathError with the name.
 func WriteIn(root *os.Root, name string, content []byte, perm fs.FileMode) error {
-	if err := write(root, name, content, perm, false); err != nil {
+	if err := write(root, name, bytesOf(content), perm, false); err != nil {
 		return failed(name, err)
 	}
 	return nil
 }
 
+func bytesOf(content []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	}
+}
+
 // write replaces a file. With keep, one that exists keeps its permissions.
-func write(root *os.Root, name string, content []byte, perm fs.FileMode, keep bool) (err error) {
+func write(root *os.Root, name string, fill func(io.Writer) error, perm fs.FileMode, keep bool) (err error) {
 	info, err := root.Lstat(name)
 	keep = keep && err == nil && info.Mode().IsRegular()
 	switch {
@@ -69,7 +82,7 @@ func write(root *os.Root, name string, content []byte, perm fs.FileMode, keep bo
 			_ = root.Remove(temp) // the first error is reported
 		}
 	}()
-	_, err = f.Write(content)
+	err = fill(f)
 	if err == nil && keep {
 		err = f.Chmod(info.Mode().Perm())
 	}

@@ -63,7 +63,7 @@ func rules() []rule {
 		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/audit", "runner/internal/page", "runner/pii", "runner/policy", "runner/risk"}},
 		{"runner/egress", []string{"gen/config", "gen/ident", "runner/internal/notify"}}, // knows nothing of scripts and sandboxes
 		{"runner/audit/report", []string{"gen/exit", "gen/ident", "runner/audit", "runner/call", "runner/egress", "runner/internal/page", "runner/risk", "runner/store"}},
-		{"runner/audit/alert", []string{"runner/audit", "runner/egress", "runner/internal/notify", "runner/risk"}},
+		{"runner/audit/alert", []string{"gen/config", "runner/audit", "runner/egress", "runner/internal/notify", "runner/risk"}},
 		{"runner/internal/notify", nil},
 		{"runner/internal/safeopen", nil},
 		{"runner/internal/kept", []string{"gen/atomicfile", "runner/internal/safeopen"}},

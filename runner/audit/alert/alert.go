@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/egress"
 	"github.com/mcpgen/mcpgen/runner/internal/notify"
@@ -26,14 +26,11 @@ const (
 	Violation     Kind = "violation"      // a run broke a rule
 	Blocked       Kind = "blocked"        // a connection to an address in a range that is never reached
 	Failure       Kind = "failure"        // a run did not succeed
-	CodeExecution Kind = "code_execution" // a run has ended, however; for monitoring
+	CodeExecution Kind = "code_execution" // a script has ended, however; for monitoring
 )
 
-// Kinds lists all kinds, and Default those that are on if nothing is said.
-var (
-	Kinds   = []Kind{HighRisk, Violation, Blocked, Failure, CodeExecution}
-	Default = []Kind{HighRisk, Violation, Blocked, Failure}
-)
+// Kinds lists all kinds.
+var Kinds = []Kind{HighRisk, Violation, Blocked, Failure, CodeExecution}
 
 // Alert is what the program gets. What an alert of its kind does not have is null.
 type Alert struct {
@@ -55,8 +52,8 @@ type Alert struct {
 
 // Options configure alerts.
 type Options struct {
-	// Kinds are those that are sent. Empty: [Default].
-	Kinds []Kind
+	// Kinds are the names of those that are sent. Empty: [config.DefaultAuditAlerts].
+	Kinds []string
 	// Args are the program that is started for each alert, and its arguments, Dir is its working directory, and Env its environment. It may
 	// take 10 seconds.
 	Args []string
@@ -105,14 +102,15 @@ func New(opt Options) (*Alerts, error) {
 
 func start(opt Options, tell func(context.Context, any) error) (*Alerts, error) {
 	if len(opt.Kinds) == 0 {
-		opt.Kinds = Default
+		opt.Kinds = config.DefaultAuditAlerts()
 	}
 	a := &Alerts{
 		tell: tell, warn: opt.Warn, queues: map[Kind]*queue{}, closing: make(chan struct{}), started: map[string]bool{},
 	}
-	for _, kind := range opt.Kinds {
+	for _, name := range opt.Kinds {
+		kind := Kind(name)
 		if !slices.Contains(Kinds, kind) {
-			return nil, fmt.Errorf("there is no kind of alerts %.40q: %s", kind, names())
+			return nil, fmt.Errorf("there is no kind of alerts %.40q, only %v", name, Kinds)
 		}
 		a.queues[kind] = &queue{ready: make(chan struct{}, 1)}
 	}
@@ -121,14 +119,6 @@ func start(opt Options, tell func(context.Context, any) error) (*Alerts, error) 
 		a.running.Go(func() { a.send(q) })
 	}
 	return a, nil
-}
-
-func names() string {
-	list := make([]string, len(Kinds))
-	for i, kind := range Kinds {
-		list[i] = string(kind)
-	}
-	return strings.Join(list, ", ")
 }
 
 // Observe sends the alerts that an entry of the record gives cause for. It does not wait for them.
@@ -150,7 +140,9 @@ func (a *Alerts) Observe(e audit.Entry) {
 	if b := body[audit.RunEnd](e); b != nil {
 		one.program(&b.Program)
 		one.Success, one.DurationMS, one.Violations, one.Error = &b.Success, &b.DurationMS, b.Violations, b.Error
-		a.add(CodeExecution, one)
+		if b.Action != "call_tool" {
+			a.add(CodeExecution, one)
+		}
 		if told := a.unmark(e.Run); high(b.Risk) && !told {
 			a.add(HighRisk, one)
 		}

@@ -46,15 +46,16 @@ func TestObserve(t *testing.T) {
 		}, []string{"code_execution r +0", "high_risk r +0"}},
 		"refused": {[]audit.Entry{{Kind: audit.KindRunEnd, Body: &audit.RunEnd{Program: audit.Program{Risk: "critical"}, Sandbox: "none", Violations: []string{"eval"}}}},
 			[]string{"code_execution r +0", "failure r +0", "high_risk r +0", "violation r +0"}},
-		"blocked":            {[]audit.Entry{{Kind: audit.KindConnection, Body: egress.Event{Check: egress.ByRange}}}, []string{"blocked r +0"}},
-		"not on the list":    {[]audit.Entry{{Kind: audit.KindConnection, Body: &egress.Event{Check: egress.ByAllowList}}}, nil},
-		"call that fails":    {[]audit.Entry{{Kind: audit.KindCallEnd, Body: audit.CallEnd{Outcome: "tool"}}}, nil},
-		"run without a risk": {[]audit.Entry{{Kind: audit.KindRun, Body: audit.RunStart{}}}, nil},
+		"call without a script": {[]audit.Entry{{Kind: audit.KindRunEnd, Body: audit.RunEnd{Program: audit.Program{Action: "call_tool"}, Sandbox: "none"}}}, []string{"failure r +0"}},
+		"blocked":               {[]audit.Entry{{Kind: audit.KindConnection, Body: egress.Event{Check: egress.ByRange}}}, []string{"blocked r +0"}},
+		"not on the list":       {[]audit.Entry{{Kind: audit.KindConnection, Body: &egress.Event{Check: egress.ByAllowList}}}, nil},
+		"call that fails":       {[]audit.Entry{{Kind: audit.KindCallEnd, Body: audit.CallEnd{Outcome: "tool"}}}, nil},
+		"run without a risk":    {[]audit.Entry{{Kind: audit.KindRun, Body: audit.RunStart{}}}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var s sent
-			a, err := start(Options{Kinds: Kinds}, s.tell)
+			a, err := start(Options{Kinds: []string{"high_risk", "violation", "blocked", "failure", "code_execution"}}, s.tell)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +159,7 @@ func TestProgram(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for want, opt := range map[string]Options{
-		"need a program": {}, `no kind of alerts "loud"`: {Args: []string{"true"}, Kinds: []Kind{"loud"}},
+		"need a program": {}, `no kind of alerts "loud"`: {Args: []string{"true"}, Kinds: []string{"loud"}},
 	} {
 		if _, err := New(opt); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("New(%+v): %v, want an error with %q", opt, err, want)

@@ -9,7 +9,7 @@ import (
 
 func Example() {
 	alerts, err := alert.New(alert.Options{
-		Kinds: []alert.Kind{alert.Failure}, Args: []string{"sh", "-c", "exit 1"}, // it would send a mail
+		Kinds: []string{"failure"}, Args: []string{"sh", "-c", "exit 1"}, // it would send a mail
 		Warn: func(err error) { fmt.Println(err) },
 	})
 	if err != nil {

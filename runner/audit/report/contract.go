@@ -35,6 +35,9 @@ const (
 	contractText     = 8192                       // §2.3: UTF-16 units of a text
 )
 
+// callTool is the action of a run that is a call without a script: the call says it all.
+const callTool = "call_tool"
+
 // contractRecord is an audit record (§2.1). Its fields are in the order of the canonical form (§2.3), but for the hash, which is not in it.
 type contractRecord struct {
 	EventID      string             `json:"event_id"`
@@ -137,13 +140,15 @@ func (c *contract) row(r *row) error {
 			return err
 		}
 		c.runs[r.Run] = &b.Program
-		caller.Flagged = flagged(b.Risk)
+		if caller.Flagged = flagged(b.Risk); b.Action == callTool {
+			return nil
+		}
 	case audit.KindRunEnd:
 		b, err := body[audit.RunEnd](r)
 		if err != nil {
 			return err
 		}
-		if began := c.runs[r.Run] != nil || b.Sandbox != "none" || b.Success; began { // it is written, or began before the period
+		if began := c.runs[r.Run] != nil || b.Sandbox != "none" || b.Action == callTool; began { // it is written, or began before the period
 			delete(c.runs, r.Run)
 			return nil
 		}

@@ -84,6 +84,8 @@ func TestContract(t *testing.T) {
 	add("a", audit.KindRunEnd, audit.RunEnd{Program: program, Sandbox: "docker"})
 	add("b", audit.KindRunEnd, audit.RunEnd{Program: program, Sandbox: "none", ExitCode: 126})
 	add("c", audit.KindRunEnd, audit.RunEnd{Program: program, Sandbox: "none", ExitCode: 125})
+	add("direct", audit.KindRun, audit.RunStart{Program: audit.Program{Action: "call_tool"}})
+	add("direct", audit.KindRunEnd, audit.RunEnd{Program: audit.Program{Action: "call_tool"}, Sandbox: "none", ExitCode: 126})
 	add("earlier", audit.KindCallEnd, audit.CallEnd{Call: 1, Tool: "crm__get", Outcome: "ok"})
 	add("earlier", audit.KindRunEnd, audit.RunEnd{Program: program, Sandbox: "docker"})
 

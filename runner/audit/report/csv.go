@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"io"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 // CSV writes the report as one table with a value in each line: the part of the report, the row, the column, and the value. Times are in
@@ -41,8 +44,9 @@ func timeOrEmpty(t *time.Time) string {
 	return raw(*t)
 }
 
-// RunsCSV writes runs, one a line. Unknown values are empty, and control characters are written as \n, \t and so on.
-func RunsCSV(w io.Writer, runs []*Run) error {
+// RunsCSV writes the selected runs, one a line, in the order of [Each]. Unknown values are empty, and control characters are written as \n, \t
+// and so on.
+func RunsCSV(ctx context.Context, rec store.Record, f Filter, w io.Writer) error {
 	out := newCSV(w)
 	fields := fieldsOf(reflect.TypeFor[Run]())
 	head := make([]string, len(fields))
@@ -50,14 +54,15 @@ func RunsCSV(w io.Writer, runs []*Run) error {
 		head[i] = f.name
 	}
 	out.line(head...)
-	for _, r := range runs {
+	err := Each(ctx, rec, f, func(r *Run) error {
 		line := make([]string, len(fields))
 		for i, f := range fields {
 			line[i] = cellOf(reflect.ValueOf(r).Elem().FieldByIndex(f.index))
 		}
 		out.line(line...)
-	}
-	return out.end()
+		return out.err
+	})
+	return cmp.Or(err, out.end())
 }
 
 // field is a column of runs: a field by its name in JSON.

@@ -125,12 +125,12 @@ func (e *Event) read(r *row, ended map[callKey]bool) (tool, class string, err er
 		})
 	case audit.KindConnection:
 		err = with(r, func(b *egress.Event) {
-			if e.Text = connectionText(b); !b.Allowed {
+			if e.Text = Connection(b); !b.Allowed {
 				class = Refused
 			}
 		})
 	case audit.KindPersonal:
-		err = with(r, func(b *audit.Personal) { e.Text = "left as tokens: " + counts(b.Tokens) })
+		err = with(r, func(b *audit.Personal) { e.Text = "left as tokens: " + Counts(b.Tokens) })
 	case audit.KindLogin:
 		err = with(r, func(b *audit.Login) { e.Text = join(join(b.Event, " at ", b.Server), " as ", b.Subject) })
 	case audit.KindChange:
@@ -151,7 +151,8 @@ func approvalText(b *audit.Approval) string {
 	return fmt.Sprintf("%s after %s", text, Millis(b.WaitMS))
 }
 
-func connectionText(e *egress.Event) string {
+// Connection describes a connection in words, with names from elsewhere.
+func Connection(e *egress.Event) string {
 	text := strings.TrimSpace(fmt.Sprintf("%s %s://%s:%d%s", e.Method, e.Protocol, e.Host, e.Port, e.Path))
 	switch {
 	case !e.Allowed:
@@ -178,8 +179,8 @@ func short(digest audit.Text) string {
 	return string(digest[:min(len(digest), 12)])
 }
 
-// counts writes numbers by name, as in "EMAIL 3, PHONE 1".
-func counts(n map[string]int) string {
+// Counts writes numbers by name, as in "EMAIL 3, PHONE 1".
+func Counts(n map[string]int) string {
 	parts := []string{}
 	for _, name := range keys(n) {
 		parts = append(parts, fmt.Sprintf("%s %d", name, n[name]))

@@ -41,6 +41,8 @@ type Report struct {
 
 	Totals
 	ByRisk map[string]int `json:"byRisk"` // executions; "unknown" are those without a risk
+	// ByAction are the executions of scripts ("execute_code") and calls without a script ("call_tool").
+	ByAction map[string]int `json:"byAction"`
 	// Removed are runs that are counted nowhere else, because retention has removed what the record knew about them.
 	Removed int `json:"removed"`
 
@@ -148,7 +150,7 @@ func Make(ctx context.Context, rec store.Record, opt Options) (*Report, error) {
 	f := opt.Filter
 	r := &Report{
 		Made: opt.Now.UTC(), From: bound(f.From), To: bound(f.To), Customer: audit.Text(f.Customer), Session: audit.Text(f.Session), User: audit.Text(f.User),
-		Record: "not checked", ByRisk: map[string]int{}, Personal: map[string]int{}, Changes: []Change{}, Notable: []Notable{}, zone: cmp.Or(opt.Zone, time.UTC),
+		Record: "not checked", ByRisk: map[string]int{}, ByAction: map[string]int{}, Personal: map[string]int{}, Changes: []Change{}, Notable: []Notable{}, zone: cmp.Or(opt.Zone, time.UTC),
 	}
 	for _, level := range risk.All() {
 		r.ByRisk[level.String()] = 0
@@ -211,7 +213,8 @@ func (s *sums) run(run *Run) error {
 	} {
 		t.add(run)
 	}
-	r.ByRisk[cmp.Or(string(run.Risk), Unknown)]++
+	r.ByRisk[named(run.Risk)]++
+	r.ByAction[named(run.Action)]++
 	high := run.Risk == audit.Text(risk.High.String()) || run.Risk == audit.Text(risk.Critical.String())
 	if len(run.Violations) > 0 || high || run.Outcome != OK {
 		r.NotableCount++

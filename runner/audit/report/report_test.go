@@ -67,6 +67,9 @@ func TestMake(t *testing.T) {
 	if want := []string{"r9", "r8", "r2"}; !cmp.Equal(notable, want) || r.NotableCount != 3 {
 		t.Errorf("notable runs = %q, %d in all, want %q", notable, r.NotableCount, want)
 	}
+	if r.ByAction["execute_code"] != 10 {
+		t.Errorf("ByAction = %v, want 10 of execute_code", r.ByAction)
+	}
 	if r.Record != "not checked" {
 		t.Errorf("Record = %q, want %q", r.Record, "not checked")
 	}
@@ -219,7 +222,7 @@ func TestDamagedRow(t *testing.T) {
 	m := planted(t)
 	m.rows[3].Content = []byte(`{"body":`)
 	_, err := report.Make(t.Context(), m, report.Options{})
-	if err == nil || !strings.Contains(err.Error(), "row 3 of the record") || !strings.Contains(err.Error(), "mcprun audit verify") {
+	if err == nil || !strings.Contains(err.Error(), "row 3 of the record is damaged") || !strings.Contains(err.Error(), "mcprun audit verify") {
 		t.Errorf("Make() of a damaged row: %v, want an error that names row 3 and mcprun audit verify", err)
 	}
 }
@@ -395,16 +398,12 @@ func TestRunsCSV(t *testing.T) {
 	m.run(t, "hostile", noon.Add(time.Hour), audit.Who{User: "=cmd|'/c calc'!A0"}, audit.RunEnd{
 		Program: audit.Program{Name: "@SUM(1)", Code: "c0de", Input: json.RawMessage(`{"a":1}`)}, Output: " -1+1\r\nx\x1b[2J", Error: "＝1", Violations: []string{"+1", "b"}, Sandbox: "docker",
 	})
-	runs, err := report.List(t.Context(), m, report.Filter{Code: true, Limit: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out bytes.Buffer
-	if err := report.RunsCSV(&out, runs); err != nil {
+	if err := report.RunsCSV(t.Context(), m, report.Filter{Code: true, From: noon.Add(5 * time.Minute)}, &out); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(out.String(), "\n"); n != 3 {
-		t.Errorf("two runs and a head are %d lines, want 3", n)
+	if n := strings.Count(out.String(), "\n"); n != 7 {
+		t.Errorf("six runs and a head are %d lines, want 7", n)
 	}
 	lines, err := csv.NewReader(&out).ReadAll()
 	if err != nil {

@@ -83,41 +83,47 @@ var errEnough = errors.New("enough")
 // List returns the selected runs, the latest first.
 func List(ctx context.Context, rec store.Record, f Filter) ([]*Run, error) {
 	runs := []*Run{}
-	kinds := []audit.Kind{}
-	if f.Tool != "" {
-		kinds = append(kinds, audit.KindCall, audit.KindCallEnd)
-	}
-	callers := map[string]bool{}
-	w := &walk{from: f.From, to: f.To, kinds: kinds}
-	w.row = func(r *row) error {
-		tool, err := toolOf(r)
-		callers[r.Run] = callers[r.Run] || tool == f.Tool
-		return err
-	}
-	w.run = func(r *Run) error {
-		if f.run(r) && (f.Tool == "" || callers[r.ID]) {
-			runs = append(runs, r)
-		}
-		if f.Limit > 0 && len(runs) == f.Limit && f.To.IsZero() {
+	err := Each(ctx, rec, f, func(r *Run) error {
+		runs = append(runs, r)
+		if f.Limit > 0 && len(runs) == f.Limit && f.To.IsZero() { // otherwise a later one may follow
 			return errEnough
 		}
 		return nil
-	}
-	if err := w.do(ctx, rec); err != nil && !errors.Is(err, errEnough) {
+	})
+	if err != nil && !errors.Is(err, errEnough) {
 		return nil, err
 	}
 	slices.SortStableFunc(runs, func(a, b *Run) int { return b.Time.Compare(a.Time) })
 	if f.Limit > 0 {
 		runs = runs[:min(len(runs), f.Limit)]
 	}
-	if f.Code {
-		for _, r := range runs {
+	return runs, nil
+}
+
+// Each calls each with the selected runs, the latest first but for those that reach over a bound of the period. The filter's Limit is ignored.
+func Each(ctx context.Context, rec store.Record, f Filter, each func(*Run) error) error {
+	w := &walk{from: f.From, to: f.To, kinds: []audit.Kind{}}
+	if f.Tool != "" {
+		w.kinds = []audit.Kind{audit.KindCall, audit.KindCallEnd}
+	}
+	callers := map[string]bool{}
+	w.row = func(r *row) error {
+		tool, err := toolOf(r)
+		callers[r.Run] = callers[r.Run] || tool == f.Tool
+		return err
+	}
+	w.run = func(r *Run) error {
+		if !f.run(r) || f.Tool != "" && !callers[r.ID] {
+			return nil
+		}
+		if f.Code {
 			if err := r.readCode(ctx, rec); err != nil {
-				return nil, err
+				return err
 			}
 		}
+		return each(r)
 	}
-	return runs, nil
+	return w.do(ctx, rec)
 }
 
 func (r *Run) readCode(ctx context.Context, rec store.Record) error {

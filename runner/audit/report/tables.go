@@ -87,8 +87,8 @@ func millisOf(ms *float64) any {
 // Tables returns the parts of the report that have something to show.
 func (r *Report) Tables() []Table {
 	all := []Table{
-		r.overTime(), r.risks(), r.notable(), groupTable("customer", r.Customers), groupTable("user", r.Users), r.toolTable(), r.approverTable(), r.hostTable(),
-		r.personalTable(), r.changeTable(),
+		r.overTime(), r.risks(), byName("Executions by action", "Action", "Executions", r.ByAction), r.notable(), groupTable("customer", r.Customers), groupTable("user", r.Users), r.toolTable(), r.approverTable(), r.hostTable(),
+		byName("Personal data that left as tokens", "Type", "Values", r.Personal), r.changeTable(),
 	}
 	var shown []Table
 	for _, t := range all {
@@ -187,10 +187,10 @@ func (r *Report) hostTable() Table {
 	return t
 }
 
-func (r *Report) personalTable() Table {
-	t := Table{Title: "Personal data", Note: "Values that left as tokens.", Head: []string{"Type", "Values"}}
-	for _, name := range keys(r.Personal) {
-		t.Rows = append(t.Rows, []any{name, r.Personal[name]})
+func byName(title, what, number string, n map[string]int) Table {
+	t := Table{Title: title, Head: []string{what, number}}
+	for _, name := range keys(n) {
+		t.Rows = append(t.Rows, []any{name, n[name]})
 	}
 	return t
 }

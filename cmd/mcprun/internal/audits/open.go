@@ -1,0 +1,71 @@
+package audits
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
+	"github.com/mcpgen/mcpgen/runner/store"
+	"github.com/mcpgen/mcpgen/runner/store/sqlite"
+)
+
+// recordCommand is a command that reads the record of a project.
+type recordCommand struct {
+	app     *cli.App
+	project project.LocationFlags
+	state.PlaceFlag
+}
+
+func (o *recordCommand) bind(f *pflag.FlagSet) {
+	cli.BindConfig(f, &o.project.Configs)
+	o.PlaceFlag.Bind(f)
+}
+
+// openRecord opens the store with the record. The caller closes it.
+func (o *recordCommand) openRecord(cmd *cobra.Command) (store.Store, error) {
+	cfg, err := o.project.Load(o.app)
+	if err != nil {
+		return nil, err
+	}
+	base := o.app.Dir
+	if cfg != nil {
+		base = cfg.Dir
+		if err := flags.ApplyDefaults(o.app, cmd.Flags(), &cfg.Settings); err != nil {
+			return nil, err
+		}
+	}
+	place, err := o.Place(o.app, base)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.WithHint(fmt.Errorf("nothing is recorded: there is no file %s", cli.EscapeLine(place)),
+			"mcprun serve and runs with --customer are recorded, and others with --audit; --state names another database")
+	}
+	return sqlite.Open(cmd.Context(), place, sqlite.Options{})
+}
+
+// outputFlag is the flag --output.
+type outputFlag struct{ path string }
+
+func (o *outputFlag) bind(f *pflag.FlagSet) {
+	f.VarP(flags.Text(&o.path, "file"), "output", "o", "write to this file instead of standard output")
+}
+
+// write writes to the file, which only its owner may read, or to standard output. The file is complete, or what it was before.
+func (o *outputFlag) write(app *cli.App, write func(io.Writer) error) error {
+	if o.path == "" {
+		return write(app.Stdout)
+	}
+	return atomicfile.WriteStream(app.Path(o.path), 0o600, write)
+}

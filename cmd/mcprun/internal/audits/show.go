@@ -1,0 +1,235 @@
+package audits
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/audit/report"
+)
+
+type showCommand struct {
+	recordCommand
+	code, json bool
+}
+
+func newShowCmd(app *cli.App) *cobra.Command {
+	o := &showCommand{recordCommand: recordCommand{app: app}}
+	cmd := &cobra.Command{
+		Use: "show RUN", Short: "Show everything the record has about a run",
+		Long: `Shows everything that the record has about a run: whom it was for, its code by digest, its input, what
+was decided and by whom, each call with its rule and outcome, approvals, connections, and the result.
+With --json, what is not known is null.`,
+		Example: "  mcprun audit show run-4KXQ2M7ZB3TA\n  mcprun audit show run-4KXQ2M7ZB3TA --code\n  mcprun audit show run-4KXQ2M7ZB3TA --json",
+		Args:    cli.Args(cobra.ExactArgs(1)),
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
+	}
+	o.bind(cmd.Flags())
+	f := cmd.Flags()
+	f.BoolVar(&o.code, "code", false, "show the script, and output and result as a whole")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (o *showCommand) run(cmd *cobra.Command, id string) error {
+	rec, err := o.openRecord(cmd)
+	if err != nil {
+		return err
+	}
+	defer rec.Close()
+	d, err := report.Show(cmd.Context(), rec, id)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return o.app.JSON(d)
+	}
+	var out bytes.Buffer
+	if err := o.print(&out, d); err != nil {
+		return err
+	}
+	_, err = out.WriteTo(o.app.Stdout)
+	return err
+}
+
+func (o *showCommand) print(w *bytes.Buffer, d *report.Detail) error {
+	style := o.app.OutStyle()
+	fmt.Fprintln(w, style.Bold(cli.EscapeLine(d.ID)), cli.EscapeLine(string(d.Name)))
+	if err := cli.Table(w, style, nil, o.facts(d)); err != nil {
+		return err
+	}
+	parts := []struct {
+		title  string
+		header []string
+		rows   [][]string
+	}{
+		{"Calls", []string{"#", "TOOL", "OUTCOME", "TOOK", "EFFECT", "RULE", "BY", "ARGUMENTS"}, callRows(d.Calls)},
+		{"Approvals", []string{"TIME", "OF", "ANSWER", "BY", "AFTER", "RULE"}, nil},
+		{"Plans", []string{"TIME", "PLAN", "EVENT", "CALLS", "BY"}, nil},
+		{"Connections", []string{"TIME", "CONNECTION"}, nil},
+		{"Logins", []string{"TIME", "SERVER", "EVENT", "AS"}, nil},
+	}
+	for _, a := range d.Approvals {
+		parts[1].rows = append(parts[1].rows, []string{clock(a.Time), strings.TrimSpace(a.Subject + " " + string(a.Tool)), a.Answer, dash(a.By), report.Millis(a.WaitMS), dash(a.Rule)})
+	}
+	for _, p := range d.Plans {
+		parts[2].rows = append(parts[2].rows, []string{clock(p.Time), p.Plan.Plan, p.Event, fmt.Sprint(p.Calls), dash(p.By)})
+	}
+	for i := range d.Connections {
+		parts[3].rows = append(parts[3].rows, []string{clock(d.Connections[i].Time), report.Connection(&d.Connections[i])})
+	}
+	for _, l := range d.Logins {
+		parts[4].rows = append(parts[4].rows, []string{clock(l.Time), dash(l.Server), l.Event, dash(l.Subject)})
+	}
+	for _, p := range parts {
+		if len(p.rows) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s\n", style.Bold(p.title))
+		if err := o.table(w, p.header, p.rows); err != nil {
+			return err
+		}
+	}
+	if o.code {
+		o.text(w, "Code", string(d.Code))
+		o.text(w, "Output", string(d.Output))
+		o.text(w, "Result", indented(d.Result))
+	}
+	return nil
+}
+
+// table prints a table in which the last column is cut at the terminal's width.
+func (o *showCommand) table(w io.Writer, header []string, rows [][]string) error {
+	app := *o.app
+	app.Stdout, app.Terminal.Columns = w, o.app.Columns()
+	return app.Table(header, rows)
+}
+
+func callRows(calls []report.Call) (rows [][]string) {
+	for i := range calls {
+		c := &calls[i]
+		took := "-"
+		if c.DurationMS != nil {
+			took = report.Millis(*c.DurationMS)
+		}
+		outcome := c.Outcome
+		if c.Error != "" {
+			outcome += ": " + cli.Shorten(cli.EscapeLine(string(c.Error)), 40)
+		}
+		rows = append(rows, []string{fmt.Sprint(c.Call), c.Tool, outcome, took, dash(c.Effect), dash(c.Rule), dash(c.By), string(c.Arguments)})
+	}
+	return rows
+}
+
+const shortText = 200 // of an output or a result, in characters
+
+// facts returns what there is to say about the run itself.
+func (o *showCommand) facts(d *report.Detail) (rows [][]string) {
+	add := func(name, text string) {
+		if text != "" {
+			rows = append(rows, []string{"  " + name, text})
+		}
+	}
+	add("began", d.Time.Local().Format("2006-01-02 15:04:05 MST"))
+	add("outcome", outcome(&d.Run))
+	add("error", string(d.Error))
+	add("user", string(d.User))
+	add("customer", string(d.Customer))
+	add("session", string(d.Session))
+	add("client", strings.TrimSpace(string(d.Client)+" "+string(d.ClientVersion)))
+	add("model", strings.TrimSpace(string(d.Model)+" "+string(d.ModelVersion)))
+	add("action", string(d.Action))
+	add("code", strings.TrimSpace(string(d.Language)+" "+string(d.CodeHash)))
+	add("input", string(d.Input))
+	add("sandbox", string(d.Sandbox))
+	add("risk", strings.TrimSuffix(string(d.Risk)+": "+string(d.RiskReason), ": "))
+	add("approved", approved(&d.Run))
+	add("violations", strings.Join(d.Violations, "; "))
+	if d.TokensUsed != nil {
+		text := fmt.Sprintf("%d used", *d.TokensUsed)
+		if d.TokensSaved != nil {
+			text += fmt.Sprintf(", %d saved", *d.TokensSaved)
+		}
+		add("tokens", text)
+	}
+	add("files", strings.Join(d.Files, ", "))
+	add("personal", personal(d.Personal))
+	if !o.code {
+		add("result", cli.Shorten(string(d.Result), shortText))
+		add("output", cli.Shorten(cli.EscapeLine(strings.TrimSpace(string(d.Output))), shortText))
+	}
+	if n := len(d.Rows); n > 0 {
+		add("rows", fmt.Sprintf("%d, from %d to %d", n, d.Rows[0], d.Rows[n-1]))
+	}
+	if d.Removed > 0 {
+		add("removed", cli.Count(d.Removed, "row")+" lost their contents to retention")
+	}
+	return rows
+}
+
+func outcome(r *report.Run) string {
+	text := r.Outcome
+	if r.Outcome == report.Unknown {
+		return "unknown: the record has no end of it"
+	}
+	if r.Success != nil && !*r.Success {
+		text += fmt.Sprintf(" (%s, exit code %d)", r.Cause, *r.ExitCode)
+	}
+	if r.DurationMS != nil {
+		text += ", after " + report.Millis(*r.DurationMS)
+	}
+	return text
+}
+
+func approved(r *report.Run) string {
+	switch {
+	case r.Approved == nil:
+		return ""
+	case !*r.Approved:
+		return "no" + rule(r)
+	case *r.AutoApproved:
+		return "yes, nobody was asked" + rule(r)
+	}
+	return "yes, by " + cmp.Or(string(r.By), "somebody") + rule(r)
+}
+
+func rule(r *report.Run) string {
+	if r.Rule == "" {
+		return ""
+	}
+	return "; rule " + string(r.Rule)
+}
+
+func personal(tokens map[string]int) string {
+	if len(tokens) == 0 {
+		return ""
+	}
+	return report.Counts(tokens) + " left as tokens"
+}
+
+func (o *showCommand) text(w io.Writer, title, text string) {
+	if text == "" {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n%s\n", o.app.OutStyle().Bold(title), strings.TrimRight(cli.Escape(text), "\n"))
+}
+
+func indented(v json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, v, "", "  ") != nil {
+		return string(v)
+	}
+	return b.String()
+}
+
+func clock(t time.Time) string { return t.Local().Format("15:04:05") }
+
+func dash(text audit.Text) string { return cmp.Or(string(text), "-") }
