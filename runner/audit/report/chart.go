@@ -72,10 +72,10 @@ func columns(id, title, description string, bars []bar) page.Node {
 		el("path", class("axis"), attr("d", fmt.Sprintf("M%d %dH%dM%d %dH%d", left, top, chartWidth, left, top+columnHeight, chartWidth))),
 		label(left, top+columnHeight+16, "start", bars[0].label),
 	}
-	if len(bars) > 1 {
-		shapes = append(shapes, label(chartWidth, top+columnHeight+16, "end", bars[len(bars)-1].label))
+	step := min(float64(chartWidth-left)/float64(len(bars)), 90)
+	if last := len(bars) - 1; last > 0 {
+		shapes = append(shapes, label(left+int(step*float64(last+1)), top+columnHeight+16, "end", bars[last].label))
 	}
-	step := min(float64(chartWidth-left)/float64(len(bars)), 60)
 	for i := range bars {
 		y := float64(top + columnHeight)
 		for part, n := range bars[i].parts {

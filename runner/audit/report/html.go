@@ -14,10 +14,10 @@ import (
 //go:embed report.css
 var style string
 
-// chartTools bounds the tools of a chart, and tableRows the rows of a table.
 const (
-	chartTools = 12
-	tableRows  = 200
+	chartTools = 12  // tools in a chart
+	tableRows  = 200 // rows of a table
+	longCell   = 26  // bytes beyond which a text is broken anywhere, as a name without spaces must be
 )
 
 // HTML writes the report as a page that loads nothing, runs no script, and prints on A4.
@@ -41,10 +41,13 @@ func (r *Report) HTML(w io.Writer) error {
 func (r *Report) section(t *Table) page.Node {
 	more := len(t.Rows) - tableRows
 	return el("section", el("h2", text(t.Title)), when(t.Note != "", el("p", text(t.Note))), t.chart(),
-		el("div", class("scroll"), el("table",
+		el("div", class("scroll"), el("table", when(len(t.Head) == 2, class("pair")),
 			el("thead", el("tr", each(t.Head, func(i int, name string) page.Node { return el("th", t.class(i), attr("scope", "col"), text(name)) }))),
 			el("tbody", page.Each(t.Rows[:min(len(t.Rows), tableRows)], func(row *[]any) page.Node {
-				return el("tr", each(*row, func(i int, cell any) page.Node { return el("td", t.class(i), text(ident.CleanLine(r.Cell(cell)))) }))
+				return el("tr", each(*row, func(i int, cell any) page.Node {
+					content := ident.CleanLine(r.Cell(cell))
+					return el("td", t.class(i), when(len(content) > longCell, class("l")), text(content))
+				}))
 			})))),
 		when(more > 0, el("p", text(fmt.Sprintf("%d more rows are in the report as JSON.", more)))))
 }

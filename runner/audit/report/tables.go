@@ -120,7 +120,7 @@ func (r *Report) overTime() Table {
 }
 
 func (r *Report) risks() Table {
-	t := Table{Title: "Executions by risk", Head: []string{"Risk", "Executions"}, Parts: []int{0}}
+	t := Table{Title: "Executions by risk", Head: []string{"Risk", "Executions"}, Parts: []int{2}}
 	for _, level := range risk.All() {
 		t.Rows = append(t.Rows, []any{level.String(), r.ByRisk[level.String()]})
 	}

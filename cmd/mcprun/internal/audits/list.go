@@ -107,11 +107,11 @@ func (o *listCommand) run(cmd *cobra.Command) error {
 	if len(runs) == 0 {
 		return o.none("runs")
 	}
-	narrow := o.app.Columns() > 0 && o.app.Columns() < 90
+	narrow := narrow(o.app)
 	header := []string{"TIME", "RUN", "RISK", "OUTCOME", "CALLS", "TOOK", "SCRIPT"}
 	var rows [][]string
 	for _, r := range runs {
-		row := []string{shortTime(r.Time), r.ID, cmp.Or(string(r.Risk), "-"), r.Outcome, "-", "-", what(r)}
+		row := []string{shortTime(r.Time, narrow), r.ID, cmp.Or(string(r.Risk), "-"), r.Outcome, "-", "-", what(r)}
 		if r.CallCount != nil {
 			row[4] = fmt.Sprint(*r.CallCount)
 		}
@@ -162,7 +162,7 @@ func (o *listCommand) events(ctx context.Context, rec store.Record, kind audit.K
 	}
 	var rows [][]string
 	for _, e := range events {
-		rows = append(rows, []string{fmt.Sprint(e.Row), shortTime(e.Time), cmp.Or(string(e.Run), "-"), e.Text})
+		rows = append(rows, []string{fmt.Sprint(e.Row), shortTime(e.Time, narrow(o.app)), cmp.Or(string(e.Run), "-"), e.Text})
 	}
 	if err := o.app.Table([]string{"ROW", "TIME", "RUN", "WHAT"}, rows); err != nil {
 		return err
@@ -184,10 +184,16 @@ func (o *listCommand) more(n int) error {
 	return err
 }
 
+// narrow reports whether the terminal has no room for all columns.
+func narrow(app *cli.App) bool { return app.Columns() > 0 && app.Columns() < 90 }
+
 // shortTime writes a time in the user's zone, with the year if it is not this one.
-func shortTime(t time.Time) string {
-	if t = t.Local(); t.Year() == now().Year() {
-		return t.Format("01-02 15:04:05")
+func shortTime(t time.Time, narrow bool) string {
+	switch t = t.Local(); {
+	case t.Year() != now().Year():
+		return t.Format("2006-01-02 15:04")
+	case narrow:
+		return t.Format("01-02 15:04")
 	}
-	return t.Format("2006-01-02 15:04")
+	return t.Format("01-02 15:04:05")
 }

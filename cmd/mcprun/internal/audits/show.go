@@ -71,11 +71,18 @@ func (o *showCommand) print(w *bytes.Buffer, d *report.Detail) error {
 		header []string
 		rows   [][]string
 	}{
-		{"Calls", []string{"#", "TOOL", "OUTCOME", "TOOK", "EFFECT", "RULE", "BY", "ARGUMENTS"}, callRows(d.Calls)},
+		{"Calls", []string{"#", "TOOL", "OUTCOME", "TOOK", "DECISION", "ARGUMENTS"}, callRows(d.Calls)},
 		{"Approvals", []string{"TIME", "OF", "ANSWER", "BY", "AFTER", "RULE"}, nil},
 		{"Plans", []string{"TIME", "PLAN", "EVENT", "CALLS", "BY"}, nil},
 		{"Connections", []string{"TIME", "CONNECTION"}, nil},
 		{"Logins", []string{"TIME", "SERVER", "EVENT", "AS"}, nil},
+	}
+	if narrow(o.app) { // decisions say more
+		calls := &parts[0]
+		calls.header = calls.header[:5]
+		for i := range calls.rows {
+			calls.rows[i] = calls.rows[i][:5]
+		}
 	}
 	for _, a := range d.Approvals {
 		parts[1].rows = append(parts[1].rows, []string{clock(a.Time), strings.TrimSpace(a.Subject + " " + string(a.Tool)), a.Answer, dash(a.By), report.Millis(a.WaitMS), dash(a.Rule)})
@@ -120,11 +127,11 @@ func callRows(calls []report.Call) (rows [][]string) {
 		if c.DurationMS != nil {
 			took = report.Millis(*c.DurationMS)
 		}
-		outcome := c.Outcome
+		decision := strings.Trim(strings.Join([]string{string(c.Effect), string(c.Rule), string(c.By)}, ", "), ", ")
 		if c.Error != "" {
-			outcome += ": " + cli.Shorten(cli.EscapeLine(string(c.Error)), 40)
+			decision = strings.TrimPrefix(decision+"; "+string(c.Error), "; ")
 		}
-		rows = append(rows, []string{fmt.Sprint(c.Call), c.Tool, outcome, took, dash(c.Effect), dash(c.Rule), dash(c.By), string(c.Arguments)})
+		rows = append(rows, []string{fmt.Sprint(c.Call), c.Tool, c.Outcome, took, cmp.Or(cli.Shorten(cli.EscapeLine(decision), 80), "-"), string(c.Arguments)})
 	}
 	return rows
 }
