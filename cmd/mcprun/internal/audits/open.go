@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,8 +16,8 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/gen/atomicfile"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/store"
-	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 )
 
 // recordCommand is a command that reads the record of a project.
@@ -31,28 +32,33 @@ func (o *recordCommand) bind(f *pflag.FlagSet) {
 	o.PlaceFlag.Bind(f)
 }
 
+// locate returns the project's configuration, which may be nil, and where its state is.
+func (o *recordCommand) locate(cmd *cobra.Command) (cfg *config.Config, place string, err error) {
+	if cfg, err = o.project.Load(o.app); err != nil {
+		return nil, "", err
+	}
+	base, settings := o.app.Dir, &config.Settings{}
+	if cfg != nil {
+		base, settings = cfg.Dir, &cfg.Settings
+	}
+	if err := flags.ApplyDefaults(o.app, cmd.Flags(), settings); err != nil {
+		return nil, "", err
+	}
+	place, err = o.Place(o.app, base)
+	return cfg, place, err
+}
+
 // openRecord opens the store with the record. The caller closes it.
 func (o *recordCommand) openRecord(cmd *cobra.Command) (store.Store, error) {
-	cfg, err := o.project.Load(o.app)
+	_, place, err := o.locate(cmd)
 	if err != nil {
 		return nil, err
 	}
-	base := o.app.Dir
-	if cfg != nil {
-		base = cfg.Dir
-		if err := flags.ApplyDefaults(o.app, cmd.Flags(), &cfg.Settings); err != nil {
-			return nil, err
-		}
-	}
-	place, err := o.Place(o.app, base)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) && !strings.Contains(place, "://") {
 		return nil, cli.WithHint(fmt.Errorf("nothing is recorded: there is no file %s", cli.EscapeLine(place)),
 			"mcprun serve and runs with --customer are recorded, and others with --audit; --state names another database")
 	}
-	return sqlite.Open(cmd.Context(), place, sqlite.Options{})
+	return state.Open(cmd.Context(), place)
 }
 
 // outputFlag is the flag --output.

@@ -1,6 +1,7 @@
 package audits
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/audit/report"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 type reportCommand struct {
@@ -18,6 +21,7 @@ type reportCommand struct {
 	outputFlag
 	filter report.Filter
 	format string
+	verify bool
 }
 
 func newReportCmd(app *cli.App) *cobra.Command {
@@ -39,7 +43,26 @@ Executions belong to the period in which they began. The HTML page loads nothing
 	o.outputFlag.bind(cmd.Flags())
 	bindWho(cmd, &o.filter)
 	cmd.Flags().Var(flags.Choice(&o.format, "text", "json", "csv", "html"), "format", "form of the report")
+	cmd.Flags().BoolVar(&o.verify, "verify", true, "verify the whole record, as mcprun audit verify does")
 	return cmd
+}
+
+// verified says whether the record is intact.
+func verified(ctx context.Context, rec store.Record) (string, error) {
+	v, err := audit.Verify(ctx, rec, audit.VerifyOptions{})
+	switch {
+	case err != nil:
+		return "", err
+	case v.Finding != nil:
+		return fmt.Sprintf("CHANGED: row %d: %s: %s", v.Finding.First, v.Finding.Damage, v.Finding.Explanation), nil
+	case v.Rows == 0:
+		return "empty", nil
+	}
+	signed := "no row is signed"
+	if v.Signed > 0 {
+		signed = fmt.Sprintf("signed up to row %d", v.Signed-1)
+	}
+	return fmt.Sprintf("verified up to row %d, head %s; %s", v.Rows-1, v.Root, signed), nil
 }
 
 func (o *reportCommand) run(cmd *cobra.Command) error {
@@ -52,7 +75,11 @@ func (o *reportCommand) run(cmd *cobra.Command) error {
 	}
 	defer rec.Close()
 	o.filter.From, o.filter.To = o.from, o.to
-	r, err := report.Make(cmd.Context(), rec, report.Options{Filter: o.filter, Now: now(), Zone: time.Local})
+	opt := report.Options{Filter: o.filter, Now: now(), Zone: time.Local}
+	if o.verify {
+		opt.Verified = func(ctx context.Context) (string, error) { return verified(ctx, rec) }
+	}
+	r, err := report.Make(cmd.Context(), rec, opt)
 	if err != nil {
 		return err
 	}
