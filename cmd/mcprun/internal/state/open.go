@@ -14,13 +14,14 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/store"
+	"github.com/mcpgen/mcpgen/runner/store/postgres"
 	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 )
 
 // Open opens the state at a place that [PlaceFlag.Place] returned.
 func Open(ctx context.Context, place string) (store.Store, error) {
 	if isURL(place) {
-		return nil, fmt.Errorf("no such database: %s", place)
+		return postgres.Open(ctx, place)
 	}
 	return sqlite.Open(ctx, place, sqlite.Options{})
 }
