@@ -60,6 +60,7 @@ type trail struct {
 	log     *audit.Log // nil: nothing is recorded
 	set     chain.Settings
 	mask    record.Mask
+	code    record.Mask // of the script's code alone, so that the same code has the same digest
 	began   time.Time
 	program audit.Program
 	started bool // the intent is in the record
@@ -69,7 +70,7 @@ type trail struct {
 func (r *Runner) newTrail(prefix string, set *chain.Settings) *trail {
 	t := &trail{id: newID(prefix), log: set.Audit, began: time.Now()}
 	if t.log != nil {
-		t.mask = r.chain.Mask(set.Masker())
+		t.mask, t.code = r.chain.RecordMask(set), r.chain.RecordMask(&chain.Settings{Personal: set.Personal})
 		for _, told := range []*audit.Text{&set.Who.Client, &set.Who.ClientVersion, &set.Who.Model, &set.Who.ModelVersion} { // by a client
 			*told = t.text(string(*told), maxRowName)
 		}
@@ -120,7 +121,7 @@ func (t *trail) begin(ctx context.Context, s *Script) error {
 
 // describe sets what the record has of a script at its start and at its end.
 func (t *trail) describe(ctx context.Context, s *Script) error {
-	digest, err := t.log.Code(ctx, t.mask.String(s.Code))
+	digest, err := t.log.Code(ctx, t.code.String(s.Code))
 	t.program = audit.Program{
 		Action: "execute_code", Name: t.text(s.Name, maxRowName), Language: audit.Text(s.Language), Code: audit.Text(digest), Input: t.input(s),
 		Risk: audit.Text(s.Risk.Overall().String()), RiskReason: t.text(s.Risk.Reason(), maxRowText),

@@ -423,7 +423,7 @@ func TestRecordHasTokens(t *testing.T) {
 					t.Errorf("mode %s: the record has %q:\n%s", mode, canary, text)
 				}
 			}
-			if !strings.Contains(text, "[EMAIL_1]") || !slices.Contains(m.kinds(), "call.end") || (mode == config.PIIOff) == slices.Contains(m.kinds(), "personal") {
+			if !strings.Contains(text, "[EMAIL #1]") || strings.Contains(text, "[EMAIL_1]") != (mode != config.PIIOff) || !slices.Contains(m.kinds(), "call.end") || (mode == config.PIIOff) == slices.Contains(m.kinds(), "personal") {
 				t.Errorf("mode %s, result %+v: the record has no tokens, or no count of them, or one too many:\n%s", mode, res, text)
 			}
 		}
@@ -462,7 +462,7 @@ func TestRecordOfConnections(t *testing.T) {
 		}
 		got = append(got, body.Body)
 	}
-	if len(got) != 2 || got[0].Host != "other.example" || got[0].Allowed || got[0].Check != egress.ByAllowList || got[1].Host != "api.example" || !got[1].Allowed || got[1].Path != "/users/[EMAIL_1]" {
+	if len(got) != 2 || got[0].Host != "other.example" || got[0].Allowed || got[0].Check != egress.ByAllowList || got[1].Host != "api.example" || !got[1].Allowed || got[1].Path != "/users/[EMAIL #1]" {
 		t.Errorf("the connections are %+v", got)
 	}
 	if _, end := row[audit.RunEnd](t, m, audit.KindRunEnd); !slices.Equal(end.Violations, []string{"connection to other.example:80: allow list"}) {

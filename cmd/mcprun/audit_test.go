@@ -149,7 +149,7 @@ func TestRecordSurvivesKill(t *testing.T) {
 			if err != nil || len(unknown) != 2 {
 				t.Errorf("%d actions have an unknown outcome, %v, want 2", len(unknown), err)
 			}
-			if text := string(rows[1].Body); !strings.Contains(text, `"[EMAIL_1]"`) || strings.Contains(text, "ann@example.org") || rows[1].Run != rows[0].Run {
+			if text := string(rows[1].Body); !strings.Contains(text, `"[EMAIL #1]"`) || strings.Contains(text, "ann@example.org") || rows[1].Run != rows[0].Run {
 				t.Errorf("the call is %s, in run %s, want tokens, and run %s", text, rows[1].Run, rows[0].Run)
 			}
 			if rows[0].Who.User == "" || (args[0] == "--customer") != (rows[0].Who.Customer == "acme" && rows[0].Who.Session != "") {

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"path/filepath"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 )
 
 type instant struct{}
@@ -17,13 +20,28 @@ func (instant) Call(context.Context, string, string, json.RawMessage, *upstream.
 	return &upstream.CallResult{Structured: json.RawMessage(`{"result":3}`)}, nil
 }
 
-// BenchmarkChain is what a call costs between the bridge and the server.
+// BenchmarkChain is what a call costs between the bridge and the server, without and with a record.
 func BenchmarkChain(b *testing.B) {
+	b.Run("plain", func(b *testing.B) { benchmarkChain(b, Settings{}) })
+	s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "state.db"), sqlite.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	log, err := audit.Open(s, audit.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer log.Close()
+	b.Run("record", func(b *testing.B) { benchmarkChain(b, Settings{Audit: log}) })
+}
+
+func benchmarkChain(b *testing.B, set Settings) {
 	cat, _, err := catalog.LoadTree("../../servers")
 	if err != nil {
 		b.Fatal(err)
 	}
-	c, err := New(Options{Catalog: cat, Upstreams: instant{}, Logger: slog.New(slog.DiscardHandler)}).NewCalls(b.Context(), Run{})
+	c, err := New(Options{Catalog: cat, Upstreams: instant{}, Logger: slog.New(slog.DiscardHandler)}).NewCalls(b.Context(), Run{ID: "run-1", Settings: set})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -65,6 +65,7 @@ type Calls struct {
 	set     Settings    // with defaults
 	subject *policy.Run // what the policy knows about the run
 	usage   *usage
+	rows    record.Mask // for the record
 
 	details  *detailer       // nil: nothing is kept
 	recorder *record.Writer  // nil: nothing is recorded
@@ -105,8 +106,9 @@ type Calls struct {
 // NewCalls returns the calls of a run, which is over when ctx ends. It fails if a recording cannot be started or read.
 func (ch *Chain) NewCalls(ctx context.Context, run Run) (*Calls, error) {
 	set := run.Settings.withDefaults()
+	rows := ch.RecordMask(&set)
 	c := &Calls{
-		chain: ch, run: run, set: set, subject: set.Known, usage: &usage{count: run.CountTokens, began: time.Now()}, over: ctx.Done(),
+		rows: rows, chain: ch, run: run, set: set, subject: set.Known, usage: &usage{count: run.CountTokens, began: time.Now()}, over: ctx.Done(),
 		slots: make(chan struct{}, set.Parallel), checks: make(chan struct{}, maxChecks), gates: map[string]chan struct{}{}, dryCalls: map[int]bool{}, warned: map[string]bool{}, advised: map[string]bool{}, parsed: map[string]bool{}, texts: map[string]bool{},
 	}
 	if c.subject == nil {

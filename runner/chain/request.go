@@ -33,10 +33,9 @@ type request struct {
 	options     *upstream.CallOptions // of the current try
 	decision    *policy.Decision      // the policy's; nil: the call did not get that far
 	waiting     waiting
-	restored    *pii.Restored   // the values in the arguments that tokens stood for
-	masked      json.RawMessage // the arguments, for records of the run; nil: not needed yet
-	isAudited   bool            // the record has the intent
-	isToolError bool            // the raw result is a failure of the tool
+	restored    *pii.Restored // the values in the arguments that tokens stood for
+	isAudited   bool          // the record has the intent
+	isToolError bool          // the raw result is a failure of the tool
 }
 
 // handler answers a call. The script sees errors that are a *call.Error; any other error is reported to it without

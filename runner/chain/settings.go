@@ -10,6 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/record"
 )
 
 // defaultMaxResult is the default of Settings.MaxResult.
@@ -66,6 +67,8 @@ type Settings struct {
 	Replay io.Reader
 	// ReplayLoose answers by tool and arguments in any order. Otherwise the calls of each tool must come in the recorded order.
 	ReplayLoose bool
+
+	rows pii.Masker // of the record; nil: none yet
 }
 
 // Masker returns Tokens, which it sets if need be.
@@ -77,6 +80,19 @@ func (s *Settings) Masker() pii.Masker {
 		s.Tokens = pii.New()
 	}
 	return s.Tokens
+}
+
+// RecordMask returns what removes secrets and personal data from what the record has of a run with these settings. Values in the vault have its
+// tokens there. The record adds none to the vault, which has room for a number of them; see [pii.Outlet.Peek].
+func (ch *Chain) RecordMask(s *Settings) record.Mask {
+	switch {
+	case s.rows != nil:
+	case s.Personal != nil:
+		s.rows = s.Personal.Outlet.Peek()
+	default:
+		s.rows = pii.NewPrivate()
+	}
+	return ch.Mask(s.rows)
 }
 
 // Entry returns an entry of the record about a run with these settings.

@@ -8,7 +8,9 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/record"
 )
 
 // Bounds of a run's calls in the record, in bytes: the arguments of a call, those of all calls, and those of a call beyond that. A script
@@ -50,7 +52,7 @@ func (c *Calls) auditEnd(req *request, rec *CallRecord, failed error) {
 	if c.set.Audit == nil || !req.isAudited && c.unsent.Add(1) > maxUnsent {
 		return
 	}
-	mask := c.chain.Mask(c.set.Tokens)
+	mask := c.rowMask(req)
 	row := audit.CallEnd{Call: rec.Call, Tool: rec.Tool, Outcome: rec.Outcome, DurationMS: rec.DurationMS, ResultBytes: rec.ResultBytes}
 	if c.chain.knownName(req) == "" { // the script's text
 		row.Tool = mask.String(row.Tool)
@@ -73,23 +75,24 @@ func (c *Calls) row(kind audit.Kind, body any) audit.Entry {
 	return c.set.Entry(kind, cmp.Or(c.run.Audit, c.run.ID), body)
 }
 
-// rowArguments returns the arguments of a call for the record, with tokens.
+// rowArguments returns the arguments of a call for the record, with tokens, and with the sizes of large members in their place.
 func (c *Calls) rowArguments(req *request) json.RawMessage {
 	most := maxRowArguments
 	if c.audited.Load() > maxRunArguments {
 		most = maxMoreArguments
 	}
-	value := audit.Clip(c.masked(req), most)
+	mask := c.rowMask(req)
+	value := audit.Clip(mask.Value(withoutLarge(req.Args)), most)
 	c.audited.Add(int64(len(value)))
 	return value
 }
 
-// masked returns the arguments of a call with tokens, and with the sizes of large members in their place.
-func (c *Calls) masked(req *request) json.RawMessage {
-	if req.masked == nil {
-		req.masked = c.Mask(withoutLarge(req.Args))
+// rowMask returns the mask for the record of a call, which knows what was restored in its arguments.
+func (c *Calls) rowMask(req *request) record.Mask {
+	if o, ok := c.set.rows.(*pii.Outlet); ok && req.restored != nil {
+		return c.chain.Mask(o.With(req.restored))
 	}
-	return req.masked
+	return c.rows
 }
 
 // decidedBy returns what the record says about a decision.

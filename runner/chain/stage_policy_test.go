@@ -304,12 +304,12 @@ func TestMaskedArguments(t *testing.T) {
 		{`{"body":"` + large + `","to":"ann@x.org"}`, fmt.Sprintf(`{"body":"(%d bytes)","to":"[EMAIL_1]"}`, maxMember+2)},
 		{many, fmt.Sprintf(`"(%d bytes)"`, len(many))},
 	} {
-		if got := u.decided(func() json.RawMessage { return up(withoutLarge(json.RawMessage(c.args))) }); got != c.want {
+		if got := u.decided(up, json.RawMessage(c.args)); got != c.want {
 			t.Errorf("decided(%.40s) = %.100s, want %s", c.args, got, c.want)
 		}
 	}
 	u.masked = maxAllMasked
-	if got := u.decided(func() json.RawMessage { return json.RawMessage(`{}`) }); got != "" {
+	if got := u.decided(up, json.RawMessage(`{}`)); got != "" {
 		t.Errorf(`a run that has kept enough keeps %q, want ""`, got)
 	}
 }

@@ -33,7 +33,7 @@ func (c *Calls) report(next handler) handler {
 			Retries: req.retries, ArgumentBytes: len(args), Outcome: OutcomeOK, Arguments: req.arguments, Planned: req.arguments, Skipped: req.skipped, Drift: req.drift, ToolError: req.isToolError, reached: req.waiting.wasSent(),
 		}
 		if req.decision != nil && req.decision.Rule != "" {
-			rec.Policy, rec.Masked = req.decision, c.usage.decided(func() json.RawMessage { return c.masked(req) })
+			rec.Policy, rec.Masked = req.decision, c.usage.decided(c.Mask, req.Args)
 		}
 		var answer json.RawMessage
 		switch {

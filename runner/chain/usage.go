@@ -144,14 +144,14 @@ const (
 
 // decided returns the arguments of a call about which a rule decided. They are masked whole, since half of an address would not be
 // recognized.
-func (u *usage) decided(masked func() json.RawMessage) string {
+func (u *usage) decided(mask func(json.RawMessage) json.RawMessage, args json.RawMessage) string {
 	u.mu.Lock()
 	full := u.masked >= maxAllMasked
 	u.mu.Unlock()
 	if full {
 		return ""
 	}
-	text := ident.Clip(string(masked()), maxMasked)
+	text := ident.Clip(string(mask(withoutLarge(args))), maxMasked)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.masked += len(text)

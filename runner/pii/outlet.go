@@ -48,6 +48,7 @@ type Outlet struct {
 	*outletState
 	inside   detect.Signs // see For
 	restored *Restored    // see With
+	peek     *Tokenizer   // see Peek; nil: new values go to the vault
 	added    *addition    // what all texts together have added; nil: each text counts for itself
 }
 
@@ -93,13 +94,19 @@ func NewOutlet(open func() (*Vault, error), s OutletSettings) *Outlet {
 
 // For returns the same outlet for results of a tool, whose name tells what objects without a container are: list_contacts returns people.
 func (o *Outlet) For(tool string) *Outlet {
-	return &Outlet{outletState: o.outletState, inside: detect.Signs(0).Inside(tool)}
+	return &Outlet{outletState: o.outletState, inside: detect.Signs(0).Inside(tool), peek: o.peek}
 }
 
 // With returns the same outlet for what answers a call: it also replaces the values that were restored in its arguments, even a word that would
 // otherwise be no name.
 func (o *Outlet) With(values *Restored) *Outlet {
-	return &Outlet{outletState: o.outletState, inside: o.inside, restored: values, added: o.added}
+	return &Outlet{outletState: o.outletState, inside: o.inside, restored: values, peek: o.peek, added: o.added}
+}
+
+// Peek returns the same outlet for texts that are kept where no model sees them. Values that the vault does not have are not added to it: they
+// get tokens of [NewPrivate], which count for the returned outlet alone.
+func (o *Outlet) Peek() *Outlet {
+	return &Outlet{outletState: o.outletState, inside: o.inside, restored: o.restored, peek: NewPrivate()}
 }
 
 // Mask replaces the personal data in text. JSON in it is treated as JSON.
@@ -138,7 +145,7 @@ func (o *Outlet) mask(text string, foreign bool, mask func(*masker, *span)) stri
 		added = &addition{}
 	}
 	for n := 1; ; n++ {
-		p := pass{v: v, foreign: foreign, byKey: map[string]*entry{}}
+		p := pass{v: v, peek: o.peek, foreign: foreign, byKey: map[string]*entry{}}
 		m := newMasker()
 		m.token, m.lookalike, m.detected = p.token, p.lookalike, detected
 		d, top := newDocument(text)
@@ -146,7 +153,7 @@ func (o *Outlet) mask(text string, foreign bool, mask func(*masker, *span)) stri
 		mask(m, top)
 		switch {
 		case len(p.new) == 0:
-			if len(p.stale) > 0 {
+			if len(p.stale) > 0 && o.peek == nil {
 				_ = o.keep(v, nil, p.stale) // the values have their tokens whether or not the day is written
 			}
 			return d.apply()
@@ -413,7 +420,8 @@ func (o *outletState) opened() (*Vault, error) {
 // pass looks up the tokens of one text's values, and collects the values that have none yet, or of which the vault does not know yet that a
 // field held them.
 type pass struct {
-	v       *Vault // nil if it cannot be used
+	v       *Vault     // nil if it cannot be used
+	peek    *Tokenizer // for values that the vault does not have; nil: they are added to it
 	foreign bool
 	new     []*entry
 	byKey   map[string]*entry // new
@@ -431,10 +439,13 @@ func (p *pass) tokenOf(e *entry) string {
 			if token = known.Token; p.v.isStale(known) {
 				p.stale = append(p.stale, token)
 			}
-			if known.Field || !e.Field {
+			if known.Field || !e.Field || p.peek != nil {
 				return token
 			}
 		}
+	}
+	if p.peek != nil {
+		return p.peek.token(e.Type, value{text: string(e.Value)})
 	}
 	if was, ok := p.byKey[key]; ok {
 		was.Field = was.Field || e.Field

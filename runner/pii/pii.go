@@ -17,6 +17,7 @@ package pii
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -38,7 +39,8 @@ const maxTokens = 100_000
 // Tokenizer replaces personal data by tokens, the same one for the same value. It is safe for concurrent use. It remembers
 // values in memory, long ones as a digest, and does not restore them.
 type Tokenizer struct {
-	max int
+	max       int
+	isPrivate bool // see NewPrivate
 
 	mu     sync.Mutex
 	tokens map[string]string // type and value → token
@@ -48,6 +50,14 @@ type Tokenizer struct {
 // New returns a Tokenizer.
 func New() *Tokenizer {
 	return &Tokenizer{max: maxTokens, tokens: map[string]string{}, counts: map[Type]int{}}
+}
+
+// NewPrivate returns a Tokenizer whose tokens, such as [EMAIL #1], nobody takes for those of a vault, where the same number may stand for
+// another value.
+func NewPrivate() *Tokenizer {
+	t := New()
+	t.isPrivate = true
+	return t
 }
 
 // Mask replaces the personal data in text. Tokens, and text without personal data, stay unchanged.
@@ -94,6 +104,9 @@ func (t *Tokenizer) token(typ Type, v value) string {
 	}
 	t.counts[typ]++
 	token := tokenOf(typ, t.counts[typ])
+	if t.isPrivate {
+		token = fmt.Sprintf("[%s #%d]", typ, t.counts[typ])
+	}
 	t.tokens[strings.Clone(key)] = token
 	return token
 }
