@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,14 @@ type AuditHead struct {
 	File string
 	// Command is started for each head, with the head on standard input. Nil: none.
 	Command []string
+}
+
+// Path returns File as a path of this machine. dir is the folder of mcpgen.yaml. Empty: no file.
+func (h *AuditHead) Path(dir string) string {
+	if h.File == "" || filepath.IsAbs(h.File) {
+		return h.File
+	}
+	return filepath.Join(dir, filepath.FromSlash(h.File))
 }
 
 // AuditAlerts are what a program is started for, with the alert as JSON on standard input.

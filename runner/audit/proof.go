@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
@@ -81,6 +82,21 @@ func Prove(ctx context.Context, s store.Record, index int64) ([]byte, error) {
 	}
 	fmt.Fprintf(&b, "\n%s", head.Text)
 	return b.Bytes(), nil
+}
+
+// RowOfRun returns the index of the row that has the most about a run: the one with its end, or else the one with its start.
+func RowOfRun(ctx context.Context, s store.Record, run string) (index int64, err error) {
+	index = -1
+	err = s.Rows(ctx, store.Range{Run: run, Kinds: []string{string(KindRun), string(KindRunEnd)}}, func(r store.Row) error {
+		if index < 0 || r.Kind == string(KindRunEnd) {
+			index = r.Index
+		}
+		return nil
+	})
+	if err == nil && (index < 0 || run == "") {
+		err = fmt.Errorf("the record has no run %q: %w", ident.Clip(run, maxName), store.ErrNotFound)
+	}
+	return index, err
 }
 
 // Proven is what a proof has proven: that the holder of a key has signed a record in which this row has this place.

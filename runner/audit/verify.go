@@ -33,15 +33,16 @@ type VerifyOptions struct {
 
 // Verification is what Verify has found.
 type Verification struct {
-	Rows      int64     // that were verified; with a finding, those before it
-	Forgotten int64     // of which the content was removed, as a later row says
-	Root      tlog.Hash // of the tree of all rows, if they are intact
+	Rows      int64     `json:"rows"`      // that are intact; with a finding, those before it
+	Forgotten int64     `json:"forgotten"` // of which the content was removed, as a later row says
+	Root      tlog.Hash `json:"root"`      // of the tree of all rows, if they are intact
 	// Signed is how many rows the largest head in the store covers, and Published the largest of VerifyOptions.Heads. Rows behind them can
 	// be changed unnoticed by somebody who computes all hashes again.
-	Signed, Published int64
-	Heads             int // that fit
+	Signed    int64 `json:"signed"`
+	Published int64 `json:"published"`
+	Heads     int   `json:"heads"` // that fit
 	// Finding is the first one. Nil: the record is intact.
-	Finding *Finding
+	Finding *Finding `json:"finding"`
 }
 
 // Damage is what happened to a record.
@@ -60,16 +61,35 @@ const (
 
 // Finding is damage of the record.
 type Finding struct {
-	Damage Damage
+	Damage Damage `json:"damage"`
 	// First and Last are the indexes of the rows of which the first changed one is one. They differ where only hashes over several rows
 	// show it. Of a BadHead, they are -1.
-	First, Last int64
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
 	// Time, Kind and Run are those that the store has for the row First. Zero: it has no such row.
-	Time time.Time
-	Kind Kind
-	Run  string
+	Time time.Time `json:"time,omitzero"`
+	Kind Kind      `json:"kind,omitempty"`
+	Run  string    `json:"run,omitempty"`
 	// Explanation says in a sentence how it shows.
-	Explanation string
+	Explanation string `json:"explanation"`
+}
+
+// String returns the finding in a sentence or two.
+func (f *Finding) String() string {
+	var what string
+	switch rows := fmt.Sprintf("rows %d to %d", f.First, f.Last); {
+	case f.First < 0:
+		return "a signed head was changed: " + f.Explanation
+	case f.First == f.Last:
+		what = fmt.Sprintf("row %d was %s", f.First, f.Damage)
+	case f.Damage == Removed || f.Damage == CutOff:
+		what = rows + " were " + string(f.Damage)
+	case f.Damage == Forked:
+		what = "one of the " + rows + " was changed"
+	default:
+		what = fmt.Sprintf("one of the %s was %s", rows, f.Damage)
+	}
+	return what + ": " + f.Explanation
 }
 
 // Verify computes the whole tree again and compares it with the hashes in the store and with all heads. Rows that are added meanwhile are not
@@ -301,7 +321,7 @@ func (v *verifier) compareHeads() *Finding {
 		h := v.heads[0]
 		v.heads = v.heads[1:]
 		if v.tree.root() != h.Hash {
-			return found(Forked, v.fits, max(v.fits, size-1), "%s was signed over %d other rows: one of the rows %d to %d was changed, and all hashes were computed again", h.from, size, v.fits, size-1)
+			return found(Forked, v.fits, max(v.fits, size-1), "%s was signed over %d other rows", h.from, size)
 		}
 		v.result.Heads++
 		if h.own {

@@ -132,9 +132,9 @@ func TestVerify(t *testing.T) {
 			w.hashes[tlog.StoredHashIndex(3, 1)] = original
 			w.heads, w.published = nil, nil
 		}, audit.Edited, 8, 15, "the hash over the rows 8 to 15"},
-		{"edited, all hashes again", func(w *written) { w.edit(7); w.rehash() }, audit.Forked, 6, 11, "one of the rows 6 to 11 was changed"},
+		{"edited, all hashes again", func(w *written) { w.edit(7); w.rehash() }, audit.Forked, 6, 11, "was signed over 12 other rows"},
 		{"edited, all hashes again, heads removed", func(w *written) { w.edit(7); w.rehash(); w.heads = nil }, audit.Forked, 6, 11, "published head 2"},
-		{"edited in the first part", func(w *written) { w.edit(1); w.rehash() }, audit.Forked, 0, 5, "rows 0 to 5"},
+		{"edited in the first part", func(w *written) { w.edit(1); w.rehash() }, audit.Forked, 0, 5, "6 other rows"},
 		{"only a leaf's hash", func(w *written) { w.hashes[tlog.StoredHashIndex(0, 3)] = tlog.Hash{} }, audit.Edited, 3, 3, ""},
 		{"only an inner hash", func(w *written) { w.hashes[tlog.StoredHashIndex(2, 1)] = tlog.Hash{} }, audit.Edited, 6, 7, "over the rows 4 to 7"},
 		{"removed", func(w *written) { w.rows = slices.Delete(w.rows, 5, 7) }, audit.Removed, 5, 6, "no row with this index"},

@@ -55,25 +55,8 @@ func (o *Flags) OpenLog(ctx context.Context, app *cli.App, p *project.Project, w
 // key returns the key that signs heads of the record at a place: that of the settings, else the user's own for this place, which is made if
 // it does not exist.
 func key(ctx context.Context, app *cli.App, p *project.Project, place string) (*audit.Key, error) {
-	if secret := p.Settings.Audit.Key; secret != nil {
-		dir := filepath.Dir(p.Settings.Path)
-		vars, err := config.DotEnv(dir)
-		if err != nil {
-			return nil, err
-		}
-		from := config.SecretSources{Dir: dir, Environment: os.Environ(), Lookup: config.WithDotEnv(app.LookupEnv, vars)}
-		if ring, ok := customers.Keyring(app); ok {
-			from.Keyring = ring.Get
-		}
-		text, err := secret.Read(ctx, from)
-		if err != nil {
-			return nil, fmt.Errorf("audit.key: %w", err)
-		}
-		k, err := audit.ParseKey(text)
-		if err != nil {
-			return nil, fmt.Errorf("audit.key: %s: %w", secret, err)
-		}
-		return k, nil
+	if p.Settings.Audit.Key != nil {
+		return ConfiguredKey(ctx, app, &p.Settings)
 	}
 	path, err := KeyFile(app, place)
 	if err != nil {
@@ -84,6 +67,28 @@ func key(ctx context.Context, app *cli.App, p *project.Project, place string) (*
 		return nil, err
 	}
 	return audit.CreateKey(path, filepath.Base(path[:len(path)-len(keySuffix)])[:12])
+}
+
+// ConfiguredKey reads audit.key of settings that a person has agreed to.
+func ConfiguredKey(ctx context.Context, app *cli.App, settings *config.Settings) (*audit.Key, error) {
+	secret, dir := settings.Audit.Key, filepath.Dir(settings.Path)
+	vars, err := config.DotEnv(dir)
+	if err != nil {
+		return nil, err
+	}
+	from := config.SecretSources{Dir: dir, Environment: os.Environ(), Lookup: config.WithDotEnv(app.LookupEnv, vars)}
+	if ring, ok := customers.Keyring(app); ok {
+		from.Keyring = ring.Get
+	}
+	text, err := secret.Read(ctx, from)
+	if err != nil {
+		return nil, fmt.Errorf("audit.key: %w", err)
+	}
+	k, err := audit.ParseKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("audit.key: %s: %w", secret, err)
+	}
+	return k, nil
 }
 
 const keySuffix = ".key"
@@ -102,10 +107,7 @@ func publish(p *project.Project) func(context.Context, []byte) error {
 	}
 	var all []func(context.Context, []byte) error
 	if head.File != "" {
-		path := head.File
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, filepath.FromSlash(path))
-		}
+		path := head.Path(dir)
 		p.Trusted = append(p.Trusted, path)
 		all = append(all, audit.PublishFile(path))
 	}
