@@ -27,7 +27,7 @@ func NewCommand(app *cli.App) *cobra.Command {
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newListCmd(app), newShowCmd(app), newReportCmd(app), newExportCmd(app))
+	cmd.AddCommand(newListCmd(app), newShowCmd(app), newReportCmd(app), newExportCmd(app), newVerifyCmd(app), newProveCmd(app), newCheckProofCmd(app), newKeyCmd(app))
 	return cmd
 }
 
