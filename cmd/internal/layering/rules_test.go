@@ -62,6 +62,7 @@ func rules() []rule {
 		{"runner/policy/internal/spelling", []string{"gen/ident"}},
 		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/audit", "runner/internal/page", "runner/pii", "runner/policy", "runner/risk"}},
 		{"runner/egress", []string{"gen/config", "gen/ident", "runner/internal/notify"}}, // knows nothing of scripts and sandboxes
+		{"runner/audit", []string{"gen/atomicfile", "gen/ident", "runner/store"}},        // writes rows, and knows nothing of what reads them
 		{"runner/audit/report", []string{"gen/exit", "gen/ident", "runner/audit", "runner/call", "runner/egress", "runner/internal/page", "runner/risk", "runner/store"}},
 		{"runner/audit/alert", []string{"gen/config", "runner/audit", "runner/egress", "runner/internal/notify", "runner/risk"}},
 		{"runner/internal/notify", nil},
@@ -181,6 +182,7 @@ func homes() []home {
 		{"github.com/go-json-experiment/json", []string{"gen/**", "runner/**"}},
 		{"github.com/google/shlex", []string{"gen/config"}},
 		{"github.com/google/cel-go", []string{"runner/policy"}},
+		{"golang.org/x/mod", []string{"cmd/mcprun/internal/audits", "runner/audit", "runner/store/**"}}, // of the checksum database
 		{"github.com/spf13/cobra", []string{"cmd/**"}},
 		{"github.com/spf13/pflag", []string{"cmd/**"}},
 		{"github.com/evanw/esbuild", []string{"runner/script", "runner/script/migrate"}},
