@@ -43,6 +43,7 @@ func (b *bench) groups() []group {
 		{"packages", []func(context.Context) error{b.installed}},
 		{"many", []func(context.Context) error{b.parallel}},
 		{"calls", []func(context.Context) error{b.sequentialCalls, b.concurrentCalls}},
+		{"record", []func(context.Context) error{b.recording}},
 		{"commands", []func(context.Context) error{b.commands}},
 		{"checks", []func(context.Context) error{b.checks}},
 		{"masks", []func(context.Context) error{b.masking}},
