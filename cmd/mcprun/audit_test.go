@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -254,5 +256,115 @@ func TestRecordOfServe(t *testing.T) {
 	actions := slices.DeleteFunc(rows, func(r audit.Row) bool { return r.Kind != audit.KindRunEnd })
 	if all := string(actions[0].Body) + string(actions[1].Body); !strings.Contains(all, `"execute_code"`) || !strings.Contains(all, `"call_tool"`) {
 		t.Errorf("the ends are %s", all)
+	}
+}
+
+// TestRecordOfPlans: a plan is made, approved or refused, and used; and a change of the policy has a row.
+func TestRecordOfPlans(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the approval command is a shell script")
+	}
+	w := newRecorded(t)
+	w.env = append(w.env, "MCPGEN_KEYRING=off", "MCPRUN_APPROVE_COMMAND=./ask.sh", "MCPRUN_AUDIT=true")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("ask.sh", "#!/bin/sh\ncat > /dev/null\necho \"$ANSWER\"\n")
+	var seen int
+	run := func(answer string, args ...string) (id, kinds, bodies string) {
+		t.Helper()
+		cmd := w.command(t.Context(), args...)
+		cmd.Env, cmd.Stderr = append(cmd.Env, "ANSWER="+answer), t.Output()
+		out, _ := cmd.Output()
+		rows, err := recordOf(t.Context(), w.db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows[seen:] {
+			bodies += string(row.Body)
+		}
+		kinds, seen = kindsOf(rows[seen:]), len(rows)
+		return strings.TrimSpace(string(out)), kinds, bodies
+	}
+	id, kinds, bodies := run(`{"answer":"once","by":"ann"}`, "plan", "look.ts")
+	if want := "run call.end run.end plan approval plan"; kinds != want || !strings.Contains(bodies, `"event":"made"`) || !strings.Contains(bodies, `"by":"ann","calls":1,"digest":`) || !strings.Contains(bodies, `"event":"approved"`) {
+		t.Errorf("plan: the record has %q, want %q: %s", kinds, want, bodies)
+	}
+	if _, kinds, bodies = run("", "--plan", id, "look.ts"); kinds != "run plan call call.end run.end" || !strings.Contains(bodies, `"event":"used","plan":"`+id+`"`) || !strings.Contains(bodies, `"by":"ann","call":1,"effect":"allow","rule":"rule \"plan `+id+`\""`) {
+		t.Errorf("its use: the record has %q: %s", kinds, bodies)
+	}
+	if _, kinds, bodies = run(`{"answer":"no","by":"bob"}`, "plan", "look.ts"); kinds != "run call.end run.end plan approval plan" || !strings.Contains(bodies, `"event":"refused"`) {
+		t.Errorf("a refused plan: the record has %q: %s", kinds, bodies)
+	}
+
+	changes := func() (list []audit.Change) {
+		t.Helper()
+		s, err := sqlite.Open(t.Context(), w.db, sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		err = s.Rows(t.Context(), store.Range{Kinds: []string{string(audit.KindChange)}}, func(r store.Row) error {
+			row, err := audit.Decode(r)
+			var c audit.Change
+			if err == nil {
+				err = json.Unmarshal(row.Body, &c)
+			}
+			list = append(list, c)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	if got := changes(); len(got) != 1 || got[0].What != "tree" || got[0].From != "" || got[0].To == "" {
+		t.Errorf("the changes are %+v, want the first tree", got)
+	}
+	write("mcpgen.yaml", "version: 1\nservers: {rec: {protocol: legacy, trusted: true}}\npolicy: {unattended: [approve_command], rules: [{deny: 'rec__*'}]}\n")
+	if _, kinds, bodies = run("", "look.ts"); kinds != "run call.end run.end" || !strings.Contains(bodies, `"effect":"deny"`) {
+		t.Errorf("with a rule: the record has %q: %s", kinds, bodies)
+	}
+	if got := changes(); len(got) != 2 || got[1].What != "policy" || got[1].From != "" || got[1].To == "" {
+		t.Errorf("the changes are %+v, want a policy after the tree", got)
+	}
+}
+
+// TestRecordOfLogins: a client's first request over HTTP, and a token that is not accepted.
+func TestRecordOfLogins(t *testing.T) {
+	w := newRecorded(t)
+	tokens := filepath.Join(w.dir, "tokens.txt")
+	if err := os.WriteFile(tokens, []byte(strings.Repeat("a", 40)+" acme\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("serve", func(t *testing.T) { // to its end
+		url := serveURL(t, w.command(context.WithoutCancel(t.Context()), "serve", "--http", "127.0.0.1:0", "--token-file", tokens))
+		for _, token := range []string{strings.Repeat("b", 40), strings.Repeat("a", 40)} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+token)
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Accept", "application/json, text/event-stream")
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+		}
+	})
+	rows, err := recordOf(t.Context(), w.db)
+	if err != nil || kindsOf(rows) != "login login" {
+		t.Fatalf("the record has %q, %v, want two logins", kindsOf(rows), err)
+	}
+	if got, want := string(rows[0].Body), `{"event":"refused","server":null,"subject":"127.0.0.1"}`; got != want || rows[0].Who.Customer != "" {
+		t.Errorf("the first is %s of %+v, want %s", got, rows[0].Who, want)
+	}
+	if got, want := string(rows[1].Body), `{"event":"login","server":null,"subject":"127.0.0.1"}`; got != want || rows[1].Who.Customer != "acme" {
+		t.Errorf("the second is %s of %+v, want %s", got, rows[1].Who, want)
 	}
 }
