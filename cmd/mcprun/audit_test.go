@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -117,6 +118,15 @@ func (w *recorded) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// wait returns what the server has seen, once it has.
+func (w *recorded) wait() (seen []byte, err error) {
+	deadline := time.Now().Add(time.Minute)
+	for seen, err = os.ReadFile(w.seen); err != nil && time.Now().Before(deadline); seen, err = os.ReadFile(w.seen) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	return seen, err
+}
+
 // TestRecordSurvivesKill: when a server gets a call, another process finds the intents of the run and the call in the database. A mcprun that
 // is killed then leaves them there without an end: their outcome is unknown.
 func TestRecordSurvivesKill(t *testing.T) {
@@ -130,12 +140,7 @@ func TestRecordSurvivesKill(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			deadline := time.Now().Add(time.Minute)
-			seen, err := os.ReadFile(w.seen)
-			for err != nil && time.Now().Before(deadline) {
-				time.Sleep(20 * time.Millisecond)
-				seen, err = os.ReadFile(w.seen)
-			}
+			seen, err := w.wait()
 			if err := cmd.Process.Kill(); err != nil {
 				t.Error(err)
 			}
@@ -158,6 +163,35 @@ func TestRecordSurvivesKill(t *testing.T) {
 				t.Errorf("the run is of %+v", rows[0].Who)
 			}
 		})
+	}
+}
+
+// TestRecordOfSignals: a run that a signal ends has the exit code of the command, and its call an end.
+func TestRecordOfSignals(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no signals")
+	}
+	w := newRecorded(t)
+	cmd := w.command(t.Context(), "--audit", "hold.ts")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.wait()
+	if err = errors.Join(err, cmd.Process.Signal(syscall.SIGTERM)); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait() // it was ended
+	rows, err := recordOf(t.Context(), w.db)
+	if want := "run call call.end run.end"; err != nil || kindsOf(rows) != want {
+		t.Fatalf("the record has %q, %v, want %q", kindsOf(rows), err, want)
+	}
+	var call audit.CallEnd
+	var run audit.RunEnd
+	if err := errors.Join(json.Unmarshal(rows[2].Body, &call), json.Unmarshal(rows[3].Body, &run)); err != nil {
+		t.Fatal(err)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != 143 || run.ExitCode != code || run.Success || run.Cause != "interrupted" || call.Outcome != "cancelled" {
+		t.Errorf("exit code %d, the call's end %+v, the run's end %+v", code, call, run)
 	}
 }
 
