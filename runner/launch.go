@@ -52,7 +52,9 @@ func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 	s.trail = r.newTrail("run-", &s.Calls)
 	s.Capture = s.Capture || s.Calls.Audit != nil // for output and tokens
 	defer func() { s.trail, s.Calls.Approver, s.Capture = nil, asked, capture }()
+	ctx, span := r.opt.Telemetry.Run(ctx)
 	res, err := r.launch(ctx, s, opt)
+	span.End(outcomeOf(s, res, err))
 	s.trail.end(ctx, s, res, err)
 	return res, err
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/telemetry"
 	"github.com/mcpgen/mcpgen/runner/traffic"
 )
 
@@ -57,6 +58,8 @@ type Options struct {
 	Bundler *script.Bundler
 	// Memory bounds the large results in memory. The runners of a process should share one. If nil, the Runner creates its own.
 	Memory *chain.MemoryBudget
+	// Telemetry records runs and their requests to servers. Nil: they are not recorded.
+	Telemetry *telemetry.Telemetry
 	// Logger receives diagnostics. Nil: they are discarded.
 	Logger *slog.Logger
 }
@@ -104,7 +107,7 @@ func New(opt *Options) (*Runner, error) {
 			return nil, err
 		}
 	}
-	of := chain.Options{Catalog: r.catalog, Upstreams: opt.Upstreams, Servers: opt.Servers, Memory: opt.Memory, Logger: r.log}
+	of := chain.Options{Catalog: r.catalog, Upstreams: opt.Upstreams, Servers: opt.Servers, Memory: opt.Memory, Telemetry: opt.Telemetry, Logger: r.log}
 	if opt.Traffic != "" {
 		r.traffic = traffic.New(opt.Traffic)
 		of.Observer = r.traffic

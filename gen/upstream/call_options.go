@@ -26,6 +26,24 @@ type CallOptions struct {
 	// such answer. Over HTTP that is before the answer is read, with its size or, if the server does not give one,
 	// [LargeGuess]; over pipes, after the answer has been read. An error ends the call. Nil reserves nothing.
 	Reserve func(ctx context.Context, bytes int) error
+	// Trace is for a trace of the call; it may be nil.
+	Trace *Trace
+}
+
+// Trace says what to tell the server about the trace that a call belongs to, and is told how the call was sent. Read it after the
+// call has returned. Each call needs its own.
+type Trace struct {
+	// Meta are members for the _meta of each request of the call, such as traceparent (MCP 2026-07-28, basic).
+	Meta map[string]string
+
+	// The rest is of the last request, and empty if none was sent. Session and Protocol are hostile text.
+
+	// Pipe says that the server is a process, which is written to by a pipe, and not over TCP.
+	Pipe bool
+	// Protocol is the agreed revision, and Session the id of an HTTP session, if there is one.
+	Protocol, Session string
+	// RequestID is the id of the JSON-RPC request.
+	RequestID string
 }
 
 // LargeAnswer is the size in bytes from which an answer is large. LargeGuess stands for the size of a large answer whose

@@ -93,8 +93,17 @@ func (s *Session) round(ctx, up context.Context, active *activeRequest, r reques
 	if s.modern() && active.opt.Elicit == nil {
 		meta[metaCapabilities] = map[string]any{} // nobody can be asked about this request
 	}
+	trace := active.opt.Trace
+	if trace != nil {
+		for name, value := range trace.Meta {
+			meta[name] = value
+		}
+	}
 	err := r.send(withCapture(up, c), meta)
 	c.release()
+	if trace != nil && c.sent {
+		trace.Pipe, trace.Protocol, trace.Session, trace.RequestID = s.process != nil, s.Info().Protocol, s.sdk.ID(), fmt.Sprint(c.ID.Raw())
+	}
 	// An answer counts even if the session ended at the same time.
 	if err != nil && (c.raw == nil || c.Answer != nil || ctx.Err() != nil) {
 		return nil, s.fail(ctx, c, r.doing, err)

@@ -28,6 +28,8 @@ type Session struct {
 	opts *Options
 	end  context.CancelCauseFunc // ends every HTTP request of the session
 
+	since time.Time // when it was established
+
 	process *stdio.Conn        // nil for HTTP
 	http    *httpclient.Client // nil for stdio
 
@@ -88,6 +90,7 @@ func (s *Session) ConcealIn(raw json.RawMessage) json.RawMessage {
 // established marks the end of connecting.
 func (s *Session) established() {
 	s.conn.established.Store(true)
+	s.since = time.Now()
 	if s.http == nil {
 		return
 	}
@@ -118,6 +121,9 @@ func (s *Session) Close() error {
 			s.log.Debug("close the session", "err", s.errs.secret.Clean(plain(err)))
 		}
 		s.finish()
+		if s.opts.Ended != nil {
+			s.opts.Ended(Ending{Server: s.errs.server, Pipe: s.process != nil, Protocol: s.Info().Protocol, Lasted: time.Since(s.since), Lost: !s.closing.Load()})
+		}
 		close(s.closed)
 	})
 	<-s.closed

@@ -107,11 +107,24 @@ type Options struct {
 	// Logins holds the tokens for remote servers that a person has logged in to, and renews them. With nil, the requests
 	// to a server that needs a login fail.
 	Logins *Logins
+	// Ended is called when a session has ended that was established. It must return soon; it may be nil.
+	Ended func(Ending)
 	// ClientName and ClientVersion are sent to servers; empty means "mcpgen" and "dev".
 	ClientName, ClientVersion string
 
 	// challenged is called for each 401 and 403 of a remote server; it may be nil.
 	challenged func(status int, c oauth.Challenge)
+}
+
+// Ending describes a session that has ended.
+type Ending struct {
+	Server string // the server's key
+	// Pipe and Protocol are as in [Trace].
+	Pipe     bool
+	Protocol string
+	Lasted   time.Duration
+	// Lost says that the connection was lost before anybody closed it.
+	Lost bool
 }
 
 // withDefaults returns a copy with every zero value replaced.

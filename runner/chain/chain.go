@@ -21,6 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/learn"
 	"github.com/mcpgen/mcpgen/gen/poison"
 	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/telemetry"
 )
 
 // Upstreams calls configured servers by their key. *upstream.Pool implements it.
@@ -46,6 +47,8 @@ type Options struct {
 	Observer Observer
 	// Memory bounds the large results in memory. Nil: the Chain creates its own.
 	Memory *MemoryBudget
+	// Telemetry records the requests to servers. Nil: they are not recorded.
+	Telemetry *telemetry.Telemetry
 	// Logger receives diagnostics.
 	Logger *slog.Logger
 }
@@ -57,6 +60,7 @@ type Chain struct {
 	settings  map[string]ServerSettings
 	catalog   *catalog.Catalog
 	memory    *MemoryBudget
+	telemetry *telemetry.Telemetry // nil: none
 	log       *slog.Logger
 
 	mu       sync.Mutex
@@ -73,7 +77,7 @@ func New(opt Options) *Chain {
 		opt.Memory = NewMemoryBudget(0)
 	}
 	return &Chain{
-		upstreams: opt.Upstreams, observer: opt.Observer, settings: opt.Servers, catalog: opt.Catalog, memory: opt.Memory, log: opt.Logger,
+		upstreams: opt.Upstreams, observer: opt.Observer, settings: opt.Servers, catalog: opt.Catalog, memory: opt.Memory, telemetry: opt.Telemetry, log: opt.Logger,
 		compiled: map[string]*validators{}, named: map[string]map[string]string{}, servers: map[string]chan struct{}{}, compared: map[string]*drifted{},
 		texts: sync.OnceValue(func() *poison.Checker { return poison.NewChecker(opt.Catalog.Servers, nil) }),
 	}

@@ -27,10 +27,11 @@ func (c *Calls) Handler() call.Handler {
 		c.timeout,        // bounds one try: everything below except the start of the server
 		c.drift,          // below retry: a restarted server may have other tools; listing them counts against the timeout
 		c.validateResult, // a bad result is not retried
+		c.trace,          // innermost: a span is one request to the server, so each try has its own
 	).callHandler()
 }
 
 // asker returns the stages of requests that are not tool calls: the same, without those about tools.
 func (c *Calls) asker() handler {
-	return wrap(c.chain.askUpstream, c.report, c.reserve, c.resourceParts, c.personal, c.record, c.restore, c.policy, c.replay, c.queue, c.audit, c.retry, c.timeout)
+	return wrap(c.chain.askUpstream, c.report, c.reserve, c.resourceParts, c.personal, c.record, c.restore, c.policy, c.replay, c.queue, c.audit, c.retry, c.timeout, c.trace)
 }

@@ -80,6 +80,9 @@ func newCustomerServer(s *Server, c *Customer) *customerServer {
 		cs.mcp.AddTool(t.definition(), cs.handler(t))
 		cs.mcp.AddReceivingMiddleware(s.routed)
 	}
+	if s.opt.Telemetry != nil {
+		cs.mcp.AddReceivingMiddleware(s.traced) // outermost, so that it sees requests as clients send them
+	}
 	return cs
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/telemetry"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
@@ -85,6 +86,8 @@ type Options struct {
 	KeepAlive time.Duration
 	// MaxSessions bounds the HTTP sessions of one customer. Stateless requests have none. Zero: 1,000.
 	MaxSessions int
+	// Telemetry records requests and sessions. Nil: they are not recorded.
+	Telemetry *telemetry.Telemetry
 	// Logger receives diagnostics. Nil discards them.
 	Logger *slog.Logger
 }

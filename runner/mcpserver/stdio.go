@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/wire"
+	"github.com/mcpgen/mcpgen/runner/telemetry"
 )
 
 // unreadTime is how long an ending server waits for its client to read the last messages.
@@ -20,7 +21,7 @@ const unreadTime = 2 * time.Second
 
 // Stdio serves one client over a pair of streams, as a customer. It returns nil when the input or ctx ends. Runs in progress are then
 // cancelled, and the server serves no other client.
-func (s *Server) Stdio(ctx context.Context, customer string, in io.ReadCloser, out io.WriteCloser) error {
+func (s *Server) Stdio(ctx context.Context, customer string, in io.ReadCloser, out io.WriteCloser) (err error) {
 	cs, err := s.customer(customer)
 	if err != nil {
 		return err
@@ -33,6 +34,8 @@ func (s *Server) Stdio(ctx context.Context, customer string, in io.ReadCloser, o
 	if err != nil {
 		return err
 	}
+	began := time.Now()
+	defer func() { s.sessionEnded(session, telemetry.Connection{Pipe: true}, time.Since(began), err != nil) }()
 	ended := make(chan error, 1)
 	go func() { ended <- session.Wait() }()
 	select {
