@@ -112,6 +112,7 @@ func (l Location) Load() (*Config, error) {
 	if c.Settings, err = loadSettings(filepath.Join(c.Dir, SettingsName), all); err != nil {
 		return nil, err
 	}
+	c.Settings.takeDotEnv(c.Dir)
 	c.listed = all
 	for _, s := range all {
 		ours := !s.Disabled && s.ServesTree()

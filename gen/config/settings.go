@@ -43,8 +43,13 @@ type Settings struct {
 	Defaults ServerDefaults
 	// Servers holds settings by server name; a server without an entry has the zero value.
 	Servers map[string]ServerSettings
-	// Run are the defaults of mcprun's flags. Flags and the environment take precedence.
+	// Run are the defaults of mcprun's flags, from the project's .env, else from mcpgen.yaml. Flags and the environment take precedence.
 	Run RunSettings
+	// Variables are the settings of mcprun in the project's .env, by their names: MCPRUN_* (also those that are in Run), LOG_LEVEL, LOG_FILE,
+	// and OTEL_* of OpenTelemetry. The environment takes precedence: see [WithDotEnv].
+	Variables map[string]string `yaml:"-"`
+	// Unknown are the names MCPRUN_* in the .env that are no settings, sorted.
+	Unknown []string `yaml:"-"`
 	// Packages says what scripts may import beside the standard library.
 	Packages Packages `yaml:"-"`
 	// Search are the settings of the search for tools.
@@ -115,13 +120,14 @@ type RunSettings map[string]RunSetting
 type RunSetting struct {
 	// Value is the value as on the command line. Paths are absolute, unless they are bare names of programs.
 	Value string
-	// Line is the setting's line in mcpgen.yaml.
-	Line int
+	// Line is the setting's line in mcpgen.yaml, or 0 if Variable, in .env, has set it.
+	Line     int
+	Variable string
 }
 
 // UnmarshalYAML reads a string, a number or a boolean, as it is written.
 func (s *RunSetting) UnmarshalYAML(n *yaml.Node) error {
-	*s = RunSetting{n.Value, n.Line}
+	*s = RunSetting{Value: n.Value, Line: n.Line}
 	return nil
 }
 

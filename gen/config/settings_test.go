@@ -148,8 +148,8 @@ func TestRunSettings(t *testing.T) {
 	text := "version: 1\nrun:\n  memory: 512\n  allow_drift: false\n  skills: s\n  tsc: bin/tsc\n  pyright: pyright\n  elicit: a.json\n  workspace: /w\n"
 	got, err := parseSettings(filepath.Join(dir, SettingsName), []byte(text), nil)
 	want := RunSettings{
-		"memory": {"512", 3}, "allow_drift": {"false", 4}, "skills": {filepath.Join(dir, "s"), 5}, "tsc": {filepath.Join(dir, "bin", "tsc"), 6},
-		"pyright": {"pyright", 7}, "elicit": {filepath.Join(dir, "a.json"), 8}, "workspace": {"/w", 9},
+		"memory": {Value: "512", Line: 3}, "allow_drift": {Value: "false", Line: 4}, "skills": {Value: filepath.Join(dir, "s"), Line: 5}, "tsc": {Value: filepath.Join(dir, "bin", "tsc"), Line: 6},
+		"pyright": {Value: "pyright", Line: 7}, "elicit": {Value: filepath.Join(dir, "a.json"), Line: 8}, "workspace": {Value: "/w", Line: 9},
 	}
 	if diff := cmp.Diff(want, got.Run); err != nil || diff != "" {
 		t.Errorf("parseSettings() = %v (-want +got):\n%s", err, diff)
@@ -165,7 +165,7 @@ func TestPackages(t *testing.T) {
 	if diff := cmp.Diff(want, got.Packages); err != nil || diff != "" {
 		t.Errorf("parseSettings() = %v (-want +got):\n%s", err, diff)
 	}
-	if diff := cmp.Diff(RunSettings{"memory": {"512", 3}}, got.Run); diff != "" {
+	if diff := cmp.Diff(RunSettings{"memory": {Value: "512", Line: 3}}, got.Run); diff != "" {
 		t.Errorf("run settings (-want +got):\n%s", diff)
 	}
 }

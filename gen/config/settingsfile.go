@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -168,13 +167,8 @@ func (s *Settings) normalize() {
 		}
 	}
 	for name, setting := range s.Run {
-		key := settingsSchema().Properties["run"].Properties[name]
-		isPath := key.Format == "folder" || key.Format == "file" || key.Format == "database" && !strings.Contains(setting.Value, "://") ||
-			key.Format == "program" && strings.ContainsRune(filepath.ToSlash(setting.Value), '/') // a bare name is searched for on PATH
-		if isPath && !slices.Contains(key.Examples, any(setting.Value)) && !filepath.IsAbs(setting.Value) {
-			setting.Value = filepath.Join(filepath.Dir(s.Path), setting.Value)
-			s.Run[name] = setting
-		}
+		setting.Value = settingsSchema().Properties["run"].Properties[name].path(setting.Value, filepath.Dir(s.Path))
+		s.Run[name] = setting
 	}
 }
 

@@ -121,8 +121,8 @@ func (s *Session) Close() error {
 			s.log.Debug("close the session", "err", s.errs.secret.Clean(plain(err)))
 		}
 		s.finish()
-		if s.opts.Ended != nil {
-			s.opts.Ended(Ending{Server: s.errs.server, Pipe: s.process != nil, Protocol: s.Info().Protocol, Lasted: time.Since(s.since), Lost: !s.closing.Load()})
+		if s.opts.Sessions != nil {
+			s.opts.Sessions.SessionEnded(s.errs.server, s.process != nil, s.Info().Protocol, time.Since(s.since), !s.closing.Load())
 		}
 		close(s.closed)
 	})

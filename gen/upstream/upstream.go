@@ -107,8 +107,8 @@ type Options struct {
 	// Logins holds the tokens for remote servers that a person has logged in to, and renews them. With nil, the requests
 	// to a server that needs a login fail.
 	Logins *Logins
-	// Ended is called when a session has ended that was established. It must return soon; it may be nil.
-	Ended func(Ending)
+	// Sessions is told of sessions that have ended after they were established. It may be nil.
+	Sessions SessionObserver
 	// ClientName and ClientVersion are sent to servers; empty means "mcpgen" and "dev".
 	ClientName, ClientVersion string
 
@@ -116,15 +116,11 @@ type Options struct {
 	challenged func(status int, c oauth.Challenge)
 }
 
-// Ending describes a session that has ended.
-type Ending struct {
-	Server string // the server's key
-	// Pipe and Protocol are as in [Trace].
-	Pipe     bool
-	Protocol string
-	Lasted   time.Duration
-	// Lost says that the connection was lost before anybody closed it.
-	Lost bool
+// SessionObserver is told how long sessions last. It must return soon, and is called concurrently.
+type SessionObserver interface {
+	// SessionEnded is called with the server's key; pipe and protocol are as in [Trace]. lost says that the connection was lost before
+	// anybody closed it.
+	SessionEnded(server string, pipe bool, protocol string, lasted time.Duration, lost bool)
 }
 
 // withDefaults returns a copy with every zero value replaced.

@@ -166,15 +166,15 @@ func (op *Operation) End(o Outcome) {
 	}
 }
 
-// ClientSession records the end of a session at a server, and ServerSession the end of one at this program. lost says that the connection
-// was lost.
-func (t *Telemetry) ClientSession(server string, lasted time.Duration, c Connection, lost bool) {
+// SessionEnded records the end of a session at a server, over a pipe or over TCP. lost says that the connection was lost.
+func (t *Telemetry) SessionEnded(server string, pipe bool, protocol string, lasted time.Duration, lost bool) {
 	if t != nil {
-		t.clientSession.Record(context.Background(), lasted.Seconds(), append(ended(c, lost), ServerKey.String(server))...)
+		about := ended(Connection{Pipe: pipe, TCP: !pipe, Protocol: protocol}, lost)
+		t.clientSession.Record(context.Background(), lasted.Seconds(), append(about, ServerKey.String(server))...)
 	}
 }
 
-// ServerSession: see [Telemetry.ClientSession].
+// ServerSession records the end of a session of a client of this program.
 func (t *Telemetry) ServerSession(lasted time.Duration, c Connection, lost bool) {
 	if t != nil {
 		t.serverSession.Record(context.Background(), lasted.Seconds(), ended(c, lost)...)

@@ -55,6 +55,17 @@ func (l lookup) of(signal, name string) (from, value string) {
 	return from, l.get(from)
 }
 
+// Variables returns the names of the variables that [New] looks up.
+func Variables() []string {
+	out := []string{"OTEL_SDK_DISABLED", "OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES", "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG", "OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER"}
+	for _, signal := range []string{"", "TRACES_", "METRICS_"} {
+		for _, name := range []string{"ENDPOINT", "PROTOCOL", "HEADERS", "TIMEOUT", "COMPRESSION", "CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"} {
+			out = append(out, "OTEL_EXPORTER_OTLP_"+signal+name)
+		}
+	}
+	return out
+}
+
 // read returns what the variables say, or nil if nothing is to be sent.
 func read(from lookup) (*settings, error) {
 	if strings.EqualFold(from.get("OTEL_SDK_DISABLED"), "true") {

@@ -60,7 +60,7 @@ func TestSpansAndMetrics(t *testing.T) {
 	op.End(telemetry.Outcome{Connection: telemetry.Connection{Pipe: true, Protocol: "2026-07-28"}, RequestID: "7", Error: telemetry.ToolError})
 	run.End(telemetry.RunOutcome{Language: "python", Sandbox: "gvisor", Risk: "high", Calls: 1})
 	served.End(telemetry.Outcome{Connection: telemetry.Connection{TCP: true}, Session: "s1", Error: "protocol", Code: -32602})
-	tel.ClientSession("calculator", 3*time.Second, telemetry.Connection{Pipe: true}, true)
+	tel.SessionEnded("calculator", true, "", 3*time.Second, true)
 	tel.ServerSession(4*time.Second, telemetry.Connection{TCP: true, Protocol: "2025-11-25"}, false)
 	tel.Close()
 
@@ -152,7 +152,7 @@ func TestOneSignal(t *testing.T) {
 	c := telemetrytest.New(t)
 	tel := start(t, variables{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": c.URL + "/v1/traces", "OTEL_SERVICE_NAME": "robot"})
 	all(t.Context(), tel)
-	tel.ClientSession("s", 1, telemetry.Connection{}, false)
+	tel.SessionEnded("s", true, "", 1, false)
 	tel.Close()
 	if about, _ := c.Resource(); len(c.Spans()) != 2 || about["service.name"] != "robot" {
 		t.Errorf("the collector got %d spans of %v, want 2 of robot", len(c.Spans()), about["service.name"])

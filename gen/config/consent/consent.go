@@ -67,7 +67,8 @@ func List(cfg *config.Config, lookup config.Lookup) ([]Item, error) {
 		}
 		items = append(items, given...)
 	}
-	return append(append(items, settings(cfg)...), checkers(cfg.Dir)...), nil
+	items = append(append(items, settings(cfg)...), ownVariables(cfg)...)
+	return append(items, checkers(cfg.Dir)...), nil
 }
 
 // checkers returns the type checkers that the project contains, which are started to check scripts and skills.
@@ -179,6 +180,21 @@ func variables(s config.Server, lookup config.Lookup) ([]Item, error) {
 var plainKeys = []string{"version", "languages", "config", "defaults"}
 
 var plainServerKeys = []string{"timeout", "startup_timeout", "max_time", "parallel", "protocol", "category", "closed_inputs"}
+
+// plainVariables are the settings of mcprun in .env that decide nothing.
+var plainVariables = []string{"LOG_LEVEL", "MCPRUN_LOG_LEVEL"}
+
+// ownVariables returns the settings of mcprun in the project's .env. They count whatever the environment says, so that an item does not come
+// and go with it.
+func ownVariables(cfg *config.Config) []Item {
+	l := &list{place: config.DotEnvName}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Settings.Variables)) {
+		if !slices.Contains(plainVariables, name) {
+			l.items = append(l.items, Item{Place: l.place, Key: name, Value: cfg.Settings.Variables[name], Hidden: config.IsSecretVariable(name)})
+		}
+	}
+	return l.items
+}
 
 // settings returns the items in mcpgen.yaml. Keys are left out by name, so that a new key counts until it is added to that list.
 func settings(cfg *config.Config) []Item {

@@ -82,6 +82,11 @@ run: {sandbox: embedded}
 		{"trust in a server", config.SettingsName, "timeout: 5s", "trusted: true", []string{"+mcpgen.yaml: servers.files.trusted"}},
 		{"a folder out of the project", config.SettingsName, "version: 1\n", "version: 1\nout: ../elsewhere\n", []string{"+mcpgen.yaml: out"}},
 		{"a time-out and a comment", config.SettingsName, "timeout: 5s}}", "timeout: 9s}} # slow", nil},
+		{"a setting of mcprun", config.DotEnvName, "UNUSED=u", "MCPRUN_SANDBOX=process", []string{"+.env: MCPRUN_SANDBOX"}},
+		{"where telemetry goes", config.DotEnvName, "UNUSED=u", "OTEL_EXPORTER_OTLP_ENDPOINT=https://example.org", []string{"+.env: OTEL_EXPORTER_OTLP_ENDPOINT"}},
+		{"a file of messages", config.DotEnvName, "UNUSED=u", "LOG_FILE=../x", []string{"+.env: LOG_FILE"}},
+		{"how much is said", config.DotEnvName, "UNUSED=u", "LOG_LEVEL=debug", nil},
+		{"variables that are not read from it", config.DotEnvName, "UNUSED=u", "MCPGEN_TRUST=1\nMCPGEN_CONFIG=x\nXDG_STATE_HOME=x\nMCPRUN_NETWORK_CONNECT_TO=a:1:b:2", nil},
 		{"a type checker of the project", "node_modules/.bin/tsc", "", "#!/bin/sh\n", []string{"+type checks: program"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

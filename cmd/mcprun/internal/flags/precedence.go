@@ -2,6 +2,7 @@ package flags
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -13,13 +14,16 @@ import (
 // EnvPrefix is the prefix of the variables that set flags.
 const EnvPrefix = "MCPRUN_"
 
-// ApplyDefaults sets flags that were not given on the command line, from the environment, else from run: in mcpgen.yaml. Only flags
-// that are keys of run: can be set there. The keys risk and trust are
+// ApplyDefaults sets flags that were not given on the command line, from the environment, else from .env, else from run: in mcpgen.yaml. Only
+// flags that are keys of run: can be set there, and --pii in .env. The keys risk and trust are
 // bounds, not defaults; their command applies them.
 func ApplyDefaults(app *cli.App, flags *pflag.FlagSet, settings *config.Settings) error {
 	var failed error
 	flags.VisitAll(func(flag *pflag.Flag) {
 		key := strings.ReplaceAll(flag.Name, "-", "_")
+		if mode := settings.Variables[EnvPrefix+"PII"]; failed == nil && key == "pii" && flag.Value.String() == "" && app.Env(EnvPrefix+"PII") == "" && mode != "" {
+			failed = dotEnvError(settings, EnvPrefix+"PII", flag.Value.Set(mode))
+		}
 		if failed != nil || flag.Changed || key == "risk" || key == "trust" || !config.IsRunKey(key) {
 			return
 		}
@@ -29,10 +33,20 @@ func ApplyDefaults(app *cli.App, flags *pflag.FlagSet, settings *config.Settings
 				failed = &cli.UsageError{Err: fmt.Errorf("%s: %w", env, err), Command: "mcprun"}
 			}
 		} else if s, ok := settings.Run[key]; ok {
-			if err := flag.Value.Set(s.Value); err != nil {
+			if err := flag.Value.Set(s.Value); err != nil && s.Variable != "" {
+				failed = dotEnvError(settings, s.Variable, err)
+			} else if err != nil {
 				failed = &config.FileError{File: settings.Path, Line: s.Line, Key: "run." + key, Problem: err.Error()}
 			}
 		}
 	})
 	return failed
+}
+
+// dotEnvError returns the error of a variable in .env, or nil.
+func dotEnvError(settings *config.Settings, variable string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &config.FileError{File: filepath.Join(filepath.Dir(settings.Path), config.DotEnvName), Key: variable, Problem: err.Error()}
 }

@@ -77,10 +77,11 @@ configuration. What is installed already is left alone, and repaired if it was c
 			if err != nil {
 				return err
 			}
+			named := func(name string) string { value, _ := p.Lookup(name); return value }
 			set, err := packages.Install(cmd.Context(), cache, spec, packages.InstallOptions{
 				LookPath: func(name string) (string, error) {
 					if name == "python3" {
-						name = cmp.Or(app.Env("MCPRUN_PYTHON"), name) // the one that sandboxes take
+						name = cmp.Or(named("MCPRUN_PYTHON"), name) // the one that sandboxes take
 					}
 					return exec.LookPath(name)
 				},

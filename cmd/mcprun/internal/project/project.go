@@ -28,6 +28,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/telemetry"
 )
 
 // namesTree matches what may be an import of the tree.
@@ -98,7 +99,11 @@ type Project struct {
 	configured bool
 	Trusted    []string // the files of the configuration, and where the policy's calls are counted
 	Log        *slog.Logger
-	closeAll   []func() error
+	// Telemetry records runs. Nil: no variable names an endpoint, or nothing of the project is run.
+	Telemetry *telemetry.Telemetry
+	// Lookup is the environment, and behind it the settings of mcprun in .env; see [config.Settings].
+	Lookup   config.Lookup
+	closeAll []func() error
 }
 
 // Close ends the connections to servers.
@@ -116,12 +121,12 @@ func (p *Project) OnClose(f func() error) { p.closeAll = append(p.closeAll, f) }
 // Open finds configuration and tree, either of which may be missing, for a command that starts or connects to something. A
 // configuration that no person has agreed to is refused; see package trust.
 func (o *LocationFlags) Open(ctx context.Context, app *cli.App, at resources.Provider, stderr io.Writer) (*Project, error) {
-	return o.open(app, at, stderr, func(cfg *config.Config) error { return o.Consent(ctx, app, at, cfg) })
+	return o.open(app, at, stderr, true, func(cfg *config.Config) error { return o.Consent(ctx, app, at, cfg) })
 }
 
 // OpenToRead is Open for a command that reads only, and starts and connects to nothing that the configuration names.
 func (o *LocationFlags) OpenToRead(app *cli.App, at resources.Provider, stderr io.Writer) (*Project, error) {
-	return o.open(app, at, stderr, func(*config.Config) error { return nil })
+	return o.open(app, at, stderr, false, func(*config.Config) error { return nil })
 }
 
 // Consent returns an error if no person has agreed to the configuration, or if --config may not name it.
@@ -137,17 +142,24 @@ func (o *LocationFlags) Agreed(app *cli.App, cfg *config.Config) bool {
 	return cfg == nil || trust.Gate{App: app, Named: app.Configs(o.Configs), All: o.trusted}.Agreed(cfg)
 }
 
-func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writer, may func(*config.Config) error) (*Project, error) {
-	p := &Project{Log: o.logger(stderr)}
+// open opens a project that may lets use. Without run, nothing of it runs: may asks nobody then, so no setting of its .env counts that says
+// where to write or what to connect to.
+func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writer, run bool, may func(*config.Config) error) (*Project, error) {
 	cfg, err := o.Load(app)
+	if err != nil {
+		return nil, err
+	}
+	p := &Project{}
+	if cfg == nil || !run {
+		err = p.observe(app, at, stderr, nil, run, o.Debug)
+	} else if err = may(cfg); err == nil {
+		err = p.observe(app, at, stderr, cfg, run, o.Debug)
+	}
 	if err != nil {
 		return nil, err
 	}
 	base, out := app.Dir, config.DefaultOut
 	if p.configured = cfg != nil; p.configured {
-		if err := may(cfg); err != nil {
-			return nil, err
-		}
 		base, out, p.Cfg = cfg.Dir, cfg.Settings.Out, cfg
 		p.Servers, p.Settings = chain.ServersOf(cfg), cfg.Settings
 		p.Trusted = cfg.Files()
@@ -155,10 +167,10 @@ func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writ
 			p.Log.Info(cli.EscapeLine(n.String()))
 		}
 		var closeUpstreams func() error
-		if p.Upstreams, closeUpstreams, err = connect(app, at, cfg, base, p.Log, stderr, o.Debug); err != nil {
-			return nil, err
+		if p.Upstreams, closeUpstreams, err = p.connect(app, at, cfg, base, stderr, o.Debug); err != nil {
+			return nil, errors.Join(err, p.Close())
 		}
-		p.OnClose(closeUpstreams)
+		p.closeFirst(closeUpstreams)
 	}
 	if err := p.newPolicy(app, at, base); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -197,28 +209,59 @@ func (o *LocationFlags) OpenServer(app *cli.App, at resources.Provider, stderr i
 			return nil, &flags.UnattendedError{Given: "a server on the command line", Key: "config", File: config.SettingsName}
 		}
 	}
-	p := &Project{Log: o.logger(stderr), Base: app.Dir, Wanted: o.treeFolder(app, app.Dir, config.DefaultOut)}
+	p := &Project{Base: app.Dir, Wanted: o.treeFolder(app, app.Dir, config.DefaultOut)}
 	cfg := &config.Config{Dir: app.Dir, Servers: []config.Server{server}}
 	p.Servers = chain.ServersOf(cfg)
-	var closeUpstreams func() error
-	var err error
-	if p.Upstreams, closeUpstreams, err = connect(app, at, cfg, app.Dir, p.Log, stderr, o.Debug); err != nil {
+	if err := p.observe(app, at, stderr, nil, true, o.Debug); err != nil {
 		return nil, err
 	}
-	p.OnClose(closeUpstreams)
+	var closeUpstreams func() error
+	var err error
+	if p.Upstreams, closeUpstreams, err = p.connect(app, at, cfg, app.Dir, stderr, o.Debug); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	p.closeFirst(closeUpstreams)
 	if err := p.newPolicy(app, at, app.Dir); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
 
-// logger returns the logger of diagnostics, which --debug writes.
-func (o *LocationFlags) logger(stderr io.Writer) *slog.Logger {
-	if !o.Debug {
-		return slog.New(slog.DiscardHandler)
+// observe opens the log and, for runs, the telemetry. cfg is a configuration that a person has agreed to, or nil.
+func (p *Project) observe(app *cli.App, at resources.Provider, stderr io.Writer, cfg *config.Config, run, debug bool) error {
+	var settings *config.Settings
+	if cfg != nil {
+		settings = &cfg.Settings
+		for _, line := range flags.UnknownVariables(cfg) {
+			fmt.Fprintln(stderr, "mcprun: "+cli.EscapeLine(line))
+		}
 	}
-	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	p.Lookup = variables(app, settings)
+	var level *slog.Level
+	if debug {
+		level = new(slog.LevelDebug)
+	}
+	log, closeLog, err := OpenLog(app, settings, stderr, level, silent)
+	if err != nil {
+		return err
+	}
+	p.Log = log
+	p.OnClose(closeLog)
+	if !run {
+		return nil
+	}
+	tel, release, err := at.Telemetry(p.Lookup, func(err error) { fmt.Fprintln(stderr, "mcprun: "+cli.EscapeLine(err.Error())) })
+	if err != nil { // a run does not depend on it
+		fmt.Fprintln(stderr, "mcprun: no telemetry: "+cli.EscapeLine(err.Error()))
+		return nil
+	}
+	p.Telemetry = tel
+	p.closeFirst(func() error { release(); return nil })
+	return nil
 }
+
+// closeFirst makes Close call f before what is to be closed already.
+func (p *Project) closeFirst(f func() error) { p.closeAll = slices.Insert(p.closeAll, 0, f) }
 
 // newPolicy compiles the policy.
 func (p *Project) newPolicy(app *cli.App, at resources.Provider, base string) (err error) {
@@ -326,14 +369,17 @@ func (o *LocationFlags) Load(app *cli.App) (*config.Config, error) {
 }
 
 // connect prepares connections. The first call connects.
-func connect(app *cli.App, at resources.Provider, cfg *config.Config, dir string, log *slog.Logger, stderr io.Writer, debug bool) (chain.Upstreams, func() error, error) {
+func (p *Project) connect(app *cli.App, at resources.Provider, cfg *config.Config, dir string, stderr io.Writer, debug bool) (chain.Upstreams, func() error, error) {
 	dotenv, err := config.DotEnv(dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	opt := &upstream.Options{
 		Lookup: config.WithDotEnv(app.LookupEnv, dotenv),
-		Logger: log, ClientName: "mcprun", ClientVersion: cli.Version(), Elicit: true,
+		Logger: p.Log, ClientName: "mcprun", ClientVersion: cli.Version(), Elicit: true,
+	}
+	if p.Telemetry != nil {
+		opt.Sessions = p.Telemetry
 	}
 	if dir, err := app.StateDir(); err == nil { // without a state folder there are no logins
 		opt.Logins = upstream.NewLogins(filepath.Join(dir, "logins"), app.Keyring())

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/telemetry"
 )
 
 // TreeIndex is a tree that can be searched.
@@ -77,6 +78,9 @@ type Provider interface {
 	Bundler() *script.Bundler
 	// Index returns a tree and its search index.
 	Index(tree string, opt *search.Options) (*TreeIndex, error)
+	// Telemetry returns what records runs, or nil if no variable names an endpoint. failed is called once, if something cannot be sent;
+	// a provider that serves several commands logs it instead. release is called once, after the run.
+	Telemetry(lookup config.Lookup, failed func(error)) (t *telemetry.Telemetry, release func(), err error)
 	// Rates counts the calls of all runs for policies.
 	Rates() *policy.Rates
 	// Sweep ends servers that killed runs have left, in the background. wait waits for that, but only a moment.
@@ -121,6 +125,12 @@ func (Cold) Index(tree string, opt *search.Options) (*TreeIndex, error) {
 		return nil, err
 	}
 	return &TreeIndex{Tree: t, Index: t.Index(opt)}, nil
+}
+
+// Telemetry implements Provider.
+func (Cold) Telemetry(lookup config.Lookup, failed func(error)) (*telemetry.Telemetry, func(), error) {
+	t, err := telemetry.New(telemetry.Options{Lookup: lookup, Version: cli.Version(), Failed: failed})
+	return t, t.Close, err
 }
 
 // Rates implements Provider.

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/pool"
 	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/telemetry"
 )
 
 const (
@@ -42,6 +43,7 @@ type Warm struct {
 	servers *keeper[*upstream.Pool]
 	runners *keeper[*runner.Runner]
 	indexes *keeper[*TreeIndex]
+	sent    *keeper[*telemetry.Telemetry]
 	memory  *chain.MemoryBudget
 	rates   *policy.Rates
 	bundler *script.Bundler // in a child process, so that no script can end the daemon
@@ -63,6 +65,7 @@ func NewWarm(log *slog.Logger) *Warm {
 		servers: newKeeper(maxUnused, unusedTime, func(p *upstream.Pool) { _ = p.Close() }),
 		runners: newKeeper(maxUnused, unusedTime, func(r *runner.Runner) { _ = r.Close() }), // a later run says what is wrong
 		indexes: newKeeper[*TreeIndex](maxIndexes, unusedTime, nil),
+		sent:    newKeeper(maxUnused, unusedTime, (*telemetry.Telemetry).Close),
 		memory:  chain.NewMemoryBudget(0),
 		rates:   policy.NewRates(),
 		bundler: script.NewBundler(&script.BundlerOptions{Idle: unusedTime}),
@@ -88,6 +91,7 @@ func (h *Warm) tidy() {
 	h.runners.tidy()
 	h.servers.tidy()
 	h.sets.tidy()
+	h.sent.tidy()
 }
 
 // Close closes everything that is kept. No run may be in progress.
@@ -101,6 +105,7 @@ func (h *Warm) Close() {
 	both.Go(h.sets.shut)
 	both.Go(func() { _ = h.bundler.Close() })
 	both.Wait()
+	h.sent.shut() // last, since it is told of the ends of sessions
 }
 
 // InDaemon implements Provider.
@@ -116,7 +121,7 @@ func (h *Warm) Sandboxes(app *cli.App, opt backends.Options) ([]sandbox.Backend,
 	if isWatched(opt.Logger) {
 		return Cold{}.Sandboxes(app, opt)
 	}
-	known := lookUp(app.LookupEnv, backends.Variables())
+	known := lookUp(opt.LookupEnv, backends.Variables())
 	opt.LookupEnv, opt.Dir, opt.Logger = known.lookup, app.Dir, h.log
 	return h.sets.get(digestOf(opt.CacheKey()), func() ([]sandbox.Backend, error) {
 		list, err := backends.List(opt)
@@ -180,6 +185,14 @@ func (h *Warm) Index(tree string, opt *search.Options) (*TreeIndex, error) {
 	x, release, err := h.indexes.get(digestOf(tree, state, categories), func() (*TreeIndex, error) { return Cold{}.Index(tree, opt) })
 	release() // an index needs no closing, so it may leave the keeper while it is used
 	return x, err
+}
+
+// Telemetry implements Provider.
+func (h *Warm) Telemetry(lookup config.Lookup, _ func(error)) (*telemetry.Telemetry, func(), error) {
+	known := lookUp(lookup, telemetry.Variables())
+	return h.sent.get(digestOf(known), func() (*telemetry.Telemetry, error) {
+		return telemetry.New(telemetry.Options{Lookup: known.lookup, Version: cli.Version(), Failed: func(err error) { h.log.Warn(err.Error()) }})
+	})
 }
 
 // Rates implements Provider.

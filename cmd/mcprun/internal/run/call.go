@@ -192,7 +192,7 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 		o.Calls.Timeout = o.timeout
 	}
 	o.setPolicy(p)
-	r, err := o.host.Runner(&runner.Options{Tree: p.Tree, Catalog: tools.Catalog, Upstreams: p.Upstreams, Servers: p.Servers, Logger: p.Log})
+	r, err := o.host.Runner(&runner.Options{Tree: p.Tree, Catalog: tools.Catalog, Upstreams: p.Upstreams, Servers: p.Servers, Telemetry: p.Telemetry, Logger: p.Log})
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
@@ -225,7 +226,7 @@ type givenValue struct{ from, value string }
 // given returns a setting in each place where it can be given.
 func (o *Options) given(p *project.Project, key, flag string) []givenValue {
 	env := flags.EnvPrefix + strings.ToUpper(key)
-	return []givenValue{{"--" + key, flag}, {env, o.App.Env(env)}, {"run." + key, p.Settings.Run[key].Value}}
+	return []givenValue{{"--" + key, flag}, {env, o.App.Env(env)}, {config.DotEnvName + ": " + env, p.Settings.Variables[env]}, {"run." + key, p.Settings.Run[key].Value}}
 }
 
 // Complete sets the fields of the script that flags determine.
@@ -458,7 +459,7 @@ func (o *Options) Host(ctx context.Context, p *project.Project) (at *Host, leave
 		return nil, nil, err
 	}
 	r, err := o.Resources.Runner(&runner.Options{
-		Tree: p.Tree, Skills: p.Skills, Packages: set, Trusted: o.Trusted(o.App, p), Taint: p.Taint, Traffic: p.Traffic, Upstreams: p.Upstreams, Servers: p.Servers, Logger: p.Log,
+		Tree: p.Tree, Skills: p.Skills, Packages: set, Trusted: o.Trusted(o.App, p), Taint: p.Taint, Traffic: p.Traffic, Upstreams: p.Upstreams, Servers: p.Servers, Telemetry: p.Telemetry, Logger: p.Log,
 	})
 	if err != nil {
 		release()
@@ -469,5 +470,5 @@ func (o *Options) Host(ctx context.Context, p *project.Project) (at *Host, leave
 }
 
 func (o *Options) sandboxes(p *project.Project) (list []sandbox.Backend, release func(), err error) {
-	return o.Resources.Sandboxes(o.App, backends.Options{LookupEnv: o.App.LookupEnv, Image: o.Image, Runsc: o.Runsc, Logger: p.Log})
+	return o.Resources.Sandboxes(o.App, backends.Options{LookupEnv: p.Lookup, Image: o.Image, Runsc: o.Runsc, Logger: p.Log})
 }

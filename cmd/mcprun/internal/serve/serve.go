@@ -17,9 +17,11 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/bearer"
@@ -116,7 +118,11 @@ func (o *command) serve(ctx context.Context) error {
 		return err
 	}
 	stderr := term.NewConsole(o.app)
-	log := slog.New(slog.NewTextHandler(stderr.Other(), &slog.HandlerOptions{Level: o.level()}))
+	log, closeLog, err := o.openLog(stderr.Other())
+	if err != nil {
+		return err
+	}
+	defer closeLog()
 	at := resources.NewWarm(log)
 	defer at.Close()
 	o.run.Resources = at
@@ -132,6 +138,11 @@ func (o *command) serve(ctx context.Context) error {
 	}
 	opt := l.options(b)
 	o = b.o // later projects may set other flags
+	tel, release, err := at.Telemetry(b.project.Lookup, nil)
+	if err == nil { // otherwise the project has said why there is none
+		opt.Telemetry = tel
+		defer release()
+	}
 	if b.project.AtHome && !o.run.Quiet {
 		stderr.Say(cli.EscapeLine(fmt.Sprintf("mcprun: there is no project in %s; the files and skills of scripts are in %s, for all folders without a project", o.app.Dir, b.project.Base)))
 	}
@@ -141,7 +152,7 @@ func (o *command) serve(ctx context.Context) error {
 	leave()
 	var tokens *bearer.Tokens
 	if o.http != "" {
-		if tokens, err = o.tokens(); err != nil {
+		if tokens, err = o.tokens(b.project.Lookup); err != nil {
 			return err
 		}
 		if tokens != nil && len(tokens.Customers()) > 1 {
@@ -191,22 +202,29 @@ func (o *command) validate() error {
 	return nil
 }
 
-func (o *command) level() slog.Level {
+// openLog opens the log, at the level of --debug or --quiet, else of the environment or of a project that somebody has agreed to.
+func (o *command) openLog(stderr io.Writer) (*slog.Logger, func() error, error) {
+	var settings *config.Settings
+	if cfg, err := o.run.Load(o.app); err == nil && cfg != nil && o.run.Agreed(o.app, cfg) { // an error is reported when the project is opened
+		settings = &cfg.Settings
+	}
+	var flag *slog.Level
 	switch {
 	case o.run.Debug:
-		return slog.LevelDebug
+		flag = new(slog.LevelDebug)
 	case o.run.Quiet:
-		return slog.LevelError
+		flag = new(slog.LevelError)
 	}
-	return slog.LevelWarn
+	return project.OpenLog(o.app, settings, stderr, flag, slog.LevelWarn)
 }
 
 // tokens reads the bearer tokens that HTTP clients need. Nil accepts everybody.
-func (o *command) tokens() (*bearer.Tokens, error) {
+func (o *command) tokens(lookup config.Lookup) (*bearer.Tokens, error) {
 	if o.noToken {
 		return nil, nil
 	}
-	text, from := strings.TrimSpace(o.app.Env(TokenVariable)), TokenVariable
+	text, _ := lookup(TokenVariable)
+	text, from := strings.TrimSpace(text), TokenVariable
 	if o.tokenFile != "" {
 		from = "--token-file"
 		data, err := readPrivate(o.app.Path(o.tokenFile))
