@@ -178,6 +178,10 @@ func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writ
 	if err := p.keepTraffic(app, base); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
+	const variable = flags.EnvPrefix + "SERVERS"
+	if tree := cmp.Or(app.Path(app.Env(variable)), p.Settings.Variables[variable]); tree != "" {
+		out = tree
+	}
 	p.Wanted = o.treeFolder(app, base, out)
 	p.Tree, err = o.findTree(p.Wanted)
 	if err != nil {
