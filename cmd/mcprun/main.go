@@ -44,7 +44,7 @@ failed, 126 the script was refused, 127 no suitable sandbox or interpreter,
 
 Defaults for most flags can be set elsewhere: for --memory, for example, with
 MCPRUN_MEMORY in the environment or memory below run: in mcpgen.yaml.
-Precedence: flag, environment variable, run: in mcpgen.yaml, default.`
+Precedence: flag, environment variable, .env, run: in mcpgen.yaml, default.`
 
 const examplesHelp = `  mcprun report.ts                          a file; the sandbox is chosen for it
   mcprun sync.py -- --month 2026-10         with arguments for the script

@@ -2,7 +2,7 @@
 // environment and from mcpgen.yaml.
 //
 // A command binds its flags to the fields of the struct that it hands on; [ApplyDefaults] then sets those that the command line does
-// not. Precedence: flag, environment variable, run: in mcpgen.yaml, default.
+// not. Precedence: flag, environment variable, .env, run: in mcpgen.yaml, default.
 package flags
 
 import (
