@@ -55,7 +55,13 @@ type Telemetry struct {
 	runs            metric.Float64Histogram
 
 	failed func(error)
-	ends   []func(context.Context) error
+	ends   []end
+}
+
+// end sends what one signal has left, and ends it.
+type end struct {
+	to   *endpoint
+	shut func(context.Context) error
 }
 
 // New returns nil without an error if no variable names an endpoint, or if telemetry is disabled. It connects to nothing yet. The error
@@ -89,7 +95,7 @@ func New(opt Options) (*Telemetry, error) {
 		}
 		provider := sdktrace.NewTracerProvider(with...)
 		t.tracer = provider.Tracer(scope, trace.WithInstrumentationVersion(opt.Version), trace.WithSchemaURL(semconv.SchemaURL))
-		t.ends = append(t.ends, provider.Shutdown)
+		t.ends = append(t.ends, end{set.traces, provider.Shutdown})
 	}
 	var meter metric.Meter
 	if set.metrics != nil {
@@ -99,7 +105,7 @@ func New(opt Options) (*Telemetry, error) {
 		}
 		provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)), sdkmetric.WithResource(about))
 		meter = provider.Meter(scope, metric.WithInstrumentationVersion(opt.Version), metric.WithSchemaURL(semconv.SchemaURL))
-		t.ends = append(t.ends, provider.Shutdown)
+		t.ends = append(t.ends, end{set.metrics, provider.Shutdown})
 	}
 	return t, t.instruments(meter)
 }
@@ -130,19 +136,22 @@ func (t *Telemetry) Close() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
-	ended := make(chan error, len(t.ends))
+	var all sync.WaitGroup
 	for _, end := range t.ends {
-		go func() { ended <- end(ctx) }()
-	}
-	for range t.ends {
-		select {
-		case err := <-ended:
-			if err != nil {
-				t.failed(err)
+		all.Go(func() {
+			ended := make(chan error, 1)
+			go func() { ended <- end.shut(ctx) }()
+			var err error
+			select {
+			case err = <-ended:
+			case <-ctx.Done():
+				err = ctx.Err()
 			}
-		case <-ctx.Done():
-			t.failed(fmt.Errorf("no answer within %v", closeTime))
-			return
-		}
+			if err != nil && ctx.Err() != nil {
+				err = fmt.Errorf("no answer within %v", closeTime)
+			}
+			t.named(end.to)(err)
+		})
 	}
+	all.Wait()
 }

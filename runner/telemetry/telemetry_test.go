@@ -235,7 +235,7 @@ func TestDeadEndpoint(t *testing.T) {
 		if took := time.Since(began); took > 3*time.Second { // a second, and what a busy machine adds
 			t.Errorf("%s: Close took %v, want about a second", name, took)
 		}
-		if len(failed) != 1 || !strings.HasPrefix(failed[0].Error(), "telemetry is not sent: ") {
+		if len(failed) != 1 || !strings.HasPrefix(failed[0].Error(), "telemetry is not sent: "+address+": ") {
 			t.Errorf("%s: Failed was called with %v, want one error", name, failed)
 		}
 	}
