@@ -96,6 +96,7 @@ func rules() []rule {
 		{"runner/record", []string{"gen/ident", "runner/call"}},
 		{"runner/trace", []string{"gen/ident", "runner", "runner/chain", "runner/egress", "runner/internal/page"}},
 		{"runner/daemon", nil},
+		{"runner/durable", []string{"runner/store", "runner/store/*"}}, // the only importer of DBOS; of the stores only the tests
 		{"runner/skill/internal/frontmatter", []string{"gen/ident"}},
 		{"runner/skill", []string{"gen/atomicfile", "runner/skill/internal/frontmatter", "gen/catalog", "gen/catalog/diff", "gen/ident", "gen/poison", "runner/sandbox", "runner/script", "runner/script/check", "runner/internal/safeopen"}},
 		{"runner/script", []string{"runner/script/judge", "gen/ident", "runner/bridge", "runner/sandbox", "templates", "runner/internal/safeopen", "runner/script/internal/pyimport"}},

@@ -1,0 +1,107 @@
+package durable
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/dbos-inc/dbos-transact-golang/dbos"
+	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // and registers modernc.org/sqlite
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	// format is the version of what the engine keeps. Only engines of the same format continue each other's work; see the package comment.
+	format = "mcprun-1"
+	// schema is that of the library's tables in Postgres.
+	schema = "durable"
+	// startup limits the time to connect and to make the tables.
+	startup = 30 * time.Second
+)
+
+// connect returns the library's context, which owns a pool of connections. It is not launched yet.
+func connect(ctx context.Context, o *Options, executor string) (dbos.Context, error) {
+	config := dbos.Config{
+		AppName:                "mcprun",
+		ApplicationVersion:     format,
+		ExecutorID:             executor,
+		DatabaseSchema:         schema,
+		Logger:                 slog.New(quieter{o.Logger.Handler()}),
+		SystemDBStartupTimeout: startup,
+	}
+	var closePool func()
+	if strings.HasPrefix(o.State, "postgres://") || strings.HasPrefix(o.State, "postgresql://") {
+		pool, err := openPostgres(ctx, o.State)
+		if err != nil {
+			return nil, err
+		}
+		config.SystemDBPool, closePool = pool, pool.Close
+	} else {
+		db, err := openSQLite(o)
+		if err != nil {
+			return nil, err
+		}
+		config.SQLiteSystemDB, closePool = db, func() { db.Close() }
+	}
+	// The library takes the end of its context for a cancellation of all work.
+	root, err := dbos.NewContext(context.WithoutCancel(ctx), config)
+	if err != nil {
+		closePool()
+		return nil, explain("opening the state of durable work", err)
+	}
+	if root.GetExecutorID() != executor || root.GetApplicationVersion() != format {
+		dbos.Shutdown(root, time.Second)
+		return nil, fmt.Errorf("the variables DBOS__VMID and DBOS__APPVERSION change who continues work: unset them")
+	}
+	return root, nil
+}
+
+// openSQLite opens the file with few connections: SQLite has one writer. An intent must outlive a loss of power, hence synchronous(FULL).
+func openSQLite(o *Options) (*sql.DB, error) {
+	query := url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)"}}
+	if o.maxPages > 0 {
+		query["_pragma"] = append(query["_pragma"], fmt.Sprintf("max_page_count(%d)", o.maxPages))
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: o.State}).EscapedPath(), RawQuery: query.Encode()}).String())
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", o.State, err)
+	}
+	db.SetMaxOpenConns(4)
+	db.SetMaxIdleConns(2)
+	return db, nil
+}
+
+func openPostgres(ctx context.Context, state string) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(state)
+	if err != nil {
+		return nil, err // without the password
+	}
+	config.MaxConns = 8
+	config.MaxConnIdleTime = 5 * time.Minute
+	config.ConnConfig.ConnectTimeout = 10 * time.Second
+	// A process that was stopped must not hold locks for others.
+	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
+	config.ConnConfig.RuntimeParams["application_name"] = "mcprun"
+	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// quieter is a handler of the library's messages: they are one level lower here, where they are details.
+type quieter struct{ slog.Handler }
+
+func (q quieter) Enabled(ctx context.Context, level slog.Level) bool {
+	return q.Handler.Enabled(ctx, level-4)
+}
+
+func (q quieter) Handle(ctx context.Context, r slog.Record) error {
+	r.Level -= 4
+	return q.Handler.Handle(ctx, r)
+}
+
+func (q quieter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quieter{q.Handler.WithAttrs(attrs)}
+}
+func (q quieter) WithGroup(name string) slog.Handler { return quieter{q.Handler.WithGroup(name)} }
