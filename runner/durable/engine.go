@@ -111,15 +111,16 @@ func (e *Engine) Launch(ctx context.Context) error {
 	if err := e.executor.renew(ctx); err != nil {
 		return err
 	}
+	// Before the library first looks for work; it does that once a second.
+	if err := e.takeOver(ctx); err != nil {
+		return err
+	}
 	if err := dbos.Launch(e.root); err != nil {
 		return explain("starting the engine for durable work", err)
 	}
 	e.mu.Lock()
 	e.launched = true
 	e.mu.Unlock()
-	if err := e.takeOver(ctx); err != nil {
-		return err
-	}
 	e.loops.Go(func() { e.every(e.executor.lasts/3, e.keepAlive) })
 	e.loops.Go(func() { e.every(time.Second, e.look) })
 	return nil

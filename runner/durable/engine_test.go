@@ -22,7 +22,7 @@ func open(t *testing.T, o Options, kinds map[string]Func) *Engine {
 		o.State = filepath.Join(t.TempDir(), "state.db")
 	}
 	if o.Store == nil {
-		o.Store = newMemory()
+		o.Store = newShared(t)
 	}
 	if testing.Verbose() {
 		o.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
@@ -162,10 +162,13 @@ func approval(w *Work, _ json.RawMessage) (json.RawMessage, error) {
 }
 
 func TestReceive(t *testing.T) {
-	o := Options{State: filepath.Join(t.TempDir(), "state.db"), Store: newMemory()}
+	o := Options{State: filepath.Join(t.TempDir(), "state.db"), Store: newShared(t)}
 	e := open(t, o, map[string]Func{"approval": approval})
 	id := start(t, e, "approval", nil)
-	until(t, func() bool { s, err := e.Get(t.Context(), id); return err == nil && s.State == Waiting && s.Waiting == "answer" })
+	until(t, func() bool {
+		s, err := e.Get(t.Context(), id)
+		return err == nil && s.State == Waiting && s.Waiting == "answer"
+	})
 	if err := e.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +203,7 @@ func TestReceiveTimeout(t *testing.T) {
 }
 
 func TestCancelReceive(t *testing.T) {
-	o := Options{State: filepath.Join(t.TempDir(), "state.db"), Store: newMemory()}
+	o := Options{State: filepath.Join(t.TempDir(), "state.db"), Store: newShared(t)}
 	ended := make(chan error, 1)
 	e := open(t, o, map[string]Func{"ask": func(w *Work, _ json.RawMessage) (json.RawMessage, error) {
 		_, err := Receive[string](w, "answer", 0)
@@ -221,7 +224,7 @@ func TestCancelReceive(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	o := Options{State: filepath.Join(t.TempDir(), "state.db"), Store: newMemory()}
+	o := Options{State: filepath.Join(t.TempDir(), "state.db"), Store: newShared(t)}
 	e := open(t, o, map[string]Func{"talk": func(w *Work, _ json.RawMessage) (json.RawMessage, error) {
 		if err := w.Emit(w.Context(), "begin"); err != nil {
 			return nil, err
@@ -256,7 +259,7 @@ func TestEvents(t *testing.T) {
 
 // TestClose closes an engine while a call is in progress: the call ends, the work goes on in the next engine.
 func TestClose(t *testing.T) {
-	o := Options{State: filepath.Join(t.TempDir(), "state.db"), Store: newMemory()}
+	o := Options{State: filepath.Join(t.TempDir(), "state.db"), Store: newShared(t)}
 	var calls, later atomic.Int32
 	begun, finish := make(chan bool), make(chan bool)
 	work := func(w *Work, _ json.RawMessage) (json.RawMessage, error) {

@@ -1,0 +1,142 @@
+package durable
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestQueue lets 100 works of five customers through a queue that two engines serve.
+func TestQueue(t *testing.T) {
+	eachState(t, func(t *testing.T, o Options) {
+		var mu sync.Mutex
+		var now, most int
+		var order []string
+		running, mostOf := map[string]int{}, map[string]int{}
+		kinds := map[string]Func{"job": func(w *Work, input json.RawMessage) (json.RawMessage, error) {
+			_, err := Step(w, "work", func(context.Context) (int, error) {
+				mu.Lock()
+				now++
+				running[w.Customer]++
+				most, mostOf[w.Customer] = max(most, now), max(mostOf[w.Customer], running[w.Customer])
+				order = append(order, w.Customer+" "+string(input))
+				mu.Unlock()
+				time.Sleep(2 * time.Millisecond)
+				mu.Lock()
+				now--
+				running[w.Customer]--
+				mu.Unlock()
+				return 0, nil
+			})
+			return nil, err
+		}}
+		queue := Queue{Name: "jobs", Concurrency: 4, PerCustomer: 2, Bound: 100}
+		client := open(t, o, nil)
+		if err := client.AddQueue(t.Context(), queue); err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for i := range 100 { // customer by customer, the less urgent work first
+			customer, priority := fmt.Sprint("c", i/20), uint(20-i%20)
+			id, err := client.Start(t.Context(), "job", json.RawMessage(fmt.Sprint(priority)), Start{Queue: "jobs", Customer: customer, Priority: priority})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+		}
+		_, err := client.Start(t.Context(), "job", nil, Start{Queue: "jobs"})
+		if busy, ok := errors.AsType[*BusyError](err); !ok || busy.Waiting != 100 || busy.RetryAfter != time.Second {
+			t.Errorf("Start() in a full queue = %v, want a BusyError", err)
+		}
+		// The first turn is that of the most urgent work of each customer.
+		for i, place := range map[int][2]int{0: {96, 100}, 19: {1, 5}, 99: {1, 5}, 98: {6, 10}} {
+			if s, err := client.Get(t.Context(), ids[i]); err != nil || s.State != Queued || s.Position < place[0] || s.Position > place[1] {
+				t.Errorf("Get(%d) = %+v, %v, want a position in %v", i, s, err, place)
+			}
+		}
+		for range 2 {
+			open(t, o, kinds)
+		}
+		for _, id := range ids {
+			if s := wait(t, client, id); s.State != Done {
+				t.Fatalf("status = %+v", s)
+			}
+		}
+		if len(order) != 100 || most > 4 || most < 2 {
+			t.Errorf("%d works ran, %d at a time; want 100, and 2 to 4", len(order), most)
+		}
+		for customer, n := range mostOf {
+			if n > 2 {
+				t.Errorf("%d works of %s ran at a time, want 2", n, customer)
+			}
+			// Two of a customer may begin together, in either order.
+			last := 0
+			for _, line := range order {
+				var of string
+				var priority int
+				if fmt.Sscan(line, &of, &priority); of == customer {
+					if priority < last-1 {
+						t.Errorf("%s: work of priority %d began after %d", customer, priority, last)
+					}
+					last = max(last, priority)
+				}
+			}
+		}
+		// Turns are random: nobody waits until the others have finished.
+		for customer := range mostOf {
+			first := slices.IndexFunc(order, func(s string) bool { return s[:2] == customer })
+			if first > 60 {
+				t.Errorf("%s had its first turn after %d others: %v", customer, first, order)
+			}
+		}
+	})
+}
+
+func TestRate(t *testing.T) {
+	var mu sync.Mutex
+	var times []time.Time
+	e := open(t, Options{}, map[string]Func{"job": func(*Work, json.RawMessage) (json.RawMessage, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		times = append(times, time.Now())
+		return nil, nil
+	}})
+	if err := e.AddQueue(t.Context(), Queue{Name: "slow", Concurrency: 10, Rate: 2, RatePeriod: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for range 6 {
+		id, err := e.Start(t.Context(), "job", nil, Start{Queue: "slow"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	for _, id := range ids {
+		wait(t, e, id)
+	}
+	// The library counts from the moment at which it admits work, in its clock; it begins a moment later.
+	for i := 2; i < len(times); i++ {
+		if gap := times[i].Sub(times[i-2]); gap < 500*time.Millisecond {
+			t.Errorf("work %d began %v after the second before it, want a second", i, gap)
+		}
+	}
+}
+
+func TestQueueErrors(t *testing.T) {
+	e := open(t, Options{State: filepath.Join(t.TempDir(), "s.db")}, nil)
+	for _, q := range []Queue{{Name: "a"}, {Name: "b", Concurrency: 1, PerCustomer: 2}, {Name: "c", Concurrency: 1, Rate: 1}} {
+		if err := e.AddQueue(t.Context(), q); err == nil {
+			t.Errorf("AddQueue(%+v) = nil, want an error", q)
+		}
+	}
+	if _, err := e.Start(t.Context(), "job", nil, Start{Queue: "a"}); err == nil {
+		t.Error("Start() in a queue that does not exist = nil, want an error")
+	}
+}
