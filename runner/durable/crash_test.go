@@ -43,9 +43,11 @@ type worker struct {
 	Log    string // gets a line for each thing that happens; a line is complete, or not there
 	Lease  time.Duration
 	KillAt int64  // kills itself at this boundary of steps, counted over all work; zero: never
-	Stop   string // stops itself, once, at the place with this name
+	Stop   string // waits once, at the place with this name, for a line on stdin; it says so in the log
 
 	boundary atomic.Int64
+	stopped  atomic.Bool
+	goOn     chan bool
 	log      *os.File
 }
 
@@ -55,14 +57,14 @@ func (w *worker) note(work *Work, step, what string) {
 }
 
 // at is a place where the process may end.
-func (w *worker) at(place string) {
+func (w *worker) at(work *Work, place string) {
 	if w.boundary.Add(1) == w.KillAt {
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	}
-	if place == w.Stop {
-		w.Stop = ""
-		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	if place == w.Stop && w.stopped.CompareAndSwap(false, true) {
+		w.note(work, "place", "reached it")
+		<-w.goOn
 	}
 }
 
@@ -72,10 +74,10 @@ func (w *worker) trip(work *Work, _ json.RawMessage) (json.RawMessage, error) {
 	// effect does something once for each line in the log.
 	effect := func(step string) func(context.Context) (string, error) {
 		return func(context.Context) (string, error) {
-			w.at("before " + step)
+			w.at(work, "before "+step)
 			value := strconv.FormatUint(rand.Uint64(), 36)
 			w.note(work, step, "did "+value)
-			w.at("after " + step)
+			w.at(work, "after "+step)
 			return value, nil
 		}
 	}
@@ -90,7 +92,7 @@ func (w *worker) trip(work *Work, _ json.RawMessage) (json.RawMessage, error) {
 		}
 		w.note(work, step, "returned "+value)
 		results = append(results, step+"="+value)
-		w.at("between " + step)
+		w.at(work, "between "+step)
 		return nil
 	}
 	for i := range 3 {
@@ -124,6 +126,7 @@ func (w *worker) trip(work *Work, _ json.RawMessage) (json.RawMessage, error) {
 
 func (w *worker) run() error {
 	ctx := context.Background()
+	w.goOn = make(chan bool)
 	var err error
 	if w.log, err = os.OpenFile(w.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
 		return err
@@ -141,7 +144,9 @@ func (w *worker) run() error {
 	if err := e.Launch(ctx); err != nil {
 		return err
 	}
-	io.Copy(io.Discard, os.Stdin)
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		close(w.goOn)
+	}
 	return e.Close(ctx)
 }
 
@@ -281,7 +286,8 @@ func judge(t *testing.T, e *Engine, log string, ids []string) (unknown int) {
 		key := f[0] + " " + f[1]
 		switch what, value := f[3], f[4]; what {
 		case "did":
-			if returned[key] != "" {
+			// A process that was stopped right before a call makes it when it goes on, if it does.
+			if was := returned[key]; was != "" && was != "unknown" {
 				t.Errorf("%s was repeated after it returned %s", key, returned[key])
 			}
 			did[key] = append(did[key], value)
