@@ -39,7 +39,6 @@ func TestMain(m *testing.M) {
 // worker is a process of tests. It says its executor's name in a line on stdout, and runs until its stdin is closed.
 type worker struct {
 	State  string
-	Shared string // the file of shared; empty: the store of State
 	Log    string // gets a line for each thing that happens; a line is complete, or not there
 	Lease  time.Duration
 	KillAt int64  // kills itself at this boundary of steps, counted over all work; zero: never
@@ -131,7 +130,7 @@ func (w *worker) run() error {
 	if w.log, err = os.OpenFile(w.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
 		return err
 	}
-	store, err := openStore(ctx, w.State, w.Shared)
+	store, err := openStore(ctx, w.State)
 	if err != nil {
 		return err
 	}
@@ -148,11 +147,6 @@ func (w *worker) run() error {
 		close(w.goOn)
 	}
 	return e.Close(ctx)
-}
-
-// openStore opens the store that belongs to a state.
-func openStore(_ context.Context, state, sharedFile string) (Store, error) {
-	return openShared(sharedFile)
 }
 
 // process is a worker as the test sees it.
@@ -221,7 +215,7 @@ func TestKill(t *testing.T) {
 		if testing.Short() {
 			kills = 20
 		}
-		w := worker{State: o.State, Shared: sharedFile(o.Store), Log: filepath.Join(t.TempDir(), "log"), Lease: time.Minute}
+		w := worker{State: o.State, Log: filepath.Join(t.TempDir(), "log"), Lease: time.Minute}
 		client := open(t, o, nil)
 		if err := client.AddQueue(t.Context(), Queue{Name: "trips", Concurrency: 100}); err != nil {
 			t.Fatal(err)

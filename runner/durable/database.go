@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -62,11 +63,14 @@ func connect(ctx context.Context, o *Options, executor string) (dbos.Context, er
 
 // openSQLite opens the file with few connections: SQLite has one writer. An intent must outlive a loss of power, hence synchronous(FULL).
 func openSQLite(o *Options) (*sql.DB, error) {
+	if _, err := os.Stat(o.State); err != nil { // the store makes it, for its owner alone
+		return nil, err
+	}
 	query := url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)"}}
 	if o.maxPages > 0 {
 		query["_pragma"] = append(query["_pragma"], fmt.Sprintf("max_page_count(%d)", o.maxPages))
 	}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: o.State}).EscapedPath(), RawQuery: query.Encode()}).String())
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: o.State, RawQuery: query.Encode()}).String())
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", o.State, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -18,12 +17,6 @@ import (
 // open opens an engine, and launches it with the kinds.
 func open(t *testing.T, o Options, kinds map[string]Func) *Engine {
 	t.Helper()
-	if o.State == "" {
-		o.State = filepath.Join(t.TempDir(), "state.db")
-	}
-	if o.Store == nil {
-		o.Store = newShared(t)
-	}
 	if testing.Verbose() {
 		o.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
@@ -71,7 +64,7 @@ func wait(t *testing.T, e *Engine, id string) *Status {
 }
 
 func TestStates(t *testing.T) {
-	e := open(t, Options{}, map[string]Func{
+	e := open(t, newState(t), map[string]Func{
 		"double": func(w *Work, input json.RawMessage) (json.RawMessage, error) {
 			n, err := Step(w, "double", func(context.Context) (int, error) {
 				var n int
@@ -162,7 +155,7 @@ func approval(w *Work, _ json.RawMessage) (json.RawMessage, error) {
 }
 
 func TestReceive(t *testing.T) {
-	o := Options{State: filepath.Join(t.TempDir(), "state.db"), Store: newShared(t)}
+	o := newState(t)
 	e := open(t, o, map[string]Func{"approval": approval})
 	id := start(t, e, "approval", nil)
 	until(t, func() bool {
@@ -190,7 +183,7 @@ func TestReceive(t *testing.T) {
 }
 
 func TestReceiveTimeout(t *testing.T) {
-	e := open(t, Options{}, map[string]Func{"ask": func(w *Work, _ json.RawMessage) (json.RawMessage, error) {
+	e := open(t, newState(t), map[string]Func{"ask": func(w *Work, _ json.RawMessage) (json.RawMessage, error) {
 		if err := w.Sleep(10 * time.Millisecond); err != nil {
 			return nil, err
 		}
@@ -203,7 +196,7 @@ func TestReceiveTimeout(t *testing.T) {
 }
 
 func TestCancelReceive(t *testing.T) {
-	o := Options{State: filepath.Join(t.TempDir(), "state.db"), Store: newShared(t)}
+	o := newState(t)
 	ended := make(chan error, 1)
 	e := open(t, o, map[string]Func{"ask": func(w *Work, _ json.RawMessage) (json.RawMessage, error) {
 		_, err := Receive[string](w, "answer", 0)
@@ -224,7 +217,7 @@ func TestCancelReceive(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	o := Options{State: filepath.Join(t.TempDir(), "state.db"), Store: newShared(t)}
+	o := newState(t)
 	e := open(t, o, map[string]Func{"talk": func(w *Work, _ json.RawMessage) (json.RawMessage, error) {
 		if err := w.Emit(w.Context(), "begin"); err != nil {
 			return nil, err
@@ -259,7 +252,7 @@ func TestEvents(t *testing.T) {
 
 // TestClose closes an engine while a call is in progress: the call ends, the work goes on in the next engine.
 func TestClose(t *testing.T) {
-	o := Options{State: filepath.Join(t.TempDir(), "state.db"), Store: newShared(t)}
+	o := newState(t)
 	var calls, later atomic.Int32
 	begun, finish := make(chan bool), make(chan bool)
 	work := func(w *Work, _ json.RawMessage) (json.RawMessage, error) {

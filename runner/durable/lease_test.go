@@ -124,9 +124,11 @@ func TestLost(t *testing.T) {
 
 // TestPause cuts an executor off from its lease while nobody else is there, as when a machine sleeps: it goes on with its work.
 func TestPause(t *testing.T) {
-	cut := &unreachable{Store: newShared(t)}
+	o := newState(t)
+	cut := &unreachable{Store: o.Store}
+	o.Store, o.Lease = cut, 100*time.Millisecond
 	begun, goOn := make(chan bool), make(chan bool)
-	e := open(t, Options{Store: cut, Lease: 100 * time.Millisecond}, map[string]Func{"work": func(w *Work, _ json.RawMessage) (json.RawMessage, error) {
+	e := open(t, o, map[string]Func{"work": func(w *Work, _ json.RawMessage) (json.RawMessage, error) {
 		begun <- true
 		<-goOn
 		_, err := Call(w, "send", false, func(context.Context) (int, error) { return 0, nil })
@@ -150,7 +152,7 @@ func TestStopped(t *testing.T) {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			eachState(t, func(t *testing.T, o Options) {
-				w := worker{State: o.State, Shared: sharedFile(o.Store), Log: filepath.Join(t.TempDir(), "log"), Lease: 500 * time.Millisecond}
+				w := worker{State: o.State, Log: filepath.Join(t.TempDir(), "log"), Lease: 500 * time.Millisecond}
 				client := open(t, o, nil)
 				if err := client.AddQueue(t.Context(), Queue{Name: "trips", Concurrency: 1}); err != nil {
 					t.Fatal(err)
@@ -203,11 +205,9 @@ func (p *process) stop(t *testing.T, o Options) {
 	until(t, func() bool {
 		p.Process.Signal(syscall.SIGSTOP)
 		until(t, func() bool { return processState(t, p.Process.Pid) == "T" })
-		for _, file := range []string{o.State, sharedFile(o.Store)} {
-			if locked(t, file) {
-				p.Process.Signal(syscall.SIGCONT)
-				return false
-			}
+		if isFile(o.State) && locked(t, o.State) {
+			p.Process.Signal(syscall.SIGCONT)
+			return false
 		}
 		return true
 	})
@@ -215,9 +215,6 @@ func (p *process) stop(t *testing.T, o Options) {
 
 // locked reports whether somebody writes to an SQLite file.
 func locked(t *testing.T, file string) bool {
-	if _, err := os.Stat(file); err != nil {
-		return false // another database
-	}
 	db, err := sql.Open("sqlite", "file:"+file+"?_txlock=immediate")
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -101,7 +100,7 @@ func TestQueue(t *testing.T) {
 func TestRate(t *testing.T) {
 	var mu sync.Mutex
 	var times []time.Time
-	e := open(t, Options{}, map[string]Func{"job": func(*Work, json.RawMessage) (json.RawMessage, error) {
+	e := open(t, newState(t), map[string]Func{"job": func(*Work, json.RawMessage) (json.RawMessage, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		times = append(times, time.Now())
@@ -130,7 +129,7 @@ func TestRate(t *testing.T) {
 }
 
 func TestQueueErrors(t *testing.T) {
-	e := open(t, Options{State: filepath.Join(t.TempDir(), "s.db")}, nil)
+	e := open(t, newState(t), nil)
 	for _, q := range []Queue{{Name: "a"}, {Name: "b", Concurrency: 1, PerCustomer: 2}, {Name: "c", Concurrency: 1, Rate: 1}} {
 		if err := e.AddQueue(t.Context(), q); err == nil {
 			t.Errorf("AddQueue(%+v) = nil, want an error", q)

@@ -3,7 +3,6 @@ package durable
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
@@ -12,7 +11,7 @@ import (
 )
 
 func TestSchedule(t *testing.T) {
-	o := Options{State: filepath.Join(t.TempDir(), "state.db"), Store: newShared(t)}
+	o := newState(t)
 	var missed []string
 	o.Missed = func(name string, times []time.Time) {
 		for _, at := range times {
@@ -66,7 +65,7 @@ func TestSchedule(t *testing.T) {
 
 // TestScheduleFollows lets two engines follow a schedule with real time.
 func TestScheduleFollows(t *testing.T) {
-	o := Options{State: filepath.Join(t.TempDir(), "state.db"), Store: newShared(t)}
+	o := newState(t)
 	fired := make(chan string, 10)
 	kinds := map[string]Func{"job": func(w *Work, _ json.RawMessage) (json.RawMessage, error) { fired <- w.ID; return nil, nil }}
 	for range 2 {
@@ -86,7 +85,7 @@ func TestScheduleFollows(t *testing.T) {
 }
 
 func TestScheduleErrors(t *testing.T) {
-	e := open(t, Options{}, map[string]Func{"job": nil})
+	e := open(t, newState(t), map[string]Func{"job": nil})
 	for _, s := range []Schedule{{Cron: "every day", Kind: "job"}, {Cron: "0 0 30 2 *", Kind: "job"}, {Cron: "@daily", Kind: "other"}} {
 		if err := e.Schedule(s); err == nil {
 			t.Errorf("Schedule(%s) = nil, want an error", fmt.Sprint(s.Cron, s.Kind))

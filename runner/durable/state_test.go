@@ -1,21 +1,43 @@
 package durable
 
 import (
+	"context"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/runner/store"
+	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 )
 
-// eachState runs a test on each database.
-func eachState(t *testing.T, test func(*testing.T, Options)) {
-	t.Run("sqlite", func(t *testing.T) {
-		test(t, Options{State: filepath.Join(t.TempDir(), "state.db"), Store: newShared(t)})
-	})
+// openStore opens the store of a state.
+func openStore(ctx context.Context, state string) (store.Store, error) {
+	return sqlite.Open(ctx, state, sqlite.Options{})
 }
 
-// sharedFile returns the file of a store for tests; empty: it is another store.
-func sharedFile(s Store) (path string) {
-	if s, ok := s.(shared); ok {
-		s.db.QueryRow("SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&path)
-	}
-	return path
+// newState makes a state in a file, and opens its store.
+func newState(t *testing.T) Options {
+	t.Helper()
+	return stateAt(t, filepath.Join(t.TempDir(), "state.db"))
 }
+
+func stateAt(t *testing.T, state string) Options {
+	t.Helper()
+	s, err := openStore(t.Context(), state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close() = %v", err)
+		}
+	})
+	return Options{State: state, Store: s}
+}
+
+// eachState runs a test on each kind of database.
+func eachState(t *testing.T, test func(*testing.T, Options)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, newState(t)) })
+}
+
+func isFile(state string) bool { return !strings.HasPrefix(state, "postgres:") }
