@@ -59,6 +59,7 @@ type Engine struct {
 	kinds    map[string]*kind // does not change once launched
 	queues   map[string]*admission
 	running  map[string]*Work
+	over     map[string]*Work // whose function has returned, until the database has the outcome
 }
 
 // Open connects to the database, and makes its tables. The engine runs no work before [Engine.Launch]; without it, work can be listed,
@@ -78,7 +79,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	e := &Engine{
 		root: root, store: o.Store, missed: o.Missed, log: o.Logger,
 		executor: &executor{name: name, leases: o.Store, lasts: o.Lease},
-		kinds:    map[string]*kind{}, queues: map[string]*admission{}, running: map[string]*Work{},
+		kinds:    map[string]*kind{}, queues: map[string]*admission{}, running: map[string]*Work{}, over: map[string]*Work{},
 	}
 	e.ended, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	return e, nil
@@ -153,24 +154,60 @@ func (e *Engine) keepAlive(ctx context.Context) error {
 	return errors.Join(e.executor.renew(ctx), e.takeOver(ctx))
 }
 
-// look notices work that another process cancelled, and queues that fill or empty.
+// look notices work that another process cancelled, outcomes that the database did not take, and queues that fill or empty.
 func (e *Engine) look(ctx context.Context) error {
+	return errors.Join(e.notice(ctx), e.confirm(ctx), e.adjust(ctx))
+}
+
+// notice cancels work here that another process cancelled.
+func (e *Engine) notice(ctx context.Context) error {
 	e.mu.Lock()
 	ids := make([]string, 0, len(e.running))
 	for id := range e.running {
 		ids = append(ids, id)
 	}
 	e.mu.Unlock()
-	if len(ids) > 0 {
-		rows, err := e.rows(ctx, dbos.WithFilterWorkflowIDs(ids...), dbos.WithFilterStatus(dbos.WorkflowStatusCancelled))
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
-			e.stop(row.ID)
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := e.rows(ctx, dbos.WithFilterWorkflowIDs(ids...), dbos.WithFilterStatus(dbos.WorkflowStatusCancelled))
+	for _, row := range rows {
+		e.stop(row.ID)
+	}
+	return err
+}
+
+// confirm makes work run again whose outcome is not in the database seconds after its function returned, because there was no room.
+func (e *Engine) confirm(ctx context.Context) error {
+	e.mu.Lock()
+	var ids []string
+	for id, w := range e.over {
+		if time.Since(w.returned) > 2*time.Second {
+			ids = append(ids, id)
 		}
 	}
-	return e.adjust(ctx)
+	e.mu.Unlock()
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := e.rows(ctx, dbos.WithFilterWorkflowIDs(ids...), dbos.WithFilterStatus(dbos.WorkflowStatusPending), dbos.WithFilterExecutorIDs(e.executor.name))
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		e.mu.Lock()
+		w := e.over[row.ID]
+		e.mu.Unlock()
+		if err := w.resume(ctx); err != nil {
+			return err
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, id := range ids {
+		delete(e.over, id)
+	}
+	return nil
 }
 
 // Close ends the engine. Steps in progress may finish until ctx is done; then their contexts are cancelled, and calls among them will be

@@ -17,13 +17,13 @@ type Work struct {
 	Kind     string
 	Customer string
 
-	e      *Engine
-	root   dbos.Context // ends with the engine, or at the work's timeout
-	ctx    dbos.Context // and when the work is cancelled
-	cancel context.CancelCauseFunc
-	emits  sync.Mutex
-	queue  string // which admitted it; empty: none
-	began  time.Time
+	e               *Engine
+	root            dbos.Context // ends with the engine, or at the work's timeout
+	ctx             dbos.Context // and when the work is cancelled
+	cancel          context.CancelCauseFunc
+	emits           sync.Mutex
+	queue           string // which admitted it; empty: none
+	began, returned time.Time
 
 	owner string // the token of this execution: the database takes results only from the last one
 	epoch int    // of the executor's lease, when the token was last compared
@@ -108,6 +108,8 @@ func (e *Engine) finish(w *Work) {
 	defer e.mu.Unlock()
 	if e.running[w.ID] == w {
 		delete(e.running, w.ID)
+		w.returned = time.Now()
+		e.over[w.ID] = w
 	}
 	if q := e.queues[w.queue]; q != nil {
 		q.mean += (time.Since(w.began) - q.mean) / 4
@@ -179,14 +181,17 @@ func (w *Work) again() {
 		return
 	}
 	w.e.log.Warn("work stopped at a step, and will be tried again", "id", w.ID, "error", w.fault)
-	w.patiently(func() error {
-		owner, err := w.e.owner(w.ctx, w.ID)
-		if err != nil || owner != w.owner {
-			return err
-		}
-		_, err = dbos.ResumeWorkflow[json.RawMessage](w.e.root, w.ID)
+	w.patiently(func() error { return w.resume(w.ctx) })
+}
+
+// resume lets the work run again, unless another execution has it already.
+func (w *Work) resume(ctx context.Context) error {
+	owner, err := w.e.owner(ctx, w.ID)
+	if err != nil || owner != w.owner {
 		return err
-	})
+	}
+	_, err = dbos.ResumeWorkflow[json.RawMessage](w.e.with(ctx), w.ID)
+	return err
 }
 
 // outcome is what is kept of a step.
