@@ -236,7 +236,7 @@ func TestKill(t *testing.T) {
 		}
 		for i := range kills {
 			more()
-			victim := w
+			victim := worker{State: w.State, Log: w.Log, Lease: w.Lease}
 			if i%3 > 0 {
 				victim.KillAt = 1 + int64(i/3)%40
 			}

@@ -250,11 +250,11 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestClose closes an engine while a call is in progress: the call ends, the work goes on in the next engine.
+// TestClose closes an engine while two calls are in progress: the calls end, no other begins, the work goes on in the next engine.
 func TestClose(t *testing.T) {
 	o := newState(t)
 	var calls, later atomic.Int32
-	begun, finish := make(chan bool), make(chan bool)
+	begun, finish, ended := make(chan bool), make(chan bool), make(chan bool, 10)
 	work := func(w *Work, _ json.RawMessage) (json.RawMessage, error) {
 		_, err := Call(w, "send", false, func(context.Context) (int, error) {
 			calls.Add(1)
@@ -265,11 +265,13 @@ func TestClose(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		_, err = Call(w, "later", false, func(context.Context) (int, error) { later.Add(1); return 0, nil })
+		ended <- true
+		_, err = Call(w, "later", true, func(context.Context) (int, error) { later.Add(1); return 0, nil })
 		return nil, err
 	}
 	e := open(t, o, map[string]Func{"work": work})
-	id := start(t, e, "work", nil)
+	ids := []string{start(t, e, "work", nil), start(t, e, "work", nil)}
+	<-begun
 	<-begun
 	closed := make(chan error)
 	go func() { closed <- e.Close(t.Context()) }()
@@ -277,16 +279,24 @@ func TestClose(t *testing.T) {
 	if _, err := e.Start(t.Context(), "work", nil, Start{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Start() = %v, want %v", err, ErrClosed)
 	}
-	close(finish)
-	if err := <-closed; err != nil {
-		t.Fatal(err)
-	}
+	finish <- true
+	<-ended // one; the other keeps the engine open
+	time.Sleep(50 * time.Millisecond)
 	if later.Load() != 0 {
 		t.Error("a closing engine began a step")
 	}
+	finish <- true
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
 	next := open(t, o, map[string]Func{"work": work})
-	if s := wait(t, next, id); s.State != Done || calls.Load() != 1 || later.Load() != 1 {
-		t.Errorf("status = %+v after %d and %d calls, want one each", s, calls.Load(), later.Load())
+	for _, id := range ids {
+		if s := wait(t, next, id); s.State != Done {
+			t.Errorf("status = %+v, want done", s)
+		}
+	}
+	if calls.Load() != 2 || later.Load() != 2 {
+		t.Errorf("%d and %d calls were made, want two each", calls.Load(), later.Load())
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 func TestSchedule(t *testing.T) {
@@ -44,6 +46,20 @@ func TestSchedule(t *testing.T) {
 			if next, err := e.fire(t.Context(), s, times, at(moment.now)); err != nil || !next.Equal(at(moment.next)) {
 				t.Errorf("at %s: next = %v, %v, want %s", moment.now, next, err, moment.next)
 			}
+		}
+	}
+	// A process dies after it has started the work, and before it has written that down.
+	doc, err := o.Store.Document(t.Context(), store.Key{Kind: "schedule", Name: "hourly"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc.Value, _ = json.Marshal(at("12:45:00"))
+	if _, err := o.Store.SetDocument(t.Context(), doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, now := range []string{"12:50:30", "12:58:00"} {
+		if _, err := engines[0].fire(t.Context(), s, times, at(now)); err != nil {
+			t.Error(err)
 		}
 	}
 	if want := []string{"hourly 12:10", "hourly 12:20", "hourly 12:30", "hourly 12:40"}; !reflect.DeepEqual(missed, want) {
