@@ -33,6 +33,8 @@ func connect(ctx context.Context, o *Options, executor string) (dbos.Context, er
 		DatabaseSchema:         schema,
 		Logger:                 slog.New(quieter{o.Logger.Handler()}),
 		SystemDBStartupTimeout: startup,
+		// How often it looks for notifications that it owes others; readers of events do not depend on them.
+		NotificationCoalesceInterval: 100 * time.Millisecond,
 	}
 	var closePool func()
 	if strings.HasPrefix(o.State, "postgres://") || strings.HasPrefix(o.State, "postgresql://") {
