@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"crypto/rand"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,6 +72,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	gob.RegisterName("mcprun/durable.failure", &failure{}) // the library keeps errors in this form
 	name := strings.ToLower(rand.Text())
 	root, err := connect(ctx, &o, name)
 	if err != nil {

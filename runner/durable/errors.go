@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"strings"
@@ -59,8 +58,6 @@ type failure struct {
 }
 
 func (f *failure) Error() string { return f.Text }
-
-func init() { gob.RegisterName("mcprun/durable.failure", &failure{}) }
 
 // failed returns the form in which the error of a work's function is kept.
 func failed(err error) *failure {

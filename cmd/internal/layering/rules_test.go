@@ -63,6 +63,11 @@ func rules() []rule {
 		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/audit", "runner/internal/page", "runner/pii", "runner/policy", "runner/risk"}},
 		{"runner/egress", []string{"gen/config", "gen/ident", "runner/internal/notify"}}, // knows nothing of scripts and sandboxes
 		{"runner/audit", []string{"gen/atomicfile", "gen/ident", "runner/store"}},        // writes rows, and knows nothing of what reads them
+		{"runner/store", nil},
+		{"runner/store/internal/sqldb", []string{"runner/store"}},
+		{"runner/store/storetest", []string{"runner/store"}},
+		{"runner/store/storetest/pgtest", nil},
+		{"runner/store/*", []string{"runner/internal/kept", "runner/store", "runner/store/internal/sqldb"}},
 		{"runner/audit/report", []string{"gen/exit", "gen/ident", "runner/audit", "runner/call", "runner/egress", "runner/internal/page", "runner/risk", "runner/store"}},
 		{"runner/audit/alert", []string{"gen/config", "runner/audit", "runner/egress", "runner/internal/notify", "runner/risk"}},
 		{"runner/internal/notify", nil},
