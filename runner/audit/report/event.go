@@ -25,6 +25,7 @@ type Event struct {
 	// Text says in words what happened, and holds names from elsewhere.
 	Text string          `json:"text"`
 	Body json.RawMessage `json:"body"` // null: retention has removed it
+	call *Call           // that has ended
 }
 
 // EventKinds are the kinds that [Events] lists.
@@ -47,7 +48,7 @@ func Events(ctx context.Context, rec store.Record, kind audit.Kind, f Filter) ([
 		if err != nil {
 			return err
 		}
-		e := &Event{row.Index, row.Time, kind, audit.Text(row.Run), row.Who, "removed", row.Body}
+		e := &Event{Row: row.Index, Time: row.Time, Kind: kind, Run: audit.Text(row.Run), Who: row.Who, Text: "removed", Body: row.Body}
 		tool, class, err := e.read(row, ended)
 		if err != nil || class == "" {
 			return err
@@ -81,7 +82,37 @@ func Events(ctx context.Context, rec store.Record, kind audit.Kind, f Filter) ([
 	if f.Limit > 0 {
 		events = events[:min(len(events), f.Limit)]
 	}
-	return events, nil
+	return events, addStarts(ctx, rec, events)
+}
+
+// addStarts adds to the texts of calls that have ended what was decided before they were sent.
+func addStarts(ctx context.Context, rec store.Record, events []*Event) error {
+	runs := map[string][]*Event{}
+	for _, e := range events {
+		if e.call != nil && e.call.Effect == "" {
+			runs[string(e.Run)] = append(runs[string(e.Run)], e)
+		}
+	}
+	for run, ends := range runs {
+		starts := map[int]*audit.CallStart{}
+		err := rec.Rows(ctx, store.Range{Run: run, Kinds: []string{string(audit.KindCall)}}, func(s store.Row) error {
+			r, err := decode(s)
+			if err != nil || r.Forgotten {
+				return err
+			}
+			return with(r, func(b *audit.CallStart) { starts[b.Call] = b })
+		})
+		if err != nil {
+			return err
+		}
+		for _, e := range ends {
+			if b := starts[e.call.Call]; b != nil {
+				e.call.Effect, e.call.Rule, e.call.By = b.Effect, b.Rule, b.By
+				e.Text = e.call.text()
+			}
+		}
+	}
+	return nil
 }
 
 // endOfCall reports whether a call has an end anywhere in the record.
@@ -110,7 +141,7 @@ func (e *Event) read(r *row, ended map[callKey]bool) (tool, class string, err er
 	switch r.Kind {
 	case audit.KindCallEnd:
 		err = with(r, func(b *audit.CallEnd) { c.finish(r, b); ended[callKey{r.Run, b.Call}] = true })
-		tool, class, e.Text = c.Tool, c.class(), c.text()
+		tool, class, e.Text, e.call = c.Tool, c.class(), c.text(), &c
 	case audit.KindCall:
 		err = with(r, func(b *audit.CallStart) { c.start(r, b) })
 		tool, class, e.Text = c.Tool, c.class(), c.text()
@@ -142,8 +173,26 @@ func (e *Event) read(r *row, ended map[callKey]bool) (tool, class string, err er
 }
 
 func (c *Call) text() string {
-	text := join(c.Tool+": "+c.Outcome, ", rule ", c.Rule)
-	return join(join(text, ", by ", c.By), ": ", c.Error)
+	text := c.Tool + ": " + c.Outcome
+	if decision := c.Decision(); decision != "" {
+		return text + ", " + decision
+	}
+	return text
+}
+
+// Decision says what was decided about the call, by which rule and whom, and why it failed, with names from elsewhere. It may be empty.
+func (c *Call) Decision() string {
+	var parts []string
+	for _, part := range []audit.Text{c.Effect, c.Rule, c.By} {
+		if part != "" {
+			parts = append(parts, string(part))
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if c.Rule == "" || !strings.Contains(string(c.Error), string(c.Rule)) { // the error of a refused call has the rule
+		text = strings.TrimPrefix(join(text, "; ", c.Error), "; ")
+	}
+	return text
 }
 
 func approvalText(b *audit.Approval) string {

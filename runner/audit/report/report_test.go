@@ -366,9 +366,9 @@ func TestEvents(t *testing.T) {
 		filter report.Filter
 		want   []string
 	}{
-		"calls":                       {audit.KindCall, report.Filter{}, []string{"crm__get: timeout", "crm__delete: denied, rule deletes, by ann", "crm__get: ok"}},
-		"calls before the last ended": {audit.KindCall, report.Filter{To: noon.Add(time.Minute)}, []string{"crm__delete: denied, rule deletes, by ann", "crm__get: ok"}},
-		"failed calls":                {audit.KindCall, report.Filter{Failed: true, Tool: "crm__get"}, []string{"crm__get: timeout"}},
+		"calls":                       {audit.KindCall, report.Filter{}, []string{"crm__get: timeout, allow", "crm__delete: denied, ask, deletes, ann", "crm__get: ok, allow, reads"}},
+		"calls before the last ended": {audit.KindCall, report.Filter{To: noon.Add(time.Minute)}, []string{"crm__delete: denied, ask, deletes, ann", "crm__get: ok, allow, reads"}},
+		"failed calls":                {audit.KindCall, report.Filter{Failed: true, Tool: "crm__get"}, []string{"crm__get: timeout, allow"}},
 		"approvals": {audit.KindApproval, report.Filter{}, []string{
 			"run: no answer after 9000 ms", "run: approved by ann after 1000 ms", "call crm__delete: refused by ann after 3000 ms"}},
 		"connections": {audit.KindConnection, report.Filter{}, []string{

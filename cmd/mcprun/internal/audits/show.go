@@ -127,11 +127,7 @@ func callRows(calls []report.Call) (rows [][]string) {
 		if c.DurationMS != nil {
 			took = report.Millis(*c.DurationMS)
 		}
-		decision := strings.Trim(strings.Join([]string{string(c.Effect), string(c.Rule), string(c.By)}, ", "), ", ")
-		if c.Error != "" {
-			decision = strings.TrimPrefix(decision+"; "+string(c.Error), "; ")
-		}
-		rows = append(rows, []string{fmt.Sprint(c.Call), c.Tool, c.Outcome, took, cmp.Or(cli.Shorten(cli.EscapeLine(decision), 80), "-"), string(c.Arguments)})
+		rows = append(rows, []string{fmt.Sprint(c.Call), c.Tool, c.Outcome, took, cmp.Or(cli.Shorten(cli.EscapeLine(c.Decision()), 80), "-"), string(c.Arguments)})
 	}
 	return rows
 }
@@ -212,7 +208,7 @@ func rule(r *report.Run) string {
 	if r.Rule == "" {
 		return ""
 	}
-	return "; rule " + string(r.Rule)
+	return "; " + string(r.Rule)
 }
 
 func personal(tokens map[string]int) string {
