@@ -33,6 +33,8 @@ type content struct {
 	row  store.Row // without index and content
 	text []byte    // the content, without its index
 	gap  int       // where in text the index belongs
+
+	entry Entry // with its time and who it was
 }
 
 // encode encodes an entry.
@@ -55,8 +57,9 @@ func encode(e Entry, defaults Who) (content, error) {
 	b, _ = jsontext.AppendQuote(append(b, `,"kind":`...), c.row.Kind)
 	b, _ = jsontext.AppendQuote(append(b, `,"run":`...), c.row.Run)
 	b = c.row.Time.AppendFormat(append(b, `,"time":"`...), timeForm)
-	b = e.Who.or(defaults).appendJSON(append(b, `","who":`...))
-	c.text = append(b, '}')
+	e.Who = e.Who.or(defaults)
+	b = e.Who.appendJSON(append(b, `","who":`...))
+	c.text, c.entry = append(b, '}'), e
 	return c, nil
 }
 

@@ -40,6 +40,8 @@ type Options struct {
 	// Publish gets each signed head, at most one a second, so that it is kept where nobody can change it who can change the store. See
 	// [PublishFile] and [PublishCommand]. Nil: heads are kept only in the store.
 	Publish func(ctx context.Context, head []byte) error
+	// Written gets each entry once it is durable, with its time and who it was, in the order of the rows. May be nil. It must not block.
+	Written func(Entry)
 }
 
 // Log writes the record. It is safe for concurrent use. A nil Log keeps nothing, and its methods succeed.
@@ -201,6 +203,11 @@ func (l *Log) write() {
 	l.mu.Unlock()
 	if b.err = l.extend(b.entries); b.err != nil && b.later {
 		l.lose(b.err)
+	}
+	if b.err == nil && l.opt.Written != nil {
+		for _, c := range b.entries {
+			l.opt.Written(c.entry)
+		}
 	}
 	close(b.done)
 	l.mu.Lock()

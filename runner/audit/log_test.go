@@ -298,3 +298,22 @@ func TestUnknown(t *testing.T) {
 		t.Errorf("unknown rows = %s, want [2]", got)
 	}
 }
+
+// TestWritten checks that a listener gets each entry once it is durable, in the order of the rows, and none that was not written.
+func TestWritten(t *testing.T) {
+	m := &memory{}
+	var got []string
+	log := open(t, m, audit.Options{Who: audit.Who{User: "ann"}, Written: func(e audit.Entry) {
+		got = append(got, fmt.Sprint(e.Kind, " ", e.Run, " ", e.Who.User, " ", !e.Time.IsZero(), " ", len(m.rows)))
+	}})
+	if err := log.Append(t.Context(), audit.Entry{Kind: audit.KindRun, Run: "a", Body: audit.RunStart{}}, audit.Entry{Kind: audit.KindRun, Run: "b", Body: audit.RunStart{}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"run a ann true 2", "run b ann true 2"}; strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("Written got %q, want %q", got, want)
+	}
+	m.fail = func() error { return store.ErrFull }
+	if err := log.Append(t.Context(), audit.Entry{Kind: audit.KindRun, Run: "c", Body: audit.RunStart{}}); err == nil || len(got) != 2 {
+		t.Errorf("after an error (%v), Written got %q, want what it got before", err, got)
+	}
+}

@@ -126,9 +126,9 @@ func (a *Alerts) Observe(e audit.Entry) {
 	if a == nil {
 		return
 	}
-	one := Alert{Time: e.Time, Run: audit.Text(e.Run), Who: e.Who}
+	one := Alert{Time: e.Time.UTC(), Run: audit.Text(e.Run), Who: e.Who}
 	if one.Time.IsZero() {
-		one.Time = time.Now()
+		one.Time = time.Now().UTC()
 	}
 	if b := body[audit.RunStart](e); b != nil {
 		one.program(&b.Program)

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/audit/alert"
 	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/store/postgres"
 	"github.com/mcpgen/mcpgen/runner/store/sqlite"
@@ -44,12 +45,31 @@ func (o *Flags) OpenLog(ctx context.Context, app *cli.App, p *project.Project, w
 	if err != nil {
 		return nil, err
 	}
-	log, err := audit.Open(s, audit.Options{Key: key, Publish: publish(p), Warn: func(err error) { warn(cli.EscapeLine(err.Error())) }})
+	report := func(err error) { warn(cli.EscapeLine(err.Error())) }
+	alerts, err := alerts(p, report)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	p.OnClose(func() error { return errors.Join(log.Close(), s.Close()) })
+	log, err := audit.Open(s, audit.Options{Key: key, Publish: publish(p), Warn: report, Written: alerts.Observe})
+	if err != nil {
+		alerts.Close()
+		return nil, errors.Join(err, s.Close())
+	}
+	p.OnClose(func() error {
+		err := log.Close()
+		alerts.Close() // sends those of the last rows
+		return errors.Join(err, s.Close())
+	})
 	return log, nil
+}
+
+// alerts returns what tells the program of the project's settings of rows that should not wait for a report, or nil.
+func alerts(p *project.Project, warn func(error)) (*alert.Alerts, error) {
+	set := p.Settings.Audit.Alerts
+	if set == nil {
+		return nil, nil
+	}
+	return alert.New(alert.Options{Kinds: set.On, Args: slices.Clone(set.Command), Dir: filepath.Dir(p.Settings.Path), Env: os.Environ(), Warn: warn})
 }
 
 // key returns the key that signs heads of the record at a place: that of the settings, else the user's own for this place, which is made if
