@@ -10,7 +10,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
-	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/audit/report"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
@@ -47,22 +46,30 @@ Executions belong to the period in which they began. The HTML page loads nothing
 	return cmd
 }
 
-// verified says whether the record is intact.
-func verified(ctx context.Context, rec store.Record) (string, error) {
-	v, err := audit.Verify(ctx, rec, audit.VerifyOptions{})
+// verified says whether the record is intact, as mcprun audit verify does.
+func (o *reportCommand) verified(cmd *cobra.Command, rec store.Record) (string, error) {
+	v, keys, from, err := (&verifyCommand{recordCommand: o.recordCommand}).verify(cmd, rec)
 	switch {
 	case err != nil:
 		return "", err
 	case v.Finding != nil:
-		return fmt.Sprintf("CHANGED: row %d: %s: %s", v.Finding.First, v.Finding.Damage, v.Finding.Explanation), nil
+		return "CHANGED: " + v.Finding.String(), nil
 	case v.Rows == 0:
 		return "empty", nil
 	}
-	signed := "no row is signed"
-	if v.Signed > 0 {
-		signed = fmt.Sprintf("signed up to row %d", v.Signed-1)
+	text := fmt.Sprintf("verified up to row %d, head %s", v.Rows-1, v.Root)
+	switch {
+	case v.Signed == 0:
+		text += "; no row is signed"
+	case len(keys) == 0:
+		text += fmt.Sprintf("; signed up to row %d, with a key that was not verified", v.Signed-1)
+	default:
+		text += fmt.Sprintf("; signed up to row %d by %s", v.Signed-1, keyNames(keys))
 	}
-	return fmt.Sprintf("verified up to row %d, head %s; %s", v.Rows-1, v.Root, signed), nil
+	if from == "" {
+		return text + "; heads are not published", nil
+	}
+	return text + fmt.Sprintf("; published up to row %d", v.Published-1), nil
 }
 
 func (o *reportCommand) run(cmd *cobra.Command) error {
@@ -77,7 +84,7 @@ func (o *reportCommand) run(cmd *cobra.Command) error {
 	o.filter.From, o.filter.To = o.from, o.to
 	opt := report.Options{Filter: o.filter, Now: now(), Zone: time.Local}
 	if o.verify {
-		opt.Verified = func(ctx context.Context) (string, error) { return verified(ctx, rec) }
+		opt.Verified = func(context.Context) (string, error) { return o.verified(cmd, rec) }
 	}
 	r, err := report.Make(cmd.Context(), rec, opt)
 	if err != nil {

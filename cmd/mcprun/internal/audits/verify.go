@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 type verifyCommand struct {
@@ -51,33 +52,38 @@ func (o *verifyCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer rec.Close()
-	opt := audit.VerifyOptions{}
-	if opt.Keys, err = o.verifiers(cmd); err != nil {
-		return err
-	}
-	from, err := o.headFile()
-	if err != nil {
-		return err
-	}
-	if from != "" {
-		if opt.Heads, err = os.ReadFile(from); err != nil {
-			return err
-		}
-	}
 	began := time.Now()
-	v, err := audit.Verify(cmd.Context(), rec, opt)
+	v, keys, from, err := o.verify(cmd, rec)
 	if err != nil {
 		return err
 	}
 	if o.json {
 		err = o.app.JSON(v)
 	} else {
-		o.print(v, opt.Keys, from, time.Since(began))
+		o.print(v, keys, from, time.Since(began))
 	}
 	if err == nil && v.Finding != nil {
 		return cli.Quiet(exit.Failed)
 	}
 	return err
+}
+
+// verify verifies the record. It also returns the keys and the file of published heads that it was compared with.
+func (o *verifyCommand) verify(cmd *cobra.Command, rec store.Record) (v *audit.Verification, keys []note.Verifier, from string, err error) {
+	opt := audit.VerifyOptions{}
+	if opt.Keys, err = o.verifiers(cmd); err != nil {
+		return nil, nil, "", err
+	}
+	if from, err = o.headFile(); err != nil {
+		return nil, nil, "", err
+	}
+	if from != "" {
+		if opt.Heads, err = os.ReadFile(from); err != nil {
+			return nil, nil, "", err
+		}
+	}
+	v, err = audit.Verify(cmd.Context(), rec, opt)
+	return v, opt.Keys, from, err
 }
 
 // verifiers returns the keys of --key, or this user's own. There may be none.
