@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/internal/notify"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
@@ -143,14 +143,13 @@ type Command struct {
 	Env  []string // its environment
 }
 
-// PublishCommand returns a function that starts a program with each head on standard input. It fails if the program does.
+// PublishCommand returns a function that starts a program with each head on standard input. It fails if the program does, or takes more than
+// 10 seconds.
 func PublishCommand(c Command) func(context.Context, []byte) error {
+	program := notify.Program(c)
 	return func(ctx context.Context, head []byte) error {
-		cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
-		cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = c.Dir, c.Env, bytes.NewReader(head), time.Second
-		output, err := cmd.CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("%s: %w: %s", c.Args[0], err, ident.Clip(string(bytes.TrimSpace(output)), 400))
+		if err := program.Send(ctx, head); err != nil {
+			return fmt.Errorf("%s: %w", c.Args[0], err)
 		}
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -12,10 +13,12 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/store"
+	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 )
 
 func open(t testing.TB, s store.Record, opt audit.Options) *audit.Log {
@@ -315,5 +318,42 @@ func TestWritten(t *testing.T) {
 	m.fail = func() error { return store.ErrFull }
 	if err := log.Append(t.Context(), audit.Entry{Kind: audit.KindRun, Run: "c", Body: audit.RunStart{}}); err == nil || len(got) != 2 {
 		t.Errorf("after an error (%v), Written got %q, want what it got before", err, got)
+	}
+}
+
+// TestLogOfTwoStores writes from two processes' stores into one file, and signs heads in both.
+func TestLogOfTwoStores(t *testing.T) {
+	key, verifier := createKey(t, "shop")
+	path := filepath.Join(t.TempDir(), "state.db")
+	var wg sync.WaitGroup
+	stores := make([]*sqlite.Store, 2)
+	for i := range stores {
+		var err error
+		if stores[i], err = sqlite.Open(t.Context(), path, sqlite.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			for range 5 {
+				l := open(t, stores[i], audit.Options{Key: key})
+				for n := range 20 {
+					intent, end := call(n)
+					if err := l.Append(t.Context(), intent); err != nil {
+						t.Error(err)
+					}
+					l.Later(end)
+				}
+				if err := l.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	v, err := audit.Verify(t.Context(), stores[0], audit.VerifyOptions{Keys: []note.Verifier{verifier}})
+	if err != nil || v.Finding != nil || v.Rows != 400 || v.Signed != 400 || v.Heads != 10 {
+		t.Errorf("Verify() = %+v, %v, want 400 intact rows and 10 heads", v, err)
+	}
+	if err := errors.Join(stores[0].Close(), stores[1].Close()); err != nil {
+		t.Error(err)
 	}
 }

@@ -62,14 +62,7 @@ func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, f.Close(), fs.ErrInvalid)
-	}
-	if err := f.Close(); err != nil {
+	if err := create(path); err != nil {
 		return nil, err
 	}
 	c := &connections{path: path, turn: make(chan struct{}, 1), statements: map[string]*sql.Stmt{}}
@@ -97,6 +90,22 @@ func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
 	}
 	c.read.SetMaxOpenConns(readers)
 	return &Store{sqldb.New(c), c}, nil
+}
+
+// create creates a missing file. It does not open one that exists: closing it would end the locks that this process has on it.
+func create(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err == nil {
+		return f.Close()
+	}
+	info, failed := os.Stat(path)
+	switch {
+	case failed != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return errors.New("it is not a file")
+	}
+	return nil
 }
 
 // connect returns a pool of connections with these settings.
