@@ -59,6 +59,8 @@ type Settings struct {
 	// records nothing. If Who has no customer or session, it is that of Subject.
 	Audit *audit.Log
 	Who   audit.Who
+	// AuditTokens replaces personal data in the record. Nil: the run gets its own; see [Chain.RecordMask].
+	AuditTokens pii.Masker
 	// Details asks for CallRecord.Details.
 	Details bool
 	// Record receives one line of JSON for each call, with secrets and personal data masked. May be nil.
@@ -67,8 +69,6 @@ type Settings struct {
 	Replay io.Reader
 	// ReplayLoose answers by tool and arguments in any order. Otherwise the calls of each tool must come in the recorded order.
 	ReplayLoose bool
-
-	rows pii.Masker // of the record; nil: none yet
 }
 
 // Masker returns Tokens, which it sets if need be.
@@ -86,13 +86,13 @@ func (s *Settings) Masker() pii.Masker {
 // tokens there. The record adds none to the vault, which has room for a number of them; see [pii.Outlet.Peek].
 func (ch *Chain) RecordMask(s *Settings) record.Mask {
 	switch {
-	case s.rows != nil:
+	case s.AuditTokens != nil:
 	case s.Personal != nil:
-		s.rows = s.Personal.Outlet.Peek()
+		s.AuditTokens = s.Personal.Outlet.Peek()
 	default:
-		s.rows = pii.NewPrivate()
+		s.AuditTokens = pii.NewPrivate()
 	}
-	return ch.Mask(s.rows)
+	return ch.Mask(s.AuditTokens)
 }
 
 // Entry returns an entry of the record about a run with these settings.

@@ -89,7 +89,7 @@ func (c *Calls) rowArguments(req *request) json.RawMessage {
 
 // rowMask returns the mask for the record of a call, which knows what was restored in its arguments.
 func (c *Calls) rowMask(req *request) record.Mask {
-	if o, ok := c.set.rows.(*pii.Outlet); ok && req.restored != nil {
+	if o, ok := c.set.AuditTokens.(*pii.Outlet); ok && req.restored != nil {
 		return c.chain.Mask(o.With(req.restored))
 	}
 	return c.rows
