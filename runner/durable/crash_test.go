@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/store/storetest/pgtest"
 )
 
 // TestMain makes the test binary a worker: a process that runs work and may be killed.
@@ -33,7 +35,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(pgtest.Main(m))
 }
 
 // worker is a process of tests. It says its executor's name in a line on stdout, and runs until its stdin is closed.
@@ -134,6 +136,7 @@ func (w *worker) run() error {
 	if err != nil {
 		return err
 	}
+	defer store.Close()
 	e, err := Open(ctx, Options{State: w.State, Store: store, Lease: w.Lease})
 	if err != nil {
 		return err

@@ -3,8 +3,11 @@ package durable
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/url"
 	"os"
 	"strings"
@@ -84,7 +87,8 @@ func openSQLite(o *Options) (*sql.DB, error) {
 func openPostgres(ctx context.Context, state string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(state)
 	if err != nil {
-		return nil, err // without the password
+		// The driver's error quotes it, with the password.
+		return nil, errors.New("the address of the database is not of the form postgres://user@host:port/name")
 	}
 	config.MaxConns = 8
 	config.MaxConnIdleTime = 5 * time.Minute
@@ -92,7 +96,27 @@ func openPostgres(ctx context.Context, state string) (*pgxpool.Pool, error) {
 	// A process that was stopped must not hold locks for others.
 	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
 	config.ConnConfig.RuntimeParams["application_name"] = "mcprun"
+	dial := config.ConnConfig.DialFunc
+	config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return breakable{conn}, nil
+	}
 	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// breakable is a connection whose end is an error of the network. The library repeats what fails with one, for as long as it takes; the
+// unexpected end of a stream it takes for an error of the work.
+type breakable struct{ net.Conn }
+
+func (b breakable) Read(p []byte) (int, error) {
+	n, err := b.Conn.Read(p)
+	if err == io.EOF {
+		err = &net.OpError{Op: "read", Net: b.RemoteAddr().Network(), Addr: b.RemoteAddr(), Err: io.ErrUnexpectedEOF}
+	}
+	return n, err
 }
 
 // quieter is a handler of the library's messages: they are one level lower here, where they are details.

@@ -231,10 +231,20 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.end()
 	e.loops.Wait()
 	err := dbos.Shutdown(e.root, 10*time.Second)
-	// Not before: the lease says that nobody else may run its work.
+	// Not before: the lease says that nobody else may run its work. Connections may have broken since they were used.
 	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	return errors.Join(err, e.store.Release(release, executors+e.executor.name, e.executor.name))
+	for {
+		failed := e.store.Release(release, executors+e.executor.name, e.executor.name)
+		if failed == nil {
+			return err
+		}
+		select {
+		case <-release.Done():
+			return errors.Join(err, failed)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // enter begins a step, unless the engine is closing.

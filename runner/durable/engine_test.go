@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,7 +18,7 @@ import (
 )
 
 // open opens an engine, and launches it with the kinds.
-func open(t *testing.T, o Options, kinds map[string]Func) *Engine {
+func open(t testing.TB, o Options, kinds map[string]Func) *Engine {
 	t.Helper()
 	if testing.Verbose() {
 		o.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
@@ -41,7 +44,7 @@ func open(t *testing.T, o Options, kinds map[string]Func) *Engine {
 }
 
 // start starts work without options.
-func start(t *testing.T, e *Engine, kind string, input any) string {
+func start(t testing.TB, e *Engine, kind string, input any) string {
 	t.Helper()
 	raw, _ := json.Marshal(input)
 	id, err := e.Start(t.Context(), kind, raw, Start{})
@@ -52,7 +55,7 @@ func start(t *testing.T, e *Engine, kind string, input any) string {
 }
 
 // wait waits until work has ended.
-func wait(t *testing.T, e *Engine, id string) *Status {
+func wait(t testing.TB, e *Engine, id string) *Status {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -300,8 +303,29 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// TestEnvironment refuses the variables with which the library lets others decide whose work continues.
+func TestEnvironment(t *testing.T) {
+	o := newState(t)
+	for _, name := range []string{"DBOS__VMID", "DBOS__APPVERSION"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "x")
+			if _, err := Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("Open() = %v, want an error with the variable", err)
+			}
+		})
+	}
+	o.State = filepath.Join(t.TempDir(), "missing.db")
+	if _, err := Open(t.Context(), o); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Open() without a file = %v, want %v", err, fs.ErrNotExist)
+	}
+	o.State = "postgres://me:secret@host:port/x"
+	if _, err := Open(t.Context(), o); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("Open() of a wrong address = %v, want an error without the password", err)
+	}
+}
+
 // until waits until something is so.
-func until(t *testing.T, so func() bool) {
+func until(t testing.TB, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {

@@ -79,7 +79,7 @@ func (e *Engine) takeOver(ctx context.Context) error {
 		if !held {
 			continue
 		}
-		handles, err := e.root.(internals.Runtime).RecoverPendingWorkflows([]string{name})
+		handles, err := e.with(ctx).(internals.Runtime).RecoverPendingWorkflows([]string{name})
 		if err != nil {
 			return explain("taking over the work of "+name, err)
 		}

@@ -170,7 +170,7 @@ func TestPause(t *testing.T) {
 func TestStopped(t *testing.T) {
 	for _, place := range []string{"between step0", "between call0", "before call1", "after call1", "between again", "after last"} {
 		t.Run(place, func(t *testing.T) {
-			//t.Parallel()
+			t.Parallel()
 			eachState(t, func(t *testing.T, o Options) {
 				w := worker{State: o.State, Log: filepath.Join(t.TempDir(), "log"), Lease: 500 * time.Millisecond}
 				client := open(t, o, nil)

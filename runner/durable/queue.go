@@ -90,7 +90,7 @@ func (e *Engine) startQueued(ctx context.Context, kind string, input json.RawMes
 	if _, err := dbos.Enqueue[json.RawMessage](e.root, s.Queue, kind, input, options...); err != nil {
 		return err
 	}
-	return e.hurry(q, true)
+	return e.hurry(e.ended, q, true)
 }
 
 // retryAfter estimates when the next place becomes free.
@@ -134,7 +134,7 @@ func (e *Engine) adjust(ctx context.Context) error {
 		return err
 	}
 	for name, q := range queues {
-		if err := e.hurry(q, waiting[name] > 0); err != nil {
+		if err := e.hurry(ctx, q, waiting[name] > 0); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func (e *Engine) adjust(ctx context.Context) error {
 }
 
 // hurry sets the interval of a queue.
-func (e *Engine) hurry(q *admission, busy bool) error {
+func (e *Engine) hurry(ctx context.Context, q *admission, busy bool) error {
 	e.mu.Lock()
 	changed := q.busy != busy
 	q.busy = busy
@@ -154,5 +154,5 @@ func (e *Engine) hurry(q *admission, busy bool) error {
 	if busy {
 		interval = busyInterval
 	}
-	return explain("adjusting the queue "+q.Name, q.handle.SetPollingInterval(e.root, interval))
+	return explain("adjusting the queue "+q.Name, q.handle.SetPollingInterval(e.with(ctx), interval))
 }

@@ -112,7 +112,11 @@ func (e *Engine) finish(w *Work) {
 		e.over[w.ID] = w
 	}
 	if q := e.queues[w.queue]; q != nil {
-		q.mean += (time.Since(w.began) - q.mean) / 4
+		took := time.Since(w.began)
+		if q.mean == 0 {
+			q.mean = took
+		}
+		q.mean += (took - q.mean) / 4
 	}
 	e.bell.ring(w.ID)
 }
