@@ -1,7 +1,8 @@
 // Package audit is the record: what was run, called, decided and approved, so that it can be looked up afterwards and nobody can change it
 // unnoticed.
 //
-// A row is a JSON object in its canonical form (RFC 8785). The rows are the leaves of a Merkle tree (RFC 6962), whose hashes the store
-// keeps beside them. A head of the tree is signed with the operator's Ed25519 key as a C2SP checkpoint, and published, so that an edited,
-// removed, reordered, inserted or cut-off row shows even if whoever changed it recomputed all hashes.
+// A row is a JSON object in its canonical form (RFC 8785, except that integers keep all their digits). The rows are the leaves of a Merkle
+// tree (RFC 6962), whose hashes the store keeps beside them. A head of the tree is signed with the operator's Ed25519 key as a C2SP
+// checkpoint, and published, so that an edited, removed, reordered, inserted or cut-off row shows even if whoever changed it recomputed all
+// hashes.
 package audit

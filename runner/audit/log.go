@@ -195,7 +195,8 @@ func (l *Log) writeLater() {
 	l.write()
 }
 
-// write writes the next batch. The caller has set l.writing. Who waits for the batch behind it does not wait for another caller.
+// write writes the next batch. The caller has set l.writing. If others wait for the batch behind it, a goroutine writes that one, and the
+// caller returns.
 func (l *Log) write() {
 	l.mu.Lock()
 	b := l.next
