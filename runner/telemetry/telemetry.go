@@ -99,11 +99,7 @@ func New(opt Options) (*Telemetry, error) {
 	}
 	var meter metric.Meter
 	if set.metrics != nil {
-		exporter, err := t.points(set.metrics)
-		if err != nil {
-			return nil, err
-		}
-		provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)), sdkmetric.WithResource(about))
+		provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(t.points(set.metrics))), sdkmetric.WithResource(about))
 		meter = provider.Meter(scope, metric.WithInstrumentationVersion(opt.Version), metric.WithSchemaURL(semconv.SchemaURL))
 		t.ends = append(t.ends, end{set.metrics, provider.Shutdown})
 	}
