@@ -34,7 +34,7 @@ type Store interface {
 	Leases
 	// Place describes the database for people: a path, or a URL without its password.
 	Place() string
-	// Close waits for methods in progress and releases the database.
+	// Close releases the database. Call it when all methods have returned.
 	Close() error
 }
 
@@ -76,6 +76,7 @@ type Head struct {
 type Record interface {
 	// Extend adds rows. Between the call of next and the end of the transaction, no other process can add any. next gets the number of
 	// rows, and may read hashes of the tree by their storage index. An error of next is returned, and nothing is added.
+	// next is called again if nothing was added because another process has added rows first, or because the connection broke.
 	Extend(ctx context.Context, next func(size int64, hashes tlog.HashReader) (Addition, error)) error
 	// Size returns the number of rows, those with removed contents included.
 	Size(ctx context.Context) (int64, error)
@@ -92,7 +93,7 @@ type Record interface {
 	Heads(ctx context.Context, each func(Head) error) error
 	// NewestHead returns the head that was added last, or ErrNotFound.
 	NewestHead(ctx context.Context) (Head, error)
-	// SetCode keeps a script's code by its digest, once.
+	// SetCode keeps a script's code by its digest, once. Call it before each row that refers to the code, or Forget may remove it.
 	SetCode(ctx context.Context, digest string, code []byte) error
 	// Code returns a script's code, or ErrNotFound.
 	Code(ctx context.Context, digest string) ([]byte, error)

@@ -217,7 +217,7 @@ func homes() []home {
 		{"kernel.org/pub/linux/libs/security/libcap/psx", []string{"runner/sandbox/internal/jail"}},
 		{"github.com/zalando/go-keyring", []string{"gen/upstream/oauth"}},
 		{"github.com/sony/gobreaker/v2", []string{"gen/upstream/internal/circuit"}},
-		{"github.com/cenkalti/backoff/v5", []string{"gen/upstream/internal/circuit", "runner/telemetry"}},
+		{"github.com/cenkalti/backoff/v5", []string{"gen/upstream/internal/circuit", "runner/store/postgres", "runner/store/sqlite", "runner/telemetry"}},
 		{"github.com/gofrs/flock", []string{"gen/upstream/oauth", "runner/internal/kept", "runner/packages", "runner/pii", "runner/skill", "runner/workspace/customer"}},
 		{"golang.org/x/oauth2", []string{"gen/upstream/oauth"}},
 		{"go.opentelemetry.io/otel", []string{"runner/telemetry"}},

@@ -4,19 +4,23 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
-	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/store/internal/sqldb"
@@ -30,6 +34,10 @@ const (
 	connections = 10
 	// extending is the advisory lock of whoever adds to the record. Its number has no meaning.
 	extending = 0x6d637072756e
+	// schema has the tables, unless the URL has a search_path.
+	schema = "mcprun"
+	// retryTime is how long to try again while the server cannot be reached, because it restarts, say.
+	retryTime = 15 * time.Second
 )
 
 // Store is a store in a database.
@@ -41,17 +49,22 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 // Open opens the store in the database at a URL such as postgres://user@host/name, and adds missing tables. The driver takes what the URL
-// leaves out from the variables and files of libpq, such as PGPASSWORD and ~/.pgpass. The error matches [store.ErrNewer] for tables of a
+// leaves out from the variables and files of libpq, such as PGPASSWORD and ~/.pgpass. The tables are in the schema mcprun, or the first one of the
+// parameter search_path. The error matches [store.ErrNewer] for tables of a
 // later version. Neither errors nor Place hold the password.
 func Open(ctx context.Context, url string) (*Store, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("open the state: the address of the database is not of the form postgres://user@host:port/name") // the driver's error quotes it
 	}
+	named := config.RuntimeParams["search_path"] != ""
+	if !named {
+		config.RuntimeParams["search_path"] = schema
+	}
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(connections)
 	b := &backend{db: db, place: place(config)}
-	if err := migrate(ctx, db); err != nil {
+	if err := b.migrate(ctx, named); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the state in %s: %w", b.place, b.Error(err)), db.Close())
 	}
 	return &Store{sqldb.New(b), b}, nil
@@ -61,28 +74,46 @@ func place(c *pgx.ConnConfig) string {
 	return fmt.Sprintf("postgres://%s@%s:%d/%s", c.User, c.Host, c.Port, c.Database)
 }
 
-// migrate adds missing tables. One process does so at a time.
-func migrate(ctx context.Context, db *sql.DB) error {
+// migrate adds missing tables, and the schema unless the URL has named one. One process does so at a time.
+func (b *backend) migrate(ctx context.Context, named bool) error {
 	tables, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
 	}
-	session, err := lock.NewPostgresSessionLocker()
+	session, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300)) // seconds
 	if err != nil {
 		return err
 	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, tables, goose.WithLogger(goose.NopLogger()), goose.WithSessionLocker(session))
+	provider, err := goose.NewProvider(goose.DialectPostgres, b.db, tables, goose.WithLogger(goose.NopLogger()), goose.WithSessionLocker(session), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return err
 	}
 	sources := provider.ListSources()
 	newest := sources[len(sources)-1].Version
+	var there sql.NullString
 	var version sql.NullInt64
-	if err := db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version); err == nil && version.Int64 >= newest {
-		if version.Int64 > newest {
-			return store.ErrNewer
+	if err := b.db.QueryRowContext(ctx, "SELECT to_regclass('goose_db_version')::text").Scan(&there); err != nil {
+		return err
+	}
+	if there.Valid {
+		if err := b.db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version); err != nil {
+			return err
 		}
+	}
+	if version.Int64 > newest {
+		return store.ErrNewer
+	}
+	if version.Int64 == newest {
 		return nil
+	}
+	if !named {
+		err := b.Write(ctx, true, func(q sqldb.Querier) error {
+			_, err := q.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema)
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
 	_, err = provider.Up(ctx)
 	return err
@@ -94,30 +125,24 @@ func (s *Store) Place() string { return s.backend.place }
 // Close implements [store.Store].
 func (s *Store) Close() error { return s.backend.db.Close() }
 
-// Extend implements [store.Record]. If the connection breaks while the database answers, it looks whether the rows are there.
-func (s *Store) Extend(ctx context.Context, next func(int64, tlog.HashReader) (store.Addition, error)) error {
-	var size int64
-	var added store.Addition
-	err := s.DB.Extend(ctx, func(n int64, hashes tlog.HashReader) (store.Addition, error) {
-		add, err := next(n, hashes)
-		size, added = n, add
-		return add, err
-	})
-	if err == nil || !isLost(err) || len(added.Hashes) == 0 {
-		return err
+// isLost reports whether an error is of the connection, or of a server that stops or starts.
+func isLost(err error) bool {
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return strings.HasPrefix(answer.Code, "08") || strings.HasPrefix(answer.Code, "57P0") // connection_exception; admin_shutdown, crash_shutdown, cannot_connect_now
 	}
-	first := tlog.StoredHashIndex(0, size)
-	there, failed := s.Hashes(ctx, []int64{first})
-	if failed == nil && there[0] == added.Hashes[0] {
-		return nil
-	}
-	return err
+	_, network := errors.AsType[net.Error](err)
+	return network || pgconn.SafeToRetry(err) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 }
 
-// isLost reports whether an error leaves open what the database has done.
-func isLost(err error) bool {
-	_, answered := errors.AsType[*pgconn.PgError](err)
-	return !answered
+// retry runs f again while the server cannot be reached.
+func retry[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	return backoff.Retry(ctx, func() (T, error) {
+		v, err := f()
+		if err != nil && (ctx.Err() != nil || !isLost(err)) {
+			err = backoff.Permanent(err)
+		}
+		return v, err
+	}, backoff.WithBackOff(&backoff.ExponentialBackOff{InitialInterval: 10 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: time.Second}), backoff.WithMaxElapsedTime(retryTime))
 }
 
 // backend implements [sqldb.Backend].
@@ -127,7 +152,10 @@ type backend struct {
 }
 
 // Read implements [sqldb.Backend].
-func (b *backend) Read() sqldb.Querier { return numbered{b.db} }
+func (b *backend) Read() sqldb.Querier { return numbered{reader{b.db}} }
+
+// Remembers implements [sqldb.Backend]. The size is small beside a commit, and the log of a server would name each insert that fails.
+func (b *backend) Remembers() bool { return false }
 
 // Now implements [sqldb.Backend].
 func (b *backend) Now() string {
@@ -136,7 +164,18 @@ func (b *backend) Now() string {
 
 // Write implements [sqldb.Backend].
 func (b *backend) Write(ctx context.Context, extends bool, f func(sqldb.Querier) error) error {
-	tx, err := b.db.BeginTx(ctx, nil)
+	_, err := retry(ctx, func() (struct{}, error) { return struct{}{}, b.write(ctx, extends, f) })
+	return err
+}
+
+// write runs a transaction. The end of ctx does not break off the commit, because then nobody would know whether it happened.
+func (b *backend) write(ctx context.Context, extends bool, f func(sqldb.Querier) error) error {
+	conn, err := b.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	tx, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		return err
 	}
@@ -149,14 +188,17 @@ func (b *backend) Write(ctx context.Context, extends bool, f func(sqldb.Querier)
 	if err := f(numbered{tx}); err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return backoff.Permanent(err) // it may have happened
+	}
+	return nil
 }
 
 // Error implements [sqldb.Backend].
 func (b *backend) Error(err error) error {
 	failure, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
-	case ok && (failure.Code == "53100" || failure.Code == "53200"): // disk_full, out_of_memory
+	case ok && failure.Code == "53100": // disk_full
 		return fmt.Errorf("%w: %s answers: %s", store.ErrFull, b.place, failure.Message)
 	case ok:
 		return fmt.Errorf("%s answers: %w", b.place, err)
@@ -165,6 +207,22 @@ func (b *backend) Error(err error) error {
 		return fmt.Errorf("%s cannot be reached: %w", b.place, errors.Unwrap(refused))
 	}
 	return err
+}
+
+// reader runs queries again if the connection was lost.
+type reader struct{ *sql.DB }
+
+func (r reader) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return retry(ctx, func() (*sql.Rows, error) { return r.DB.QueryContext(ctx, query, args...) })
+}
+
+func (r reader) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	var row *sql.Row // an error of retry is its own
+	_, _ = retry(ctx, func() (struct{}, error) {
+		row = r.DB.QueryRowContext(ctx, query, args...)
+		return struct{}{}, row.Err()
+	})
+	return row
 }
 
 // numbered passes statements on with their arguments numbered, as Postgres wants them.

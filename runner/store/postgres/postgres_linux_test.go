@@ -1,12 +1,17 @@
 package postgres_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
+	"net"
+	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/runner/store"
@@ -15,8 +20,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/store/storetest/pgtest"
 )
 
-func openURL(ctx context.Context, url string) (store.Store, error) {
-	s, err := postgres.Open(ctx, url)
+func openURL(ctx context.Context, address string) (store.Store, error) {
+	s, err := postgres.Open(ctx, address)
 	if err != nil {
 		return nil, err
 	}
@@ -29,9 +34,9 @@ func TestMain(m *testing.M) {
 }
 
 // opener returns a function that opens the store at a URL, and closes it with the test.
-func opener(t *testing.T, url string) func() store.Store {
+func opener(t *testing.T, address string) func() store.Store {
 	return func() store.Store {
-		s, err := openURL(t.Context(), url)
+		s, err := openURL(t.Context(), address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,21 +54,21 @@ func TestStore(t *testing.T) {
 }
 
 func TestKill(t *testing.T) {
-	url := pgtest.Database(t)
+	address := pgtest.Database(t)
 	times := 25
 	if testing.Short() {
 		times = 5
 	}
-	storetest.Kill(t, url, opener(t, url), times)
+	storetest.Kill(t, address, opener(t, address), times)
 }
 
 // TestFirstOpening checks that those who open a new database at the same time all succeed.
 func TestFirstOpening(t *testing.T) {
-	url := pgtest.Database(t)
+	address := pgtest.Database(t)
 	var all sync.WaitGroup
 	for range 6 {
 		all.Go(func() {
-			s, err := openURL(t.Context(), url)
+			s, err := openURL(t.Context(), address)
 			if err != nil {
 				t.Errorf("Open() beside others = %v", err)
 				return
@@ -75,17 +80,17 @@ func TestFirstOpening(t *testing.T) {
 }
 
 func TestNotOurs(t *testing.T) {
-	url := pgtest.Database(t)
-	opener(t, url)()
-	db, err := sql.Open("pgx", url)
+	address := pgtest.Database(t)
+	opener(t, address)()
+	db, err := sql.Open("pgx", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)"); err != nil {
+	if _, err := db.Exec("INSERT INTO mcprun.goose_db_version (version_id, is_applied) VALUES (99, true)"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openURL(t.Context(), url); !errors.Is(err, store.ErrNewer) {
+	if _, err := openURL(t.Context(), address); !errors.Is(err, store.ErrNewer) {
 		t.Errorf("Open() of a newer database = %v, want ErrNewer", err)
 	}
 	for _, bad := range []string{"postgres://ann:hunter2@127.0.0.1:1/db", "postgres://ann:hunter2@127.0.0.1:port/db", "postgres://ann:hunter2%@x/"} {
@@ -95,29 +100,134 @@ func TestNotOurs(t *testing.T) {
 	}
 }
 
-// TestRestart checks that a store goes on after the server has crashed and come back.
+// TestRestart checks that a store goes on after the server has crashed and come back, without an error.
 func TestRestart(t *testing.T) {
 	s := opener(t, pgtest.Database(t))()
-	add := func() error {
-		_, err := storetest.Append(t.Context(), s, store.Row{Kind: "call"})
-		return err
-	}
-	for range 5 {
-		if err := add(); err != nil {
-			t.Fatal(err)
+	for range 4 { // connections of the pool that the crash closes
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				if _, err := storetest.Append(t.Context(), s, store.Row{Kind: "call"}); err != nil {
+					t.Errorf("Extend() = %v", err)
+				}
+				if _, err := s.Size(t.Context()); err != nil {
+					t.Errorf("Size() = %v", err)
+				}
+			})
 		}
+		all.Wait()
+		pgtest.Restart(t)
 	}
-	pgtest.Restart(t)
-	var err error
-	for range 20 { // connections of the pool that the crash has closed
-		if err = add(); err == nil {
-			break
-		}
+	if size := storetest.Check(t, s); size != 32 {
+		t.Errorf("Size() = %d, want 32", size)
 	}
+}
+
+// TestCommitWithoutAnswer breaks connections when the server has committed, and when it has not received the commit. No row may be there
+// twice, and none may be missing.
+func TestCommitWithoutAnswer(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		committed bool
+	}{{"committed", true}, {"not committed", false}} {
+		t.Run(c.name, func(t *testing.T) {
+			direct := pgtest.Database(t)
+			p := newProxy(t, direct, c.committed)
+			s := opener(t, p.url)()
+			for i := range int64(5) {
+				p.breaks.Store(1)
+				if index, err := storetest.Append(t.Context(), s, store.Row{Kind: "call"}); err != nil || index != i {
+					t.Errorf("Extend() = row %d, %v, want row %d", index, err, i)
+				}
+				if p.breaks.Load() != 0 {
+					t.Error("no connection broke")
+				}
+			}
+			if size := storetest.Check(t, opener(t, direct)()); size != 5 {
+				t.Errorf("Size() = %d, want 5", size)
+			}
+			p.breaks.Store(1)
+			_, err := s.SetDocument(t.Context(), &store.Document{Key: store.Key{Kind: "k"}})
+			if err == nil {
+				t.Error("SetDocument() without an answer to its commit succeeded, want an error")
+			}
+		})
+	}
+}
+
+// proxy passes connections on to a server, and breaks those that commit.
+type proxy struct {
+	url       string
+	breaks    atomic.Int32 // how many to break
+	committed bool         // whether the server receives the commit
+}
+
+func newProxy(t *testing.T, to string, committed bool) *proxy {
+	target, err := url.Parse(to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if size := storetest.Check(t, s); size != 6 {
-		t.Errorf("Size() = %d, want 6", size)
+	query := target.Query()
+	socket := filepath.Join(query.Get("host"), ".s.PGSQL.5432")
+	dir := t.TempDir()
+	listener, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	query.Set("host", dir)
+	target.RawQuery = query.Encode()
+	p := &proxy{url: target.String(), committed: committed}
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("unix", socket)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			go p.pass(client, server)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) pass(client, server net.Conn) {
+	defer client.Close()
+	var broken atomic.Bool
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		defer server.Close()
+		buffer := make([]byte, 1<<16)
+		for {
+			n, err := server.Read(buffer)
+			if err != nil || broken.Load() {
+				_ = client.Close()
+				return
+			}
+			_, _ = client.Write(buffer[:n])
+		}
+	}()
+	buffer := make([]byte, 1<<16)
+	for {
+		n, err := client.Read(buffer)
+		if err != nil {
+			_ = server.Close()
+			return
+		}
+		if bytes.Contains(buffer[:n], []byte("commit\x00")) && p.breaks.CompareAndSwap(1, 0) {
+			if broken.Store(true); !p.committed {
+				_ = server.Close()
+				return
+			}
+			_, _ = server.Write(buffer[:n])
+			<-answered
+			return
+		}
+		_, _ = server.Write(buffer[:n])
 	}
 }

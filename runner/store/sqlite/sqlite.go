@@ -12,8 +12,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/pressly/goose/v3"
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -29,8 +31,8 @@ var migrations embed.FS
 const (
 	// busyTime is how long a transaction waits for those of other processes.
 	busyTime = 20 * time.Second
-	// readers bounds the connections that read.
-	readers = 4
+	// idleReaders bounds the connections for reading that are kept. Their number has no bound: a callback of one may read too.
+	idleReaders = 4
 )
 
 // Options configure a Store. The zero value is a good default.
@@ -59,9 +61,6 @@ func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 }
 
 func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
 	if err := create(path); err != nil {
 		return nil, err
 	}
@@ -75,7 +74,7 @@ func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
 	if opt.Sync {
 		sync = "FULL"
 	}
-	if c.pool, err = connect(path, "synchronous("+sync+")", "journal_mode(WAL)"); err != nil {
+	if c.pool, err = connect(path, "journal_mode(WAL)", "synchronous("+sync+")", "secure_delete(true)"); err != nil {
 		return nil, err
 	}
 	c.pool.SetMaxOpenConns(1)
@@ -85,27 +84,36 @@ func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
 	if c.writer, err = c.pool.Conn(ctx); err != nil {
 		return nil, err
 	}
+	if _, err := c.ExecContext(ctx, "PRAGMA busy_timeout = 0"); err != nil { // see begin
+		return nil, err
+	}
 	if c.read, err = connect(path, "query_only(true)"); err != nil {
 		return nil, err
 	}
-	c.read.SetMaxOpenConns(readers)
+	c.read.SetMaxIdleConns(idleReaders)
 	return &Store{sqldb.New(c), c}, nil
 }
 
-// create creates a missing file. It does not open one that exists: closing it would end the locks that this process has on it.
+// create creates a missing file. It does not open one that exists: closing it would release the locks that SQLite holds in this process.
 func create(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
-		return f.Close()
+		var f *os.File
+		if f, err = os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			return f.Close()
+		}
 	}
-	info, failed := os.Stat(path)
-	switch {
-	case failed != nil:
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
+	}
+	if !errors.Is(err, fs.ErrExist) {
 		return err
-	case !info.Mode().IsRegular():
-		return errors.New("it is not a file")
 	}
-	return nil
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file: name another one")
+	}
+	return err
 }
 
 // connect returns a pool of connections with these settings.
@@ -120,7 +128,7 @@ func migrate(ctx context.Context, db *sql.DB, path string) error {
 	if err != nil {
 		return err
 	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db, tables, goose.WithLogger(goose.NopLogger()))
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, tables, goose.WithLogger(goose.NopLogger()), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return err
 	}
@@ -148,6 +156,17 @@ func (s *Store) Place() string { return s.conns.path }
 // Close implements [store.Store].
 func (s *Store) Close() error { return s.conns.close() }
 
+// Forget implements [store.Record]. It overwrites what it removes, in the log too, unless somebody reads the log at that moment.
+func (s *Store) Forget(ctx context.Context, before int64) (removed int64, err error) {
+	removed, err = s.DB.Forget(ctx, before)
+	if err == nil {
+		s.conns.turn <- struct{}{}
+		defer func() { <-s.conns.turn }()
+		_, err = s.conns.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	return removed, err
+}
+
 // connections implements [sqldb.Backend].
 type connections struct {
 	path   string
@@ -162,11 +181,15 @@ type connections struct {
 func (c *connections) close() error {
 	var errs []error
 	if c.writer != nil {
-		c.turn <- struct{}{} // for good
+		c.turn <- struct{}{}
+		defer func() { <-c.turn }()
 		for _, s := range c.statements {
 			errs = append(errs, s.Close())
 		}
-		errs = append(errs, c.writer.Close())
+		clear(c.statements)
+		if err := c.writer.Close(); !errors.Is(err, sql.ErrConnDone) {
+			errs = append(errs, err)
+		}
 	}
 	for _, db := range []*sql.DB{c.pool, c.read} {
 		if db != nil {
@@ -179,6 +202,9 @@ func (c *connections) close() error {
 // Read implements [sqldb.Backend].
 func (c *connections) Read() sqldb.Querier { return c.read }
 
+// Remembers implements [sqldb.Backend].
+func (c *connections) Remembers() bool { return true }
+
 // Now implements [sqldb.Backend].
 func (c *connections) Now() string { return "CAST(unixepoch('subsec') * 1000000 AS INTEGER)" }
 
@@ -190,10 +216,10 @@ func (c *connections) Write(ctx context.Context, _ bool, f func(sqldb.Querier) e
 		return ctx.Err()
 	}
 	defer func() { <-c.turn }()
-	ctx = context.WithoutCancel(ctx) // a transaction that has begun takes microseconds, and its end must be known
-	if _, err := c.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if err := c.begin(ctx); err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx) // its end must be known
 	committed := false
 	defer func() {
 		if !committed {
@@ -206,6 +232,33 @@ func (c *connections) Write(ctx context.Context, _ bool, f func(sqldb.Querier) e
 	_, err = c.ExecContext(ctx, "COMMIT")
 	committed = err == nil
 	return err
+}
+
+// begin begins a transaction, as soon as no other process writes. It waits itself, because SQLite would not wait fairly, and would not stop
+// when ctx ends.
+func (c *connections) begin(ctx context.Context) error {
+	try := func() error {
+		_, err := c.ExecContext(context.WithoutCancel(ctx), "BEGIN IMMEDIATE")
+		return err
+	}
+	err := try()
+	if !isBusy(err) {
+		return err
+	}
+	pauses := &backoff.ExponentialBackOff{InitialInterval: 200 * time.Microsecond, RandomizationFactor: 0.5, Multiplier: 1.5, MaxInterval: 5 * time.Millisecond}
+	_, err = backoff.Retry(ctx, func() (struct{}, error) {
+		err := try()
+		if err != nil && !isBusy(err) {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(busyTime))
+	return err
+}
+
+func isBusy(err error) bool {
+	failure, ok := errors.AsType[*driver.Error](err)
+	return ok && failure.Code()&0xff == lib.SQLITE_BUSY
 }
 
 // prepared returns a statement of the writer.
@@ -253,9 +306,16 @@ func (c *connections) Error(err error) error {
 	if !ok {
 		return err
 	}
+	full := fmt.Errorf("%w: the disk of %s is full, or a quota is used up", store.ErrFull, c.path)
+	switch failure.Code() {
+	case lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_SHMSIZE: // a quota; the file of shared memory cannot grow
+		return fmt.Errorf("%w (%w)", full, err)
+	}
 	switch failure.Code() & 0xff {
 	case lib.SQLITE_FULL:
-		return fmt.Errorf("%w: the disk of %s is full, or the file may not grow", store.ErrFull, c.path)
+		return full
+	case lib.SQLITE_BUSY:
+		return fmt.Errorf("another process has been writing to %s for %v: end it (%w)", c.path, busyTime, err)
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
 		return fmt.Errorf("%s is damaged, or not a database of mcprun (%w): move it away, or name another file", c.path, err)
 	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:

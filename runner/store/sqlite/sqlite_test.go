@@ -6,8 +6,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/store/sqlite"
@@ -78,6 +80,84 @@ func TestFirstOpening(t *testing.T) {
 	}
 }
 
+// TestFirstOpeningByProcesses checks the same for processes, which write at once.
+func TestFirstOpeningByProcesses(t *testing.T) {
+	for range 3 {
+		path := filepath.Join(t.TempDir(), "state.db")
+		storetest.Kill(t, path, opener(t, path), 1)
+	}
+}
+
+// TestForgotten checks that what was removed is in none of the files.
+func TestForgotten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := opener(t, path)()
+	for range 700 {
+		if _, err := storetest.Append(t.Context(), s, store.Row{Kind: "call"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	has := func(content []byte) bool {
+		t.Helper()
+		for _, suffix := range []string{"", "-wal"} {
+			data, err := os.ReadFile(path + suffix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(data, content) {
+				return true
+			}
+		}
+		return false
+	}
+	if !has(storetest.Content(650)) {
+		t.Fatal("the files do not have the content of row 650")
+	}
+	if removed, err := s.Forget(t.Context(), 699); err != nil || removed != 699 {
+		t.Fatalf("Forget(699) = %d, %v, want 699", removed, err)
+	}
+	for i := range int64(699) {
+		if has(storetest.Content(i)) {
+			t.Fatalf("the files still have the content of row %d", i)
+		}
+	}
+	if !has(storetest.Content(699)) {
+		t.Error("the files do not have the content of row 699 any more")
+	}
+}
+
+// TestClosed checks that a closed store answers with errors.
+func TestClosed(t *testing.T) {
+	s := opener(t, filepath.Join(t.TempDir(), "state.db"))()
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close() = %v", err)
+		}
+	}
+	if _, err := storetest.Append(t.Context(), s, store.Row{Kind: "call"}); err == nil {
+		t.Error("Extend() of a closed store succeeded, want an error")
+	}
+	if _, err := s.Size(t.Context()); err == nil {
+		t.Error("Size() of a closed store succeeded, want an error")
+	}
+}
+
+// TestLockedByAnother checks that a write waits for another process's transaction, and stops waiting when its context ends.
+func TestLockedByAnother(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := opener(t, path)()
+	sqlite.Locked(t, path, func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if _, err := storetest.Append(ctx, s, store.Row{Kind: "call"}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Extend() beside a transaction = %v, want the error of its context", err)
+		}
+	})
+	if _, err := storetest.Append(t.Context(), s, store.Row{Kind: "call"}); err != nil {
+		t.Errorf("Extend() after the transaction = %v", err)
+	}
+}
+
 func TestNotOurs(t *testing.T) {
 	dir := t.TempDir()
 	damaged := filepath.Join(dir, "damaged.db")
@@ -87,8 +167,8 @@ func TestNotOurs(t *testing.T) {
 	if _, err := openPath(t.Context(), damaged); err == nil || !bytes.Contains([]byte(err.Error()), []byte("damaged, or not a database of mcprun")) {
 		t.Errorf("Open() of another file = %v, want an error that says so", err)
 	}
-	if _, err := openPath(t.Context(), dir); err == nil {
-		t.Error("Open() of a folder succeeded, want an error")
+	if _, err := openPath(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("Open() of a folder = %v, want an error that says so", err)
 	}
 	newer := filepath.Join(dir, "newer.db")
 	s := opener(t, newer)()

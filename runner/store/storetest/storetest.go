@@ -205,6 +205,7 @@ func testRows(t *testing.T, open func() store.Store) {
 		{"before", store.Range{To: noon.Add(24 * time.Hour)}, []int64{0, 1, 2, 3}},
 		{"a day", store.Range{From: noon.Add(time.Hour), To: noon.Add(25 * time.Hour), Kinds: []string{"call"}}, []int64{5}},
 		{"nothing", store.Range{Run: "run-9"}, nil},
+		{"the oldest", store.Range{Limit: 3}, []int64{0, 1, 2}},
 	} {
 		var got []int64
 		err := s.Rows(t.Context(), c.r, func(r store.Row) error {
@@ -216,6 +217,35 @@ func testRows(t *testing.T, open func() store.Store) {
 		})
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: Rows() = %v, %v, want %v", c.name, got, err, c.want)
+		}
+	}
+	nested := 0
+	var read func(store.Row) error // a callback may read, to any depth
+	read = func(r store.Row) error {
+		nested++
+		if _, err := s.Hashes(t.Context(), []int64{0}); err != nil || nested == 12 {
+			return err
+		}
+		return s.Rows(t.Context(), store.Range{Limit: 1}, read)
+	}
+	if err := s.Rows(t.Context(), store.Range{Limit: 1}, read); err != nil || nested != 12 {
+		t.Errorf("Rows() within Rows() = %v at depth %d, want 12", err, nested)
+	}
+	mustAppend(t, s, 500, store.Row{Kind: "run", Time: noon})
+	for _, newest := range []bool{false, true} { // more than are read at once
+		var got []int64
+		err := s.Rows(t.Context(), store.Range{Kinds: []string{"run"}, After: 20, Limit: 450, NewestFirst: newest}, func(r store.Row) error {
+			got = append(got, r.Index)
+			return nil
+		})
+		want := make([]int64, 450)
+		for i := range want {
+			if want[i] = int64(20 + i); newest {
+				want[i] = int64(519 - i)
+			}
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("Rows() of many, newest first %t = %v, %v, want %v", newest, got, err, want)
 		}
 	}
 	enough := errors.New("enough")
@@ -333,14 +363,14 @@ func testDocuments(t *testing.T, open func() store.Store) {
 	if winners != 1 {
 		t.Errorf("%d of 8 wrote the same version, want 1", winners)
 	}
-	for _, other := range []store.Key{{Customer: "acme", Kind: "plan", Name: "o"}, {Customer: "", Kind: "plan", Name: "p"}, {Customer: "acme", Kind: "task", Name: "p"}} {
-		if _, err := a.SetDocument(t.Context(), &store.Document{Key: other, Value: []byte{}}); err != nil {
+	for _, other := range []store.Key{{Customer: "acme", Kind: "plan", Name: "P"}, {Customer: "", Kind: "plan", Name: "p"}, {Customer: "acme", Kind: "task", Name: "p"}} {
+		if _, err := a.SetDocument(t.Context(), &store.Document{Key: other, Value: nil}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	list, err := b.ListDocuments(t.Context(), "acme", "plan")
-	if err != nil || len(list) != 2 || list[0].Name != "o" || list[1].Name != "p" || list[1].Version != 3 {
-		t.Errorf("ListDocuments() = %+v, %v, want o and p", list, err)
+	if err != nil || len(list) != 2 || list[0].Name != "P" || list[1].Name != "p" || list[1].Version != 3 {
+		t.Errorf("ListDocuments() = %+v, %v, want P and p, by their bytes", list, err)
 	}
 	for range 2 {
 		if err := a.DeleteDocument(t.Context(), k); err != nil {
@@ -366,7 +396,7 @@ func testLogs(t *testing.T, open func() store.Store) {
 		})
 	}
 	all.Wait()
-	if n, err := handles[0].AppendLine(t.Context(), store.Key{Customer: "acme", Kind: "session", Name: "s0"}, []byte("x")); err != nil || n != 1 {
+	if n, err := handles[0].AppendLine(t.Context(), store.Key{Customer: "acme", Kind: "session", Name: "S2"}, []byte("x")); err != nil || n != 1 {
 		t.Errorf("AppendLine() to a new log = %d, %v, want 1", n, err)
 	}
 	next := int64(70)
@@ -379,14 +409,14 @@ func testLogs(t *testing.T, open func() store.Store) {
 	if err != nil || next != 80 {
 		t.Errorf("Lines() ended at %d, %v, want 80", next, err)
 	}
-	if names, err := handles[1].ListLogs(t.Context(), "acme", "session"); err != nil || !slices.Equal(names, []string{"s0", "s1"}) {
-		t.Errorf("ListLogs() = %v, %v, want s0 and s1", names, err)
+	if names, err := handles[1].ListLogs(t.Context(), "acme", "session"); err != nil || !slices.Equal(names, []string{"S2", "s1"}) {
+		t.Errorf("ListLogs() = %v, %v, want S2 and s1", names, err)
 	}
 	if err := handles[0].DeleteLog(t.Context(), k); err != nil {
 		t.Fatal(err)
 	}
-	if names, err := handles[1].ListLogs(t.Context(), "acme", "session"); err != nil || !slices.Equal(names, []string{"s0"}) {
-		t.Errorf("ListLogs() after DeleteLog = %v, %v, want s0", names, err)
+	if names, err := handles[1].ListLogs(t.Context(), "acme", "session"); err != nil || !slices.Equal(names, []string{"S2"}) {
+		t.Errorf("ListLogs() after DeleteLog = %v, %v, want S2", names, err)
 	}
 }
 

@@ -28,7 +28,7 @@ func (d *DB) Document(ctx context.Context, k store.Key) (*store.Document, error)
 // SetDocument implements [store.Documents].
 func (d *DB) SetDocument(ctx context.Context, doc *store.Document) (version int64, err error) {
 	err = d.backend.Write(ctx, false, func(q Querier) error {
-		query, args := "INSERT INTO documents (value, version, updated, customer, kind, name) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", []any{doc.Value, int64(1), micros(time.Now()), doc.Customer, doc.Kind, doc.Name}
+		query, args := "INSERT INTO documents (value, version, updated, customer, kind, name) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", []any{filled(doc.Value), int64(1), micros(time.Now()), doc.Customer, doc.Kind, doc.Name}
 		if doc.Version > 0 {
 			query = "UPDATE documents SET value = ?, version = ?, updated = ? WHERE customer = ? AND kind = ? AND name = ? AND version = ?"
 			args[1] = doc.Version + 1
@@ -76,4 +76,12 @@ func (d *DB) exec(ctx context.Context, what, query string, args ...any) error {
 		_, err := q.ExecContext(ctx, query, args...)
 		return err
 	}))
+}
+
+// filled returns an empty value instead of nil, which would be NULL.
+func filled(value []byte) []byte {
+	if value == nil {
+		return []byte{}
+	}
+	return value
 }

@@ -13,7 +13,7 @@ func (d *DB) AppendLine(ctx context.Context, k store.Key, value []byte) (number 
 		if err := q.QueryRowContext(ctx, "SELECT coalesce(max(number), 0) + 1 FROM log_lines WHERE customer = ? AND kind = ? AND name = ?", k.Customer, k.Kind, k.Name).Scan(&number); err != nil {
 			return err
 		}
-		_, err := q.ExecContext(ctx, "INSERT INTO log_lines (customer, kind, name, number, at, value) VALUES (?, ?, ?, ?, ?, ?)", k.Customer, k.Kind, k.Name, number, micros(time.Now()), value)
+		_, err := q.ExecContext(ctx, "INSERT INTO log_lines (customer, kind, name, number, at, value) VALUES (?, ?, ?, ?, ?, ?)", k.Customer, k.Kind, k.Name, number, micros(time.Now()), filled(value))
 		return err
 	})
 	return number, d.failed("append to "+k.Kind, err)
@@ -21,21 +21,29 @@ func (d *DB) AppendLine(ctx context.Context, k store.Key, value []byte) (number 
 
 // Lines implements [store.Logs].
 func (d *DB) Lines(ctx context.Context, k store.Key, after int64, each func(store.Line) error) error {
-	var ended error
-	err := list(ctx, d.backend.Read(), func(scan func(...any) error) error {
-		var line store.Line
-		var when int64
-		if err := scan(&line.Number, &when, &line.Value); err != nil {
+	for {
+		var page []store.Line
+		err := list(ctx, d.backend.Read(), func(scan func(...any) error) error {
+			var line store.Line
+			var when int64
+			err := scan(&line.Number, &when, &line.Value)
+			line.Time = at(when)
+			page = append(page, line)
 			return err
+		}, "SELECT number, at, value FROM log_lines WHERE customer = ? AND kind = ? AND name = ? AND number > ? ORDER BY number LIMIT ?", k.Customer, k.Kind, k.Name, after, pageRows)
+		if err != nil {
+			return d.failed("read "+k.Kind, err)
 		}
-		line.Time = at(when)
-		ended = each(line)
-		return ended
-	}, "SELECT number, at, value FROM log_lines WHERE customer = ? AND kind = ? AND name = ? AND number > ? ORDER BY number", k.Customer, k.Kind, k.Name, after)
-	if ended != nil {
-		return ended
+		for _, line := range page {
+			if err := each(line); err != nil {
+				return err
+			}
+			after = line.Number
+		}
+		if len(page) < pageRows {
+			return nil
+		}
 	}
-	return d.failed("read "+k.Kind, err)
 }
 
 // ListLogs implements [store.Logs].

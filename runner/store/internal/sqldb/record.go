@@ -1,10 +1,12 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"sort"
@@ -19,43 +21,69 @@ import (
 // maxTuples bounds the rows of one insert. Both databases bound the arguments of a statement.
 const maxTuples = 64
 
-// Extend implements [store.Record]. It begins with the size that it remembers, because reading it takes as long as writing a row. If another
-// process has added rows, the insert fails, and is tried again with the real size.
+// maxAttempts bounds how often Extend begins a transaction.
+const maxAttempts = 4
+
+// Extend implements [store.Record]. If the backend wants that, it begins with the size that it remembers, because reading it takes as long as
+// writing a row. If another process has added rows, the insert fails, and is tried again with the real size. If the end of a transaction is
+// unknown, because the connection broke, the next one looks for the rows first: it waits for the end of that one, since both extend the record.
 func (d *DB) Extend(ctx context.Context, next func(size int64, hashes tlog.HashReader) (store.Addition, error)) error {
-	extend := func(q Querier, size int64) (after int64, refused, err error) {
-		add, err := next(size, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) { return hashes(ctx, q, indexes) }))
-		if err != nil {
-			return 0, err, err
-		}
-		return size + int64(len(add.Rows)), nil, insert(ctx, q, size, &add)
-	}
+	var tried store.Addition // in a transaction whose end is unknown
 	var after int64
 	var refused error
-	if size := d.size.Load(); size >= 0 {
-		err := d.backend.Write(ctx, true, func(q Querier) (err error) {
-			after, refused, err = extend(q, size)
-			return err
-		})
+	extend := func(q Querier, size int64) (err error) {
+		if size < 0 {
+			if size, err = recordSize(ctx, q); err != nil {
+				return err
+			}
+			if there, err := contains(ctx, q, &tried); there || err != nil {
+				after = size
+				return err
+			}
+		}
+		add, err := next(size, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) { return hashes(ctx, q, indexes) }))
+		refused = err
+		if err == nil {
+			err = insert(ctx, q, size, &add)
+		}
+		if err == nil {
+			tried, after = add, size+int64(len(add.Rows))
+		}
+		return err
+	}
+	size := int64(-1)
+	if d.backend.Remembers() {
+		size = d.size.Load()
+	}
+	for attempt := 1; ; attempt++ {
+		refused = nil
+		err := d.backend.Write(ctx, true, func(q Querier) error { return extend(q, size) })
 		if err == nil {
 			d.size.Store(after)
 			return nil
 		}
-		d.size.CompareAndSwap(size, -1)
-	}
-	err := d.backend.Write(ctx, true, func(q Querier) error {
-		size, err := recordSize(ctx, q)
-		if err == nil {
-			after, refused, err = extend(q, size)
+		d.size.Store(-1)
+		again := size >= 0 || len(tried.Rows) > 0
+		if size = -1; again && attempt < maxAttempts && ctx.Err() == nil {
+			continue
 		}
-		return err
-	})
-	switch {
-	case err == nil:
-		d.size.Store(after)
-	case refused != nil:
-		return refused
+		if refused != nil {
+			return refused
+		}
+		return d.failed("write the record", err)
 	}
-	return d.failed("write the record", err)
+}
+
+// contains reports whether the record has the rows of an addition.
+func contains(ctx context.Context, q Querier, add *store.Addition) (bool, error) {
+	if len(add.Rows) == 0 {
+		return false, nil
+	}
+	found, err := hashes(ctx, q, []int64{tlog.StoredHashIndex(0, add.Rows[0].Index)})
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && found[0] == add.Hashes[0], err
 }
 
 // insert adds rows behind the first size rows, each with the hashes that it adds to the tree: its own, and those of the subtrees that it
@@ -182,7 +210,6 @@ func (d *DB) Rows(ctx context.Context, r store.Range, each func(store.Row) error
 		}
 		add("at < ? AND idx < ?", micros(r.To), last)
 	}
-	add("idx >= ?", r.After)
 	if r.Run != "" {
 		add("run = ? AND run <> ''", r.Run) // the second part is the condition of the index
 	}
@@ -196,76 +223,117 @@ func (d *DB) Rows(ctx context.Context, r store.Range, each func(store.Row) error
 			add(rare)
 		}
 	}
+	add("idx >= ? AND idx < ?")
 	query := "SELECT idx, at, kind, run, content FROM record_rows WHERE " + strings.Join(where, " AND ") + " ORDER BY idx"
 	if r.NewestFirst {
 		query += " DESC"
 	}
-	if r.Limit > 0 {
-		query += fmt.Sprintf(" LIMIT %d", r.Limit)
+	for from, to, left := r.After, int64(math.MaxInt64), cmp.Or(r.Limit, math.MaxInt); left > 0; {
+		n := min(left, pageRows)
+		page, err := d.page(ctx, query+fmt.Sprintf(" LIMIT %d", n), append(args, from, to))
+		if err != nil {
+			return d.failed("read the record", err)
+		}
+		for _, row := range page {
+			if err := each(row); err != nil {
+				return err
+			}
+		}
+		if len(page) < n {
+			return nil
+		}
+		left -= n
+		if last := page[n-1].Index; r.NewestFirst {
+			to = last
+		} else {
+			from = last + 1
+		}
 	}
-	var ended error
-	err := list(ctx, d.backend.Read(), func(scan func(...any) error) error {
+	return nil
+}
+
+// pageRows bounds the rows that are read at once. No connection is held while a caller looks at them, who may need one.
+const pageRows = 200
+
+func (d *DB) page(ctx context.Context, query string, args []any) (page []store.Row, err error) {
+	err = list(ctx, d.backend.Read(), func(scan func(...any) error) error {
 		var row store.Row
 		var when int64
-		if err := scan(&row.Index, &when, &row.Kind, &row.Run, &row.Content); err != nil {
-			return err
-		}
+		err := scan(&row.Index, &when, &row.Kind, &row.Run, &row.Content)
 		row.Time = at(when)
-		ended = each(row)
-		return ended
+		page = append(page, row)
+		return err
 	}, query, args...)
-	if ended != nil {
-		return ended
-	}
-	return d.failed("read the record", err)
+	return page, err
 }
 
 // digests matches what may be the digest of a code.
 var digests = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// Forget implements [store.Record].
+// forgetRows bounds the rows of a transaction of Forget, so that others can write meanwhile.
+const forgetRows = 500
+
+// Forget implements [store.Record]. A code that was set when the record had more than before rows stays: a row that refers to it may be about
+// to be written.
 func (d *DB) Forget(ctx context.Context, before int64) (removed int64, err error) {
-	err = d.backend.Write(ctx, true, func(q Querier) error {
-		res, err := q.ExecContext(ctx, "UPDATE record_rows SET content = NULL WHERE idx < ? AND content IS NOT NULL", before)
-		if err != nil {
-			return err
-		}
-		if removed, err = res.RowsAffected(); err != nil || removed == 0 {
-			return err
-		}
-		used := map[string]bool{}
-		err = list(ctx, q, func(scan func(...any) error) error {
-			var content []byte
-			if err := scan(&content); err != nil {
+	removed, err = d.forgetContents(ctx, before)
+	if err == nil {
+		err = d.forgetCodes(ctx, before)
+	}
+	return removed, d.failed("remove contents of the record", err)
+}
+
+func (d *DB) forgetContents(ctx context.Context, before int64) (removed int64, err error) {
+	var first sql.NullInt64
+	if err := d.backend.Read().QueryRowContext(ctx, "SELECT min(idx) FROM record_rows WHERE content IS NOT NULL").Scan(&first); err != nil || !first.Valid {
+		return 0, err
+	}
+	for from := first.Int64; from < before && err == nil; from += forgetRows {
+		err = d.backend.Write(ctx, false, func(q Querier) error {
+			res, err := q.ExecContext(ctx, "UPDATE record_rows SET content = NULL WHERE idx >= ? AND idx < ? AND content IS NOT NULL", from, min(from+forgetRows, before))
+			if err != nil {
 				return err
 			}
-			for _, digest := range digests.FindAll(content, -1) {
-				used[string(digest)] = true
-			}
-			return nil
-		}, "SELECT content FROM record_rows WHERE content IS NOT NULL")
-		if err != nil {
+			n, err := res.RowsAffected()
+			removed += n
 			return err
-		}
-		var unused []string
-		err = list(ctx, q, func(scan func(...any) error) error {
-			var digest string
-			if err := scan(&digest); err != nil {
-				return err
-			}
-			if !used[digest] {
-				unused = append(unused, digest)
-			}
-			return nil
-		}, "SELECT digest FROM record_codes WHERE since < ?", before)
-		for _, digest := range unused {
-			if _, failed := q.ExecContext(ctx, "DELETE FROM record_codes WHERE digest = ?", digest); failed != nil {
-				return errors.Join(err, failed)
-			}
+		})
+	}
+	return removed, err
+}
+
+// forgetCodes removes the codes that no content refers to. It reads the contents outside of transactions: a row that is added meanwhile
+// refers to a code that was set meanwhile.
+func (d *DB) forgetCodes(ctx context.Context, before int64) error {
+	unused := map[string]bool{}
+	err := list(ctx, d.backend.Read(), func(scan func(...any) error) error {
+		var digest string
+		err := scan(&digest)
+		unused[digest] = true
+		return err
+	}, "SELECT digest FROM record_codes WHERE since < ?", before)
+	if err != nil || len(unused) == 0 {
+		return err
+	}
+	err = list(ctx, d.backend.Read(), func(scan func(...any) error) error {
+		var content []byte
+		err := scan(&content)
+		for _, digest := range digests.FindAll(content, -1) {
+			delete(unused, string(digest))
 		}
 		return err
+	}, "SELECT content FROM record_rows WHERE content IS NOT NULL")
+	if err != nil {
+		return err
+	}
+	return d.backend.Write(ctx, false, func(q Querier) error {
+		for digest := range unused {
+			if _, err := q.ExecContext(ctx, "DELETE FROM record_codes WHERE digest = ? AND since < ?", digest, before); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	return removed, d.failed("remove contents of the record", err)
 }
 
 // SetHead implements [store.Record].
@@ -279,21 +347,24 @@ func (d *DB) SetHead(ctx context.Context, h store.Head) error {
 
 // Heads implements [store.Record].
 func (d *DB) Heads(ctx context.Context, each func(store.Head) error) error {
-	var ended error
+	var all []store.Head
 	err := list(ctx, d.backend.Read(), func(scan func(...any) error) error {
 		var h store.Head
 		var when int64
-		if err := scan(&h.Size, &when, &h.Text); err != nil {
+		err := scan(&h.Size, &when, &h.Text)
+		h.Time = at(when)
+		all = append(all, h)
+		return err
+	}, "SELECT size, at, text FROM record_heads ORDER BY number")
+	if err != nil {
+		return d.failed("read the heads of the record", err)
+	}
+	for _, h := range all {
+		if err := each(h); err != nil {
 			return err
 		}
-		h.Time = at(when)
-		ended = each(h)
-		return ended
-	}, "SELECT size, at, text FROM record_heads ORDER BY number")
-	if ended != nil {
-		return ended
 	}
-	return d.failed("read the heads of the record", err)
+	return nil
 }
 
 // NewestHead implements [store.Record].

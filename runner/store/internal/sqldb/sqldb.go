@@ -26,8 +26,10 @@ type Backend interface {
 	// Read returns what may run concurrently, and sees all that was committed.
 	Read() Querier
 	// Write runs f in a transaction, which is committed if f returns nil. extends says that f adds to the record: no other transaction that
-	// does so runs at the same time.
+	// does so runs at the same time. It may run f again if nothing was committed. After an error of the commit, everything or nothing is written.
 	Write(ctx context.Context, extends bool, f func(q Querier) error) error
+	// Remembers reports whether to begin with the size of the record that this process knows. It is wrong if another process has written.
+	Remembers() bool
 	// Now is an SQL expression for the database's time in microseconds since 1970.
 	Now() string
 	// Error returns an error of the database as one of package store, if it is one of these, with the place.

@@ -123,7 +123,7 @@ func start() error {
 		}
 		server.user = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
-	cmd := command(initdb, "--pgdata", filepath.Join(server.dir, "data"), "--username", "postgres", "--auth", "trust", "--no-sync", "--encoding", "UTF8", "--locale", "C")
+	cmd := command(initdb, "--pgdata", filepath.Join(server.dir, "data"), "--username", "postgres", "--auth", "trust", "--no-sync", "--encoding", "UTF8", "--locale", "C", "--locale-provider", "icu", "--icu-locale", "en") // as in the field, texts are not in the order of their bytes
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, output)
 	}
