@@ -2,12 +2,14 @@ package mcpserver
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runner/mcpserver/bearer"
@@ -21,6 +23,12 @@ const Path = "/mcp"
 const (
 	maxBody     = 8 << 20          // bytes of one request
 	sessionTime = 30 * time.Minute // how long an unused session is kept
+)
+
+// Headers that repeat members of a request (SEP-2243).
+const (
+	methodHeader = "Mcp-Method"
+	nameHeader   = "Mcp-Name"
 )
 
 // HTTPOptions select the requests that are accepted over HTTP.
@@ -104,6 +112,9 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch session := r.Header.Get(httpguard.SessionHeader); {
 	case r.Header.Get(httpguard.VersionHeader) >= firstStateless:
 		h.logins.accept(r, cs.customer.ID, false)
+		if slices.Contains(taskMethods, r.Header.Get(methodHeader)) && !h.s.namesTask(w, r, body) {
+			return
+		}
 		h.serve(w, r, h.stateless)
 	case session != "":
 		h.serveSession(w, r, cs, session)
@@ -112,6 +123,30 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.serve(w, r, h.sessions)
 	}
+}
+
+// namesTask checks the header of a request about a task that names the task, as the extension says. If it is wrong, the request is answered.
+func (s *Server) namesTask(w http.ResponseWriter, r *http.Request, body []byte) bool {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Params struct {
+			TaskID string `json:"taskId"`
+		} `json:"params"`
+	}
+	if json.Unmarshal(body, &m) != nil || r.Header.Get(nameHeader) == m.Params.TaskID {
+		return true // the SDK reports what is malformed
+	}
+	answer := struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   jsonrpc.Error   `json:"error"`
+	}{"2.0", m.ID, jsonrpc.Error{Code: mcp.CodeHeaderMismatch, Message: "the header " + nameHeader + " must have the taskId of the parameters"}}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadRequest)
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		s.log.Debug("answer a request about a task", "error", err)
+	}
+	return false
 }
 
 // serve lets handler answer the request, and keeps the answer alive.

@@ -33,7 +33,7 @@ func (cs *customerServer) startLongCall(ctx context.Context, v *view, t *tool, r
 	}
 	callCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	l := &longCall{
-		tool: t.name, progress: progress.New(ctx, req, cs.s.opt.Quiet, progress.StageTurn), cancel: cancel,
+		tool: t.name, began: time.Now(), ctx: callCtx, progress: progress.New(ctx, req, cs.s.opt.Quiet, progress.StageTurn), cancel: cancel,
 		questions: make(chan *pendingQuestion), done: make(chan struct{}),
 	}
 	stop := context.AfterFunc(cs.s.ctx, func() { cancel(errClosing) })
@@ -66,17 +66,30 @@ func (c *toolCall) runInTurn(ctx context.Context) (*reply, error) {
 	return c.tool.run(ctx, c)
 }
 
-// wait waits for the call's result or its next question.
+// wait waits for the call's result or its next question. If that takes long, the call becomes a task, provided that the client takes one.
 func (cs *customerServer) wait(ctx context.Context, l *longCall) (*mcp.CallToolResult, error) {
-	select {
-	case <-l.done:
-		return l.result, l.err
-	case p := <-l.questions:
-		return cs.park(l, p)
-	case <-ctx.Done():
-		l.cancel(errCancelled)
-		<-l.done // nothing of the call may outlive the request
-		return nil, ctx.Err()
+	var late <-chan time.Time
+	made, _ := ctx.Value(madeTaskKey{}).(*madeTask)
+	if made != nil && cs.s.opt.TaskAfter >= 0 {
+		timer := time.NewTimer(cs.s.opt.TaskAfter)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for {
+		select {
+		case <-l.done:
+			return l.result, l.err
+		case p := <-l.questions:
+			return cs.park(l, p)
+		case <-late:
+			if made.result = cs.tasks.begin(ctx, l); made.result != nil {
+				return &mcp.CallToolResult{}, nil // the task replaces it
+			}
+		case <-ctx.Done():
+			l.cancel(errCancelled)
+			<-l.done // nothing of the call may outlive the request
+			return nil, ctx.Err()
+		}
 	}
 }
 

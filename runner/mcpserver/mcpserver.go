@@ -28,7 +28,7 @@ func New(opt *Options) (*Server, error) {
 	if !slices.Contains(Modes(), o.Mode) {
 		return nil, fmt.Errorf("mcpserver: mode %q is not one of %s", o.Mode, Modes())
 	}
-	s := &Server{opt: o, log: o.Logger, queue: runqueue.New(o.Parallel, o.Share, o.Waiting, o.MaxWait), customers: map[string]*customerServer{}}
+	s := &Server{opt: o, log: o.Logger, queue: runqueue.New(o.Parallel, o.Share, o.Waiting, o.MaxWait), front: newFront(o.State), customers: map[string]*customerServer{}}
 	first, err := s.newView(&o.Project)
 	if err != nil {
 		return nil, err
@@ -59,12 +59,19 @@ func (s *Server) customer(id string) (*customerServer, error) {
 
 func newCustomerServer(s *Server, c *Customer) *customerServer {
 	cs := &customerServer{s: s, customer: c}
+	cs.tasks.cs = cs
+	if s.opt.State != nil {
+		cs.tasks.records = &taskRecords{front: s.front, customer: c.ID}
+	}
 	//lint:ignore SA1019 clients of older revisions ask for logging, and those of the newest may
 	caps := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{ListChanged: true}}
 	skills := c.Skills != nil && s.opt.Mode != ModePassthrough // in passthrough mode no script can import one
 	if skills {
 		caps.AddExtension(skillsExtension, nil)
 		caps.Resources = &mcp.ResourceCapabilities{}
+	}
+	if s.opt.TaskAfter >= 0 {
+		caps.AddExtension(tasksExtension, nil)
 	}
 	cs.mcp = mcp.NewServer(&mcp.Implementation{Name: "mcprun", Version: s.opt.Version},
 		&mcp.ServerOptions{Capabilities: caps, Logger: s.log, SetCacheable: cacheable})
@@ -73,6 +80,10 @@ func newCustomerServer(s *Server, c *Customer) *customerServer {
 	}
 	if skills {
 		cs.serveSkills()
+	}
+	if s.opt.TaskAfter >= 0 {
+		cs.serveTasks()
+		cs.mcp.AddReceivingMiddleware(cs.tasked)
 	}
 	cs.mcp.AddReceivingMiddleware(cs.hidden, s.refreshed, cs.listSkillResources, cs.listed)
 	if s.opt.Mode == ModePassthrough {
@@ -97,13 +108,14 @@ func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 	}
 }
 
-// Close ends runs in progress, waits for them, and closes the customers.
+// Close ends runs in progress, tasks among them, waits for them, and closes the customers.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock() // from here on s.customers does not change
 	s.cancel(errClosing)
 	s.work.Wait()
+	s.front.close()
 	var errs []error
 	for _, cs := range s.customers {
 		if cs.customer.Close != nil {

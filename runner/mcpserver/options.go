@@ -76,6 +76,13 @@ type Options struct {
 	MaxText int
 	// AnswerTime is how long a run waits for the client to return with the answer to a question. Zero: 5 min.
 	AnswerTime time.Duration
+	// TaskAfter is how long a call may take before it becomes a task, if its client declares the extension io.modelcontextprotocol/tasks.
+	// Zero: 500 ms. Negative: no tasks are offered.
+	TaskAfter time.Duration
+	// KeepTask is how long the result of a task is kept. Zero: 1 h.
+	KeepTask time.Duration
+	// State keeps tasks, so that they outlive this process. Nil: they are kept in memory. The caller closes it after the server.
+	State State
 	// Prices are used by get_execution_stats. Zero: customer.DefaultPrices.
 	Prices customer.Prices
 	// ShowPaths tells clients the path of the workspace on this machine. It is for clients on the same machine.
@@ -107,6 +114,8 @@ func (o Options) WithDefaults() Options {
 	o.MaxMemory = cmp.Or(o.MaxMemory, 4e9)
 	o.MaxText = cmp.Or(o.MaxText, 30_000)
 	o.AnswerTime = cmp.Or(o.AnswerTime, 5*time.Minute)
+	o.TaskAfter = cmp.Or(o.TaskAfter, 500*time.Millisecond)
+	o.KeepTask = cmp.Or(o.KeepTask, time.Hour)
 	o.Prices = cmp.Or(o.Prices, customer.DefaultPrices())
 	o.Quiet = cmp.Or(o.Quiet, 10*time.Second)
 	o.KeepAlive = cmp.Or(o.KeepAlive, 15*time.Second)

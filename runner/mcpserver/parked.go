@@ -18,6 +18,8 @@ const maxParked = 32
 // request, or does not return with an answer, the call is cancelled.
 type longCall struct {
 	tool      string
+	began     time.Time
+	ctx       context.Context
 	progress  *progress.Progress
 	cancel    context.CancelCauseFunc
 	questions chan *pendingQuestion

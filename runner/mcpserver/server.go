@@ -20,6 +20,7 @@ type Server struct {
 	now     atomic.Pointer[view]
 	queue   *runqueue.Queue
 	streams eventstream.Streams
+	front   *front
 
 	ctx    context.Context // the context of all work in progress
 	cancel context.CancelCauseFunc
@@ -51,6 +52,7 @@ type customerServer struct {
 	customer *Customer
 	mcp      *mcp.Server
 	parked   parkedCalls
+	tasks    tasks
 	stats    stats
 	calls    sessionCalls
 }

@@ -62,15 +62,15 @@ func TestSkillsMethods(t *testing.T) {
 	}
 }
 
-// TestWithoutSkills checks that a customer without skills has no extension, and that its tools give the reason.
+// TestWithoutSkills checks that a customer without skills has no extension for them, and that its tools give the reason.
 func TestWithoutSkills(t *testing.T) {
 	w := newFixture(t)
 	w.opt.Customer = func(_ context.Context, id string) (*mcpserver.Customer, error) {
 		return &mcpserver.Customer{ID: id}, nil
 	}
 	cs := w.stdio(w.server(), revisions[1], nil)
-	if caps := cs.InitializeResult().Capabilities; len(caps.Extensions) != 0 || caps.Resources != nil {
-		t.Errorf("%+v, want len(caps.Extensions) 0 and Resources nil", caps)
+	if caps := cs.InitializeResult().Capabilities; len(caps.Extensions) != 1 || caps.Extensions["io.modelcontextprotocol/tasks"] == nil || caps.Resources != nil {
+		t.Errorf("%+v, want only the extension of tasks, and Resources nil", caps)
 	}
 	for _, tool := range []string{"list_skills", "list_workspace_files"} {
 		if res := call(t, cs, tool, nil); !res.IsError {

@@ -22,6 +22,8 @@ const (
 	// maxMessageBytes bounds one message, and maxMessages the number of messages with output: the result has all output anyway.
 	maxMessageBytes = 2000
 	maxMessages     = 500
+	// maxStatus bounds a status, in bytes.
+	maxStatus = 500
 	// notifyTime bounds how long a client may take to read one message.
 	notifyTime = 5 * time.Second
 )
@@ -47,6 +49,7 @@ type Progress struct {
 	messages int       // messages with output
 	sent     int       // messages of any kind; it is the progress value
 	last     time.Time // when the last message was sent
+	said     string    // the last line of output
 	stage    string
 	since    time.Time // when stage began
 	calls    []pendingCall
@@ -182,6 +185,17 @@ func (p *Progress) status(now time.Time) string {
 	return fmt.Sprintf("%s, %d s", what, int(now.Sub(since).Round(time.Second).Seconds()))
 }
 
+// Status says in a line what the call waits for, and what it last said, for a client that has no request open.
+func (p *Progress) Status() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := p.status(time.Now())
+	if p.said != "" {
+		text += "; " + ident.CleanLine(p.said)
+	}
+	return ident.Clip(text, maxStatus)
+}
+
 // send sends messages until stop is closed. Only this goroutine sends, so the progress value always grows.
 func (p *Progress) send() {
 	interval := time.NewTicker(notifyInterval)
@@ -218,6 +232,9 @@ func (p *Progress) sendOutput(last bool) {
 		message += " …"
 	}
 	p.output, p.dropped = rest, false
+	if message != "" {
+		p.said = message[strings.LastIndexByte(message, '\n')+1:]
+	}
 	if message == "" || p.req == nil || p.messages >= maxMessages {
 		p.mu.Unlock()
 		return
