@@ -30,12 +30,13 @@ type CallResult struct {
 // server is notified that the call is cancelled.
 //
 // A tool that failed is a result with IsError, not an error. Errors: a *ProtocolError if the server answered with a
-// JSON-RPC error or broke the MCP protocol, a *ConnectionError, or the context's error.
+// JSON-RPC error or broke the MCP protocol, a *ConnectionError, a *TaskError if the server answered with a task that has no
+// result, or the context's error. A task is polled until it ends, and cancelled if ctx ends first.
 func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, opt *CallOptions) (*CallResult, error) {
 	if len(bytes.TrimSpace(args)) == 0 {
 		args = json.RawMessage(`{}`)
 	}
-	r := request{doing: fmt.Sprintf("call %q", ident.Printable(tool, 200)), opt: opt, send: func(ctx context.Context, meta mcp.Meta) error {
+	r := request{doing: fmt.Sprintf("call %q", ident.Printable(tool, 200)), opt: opt, tasks: true, send: func(ctx context.Context, meta mcp.Meta) error {
 		_, err := s.sdk.CallTool(ctx, &mcp.CallToolParams{Meta: meta, Name: tool, Arguments: args})
 		return err
 	}}

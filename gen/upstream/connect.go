@@ -138,6 +138,9 @@ func (d *dialer) attempt(ctx context.Context, e era, transport config.Transport)
 			MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 		})
 	client.AddSendingMiddleware(d.probe.middleware)
+	if err := addTasks(client); err != nil {
+		return s, err
+	}
 	var so *mcp.ClientSessionOptions
 	if e == eraLegacy {
 		so = &mcp.ClientSessionOptions{ProtocolVersion: legacyVersion}
@@ -156,6 +159,7 @@ func (d *dialer) attempt(ctx context.Context, e era, transport config.Transport)
 // capabilities are what this client offers to servers.
 func capabilities(opts *Options) *mcp.ClientCapabilities {
 	out := &mcp.ClientCapabilities{} // nil would offer roots
+	out.AddExtension(tasksExtension, nil)
 	if opts.Elicit {
 		out.Elicitation = &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}
 	}

@@ -25,6 +25,9 @@ const (
 	methodGetPrompt     = "prompts/get"
 	methodElicit        = "elicitation/create"
 	methodSubscribe     = "subscriptions/listen"
+	methodGetTask       = "tasks/get"
+	methodUpdateTask    = "tasks/update"
+	methodCancelTask    = "tasks/cancel"
 
 	methodCancelled    = "notifications/cancelled"
 	methodProgress     = "notifications/progress"

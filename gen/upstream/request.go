@@ -34,6 +34,10 @@ type request struct {
 	opt   *CallOptions
 	// member names the member of the result that has to be a list; empty if none has to be.
 	member string
+	// tasks says that the answer may be a task, which is then polled.
+	tasks bool
+	// task is the id of the task that the request is about; empty for any other request.
+	task string
 	// send sends the request through the SDK once.
 	send func(ctx context.Context, meta mcp.Meta) error
 }
@@ -58,6 +62,9 @@ func (s *Session) exchange(ctx context.Context, r request) (json.RawMessage, err
 			rounds--
 			continue
 		}
+		if r.tasks && s.modern() && isTask(raw) {
+			return s.awaitTask(ctx, up, active, r, raw)
+		}
 		more, err := parseInput(raw, r.member)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.doing, s.errs.badAnswer("%v", err))
@@ -78,6 +85,7 @@ func (s *Session) exchange(ctx context.Context, r request) (json.RawMessage, err
 // round sends the request once and returns the raw result. up is ctx that also ends with the session.
 func (s *Session) round(ctx, up context.Context, active *activeRequest, r request, set map[string]json.RawMessage) (json.RawMessage, error) {
 	c := &capture{set: set}
+	c.Name = r.task
 	c.Asked = func(req *jsonrpc.Request) {
 		if err := s.conn.serverRequest(active, req); err != nil {
 			s.conn.lose(err)
@@ -91,7 +99,7 @@ func (s *Session) round(ctx, up context.Context, active *activeRequest, r reques
 		meta[metaProgressToken] = active.token
 	}
 	if s.modern() && active.opt.Elicit == nil {
-		meta[metaCapabilities] = map[string]any{} // nobody can be asked about this request
+		meta[metaCapabilities] = map[string]any{"extensions": map[string]any{tasksExtension: map[string]any{}}} // nobody can be asked about this request
 	}
 	trace := active.opt.Trace
 	if trace != nil {
@@ -101,7 +109,7 @@ func (s *Session) round(ctx, up context.Context, active *activeRequest, r reques
 	}
 	err := r.send(withCapture(up, c), meta)
 	c.release()
-	if trace != nil && c.sent {
+	if trace != nil && c.sent && r.task == "" {
 		trace.Pipe, trace.Protocol, trace.Session, trace.RequestID = s.process != nil, s.Info().Protocol, s.sdk.ID(), fmt.Sprint(c.ID.Raw())
 	}
 	// An answer counts even if the session ended at the same time.

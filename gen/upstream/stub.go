@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // stub returns what the SDK sees in place of a result, or nil for methods whose real results it must see.
@@ -11,7 +12,10 @@ func stub(method string) json.RawMessage {
 		methodListTools: "tools", methodCallTool: "content", methodListResources: "resources", methodListTemplates: "resourceTemplates",
 		methodReadResource: "contents", methodListPrompts: "prompts", methodGetPrompt: "messages",
 	}[method]
-	if member == "" {
+	switch {
+	case slices.Contains(taskMethods, method):
+		return json.RawMessage(`{"resultType":"complete"}`)
+	case member == "":
 		return nil
 	}
 	return json.RawMessage(`{"resultType":"complete","` + member + `":[]}`)

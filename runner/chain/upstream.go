@@ -41,10 +41,13 @@ func noServers(req *request) *call.Error {
 func callError(ctx context.Context, req *request, err error) *call.Error {
 	out := &call.Error{Kind: call.KindConnection, Server: req.Server, Tool: req.Tool, Message: err.Error(), Cause: err}
 	var protocol *upstream.ProtocolError
+	var ended *upstream.TaskError
 	var late *callTimeout
 	switch {
 	case errors.As(err, &protocol):
 		out.Kind, out.Message, out.Code, out.Data = call.KindProtocol, protocol.Message, protocol.Code, protocol.Data
+	case errors.As(err, &ended):
+		out.Kind, out.Message = call.KindProtocol, ended.Reason
 	case errors.Is(err, upstream.ErrUnknownServer):
 		out.Message = "the server is in the tree but is not configured, or is disabled: add it to mcpgen.json or .mcp.json, or take disabled out of mcpgen.yaml"
 	case errors.Is(context.Cause(ctx), ErrRunTimeout):

@@ -200,6 +200,9 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 	if v := c.Version(); v != "" {
 		out.Header.Set(versionHeader, v)
 	}
+	if x := exchangeOf(req.Context()); x != nil && x.Name != "" {
+		out.Header.Set(nameHeader, headerValue(x.Name))
+	}
 	resp, err := c.authorize(out)
 	if err != nil {
 		return nil, err

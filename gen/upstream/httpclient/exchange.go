@@ -2,7 +2,9 @@ package httpclient
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -18,6 +20,8 @@ const (
 type Exchange struct {
 	// ID is the request's.
 	ID jsonrpc.ID
+	// Name is the value of the header Mcp-Name, where the SDK sets none. Empty: none.
+	Name string
 	// Answer is the server's error, as opposed to one of the SDK, or nil if there is none.
 	Answer *jsonrpc.Error
 	// Accepted says that the server took the request, whatever became of the answer.
@@ -29,6 +33,21 @@ type Exchange struct {
 
 	reserved   bool
 	reserveErr error
+}
+
+// nameHeader repeats what a request is about (SEP-2243).
+const nameHeader = "Mcp-Name"
+
+// headerValue returns a text as the value of a header: as it is, or in base64 if a header cannot hold it (SEP-2243).
+func headerValue(text string) string {
+	plain := strings.TrimSpace(text) == text && !strings.HasPrefix(text, "=?base64?")
+	for _, r := range text {
+		plain = plain && r >= ' ' && r <= '~'
+	}
+	if plain {
+		return text
+	}
+	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
 }
 
 type exchangeKey struct{}
