@@ -179,7 +179,7 @@ func TestTooManyQuestions(t *testing.T) {
 func TestCapabilitiesSayWhoIsThere(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, s *Session) {
 		got := field[map[string]any](t, mustCall(t, s, upstreamtest.ToolSession, ""), "capabilities")
-		if e, _ := got["elicitation"].(map[string]any); len(got) != 1 || e["form"] == nil || e["url"] == nil {
+		if e, _ := got["elicitation"].(map[string]any); len(got) != 2 || got["extensions"] == nil || e["form"] == nil || e["url"] == nil {
 			t.Errorf("the client offers %v", got)
 		}
 	})

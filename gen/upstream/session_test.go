@@ -78,8 +78,8 @@ func TestNoCapabilitiesAndElicitationIsDeclined(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			s := open(t, upstreamtest.Server(t, mode), testOptions())
-			if got := field[map[string]any](t, mustCall(t, s, upstreamtest.ToolSession, ""), "capabilities"); len(got) != 0 {
-				t.Errorf("the client offers %v, want len(got) 0", got)
+			if got := field[map[string]any](t, mustCall(t, s, upstreamtest.ToolSession, ""), "capabilities"); len(got) != 1 || got["extensions"] == nil {
+				t.Errorf("the client offers %v, want extensions only", got)
 			}
 			if got := string(mustCall(t, s, upstreamtest.ToolForm, `{"schema":{"$ref":"#"}}`).Structured); got != `{"answers":[{"action":"decline"}]}` {
 				t.Errorf("elicitation: %q, want %q", got, `{"answers":[{"action":"decline"}]}`)
