@@ -159,6 +159,12 @@ func (o *command) serve(ctx context.Context) error {
 			opt.Share = max(1, opt.WithDefaults().Parallel*3/4) // so that one customer cannot take all
 		}
 	}
+	if kept, err := o.run.State.OpenTasks(ctx, o.app, b.project.Base); err != nil {
+		return err
+	} else if kept != nil {
+		defer kept.Close()
+		opt.State = kept
+	}
 	server, err := mcpserver.New(opt)
 	if err != nil {
 		return err

@@ -27,6 +27,19 @@ func Open(ctx context.Context, place string) (store.Store, error) {
 	return sqlite.Open(ctx, place, sqlite.Options{})
 }
 
+// OpenTasks opens the place where mcprun serve keeps tasks, which is that of the record of the project in the folder base. It returns nil if
+// there is no record.
+func (o *Flags) OpenTasks(ctx context.Context, app *cli.App, base string) (store.Store, error) {
+	if !o.Records(true) {
+		return nil, nil
+	}
+	place, err := o.Place(app, base)
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, place)
+}
+
 // OpenLog opens the record of the project's runs. Closing the project closes it. Workspaces that hold a file of the record are refused from
 // now on. warn is called with a line for the operator if a row or a head could not be written; it must not block.
 func (o *Flags) OpenLog(ctx context.Context, app *cli.App, p *project.Project, warn func(line string)) (*audit.Log, error) {
