@@ -75,7 +75,7 @@ func TestServer(t *testing.T) {
 			t.Errorf("the baseline names %q, which the suite does not have", name)
 		}
 	}
-	url := s.serve(t)
+	url, tasks := s.serve(t), s.serveTasks(t)
 	t.Run("scenarios", func(t *testing.T) {
 		for _, sc := range all {
 			want, odd := expected[sc.String()]
@@ -87,7 +87,11 @@ func TestServer(t *testing.T) {
 			}
 			t.Run(sc.String(), func(t *testing.T) {
 				t.Parallel()
-				passed, said := s.against(t, url, sc)
+				at := url
+				if sc.isAboutTasks() {
+					at = tasks
+				}
+				passed, said := s.against(t, at, sc)
 				switch {
 				case !passed && !odd:
 					t.Errorf("failed:\n%s", said)
@@ -116,7 +120,14 @@ func (s *suite) serve(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers": {}}`), 0o600); err != nil { // it is a project
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(s.bin, "mcprun"), "serve", "--http", "127.0.0.1:0", "--no-token", "--sandbox", "embedded", "--trust-config")
+	return s.start(t, dir)
+}
+
+// start starts the server in a folder, with more flags, and returns its URL.
+func (s *suite) start(t *testing.T, dir string, flags ...string) string {
+	t.Helper()
+	args := append([]string{"serve", "--http", "127.0.0.1:0", "--no-token", "--sandbox", "embedded", "--trust-config", "--state", filepath.Join(dir, "state.db")}, flags...)
+	cmd := exec.Command(filepath.Join(s.bin, "mcprun"), args...)
 	cmd.Dir = dir
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
