@@ -28,6 +28,8 @@ const (
 	defaultPoll = time.Second
 	// taskGrace is how long a task may outlive the time that its server has given it.
 	taskGrace = time.Minute
+	// aliveTime is the pause after which a status without news is reported, which shows that the call is alive.
+	aliveTime = 10 * time.Second
 	// outageTime is how long a remote server may be away while a task is polled, as one is that restarts.
 	outageTime = 2 * time.Minute
 )
@@ -147,7 +149,7 @@ func (s *Session) awaitTask(ctx, up context.Context, active *activeRequest, r re
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.doing, s.errs.badAnswer("%v", err))
 	}
-	id, began, said := t.id, time.Now(), ""
+	id, began, said, told := t.id, time.Now(), "", time.Now()
 	answered := map[string]bool{}
 	if t.status == taskCompleted { // its result is in the answer to tasks/get only
 		t.status, t.poll = taskWorking, 0
@@ -158,8 +160,8 @@ func (s *Session) awaitTask(ctx, up context.Context, active *activeRequest, r re
 		}
 	}()
 	for {
-		if t.message != "" && t.message != said {
-			said = t.message
+		if t.message != "" && t.message != said || time.Since(told) > aliveTime {
+			said, told = t.message, time.Now()
 			s.inflight.tell(active.token, Progress{Message: said})
 		}
 		switch t.status {
