@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
@@ -334,6 +336,45 @@ func TestQuestionsOfTask(t *testing.T) {
 	answer(keys[1], `{"action":"decline"}`)
 	if got := c.until(made.TaskID, "completed", "failed"); !strings.Contains(string(got.Result), `accept{\"n\":1} decline`) {
 		t.Errorf("%+v, want both answers", got)
+	}
+}
+
+// TestTaskOfOwnClient checks that this project's client gets the result of a task, answers its question, and cancels one that it gives up.
+func TestTaskOfOwnClient(t *testing.T) {
+	w, c, _ := tasksFixture(t, nil)
+	ended := make(chan error, 1)
+	w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+		if job.Code == "endless" {
+			<-ctx.Done()
+			ended <- context.Cause(ctx)
+			return nil, ctx.Err()
+		}
+		time.Sleep(20 * time.Millisecond) // so that it is a task by now
+		a, err := job.Ask(ctx, &upstream.Question{Server: "crm", Message: "?", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)})
+		if err != nil {
+			return nil, err
+		}
+		return &runner.Result{Cause: runner.CauseExit, Stdout: a.Action + string(a.Content)}, nil
+	}
+	at := config.Server{Key: "serve", Transport: config.TransportHTTP, URL: c.url + mcpserver.Path, Headers: map[string]string{"Authorization": "Bearer " + c.token}}
+	s, err := upstream.Connect(t.Context(), at, &upstream.Options{Elicit: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	res, err := s.Call(t.Context(), "execute_code", json.RawMessage(`{"code":"1"}`), &upstream.CallOptions{Elicit: func(context.Context, *upstream.Question) (*upstream.Reply, error) {
+		return &upstream.Reply{Action: upstream.ActionAccept, Content: json.RawMessage(`{"n":7}`)}, nil
+	}})
+	if err != nil || res.IsError || !strings.Contains(string(res.Structured), `accept{\"n\":7}`) {
+		t.Errorf("%+v %v, want the result", res, err)
+	}
+	ctx, giveUp := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer giveUp()
+	if _, err := s.Call(ctx, "execute_code", json.RawMessage(`{"code":"endless"}`), nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, want %v", err, context.DeadlineExceeded)
+	}
+	if cause := <-ended; !strings.Contains(cause.Error(), "cancelled the task") {
+		t.Errorf("the run ended by %v, want the task's cancellation", cause)
 	}
 }
 
