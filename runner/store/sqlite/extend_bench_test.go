@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -11,22 +12,30 @@ import (
 	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 )
 
-// BenchmarkExtend measures adding rows of 400 bytes, one by one.
+// BenchmarkExtend measures adding rows of 400 bytes, in transactions of one and of ten.
 func BenchmarkExtend(b *testing.B) {
-	s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "state.db"), sqlite.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	content := make([]byte, 400)
-	now := time.Now()
-	for b.Loop() {
-		err := s.Extend(b.Context(), func(size int64, _ tlog.HashReader) (store.Addition, error) {
-			n := tlog.StoredHashCount(size+1) - tlog.StoredHashCount(size)
-			return store.Addition{Rows: []store.Row{{Index: size, Time: now, Kind: "call", Run: "run-x", Content: content}}, Hashes: make([]tlog.Hash, n)}, nil
+	for _, n := range []int64{1, 10} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "state.db"), sqlite.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			content := make([]byte, 400)
+			now := time.Now()
+			for b.Loop() {
+				err := s.Extend(b.Context(), func(size int64, _ tlog.HashReader) (add store.Addition, err error) {
+					for i := size; i < size+n; i++ {
+						add.Rows = append(add.Rows, store.Row{Index: i, Time: now, Kind: "call", Run: "run-x", Content: content})
+					}
+					add.Hashes = make([]tlog.Hash, tlog.StoredHashCount(size+n)-tlog.StoredHashCount(size))
+					return add, nil
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(int64(b.N)*n), "ns/row")
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -53,23 +53,32 @@ func Main(m *testing.M) int {
 // Database returns the URL of a new, empty database, and starts the server if it does not run.
 func Database(t testing.TB) string {
 	t.Helper()
+	address, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+// New is Database for examples.
+func New() (string, error) {
 	server.Lock()
 	defer server.Unlock()
 	if server.command == nil {
 		if err := start(); err != nil {
-			t.Fatalf("start Postgres: %v", err)
+			return "", fmt.Errorf("start Postgres: %w", err)
 		}
 	}
 	name := "test_" + strings.ToLower(rand.Text()[:12])
 	db, err := sql.Open("pgx", address("postgres"))
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	defer db.Close()
 	if _, err := db.Exec("CREATE DATABASE " + name); err != nil {
-		t.Fatalf("create a database: %v", err)
+		return "", fmt.Errorf("create a database: %w", err)
 	}
-	return address(name)
+	return address(name), nil
 }
 
 // Restart kills the server as a crash does, and starts it again on its data.
