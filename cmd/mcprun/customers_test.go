@@ -28,7 +28,7 @@ for (let i = 0; i < 2000; i++) {
 	var wg sync.WaitGroup
 	for i := range 2 {
 		wg.Go(func() {
-			code, stdout, stderr := mcprun(t, "--sandbox", "embedded", "--timeout", "60s", "--workspaces", filepath.Join(dir, "all"), "--quota", "32MiB", "--customer", "acme", "--audit=false", script, fmt.Sprint("f", i, "-"))
+			code, stdout, stderr := mcprun(t, "--sandbox", "embedded", "--timeout", "60s", "--workspaces", filepath.Join(dir, "all"), "--quota", "32MiB", "--customer", "acme", script, fmt.Sprint("f", i, "-"))
 			if code != 137 || !strings.Contains(stderr, "quota of customer acme") {
 				t.Errorf("run %d: exit code %d, want 137 and \"quota of customer acme\" in it\n%s%s", i, code, stdout, stderr)
 			}

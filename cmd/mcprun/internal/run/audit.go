@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
@@ -26,10 +25,14 @@ func Record(ctx context.Context, app *cli.App, at *state.Flags, p *project.Proje
 		return nil
 	}
 	log, err := at.OpenLog(ctx, app, p, warn)
+	if errors.Is(err, state.ErrNoPlace) && !at.Asked() {
+		warn(cli.EscapeLine(fmt.Sprintf("runs are not recorded: %v; set HOME or XDG_STATE_HOME", err)))
+		return nil
+	}
 	if err != nil {
 		return cli.WithHint(fmt.Errorf("runs are not recorded: %w", err), "--audit=false runs without a record")
 	}
-	calls.Audit, calls.Who.User = log, audit.Text(userName())
+	calls.Audit, calls.Who.User = log, audit.Text(state.UserName())
 	lock, err := os.ReadFile(filepath.Join(p.Wanted, catalog.LockPath))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the lock: %w", err)
@@ -43,15 +46,6 @@ func Record(ctx context.Context, app *cli.App, at *state.Flags, p *project.Proje
 		tree = approve.Digest(string(lock))
 	}
 	return errors.Join(log.NoteChange(ctx, "policy", policy), log.NoteChange(ctx, "tree", tree))
-}
-
-// userName returns the name of the user of the operating system, or "" if it is unknown.
-func userName() string {
-	u, err := user.Current()
-	if err != nil {
-		return ""
-	}
-	return u.Username
 }
 
 // notePlan adds to the record what has happened to a plan.

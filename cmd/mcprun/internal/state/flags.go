@@ -2,6 +2,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,6 +21,18 @@ func (o *PlaceFlag) Bind(f *pflag.FlagSet) {
 	f.Var(flags.Text(&o.place, "database"), "state", "where the record and other state are kept: a SQLite file, or postgres://… (default: a file of this project in your state folder)")
 }
 
+// ErrNoPlace says that nothing names a place for the state: neither --state nor the environment.
+var ErrNoPlace = errors.New("there is no place for the state")
+
+// inStateFolder returns a path in the user's state folder.
+func inStateFolder(app *cli.App, what, name string) (string, error) {
+	path, err := app.ProjectState(what, name)
+	if err != nil {
+		return "", cli.WithHint(fmt.Errorf("%w: %w", ErrNoPlace, err), "set HOME or XDG_STATE_HOME")
+	}
+	return path, nil
+}
+
 // Place returns the database for the project in the folder base: an absolute path, or a URL.
 func (o *PlaceFlag) Place(app *cli.App, base string) (string, error) {
 	switch {
@@ -28,11 +41,8 @@ func (o *PlaceFlag) Place(app *cli.App, base string) (string, error) {
 	case o.place != "":
 		return app.Path(o.place), nil
 	}
-	path, err := app.ProjectState("state", base)
-	if err != nil {
-		return "", cli.WithHint(fmt.Errorf("find where the state is kept: %w", err), "name a file with --state, or set HOME or XDG_STATE_HOME")
-	}
-	return path + ".db", nil
+	path, err := inStateFolder(app, "state", base)
+	return path + ".db", err
 }
 
 func isURL(place string) bool { return strings.Contains(place, "://") }
@@ -56,6 +66,9 @@ func (o *Flags) Bind(f *pflag.FlagSet) {
 	})
 	f.VarPF(v, "audit", "", "record the run, its calls and decisions (default: runs of customers and of mcprun serve)").NoOptDefVal = "true"
 }
+
+// Asked reports whether the flag or a setting says whether runs are recorded.
+func (o *Flags) Asked() bool { return o.audit != "" }
 
 // Records reports whether a run is recorded. usual says whether runs of its kind are, unless the flag or a setting says otherwise.
 func (o *Flags) Records(usual bool) bool {

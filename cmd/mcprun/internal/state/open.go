@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 
@@ -28,12 +29,15 @@ func Open(ctx context.Context, place string) (store.Store, error) {
 }
 
 // OpenTasks opens the place where mcprun serve keeps tasks, which is that of the record of the project in the folder base. It returns nil if
-// there is no record.
+// nothing is recorded.
 func (o *Flags) OpenTasks(ctx context.Context, app *cli.App, base string) (store.Store, error) {
 	if !o.Records(true) {
 		return nil, nil
 	}
 	place, err := o.Place(app, base)
+	if errors.Is(err, ErrNoPlace) && !o.Asked() {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +67,7 @@ func (o *Flags) OpenLog(ctx context.Context, app *cli.App, p *project.Project, w
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	log, err := audit.Open(s, audit.Options{Key: key, Publish: publish(p), Warn: report, Written: alerts.Observe})
+	log, err := audit.Open(s, audit.Options{Key: key, Who: audit.Who{User: audit.Text(UserName())}, Publish: publish(p), Warn: report, Written: alerts.Observe})
 	if err != nil {
 		alerts.Close()
 		return nil, errors.Join(err, s.Close())
@@ -74,6 +78,15 @@ func (o *Flags) OpenLog(ctx context.Context, app *cli.App, p *project.Project, w
 		return errors.Join(err, s.Close())
 	})
 	return log, nil
+}
+
+// UserName returns the name of the user of the operating system, or "" if it is unknown.
+func UserName() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Username
 }
 
 // alerts returns what tells the program of the project's settings of rows that should not wait for a report, or nil.
@@ -128,7 +141,7 @@ const keySuffix = ".key"
 
 // KeyFile returns the file of the user's own key for the record at a place. It may not exist.
 func KeyFile(app *cli.App, place string) (string, error) {
-	path, err := app.ProjectState("audit", place)
+	path, err := inStateFolder(app, "audit", place)
 	return path + keySuffix, err
 }
 
