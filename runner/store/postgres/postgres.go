@@ -38,6 +38,12 @@ const (
 	schema = "mcprun"
 	// retryTime is how long to try again while the server cannot be reached, because it restarts, say.
 	retryTime = 15 * time.Second
+	// connectTime bounds a connection's start, unless the URL has a connect_timeout.
+	connectTime = 10 * time.Second
+	// idleSetting is the server's setting of how long a transaction may stand still. Then the server ends it: a process that was stopped, or whose
+	// machine has lost its network, must not keep others from adding to the record.
+	idleSetting = "idle_in_transaction_session_timeout"
+	idleTime    = "10000" // milliseconds, unless the URL has another time
 )
 
 // Store is a store in a database.
@@ -50,16 +56,11 @@ var _ store.Store = (*Store)(nil)
 
 // Open opens the store in the database at a URL such as postgres://user@host/name, and adds missing tables. The driver takes what the URL
 // leaves out from the variables and files of libpq, such as PGPASSWORD and ~/.pgpass. The tables are in the schema mcprun, or the first one of the
-// parameter search_path. The error matches [store.ErrNewer] for tables of a
-// later version. Neither errors nor Place hold the password.
+// parameter search_path. The error matches [store.ErrNewer] for tables of a later version. Neither errors nor Place hold the password.
 func Open(ctx context.Context, url string) (*Store, error) {
-	config, err := pgx.ParseConfig(url)
+	config, named, err := configure(url)
 	if err != nil {
-		return nil, errors.New("open the state: the address of the database is not of the form postgres://user@host:port/name") // the driver's error quotes it
-	}
-	named := config.RuntimeParams["search_path"] != ""
-	if !named {
-		config.RuntimeParams["search_path"] = schema
+		return nil, fmt.Errorf("open the state: %w", err)
 	}
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(connections)
@@ -68,6 +69,23 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open the state in %s: %w", b.place, b.Error(err)), db.Close())
 	}
 	return &Store{sqldb.New(b), b}, nil
+}
+
+// configure returns the settings of connections, and whether the URL has named the schema.
+func configure(url string) (config *pgx.ConnConfig, named bool, err error) {
+	if config, err = pgx.ParseConfig(url); err != nil {
+		return nil, false, errors.New("the address of the database is not of the form postgres://user@host:port/name") // the driver's error quotes it
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTime
+	}
+	if config.RuntimeParams[idleSetting] == "" {
+		config.RuntimeParams[idleSetting] = idleTime
+	}
+	if named = config.RuntimeParams["search_path"] != ""; !named {
+		config.RuntimeParams["search_path"] = schema
+	}
+	return config, named, nil
 }
 
 func place(c *pgx.ConnConfig) string {
@@ -128,7 +146,8 @@ func (s *Store) Close() error { return s.backend.db.Close() }
 // isLost reports whether an error is of the connection, or of a server that stops or starts.
 func isLost(err error) bool {
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return strings.HasPrefix(answer.Code, "08") || strings.HasPrefix(answer.Code, "57P0") // connection_exception; admin_shutdown, crash_shutdown, cannot_connect_now
+		// connection_exception; admin_shutdown, crash_shutdown, cannot_connect_now; idle_in_transaction_session_timeout
+		return strings.HasPrefix(answer.Code, "08") || strings.HasPrefix(answer.Code, "57P0") || answer.Code == "25P03"
 	}
 	_, network := errors.AsType[net.Error](err)
 	return network || pgconn.SafeToRetry(err) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
