@@ -8,6 +8,8 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
@@ -72,12 +74,41 @@ func (o *Flags) OpenLog(ctx context.Context, app *cli.App, p *project.Project, w
 		alerts.Close()
 		return nil, errors.Join(err, s.Close())
 	}
+	stop := forgetDaily(log, p.Settings.Audit.RetentionTime(), report)
 	p.OnClose(func() error {
+		stop()
 		err := log.Close()
 		alerts.Close() // sends those of the last rows
 		return errors.Join(err, s.Close())
 	})
 	return log, nil
+}
+
+// forgetDaily removes contents of rows that are older than keep, now and each day, until stop is called. It counts in whole days, so that a
+// day has one row that says so. Zero keeps all of them.
+func forgetDaily(log *audit.Log, keep time.Duration, warn func(error)) (stop func()) {
+	if keep == 0 {
+		return func() {}
+	}
+	const day = 24 * time.Hour
+	ended := make(chan struct{})
+	var working sync.WaitGroup
+	working.Go(func() {
+		for {
+			if _, err := log.Forget(context.Background(), time.Now().Add(-keep).Truncate(day)); err != nil {
+				warn(fmt.Errorf("remove contents of the record that are older than audit.retention: %w", err))
+			}
+			select {
+			case <-ended:
+				return
+			case <-time.After(day):
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		working.Wait()
+	}
 }
 
 // UserName returns the name of the user of the operating system, or "" if it is unknown.

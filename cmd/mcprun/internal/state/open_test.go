@@ -1,0 +1,66 @@
+package state
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/store"
+)
+
+// TestRetention checks that opening the record removes contents that are older than audit.retention, and no others.
+func TestRetention(t *testing.T) {
+	dir := t.TempDir()
+	app := &cli.App{Dir: dir, LookupEnv: func(name string) (string, bool) { return filepath.Join(dir, "state"), name == "XDG_STATE_HOME" }}
+	warn := func(line string) { t.Error(line) }
+	open := func(retention string) (*audit.Log, func()) {
+		t.Helper()
+		p := &project.Project{Base: dir}
+		p.Settings.Audit.Retention = retention
+		log, err := (&Flags{}).OpenLog(t.Context(), app, p, warn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return log, func() {
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	log, end := open("")
+	for _, age := range []time.Duration{80 * 24 * time.Hour, 5 * time.Minute} {
+		if err := log.Append(t.Context(), audit.Entry{Kind: audit.KindRun, Run: "run-1", Time: time.Now().Add(-age), Body: audit.RunStart{}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end()
+	for range 2 { // the second has nothing to do
+		_, end = open("30d")
+		end()
+	}
+	place, err := (&PlaceFlag{}).Place(app, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var got []string
+	err = s.Rows(t.Context(), store.Range{}, func(r store.Row) error {
+		kind := r.Kind
+		if r.Content == nil {
+			kind += " without content"
+		}
+		got = append(got, kind)
+		return nil
+	})
+	want := []string{"run without content", "run", "forget"}
+	if err != nil || len(got) != len(want) || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
+		t.Errorf("the record has %q, %v, want %q", got, err, want)
+	}
+}
