@@ -24,7 +24,7 @@ func TestPolicyDigest(t *testing.T) {
 	if other := digest(rules + "    - {allow: 'crm__*'}\n"); other == first {
 		t.Error("a further rule does not change the digest")
 	}
-	if none := digest(""); none != "" {
-		t.Errorf("without a policy, Digest() = %q", none)
+	if empty := digest(""); empty != "" {
+		t.Errorf("without a policy, Digest() = %q", empty)
 	}
 }

@@ -22,7 +22,7 @@ import (
 const (
 	tasksExtension = "io.modelcontextprotocol/tasks"
 	maxTaskID      = 1 << 10 // bytes
-	// minPoll and maxPoll bound the pause between two polls that a server asks for; defaultPoll is the pause if it asks for none.
+	// minPoll and maxPoll bound the pause between two polls that a server asks for. Servers that ask for nothing are polled every defaultPoll.
 	minPoll     = 100 * time.Millisecond
 	maxPoll     = 30 * time.Second
 	defaultPoll = time.Second

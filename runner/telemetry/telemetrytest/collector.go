@@ -91,7 +91,7 @@ func (c *Collector) Spans() []*spans.Span {
 	return c.spans
 }
 
-// Span returns the only span with a name. It fails the test if there are none or several.
+// Span returns the only span with a name. The test fails unless there is exactly one.
 func (c *Collector) Span(t testing.TB, name string) *spans.Span {
 	t.Helper()
 	var found []*spans.Span

@@ -139,7 +139,7 @@ func (o *command) serve(ctx context.Context) error {
 	opt := l.options(b)
 	o = b.o // later projects may set other flags
 	tel, release, err := at.Telemetry(b.project.Lookup, nil)
-	if err == nil { // otherwise the project has said why there is none
+	if err == nil { // opening the project has reported any other case
 		opt.Telemetry = tel
 		defer release()
 	}
