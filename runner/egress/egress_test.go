@@ -506,6 +506,28 @@ func TestFronting(t *testing.T) {
 	}
 }
 
+// timelessConn is a connection whose writes no deadline ends.
+type timelessConn struct{ net.Conn }
+
+func (timelessConn) SetWriteDeadline(time.Time) error { return nil }
+func (c timelessConn) SetDeadline(t time.Time) error  { return c.SetReadDeadline(t) }
+
+func TestCloseWhileClientDoesNotRead(t *testing.T) {
+	w := start(t, "  allow: [{host: api.example.com, tls: inspect}]\n")
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	w.Serve(timelessConn{theirs})
+	_, _ = io.WriteString(ours, "CONNECT api.example.com:443 HTTP/1.1\r\nHost: api.example.com:443\r\n\r\n")
+	if _, err := http.ReadResponse(bufio.NewReader(ours), nil); err != nil {
+		t.Fatal(err)
+	}
+	client := tls.Client(ours, &tls.Config{ServerName: "api.example.com", InsecureSkipVerify: true})
+	if _, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: api.example.com\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	w.Close() // waits forever if it waits for the client
+}
+
 func TestCredentials(t *testing.T) {
 	const canary = "canary-9f2c41d7"
 	const text = `  allow:

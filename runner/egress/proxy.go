@@ -213,7 +213,6 @@ func (p *Proxy) Do(r *http.Request) *http.Response {
 // Close ends all connections, and waits until nothing of them is left.
 func (p *Proxy) Close() {
 	p.stop()
-	p.server.Close()
 	p.mu.Lock()
 	p.closed = true
 	conns := slices.Collect(maps.Keys(p.conns))
@@ -221,6 +220,7 @@ func (p *Proxy) Close() {
 	for _, conn := range conns {
 		conn.Close()
 	}
+	p.server.Close() // now: TLS says goodbye first, which a client that does not read would block
 	p.work.Wait()
 	p.transport.CloseIdleConnections()
 }
