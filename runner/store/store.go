@@ -38,6 +38,9 @@ type Store interface {
 	Close() error
 }
 
+// Opener opens a store when it is first needed, and returns the same one each time. Whoever gave it away closes the store.
+type Opener func(ctx context.Context) (Store, error)
+
 // Row is a row of the record. Stores find rows of the kinds call and call.end, which are most of them, only by their place, time or run.
 type Row struct {
 	Index int64     // its place, from 0, without gaps

@@ -28,6 +28,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/telemetry"
 )
 
@@ -102,20 +103,22 @@ type Project struct {
 	// Telemetry records runs. Nil: no variable names an endpoint, or nothing of the project is run.
 	Telemetry *telemetry.Telemetry
 	// Lookup is the environment, and behind it the settings of mcprun in .env; see [config.Settings].
-	Lookup   config.Lookup
+	Lookup config.Lookup
+	// State opens what the project remembers. Whoever opened the project sets it, and closes what it opens.
+	State    store.Opener
 	closeAll []func() error
 }
 
 // Close ends the connections to servers.
 func (p *Project) Close() error {
 	var errs []error
-	for _, c := range p.closeAll {
+	for _, c := range slices.Backward(p.closeAll) {
 		errs = append(errs, c())
 	}
 	return errors.Join(errs...)
 }
 
-// OnClose makes Close call f too.
+// OnClose makes Close call f too, before what was given to it earlier.
 func (p *Project) OnClose(f func() error) { p.closeAll = append(p.closeAll, f) }
 
 // Open finds configuration and tree, either of which may be missing, for a command that starts or connects to something. A
@@ -170,7 +173,7 @@ func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writ
 		if p.Upstreams, closeUpstreams, err = p.connect(app, at, cfg, base, stderr, o.Debug); err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
-		p.closeFirst(closeUpstreams)
+		p.OnClose(closeUpstreams)
 	}
 	if err := p.newPolicy(app, at, base); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -224,7 +227,7 @@ func (o *LocationFlags) OpenServer(app *cli.App, at resources.Provider, stderr i
 	if p.Upstreams, closeUpstreams, err = p.connect(app, at, cfg, app.Dir, stderr, o.Debug); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	p.closeFirst(closeUpstreams)
+	p.OnClose(closeUpstreams)
 	if err := p.newPolicy(app, at, app.Dir); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -260,12 +263,9 @@ func (p *Project) observe(app *cli.App, at resources.Provider, stderr io.Writer,
 		return nil
 	}
 	p.Telemetry = tel
-	p.closeFirst(func() error { release(); return nil })
+	p.OnClose(func() error { release(); return nil })
 	return nil
 }
-
-// closeFirst makes Close call f before what is to be closed already.
-func (p *Project) closeFirst(f func() error) { p.closeAll = slices.Insert(p.closeAll, 0, f) }
 
 // newPolicy compiles the policy.
 func (p *Project) newPolicy(app *cli.App, at resources.Provider, base string) (err error) {

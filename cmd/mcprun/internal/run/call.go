@@ -214,6 +214,7 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 		return err
 	}
 	asked.Personal = o.Calls.Personal
+	o.state.Attach(o.app, p)
 	if err := Record(cmd.Context(), o.app, &o.state, p, &o.Calls, false, func(line string) { con.Say("mcprun: " + line) }); err != nil {
 		return err
 	}

@@ -180,6 +180,7 @@ func (o *Options) openProject(ctx context.Context, con *term.Console) (*project.
 	if err := o.ApplyDefaults(p); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
+	o.State.Attach(o.App, p)
 	return p, nil
 }
 

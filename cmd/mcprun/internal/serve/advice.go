@@ -6,7 +6,7 @@ import (
 )
 
 // watch returns a watcher that logs events for the operator, and passes all others to the client.
-func (b *state) watch(client func(chain.Event)) func(chain.Event) {
+func (b *snapshot) watch(client func(chain.Event)) func(chain.Event) {
 	return func(e chain.Event) {
 		switch {
 		case e.Kind == chain.EventAdvice:

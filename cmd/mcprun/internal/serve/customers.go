@@ -21,7 +21,7 @@ import (
 )
 
 // equip gives a customer its skills and its vault: those in its own folders, or the project's.
-func (b *state) equip(c *mcpserver.Customer, own *customer.Customer) {
+func (b *snapshot) equip(c *mcpserver.Customer, own *customer.Customer) {
 	c.Skills = func() (*skill.Store, error) {
 		now, leave, err := b.live.enter(context.Background())
 		if err != nil {
@@ -36,7 +36,7 @@ func (b *state) equip(c *mcpserver.Customer, own *customer.Customer) {
 }
 
 // skillsOf returns the skills of a customer, checked against this project's tree.
-func (b *state) skillsOf(id string) (store *skill.Store, err error) {
+func (b *snapshot) skillsOf(id string) (store *skill.Store, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if store = b.stores[id]; store != nil {
@@ -54,9 +54,9 @@ func (b *state) skillsOf(id string) (store *skill.Store, err error) {
 	return store, err
 }
 
-// personalOf returns what is done with the personal data of a customer, or nil if it is passed on as it is. newState has found that it can
+// personalOf returns what is done with the personal data of a customer, or nil if it is passed on as it is. newSnapshot has found that it can
 // be told.
-func (b *state) personalOf(c *mcpserver.Customer) *chain.Personal {
+func (b *snapshot) personalOf(c *mcpserver.Customer) *chain.Personal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if p, ok := b.personal[c.ID]; ok {
@@ -72,7 +72,7 @@ func (b *state) personalOf(c *mcpserver.Customer) *chain.Personal {
 
 // masker returns what replaces personal data in the questions about a customer's calls, so that the recipients of two calls never look
 // alike.
-func (b *state) masker(c *mcpserver.Customer) pii.Masker {
+func (b *snapshot) masker(c *mcpserver.Customer) pii.Masker {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.maskers[c.ID] == nil {
@@ -159,7 +159,7 @@ func (l *sessionLog) Stats() (json.RawMessage, error) {
 
 // answers returns what a script may ask the host for. known records the data that the run has seen, for the policy. It is nil if
 // the policy has no condition on that.
-func (b *state) answers(job *mcpserver.Job, known *policy.Run) map[string]hostapi.Method {
+func (b *snapshot) answers(job *mcpserver.Job, known *policy.Run) map[string]hostapi.Method {
 	h := &hostapi.Methods{
 		Run: known, Skills: func() (*skill.Store, error) { return b.skillsOf(job.Customer.ID) }, Vault: job.Customer.Vault, Sealed: b.personalOf(job.Customer).Bridges(), Image: job.Image,
 		Trouble: func(err error) {

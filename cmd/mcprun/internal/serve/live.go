@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/audit"
@@ -39,11 +40,12 @@ type live struct {
 	stderr  io.Writer
 	said    run.Options // the flags as the command line sets them
 	clients policy.Conversations
-	ending  sync.WaitGroup // states that wait for the end of their last call
+	kept    *state.Shared  // the project's state
+	ending  sync.WaitGroup // snapshots that wait for the end of their last call
 
 	mu     sync.Mutex
-	now    *state          // the last one that could be opened; nil: none yet
-	before chain.Upstreams // the upstreams of the previous state
+	now    *snapshot       // the last one that could be opened; nil: none yet
+	before chain.Upstreams // the upstreams of the previous snapshot
 	failed string          // the error that was logged last; empty: the project is in order
 
 	rootMu sync.Mutex
@@ -52,7 +54,7 @@ type live struct {
 }
 
 // enter returns the current project for one call, which must call leave.
-func (l *live) enter(ctx context.Context) (b *state, leave func(), err error) {
+func (l *live) enter(ctx context.Context) (b *snapshot, leave func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	files := l.o.run.Files(l.o.app)
@@ -75,15 +77,15 @@ func (l *live) enter(ctx context.Context) (b *state, leave func(), err error) {
 }
 
 // current returns the last state that could be opened.
-func (l *live) current() *state {
+func (l *live) current() *snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.now
 }
 
-// end closes a state that is no longer current once its last call has ended. If servers are restarted, it waits a moment for the
+// end closes a snapshot that is no longer current once its last call has ended. If servers are restarted, it waits a moment for the
 // end of the old ones, because a server may hold a lock that the new one needs.
-func (l *live) end(ctx context.Context, old *state, restarted bool) {
+func (l *live) end(ctx context.Context, old *snapshot, restarted bool) {
 	done := make(chan struct{})
 	l.ending.Go(func() {
 		defer close(done)
@@ -104,7 +106,7 @@ func (l *live) end(ctx context.Context, old *state, restarted bool) {
 }
 
 // open reads the project. It starts from the flags of the command line, because the project may no longer set what it set before.
-func (l *live) open(ctx context.Context) (*state, error) {
+func (l *live) open(ctx context.Context) (*snapshot, error) {
 	*l.o.run = l.said
 	l.o.run.Silent = l.now != nil // a person is asked at the start only: calls wait for the answer, and come from elsewhere
 	p, err := l.o.run.Open(ctx, l.o.app, l.at, l.stderr)
@@ -115,13 +117,17 @@ func (l *live) open(ctx context.Context) (*state, error) {
 		p.Skills, err = l.o.run.FindSkills(p)
 	}
 	if err == nil {
+		if l.kept == nil { // another place in mcpgen.yaml counts after a restart
+			l.kept = l.o.run.State.Share(l.o.app, p.Base)
+		}
+		l.kept.Attach(p)
 		err = run.Record(ctx, l.o.app, &l.o.run.State, p, &l.o.run.Calls, true, func(line string) { l.log.Warn(line) })
 	}
 	own, flags := *l.o, *l.o.run // flags of the command write to l.o.run
 	own.run = &flags
-	var b *state
+	var b *snapshot
 	if err == nil {
-		b, err = own.newState(ctx, p, l)
+		b, err = own.newSnapshot(ctx, p, l)
 	}
 	if err == nil {
 		err = b.warnMisspelt(ctx)
@@ -166,7 +172,7 @@ func (e *projectError) Hint() string {
 func (e *projectError) Unwrap() error { return e.error }
 
 // options returns the options for a server that starts with this project.
-func (l *live) options(b *state) *mcpserver.Options {
+func (l *live) options(b *snapshot) *mcpserver.Options {
 	opt := &mcpserver.Options{
 		Version: cli.Version(), Mode: mcpserver.Mode(l.o.tools), IndexTokens: l.o.index, Project: *b.offer, Reload: l.reload,
 		Run: l.runJob, Call: l.callTool, Customer: l.openCustomer,
@@ -255,7 +261,7 @@ func (l *live) follow(ctx context.Context, server *mcpserver.Server) (end func()
 }
 
 // customer returns a customer from a folder that knows the customers that the policy names now.
-func (l *live) customer(b *state, id string) (*customer.Customer, error) {
+func (l *live) customer(b *snapshot, id string) (*customer.Customer, error) {
 	l.rootMu.Lock()
 	defer l.rootMu.Unlock()
 	named := b.project.Policy.Customers()
@@ -298,6 +304,9 @@ func (l *live) Close() error {
 	}
 	if l.now != nil {
 		errs = append(errs, l.now.project.Close())
+	}
+	if l.kept != nil {
+		errs = append(errs, l.kept.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/audit"
@@ -159,11 +160,14 @@ func (o *command) serve(ctx context.Context) error {
 			opt.Share = max(1, opt.WithDefaults().Parallel*3/4) // so that one customer cannot take all
 		}
 	}
-	if kept, err := o.run.State.OpenTasks(ctx, o.app, b.project.Base); err != nil {
-		return err
-	} else if kept != nil {
-		defer kept.Close()
-		opt.State = kept
+	if o.run.State.Records(true) { // then there is a state
+		kept, err := l.kept.Open(ctx)
+		switch {
+		case err == nil:
+			opt.State = kept
+		case !errors.Is(err, state.ErrNoPlace) || o.run.State.Asked():
+			return err
+		}
 	}
 	server, err := mcpserver.New(opt)
 	if err != nil {

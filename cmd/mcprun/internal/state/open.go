@@ -30,56 +30,36 @@ func Open(ctx context.Context, place string) (store.Store, error) {
 	return sqlite.Open(ctx, place, sqlite.Options{})
 }
 
-// OpenTasks opens the place where mcprun serve keeps tasks, which is that of the record of the project in the folder base. It returns nil if
-// nothing is recorded.
-func (o *Flags) OpenTasks(ctx context.Context, app *cli.App, base string) (store.Store, error) {
-	if !o.Records(true) {
-		return nil, nil
-	}
-	place, err := o.Place(app, base)
-	if errors.Is(err, ErrNoPlace) && !o.Asked() {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return Open(ctx, place)
-}
-
-// OpenLog opens the record of the project's runs. Closing the project closes it. Workspaces that hold a file of the record are refused from
-// now on. warn is called with a line for the operator if a row or a head could not be written; it must not block.
+// OpenLog opens the record of the project's runs, in the project's state. Closing the project closes the record. warn is called with a line for the operator if a row or a head could not be written; it must not block.
 func (o *Flags) OpenLog(ctx context.Context, app *cli.App, p *project.Project, warn func(line string)) (*audit.Log, error) {
 	place, err := o.Place(app, p.Base)
 	if err != nil {
 		return nil, err
 	}
-	if !isURL(place) {
-		p.Trusted = append(p.Trusted, place)
-	}
 	key, err := key(ctx, app, p, place)
 	if err != nil {
 		return nil, err
 	}
-	s, err := Open(ctx, place)
+	s, err := p.State(ctx)
 	if err != nil {
 		return nil, err
 	}
 	report := func(err error) { warn(cli.EscapeLine(err.Error())) }
 	alerts, err := alerts(p, report)
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, err
 	}
 	log, err := audit.Open(s, audit.Options{Key: key, Who: audit.Who{User: audit.Text(UserName())}, Publish: publish(p), Warn: report, Written: alerts.Observe})
 	if err != nil {
 		alerts.Close()
-		return nil, errors.Join(err, s.Close())
+		return nil, err
 	}
 	stop := forgetDaily(log, p.Settings.Audit.RetentionTime(), report)
 	p.OnClose(func() error {
 		stop()
 		err := log.Close()
 		alerts.Close() // sends those of the last rows
-		return errors.Join(err, s.Close())
+		return err
 	})
 	return log, nil
 }

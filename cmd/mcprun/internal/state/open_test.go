@@ -20,6 +20,7 @@ func TestRetention(t *testing.T) {
 		t.Helper()
 		p := &project.Project{Base: dir}
 		p.Settings.Audit.Retention = retention
+		(&PlaceFlag{}).Attach(app, p)
 		log, err := (&Flags{}).OpenLog(t.Context(), app, p, warn)
 		if err != nil {
 			t.Fatal(err)

@@ -32,8 +32,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
-// state is the project as `mcprun serve` has read it once. A call keeps the state that it began with; see [live].
-type state struct {
+// snapshot is the project as `mcprun serve` has read it once. A call keeps the snapshot that it began with; see [live].
+type snapshot struct {
 	o       *command // with the flags as this project sets them
 	project *project.Project
 	log     *slog.Logger
@@ -54,9 +54,9 @@ type state struct {
 	maskers  map[string]*pii.Tokenizer  // by customer; used without personal
 }
 
-// newState opens the tree and its index, and decides what clients are shown.
-func (o *command) newState(ctx context.Context, p *project.Project, l *live) (*state, error) {
-	b := &state{o: o, project: p, log: l.log, live: l, stores: map[string]*skill.Store{}, personal: map[string]*chain.Personal{}, maskers: map[string]*pii.Tokenizer{}}
+// newSnapshot opens the tree and its index, and decides what clients are shown.
+func (o *command) newSnapshot(ctx context.Context, p *project.Project, l *live) (*snapshot, error) {
+	b := &snapshot{o: o, project: p, log: l.log, live: l, stores: map[string]*skill.Store{}, personal: map[string]*chain.Personal{}, maskers: map[string]*pii.Tokenizer{}}
 	b.installed = b.packages()
 	personal, err := o.run.Personal(p, "", nil)
 	if err != nil {
@@ -106,7 +106,7 @@ func (o *command) newState(ctx context.Context, p *project.Project, l *live) (*s
 
 // packages returns a text that changes when the packages that scripts may import do. If they cannot be used, it is the reason, with which
 // runs fail.
-func (b *state) packages() string {
+func (b *snapshot) packages() string {
 	set, err := packages.Of(b.o.app, b.project)
 	switch {
 	case err != nil:
@@ -137,7 +137,7 @@ func treeLanguages(lock *catalog.Lock) []string {
 }
 
 // customer opens a customer. The empty id is the project itself, whose scripts write to the project's workspace.
-func (b *state) customer(ctx context.Context, id string) (*mcpserver.Customer, error) {
+func (b *snapshot) customer(ctx context.Context, id string) (*mcpserver.Customer, error) {
 	if id == "" {
 		return b.own()
 	}
@@ -151,7 +151,7 @@ func (b *state) customer(ctx context.Context, id string) (*mcpserver.Customer, e
 }
 
 // own returns the project as a customer.
-func (b *state) own() (*mcpserver.Customer, error) {
+func (b *snapshot) own() (*mcpserver.Customer, error) {
 	files := b.o.app.Path(b.o.run.Base.Workspace)
 	if files == "" {
 		files = b.project.Workspace
@@ -179,7 +179,7 @@ func (b *state) own() (*mcpserver.Customer, error) {
 
 // place begins a run of a customer and returns its files. It lowers the disk limit to what the customer's quota allows. notes are
 // for the model. The caller calls leave after the run.
-func (b *state) place(ctx context.Context, job *mcpserver.Job, l *sandbox.Limits) (files string, notes []string, leave func(), err error) {
+func (b *snapshot) place(ctx context.Context, job *mcpserver.Job, l *sandbox.Limits) (files string, notes []string, leave func(), err error) {
 	c := job.Customer
 	if c.ID == "" {
 		return c.Files, nil, func() {}, nil
@@ -200,14 +200,14 @@ func (b *state) place(ctx context.Context, job *mcpserver.Job, l *sandbox.Limits
 }
 
 // environment prepares where a customer's script runs; skills is the folder that the script sees.
-func (b *state) environment(ctx context.Context, skills string) (*run.Host, func(), error) {
+func (b *snapshot) environment(ctx context.Context, skills string) (*run.Host, func(), error) {
 	p := *b.project
 	p.Skills = skills
 	return b.o.run.Host(ctx, &p)
 }
 
 // warnMisspelt logs the names in the policy that match nothing in the tree.
-func (b *state) warnMisspelt(ctx context.Context) error {
+func (b *snapshot) warnMisspelt(ctx context.Context) error {
 	at, done, err := b.environment(ctx, b.project.Skills)
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ func (b *state) warnMisspelt(ctx context.Context) error {
 }
 
 // shown returns a customer's folder of skills without symbolic links, or empty if there is none.
-func (b *state) shown(c *mcpserver.Customer) string {
+func (b *snapshot) shown(c *mcpserver.Customer) string {
 	if c.ID == "" {
 		dir, err := b.o.run.FindSkills(b.project) // there may be none until the first is saved
 		if err != nil {
@@ -238,14 +238,14 @@ func (b *state) shown(c *mcpserver.Customer) string {
 }
 
 // script returns a run's script with the settings of the server's flags.
-func (b *state) script(lang sandbox.Language, code string) (*runner.Script, error) {
+func (b *snapshot) script(lang sandbox.Language, code string) (*runner.Script, error) {
 	s := b.o.run.Base
 	s.Name, s.Code, s.Language = "script"+lang.Extensions()[0], code, lang
 	return &s, b.o.run.Complete(&s, b.project)
 }
 
 // runJob runs a script.
-func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+func (b *snapshot) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
 	lang := sandbox.LangTypeScript
 	if job.Language == mcpserver.Python {
 		lang = sandbox.LangPython
@@ -296,7 +296,7 @@ func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 }
 
 // callTool makes one call.
-func (b *state) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
+func (b *snapshot) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
 	at, done, err := b.environment(ctx, b.shown(job.Customer))
 	if err != nil {
 		return nil, err
@@ -332,7 +332,7 @@ func setClient(who *audit.Who, c mcpserver.Client) {
 }
 
 // approver returns who is asked about calls that need approval, for one run or one call.
-func (b *state) approver(c *mcpserver.Customer, canAsk bool, ask upstream.ElicitFunc) (approve.Approver, error) {
+func (b *snapshot) approver(c *mcpserver.Customer, canAsk bool, ask upstream.ElicitFunc) (approve.Approver, error) {
 	var client approve.Approver
 	if canAsk {
 		client = approve.Elicit(ask, "the client's user")
@@ -342,7 +342,7 @@ func (b *state) approver(c *mcpserver.Customer, canAsk bool, ask upstream.Elicit
 
 // toolID returns the id of a tool that is named by its id, or by another name that no other tool has. An unknown name is returned
 // unchanged; the call suggests others.
-func (b *state) toolID(name string) (string, error) {
+func (b *snapshot) toolID(name string) (string, error) {
 	if b.tree == nil {
 		return name, nil
 	}
@@ -363,7 +363,7 @@ func (own) Approve(context.Context, *approve.Question) (approve.Answer, error) {
 	return approve.Answer{Scope: approve.Once, By: "mcprun"}, nil
 }
 
-func (b *state) emptyRun(ctx context.Context, language string) error {
+func (b *snapshot) emptyRun(ctx context.Context, language string) error {
 	lang, code := sandbox.LangTypeScript, "export {};"
 	if language == mcpserver.Python {
 		lang, code = sandbox.LangPython, "pass"
@@ -385,7 +385,7 @@ func (b *state) emptyRun(ctx context.Context, language string) error {
 
 // scriptLanguages returns the languages that --languages names, and fails if no sandbox runs one of them. Without the flag it
 // returns the tree's languages for which there is a sandbox.
-func (b *state) scriptLanguages(ctx context.Context, tree []string) ([]string, error) {
+func (b *snapshot) scriptLanguages(ctx context.Context, tree []string) ([]string, error) {
 	named := slices.Compact(slices.Clone(b.o.languages))
 	wanted := named
 	if len(wanted) == 0 {

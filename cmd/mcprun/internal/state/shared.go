@@ -1,0 +1,74 @@
+package state
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/runner/durable"
+	"github.com/mcpgen/mcpgen/runner/store"
+)
+
+// Shared is the state of a project, which all its parts share. It is opened when the first of them needs it.
+type Shared struct {
+	place string
+	err   error // why there is no place
+
+	mu    sync.Mutex
+	store store.Store
+}
+
+// Share returns the state of the project in the folder base. The caller closes it.
+func (o *PlaceFlag) Share(app *cli.App, base string) *Shared {
+	s := &Shared{}
+	s.place, s.err = o.Place(app, base)
+	return s
+}
+
+// Attach gives a project its state, which closing the project closes.
+func (o *PlaceFlag) Attach(app *cli.App, p *project.Project) {
+	s := o.Share(app, p.Base)
+	s.Attach(p)
+	p.OnClose(s.Close)
+}
+
+// Attach gives a project the state. Workspaces that hold a file of it are refused from now on.
+func (s *Shared) Attach(p *project.Project) {
+	p.State = s.Open
+	if s.err == nil && !isURL(s.place) {
+		p.Trusted = append(p.Trusted, s.place)
+	}
+}
+
+// Open implements [store.Opener]: it opens the state, or returns it if it is open.
+func (s *Shared) Open(ctx context.Context) (store.Store, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.store != nil || s.err != nil {
+		return s.store, s.err
+	}
+	var err error
+	s.store, err = Open(ctx, s.place)
+	return s.store, err
+}
+
+// Engine opens the durable work in the state. The caller closes it before the state.
+func (s *Shared) Engine(ctx context.Context, log *slog.Logger) (*durable.Engine, error) {
+	kept, err := s.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return durable.Open(ctx, durable.Options{State: s.place, Store: kept, Logger: log})
+}
+
+// Close closes the state if it was opened.
+func (s *Shared) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.store == nil {
+		return nil
+	}
+	return s.store.Close()
+}
