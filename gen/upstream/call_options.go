@@ -11,11 +11,11 @@ type CallOptions struct {
 	// Progress is called for each progress notification of the call, one at a time and never after the call has returned. If
 	// notifications come too fast, some are dropped.
 	Progress func(Progress)
-	// Elicit answers the questions that the server asks a person during this call. If it is nil, or [Options.Elicit] is not
-	// set, every question is declined.
+	// Elicit answers the questions that the server asks a person during this call, several at the same time if the server
+	// asks several. If it is nil, or [Options.Elicit] is not set, every question is declined.
 	Elicit ElicitFunc
 	// Declined is called with a reason for people when a question is declined without asking Elicit, or when Elicit's answer
-	// is not sent or only in part. The text quotes the server, so it is hostile, but bounded. Declined may be nil.
+	// is not sent or only in part, one at a time. The text quotes the server, so it is hostile, but bounded. Declined may be nil.
 	Declined func(reason string)
 	// Owner is any comparable value that identifies the caller, such as a run. In the older protocol era, a question that
 	// does not come in a call's own stream is asked only if all calls in flight in the session have the same owner, and

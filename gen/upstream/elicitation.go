@@ -39,8 +39,6 @@ var (
 
 // ask asks one question of a request and returns the ElicitResult. A question that cannot be asked is declined.
 func (in *inflight) ask(ctx context.Context, r *activeRequest, params json.RawMessage) json.RawMessage {
-	r.asking.Lock()
-	defer r.asking.Unlock()
 	reply, err := in.askPerson(ctx, r, params)
 	if err != nil {
 		in.log.Info("the server asked for input from a person; declined", "reason", err)
@@ -52,6 +50,8 @@ func (in *inflight) ask(ctx context.Context, r *activeRequest, params json.RawMe
 
 // declined reports why nobody was asked a question. A caller without Elicit is not told.
 func (r *activeRequest) declined(reason string) {
+	r.declining.Lock()
+	defer r.declining.Unlock()
 	if r.opt.Declined != nil && r.opt.Elicit != nil && r.ctx.Err() == nil {
 		r.opt.Declined(reason)
 	}
@@ -61,7 +61,7 @@ func (in *inflight) askPerson(ctx context.Context, r *activeRequest, params json
 	if r.opt.Elicit == nil {
 		return nil, errNobody
 	}
-	if r.asked++; r.asked > maxAsked {
+	if r.asked.Add(1) > maxAsked {
 		return nil, fmt.Errorf("it asked more than %d questions for one call", maxAsked)
 	}
 	q, err := elicit.Parse(in.server, params)

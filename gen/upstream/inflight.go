@@ -47,8 +47,8 @@ type activeRequest struct {
 	// knownAside says that asksAside was set when the request began.
 	knownAside bool
 
-	asking sync.Mutex // one question at a time
-	asked  int        // guarded by asking
+	asked     atomic.Int64 // questions
+	declining sync.Mutex   // Declined is called by one goroutine at a time
 }
 
 func newInflight(server string, elicit bool, log *slog.Logger) *inflight {

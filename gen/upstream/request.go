@@ -6,8 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -172,18 +171,27 @@ func parseInput(raw json.RawMessage, member string) (*inputRequired, error) {
 	return more, nil
 }
 
-// respond asks the questions and returns the members to send in the next round.
+// respond asks the questions, all at the same time, and returns the members to send in the next round.
 func (s *Session) respond(ctx context.Context, active *activeRequest, more *inputRequired) (map[string]json.RawMessage, error) {
-	responses := make(map[string]json.RawMessage, len(more.requests))
-	for _, id := range slices.Sorted(maps.Keys(more.requests)) {
-		asked := more.requests[id]
+	for _, asked := range more.requests {
 		if asked.Method != methodElicit {
 			return nil, s.errs.protocol(jsonrpc.CodeMethodNotFound, fmt.Sprintf("it asks the client for %q, which this client does not offer", ident.Printable(asked.Method, 100)), nil)
 		}
-		responses[id] = s.inflight.ask(ctx, active, asked.Params)
-		if err := ctx.Err(); err != nil {
-			return nil, interrupted(ctx, "wait for a person")
-		}
+	}
+	responses := make(map[string]json.RawMessage, len(more.requests))
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	for id, asked := range more.requests {
+		asking.Go(func() {
+			answer := s.inflight.ask(ctx, active, asked.Params)
+			mu.Lock()
+			defer mu.Unlock()
+			responses[id] = answer
+		})
+	}
+	asking.Wait()
+	if ctx.Err() != nil {
+		return nil, interrupted(ctx, "wait for a person")
 	}
 	text, err := json.Marshal(responses)
 	if err != nil {

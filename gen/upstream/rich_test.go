@@ -112,8 +112,11 @@ func TestQuestions(t *testing.T) {
 			return string(res.Structured)
 		}
 		form := `{"message":"how many?","times":2,"schema":` + schema + `}`
+		var mu sync.Mutex
 		var seen []*Question
 		got := ask(upstreamtest.ToolForm, form, func(_ context.Context, q *Question) (*Reply, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			seen = append(seen, q)
 			return &Reply{Action: ActionAccept, Content: json.RawMessage(`{"n":12345678901234567890}`)}, nil
 		})

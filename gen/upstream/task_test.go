@@ -145,6 +145,32 @@ func TestCallBecomesTask(t *testing.T) {
 	}
 }
 
+// TestQuestionsAtTheSameTime checks that nobody has to answer one question of a server to see the next.
+func TestQuestionsAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	const question = `{"method":"elicitation/create","params":{"message":"sure?","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}}}}}`
+	srv := &taskServer{made: newTask, get: func(_ int, said []string) string {
+		if len(said) == 0 {
+			return taskAs("input_required", `,"inputRequests":{"q1":`+question+`,"q2":`+question+`}`)
+		}
+		return doneTask
+	}}
+	var asked sync.WaitGroup
+	asked.Add(2)
+	_, err := openTasks(t, srv).Call(testContext(t), "slow", nil, &CallOptions{Elicit: func(context.Context, *Question) (*Reply, error) {
+		asked.Done()
+		asked.Wait() // for the other question
+		return &Reply{Action: ActionAccept, Content: json.RawMessage(`{"ok":true}`)}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const answer = `{"action":"accept","content":{"ok":true}}`
+	if len(srv.said) != 1 || srv.said[0] != `{"q1":`+answer+`,"q2":`+answer+`}` {
+		t.Errorf("answered %q, want both questions at once", srv.said)
+	}
+}
+
 // TestTasksThatFail checks that each way in which a task goes wrong has a name, ends in time, and is no reason to repeat the call. A task
 // that has not ended is cancelled.
 func TestTasksThatFail(t *testing.T) {
