@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/gen/exit"
@@ -75,6 +76,8 @@ func (c *toolCall) send(ctx context.Context, args *callToolArgs, reply func(cont
 		return nil, chain.CallRecord{}, c.errorf("%v", err)
 	}
 	switch {
+	case answer.Failed && answer.Code != 0 && c.cs.s.opt.Mode == ModePassthrough: // its callers are programs
+		return nil, answer.Record, &jsonrpc.Error{Code: int64(answer.Code), Message: answer.Message}
 	case answer.Failed && len(answer.Raw) == 0:
 		return nil, answer.Record, modelErrorf("%s", answer.Message)
 	case answer.Record.Outcome == chain.OutcomeDry: // there is no result

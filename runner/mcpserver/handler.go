@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
@@ -44,8 +45,13 @@ func (cs *customerServer) openStream(req *mcp.CallToolRequest) {
 // metaKey is the member of a result's _meta for what programs may want and a model need not read.
 const metaKey = "com.github.mcpgen/run"
 
-// result returns the result for the client. Errors that are not written for the model may describe this machine and only go to the log.
+// result returns the result for the client. Errors that are not written for the model may describe this machine and only go to the log. An
+// error of JSON-RPC is returned as it is.
 func (cs *customerServer) result(r *reply, err error) (*mcp.CallToolResult, error) {
+	if protocol, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		protocol.Message = ident.CleanText(protocol.Message)
+		return nil, protocol
+	}
 	if err != nil {
 		var forModel *modelError
 		var busy *runqueue.BusyError

@@ -57,6 +57,8 @@ type CallAnswer struct {
 	// Failed reports that the call did not succeed; Message is the reason, for a model. Raw may be empty then.
 	Failed  bool
 	Message string
+	// Code is the code of the JSON-RPC error with which the tool's server answered; zero if it did not.
+	Code int
 	// Record describes the call for the customer's log.
 	Record chain.CallRecord
 }

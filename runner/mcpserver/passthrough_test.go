@@ -3,6 +3,7 @@ package mcpserver_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
@@ -33,6 +35,18 @@ func passing(t *testing.T, raw *string, tools ...string) *fixture {
 		return &mcpserver.CallAnswer{Raw: json.RawMessage(*raw), Warnings: []string{"it is old"}}, nil
 	}
 	return w
+}
+
+// TestPassthroughError checks that code gets the error of JSON-RPC with which a tool's server answered.
+func TestPassthroughError(t *testing.T) {
+	w := passing(t, new(string), `{"name":"get_note","inputSchema":{"type":"object"}}`)
+	w.opt.Call = func(context.Context, *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
+		return &mcpserver.CallAnswer{Failed: true, Message: "desk__get_note: the desk is gone", Code: -32050}, nil
+	}
+	_, err := w.stdio(w.server(), revisions[1], nil).CallTool(t.Context(), &mcp.CallToolParams{Name: "desk__get_note"})
+	if bad, ok := errors.AsType[*jsonrpc.Error](err); !ok || bad.Code != -32050 || bad.Message != "desk__get_note: the desk is gone" {
+		t.Errorf("CallTool() = %v, want the server's error", err)
+	}
 }
 
 func catalogOf(t *testing.T, tools ...string) *catalog.Catalog {

@@ -318,7 +318,7 @@ func (b *snapshot) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpse
 		Tool: tool, Args: job.Args, Calls: calls, Elicit: job.Ask, Watch: b.watch(job.Watch),
 	})
 	if bad, ok := errors.AsType[*call.Error](err); ok {
-		return &mcpserver.CallAnswer{Failed: true, Message: bad.Error(), Warnings: warnings, Record: record}, nil
+		return &mcpserver.CallAnswer{Failed: true, Message: bad.Error(), Code: bad.Code, Warnings: warnings, Record: record}, nil
 	}
 	if err != nil {
 		return nil, err
