@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/runner/store"
+	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
@@ -16,6 +19,7 @@ import (
 func TestRunsShareTheQuota(t *testing.T) {
 	const quota, overshoot = 32 << 20, 24 << 20 // overshoot is what is written until the sandbox checks again
 	dir := t.TempDir()
+	place := filepath.Join(dir, "state.db")
 	script := filepath.Join(dir, "fill.ts")
 	code := `import fs from "fs";
 for (let i = 0; i < 2000; i++) {
@@ -28,14 +32,19 @@ for (let i = 0; i < 2000; i++) {
 	var wg sync.WaitGroup
 	for i := range 2 {
 		wg.Go(func() {
-			code, stdout, stderr := mcprun(t, "--sandbox", "embedded", "--timeout", "60s", "--workspaces", filepath.Join(dir, "all"), "--quota", "32MiB", "--customer", "acme", script, fmt.Sprint("f", i, "-"))
+			code, stdout, stderr := mcprun(t, "--sandbox", "embedded", "--timeout", "60s", "--workspaces", filepath.Join(dir, "all"), "--state", place, "--quota", "32MiB", "--customer", "acme", script, fmt.Sprint("f", i, "-"))
 			if code != 137 || !strings.Contains(stderr, "quota of customer acme") {
 				t.Errorf("run %d: exit code %d, want 137 and \"quota of customer acme\" in it\n%s%s", i, code, stdout, stderr)
 			}
 		})
 	}
 	wg.Wait()
-	r, err := customer.OpenRoot(filepath.Join(dir, "all"), nil)
+	st, err := sqlite.Open(t.Context(), place, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	r, err := customer.OpenRoot(filepath.Join(dir, "all"), &customer.RootOptions{State: func(context.Context) (store.Store, error) { return st, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,7 +148,7 @@ func TestThreeWays(t *testing.T) {
 		if got, err := os.ReadFile(notes); string(got) != "ask ann@example.com\n" {
 			t.Errorf("%s: the server got %q, %v, want %q", way.name, got, err, "ask ann@example.com\n")
 		}
-		records[way.name] = loggedCalls(t, filepath.Join(dir, "workspaces", "acme"))
+		records[way.name] = loggedCalls(t, dir, env, "acme")
 		for i, c := range threeWaysCases {
 			if i >= len(records[way.name]) {
 				t.Fatalf("%s: %d calls are in the log, want %d", way.name, len(records[way.name]), len(threeWaysCases))
@@ -231,7 +232,7 @@ func TestThreeWaysDry(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "notes.txt")); err == nil {
 			t.Errorf("%s: the call was made: got no error, want an error", way.name)
 		}
-		if calls := loggedCalls(t, filepath.Join(dir, "workspaces", "acme")); len(calls) != 1 || calls[0].Tool != "desk__note" || calls[0].Outcome != "dry" {
+		if calls := loggedCalls(t, dir, env, "acme"); len(calls) != 1 || calls[0].Tool != "desk__note" || calls[0].Outcome != "dry" {
 			t.Errorf(`%s: log %+v, want len(calls) 1, Tool "desk__note" and Outcome "dry"`, way.name, calls)
 		}
 	}
@@ -273,30 +274,44 @@ func serveURL(t *testing.T, serve *exec.Cmd) string {
 }
 
 // loggedCalls returns the calls of a customer's sessions, in their order, without times.
-func loggedCalls(t *testing.T, folder string) (calls []customer.Call) {
+func loggedCalls(t *testing.T, dir string, env []string, id string) (calls []customer.Call) {
 	t.Helper()
-	logs, err := filepath.Glob(filepath.Join(folder, "sessions", "*", "log.jsonl"))
-	if err != nil || len(logs) == 0 {
-		t.Fatalf("no logs in %s: %v", folder, err)
-	}
-	for _, name := range logs {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+	for _, record := range loggedRecords(t, dir, env, id) {
+		if record.Run == nil {
+			continue
 		}
-		for line := range strings.Lines(string(text)) {
-			var record customer.Record
-			if err := json.Unmarshal([]byte(line), &record); err != nil {
-				t.Fatalf("%s: %v", line, err)
-			}
-			if record.Run == nil {
-				continue
-			}
-			for _, c := range record.Run.Calls {
-				c.MS = 0
-				calls = append(calls, c)
-			}
+		for _, c := range record.Run.Calls {
+			c.MS = 0
+			calls = append(calls, c)
 		}
 	}
 	return calls
+}
+
+// loggedRecords returns the records of a customer's sessions, the oldest session first.
+func loggedRecords(t *testing.T, dir string, env []string, id string) (records []customer.Record) {
+	t.Helper()
+	ask := func(into any, args ...string) {
+		t.Helper()
+		cmd := exec.Command("mcprun", append(args, "--customer", id, "--json")...)
+		cmd.Dir, cmd.Env = dir, env
+		out, err := cmd.Output()
+		if err == nil {
+			err = json.Unmarshal(out, into)
+		}
+		if err != nil {
+			t.Fatalf("%v: %v: %s", args, err, out)
+		}
+	}
+	var list struct{ Sessions []customer.SessionInfo }
+	if ask(&list, "session", "list"); len(list.Sessions) == 0 {
+		t.Fatalf("customer %s has no sessions", id)
+	}
+	slices.SortFunc(list.Sessions, func(a, b customer.SessionInfo) int { return a.Began.Compare(b.Began) })
+	for _, s := range list.Sessions {
+		var one struct{ Records []customer.Record }
+		ask(&one, "session", "show", s.ID)
+		records = append(records, one.Records...)
+	}
+	return records
 }

@@ -6,19 +6,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
 const (
-	checkpointInfo  = "checkpoint.json"
 	checkpointFiles = "files"
 	// tempPrefix begins the names of folders that are not complete yet. No id begins with a dot.
 	tempPrefix = ".new-"
@@ -67,7 +67,7 @@ func (s *Session) Checkpoint(ctx context.Context, name string) (*CheckpointInfo,
 
 // copyState makes the copy. The caller holds the customer's lock.
 func (s *Session) copyState(ctx context.Context, name string, now time.Time) (info *CheckpointInfo, err error) {
-	room, err := s.customer.room()
+	room, err := s.customer.room(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,12 @@ func (s *Session) copyState(ctx context.Context, name string, now time.Time) (in
 		return nil, err
 	}
 	defer state.Close()
-	own, err := s.open()
+	sessions, err := s.customer.openIn(sessionsDir)
+	if err != nil {
+		return nil, err
+	}
+	defer sessions.Close()
+	own, err := safeopen.MakeDir(sessions, s.id, 0o700)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +92,7 @@ func (s *Session) copyState(ctx context.Context, name string, now time.Time) (in
 	}
 	defer all.Close()
 	temp := tempPrefix + name
-	if err := removeAll(all, temp); err != nil { // of a process that died
+	if err := errors.Join(removeAll(all, temp), removeAll(all, name)); err != nil { // of a process that died
 		return nil, err
 	}
 	defer func() {
@@ -114,82 +119,60 @@ func (s *Session) copyState(ctx context.Context, name string, now time.Time) (in
 	}
 	info = &CheckpointInfo{Name: name, Time: now, Bytes: c.bytes, Files: c.files, Skipped: c.skipped, Example: clip(c.example, maxName)}
 	info = Record{Checkpoint: info}.masked(s.customer.root.opt.Mask).Checkpoint
-	if err := writeJSON(dir, checkpointInfo, info); err != nil {
+	if err := all.Rename(temp, name); err != nil {
 		return nil, err
 	}
-	return info, all.Rename(temp, name)
+	temp = name
+	st, err := s.customer.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return info, s.setCheckpoint(ctx, st, info)
 }
 
-// writeJSON creates a file of one JSON value, and flushes it to the disk.
-func writeJSON(dir *os.Root, name string, v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
+// setCheckpoint adds a checkpoint to the list. The error matches [fs.ErrExist] if it has one of that name.
+func (s *Session) setCheckpoint(ctx context.Context, st store.Documents, info *CheckpointInfo) error {
+	value, err := json.Marshal(info)
+	if err == nil {
+		_, err = st.SetDocument(ctx, &store.Document{Key: s.key(kindCheckpoint, s.id+"/"+info.Name), Value: value})
 	}
-	f, err := dir.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
+	if errors.Is(err, store.ErrConflict) {
+		err = fs.ErrExist
 	}
-	_, err = f.Write(append(text, '\n'))
-	return errors.Join(err, f.Sync(), f.Close())
+	return err
 }
 
 // Checkpoints returns the session's checkpoints, oldest first.
 func (s *Session) Checkpoints() ([]CheckpointInfo, error) {
-	list := []CheckpointInfo{}
-	own, err := s.open()
+	ctx := context.Background()
+	st, err := s.customer.state(ctx)
+	if err == nil {
+		_, _, err = s.document(ctx, st)
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer own.Close()
-	all, err := safeopen.Dir(own, checkpointsDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return list, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open the checkpoints of session %q: %w", s.id, err)
-	}
-	defer all.Close()
-	entries, err := fs.ReadDir(all.FS(), ".")
+	documents, err := st.ListDocuments(ctx, s.customer.id, kindCheckpoint)
 	if err != nil {
 		return nil, fmt.Errorf("list the checkpoints of session %q: %w", s.id, err)
 	}
-	for _, e := range entries {
-		if !e.IsDir() || CheckID("checkpoint", e.Name()) != nil {
+	list := []CheckpointInfo{}
+	for _, d := range documents {
+		name, ours := strings.CutPrefix(d.Name, s.id+"/")
+		var info CheckpointInfo
+		if !ours || CheckID("checkpoint", name) != nil { // it becomes the name of a folder
 			continue
 		}
-		if info, err := readCheckpoint(all, e.Name()); err == nil { // otherwise it is not a checkpoint
-			list = append(list, *info)
+		if err := json.Unmarshal(d.Value, &info); err != nil {
+			return nil, fmt.Errorf("read checkpoint %q of session %q: %w", name, s.id, err)
 		}
+		info.Name = name
+		list = append(list, info)
 	}
 	slices.SortStableFunc(list, func(a, b CheckpointInfo) int {
 		return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Name, b.Name))
 	})
 	return list, nil
-}
-
-// readCheckpoint reads the description of a checkpoint. The name is that of its folder.
-func readCheckpoint(all *os.Root, name string) (*CheckpointInfo, error) {
-	dir, err := safeopen.Dir(all, name)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	f, err := safeopen.File(dir, checkpointInfo, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 64<<10))
-	if err != nil {
-		return nil, err
-	}
-	var info CheckpointInfo
-	if err := json.Unmarshal(text, &info); err != nil {
-		return nil, err
-	}
-	info.Name, info.Example = name, clip(info.Example, maxName)
-	return &info, nil
 }
 
 // Restore replaces the customer's state with a checkpoint of the session; an empty name means the last one. The state is
@@ -241,8 +224,14 @@ func (s *Session) replaceState(ctx context.Context, info *CheckpointInfo) error 
 	if err := c.recover(dir); err != nil {
 		return err
 	}
-	room := c.maxState(dir)
+	room, err := c.maxState(ctx, dir)
+	if err != nil {
+		return err
+	}
 	from, err := c.openIn(sessionsDir, s.id, checkpointsDir, info.Name, checkpointFiles)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s does not have its files: restore it on the machine that made it (%w)", filepath.Join(c.Dir(), sessionsDir, s.id), err)
+	}
 	if err != nil {
 		return err
 	}

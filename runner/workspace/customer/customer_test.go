@@ -17,11 +17,15 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
+// stateFile is the store of the customers that openTest opens, beside their folder.
+const stateFile = "state.db"
+
 // openTest opens a folder of customers with a clock that the test sets.
 func openTest(t *testing.T, quota int64) (*Root, *time.Time) {
 	t.Helper()
 	now := time.Date(2026, 10, 3, 12, 0, 0, 0, time.UTC)
-	r, err := OpenRoot(filepath.Join(t.TempDir(), "workspaces"), &RootOptions{Quota: quota, Now: func() time.Time { return now }})
+	dir := t.TempDir()
+	r, err := OpenRoot(filepath.Join(dir, "workspaces"), &RootOptions{Quota: quota, Now: func() time.Time { return now }, State: fileState(t, filepath.Join(dir, stateFile))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +194,7 @@ func TestLease(t *testing.T) {
 	r, now := openTest(t, 16<<20)
 	c := customer(t, r, "acme")
 	write(t, filepath.Join(c.Skills(), "big"), strings.Repeat("x", 3<<20))
-	u, err := c.Usage()
+	u, err := c.Usage(t.Context())
 	if err != nil || u.Skills < 3<<20 {
 		t.Fatalf("%+v %v, want Skills at least %v and no error", u, err, 3<<20)
 	}
@@ -269,31 +273,23 @@ func TestGC(t *testing.T) {
 	c, busy := customer(t, r, "acme"), customer(t, r, "busy")
 	write(t, filepath.Join(c.Files(), "a", "b"), "x")
 	write(t, filepath.Join(c.Skills(), "s"), "x")
-	at := func(s *Session, when time.Time) {
-		t.Helper()
-		if err := os.Chtimes(filepath.Join(s.customer.Dir(), sessionsDir, s.ID(), logName), when, when); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for _, id := range []string{"old", "young"} {
-		s, err := c.NewSession(Meta{ID: id})
-		if err != nil {
+		if _, err := c.NewSession(Meta{ID: id}); err != nil {
 			t.Fatal(err)
 		}
-		at(s, *now)
 	}
-	s, err := busy.NewSession(Meta{ID: "old"})
-	if err != nil {
+	if _, err := busy.NewSession(Meta{ID: "old"}); err != nil {
 		t.Fatal(err)
 	}
-	at(s, *now)
 	begin(t, c, 0).Close()
 	*now = now.Add(20 * 24 * time.Hour)
 	young, err := c.Session("young")
 	if err != nil {
 		t.Fatal(err)
 	}
-	at(young, *now)
+	if err := young.Append(Record{Kind: KindTask}); err != nil {
+		t.Fatal(err)
+	}
 	*now = now.Add(15 * 24 * time.Hour)
 	begin(t, busy, 0)
 	opt := GCOptions{Idle: 30 * 24 * time.Hour, DryRun: true}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/internal/kept"
+	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
 // maxDecisions limits the size of a log of decisions, in bytes. There are at most two files.
@@ -66,4 +67,29 @@ func (d *Decisions) append(line []byte) error {
 		return err
 	}
 	return errors.Join(appendLine(f, line), f.Close())
+}
+
+// appendLine writes a line to a log, on a line of its own.
+func appendLine(f *os.File, line []byte) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	size := info.Size()
+	switch {
+	case size+int64(len(line)) > maxLog:
+		return fmt.Errorf("it has %s, the limit of a log: begin another session: %w", sizeText(size), workspace.ErrNoRoom)
+	case size > 0:
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, size-1); err != nil {
+			return err
+		}
+		if last[0] != '\n' {
+			line = append([]byte("\n"), line...)
+		}
+	}
+	if _, err := f.Write(line); err != nil {
+		return errors.Join(err, f.Truncate(size)) // remove the incomplete line
+	}
+	return nil
 }

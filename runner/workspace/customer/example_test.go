@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/mcpgen/mcpgen/runner/store"
+	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
@@ -17,7 +19,14 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	root, err := customer.OpenRoot(dir, nil)
+	state, err := sqlite.Open(context.Background(), filepath.Join(dir, "state.db"), sqlite.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer state.Close()
+	root, err := customer.OpenRoot(filepath.Join(dir, "customers"), &customer.RootOptions{
+		State: func(context.Context) (store.Store, error) { return state, nil },
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

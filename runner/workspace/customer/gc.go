@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"strings"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 // GCOptions select what is removed.
@@ -28,7 +30,7 @@ type Removed struct {
 	Busy int `json:"busy,omitempty"`
 }
 
-// GC removes sessions whose logs have been unchanged for a time, with their checkpoints, and empties the state of customers
+// GC removes sessions whose logs have been unchanged for a time, with their checkpoints that are on this machine, and empties the state of customers
 // that have been unused for that time. It keeps skills and vaults, and everything of a customer with a run in progress. It
 // returns an entry for each customer that is busy or had something removed, even if there is an error.
 func (r *Root) GC(ctx context.Context, opt GCOptions) ([]Removed, error) {
@@ -81,17 +83,17 @@ func (c *Customer) gc(ctx context.Context, opt GCOptions) (Removed, error) {
 }
 
 func (c *Customer) gcSessions(ctx context.Context, before time.Time, dry bool, out *Removed) error {
-	sessions, err := c.Sessions()
+	st, err := c.state(ctx)
 	if err != nil {
 		return err
 	}
-	all, err := c.openIn(sessionsDir)
+	documents, err := st.ListDocuments(ctx, c.id, kindSession)
 	if err != nil {
 		return err
 	}
-	defer all.Close()
-	for _, s := range sessions {
-		bytes, gone, err := s.gc(ctx, all, before, dry)
+	for i := range documents {
+		s := &Session{customer: c, id: documents[i].Name}
+		bytes, gone, err := s.gc(ctx, st, &documents[i], before, dry)
 		if err != nil {
 			return fmt.Errorf("remove session %q: %w", s.id, err)
 		}
@@ -100,30 +102,46 @@ func (c *Customer) gcSessions(ctx context.Context, before time.Time, dry bool, o
 			out.Bytes += bytes
 		}
 	}
-	return nil
+	if dry || len(documents) > len(out.Sessions) {
+		return nil
+	}
+	return st.DeleteDocument(ctx, store.Key{Kind: kindCustomer, Name: c.id})
 }
 
-// gc removes the session if its log has not changed since before.
-func (s *Session) gc(ctx context.Context, all *os.Root, before time.Time, dry bool) (bytes int64, gone bool, err error) {
-	unlock, err := s.lock(ctx)
+// gc removes the session if nobody has appended to its log since before. d is its document.
+func (s *Session) gc(ctx context.Context, st store.Store, d *store.Document, before time.Time, dry bool) (bytes int64, gone bool, err error) {
+	state, err := decodeSession(d)
+	if err != nil || !state.Used.Before(before) {
+		return 0, false, err
+	}
+	if bytes, err = s.size(state); err != nil || dry {
+		return bytes, true, err
+	}
+	state.Absent = true
+	if err := s.set(ctx, st, state, d.Version); err != nil { // without this, somebody could still append to it
+		return 0, false, unlessConflict(err)
+	}
+	if err := st.DeleteLog(ctx, s.key(kindLog, state.Log)); err != nil {
+		return bytes, true, err
+	}
+	checkpoints, err := st.ListDocuments(ctx, s.customer.id, kindCheckpoint)
+	for _, c := range checkpoints {
+		if strings.HasPrefix(c.Name, s.id+"/") {
+			err = errors.Join(err, st.DeleteDocument(ctx, c.Key))
+		}
+	}
 	if err != nil {
-		return 0, false, err
+		return bytes, true, err
 	}
-	defer unlock()
-	info, err := all.Lstat(s.id + "/" + logName)
-	if err != nil || !info.ModTime().Before(before) {
-		return 0, false, err
+	all, err := s.customer.openIn(sessionsDir)
+	if err != nil {
+		return bytes, true, err
 	}
-	bytes, _ = measure(all, s.id)
-	if dry {
-		return bytes, true, nil
+	defer all.Close()
+	if err := removeAll(all, s.id); err != nil {
+		return bytes, true, err
 	}
-	// Without its log it is not a session, even if the rest cannot be removed.
-	if err := all.Remove(s.id + "/" + logName); err != nil {
-		return 0, false, err
-	}
-	unlock() // some systems cannot remove an open file
-	return bytes, true, removeAll(all, s.id)
+	return bytes, true, st.DeleteDocument(ctx, d.Key)
 }
 
 // gcState empties the state of a customer that has not been used since before.

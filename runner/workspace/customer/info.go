@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -31,23 +30,23 @@ type SessionInfo struct {
 	Title       string           `json:"title,omitempty"`
 	Began       time.Time        `json:"began"`
 	LastUsed    time.Time        `json:"lastUsed"`
-	Bytes       int64            `json:"bytes"` // disk space of log and checkpoints
+	Bytes       int64            `json:"bytes"` // of log and checkpoints
 	Checkpoints []CheckpointInfo `json:"checkpoints"`
 	Stats       Stats            `json:"stats"`
 }
 
 // Info describes the session. It reads the log.
 func (s *Session) Info() (*SessionInfo, error) {
-	dir, err := s.open()
+	ctx := context.Background()
+	st, err := s.customer.state(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close()
-	info, err := dir.Lstat(logName)
+	state, _, err := s.document(ctx, st)
 	if err != nil {
-		return nil, fmt.Errorf("examine session %q: %w", s.id, err)
+		return nil, err
 	}
-	out := &SessionInfo{Customer: s.customer.id, ID: s.id, LastUsed: info.ModTime()}
+	out := &SessionInfo{Customer: s.customer.id, ID: s.id, LastUsed: state.Used}
 	if out.Checkpoints, err = s.Checkpoints(); err != nil {
 		return nil, err
 	}
@@ -56,8 +55,19 @@ func (s *Session) Info() (*SessionInfo, error) {
 		return nil, err
 	}
 	out.Title, out.Began, out.Stats = stats.Title, stats.Began, stats.Stats
-	out.Bytes, _ = measure(dir, ".")
-	return out, nil
+	out.Bytes, err = s.size(state)
+	return out, err
+}
+
+// size returns the space of the log and the checkpoints in bytes.
+func (s *Session) size(state *sessionState) (int64, error) {
+	all, err := s.customer.openIn(sessionsDir)
+	if err != nil {
+		return 0, err
+	}
+	defer all.Close()
+	files, _ := measure(all, s.id, logName+movedSuffix)
+	return state.Bytes + files, nil
 }
 
 // Info describes the customer and its sessions. It reads the logs of all sessions.
@@ -111,7 +121,7 @@ func (c *Customer) summary(ctx context.Context) (*Info, []*Session, error) {
 	if out.LastUsed, err = c.lastUsed(dir); err != nil {
 		return nil, nil, err
 	}
-	if out.Usage, err = c.Usage(); err != nil {
+	if out.Usage, err = c.Usage(ctx); err != nil {
 		return nil, nil, err
 	}
 	sessions, err := c.Sessions()

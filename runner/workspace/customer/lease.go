@@ -74,7 +74,10 @@ func (c *Customer) Begin(ctx context.Context, want int64) (*Lease, error) {
 	if _, err := c.runs(); err != nil { // it removes the files of runs that died
 		return nil, err
 	}
-	disk := c.maxState(dir)
+	disk, err := c.maxState(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
 	if disk < minState {
 		return nil, &QuotaError{Customer: c.id, Quota: c.Quota(), Free: max(0, disk), For: "a run"}
 	}

@@ -29,12 +29,3 @@ func (c *Customer) lock(ctx context.Context) (unlock func(), err error) {
 	}
 	return unlock, nil
 }
-
-// lock waits for the exclusive lock of the session's log.
-func (s *Session) lock(ctx context.Context) (unlock func(), err error) {
-	unlock, err = kept.Lock(ctx, filepath.Join(s.customer.Dir(), sessionsDir, s.id, logName))
-	if err != nil {
-		return nil, fmt.Errorf("lock session %q of customer %q: %w", s.id, s.customer.id, err)
-	}
-	return unlock, nil
-}

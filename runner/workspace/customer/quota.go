@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
@@ -47,8 +49,9 @@ func sizeText(n int64) string {
 }
 
 // maxState returns how large the state may become, in bytes.
-func (c *Customer) maxState(dir *os.Root) int64 {
-	return c.Quota() - c.Quota()/hostShare - hostUsage(dir).Total()
+func (c *Customer) maxState(ctx context.Context, dir *os.Root) (int64, error) {
+	u, err := c.hostUsage(ctx, dir)
+	return c.Quota() - c.Quota()/hostShare - u.Total(), err
 }
 
 // Room returns how many bytes the host may add to sessions, skills and vault: the part of the quota that is neither used nor
@@ -59,53 +62,63 @@ func (c *Customer) Room(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	defer unlock()
-	return c.room()
+	return c.room(ctx)
 }
 
 // room is Room for a caller that holds the customer's lock.
-func (c *Customer) room() (int64, error) {
+func (c *Customer) room(ctx context.Context) (int64, error) {
 	runs, err := c.runs()
 	if err != nil {
 		return 0, err
 	}
-	u, err := c.Usage()
+	u, err := c.Usage(ctx)
 	if err != nil {
 		return 0, err
 	}
 	return max(0, c.Quota()-(u.Total()-u.State)-max(u.State, runs.disk)), nil
 }
 
-// Usage is the disk space that a customer's folders take, in bytes.
+// Usage is the space that a customer's folders take on the disk, and the logs of its sessions in the store, in bytes.
 type Usage struct {
 	State    int64 `json:"stateBytes"`
-	Sessions int64 `json:"sessionsBytes"`
+	Sessions int64 `json:"sessionsBytes"` // logs and checkpoints
 	Skills   int64 `json:"skillsBytes"`
 	Vault    int64 `json:"vaultBytes"`
 	Files    int   `json:"files"` // files and folders in the state
 }
 
-// Total returns the space of all folders together, in bytes.
+// Total returns all of it together, in bytes.
 func (u Usage) Total() int64 { return u.State + u.Sessions + u.Skills + u.Vault }
 
-// Usage measures the customer's folders. It takes some microseconds a file, and ignores what it cannot read.
-func (c *Customer) Usage() (Usage, error) {
+// Usage measures the customer's folders and logs. It takes some microseconds a file and a session, and ignores files that it cannot read.
+func (c *Customer) Usage(ctx context.Context) (Usage, error) {
 	dir, err := c.open()
 	if err != nil {
 		return Usage{}, err
 	}
 	defer dir.Close()
-	u := hostUsage(dir)
+	u, err := c.hostUsage(ctx, dir)
 	u.State, u.Files = measure(dir, stateDir)
-	return u, nil
+	return u, err
 }
 
-// hostUsage measures the folders that only the host writes to. They have few files; the state may have very many.
-func hostUsage(dir *os.Root) Usage {
+// hostUsage measures what only the host writes. It has few files; the state may have very many.
+func (c *Customer) hostUsage(ctx context.Context, dir *os.Root) (Usage, error) {
 	var u Usage
-	u.Sessions, _ = measure(dir, sessionsDir)
 	u.Skills, _ = measure(dir, skillsDir)
 	u.Vault, _ = measure(dir, vaultDir)
-	return u
+	if c.root.opt.State == nil {
+		u.Sessions, _ = measure(dir, sessionsDir)
+		return u, nil
+	}
+	st, err := c.state(ctx)
+	if err != nil {
+		return u, err
+	}
+	_, u.Sessions, err = c.sessionStates(ctx, st)
+	files, _ := measure(dir, sessionsDir, "*/"+logName+movedSuffix) // which the store has, too
+	u.Sessions += files
+	return u, err
 }
 
 // maxMeasured limits how many files and folders are counted to measure a folder.
@@ -113,15 +126,15 @@ const maxMeasured = 1_000_000
 
 // measure returns the disk space of what is below a folder, and the number of files and folders. A hole in a file takes no
 // space, as in the sandboxes' own measurement. What is deeper than maxLevels is not measured: opening it takes long, and the
-// sandboxes limit the state themselves.
-func measure(parent *os.Root, name string) (bytes int64, files int) {
+// sandboxes limit the state themselves. Paths below the folder that match a pattern of [path.Match] do not count.
+func measure(parent *os.Root, name string, except ...string) (bytes int64, files int) {
 	dir, err := safeopen.Dir(parent, name)
 	if err != nil {
 		return 0, 0
 	}
 	defer dir.Close()
-	_ = fs.WalkDir(safeopen.FS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || path == "." {
+	_ = fs.WalkDir(safeopen.FS(dir), ".", func(at string, entry fs.DirEntry, err error) error {
+		if err != nil || at == "." || slices.ContainsFunc(except, func(p string) bool { ok, _ := path.Match(p, at); return ok }) {
 			return nil
 		}
 		if info, err := entry.Info(); err == nil {
@@ -130,7 +143,7 @@ func measure(parent *os.Root, name string) (bytes int64, files int) {
 		if files++; files >= maxMeasured {
 			return fs.SkipAll
 		}
-		if entry.IsDir() && strings.Count(path, "/") >= maxLevels {
+		if entry.IsDir() && strings.Count(at, "/") >= maxLevels {
 			return fs.SkipDir
 		}
 		return nil

@@ -3,6 +3,9 @@
 // Each [Customer] has a folder of its own with a quota. A [Lease] reserves its state, the workspace of its scripts, for one
 // run. A [Session] logs what was done for it, and keeps and restores checkpoints of the state. [Stats] are totals over runs.
 //
+// Sessions are in a store, which machines may share. What concerns the disk of this machine is in the folder: what scripts wrote, the
+// files of checkpoints, and the leases.
+//
 // Ids, logs and archives are hostile, and so is everything in a state. No function here follows a symbolic link that a script
 // left behind.
 package customer
@@ -17,9 +20,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
@@ -40,6 +45,11 @@ type RootOptions struct {
 	Mask func(value json.RawMessage) json.RawMessage
 	// Named are ids named in settings. They are known ids even if the customers do not exist.
 	Named []string
+	// State opens the store of sessions, of their logs and of the list of their checkpoints. Roots with one store have the same sessions,
+	// also on different machines. Nil means that there are no sessions.
+	State store.Opener
+	// Moved is called with a line for people when sessions that were in files have been moved to the store. May be nil.
+	Moved func(line string)
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
 }
@@ -50,12 +60,15 @@ type Root struct {
 	dir  string // absolute, without links
 	opt  RootOptions
 	root *os.Root
+
+	mu    sync.Mutex
+	moved map[string]bool // customers whose files are in the store
 }
 
 // OpenRoot opens the folder of all customers. If the folder is missing, OpenRoot creates it with mode 0700 and excludes its
 // content from git. The caller must call [Root.Close].
 func OpenRoot(dir string, opt *RootOptions) (*Root, error) {
-	r := &Root{}
+	r := &Root{moved: map[string]bool{}}
 	if opt != nil {
 		r.opt = *opt
 	}
@@ -123,12 +136,21 @@ func (r *Root) Customer(id string) (*Customer, error) {
 	if c, err := r.Find(id); !errors.Is(err, fs.ErrNotExist) {
 		return c, err
 	}
+	return r.create(id)
+}
+
+// create creates the folder of a customer.
+func (r *Root) create(id string) (*Customer, error) {
+	elsewhere, err := r.registered(context.Background())
+	if err != nil {
+		return nil, err
+	}
 	unlock, err := r.lock(context.Background())
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if err := r.checkCase(id); err != nil {
+	if err := r.checkCase(id, elsewhere...); err != nil {
 		return nil, err
 	}
 	if err := r.root.Mkdir(id, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -138,7 +160,7 @@ func (r *Root) Customer(id string) (*Customer, error) {
 	return c, c.complete()
 }
 
-// Find returns an existing customer. The error is a *[NotFoundError] if there is none.
+// Find returns an existing customer: one with a folder here, or with sessions in the store. The error is a *[NotFoundError] if there is none.
 func (r *Root) Find(id string) (*Customer, error) {
 	if err := CheckID("customer", id); err != nil {
 		return nil, err
@@ -146,6 +168,13 @@ func (r *Root) Find(id string) (*Customer, error) {
 	info, err := r.root.Lstat(id)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		elsewhere, err := r.registered(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(elsewhere, id) {
+			return r.create(id)
+		}
 		return nil, &NotFoundError{What: "customer", ID: id, In: "in " + r.dir}
 	case err != nil:
 		return nil, fmt.Errorf("find customer %q: %w", id, err)
@@ -159,8 +188,8 @@ func (r *Root) Find(id string) (*Customer, error) {
 	return c, c.complete()
 }
 
-// checkCase refuses an id that is known with different case.
-func (r *Root) checkCase(id string) error {
+// checkCase refuses an id that is known with different case. elsewhere are ids of customers that may have no folder here.
+func (r *Root) checkCase(id string, elsewhere ...string) error {
 	ids, err := r.ids()
 	if err != nil {
 		return err
@@ -168,7 +197,7 @@ func (r *Root) checkCase(id string) error {
 	if slices.Contains(ids, id) {
 		ids = nil
 	}
-	for _, known := range append(ids, r.opt.Named...) {
+	for _, known := range slices.Concat(ids, elsewhere, r.opt.Named) {
 		if known != id && strings.EqualFold(known, id) {
 			return &IDError{What: "customer", ID: id, Problem: fmt.Sprintf("there is a customer %q, from which it differs only in upper and lower case", known)}
 		}
@@ -191,15 +220,27 @@ func (r *Root) ids() ([]string, error) {
 	return ids, nil
 }
 
-// List returns all customers, sorted by id. It ignores whatever else is in the folder.
+// List returns all customers, sorted by id: those with a folder here, and those with sessions in the store. It ignores whatever else is in
+// the folder.
 func (r *Root) List() ([]*Customer, error) {
 	ids, err := r.ids()
 	if err != nil {
 		return nil, err
 	}
+	elsewhere, err := r.registered(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	ids = append(ids, elsewhere...)
+	slices.Sort(ids)
 	var list []*Customer
-	for _, id := range ids {
+	for _, id := range slices.Compact(ids) {
 		c := &Customer{root: r, id: id}
+		if slices.Contains(elsewhere, id) {
+			if c, err = r.Find(id); err != nil {
+				return nil, err
+			}
+		}
 		if err := c.complete(); errors.Is(err, fs.ErrNotExist) {
 			continue // it was removed in the meantime
 		} else if err != nil {

@@ -6,16 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
-	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
-const (
-	logName        = "log.jsonl"
-	checkpointsDir = "checkpoints"
-)
+const checkpointsDir = "checkpoints"
 
 // maxSessions limits how many sessions a customer has at a time.
 const maxSessions = 10_000
@@ -26,8 +25,8 @@ type Meta struct {
 	Title string // a description
 }
 
-// Session is the log of a customer's work, in order, and the checkpoints made on the way. It is safe for concurrent use, also by several
-// processes.
+// Session is the log of a customer's work, in order, and the checkpoints made on the way. The log and the list of checkpoints are in the store;
+// the files of checkpoints are in the customer's folder. It is safe for concurrent use, also by several processes.
 type Session struct {
 	customer *Customer
 	id       string
@@ -48,56 +47,82 @@ func (c *Customer) NewSession(meta Meta) (*Session, error) {
 	if err := CheckID("session", meta.ID); err != nil {
 		return nil, err
 	}
-	unlock, err := c.lock(context.Background())
+	ctx := context.Background()
+	unlock, err := c.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
+	st, err := c.state(ctx)
+	if err != nil {
+		return nil, err
+	}
 	dir, err := c.open()
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
 	// A log limits its own size; without this check, logs could grow without limit in new sessions.
-	if free := c.Quota() - hostUsage(dir).Total(); free < maxLine {
-		return nil, &QuotaError{Customer: c.id, Quota: c.Quota(), Free: max(0, free), For: "another session"}
-	}
-	all, err := safeopen.Dir(dir, sessionsDir)
+	u, err := c.hostUsage(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer all.Close()
-	if err := c.checkNewSession(all, meta.ID); err != nil {
-		return nil, err
+	if free := c.Quota() - u.Total(); free < maxLine {
+		return nil, &QuotaError{Customer: c.id, Quota: c.Quota(), Free: max(0, free), For: "another session"}
 	}
-	own, err := safeopen.MakeDir(all, meta.ID, 0o700)
+	s := &Session{customer: c, id: meta.ID}
+	states, _, err := c.sessionStates(ctx, st)
+	if err == nil {
+		err = c.checkNewSession(states, meta.ID)
+	}
+	if err == nil {
+		err = s.begin(ctx, st, meta.Title, now)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("create session %q of customer %q: %w", meta.ID, c.id, err)
 	}
-	defer own.Close()
-	f, err := own.OpenFile(logName, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("create the log of session %q: %w", meta.ID, err)
-	}
-	s := &Session{customer: c, id: meta.ID}
-	return s, errors.Join(f.Close(), s.Append(Record{Kind: KindSession, Time: now, Task: meta.Title}))
+	return s, nil
 }
 
-// checkNewSession refuses the id of an existing session, also in a different case, and refuses more sessions than a customer may have.
-func (c *Customer) checkNewSession(all *os.Root, id string) error {
-	entries, err := fs.ReadDir(all.FS(), ".")
+// begin creates the session with the first line of its log.
+func (s *Session) begin(ctx context.Context, st store.Store, title string, now time.Time) error {
+	line, err := s.line(Record{Kind: KindSession, Time: now, Task: title})
 	if err != nil {
-		return fmt.Errorf("list the sessions of customer %q: %w", c.id, err)
+		return err
 	}
-	if len(entries) >= maxSessions {
-		return fmt.Errorf("customer %q has %d sessions and cannot have more: remove old ones (mcprun workspace gc)", c.id, len(entries))
+	d, err := st.Document(ctx, s.key(kindSession, s.id))
+	version := int64(0)
+	if err == nil { // what was left of a session with that id
+		version = d.Version
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return err
 	}
-	for _, e := range entries {
-		if e.Name() == id {
-			return fmt.Errorf("create session %q of customer %q: %w", id, c.id, fs.ErrExist)
+	state := &sessionState{Log: s.newLog(), Used: now, Bytes: int64(len(line))}
+	if err := s.set(ctx, st, state, version); errors.Is(err, store.ErrConflict) {
+		return fs.ErrExist
+	} else if err != nil {
+		return err
+	}
+	if _, err := st.AppendLine(ctx, s.key(kindLog, state.Log), line); err != nil {
+		return err
+	}
+	return s.customer.register(ctx, st)
+}
+
+// newLog returns a name for the session's log that no log has.
+func (s *Session) newLog() string { return s.id + "/" + strings.ToLower(rand.Text()[:12]) }
+
+// checkNewSession refuses the id of an existing session, also in a different case, and refuses more sessions than a customer may have.
+func (c *Customer) checkNewSession(states map[string]*sessionState, id string) error {
+	if len(states) >= maxSessions {
+		return fmt.Errorf("it has %d sessions and cannot have more: remove old ones (mcprun workspace gc)", len(states))
+	}
+	for known := range states {
+		if known == id {
+			return fs.ErrExist
 		}
-		if strings.EqualFold(e.Name(), id) {
-			return &IDError{What: "session", ID: id, Problem: fmt.Sprintf("there is a session %q, from which it differs only in upper and lower case", e.Name())}
+		if strings.EqualFold(known, id) {
+			return &IDError{What: "session", ID: id, Problem: fmt.Sprintf("there is a session %q, from which it differs only in upper and lower case", known)}
 		}
 	}
 	return nil
@@ -108,44 +133,31 @@ func (c *Customer) Session(id string) (*Session, error) {
 	if err := CheckID("session", id); err != nil {
 		return nil, err
 	}
-	s := &Session{customer: c, id: id}
-	dir, err := s.open()
+	ctx, s := context.Background(), &Session{customer: c, id: id}
+	st, err := c.state(ctx)
 	if err == nil {
-		_, err = dir.Lstat(logName)
-		dir.Close()
+		_, _, err = s.document(ctx, st)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &NotFoundError{What: "session", ID: id, In: fmt.Sprintf("of customer %q", c.id)}
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	return s, nil
 }
 
 // Sessions returns the customer's sessions, sorted by id.
 func (c *Customer) Sessions() ([]*Session, error) {
-	all, err := c.openIn(sessionsDir)
+	ctx := context.Background()
+	st, err := c.state(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer all.Close()
-	entries, err := fs.ReadDir(all.FS(), ".")
+	states, _, err := c.sessionStates(ctx, st)
 	if err != nil {
 		return nil, fmt.Errorf("list the sessions of customer %q: %w", c.id, err)
 	}
 	var list []*Session
-	for _, e := range entries {
-		if !e.IsDir() || CheckID("session", e.Name()) != nil {
-			continue
-		}
-		s, err := c.Session(e.Name())
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // it is being created or removed
-		}
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, s)
+	for _, id := range slices.Sorted(maps.Keys(states)) {
+		list = append(list, &Session{customer: c, id: id})
 	}
 	return list, nil
 }
-
-func (s *Session) open() (*os.Root, error) { return s.customer.openIn(sessionsDir, s.id) }

@@ -1,80 +1,54 @@
 package customer
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
+	"time"
 
-	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
-// Append masks a record, cuts it to its limits and appends it to the log. The line is written completely or not at all, even if several
-// processes append at once. If a crash left an incomplete line, that line is ended first. The error matches [workspace.ErrNoRoom] if the
-// log has reached its limit of 64 MiB.
+// Append masks a record, cuts it to its limits and appends it to the log, also if several processes do so at once. The error matches
+// [fs.ErrNotExist] if the session was removed, [workspace.ErrNoRoom] if the log has reached its limit of 64 MiB, and [store.ErrFull] if the
+// disk is full.
 func (s *Session) Append(r Record) error {
+	now := s.customer.root.opt.Now()
 	if r.Time.IsZero() {
-		r.Time = s.customer.root.opt.Now()
+		r.Time = now
 	}
 	line, err := s.line(r)
 	if err != nil {
 		return err
 	}
-	return s.append(line)
-}
-
-// append appends a line, which ends with a newline.
-func (s *Session) append(line []byte) error {
-	unlock, err := s.lock(context.Background())
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	dir, err := s.open()
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	f, err := safeopen.File(dir, logName, os.O_RDWR|os.O_APPEND, 0)
-	if err != nil {
-		return fmt.Errorf("open the log of session %q: %w", s.id, err)
-	}
-	if err := appendLine(f, line); err != nil {
-		err = fmt.Errorf("write to the log of session %q of customer %q: %w", s.id, s.customer.id, err)
-		return errors.Join(err, f.Close())
-	}
-	return f.Close()
-}
-
-// appendLine writes a line to a log, on a line of its own.
-func appendLine(f *os.File, line []byte) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	size := info.Size()
-	switch {
-	case size+int64(len(line)) > maxLog:
-		return fmt.Errorf("it has %s, the limit of a log: begin another session: %w", sizeText(size), workspace.ErrNoRoom)
-	case size > 0:
-		last := make([]byte, 1)
-		if _, err := f.ReadAt(last, size-1); err != nil {
-			return err
-		}
-		if last[0] != '\n' {
-			line = append([]byte("\n"), line...)
-		}
-	}
-	if _, err := f.Write(line); err != nil {
-		return errors.Join(err, f.Truncate(size)) // remove the incomplete line
+	if err := s.append(context.Background(), line, now); err != nil {
+		return fmt.Errorf("write to the log of session %q of customer %q: %w", s.id, s.customer.id, err)
 	}
 	return nil
+}
+
+// append appends a line. Its bytes are reserved first, so that a log never exceeds its limit.
+func (s *Session) append(ctx context.Context, line []byte, now time.Time) error {
+	st, err := s.customer.state(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := s.change(ctx, st, func(state *sessionState) error {
+		if state.Bytes+int64(len(line)) > maxLog {
+			return fmt.Errorf("it has %s, the limit of a log: begin another session: %w", sizeText(state.Bytes), workspace.ErrNoRoom)
+		}
+		state.Bytes += int64(len(line))
+		if now.After(state.Used) {
+			state.Used = now
+		}
+		return nil
+	})
+	if err == nil {
+		_, err = st.AppendLine(ctx, s.key(kindLog, state.Log), line)
+	}
+	return err
 }
 
 // line returns a record as a line for the log.
@@ -128,62 +102,13 @@ func encode(r Record) ([]byte, error) {
 }
 
 // Read calls f with each record of the log, in order. If f returns an error, Read stops and returns it. It returns in bad the number of
-// lines that are not records, because a crash left them incomplete or another program wrote them.
+// lines that are not records, because they were moved from a file in which a crash left them incomplete or another program wrote them.
 func (s *Session) Read(f func(r *Record) error) (bad int, err error) {
-	return s.eachLine(func(line []byte) (bool, error) {
+	return s.lines(context.Background(), func(line []byte) (bool, error) {
 		var r Record
 		if json.Unmarshal(line, &r) != nil || r.Kind == "" {
 			return false, nil
 		}
 		return true, f(&r)
 	})
-}
-
-// eachLine calls f with each line of the log. f reports whether the line is a record.
-func (s *Session) eachLine(f func(line []byte) (ok bool, err error)) (bad int, err error) {
-	dir, err := s.open()
-	if err != nil {
-		return 0, err
-	}
-	defer dir.Close()
-	file, err := safeopen.File(dir, logName, os.O_RDONLY, 0)
-	if err != nil {
-		return 0, fmt.Errorf("read the log of session %q: %w", s.id, err)
-	}
-	defer file.Close()
-	if bad, err = eachLine(file, f); err != nil {
-		err = fmt.Errorf("read the log of session %q of customer %q: %w", s.id, s.customer.id, err)
-	}
-	return bad, err
-}
-
-// eachLine calls f with each line, including a last line without a newline. It counts the lines for which f returns false, and those longer
-// than maxLine. It reads at most maxLog bytes.
-func eachLine(r io.Reader, f func(line []byte) (ok bool, err error)) (bad int, err error) {
-	in := bufio.NewReaderSize(io.LimitReader(r, maxLog), maxLine)
-	for {
-		line, readErr := in.ReadSlice('\n')
-		long := false
-		for errors.Is(readErr, bufio.ErrBufferFull) {
-			long = true
-			_, readErr = in.ReadSlice('\n')
-		}
-		if readErr != nil && !errors.Is(readErr, io.EOF) {
-			return bad, readErr
-		}
-		if line = bytes.TrimSpace(line); long {
-			bad++
-		} else if len(line) > 0 {
-			ok, err := f(line)
-			if err != nil {
-				return bad, err
-			}
-			if !ok {
-				bad++
-			}
-		}
-		if readErr != nil {
-			return bad, nil
-		}
-	}
 }

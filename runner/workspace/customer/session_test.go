@@ -2,6 +2,7 @@ package customer
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpgen/mcpgen/runner/store"
+	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
@@ -27,8 +30,28 @@ func session(t *testing.T, c *Customer, id string) *Session {
 	return s
 }
 
-func logPath(s *Session) string {
-	return filepath.Join(s.customer.Dir(), sessionsDir, s.id, logName)
+// logText returns the session's log as it is in the store.
+func logText(t *testing.T, s *Session) string {
+	t.Helper()
+	st, err := s.customer.state(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, _, err := s.document(t.Context(), st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := st.Lines(t.Context(), s.key(kindLog, state.Log), 0, func(l store.Line) error { text.Write(l.Value); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// writeOldLog writes a log as earlier versions did.
+func writeOldLog(t *testing.T, c *Customer, id, text string) {
+	t.Helper()
+	write(t, filepath.Join(c.Dir(), sessionsDir, id, logName), text)
 }
 
 func records(t *testing.T, s *Session) (list []Record, bad int) {
@@ -112,7 +135,13 @@ func TestLinesOfMany(t *testing.T) {
 }
 
 func appendMany(t *testing.T, dir, who string) {
-	r, err := OpenRoot(dir, nil)
+	st, err := sqlite.Open(t.Context(), filepath.Join(filepath.Dir(dir), stateFile), sqlite.Options{})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer st.Close()
+	r, err := OpenRoot(dir, &RootOptions{State: func(context.Context) (store.Store, error) { return st, nil }})
 	if err != nil {
 		t.Error(err)
 		return
@@ -130,29 +159,22 @@ func appendMany(t *testing.T, dir, who string) {
 	}
 }
 
-// TestTornLine checks that an incomplete line is skipped, and that the next line is not lost with it.
+// TestTornLine checks that lines of a file that are not records are skipped, and that no other line is lost with them.
 func TestTornLine(t *testing.T) {
 	r, _ := openTest(t, 0)
-	s := session(t, customer(t, r, "acme"), "one")
-	tear := func(text string) {
-		t.Helper()
-		f, err := os.OpenFile(logPath(s), os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.WriteString(text); err != nil {
-			t.Fatal(err)
-		}
-		f.Close()
-	}
-	tear(`{"kind":"run","run":{"code":"abc`)
-	if err := s.Append(Record{Kind: KindTask, Task: "after"}); err != nil {
+	c := customer(t, r, "acme")
+	writeOldLog(t, c, "one", `{"kind":"session","task":"the one"}`+"\n"+`{"kind":"run","run":{"code":"abc`+"\n"+`{"kind":"task","task":"after"}`+"\n"+
+		"null\n[]\n\n"+strings.Repeat("x", maxLine+10)+"\n"+`{"kind":"task","task":"by hand"}`)
+	s, err := c.Session("one")
+	if err != nil {
 		t.Fatal(err)
 	}
-	tear("null\n[]\n\n" + strings.Repeat("x", maxLine+10) + "\n" + `{"kind":"task","task":"by hand"}`)
+	if err := s.Append(Record{Kind: KindTask, Task: "now"}); err != nil {
+		t.Fatal(err)
+	}
 	list, bad := records(t, s)
-	if bad != 4 || len(list) != 3 || list[1].Task != "after" || list[2].Task != "by hand" {
-		t.Errorf(`%d bad, %+v, want 4, len(list) 3, Task "after" and Task "by hand"`, bad, list)
+	if bad != 4 || len(list) != 4 || list[1].Task != "after" || list[2].Task != "by hand" || list[3].Task != "now" {
+		t.Errorf(`%d bad, %+v, want 4, len(list) 4, Task "after", "by hand" and "now"`, bad, list)
 	}
 	if _, err := s.Stats(); err != nil {
 		t.Error(err)
@@ -174,7 +196,11 @@ func TestLogIsBounded(t *testing.T) {
 	if bad != 0 || len(list) != 2 || !list[1].Run.Cut || list[1].Run.CallCount != 3000 || list[1].Run.FileCount != 3000 || !strings.HasSuffix(list[1].Run.Output, "end") {
 		t.Fatalf("%d bad, %d lines", bad, len(list))
 	}
-	if err := os.Truncate(logPath(s), maxLog); err != nil {
+	st, err := s.customer.state(t.Context())
+	if err == nil {
+		_, err = s.change(t.Context(), st, func(state *sessionState) error { state.Bytes = maxLog; return nil })
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Append(Record{Kind: KindTask, Task: "x"}); !errors.Is(err, workspace.ErrNoRoom) {
@@ -186,7 +212,7 @@ func TestMask(t *testing.T) {
 	hide := func(v json.RawMessage) json.RawMessage {
 		return bytes.ReplaceAll(v, []byte("ann@example.com"), []byte("[EMAIL]"))
 	}
-	r, err := OpenRoot(t.TempDir(), &RootOptions{Mask: hide})
+	r, err := OpenRoot(t.TempDir(), &RootOptions{Mask: hide, State: newState(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +229,7 @@ func TestMask(t *testing.T) {
 	if err := s.Append(Record{Kind: KindRun, Task: who, Run: run}); err != nil {
 		t.Fatal(err)
 	}
-	if text := read(t, logPath(s)); strings.Contains(text, who) || strings.Count(text, "[EMAIL]") != 9 {
+	if text := logText(t, s); strings.Contains(text, who) || strings.Count(text, "[EMAIL]") != 9 {
 		t.Errorf("%s, want no %q in it and 9", text, who)
 	}
 	write(t, filepath.Join(s.Customer().Files(), "a"), "x")
@@ -213,8 +239,8 @@ func TestMask(t *testing.T) {
 	if info, err := s.Checkpoint(t.Context(), "cp"); err != nil || info.Example != "[EMAIL]: a symbolic link" {
 		t.Errorf(`%+v %v, want Example "[EMAIL]: a symbolic link" and no error`, info, err)
 	}
-	if text := read(t, logPath(s)) + read(t, filepath.Join(filepath.Dir(logPath(s)), checkpointsDir, "cp", checkpointInfo)); strings.Contains(text, who) {
-		t.Errorf("the checkpoint has the unmasked name of a skipped file: %s, want no %q in it", text, who)
+	if list, err := s.Checkpoints(); err != nil || len(list) != 1 || strings.Contains(logText(t, s)+list[0].Example, who) {
+		t.Errorf("the checkpoint has the unmasked name of a skipped file: %+v, %v, want no %q in it", list, err, who)
 	}
 	one, _ := records(t, s)
 	if got := one[1].Run; string(got.Result) != `{"[EMAIL]":1}` || got.Calls[0].Outcome != "denied" || got.Code != "mail('[EMAIL]')" {
@@ -229,7 +255,7 @@ func TestMask(t *testing.T) {
 func TestMaskBeforeCut(t *testing.T) {
 	const secret = "sk-0123456789abcdef"
 	hide := func(v json.RawMessage) json.RawMessage { return bytes.ReplaceAll(v, []byte(secret), []byte("[KEY]")) }
-	r, err := OpenRoot(t.TempDir(), &RootOptions{Mask: hide})
+	r, err := OpenRoot(t.TempDir(), &RootOptions{Mask: hide, State: newState(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,26 +280,28 @@ func TestMaskBeforeCut(t *testing.T) {
 func TestLogIsNoLink(t *testing.T) {
 	r, _ := openTest(t, 0)
 	c := customer(t, r, "acme")
-	s := session(t, c, "one")
 	outside := filepath.Join(t.TempDir(), "outside")
-	write(t, outside, "")
-	if err := os.Remove(logPath(s)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(outside, logPath(s)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Append(Record{Kind: KindTask}); err == nil || read(t, outside) != "" {
-		t.Errorf("Append() through a link = %v, want an error", err)
-	}
+	write(t, outside, `{"kind":"session"}`)
+	write(t, filepath.Join(c.Dir(), sessionsDir, "one", "x"), "")
 	if err := os.Symlink(t.TempDir(), filepath.Join(c.Dir(), sessionsDir, "two")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Session("two"); err == nil {
-		t.Error("Session() of a link succeeded, want an error")
+	if _, err := c.Session("two"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Session() of a link = %v, want fs.ErrNotExist", err)
 	}
-	if list, err := c.Sessions(); err != nil || len(list) != 1 {
-		t.Errorf("%v %v, want len(list) 1 and no error", list, err)
+	if list, err := c.Sessions(); err != nil || len(list) != 0 {
+		t.Errorf("%v %v, want len(list) 0 and no error", list, err)
+	}
+	if err := os.Symlink(outside, filepath.Join(c.Dir(), sessionsDir, "one", logName)); err != nil {
+		t.Fatal(err)
+	}
+	again, err := OpenRoot(r.Dir(), &RootOptions{State: r.opt.State})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if s, err := customer(t, again, "acme").Session("one"); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Session() with a link as its log = %+v, %v, want an error", s, err)
 	}
 }
 

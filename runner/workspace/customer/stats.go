@@ -190,7 +190,7 @@ type counted struct {
 // Stats returns the totals of the session. It reads the log.
 func (s *Session) Stats() (*SessionStats, error) {
 	out := &SessionStats{Customer: s.customer.id, Session: s.id, Stats: Stats{Tools: []ToolStats{}}}
-	_, err := s.eachLine(func(line []byte) (bool, error) {
+	_, err := s.lines(context.Background(), func(line []byte) (bool, error) {
 		var r counted
 		if json.Unmarshal(line, &r) != nil || r.Kind == "" {
 			return false, nil

@@ -19,7 +19,9 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
@@ -38,6 +40,7 @@ type command struct {
 	port int
 	project.LocationFlags
 	customers.FolderFlags
+	state state.PlaceFlag
 }
 
 // NewCommand returns the command approvals.
@@ -59,6 +62,7 @@ func NewCommand(app *cli.App) *cobra.Command {
 	f.IntVar(&o.port, "port", 0, "port on 127.0.0.1 (default any that is free)")
 	cli.BindConfig(f, &o.Configs)
 	o.FolderFlags.Bind(f)
+	o.state.Bind(f)
 	return cmd
 }
 
@@ -80,13 +84,15 @@ func (o *command) serve(cmd *cobra.Command) error {
 			return err
 		}
 	}
+	at := o.state.Share(o.app, base)
+	defer at.Close()
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.port))
 	if err != nil {
 		return fmt.Errorf("serve the page: %w", err)
 	}
 	page := approve.NewPage(approve.PageOptions{
 		Dir: Dir(o.app), Project: Project(base), Address: l.Addr().String(), Title: filepath.Base(base),
-		Runs: func(ctx context.Context) ([]approve.PageRun, error) { return o.runs(ctx, base) },
+		Runs: func(ctx context.Context) ([]approve.PageRun, error) { return o.runs(ctx, base, at.Open) },
 	})
 	if _, err := fmt.Fprintln(o.app.Stdout, page.URL()); err != nil {
 		return errors.Join(err, l.Close())
@@ -101,8 +107,8 @@ func (o *command) serve(cmd *cobra.Command) error {
 }
 
 // runs returns the runs that customers' sessions have logged, the latest first.
-func (o *command) runs(ctx context.Context, base string) ([]approve.PageRun, error) {
-	root, err := o.FolderFlags.Open(o.app, base, nil, nil)
+func (o *command) runs(ctx context.Context, base string, at store.Opener) ([]approve.PageRun, error) {
+	root, err := o.FolderFlags.Open(o.app, base, at, nil, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func newWorkspaceListCmd(app *cli.App) *cobra.Command {
 }
 
 func (o *customersCommand) list(cmd *cobra.Command) error {
-	root, err := o.openRoot(cmd, false)
+	root, err := o.openRoot(cmd)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (o *gcCommand) run(cmd *cobra.Command) error {
 	if o.idle == 0 {
 		return cli.Usage(cmd, "--idle is required: the time after which something counts as unused, such as --idle 30d")
 	}
-	root, err := o.openRoot(cmd, false)
+	root, err := o.openRoot(cmd)
 	if err != nil {
 		return err
 	}

@@ -16,10 +16,12 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/record"
+	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
@@ -45,13 +47,19 @@ func (o *FolderFlags) Folder(app *cli.App, base string) string {
 }
 
 // Open opens the folder of customers, and creates it if it is missing. Neither values of upstreams' variables nor personal data
-// get into session logs. named holds the ids that the policy names; it may be nil if nothing runs. The caller closes the folder.
-func (o *FolderFlags) Open(app *cli.App, base string, upstreams chain.Upstreams, named []string) (*customer.Root, error) {
+// get into session logs. named holds the ids that the policy names; it may be nil if nothing runs. say is called with a line for the operator
+// when sessions of an earlier version were moved to the state; nil: it is printed to standard error. The caller closes the folder.
+func (o *FolderFlags) Open(app *cli.App, base string, at store.Opener, upstreams chain.Upstreams, named []string, say func(line string)) (*customer.Root, error) {
 	dir := o.Folder(app, base)
 	if err := project.RefuseHome(app, dir); err != nil {
 		return nil, err
 	}
-	return customer.OpenRoot(dir, &customer.RootOptions{Quota: o.Quota, Mask: logMask(upstreams), Named: named})
+	if say == nil {
+		say = func(line string) { fmt.Fprintln(app.Stderr, "mcprun: "+line) }
+	}
+	return customer.OpenRoot(dir, &customer.RootOptions{
+		Quota: o.Quota, Mask: logMask(upstreams), Named: named, State: at, Moved: func(line string) { say(cli.EscapeLine(line)) },
+	})
 }
 
 // logMask returns a function that removes secrets and personal data from a value of a log, as a recording does. Each value has
@@ -83,21 +91,32 @@ const PricesUsage = "the price of a million tokens that a model reads, and of a 
 type customersCommand struct {
 	app *cli.App
 	FolderFlags
+	state   state.PlaceFlag
 	project project.LocationFlags
 	json    bool
 }
 
+// openedRoot is the folder of customers, and the state that was opened for it.
+type openedRoot struct {
+	*customer.Root
+	state *state.Shared
+}
+
+// Close closes both.
+func (r *openedRoot) Close() error { return errors.Join(r.Root.Close(), r.state.Close()) }
+
 func (o *customersCommand) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	o.FolderFlags.Bind(f)
+	o.state.Bind(f)
 	cli.BindConfig(f, &o.project.Configs)
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 }
 
-// CompleteCustomer completes the flag --customer of cmd, which has the flags at and folders.
-func CompleteCustomer(app *cli.App, cmd *cobra.Command, at *project.LocationFlags, folders *FolderFlags) {
+// CompleteCustomer completes the flag --customer of cmd, which has these flags.
+func CompleteCustomer(app *cli.App, cmd *cobra.Command, at *project.LocationFlags, folders *FolderFlags, place *state.PlaceFlag) {
 	cli.CompleteFlag(cmd, "customer", func() ([]string, error) {
-		return (&customersCommand{app: app, FolderFlags: *folders, project: *at}).customers(cmd)()
+		return (&customersCommand{app: app, FolderFlags: *folders, state: *place, project: *at}).customers(cmd)()
 	})
 }
 
@@ -120,7 +139,7 @@ func (o *customersCommand) sessions(cmd *cobra.Command) cli.Words {
 
 func (o *customersCommand) words(cmd *cobra.Command, of func(c *customer.Customer) ([]string, error)) cli.Words {
 	return func() ([]string, error) {
-		root, err := o.openRoot(cmd, false)
+		root, err := o.openRoot(cmd)
 		if err != nil {
 			return nil, err
 		}
@@ -141,8 +160,9 @@ func (o *customersCommand) words(cmd *cobra.Command, of func(c *customer.Custome
 	}
 }
 
-// openRoot opens the folder of customers as a run here would. A folder that is missing is an error unless create is set.
-func (o *customersCommand) openRoot(cmd *cobra.Command, create bool) (*customer.Root, error) {
+// openRoot opens the folder of customers as a run here would. A folder that is missing is an error, unless the customers may be on other
+// machines.
+func (o *customersCommand) openRoot(cmd *cobra.Command) (*openedRoot, error) {
 	cfg, err := o.project.Load(o.app)
 	if err != nil {
 		return nil, err
@@ -155,15 +175,20 @@ func (o *customersCommand) openRoot(cmd *cobra.Command, create bool) (*customer.
 		return nil, err
 	}
 	dir := o.Folder(o.app, base)
-	if _, err := os.Stat(dir); err != nil && !create {
+	at := o.state.Share(o.app, base)
+	if _, err := os.Stat(dir); err != nil && !at.IsShared() {
 		return nil, cli.WithHint(fmt.Errorf("no customers yet: %w", err), "run a script with --customer ID to create the first one, or name another folder with --workspaces")
 	}
-	return o.Open(o.app, base, nil, nil)
+	root, err := o.Open(o.app, base, at.Open, nil, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &openedRoot{root, at}, nil
 }
 
 // openCustomer opens an existing customer and the folder of customers. The caller closes the folder.
-func (o *customersCommand) openCustomer(cmd *cobra.Command, id string) (*customer.Root, *customer.Customer, error) {
-	root, err := o.openRoot(cmd, false)
+func (o *customersCommand) openCustomer(cmd *cobra.Command, id string) (*openedRoot, *customer.Customer, error) {
+	root, err := o.openRoot(cmd)
 	if err != nil {
 		return nil, nil, err
 	}

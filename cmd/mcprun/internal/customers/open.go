@@ -25,7 +25,7 @@ func (o *Flags) CustomerSkills(app *cli.App, p *project.Project, create bool) (s
 	if !o.Wanted() {
 		return "", nil
 	}
-	root, err := o.Open(app, p.Base, p.Upstreams, p.Policy.Customers())
+	root, err := o.Open(app, p.Base, p.State, p.Upstreams, p.Policy.Customers(), nil)
 	if err != nil {
 		return "", err
 	}
@@ -124,7 +124,7 @@ func (o *Flags) LeaseRun(ctx context.Context, app *cli.App, project *project.Pro
 			v = nil
 		}
 	}()
-	if v.root, err = o.Open(app, project.Base, project.Upstreams, project.Policy.Customers()); err != nil {
+	if v.root, err = o.Open(app, project.Base, project.State, project.Upstreams, project.Policy.Customers(), say); err != nil {
 		return v, err
 	}
 	if v.Session, err = o.Find(v.root); err != nil {

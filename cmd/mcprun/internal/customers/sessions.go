@@ -52,12 +52,12 @@ func newSessionListCmd(app *cli.App) *cobra.Command {
 }
 
 func (o *sessionCommand) list(cmd *cobra.Command) error {
-	root, err := o.openRoot(cmd, false)
+	root, err := o.openRoot(cmd)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	list, err := customersOf(root, o.customer)
+	list, err := customersOf(root.Root, o.customer)
 	if err != nil {
 		return err
 	}
@@ -128,12 +128,12 @@ func newSessionShowCmd(app *cli.App) *cobra.Command {
 }
 
 func (o *sessionCommand) show(cmd *cobra.Command, id string) error {
-	root, err := o.openRoot(cmd, false)
+	root, err := o.openRoot(cmd)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	s, err := findSession(root, o.customer, id)
+	s, err := findSession(root.Root, o.customer, id)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ type statsReport struct {
 }
 
 func (o *statsCommand) run(cmd *cobra.Command) error {
-	root, err := o.openRoot(cmd, false)
+	root, err := o.openRoot(cmd)
 	if errors.Is(err, fs.ErrNotExist) && !o.json && o.customer == "" {
 		_, err = fmt.Fprintln(o.app.Stdout, "no runs are counted: only those with --customer ID are")
 		return err
@@ -60,7 +60,7 @@ func (o *statsCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer root.Close()
-	list, err := customersOf(root, o.customer)
+	list, err := customersOf(root.Root, o.customer)
 	if err != nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	cli.CompleteFlag(cmd, "sandbox", cli.FixedWords(append(backends.Names(), runner.Auto)...))
 	cli.CompleteFlag(cmd, "risk", cli.FixedWords(names(risk.All())...))
 	cli.CompleteFlag(cmd, "trust", cli.FixedWords(names(runner.Trusts())...))
-	customers.CompleteCustomer(o.App, cmd, &o.LocationFlags, &o.FolderFlags)
+	customers.CompleteCustomer(o.App, cmd, &o.LocationFlags, &o.FolderFlags, &o.State.PlaceFlag)
 	cli.CompleteFlag(cmd, "language", cli.FixedWords(string(sandbox.LangTypeScript), string(sandbox.LangPython)))
 }
 

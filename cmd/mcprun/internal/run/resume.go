@@ -54,7 +54,7 @@ func (o *Options) restoreOnly(ctx context.Context) error {
 		return err
 	}
 	defer project.Close()
-	root, err := o.FolderFlags.Open(o.App, project.Base, project.Upstreams, nil)
+	root, err := o.FolderFlags.Open(o.App, project.Base, project.State, project.Upstreams, nil, o.printer(con))
 	if err != nil {
 		return err
 	}

@@ -267,7 +267,7 @@ func (l *live) customer(b *snapshot, id string) (*customer.Customer, error) {
 	named := b.project.Policy.Customers()
 	slices.Sort(named)
 	if len(l.roots) == 0 || !slices.Equal(named, l.named) {
-		root, err := b.o.run.FolderFlags.Open(b.o.app, b.project.Base, secrets{l: l}, named)
+		root, err := b.o.run.FolderFlags.Open(b.o.app, b.project.Base, l.kept.Open, secrets{l: l}, named, func(line string) { l.log.Info(line) })
 		if err != nil {
 			return nil, err
 		}

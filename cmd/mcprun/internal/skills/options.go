@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/runner/skill"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
@@ -25,6 +26,7 @@ type skillOptions struct {
 	project.LocationFlags
 	CheckFlags
 	customers.FolderFlags
+	state    state.PlaceFlag
 	customer string
 	json     bool
 
@@ -38,6 +40,7 @@ func (o *skillOptions) bind(cmd *cobra.Command) {
 	o.LocationFlags.Bind(f)
 	f.Var(flags.ID(&o.customer, "customer", "id"), "customer", "use this customer's skills, then those of the project")
 	o.FolderFlags.Bind(f)
+	o.state.Bind(f)
 	f.BoolVar(&o.json, "json", false, "print one JSON value")
 	f.SortFlags = false
 }
@@ -98,7 +101,8 @@ func (o *skillOptions) storeOf(p *project.Project) (*skill.Store, error) {
 	}
 	var own *customer.Customer
 	if o.customer != "" {
-		root, err := o.FolderFlags.Open(o.app, p.Base, p.Upstreams, nil)
+		o.state.Attach(o.app, p) // the logs of sessions count towards the quota
+		root, err := o.FolderFlags.Open(o.app, p.Base, p.State, p.Upstreams, nil, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/oauth"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/audit/alert"
 	"github.com/mcpgen/mcpgen/runner/store"
@@ -134,8 +134,8 @@ func ConfiguredKey(ctx context.Context, app *cli.App, settings *config.Settings)
 		return nil, err
 	}
 	from := config.SecretSources{Dir: dir, Environment: os.Environ(), Lookup: config.WithDotEnv(app.LookupEnv, vars)}
-	if ring, ok := customers.Keyring(app); ok {
-		from.Keyring = ring.Get
+	if app.Keyring() {
+		from.Keyring = oauth.System{}.Get
 	}
 	text, err := secret.Read(ctx, from)
 	if err != nil {

@@ -54,6 +54,9 @@ func (s *Shared) Open(ctx context.Context) (store.Store, error) {
 	return s.store, err
 }
 
+// IsShared reports whether other machines may share the state.
+func (s *Shared) IsShared() bool { return isURL(s.place) }
+
 // Engine opens the durable work in the state. The caller closes it before the state.
 func (s *Shared) Engine(ctx context.Context, log *slog.Logger) (*durable.Engine, error) {
 	kept, err := s.Open(ctx)
