@@ -16,8 +16,8 @@ func TestServePolicy(t *testing.T) {
 	if err := buildMcpgen(); err != nil {
 		t.Fatal(err)
 	}
-	dir, state := t.TempDir(), t.TempDir()
-	t.Setenv("XDG_STATE_HOME", state)
+	dir := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	for name, text := range map[string]string{
 		".mcp.json": `{"mcpServers": {"Front-Desk": {"command": "deskmcp", "args": ["notes.txt"]}}}`,
 		"mcpgen.yaml": `version: 1
@@ -98,26 +98,20 @@ policy:
 	if made, err := os.ReadFile(filepath.Join(dir, "notes.txt")); err == nil {
 		t.Errorf("notes were made: %s: got no error, want an error", made)
 	}
-	// What was decided is logged, with the exit code that mcprun call returns.
-	for glob, want := range map[string]string{
-		filepath.Join(state, "mcpgen", "decisions", "*.jsonl"):                "no notes",
-		filepath.Join(dir, "workspaces", "ann", "sessions", "*", "log.jsonl"): "level read_only",
-	} {
-		logs, err := filepath.Glob(glob)
-		if err != nil || len(logs) == 0 {
-			t.Errorf("no log fits %s: %v", glob, err)
-			continue
+	// What was decided is kept, with the exit code that mcprun call returns.
+	found := false
+	for _, r := range loggedRecords(t, dir, nil, "ann") {
+		for i := 0; r.Run != nil && i < len(r.Run.Calls); i++ {
+			d := r.Run.Calls[i].Decision
+			found = found || r.Run.Name == "call_tool" && r.Run.ExitCode == 126 && d != nil && d.Effect == "deny" && strings.Contains(d.Rule, "level read_only")
 		}
-		var all strings.Builder
-		for _, log := range logs {
-			text, err := os.ReadFile(log)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all.Write(text)
-		}
-		if text := all.String(); !strings.Contains(text, want) || !strings.Contains(text, `"exitCode":126`) || !strings.Contains(text, `"effect":"deny"`) || !strings.Contains(text, `"name":"call_tool"`) {
-			t.Errorf("the logs %s have no %q: %s", glob, want, text)
-		}
+	}
+	if !found {
+		t.Error("the sessions of ann do not have that her level was too low")
+	}
+	list := exec.Command("mcprun", "audit", "list", "--kind", "call", "--limit", "200")
+	list.Dir = dir
+	if out, err := list.CombinedOutput(); err != nil || !strings.Contains(string(out), "no notes") {
+		t.Errorf("the record has no \"no notes\": %v: %s", err, out)
 	}
 }

@@ -237,7 +237,7 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 		}
 	}
 	if o.replay == "" {
-		o.keepDecisions(p, &record, err, func(line string) { con.Say("mcprun: " + line) })
+		o.keepDecisions(cmd.Context(), p, &record, err, func(line string) { con.Say("mcprun: " + line) })
 	}
 	if err != nil {
 		return err
@@ -252,13 +252,13 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 	return o.print(res)
 }
 
-// keepDecisions logs what policy and people decided about the call.
-func (o *callCommand) keepDecisions(p *project.Project, record *chain.CallRecord, err error, say func(string)) {
+// keepDecisions keeps what policy and people decided about the call.
+func (o *callCommand) keepDecisions(ctx context.Context, p *project.Project, record *chain.CallRecord, err error, say func(string)) {
 	run := &customer.Run{Name: "mcprun call", Cause: string(runner.CauseExit), DurationMS: record.DurationMS, Calls: []customer.Call{runner.LoggedCall(record)}, CallCount: 1}
 	if err != nil {
 		run.ExitCode, run.Cause, run.Message = exit.Of(err, exit.Runner), string(runner.CauseError), err.Error()
 	}
-	customers.KeepDecisions(o.app, p, "", run, say)
+	keepDecisions(ctx, o.app, &o.state, p, &o.Calls, run, say)
 }
 
 // arguments returns the JSON object from standard input, if it is to be read, and the values that override it. For a tool without

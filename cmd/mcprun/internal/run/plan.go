@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
@@ -20,8 +19,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/pii"
-	"github.com/mcpgen/mcpgen/runner/policy"
-	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
 // NewPlanCommand returns the command plan.
@@ -110,30 +107,16 @@ func (o *Options) approvePlan(ctx context.Context, p *project.Project, s *runner
 		return err
 	case answer.Scope == approve.Refused:
 		refused := &planRefused{fmt.Errorf("the plan was not approved%s", leading(": ", answer.Reason))}
-		notePlan(&s.Calls, plan, "refused", answer.By)
-		o.keepPlan(p, s, plan, answer, refused)
+		o.keepPlan(ctx, p, &s.Calls, plan, "refused", answer.By)
 		return refused
 	}
 	plan.By = answer.By
 	if err := plans.Save(plan); err != nil {
 		return err
 	}
-	notePlan(&s.Calls, plan, "approved", answer.By)
-	o.keepPlan(p, s, plan, answer, nil)
+	o.keepPlan(ctx, p, &s.Calls, plan, "approved", answer.By)
 	_, err = fmt.Fprintln(o.App.Stdout, plan.ID)
 	return err
-}
-
-// keepPlan logs who answered the question about a plan. refused is nil if the answer was yes.
-func (o *Options) keepPlan(p *project.Project, s *runner.Script, plan *approve.Plan, answer approve.Answer, refused error) {
-	run := &customer.Run{
-		Name: s.Name, Language: string(s.Language), Code: s.Code, Risk: s.Risk.Overall().String(), Cause: string(runner.CauseExit),
-		Start: &customer.Decision{Effect: string(policy.Ask), Rule: "plan " + plan.ID, By: answer.By},
-	}
-	if refused != nil {
-		run.Cause, run.Message, run.ExitCode = string(runner.CauseFailed), refused.Error(), exit.Of(refused, exit.Runner)
-	}
-	customers.KeepDecisions(o.App, p, s.Workspace, run, func(line string) { fmt.Fprintln(o.App.Stderr, "mcprun: "+line) })
 }
 
 // planRefused reports that a plan was not approved.

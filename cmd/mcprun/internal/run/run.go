@@ -284,7 +284,7 @@ func (o *Options) runFor(ctx context.Context, con *term.Console, p *project.Proj
 	v.Explain(res, limit)
 	v.Log(context.WithoutCancel(ctx), s, res, err)
 	if v == nil && o.replay == "" && (res != nil || err != nil) {
-		customers.KeepDecisions(o.App, p, s.Workspace, customers.LoggedRun(s, res, err), warn)
+		keepDecisions(ctx, o.App, &o.State, p, &s.Calls, customers.LoggedRun(s, res, err), warn)
 	}
 	return res, errors.Join(err, v.Close())
 }

@@ -132,15 +132,6 @@ func (l *sessionLog) Append(e mcpserver.Entry) error {
 	return s.Append(record)
 }
 
-// decisions logs what is decided in the project's own runs, which are in no session.
-type decisions struct{ *customer.Decisions }
-
-// Append logs a run.
-func (d decisions) Append(e mcpserver.Entry) error { return d.Decisions.Append(e.Run) }
-
-// Stats returns nothing: the log has only runs in which something was decided.
-func (decisions) Stats() (json.RawMessage, error) { return nil, nil }
-
 // Stats returns the totals of all the customer's sessions.
 func (l *sessionLog) Stats() (json.RawMessage, error) {
 	all, err := l.customer.Stats(context.Background())

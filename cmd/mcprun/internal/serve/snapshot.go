@@ -168,11 +168,6 @@ func (b *snapshot) own() (*mcpserver.Customer, error) {
 		}
 	}
 	out := &mcpserver.Customer{Files: files, Quota: b.o.run.Base.Limits.Disk}
-	if log, err := customers.OpenDecisions(b.o.app, b.project.Base, secrets{l: b.live}, files); err != nil {
-		b.log.Warn(err.Error())
-	} else {
-		out.Log = decisions{log}
-	}
 	b.equip(out, nil)
 	return out, nil
 }
