@@ -44,7 +44,7 @@ for (let i = 0; i < 2000; i++) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	r, err := customer.OpenRoot(filepath.Join(dir, "all"), &customer.RootOptions{State: func(context.Context) (store.Store, error) { return st, nil }})
+	r, err := customer.OpenRoot(filepath.Join(dir, "all"), &customer.RootOptions{Store: func(context.Context) (store.Store, error) { return st, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

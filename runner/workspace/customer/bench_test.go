@@ -17,7 +17,7 @@ func benchRun() *Run {
 
 // BenchmarkRun measures the overhead of a run for a customer: a lease and a line in the log.
 func BenchmarkRun(b *testing.B) {
-	r, err := OpenRoot(b.TempDir(), &RootOptions{State: newState(b)})
+	r, err := OpenRoot(b.TempDir(), &RootOptions{Store: newStore(b)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func BenchmarkRun(b *testing.B) {
 
 // BenchmarkStats measures the totals of a log with 1,000 runs.
 func BenchmarkStats(b *testing.B) {
-	r, err := OpenRoot(b.TempDir(), &RootOptions{State: newState(b)})
+	r, err := OpenRoot(b.TempDir(), &RootOptions{Store: newStore(b)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -92,8 +92,11 @@ func (s *Session) copyState(ctx context.Context, name string, now time.Time) (in
 	}
 	defer all.Close()
 	temp := tempPrefix + name
-	if err := errors.Join(removeAll(all, temp), removeAll(all, name)); err != nil { // of a process that died
+	if err := removeAll(all, temp); err != nil { // of a process that died
 		return nil, err
+	}
+	if _, err := all.Lstat(name); err == nil {
+		return nil, fmt.Errorf("the folder %s is not in the list of checkpoints: name another checkpoint, or remove it: %w", filepath.Join(all.Name(), name), fs.ErrExist)
 	}
 	defer func() {
 		if err != nil {
@@ -123,7 +126,7 @@ func (s *Session) copyState(ctx context.Context, name string, now time.Time) (in
 		return nil, err
 	}
 	temp = name
-	st, err := s.customer.state(ctx)
+	st, err := s.customer.store(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +148,7 @@ func (s *Session) setCheckpoint(ctx context.Context, st store.Documents, info *C
 // Checkpoints returns the session's checkpoints, oldest first.
 func (s *Session) Checkpoints() ([]CheckpointInfo, error) {
 	ctx := context.Background()
-	st, err := s.customer.state(ctx)
+	st, err := s.customer.store(ctx)
 	if err == nil {
 		_, _, err = s.document(ctx, st)
 	}

@@ -25,7 +25,7 @@ func openTest(t *testing.T, quota int64) (*Root, *time.Time) {
 	t.Helper()
 	now := time.Date(2026, 10, 3, 12, 0, 0, 0, time.UTC)
 	dir := t.TempDir()
-	r, err := OpenRoot(filepath.Join(dir, "workspaces"), &RootOptions{Quota: quota, Now: func() time.Time { return now }, State: fileState(t, filepath.Join(dir, stateFile))})
+	r, err := OpenRoot(filepath.Join(dir, "workspaces"), &RootOptions{Quota: quota, Now: func() time.Time { return now }, Store: fileStore(t, filepath.Join(dir, stateFile))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func Example() {
 	}
 	defer state.Close()
 	root, err := customer.OpenRoot(filepath.Join(dir, "customers"), &customer.RootOptions{
-		State: func(context.Context) (store.Store, error) { return state, nil },
+		Store: func(context.Context) (store.Store, error) { return state, nil },
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -83,11 +83,11 @@ func (c *Customer) gc(ctx context.Context, opt GCOptions) (Removed, error) {
 }
 
 func (c *Customer) gcSessions(ctx context.Context, before time.Time, dry bool, out *Removed) error {
-	st, err := c.state(ctx)
+	st, err := c.store(ctx)
 	if err != nil {
 		return err
 	}
-	documents, err := st.ListDocuments(ctx, c.id, kindSession)
+	documents, err := c.listSessions(ctx, st)
 	if err != nil {
 		return err
 	}
@@ -110,18 +110,18 @@ func (c *Customer) gcSessions(ctx context.Context, before time.Time, dry bool, o
 
 // gc removes the session if nobody has appended to its log since before. d is its document.
 func (s *Session) gc(ctx context.Context, st store.Store, d *store.Document, before time.Time, dry bool) (bytes int64, gone bool, err error) {
-	state, err := decodeSession(d)
-	if err != nil || !state.Used.Before(before) {
+	doc, err := decodeSession(d)
+	if err != nil || !doc.Used.Before(before) {
 		return 0, false, err
 	}
-	if bytes, err = s.size(state); err != nil || dry {
+	if bytes, err = s.size(doc); err != nil || dry {
 		return bytes, true, err
 	}
-	state.Absent = true
-	if err := s.set(ctx, st, state, d.Version); err != nil { // without this, somebody could still append to it
+	doc.Absent = true
+	if err := s.set(ctx, st, doc, d.Version); err != nil { // without this, somebody could still append to it
 		return 0, false, unlessConflict(err)
 	}
-	if err := st.DeleteLog(ctx, s.key(kindLog, state.Log)); err != nil {
+	if err := st.DeleteLog(ctx, s.key(kindLog, doc.Log)); err != nil {
 		return bytes, true, err
 	}
 	checkpoints, err := st.ListDocuments(ctx, s.customer.id, kindCheckpoint)

@@ -38,15 +38,15 @@ type SessionInfo struct {
 // Info describes the session. It reads the log.
 func (s *Session) Info() (*SessionInfo, error) {
 	ctx := context.Background()
-	st, err := s.customer.state(ctx)
+	st, err := s.customer.store(ctx)
 	if err != nil {
 		return nil, err
 	}
-	state, _, err := s.document(ctx, st)
+	doc, _, err := s.document(ctx, st)
 	if err != nil {
 		return nil, err
 	}
-	out := &SessionInfo{Customer: s.customer.id, ID: s.id, LastUsed: state.Used}
+	out := &SessionInfo{Customer: s.customer.id, ID: s.id, LastUsed: doc.Used}
 	if out.Checkpoints, err = s.Checkpoints(); err != nil {
 		return nil, err
 	}
@@ -55,19 +55,19 @@ func (s *Session) Info() (*SessionInfo, error) {
 		return nil, err
 	}
 	out.Title, out.Began, out.Stats = stats.Title, stats.Began, stats.Stats
-	out.Bytes, err = s.size(state)
+	out.Bytes, err = s.size(doc)
 	return out, err
 }
 
 // size returns the space of the log and the checkpoints in bytes.
-func (s *Session) size(state *sessionState) (int64, error) {
+func (s *Session) size(doc *sessionDocument) (int64, error) {
 	all, err := s.customer.openIn(sessionsDir)
 	if err != nil {
 		return 0, err
 	}
 	defer all.Close()
 	files, _ := measure(all, s.id, logName+movedSuffix)
-	return state.Bytes + files, nil
+	return doc.Bytes + files, nil
 }
 
 // Info describes the customer and its sessions. It reads the logs of all sessions.

@@ -55,7 +55,7 @@ func (c *Customer) moveFiles(ctx context.Context, st store.Store) error {
 		}
 	}
 	if count > 0 && c.root.opt.Moved != nil {
-		c.root.opt.Moved(fmt.Sprintf("moved %d sessions of customer %s from %s to %s; each old log is now %s", count, c.id, filepath.Join(c.Dir(), sessionsDir), st.Place(), logName+movedSuffix))
+		c.root.opt.Moved(fmt.Sprintf("moved the sessions of customer %s (%d) from %s to %s; each old log is now %s", c.id, count, filepath.Join(c.Dir(), sessionsDir), st.Place(), logName+movedSuffix))
 	}
 	return nil
 }
@@ -94,9 +94,9 @@ func (s *Session) moveFiles(ctx context.Context, st store.Store, all *os.Root) (
 	if err = errors.Join(err, err2, f.Close()); err != nil {
 		return false, err
 	}
-	state := sessionState{Used: info.ModTime(), Bytes: int64(len(text)), Moved: fmt.Sprintf("%x", sha256.Sum256(text))}
+	doc := sessionDocument{Used: info.ModTime(), Bytes: int64(len(text)), Moved: fmt.Sprintf("%x", sha256.Sum256(text))}
 	for done := false; !done; {
-		if done, err = s.moveLog(ctx, st, state, text); err != nil {
+		if done, err = s.moveLog(ctx, st, doc, text); err != nil {
 			return false, err
 		}
 	}
@@ -108,7 +108,7 @@ func (s *Session) moveFiles(ctx context.Context, st store.Store, all *os.Root) (
 
 // moveLog puts the log into the store, unless it is there. The session is absent until the whole log is. done is false if another process
 // began to do the same.
-func (s *Session) moveLog(ctx context.Context, st store.Store, state sessionState, text []byte) (done bool, err error) {
+func (s *Session) moveLog(ctx context.Context, st store.Store, doc sessionDocument, text []byte) (done bool, err error) {
 	version := int64(0)
 	d, err := st.Document(ctx, s.key(kindSession, s.id))
 	switch {
@@ -117,7 +117,7 @@ func (s *Session) moveLog(ctx context.Context, st store.Store, state sessionStat
 		if err != nil {
 			return false, err
 		}
-		if !old.Absent && old.Moved != state.Moved {
+		if !old.Absent && old.Moved != doc.Moved {
 			return false, fmt.Errorf("%s has another session of that name: rename the folder %s", st.Place(), filepath.Join(s.customer.Dir(), sessionsDir, s.id))
 		}
 		if !old.Absent {
@@ -130,18 +130,18 @@ func (s *Session) moveLog(ctx context.Context, st store.Store, state sessionStat
 	case !errors.Is(err, store.ErrNotFound):
 		return false, err
 	}
-	state.Log, state.Absent = s.newLog(), true
-	if err := s.set(ctx, st, &state, version); err != nil {
+	doc.Log, doc.Absent = s.newLog(), true
+	if err := s.set(ctx, st, &doc, version); err != nil {
 		return false, unlessConflict(err)
 	}
-	key := s.key(kindLog, state.Log)
+	key := s.key(kindLog, doc.Log)
 	for _, block := range blocks(text) {
 		if _, err := st.AppendLine(ctx, key, block); err != nil {
 			return false, err
 		}
 	}
-	state.Absent = false
-	err = s.set(ctx, st, &state, version+1)
+	doc.Absent = false
+	err = s.set(ctx, st, &doc, version+1)
 	if errors.Is(err, store.ErrConflict) {
 		return false, st.DeleteLog(ctx, key)
 	}

@@ -30,7 +30,7 @@ func earlier(t *testing.T) string {
 // openRoot opens a folder of customers with a store.
 func openRoot(t *testing.T, dir string, state store.Opener, moved func(string)) *Root {
 	t.Helper()
-	r, err := OpenRoot(dir, &RootOptions{State: state, Moved: moved})
+	r, err := OpenRoot(dir, &RootOptions{Store: state, Moved: moved})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func checkMoved(t *testing.T, r *Root, more int) *Session {
 	return s
 }
 
-func TestMoveFiles(t *testing.T) { testMoveFiles(t, newState(t)) }
+func TestMoveFiles(t *testing.T) { testMoveFiles(t, newStore(t)) }
 
 // testMoveFiles moves files to a store, with several processes at once.
 func testMoveFiles(t *testing.T, state store.Opener) {
@@ -81,7 +81,7 @@ func testMoveFiles(t *testing.T, state store.Opener) {
 	var wg sync.WaitGroup
 	for i := range 4 {
 		r := openRoot(t, dir, state, func(line string) {
-			if said.Add(1); !strings.Contains(line, "moved 2 sessions of customer acme") || !strings.Contains(line, "log.jsonl.moved") {
+			if said.Add(1); !strings.Contains(line, "moved the sessions of customer acme (2) ") || !strings.Contains(line, "log.jsonl.moved") {
 				t.Errorf("it said %q", line)
 			}
 		})
@@ -109,7 +109,7 @@ func testMoveFiles(t *testing.T, state store.Opener) {
 		read(t, path+movedSuffix)
 	}
 	u, err := s.customer.Usage(t.Context())
-	_, logs, err2 := s.customer.sessionStates(t.Context(), must(state(t.Context())))
+	_, logs, err2 := s.customer.sessionDocuments(t.Context(), must(state(t.Context())))
 	files, _ := measure(must(s.customer.open()), sessionsDir)
 	if err != nil || err2 != nil || logs < was.Size() || u.Sessions >= logs+files {
 		t.Errorf("Usage() = %+v, %v, %v, want less than the %d bytes of logs and %d of files: files that were moved do not count", u, err, err2, logs, files)
@@ -135,7 +135,7 @@ func TestLastUsedOfMoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := checkMoved(t, openRoot(t, dir, newState(t), nil), 0)
+	s := checkMoved(t, openRoot(t, dir, newStore(t), nil), 0)
 	got, err := s.Info()
 	if err != nil || !got.LastUsed.Equal(info.ModTime()) || got.Stats.Runs != 3 || got.Title != "import the September leads" {
 		t.Errorf("Info() = %+v, %v, want LastUsed %v", got, err, info.ModTime())
@@ -181,7 +181,7 @@ func (f failing) DeleteLog(ctx context.Context, k store.Key) error {
 func TestMoveIsInterrupted(t *testing.T) {
 	died := errors.New("died")
 	for n := 0; ; n++ {
-		dir, state := earlier(t), newState(t)
+		dir, state := earlier(t), newStore(t)
 		st := must(state(t.Context()))
 		left := n
 		r := openRoot(t, dir, func(context.Context) (store.Store, error) { return failing{st, &left, died}, nil }, nil)
@@ -204,7 +204,7 @@ func TestMoveIsInterrupted(t *testing.T) {
 
 // TestMoveDiesBeforeRename: a session that is in the store, and whose file has not been renamed yet, is not moved twice.
 func TestMoveDiesBeforeRename(t *testing.T) {
-	dir, state := earlier(t), newState(t)
+	dir, state := earlier(t), newStore(t)
 	s := checkMoved(t, openRoot(t, dir, state, nil), 0)
 	for _, name := range []string{logName, "checkpoints/imported/" + checkpointInfo} {
 		path := filepath.Join(s.customer.Dir(), sessionsDir, s.ID(), filepath.FromSlash(name))
@@ -220,7 +220,7 @@ func TestMoveDiesBeforeRename(t *testing.T) {
 
 // TestMoveToAnotherSession: a session of the store is not mixed with one of the same name in a file.
 func TestMoveToAnotherSession(t *testing.T) {
-	state := newState(t)
+	state := newStore(t)
 	session(t, customer(t, openRoot(t, t.TempDir(), state, nil), "acme"), "leads")
 	dir := earlier(t)
 	r := openRoot(t, dir, state, nil)
@@ -261,7 +261,7 @@ func TestLogOfMoved(t *testing.T) {
 
 // TestFullDisk: a log on a full disk says so, and has all lines that were appended.
 func TestFullDisk(t *testing.T) {
-	st := must(newState(t)(t.Context()))
+	st := must(newStore(t)(t.Context()))
 	left := 100
 	r := openRoot(t, t.TempDir(), func(context.Context) (store.Store, error) {
 		return failing{st, &left, fmt.Errorf("x.db: %w", store.ErrFull)}, nil

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // postgresState opens a database as a process of its own does.
-func postgresState(t *testing.T, url string) store.Opener {
+func postgresStore(t *testing.T, url string) store.Opener {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), url)
 	if err != nil {
@@ -29,14 +29,14 @@ func postgresState(t *testing.T, url string) store.Opener {
 	return func(context.Context) (store.Store, error) { return s, nil }
 }
 
-func TestMoveFilesToPostgres(t *testing.T) { testMoveFiles(t, postgresState(t, pgtest.Database(t))) }
+func TestMoveFilesToPostgres(t *testing.T) { testMoveFiles(t, postgresStore(t, pgtest.Database(t))) }
 
 // TestTwoMachines uses one database from two machines, which have folders of their own.
 func TestTwoMachines(t *testing.T) {
 	url := pgtest.Database(t)
 	var roots [2]*Root
 	for i := range roots {
-		roots[i] = openRoot(t, t.TempDir(), postgresState(t, url), nil)
+		roots[i] = openRoot(t, t.TempDir(), postgresStore(t, url), nil)
 	}
 	own := session(t, customer(t, roots[0], "acme"), "one")
 	write(t, filepath.Join(own.customer.Files(), "a"), "x")
@@ -91,7 +91,7 @@ func TestTwoMachines(t *testing.T) {
 	if err := own.Append(Record{Kind: KindTask}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Append() to a session that the other machine removed = %v, want fs.ErrNotExist", err)
 	}
-	st := must(own.customer.state(t.Context()))
+	st := must(own.customer.store(t.Context()))
 	for _, kind := range []string{kindSession, kindCheckpoint} {
 		if list, err := st.ListDocuments(t.Context(), "acme", kind); err != nil || len(list) > 0 {
 			t.Errorf("GC() left %v, %v", list, err)

@@ -107,15 +107,15 @@ func (c *Customer) hostUsage(ctx context.Context, dir *os.Root) (Usage, error) {
 	var u Usage
 	u.Skills, _ = measure(dir, skillsDir)
 	u.Vault, _ = measure(dir, vaultDir)
-	if c.root.opt.State == nil {
+	if c.root.opt.Store == nil {
 		u.Sessions, _ = measure(dir, sessionsDir)
 		return u, nil
 	}
-	st, err := c.state(ctx)
+	st, err := c.store(ctx)
 	if err != nil {
 		return u, err
 	}
-	_, u.Sessions, err = c.sessionStates(ctx, st)
+	_, u.Sessions, err = c.sessionDocuments(ctx, st)
 	files, _ := measure(dir, sessionsDir, "*/"+logName+movedSuffix) // which the store has, too
 	u.Sessions += files
 	return u, err

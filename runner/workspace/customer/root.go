@@ -45,9 +45,9 @@ type RootOptions struct {
 	Mask func(value json.RawMessage) json.RawMessage
 	// Named are ids named in settings. They are known ids even if the customers do not exist.
 	Named []string
-	// State opens the store of sessions, of their logs and of the list of their checkpoints. Roots with one store have the same sessions,
+	// Store opens the store of sessions, of their logs and of the list of their checkpoints. Roots with one store have the same sessions,
 	// also on different machines. Nil means that there are no sessions.
-	State store.Opener
+	Store store.Opener
 	// Moved is called with a line for people when sessions that were in files have been moved to the store. May be nil.
 	Moved func(line string)
 	// Now is the clock. Nil means time.Now.

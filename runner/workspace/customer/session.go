@@ -53,7 +53,7 @@ func (c *Customer) NewSession(meta Meta) (*Session, error) {
 		return nil, err
 	}
 	defer unlock()
-	st, err := c.state(ctx)
+	st, err := c.store(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +71,9 @@ func (c *Customer) NewSession(meta Meta) (*Session, error) {
 		return nil, &QuotaError{Customer: c.id, Quota: c.Quota(), Free: max(0, free), For: "another session"}
 	}
 	s := &Session{customer: c, id: meta.ID}
-	states, _, err := c.sessionStates(ctx, st)
+	documents, _, err := c.sessionDocuments(ctx, st)
 	if err == nil {
-		err = c.checkNewSession(states, meta.ID)
+		err = c.checkNewSession(documents, meta.ID)
 	}
 	if err == nil {
 		err = s.begin(ctx, st, meta.Title, now)
@@ -97,13 +97,18 @@ func (s *Session) begin(ctx context.Context, st store.Store, title string, now t
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	state := &sessionState{Log: s.newLog(), Used: now, Bytes: int64(len(line))}
-	if err := s.set(ctx, st, state, version); errors.Is(err, store.ErrConflict) {
-		return fs.ErrExist
-	} else if err != nil {
-		return err
+	doc := &sessionDocument{Log: s.newLog(), Used: now, Bytes: int64(len(line))}
+	log := s.key(kindLog, doc.Log)
+	if _, err = st.AppendLine(ctx, log, line); err == nil {
+		err = s.set(ctx, st, doc, version)
 	}
-	if _, err := st.AppendLine(ctx, s.key(kindLog, state.Log), line); err != nil {
+	if err != nil {
+		_ = st.DeleteLog(context.WithoutCancel(ctx), log) // nothing refers to it
+	}
+	if errors.Is(err, store.ErrConflict) {
+		return fs.ErrExist
+	}
+	if err != nil {
 		return err
 	}
 	return s.customer.register(ctx, st)
@@ -113,11 +118,11 @@ func (s *Session) begin(ctx context.Context, st store.Store, title string, now t
 func (s *Session) newLog() string { return s.id + "/" + strings.ToLower(rand.Text()[:12]) }
 
 // checkNewSession refuses the id of an existing session, also in a different case, and refuses more sessions than a customer may have.
-func (c *Customer) checkNewSession(states map[string]*sessionState, id string) error {
-	if len(states) >= maxSessions {
-		return fmt.Errorf("it has %d sessions and cannot have more: remove old ones (mcprun workspace gc)", len(states))
+func (c *Customer) checkNewSession(documents map[string]*sessionDocument, id string) error {
+	if len(documents) >= maxSessions {
+		return fmt.Errorf("it has %d sessions and cannot have more: remove old ones (mcprun workspace gc)", len(documents))
 	}
-	for known := range states {
+	for known := range documents {
 		if known == id {
 			return fs.ErrExist
 		}
@@ -134,7 +139,7 @@ func (c *Customer) Session(id string) (*Session, error) {
 		return nil, err
 	}
 	ctx, s := context.Background(), &Session{customer: c, id: id}
-	st, err := c.state(ctx)
+	st, err := c.store(ctx)
 	if err == nil {
 		_, _, err = s.document(ctx, st)
 	}
@@ -147,16 +152,16 @@ func (c *Customer) Session(id string) (*Session, error) {
 // Sessions returns the customer's sessions, sorted by id.
 func (c *Customer) Sessions() ([]*Session, error) {
 	ctx := context.Background()
-	st, err := c.state(ctx)
+	st, err := c.store(ctx)
 	if err != nil {
 		return nil, err
 	}
-	states, _, err := c.sessionStates(ctx, st)
+	documents, _, err := c.sessionDocuments(ctx, st)
 	if err != nil {
 		return nil, fmt.Errorf("list the sessions of customer %q: %w", c.id, err)
 	}
 	var list []*Session
-	for _, id := range slices.Sorted(maps.Keys(states)) {
+	for _, id := range slices.Sorted(maps.Keys(documents)) {
 		list = append(list, &Session{customer: c, id: id})
 	}
 	return list, nil

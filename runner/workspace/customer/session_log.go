@@ -31,22 +31,22 @@ func (s *Session) Append(r Record) error {
 
 // append appends a line. Its bytes are reserved first, so that a log never exceeds its limit.
 func (s *Session) append(ctx context.Context, line []byte, now time.Time) error {
-	st, err := s.customer.state(ctx)
+	st, err := s.customer.store(ctx)
 	if err != nil {
 		return err
 	}
-	state, err := s.change(ctx, st, func(state *sessionState) error {
-		if state.Bytes+int64(len(line)) > maxLog {
-			return fmt.Errorf("it has %s, the limit of a log: begin another session: %w", sizeText(state.Bytes), workspace.ErrNoRoom)
+	doc, err := s.change(ctx, st, func(doc *sessionDocument) error {
+		if doc.Bytes+int64(len(line)) > maxLog {
+			return fmt.Errorf("it has %s, the limit of a log: begin another session: %w", sizeText(doc.Bytes), workspace.ErrNoRoom)
 		}
-		state.Bytes += int64(len(line))
-		if now.After(state.Used) {
-			state.Used = now
+		doc.Bytes += int64(len(line))
+		if now.After(doc.Used) {
+			doc.Used = now
 		}
 		return nil
 	})
 	if err == nil {
-		_, err = st.AppendLine(ctx, s.key(kindLog, state.Log), line)
+		_, err = st.AppendLine(ctx, s.key(kindLog, doc.Log), line)
 	}
 	return err
 }

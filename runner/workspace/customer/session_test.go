@@ -33,16 +33,16 @@ func session(t *testing.T, c *Customer, id string) *Session {
 // logText returns the session's log as it is in the store.
 func logText(t *testing.T, s *Session) string {
 	t.Helper()
-	st, err := s.customer.state(t.Context())
+	st, err := s.customer.store(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, _, err := s.document(t.Context(), st)
+	doc, _, err := s.document(t.Context(), st)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := st.Lines(t.Context(), s.key(kindLog, state.Log), 0, func(l store.Line) error { text.Write(l.Value); return nil }); err != nil {
+	if err := st.Lines(t.Context(), s.key(kindLog, doc.Log), 0, func(l store.Line) error { text.Write(l.Value); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()
@@ -141,7 +141,7 @@ func appendMany(t *testing.T, dir, who string) {
 		return
 	}
 	defer st.Close()
-	r, err := OpenRoot(dir, &RootOptions{State: func(context.Context) (store.Store, error) { return st, nil }})
+	r, err := OpenRoot(dir, &RootOptions{Store: func(context.Context) (store.Store, error) { return st, nil }})
 	if err != nil {
 		t.Error(err)
 		return
@@ -196,9 +196,9 @@ func TestLogIsBounded(t *testing.T) {
 	if bad != 0 || len(list) != 2 || !list[1].Run.Cut || list[1].Run.CallCount != 3000 || list[1].Run.FileCount != 3000 || !strings.HasSuffix(list[1].Run.Output, "end") {
 		t.Fatalf("%d bad, %d lines", bad, len(list))
 	}
-	st, err := s.customer.state(t.Context())
+	st, err := s.customer.store(t.Context())
 	if err == nil {
-		_, err = s.change(t.Context(), st, func(state *sessionState) error { state.Bytes = maxLog; return nil })
+		_, err = s.change(t.Context(), st, func(doc *sessionDocument) error { doc.Bytes = maxLog; return nil })
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestMask(t *testing.T) {
 	hide := func(v json.RawMessage) json.RawMessage {
 		return bytes.ReplaceAll(v, []byte("ann@example.com"), []byte("[EMAIL]"))
 	}
-	r, err := OpenRoot(t.TempDir(), &RootOptions{Mask: hide, State: newState(t)})
+	r, err := OpenRoot(t.TempDir(), &RootOptions{Mask: hide, Store: newStore(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestMask(t *testing.T) {
 func TestMaskBeforeCut(t *testing.T) {
 	const secret = "sk-0123456789abcdef"
 	hide := func(v json.RawMessage) json.RawMessage { return bytes.ReplaceAll(v, []byte(secret), []byte("[KEY]")) }
-	r, err := OpenRoot(t.TempDir(), &RootOptions{Mask: hide, State: newState(t)})
+	r, err := OpenRoot(t.TempDir(), &RootOptions{Mask: hide, Store: newStore(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestLogIsNoLink(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(c.Dir(), sessionsDir, "one", logName)); err != nil {
 		t.Fatal(err)
 	}
-	again, err := OpenRoot(r.Dir(), &RootOptions{State: r.opt.State})
+	again, err := OpenRoot(r.Dir(), &RootOptions{Store: r.opt.Store})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // fileState opens the store in a file, and closes it after the test.
-func fileState(t testing.TB, path string) store.Opener {
+func fileStore(t testing.TB, path string) store.Opener {
 	t.Helper()
 	s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
 	if err != nil {
@@ -21,7 +21,7 @@ func fileState(t testing.TB, path string) store.Opener {
 }
 
 // newState opens a new store.
-func newState(t testing.TB) store.Opener {
+func newStore(t testing.TB) store.Opener {
 	t.Helper()
-	return fileState(t, filepath.Join(t.TempDir(), "state.db"))
+	return fileStore(t, filepath.Join(t.TempDir(), "state.db"))
 }

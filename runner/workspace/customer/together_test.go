@@ -14,7 +14,7 @@ import (
 
 // TestTogether uses one customer in every way at once. A state must always be complete: the files of one writer have the same content.
 func TestTogether(t *testing.T) {
-	r, err := OpenRoot(t.TempDir(), &RootOptions{State: newState(t)})
+	r, err := OpenRoot(t.TempDir(), &RootOptions{Store: newStore(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func (o *FolderFlags) Open(app *cli.App, base string, at store.Opener, upstreams
 		say = func(line string) { fmt.Fprintln(app.Stderr, "mcprun: "+line) }
 	}
 	return customer.OpenRoot(dir, &customer.RootOptions{
-		Quota: o.Quota, Mask: logMask(upstreams), Named: named, State: at, Moved: func(line string) { say(cli.EscapeLine(line)) },
+		Quota: o.Quota, Mask: logMask(upstreams), Named: named, Store: at, Moved: func(line string) { say(cli.EscapeLine(line)) },
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/store"
@@ -14,13 +15,13 @@ import (
 // Kinds of what the store keeps of customers. Its customer is theirs, except for a kindCustomer, which is the project's.
 const (
 	kindCustomer   = "customer"    // document: a customer with sessions, by id
-	kindSession    = "session"     // document: a sessionState, by id
-	kindLog        = "session-log" // log: its records, one or several lines of JSON in each line of the log; by sessionState.Log
+	kindSession    = "session"     // document: a sessionDocument, by id
+	kindLog        = "session-log" // log: its records, one or several lines of JSON in each line of the log; by sessionDocument.Log
 	kindCheckpoint = "checkpoint"  // document: a CheckpointInfo, by the ids of the session and the checkpoint with a slash between
 )
 
-// sessionState is the document of a session.
-type sessionState struct {
+// sessionDocument is the document of a session.
+type sessionDocument struct {
 	Log   string    `json:"log"`   // the name of its log
 	Used  time.Time `json:"used"`  // when the log was last appended to
 	Bytes int64     `json:"bytes"` // of the log
@@ -30,17 +31,17 @@ type sessionState struct {
 	Absent bool `json:"absent,omitempty"`
 }
 
-// state opens the state.
-func (r *Root) state(ctx context.Context) (store.Store, error) {
-	if r.opt.State == nil {
-		return nil, errors.New("sessions are kept in the project's state, which is not open here")
+// store opens the store.
+func (r *Root) store(ctx context.Context) (store.Store, error) {
+	if r.opt.Store == nil {
+		return nil, errors.New("there is no store for sessions")
 	}
-	return r.opt.State(ctx)
+	return r.opt.Store(ctx)
 }
 
-// state opens the state. The first time, it moves there what earlier versions kept in files.
-func (c *Customer) state(ctx context.Context) (store.Store, error) {
-	st, err := c.root.state(ctx)
+// store opens the store. The first time, it moves there what earlier versions kept in files.
+func (c *Customer) store(ctx context.Context) (store.Store, error) {
+	st, err := c.root.store(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func (c *Customer) state(ctx context.Context) (store.Store, error) {
 	return st, nil
 }
 
-// register makes the customer known to other machines that share the state.
+// register makes the customer known to other machines that share the store.
 func (c *Customer) register(ctx context.Context, st store.Store) error {
 	key := store.Key{Kind: kindCustomer, Name: c.id}
 	_, err := st.Document(ctx, key)
@@ -69,10 +70,10 @@ func (c *Customer) register(ctx context.Context, st store.Store) error {
 
 // registered returns the ids of customers with sessions, wherever their folders are, sorted.
 func (r *Root) registered(ctx context.Context) ([]string, error) {
-	if r.opt.State == nil {
+	if r.opt.Store == nil {
 		return nil, nil
 	}
-	st, err := r.opt.State(ctx)
+	st, err := r.opt.Store(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -86,36 +87,42 @@ func (r *Root) registered(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// sessionStates returns the states of the customer's sessions by id, except those that are absent, and the bytes of their logs.
-func (c *Customer) sessionStates(ctx context.Context, st store.Store) (states map[string]*sessionState, bytes int64, err error) {
+// listSessions returns the customer's documents of sessions, also of those that are absent. Their names may become names of folders.
+func (c *Customer) listSessions(ctx context.Context, st store.Store) ([]store.Document, error) {
 	list, err := st.ListDocuments(ctx, c.id, kindSession)
+	return slices.DeleteFunc(list, func(d store.Document) bool { return CheckID("session", d.Name) != nil }), err
+}
+
+// sessionDocuments returns the documents of the customer's sessions by id, except those that are absent, and the bytes of their logs.
+func (c *Customer) sessionDocuments(ctx context.Context, st store.Store) (all map[string]*sessionDocument, bytes int64, err error) {
+	list, err := c.listSessions(ctx, st)
 	if err != nil {
 		return nil, 0, err
 	}
-	states = map[string]*sessionState{}
+	all = map[string]*sessionDocument{}
 	for i := range list {
-		state, err := decodeSession(&list[i])
+		doc, err := decodeSession(&list[i])
 		if err != nil {
 			return nil, 0, err
 		}
-		if bytes += state.Bytes; !state.Absent {
-			states[list[i].Name] = state
+		if bytes += doc.Bytes; !doc.Absent {
+			all[list[i].Name] = doc
 		}
 	}
-	return states, bytes, nil
+	return all, bytes, nil
 }
 
-func decodeSession(d *store.Document) (*sessionState, error) {
-	state := &sessionState{}
-	if err := json.Unmarshal(d.Value, state); err != nil {
-		return nil, fmt.Errorf("read the state of session %q of customer %q: %w", d.Name, d.Customer, err)
+func decodeSession(d *store.Document) (*sessionDocument, error) {
+	doc := &sessionDocument{}
+	if err := json.Unmarshal(d.Value, doc); err != nil {
+		return nil, fmt.Errorf("read the document of session %q of customer %q: %w", d.Name, d.Customer, err)
 	}
-	return state, nil
+	return doc, nil
 }
 
-// set writes the state of the session as the version after one that was read, or 0. It fails with [store.ErrConflict] if there is a newer one.
-func (s *Session) set(ctx context.Context, st store.Documents, state *sessionState, version int64) error {
-	value, err := json.Marshal(state)
+// set writes the document of the session as the version after one that was read, or 0. It fails with [store.ErrConflict] if there is a newer one.
+func (s *Session) set(ctx context.Context, st store.Documents, doc *sessionDocument, version int64) error {
+	value, err := json.Marshal(doc)
 	if err == nil {
 		_, err = st.SetDocument(ctx, &store.Document{Key: s.key(kindSession, s.id), Value: value, Version: version})
 	}
@@ -126,13 +133,13 @@ func (s *Session) key(kind, name string) store.Key {
 	return store.Key{Customer: s.customer.id, Kind: kind, Name: name}
 }
 
-// document returns the state of the session and its version. The error is a *[NotFoundError] if the session does not exist.
-func (s *Session) document(ctx context.Context, st store.Documents) (*sessionState, int64, error) {
+// document returns the document of the session and its version. The error is a *[NotFoundError] if the session does not exist.
+func (s *Session) document(ctx context.Context, st store.Documents) (*sessionDocument, int64, error) {
 	d, err := st.Document(ctx, s.key(kindSession, s.id))
 	if err == nil {
-		state, err := decodeSession(d)
-		if err != nil || !state.Absent {
-			return state, d.Version, err
+		doc, err := decodeSession(d)
+		if err != nil || !doc.Absent {
+			return doc, d.Version, err
 		}
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return nil, 0, err
@@ -140,33 +147,33 @@ func (s *Session) document(ctx context.Context, st store.Documents) (*sessionSta
 	return nil, 0, &NotFoundError{What: "session", ID: s.id, In: fmt.Sprintf("of customer %q", s.customer.id)}
 }
 
-// change changes the state of the session, whoever else changes it at the same time.
-func (s *Session) change(ctx context.Context, st store.Documents, f func(*sessionState) error) (*sessionState, error) {
+// change changes the document of the session, whoever else changes it at the same time.
+func (s *Session) change(ctx context.Context, st store.Documents, f func(*sessionDocument) error) (*sessionDocument, error) {
 	for {
-		state, version, err := s.document(ctx, st)
+		doc, version, err := s.document(ctx, st)
 		if err != nil {
 			return nil, err
 		}
-		if err := f(state); err != nil {
+		if err := f(doc); err != nil {
 			return nil, err
 		}
-		if err = s.set(ctx, st, state, version); !errors.Is(err, store.ErrConflict) {
-			return state, err
+		if err = s.set(ctx, st, doc, version); !errors.Is(err, store.ErrConflict) {
+			return doc, err
 		}
 	}
 }
 
 // lines calls f with each line of the log.
 func (s *Session) lines(ctx context.Context, f func(line []byte) (ok bool, err error)) (bad int, err error) {
-	st, err := s.customer.state(ctx)
+	st, err := s.customer.store(ctx)
 	if err != nil {
 		return 0, err
 	}
-	state, _, err := s.document(ctx, st)
+	doc, _, err := s.document(ctx, st)
 	if err != nil {
 		return 0, err
 	}
-	err = st.Lines(ctx, s.key(kindLog, state.Log), 0, func(l store.Line) error {
+	err = st.Lines(ctx, s.key(kindLog, doc.Log), 0, func(l store.Line) error {
 		more, err := eachLine(l.Value, f)
 		bad += more
 		return err
