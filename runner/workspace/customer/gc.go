@@ -121,8 +121,14 @@ func (s *Session) gc(ctx context.Context, st store.Store, d *store.Document, bef
 	if err := s.set(ctx, st, doc, d.Version); err != nil { // without this, somebody could still append to it
 		return 0, false, unlessConflict(err)
 	}
-	if err := st.DeleteLog(ctx, s.key(kindLog, doc.Log)); err != nil {
-		return bytes, true, err
+	return bytes, true, s.remove(ctx, st, doc)
+}
+
+// remove removes what there is of an absent session, and its document last.
+func (s *Session) remove(ctx context.Context, st store.Store, doc *sessionDocument) error {
+	err := st.DeleteLog(ctx, s.key(kindLog, doc.Log))
+	if err != nil {
+		return err
 	}
 	checkpoints, err := st.ListDocuments(ctx, s.customer.id, kindCheckpoint)
 	for _, c := range checkpoints {
@@ -131,17 +137,17 @@ func (s *Session) gc(ctx context.Context, st store.Store, d *store.Document, bef
 		}
 	}
 	if err != nil {
-		return bytes, true, err
+		return err
 	}
 	all, err := s.customer.openIn(sessionsDir)
 	if err != nil {
-		return bytes, true, err
+		return err
 	}
 	defer all.Close()
 	if err := removeAll(all, s.id); err != nil {
-		return bytes, true, err
+		return err
 	}
-	return bytes, true, st.DeleteDocument(ctx, d.Key)
+	return st.DeleteDocument(ctx, s.key(kindSession, s.id))
 }
 
 // gcState empties the state of a customer that has not been used since before.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/workspace"
@@ -170,6 +171,13 @@ func (f failing) AppendLine(ctx context.Context, k store.Key, value []byte) (int
 	return f.Store.AppendLine(ctx, k, value)
 }
 
+func (f failing) DeleteDocument(ctx context.Context, k store.Key) error {
+	if err := f.write(); err != nil {
+		return err
+	}
+	return f.Store.DeleteDocument(ctx, k)
+}
+
 func (f failing) DeleteLog(ctx context.Context, k store.Key) error {
 	if err := f.write(); err != nil {
 		return err
@@ -278,5 +286,42 @@ func TestFullDisk(t *testing.T) {
 	}
 	if list, bad := records(t, s); len(list) != 2 || bad != 0 || list[1].Task != "after" {
 		t.Errorf("the log has %+v, want the first and the last line", list)
+	}
+}
+
+// TestGCIsInterrupted interrupts the removal of a session at each write to the store. The session is there, or it is not, and a new one of that
+// name has nothing of it.
+func TestGCIsInterrupted(t *testing.T) {
+	died := errors.New("died")
+	for n := 0; ; n++ {
+		st := must(newStore(t)(t.Context()))
+		left := 100
+		r := openRoot(t, t.TempDir(), func(context.Context) (store.Store, error) { return failing{st, &left, died}, nil }, nil)
+		c := customer(t, r, "acme")
+		if _, err := session(t, c, "one").Checkpoint(t.Context(), "first"); err != nil {
+			t.Fatal(err)
+		}
+		r.opt.Now = func() time.Time { return time.Now().Add(time.Hour) }
+		left = n
+		_, err := r.GC(t.Context(), GCOptions{Idle: time.Minute})
+		done := err == nil
+		left = 100
+		if s, err := c.Session("one"); err == nil {
+			if list, err := s.Checkpoints(); err != nil || len(list) != 1 || n > 0 {
+				t.Errorf("after %d writes, the session has the checkpoints %v, %v", n, list, err)
+			}
+			continue
+		}
+		s := session(t, c, "one")
+		list, err := s.Checkpoints()
+		if records, bad := records(t, s); err != nil || len(list) > 0 || len(records) != 1 || bad != 0 {
+			t.Errorf("after %d writes, a new session has %+v and %v, %v", n, records, list, err)
+		}
+		if _, err := s.Checkpoint(t.Context(), "first"); err != nil {
+			t.Errorf("after %d writes, Checkpoint() in a new session = %v", n, err)
+		}
+		if done {
+			return
+		}
 	}
 }

@@ -90,17 +90,24 @@ func (s *Session) begin(ctx context.Context, st store.Store, title string, now t
 	if err != nil {
 		return err
 	}
-	d, err := st.Document(ctx, s.key(kindSession, s.id))
-	version := int64(0)
-	if err == nil { // what was left of a session with that id
-		version = d.Version
+	if d, err := st.Document(ctx, s.key(kindSession, s.id)); err == nil {
+		old, err := decodeSession(d)
+		if err == nil && !old.Absent {
+			err = fs.ErrExist // another machine has just created it
+		}
+		if err == nil {
+			err = s.remove(ctx, st, old)
+		}
+		if err != nil {
+			return err
+		}
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	doc := &sessionDocument{Log: s.newLog(), Used: now, Bytes: int64(len(line))}
 	log := s.key(kindLog, doc.Log)
 	if _, err = st.AppendLine(ctx, log, line); err == nil {
-		err = s.set(ctx, st, doc, version)
+		err = s.set(ctx, st, doc, 0)
 	}
 	if err != nil {
 		_ = st.DeleteLog(context.WithoutCancel(ctx), log) // nothing refers to it
