@@ -49,9 +49,12 @@ func (s *Shared) Open(ctx context.Context) (store.Store, error) {
 	if s.store != nil || s.err != nil {
 		return s.store, s.err
 	}
-	var err error
-	s.store, err = Open(ctx, s.place)
-	return s.store, err
+	opened, err := Open(ctx, s.place)
+	if err != nil { // the next part tries again
+		return nil, err
+	}
+	s.store = opened
+	return opened, nil
 }
 
 // IsShared reports whether other machines may share the state.
