@@ -207,7 +207,7 @@ func (s *Session) moveCheckpoints(ctx context.Context, st store.Store, own *os.R
 	return nil
 }
 
-// readCheckpoint reads the description of a checkpoint. The name is that of its folder. The error matches [fs.ErrNotExist] if there is none that
+// readCheckpoint reads the description of a checkpoint. The name is that of its folder. The error matches [fs.ErrNotExist] if no description
 // can be read.
 func readCheckpoint(all *os.Root, name string) (*CheckpointInfo, error) {
 	dir, err := safeopen.Dir(all, name)
