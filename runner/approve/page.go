@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	_ "embed"
+	"errors"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -24,6 +25,8 @@ type PageOptions struct {
 	Address string
 	// Title names the project.
 	Title string
+	// Kept has the questions whose processes have ended. Nil: the page does not show them.
+	Kept *Kept
 	// Runs returns recent runs.
 	Runs func(ctx context.Context) ([]PageRun, error)
 }
@@ -128,7 +131,7 @@ func (p *Page) show(w http.ResponseWriter, status int, d *pageData) {
 }
 
 func (p *Page) list(w http.ResponseWriter, r *http.Request) {
-	list, err := waitingAt(r.Context(), p.opt.Dir, p.opt.Project)
+	list, err := p.waiting(r.Context())
 	d := &pageData{Refresh: true, Waiting: list}
 	if err != nil {
 		d.Note = visible(err.Error())
@@ -136,9 +139,29 @@ func (p *Page) list(w http.ResponseWriter, r *http.Request) {
 	p.show(w, http.StatusOK, d)
 }
 
+// waiting returns the questions of all processes of the project, and then those whose processes have ended. It returns some even with an error about
+// others.
+func (p *Page) waiting(ctx context.Context) ([]Waiting, error) {
+	list, err := waitingAt(ctx, p.opt.Dir, p.opt.Project)
+	if p.opt.Kept == nil {
+		return list, err
+	}
+	names := map[string]bool{}
+	for i := range list {
+		names[list[i].Name] = true
+	}
+	kept, failed := p.opt.Kept.questions(ctx)
+	for _, q := range kept {
+		if !names[q.Name] {
+			list = append(list, q)
+		}
+	}
+	return list, errors.Join(err, failed)
+}
+
 // find returns the question that a form or address names, or nil if it is no longer waiting.
 func (p *Page) find(r *http.Request) *Waiting {
-	list, _ := waitingAt(r.Context(), p.opt.Dir, p.opt.Project)
+	list, _ := p.waiting(r.Context())
 	i := slices.IndexFunc(list, func(q Waiting) bool {
 		return q.Socket == r.FormValue("socket") && same(q.ID, r.FormValue("id"))
 	})
@@ -172,12 +195,21 @@ func (p *Page) answer(w http.ResponseWriter, r *http.Request) {
 	if scope == no {
 		scope = Refused
 	}
-	form := url.Values{"id": {q.ID}, "answer": {string(scope)}}
-	if _, err := callProcess(r.Context(), filepath.Join(p.opt.Dir, q.Socket), http.MethodPost, "/answer", form); err != nil {
+	if err := p.give(r.Context(), q, scope); err != nil {
 		p.show(w, http.StatusConflict, &pageData{Note: "Your answer was not accepted: " + visible(err.Error())})
 		return
 	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// give gives an answer to the process that asks, or keeps it for the next one. That uses it once.
+func (p *Page) give(ctx context.Context, q *Waiting, scope Scope) error {
+	if q.Socket == "" {
+		return p.opt.Kept.answer(ctx, q.Name, scope.allows())
+	}
+	form := url.Values{"id": {q.ID}, "answer": {string(scope)}}
+	_, err := callProcess(ctx, filepath.Join(p.opt.Dir, q.Socket), http.MethodPost, "/answer", form)
+	return err
 }
 
 func (p *Page) runs(w http.ResponseWriter, r *http.Request) {

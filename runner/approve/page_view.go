@@ -63,7 +63,7 @@ func (d *pageData) waiting() page.Node {
 			return el("tr", el("td", text(q.Since.Local().Format("15:04:05"))),
 				el("td", text(q.Title), page.Each(q.Arguments, func(arg *string) page.Node {
 					return page.Group(el("br"), el("span", class("args"), text(*arg)))
-				})),
+				}), when(q.Socket == "", el("br"), el("span", class("dim"), text(q.ended())))),
 				el("td", text(q.Script)), el("td", text(q.Customer)), el("td", riskSpan(q.Risk)),
 				el("td", el("a", attr("href", review), text("Review")), d.form(q, button("no", "Refuse"),
 					when(q.More > 0, button("none", fmt.Sprintf("Refuse this and %d more", q.More))))))
@@ -82,6 +82,7 @@ func (d *pageData) question() page.Node {
 	}
 	return page.Group(
 		el("h2", text(q.Title)),
+		when(q.Socket == "", note(q.ended())),
 		el("pre", page.Each(q.Lines, func(line *string) page.Node {
 			if level, ok := strings.CutPrefix(*line, riskLine); ok {
 				return page.Group(text("Risk: "), riskSpan(level), text("\n"))
@@ -95,6 +96,15 @@ func (d *pageData) question() page.Node {
 			when(q.Missing > 0, note(fmt.Sprintf("The script is too long for this page: its last %d bytes are not shown.", q.Missing))),
 			el("pre", text(q.Code))),
 	)
+}
+
+// ended says what an answer does to a question whose process has ended.
+func (q *Waiting) ended() string {
+	holds := fmt.Sprintf("holds for %s, once, until %s.", q.Again, q.Until.Local().Format("2006-01-02 15:04"))
+	if q.Answered != "" {
+		return q.Answered + ". Your answer " + holds + " You can still change it."
+	}
+	return "The process that asked has ended. Your answer " + holds
 }
 
 func scopeButton(scope *Scope) page.Node {

@@ -3,11 +3,8 @@ package approve
 import (
 	"bytes"
 	"context"
-	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +19,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 // maxPlan bounds the calls of a plan.
@@ -40,10 +38,14 @@ type Plan struct {
 	Until time.Time      `json:"until"`
 	Calls []*PlannedCall `json:"calls"`
 
+	// Lasts is how long after it was made the plan expires; it is only for whoever approves it.
+	Lasts time.Duration `json:"-"`
+
 	// Used is called when the first call of a run has used the plan up, before the call is made. May be nil.
 	Used func() `json:"-"`
 
-	kept bool // the keyring has an entry for it
+	version int64 // of its document
+	vouched bool  // the keyring has an entry for it
 }
 
 // PlannedCall is a call that a plan allows, or several that are alike.
@@ -59,13 +61,6 @@ type PlannedCall struct {
 	Rule string `json:"rule,omitempty"`
 
 	masked []json.RawMessage // Shown, with tokens
-}
-
-// Keyring holds secrets by name. Get and Delete return fs.ErrNotExist for an unknown name.
-type Keyring interface {
-	Get(name string) (string, error)
-	Set(name, secret string) error
-	Delete(name string) error
 }
 
 // Call is a call that a dry run listed.
@@ -88,19 +83,17 @@ type Loosen struct {
 // unknown, in the arguments of a call, stands for the result of an earlier call that a dry run did not make.
 const unknown = "<result of call "
 
-// Plans are the plans in a folder, authenticated with a key.
+// Plans are the approved plans of a project.
 type Plans struct {
-	dir  string
-	key  []byte
-	ring Keyring
+	kept *Kept
+	old  string
 }
 
-// OpenPlans returns the plans in a folder of the user, which need not exist. Whoever has the secret can create plans. ring, which may be
-// nil, records the plans that were not used, so that changing files cannot revive or forge one while the keyring works.
-func OpenPlans(dir string, secret []byte, ring Keyring) (*Plans, error) {
-	key, err := hkdf.Key(sha256.New, secret, nil, "mcprun plans", sha256.Size)
-	return &Plans{dir, key, ring}, err
-}
+// planKind is the kind of plans among the documents.
+const planKind = "plan"
+
+// OpenPlans returns the plans that are kept. old is a folder with plans of earlier versions of mcprun, or empty; one is moved when it is opened.
+func OpenPlans(k *Kept, old string) *Plans { return &Plans{k, old} }
 
 // entry names the keyring's entry for a plan that was not used.
 func entry(id string) string { return "plan-" + id }
@@ -109,6 +102,9 @@ func entry(id string) string { return "plan-" + id }
 func (s *Plans) New(calls []Call, loosen Loosen) (*Plan, error) {
 	if len(calls) > maxPlan {
 		return nil, fmt.Errorf("the script makes %d calls that change data; a plan can have at most %d", len(calls), maxPlan)
+	}
+	if err := s.kept.keys(); err != nil {
+		return nil, err
 	}
 	p := &Plan{ID: strings.ToLower(rand.Text()[:12])}
 	loops := map[string]*PlannedCall{} // by tool and arguments
@@ -163,24 +159,16 @@ func argumentsOf(args json.RawMessage) (map[string]string, error) {
 	return out, nil
 }
 
-func (s *Plans) mac(parts ...string) string {
-	h := hmac.New(sha256.New, s.key)
-	for _, part := range parts {
-		fmt.Fprintf(h, "%d:%s", len(part), part)
-	}
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
-}
+func (s *Plans) value(tool, name, value string) string { return s.kept.mac("value", tool, name, value) }
 
-func (s *Plans) value(tool, name, value string) string { return s.mac("value", tool, name, value) }
-
-// sealed is the file of a plan.
-type sealed struct {
-	Plan json.RawMessage `json:"plan"`
-	MAC  string          `json:"mac"`
+// planDocument is the document of a plan. A plan that was used is only that.
+type planDocument struct {
+	Plan json.RawMessage `json:"plan,omitempty"`
+	Used time.Time       `json:"used,omitzero"`
 }
 
 // Save stores a plan that a person has approved.
-func (s *Plans) Save(p *Plan) error {
+func (s *Plans) Save(ctx context.Context, p *Plan) error {
 	stored := *p
 	stored.Calls = make([]*PlannedCall, len(p.Calls))
 	for i, c := range p.Calls {
@@ -194,25 +182,20 @@ func (s *Plans) Save(p *Plan) error {
 	if err != nil {
 		return err
 	}
-	file, err := json.Marshal(sealed{text, s.mac("plan", string(text))})
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	s.kept.vouch(entry(p.ID), string(text))
+	if _, err := s.write(ctx, p.ID, planDocument{Plan: text}, 0); err != nil {
 		return fmt.Errorf("store the plan: %w", err)
 	}
-	f, err := os.OpenFile(s.path(p.ID), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("store the plan: %w", err)
-	}
-	if s.ring != nil {
-		_ = s.ring.Set(entry(p.ID), Digest(string(text))) // without a keyring that works, the file is all there is
-	}
-	_, err = f.Write(file)
-	return errors.Join(err, f.Close())
+	return nil
 }
 
-func (s *Plans) path(id string) string { return filepath.Join(s.dir, id+".json") }
+func (s *Plans) write(ctx context.Context, id string, doc planDocument, version int64) (int64, error) {
+	text, err := json.Marshal(doc)
+	if err != nil {
+		return 0, err
+	}
+	return s.kept.write(ctx, planKind, id, string(text), version)
+}
 
 // validID matches the ids of plans.
 var validID = regexp.MustCompile(`^[a-z0-9]{12}$`)
@@ -226,27 +209,29 @@ func (e *PlanError) Error() string { return fmt.Sprintf("plan %.40q: %s", e.ID, 
 func (e *PlanError) Hint() string { return "make a new one: mcprun plan SCRIPT" }
 
 // Open returns a stored plan, if it is for this script, lock and customer. The errors are *PlanError.
-func (s *Plans) Open(id string, want *Plan) (*Plan, error) {
+func (s *Plans) Open(ctx context.Context, id string, want *Plan) (*Plan, error) {
 	bad := func(format string, args ...any) (*Plan, error) {
 		return nil, &PlanError{id, fmt.Sprintf(format, args...)}
 	}
 	if !validID.MatchString(id) {
 		return bad("not a plan id")
 	}
-	text, err := os.ReadFile(s.path(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(s.path(id) + used); err == nil {
-			return bad("it was already used; a plan is good for one run")
-		}
-		return bad("you have no such plan")
+	var doc planDocument
+	_, version, err := s.kept.read(ctx, planKind, id, &doc)
+	file := ""
+	if errors.Is(err, store.ErrNotFound) {
+		file = filepath.Join(s.old, id+oldEnd)
+		doc, err = s.readOld(file)
 	}
 	if err != nil {
 		return bad("%v", err)
 	}
-	var file sealed
+	if !doc.Used.IsZero() {
+		return bad("it was already used; a plan is good for one run")
+	}
 	var p Plan
-	if json.Unmarshal(text, &file) != nil || !hmac.Equal([]byte(file.MAC), []byte(s.mac("plan", string(file.Plan)))) || json.Unmarshal(file.Plan, &p) != nil || p.ID != id {
-		return bad("mcprun did not write it, or it was changed since")
+	if json.Unmarshal(doc.Plan, &p) != nil || p.ID != id {
+		return bad("%v", errForeign)
 	}
 	switch {
 	case time.Now().After(p.Until):
@@ -258,18 +243,78 @@ func (s *Plans) Open(id string, want *Plan) (*Plan, error) {
 	case p.Customer != want.Customer:
 		return bad("it was made for customer %q, not %q", p.Customer, want.Customer)
 	}
-	if s.ring != nil {
-		digest, err := s.ring.Get(entry(id))
-		if errors.Is(err, fs.ErrNotExist) || err == nil && digest != Digest(string(file.Plan)) {
-			return bad("the system keyring has no entry for it: it was already used, or another program wrote it")
-		}
-		p.kept = err == nil
+	if p.vouched, err = s.kept.vouched(entry(id), string(doc.Plan)); err != nil {
+		return bad("%v", err)
+	}
+	if p.version = version; file == "" {
+		return &p, nil
+	}
+	switch p.version, err = s.move(ctx, id, file, doc); {
+	case errors.Is(err, store.ErrConflict): // another process has moved it meanwhile
+		return s.Open(ctx, id, want)
+	case err != nil:
+		return bad("move it into the state: %v", err)
 	}
 	return &p, nil
 }
 
-// used is the suffix of a plan's file once a call has used the plan.
-const used = ".used"
+// Suffixes of the files of earlier versions: of plans, of used ones, and of those that were moved.
+const (
+	oldEnd   = ".json"
+	oldUsed  = ".used"
+	oldMoved = ".moved"
+)
+
+// readOld reads the file of a plan that an earlier version of mcprun has written.
+func (s *Plans) readOld(path string) (doc planDocument, err error) {
+	if s.old == "" {
+		return doc, errors.New("you have no such plan")
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(path + oldUsed); err == nil {
+			return planDocument{Used: time.Unix(0, 0)}, nil
+		}
+		return doc, errors.New("you have no such plan")
+	}
+	if err != nil {
+		return doc, err
+	}
+	var file struct {
+		Plan json.RawMessage `json:"plan"`
+		MAC  string          `json:"mac"`
+	}
+	if json.Unmarshal(text, &file) != nil || !hmac.Equal([]byte(file.MAC), []byte(s.kept.mac("plan", string(file.Plan)))) {
+		return doc, errForeign
+	}
+	return planDocument{Plan: file.Plan}, nil
+}
+
+// move moves a plan from its file into the state. The document counts from then on, even if the file stays.
+func (s *Plans) move(ctx context.Context, id, file string, doc planDocument) (version int64, err error) {
+	if version, err = s.write(ctx, id, doc, 0); err != nil {
+		return 0, err
+	}
+	if err := os.Rename(file, file+oldMoved); err == nil {
+		s.kept.say("the plan %s was moved into the state of the project; its file is now %s%s", id, file, oldMoved)
+	}
+	return version, nil
+}
+
+// use marks a plan as used, for this run only.
+func (s *Plans) use(ctx context.Context, p *Plan) error {
+	_, err := s.write(ctx, p.ID, planDocument{Used: time.Now().UTC()}, p.version)
+	if errors.Is(err, store.ErrConflict) {
+		return errors.New("another run has already used the plan")
+	}
+	if err == nil && p.vouched {
+		err = s.kept.spend(entry(p.ID))
+	}
+	if err != nil {
+		return fmt.Errorf("the plan cannot be used: %w", err)
+	}
+	return nil
+}
 
 // Allow combines d with a plan. Calls that the plan lists are allowed, each once, where d would ask or allow. Other calls that may change
 // data ask. What d denies stays denied. Once the plan has allowed a call, other runs cannot use it.
@@ -294,7 +339,7 @@ func (d *planned) Decide(ctx context.Context, req *policy.Request) policy.Decisi
 		return got
 	}
 	rule := "plan " + d.plan.ID
-	why := d.take(req)
+	why := d.take(ctx, req)
 	switch {
 	case why == "":
 		return policy.Decision{Effect: policy.Allow, Rule: rule, By: d.plan.By}
@@ -305,7 +350,7 @@ func (d *planned) Decide(ctx context.Context, req *policy.Request) policy.Decisi
 }
 
 // take counts a call that the plan allows, or returns why the plan does not allow it.
-func (d *planned) take(req *policy.Request) (why string) {
+func (d *planned) take(ctx context.Context, req *policy.Request) (why string) {
 	args, err := argumentsOf(req.Args)
 	if err != nil {
 		return "its arguments cannot be parsed"
@@ -320,13 +365,8 @@ func (d *planned) take(req *policy.Request) (why string) {
 			continue
 		}
 		if !d.taken {
-			if err := os.Rename(d.plans.path(d.plan.ID), d.plans.path(d.plan.ID)+used); err != nil {
-				return "another run has already used the plan"
-			}
-			if d.plan.kept {
-				if err := d.plans.ring.Delete(entry(d.plan.ID)); err != nil {
-					return fmt.Sprintf("cannot mark the plan as used in the system keyring: %v", err)
-				}
+			if err := d.plans.use(ctx, d.plan); err != nil {
+				return err.Error()
 			}
 			if d.taken = true; d.plan.Used != nil {
 				d.plan.Used()
@@ -373,5 +413,9 @@ func (p *Plan) lines() []string {
 			}
 		}
 	}
-	return append(lines, "Expires: "+p.Until.Local().Format(time.DateTime))
+	expires := "Expires: " + p.Until.Local().Format(time.DateTime)
+	if p.Lasts > 0 {
+		expires += fmt.Sprintf(", %v after it was made", p.Lasts)
+	}
+	return append(lines, expires)
 }

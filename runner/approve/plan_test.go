@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/risk"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 type decider policy.Effect
@@ -22,18 +24,21 @@ func (d decider) Decide(context.Context, *policy.Request) policy.Decision {
 	return policy.Decision{Effect: policy.Effect(d), Rule: "inner"}
 }
 
-// approved stores a plan of calls, each TOOL followed by its arguments.
-func approved(t *testing.T, dir string, loosen Loosen, calls ...string) (*Plans, *Plan) {
+// plansIn returns the plans of a state.
+func plansIn(t *testing.T, s store.Store, ring Keyring) *Plans {
 	t.Helper()
-	return approvedWith(t, dir, nil, loosen, calls...)
+	return OpenPlans(keptIn(t, s, "secret", ring), "")
 }
 
-func approvedWith(t *testing.T, dir string, ring Keyring, loosen Loosen, calls ...string) (*Plans, *Plan) {
+// approved stores a plan of calls, each TOOL followed by its arguments.
+func approved(t *testing.T, s store.Store, loosen Loosen, calls ...string) (*Plans, *Plan) {
 	t.Helper()
-	plans, err := OpenPlans(dir, []byte("secret"), ring)
-	if err != nil {
-		t.Fatal(err)
-	}
+	return approvedWith(t, s, nil, loosen, calls...)
+}
+
+func approvedWith(t *testing.T, s store.Store, ring Keyring, loosen Loosen, calls ...string) (*Plans, *Plan) {
+	t.Helper()
+	plans := plansIn(t, s, ring)
 	var list []Call
 	for _, text := range calls {
 		tool, args, _ := strings.Cut(text, " ")
@@ -44,10 +49,10 @@ func approvedWith(t *testing.T, dir string, ring Keyring, loosen Loosen, calls .
 		t.Fatal(err)
 	}
 	p.Digest, p.Lock, p.By, p.Until = "d", "l", "ann", time.Now().Add(time.Hour)
-	if err := plans.Save(p); err != nil {
+	if err := plans.Save(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	p, err = plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"})
+	p, err = plans.Open(t.Context(), p.ID, &Plan{Digest: "d", Lock: "l"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,11 +61,8 @@ func approvedWith(t *testing.T, dir string, ring Keyring, loosen Loosen, calls .
 
 // TestPlanShowsRealValues to whoever approves it, and stores tokens.
 func TestPlanShowsRealValues(t *testing.T) {
-	dir := t.TempDir()
-	plans, err := OpenPlans(dir, []byte("secret"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newState(t)
+	plans := plansIn(t, s, nil)
 	p, err := plans.New([]Call{{Tool: "send", Arguments: json.RawMessage(`{"to":"ann@example.com"}`), Masked: json.RawMessage(`{"to":"[EMAIL_1]"}`)}}, Loosen{})
 	if err != nil {
 		t.Fatal(err)
@@ -68,12 +70,16 @@ func TestPlanShowsRealValues(t *testing.T) {
 	if v, err := (&Question{Plan: p}).View(MaxTerminal); err != nil || !strings.Contains(strings.Join(v.Lines, "\n"), `to = "ann@example.com"`) {
 		t.Errorf("shown: %+v, %v, want %q in it and no error", v, err, `to = "ann@example.com"`)
 	}
-	if err := plans.Save(p); err != nil {
+	if err := plans.Save(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(plans.path(p.ID))
-	if err != nil || strings.Contains(string(text), "ann@") || !strings.Contains(string(text), "[EMAIL_1]") {
+	text, _, err := plans.kept.read(t.Context(), planKind, p.ID, &planDocument{})
+	if err != nil || strings.Contains(text, "ann@") || !strings.Contains(text, "[EMAIL_1]") {
 		t.Errorf(`stored: %s, %v, want no "ann@" in it, "[EMAIL_1]" in it and no error`, text, err)
+	}
+	doc, err := s.Document(t.Context(), documentKey(planKind, p.ID))
+	if err != nil || bytes.Contains(doc.Value, []byte("send")) {
+		t.Errorf("the state has %q, %v, want a sealed value", doc.Value, err)
 	}
 }
 
@@ -98,7 +104,7 @@ func TestPlanAllowsExactlyItsCalls(t *testing.T) {
 		"denied":      {calls: []string{`put {"a":1}`}, inner: policy.Deny, want: map[string]string{`put {"a":1}`: "deny"}},
 		"asked":       {calls: []string{`put {"a":1}`}, inner: policy.Ask, want: map[string]string{`put {"a":1}`: "allow", `put {"a":2}`: "ask"}},
 	} {
-		plans, p := approved(t, t.TempDir(), c.loosen, c.calls...)
+		plans, p := approved(t, newState(t), c.loosen, c.calls...)
 		if c.inner == "" {
 			c.inner = policy.Allow
 		}
@@ -120,7 +126,7 @@ func TestPlanAllowsExactlyItsCalls(t *testing.T) {
 
 // A person sees the risk of the script, and which rule asks about each call.
 func TestPlanShowsRiskAndRules(t *testing.T) {
-	_, p := approved(t, t.TempDir(), Loosen{}, `pay {"to":"ann"}`)
+	_, p := approved(t, newState(t), Loosen{}, `pay {"to":"ann"}`)
 	v, err := (&Question{Plan: p, Risk: risk.High}).View(MaxTerminal)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +139,7 @@ func TestPlanShowsRiskAndRules(t *testing.T) {
 }
 
 func TestPlanOfALoop(t *testing.T) {
-	plans, p := approved(t, t.TempDir(), Loosen{Most: map[string]int{"set": 3}}, `set {"id":1,"to":"a"}`, `set {"id":2,"to":"b"}`, `set {"id":3}`)
+	plans, p := approved(t, newState(t), Loosen{Most: map[string]int{"set": 3}}, `set {"id":1,"to":"a"}`, `set {"id":2,"to":"b"}`, `set {"id":3}`)
 	d := plans.Allow(decider(policy.Allow), p)
 	for i, c := range []struct {
 		call string
@@ -149,9 +155,8 @@ func TestPlanOfALoop(t *testing.T) {
 }
 
 func TestPlanIsForOneRun(t *testing.T) {
-	dir := t.TempDir()
-	plans, p := approved(t, dir, Loosen{}, `put {"a":1}`, `put {"a":2}`)
-	other, err := plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"})
+	plans, p := approved(t, newState(t), Loosen{}, `put {"a":1}`, `put {"a":2}`)
+	other, err := plans.Open(t.Context(), p.ID, &Plan{Digest: "d", Lock: "l"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +170,7 @@ func TestPlanIsForOneRun(t *testing.T) {
 	if got := decide(first, `put {"a":2}`, policy.Hints{}); got.Effect != policy.Allow {
 		t.Errorf("%+v, want Effect %v", got, policy.Allow)
 	}
-	if _, err := plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"}); err == nil || !strings.Contains(err.Error(), "already used") {
+	if _, err := plans.Open(t.Context(), p.ID, &Plan{Digest: "d", Lock: "l"}); err == nil || !strings.Contains(err.Error(), "already used") {
 		t.Errorf(`a third run: %v, want an error and "already used" in it`, err)
 	}
 }
@@ -197,93 +202,173 @@ func (r ring) Delete(name string) error {
 	return err
 }
 
-// TestRevivedPlan is what a server does that can write to the user's folder of plans, and even has the key.
+// TestRevivedPlan is what a server does that can write to the state, and even has the key.
 func TestRevivedPlan(t *testing.T) {
-	dir := t.TempDir()
-	plans, p := approvedWith(t, dir, ring{}, Loosen{}, `put {"a":1}`)
+	s := newState(t)
+	plans, p := approvedWith(t, s, ring{}, Loosen{}, `put {"a":1}`)
+	key := documentKey(planKind, p.ID)
+	before, err := s.Document(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(value []byte) {
+		t.Helper()
+		now, err := s.Document(t.Context(), key)
+		if err == nil {
+			now.Value = value
+			p.version, err = s.SetDocument(t.Context(), now)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	if got := decide(plans.Allow(decider(policy.Allow), p), `put {"a":1}`, policy.Hints{}); got.Effect != policy.Allow {
 		t.Fatalf("%+v, want Effect %v", got, policy.Allow)
 	}
-	if err := os.Rename(plans.path(p.ID)+used, plans.path(p.ID)); err != nil {
-		t.Fatal(err)
-	}
-	_, err := plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"})
+	put(before.Value)
+	_, err = plans.Open(t.Context(), p.ID, &Plan{Digest: "d", Lock: "l"})
 	if err == nil || !strings.Contains(err.Error(), "keyring has no entry for it") {
 		t.Errorf(`a used plan: %v, want an error and "keyring has no entry for it" in it`, err)
 	}
 	if got := decide(plans.Allow(decider(policy.Allow), p), `put {"a":1}`, policy.Hints{}); got.Effect != policy.Ask {
 		t.Errorf("a plan that was opened before it was used: %+v, want Effect %v", got, policy.Ask)
 	}
-	_, forged := approved(t, dir, Loosen{}, `del {}`)
-	if _, err := plans.Open(forged.ID, &Plan{Digest: "d", Lock: "l"}); err == nil {
+	_, forged := approved(t, s, Loosen{}, `del {}`)
+	if _, err := plans.Open(t.Context(), forged.ID, &Plan{Digest: "d", Lock: "l"}); err == nil {
 		t.Error("a forged plan was opened: got no error, want an error")
 	}
-	plans, p = approvedWith(t, dir, plans.ring, Loosen{}, `put {"a":1}`)
+	plans, p = approvedWith(t, s, plans.kept.opt.Ring, Loosen{}, `put {"a":1}`)
 	p.By = "somebody"
-	if err := errors.Join(os.Remove(plans.path(p.ID)), (&Plans{dir, plans.key, nil}).Save(p)); err != nil {
+	if err := errors.Join(s.DeleteDocument(t.Context(), documentKey(planKind, p.ID)), plansIn(t, s, nil).Save(t.Context(), p)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"}); err == nil {
+	if _, err := plans.Open(t.Context(), p.ID, &Plan{Digest: "d", Lock: "l"}); err == nil {
 		t.Error("a plan that was forged in place of another was opened: got no error, want an error")
 	}
-	plans, p = approvedWith(t, dir, ring(nil), Loosen{}, `put {"a":1}`)
+	plans, p = approvedWith(t, s, ring(nil), Loosen{}, `put {"a":1}`)
 	if got := decide(plans.Allow(decider(policy.Allow), p), `put {"a":1}`, policy.Hints{}); got.Effect != policy.Allow {
 		t.Errorf("without a keyring that works: %+v, want Effect %v", got, policy.Allow)
 	}
 }
 
-// TestForgedPlan is what a server does that can write to the user's folder of plans, but does not have the key.
+// TestForgedPlan is what a server does that can write to the state, but does not have the key.
 func TestForgedPlan(t *testing.T) {
-	dir := t.TempDir()
-	plans, p := approved(t, dir, Loosen{}, `put {"a":1}`)
+	s := newState(t)
+	plans, p := approved(t, s, Loosen{}, `put {"a":1}`)
 	want := func() *Plan { return &Plan{Digest: "d", Lock: "l"} }
 	for name, change := range map[string]func(w *Plan){
 		"another script": func(w *Plan) { w.Digest = "x" }, "have changed": func(w *Plan) { w.Lock = "x" }, "customer": func(w *Plan) { w.Customer = "acme" },
 	} {
 		w := want()
 		change(w)
-		if _, err := plans.Open(p.ID, w); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := plans.Open(t.Context(), p.ID, w); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v, want %s", err, name)
 		}
 	}
-	path := plans.path(p.ID)
-	text, err := os.ReadFile(path)
+	doc, err := s.Document(t.Context(), documentKey(planKind, p.ID))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Contains(text, []byte("secret")) {
-		t.Error("the key is in the file")
-	}
-	for _, forged := range [][]byte{bytes.Replace(text, []byte(`"tool":"put"`), []byte(`"tool":"del"`), 1), bytes.Replace(text, []byte(`"most":1`), []byte(`"most":9`), 1), []byte(`{"plan":null}`), nil} {
-		if bytes.Equal(forged, text) {
-			t.Fatal("nothing was changed")
-		}
-		if err := os.WriteFile(path, forged, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := plans.Open(p.ID, want()); err == nil {
-			t.Errorf("a forged plan was accepted: %+v: got no error, want an error", got)
-		}
-	}
-	if err := os.WriteFile(plans.path("aaaaaaaaaaaa"), text, 0o600); err != nil {
+	_, other := approved(t, s, Loosen{}, `put {"a":1}`)
+	moved, err := s.Document(t.Context(), documentKey(planKind, other.ID))
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range []string{"aaaaaaaaaaaa", "bbbbbbbbbbbb", "../plan", ""} {
-		if _, err := plans.Open(id, want()); err == nil {
+	for _, forged := range [][]byte{flipped(doc.Value, 0), flipped(doc.Value, len(doc.Value)-1), moved.Value, []byte(`{"plan":null}`), nil} {
+		if doc.Version, err = s.SetDocument(t.Context(), &store.Document{Key: doc.Key, Value: forged, Version: doc.Version}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := plans.Open(t.Context(), p.ID, want()); err == nil || !strings.Contains(err.Error(), "mcprun did not write it") {
+			t.Errorf(`a forged plan: %+v, %v, want an error and "mcprun did not write it" in it`, got, err)
+		}
+	}
+	for _, id := range []string{"bbbbbbbbbbbb", "../plan", ""} {
+		if _, err := plans.Open(t.Context(), id, want()); err == nil {
 			t.Errorf("plan %q was opened: got no error, want an error", id)
 		}
 	}
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	stranger, err := OpenPlans(dir, []byte("another secret"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stranger.Open(p.ID, want()); err == nil {
+	if _, err := OpenPlans(keptIn(t, s, "another secret", nil), "").Open(t.Context(), other.ID, want()); err == nil {
 		t.Error("a plan of another key was opened: got no error, want an error")
 	}
 	if p.Until = time.Now().Add(-time.Second); decide(plans.Allow(decider(policy.Allow), p), `put {"a":1}`, policy.Hints{}).Effect != policy.Ask {
 		t.Error("a plan allows calls after its end")
+	}
+}
+
+// flipped returns a value with one bit changed.
+func flipped(value []byte, at int) []byte {
+	out := bytes.Clone(value)
+	out[at] ^= 1
+	return out
+}
+
+// oldPlan writes a plan as earlier versions of mcprun did, and returns it.
+func oldPlan(t *testing.T, plans *Plans, ring Keyring) *Plan {
+	t.Helper()
+	p, err := plans.New([]Call{{Tool: "put", Arguments: json.RawMessage(`{"a":1}`)}}, Loosen{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Digest, p.Lock, p.By, p.Until = "d", "l", "ann", time.Now().Add(time.Hour)
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := json.Marshal(map[string]any{"plan": json.RawMessage(text), "mac": plans.kept.mac("plan", string(text))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(plans.old, p.ID+".json"), file, 0o600), ring.Set("plan-"+p.ID, Digest(string(text)))); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestOldPlan: a plan that an earlier version of mcprun has kept in a file is moved into the state when it is used, once.
+func TestOldPlan(t *testing.T) {
+	s, ring, want := newState(t), ring{}, &Plan{Digest: "d", Lock: "l"}
+	kept := keptIn(t, s, "secret", ring)
+	var said []string
+	kept.opt.Say = func(line string) { said = append(said, line) }
+	plans := OpenPlans(kept, t.TempDir())
+	p := oldPlan(t, plans, ring)
+	file := filepath.Join(plans.old, p.ID+".json")
+	if _, err := plans.Open(t.Context(), p.ID, &Plan{Digest: "another"}); err == nil {
+		t.Error("Open() = nil for another script, want an error")
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Errorf("the plan that was not for this script has gone: %v", err)
+	}
+	opened, err := plans.Open(t.Context(), p.ID, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(said) != 1 || !strings.Contains(said[0], file+".moved") {
+		t.Errorf("said %q, want one line that names %s.moved", said, file)
+	}
+	if _, err := os.Stat(file + ".moved"); err != nil {
+		t.Error(err)
+	}
+	if got := decide(plans.Allow(decider(policy.Ask), opened), `put {"a":1}`, policy.Hints{}); got.Effect != policy.Allow {
+		t.Errorf("%+v, want Effect %v", got, policy.Allow)
+	}
+	if err := os.Rename(file+".moved", file); err != nil { // as if it had not been renamed
+		t.Fatal(err)
+	}
+	if _, err := plans.Open(t.Context(), p.ID, want); err == nil || !strings.Contains(err.Error(), "already used") {
+		t.Errorf(`a used plan: %v, want an error and "already used" in it`, err)
+	}
+	for name, change := range map[string]func(file string) error{
+		"already used":            func(file string) error { return os.Rename(file, file+".used") },
+		"mcprun did not write it": func(file string) error { return os.WriteFile(file, []byte(`{"plan":{},"mac":""}`), 0o600) },
+		"no such plan":            os.Remove,
+	} {
+		p := oldPlan(t, plans, ring)
+		if err := change(filepath.Join(plans.old, p.ID+".json")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := plans.Open(t.Context(), p.ID, want); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("Open() = %v, want %q in it", err, name)
+		}
 	}
 }

@@ -29,6 +29,8 @@ const (
 	maxWaiting = 32 << 20
 	maxCode    = 200 << 10
 
+	leaseTime = 15 * time.Second // after which a question whose process was killed is on the page again
+
 	maxListed     = 8   // arguments of a call in the list of questions
 	maxListedText = 200 // bytes of each
 )
@@ -40,8 +42,19 @@ const socketEnd = ".sock"
 // listens on a Unix socket in a folder that only the user may enter. So the page finds the questions of all processes. A server whose tools
 // read and write files, even in that folder, cannot answer a question, because one cannot write to a socket as to a file. On Linux the
 // process talks only to processes that run the same program.
+//
+// If the process ends while a question waits, the question stays in Kept, and the page asks it on. The answer is used when the same is asked
+// again.
 type PageApprover struct {
+	// Kept keeps questions whose process ends. Nil: they end with it. Set the fields before the first question.
+	Kept *Kept
+	// Waits is called when a question begins to wait. May be nil.
+	Waits func()
+	// Ends reports whether a question that is cancelled with this cause is to be kept, because only its process ends. Nil: none is.
+	Ends func(cause error) bool
+
 	dir, project string
+	lasts        time.Duration // of leases; see leaseTime
 
 	mu      sync.Mutex
 	waiting map[string]*pending
@@ -57,8 +70,10 @@ type pending struct {
 // Waiting is a waiting question as the page shows it.
 type Waiting struct {
 	// Socket is the socket of the process that asks, and ID the question's id.
-	Socket string    `json:"-"`
-	ID     string    `json:"id"`
+	Socket string `json:"-"` // empty: the process has ended
+	ID     string `json:"id"`
+	// Name is that of its document, if it is kept.
+	Name   string    `json:"name,omitempty"`
 	Since  time.Time `json:"since"`
 	Title  string    `json:"title"`
 	Lines  []string  `json:"lines"`
@@ -74,11 +89,17 @@ type Waiting struct {
 	// Missing is the number of bytes at the script's end that Code leaves out.
 	Missing int     `json:"missing,omitempty"`
 	Scopes  []Scope `json:"scopes"`
+
+	// Again says what an answer is for that is given after the process has ended, and Until when that answer expires. Answered is the answer that
+	// the question has by then; empty: none yet.
+	Again    string    `json:"again,omitempty"`
+	Until    time.Time `json:"-"`
+	Answered string    `json:"-"`
 }
 
 // NewPageApprover returns the PageApprover of a process. dir is the folder of sockets; project is a word of letters and digits for the project.
 func NewPageApprover(dir, project string) *PageApprover {
-	return &PageApprover{dir: dir, project: project, waiting: map[string]*pending{}}
+	return &PageApprover{dir: dir, project: project, lasts: leaseTime, waiting: map[string]*pending{}}
 }
 
 // Approve implements Approver.
@@ -90,21 +111,93 @@ func (d *PageApprover) Approve(ctx context.Context, q *Question) (Answer, error)
 	text, missing := code(q)
 	p := &pending{answer: make(chan Scope, 1), view: Waiting{
 		ID: rand.Text(), Since: time.Now(), Title: q.Title(), Lines: shown.Lines, Others: shown.Others, Code: text, Missing: missing, Scopes: shown.Scopes,
-		Arguments: listed(q), Script: visible(q.Script), Customer: visible(q.Customer), Risk: q.risk(),
+		Arguments: listed(q), Script: visible(q.Script), Customer: visible(q.Customer), Risk: q.risk(), Again: q.again(),
 	}}
 	if slices.Contains(shown.Scopes, Batch) {
 		p.view.More = len(q.Others())
 	}
+	if d.Kept != nil {
+		if p.view.Name, err = d.Kept.name(q); err != nil {
+			d.notKept(err)
+		}
+	}
+	if a := d.attach(ctx, p); a != nil {
+		return *a, nil
+	}
 	if err := d.enter(p); err != nil {
+		d.detach(ctx, p)
 		return Answer{}, err
 	}
 	defer d.leave(p)
-	select {
-	case scope := <-p.answer:
-		return Answer{Scope: scope, By: "page"}, nil
-	case <-ctx.Done():
-		return Answer{}, ctx.Err()
+	if d.Waits != nil {
+		d.Waits()
 	}
+	renew := time.NewTicker(d.lasts / 3)
+	defer renew.Stop()
+	for {
+		select {
+		case scope := <-p.answer:
+			d.detach(ctx, p)
+			return Answer{Scope: scope, By: "page"}, nil
+		case <-ctx.Done():
+			d.detach(ctx, p)
+			return Answer{}, ctx.Err()
+		case <-renew.C:
+			if a := d.attach(ctx, p); a != nil {
+				return *a, nil
+			}
+		}
+	}
+}
+
+// attach keeps a question, or returns the answer that it got while no process waited for it.
+func (d *PageApprover) attach(ctx context.Context, p *pending) *Answer {
+	if p.view.Name == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	a, err := d.Kept.attach(ctx, p.view.Name, p.view.ID, &p.view, d.lasts)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		d.notKept(err)
+	}
+	return a
+}
+
+// detach ends a question, or leaves it behind if only the process ends.
+func (d *PageApprover) detach(ctx context.Context, p *pending) {
+	if p.view.Name == "" {
+		return
+	}
+	keep := ctx.Err() != nil && d.Ends != nil && d.Ends(context.Cause(ctx))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer cancel()
+	err := error(nil)
+	if keep {
+		err = d.Kept.abandon(ctx, p.view.ID)
+	} else {
+		err = d.Kept.leave(ctx, p.view.Name, p.view.ID)
+	}
+	if err != nil {
+		d.notKept(err)
+	}
+}
+
+func (d *PageApprover) notKept(err error) {
+	d.Kept.say("questions that wait on the page may end with this process: %v", err)
+}
+
+// again says which call, or what else, an answer is for that is given after the process has ended.
+func (q *Question) again() string {
+	switch {
+	case q.Plan != nil:
+		return "this plan when it is made again"
+	case q.Start != nil:
+		return "this script when it is started again"
+	case q.Connection != "":
+		return "this connection when it is made again"
+	}
+	return "this call when it is made again"
 }
 
 // listed returns the arguments for the list of questions.

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
@@ -33,6 +34,8 @@ const (
 
 const help = `Serves a page on this machine where you approve or refuse calls. It lists the calls that
 are waiting in every mcprun of this project started with --approve page, and recent runs.
+A question stays for a day if the mcprun that asked has ended; your answer then holds for
+the same call when it is made again, once.
 The printed address works once, in one browser. Ctrl-C stops the page; calls keep waiting.`
 
 type command struct {
@@ -40,7 +43,7 @@ type command struct {
 	port int
 	project.LocationFlags
 	customers.FolderFlags
-	state state.PlaceFlag
+	state.PlaceFlag
 }
 
 // NewCommand returns the command approvals.
@@ -62,7 +65,7 @@ func NewCommand(app *cli.App) *cobra.Command {
 	f.IntVar(&o.port, "port", 0, "port on 127.0.0.1 (default any that is free)")
 	cli.BindConfig(f, &o.Configs)
 	o.FolderFlags.Bind(f)
-	o.state.Bind(f)
+	o.PlaceFlag.Bind(f)
 	return cmd
 }
 
@@ -71,6 +74,19 @@ func Dir(app *cli.App) string { return backends.RuntimeDir(app.LookupEnv) + "-ap
 
 // Project returns the name that those sockets use for the project in the folder base.
 func Project(base string) string { return cli.ProjectName(base)[:12] }
+
+// Kept returns the plans and questions that a project's state keeps. Workspaces with the user's secret are refused, because scripts could read it. say
+// is called with a line for people.
+func Kept(app *cli.App, open store.Opener, workspace string, say func(line string)) *approve.Kept {
+	opt := approve.KeptOptions{
+		State: open, Say: func(line string) { say(cli.EscapeLine(line)) },
+		Secret: func() ([]byte, error) { return customers.KeyFor(app, workspace) },
+	}
+	if ring, ok := customers.Keyring(app); ok {
+		opt.Ring = ring
+	}
+	return approve.NewKept(opt)
+}
 
 func (o *command) serve(cmd *cobra.Command) error {
 	cfg, err := o.Load(o.app)
@@ -84,14 +100,14 @@ func (o *command) serve(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	at := o.state.Share(o.app, base)
+	at := o.Share(o.app, base)
 	defer at.Close()
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.port))
 	if err != nil {
 		return fmt.Errorf("serve the page: %w", err)
 	}
 	page := approve.NewPage(approve.PageOptions{
-		Dir: Dir(o.app), Project: Project(base), Address: l.Addr().String(), Title: filepath.Base(base),
+		Dir: Dir(o.app), Project: Project(base), Kept: o.kept(cfg, at), Address: l.Addr().String(), Title: filepath.Base(base),
 		Runs: func(ctx context.Context) ([]approve.PageRun, error) { return o.runs(ctx, base, at.Open) },
 	})
 	if _, err := fmt.Fprintln(o.app.Stdout, page.URL()); err != nil {
@@ -104,6 +120,16 @@ func (o *command) serve(cmd *cobra.Command) error {
 		return fmt.Errorf("serve the page: %w", err)
 	}
 	return nil
+}
+
+// kept returns the questions that the project's state keeps. The configuration says where the state is, if a person has agreed to it.
+func (o *command) kept(cfg *config.Config, at *state.Shared) *approve.Kept {
+	say := func(line string) { fmt.Fprintln(o.app.Stderr, "mcprun: "+line) }
+	if !o.Agreed(o.app, cfg) {
+		say("questions whose mcprun has ended are not shown: no person has agreed to the configuration yet; start mcpgen trust")
+		return nil
+	}
+	return Kept(o.app, at.Existing, "", say)
 }
 
 // runs returns the runs that customers' sessions have logged, the latest first.

@@ -33,9 +33,8 @@ func OpenVault(app *cli.App, base string, own *customer.Customer, workspace stri
 		owner = vaultOwner(own.ID())
 	}
 	for _, dir := range []string{vaults, filepath.Dir(path)} {
-		if workspace != "" && project.IsBelow(dir, workspace) {
-			return nil, cli.WithHint(fmt.Errorf("the folder of vaults %q is in the workspace %q, where scripts could change it", dir, workspace),
-				"name another workspace, or another folder with XDG_STATE_HOME")
+		if err := outside(dir, workspace); err != nil {
+			return nil, err
 		}
 	}
 	key, err := Key(app)
@@ -47,6 +46,15 @@ func OpenVault(app *cli.App, base string, own *customer.Customer, workspace stri
 		boundVault(v, own)
 	}
 	return v, err
+}
+
+// outside returns an error if a folder of vaults is in the workspace.
+func outside(dir, workspace string) error {
+	if workspace == "" || !project.IsBelow(dir, workspace) {
+		return nil
+	}
+	return cli.WithHint(fmt.Errorf("the folder of vaults %q is in the workspace %q, where scripts could change it", dir, workspace),
+		"name another workspace, or another folder with XDG_STATE_HOME")
 }
 
 // OpenUsedVault is OpenVault for a vault that has a file. Without one, the error wraps [fs.ErrNotExist], and no key is made.
@@ -118,6 +126,18 @@ func Key(app *cli.App) ([]byte, error) {
 		ring = system
 	}
 	return pii.LoadKey(filepath.Join(vaults, keyFile), ring)
+}
+
+// KeyFor is Key, if the user's secret is outside the workspace of a run, which may be empty.
+func KeyFor(app *cli.App, workspace string) ([]byte, error) {
+	vaults, err := vaultsFolder(app)
+	if err == nil {
+		err = outside(vaults, workspace)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Key(app)
 }
 
 // Keyring returns the system's keyring, unless it is switched off.

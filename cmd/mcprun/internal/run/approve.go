@@ -2,11 +2,13 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -16,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 // Words of --approve.
@@ -121,26 +124,31 @@ func (o *approveFlags) approver(app *cli.App, p *project.Project, workspace stri
 	return approve.New(o.waitTime, list...), nil
 }
 
-// page asks on the page of mcprun approvals, and says so.
-type page struct {
-	*approve.PageApprover
-	say  func(string)
-	once sync.Once
-}
-
-func (d *page) Approve(ctx context.Context, q *approve.Question) (approve.Answer, error) {
-	d.once.Do(func() { d.say("waiting for approval: start mcprun approvals in this project, and answer on its page") })
-	return d.PageApprover.Approve(ctx, q)
-}
-
-// newPage returns an approver that asks on the page. Scripts must not reach its sockets.
+// newPage returns an approver that asks on the page, and says so. Scripts must not reach its sockets.
 func newPage(app *cli.App, p *project.Project, workspace string, say func(string)) (approve.Approver, error) {
 	dir := approvals.Dir(app)
 	if workspace != "" && project.IsBelow(dir, workspace) {
 		return nil, cli.WithHint(fmt.Errorf("the folder of approvals %q is in the workspace %q, where scripts could reach it", dir, workspace),
 			"name another workspace, or another folder with XDG_RUNTIME_DIR")
 	}
-	return &page{PageApprover: approve.NewPageApprover(dir, approvals.Project(p.Base)), say: say}, nil
+	page := approve.NewPageApprover(dir, approvals.Project(p.Base))
+	var once sync.Once
+	page.Waits = func() {
+		once.Do(func() { say("waiting for approval: start mcprun approvals in this project, and answer on its page") })
+	}
+	page.Kept, page.Ends = keptOf(app, p, workspace, say), endsProcess
+	return page, nil
+}
+
+// keptOf returns the plans and questions that the project's state keeps.
+func keptOf(app *cli.App, p *project.Project, workspace string, say func(string)) *approve.Kept {
+	return approvals.Kept(app, func(ctx context.Context) (store.Store, error) { return p.State(ctx) }, workspace, say)
+}
+
+// endsProcess reports whether a signal that is not Ctrl-C has ended the work: then another process may continue it.
+func endsProcess(cause error) bool {
+	sig, ok := errors.AsType[*cli.SignalError](cause)
+	return ok && sig.Signal != syscall.SIGINT
 }
 
 // program returns the program of --approve-command. A name without a slash is searched for on PATH.

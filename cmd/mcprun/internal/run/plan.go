@@ -70,7 +70,7 @@ func (o *Options) approvePlan(ctx context.Context, p *project.Project, s *runner
 		}
 		return err
 	}
-	plans, err := o.openPlans(s)
+	plans, err := o.openPlans(p, s)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (o *Options) approvePlan(ctx context.Context, p *project.Project, s *runner
 		return err
 	}
 	plan.Script, plan.Digest, plan.Lock, plan.Customer = s.Name, want.Digest, want.Lock, want.Customer
-	plan.Until = time.Now().Add(o.expire).Round(time.Second)
+	plan.Until, plan.Lasts = time.Now().Add(o.expire).Round(time.Second), o.expire
 	notePlan(&s.Calls, plan, "made", "")
 	con := term.NewConsole(o.App)
 	defer con.Close()
@@ -111,7 +111,7 @@ func (o *Options) approvePlan(ctx context.Context, p *project.Project, s *runner
 		return refused
 	}
 	plan.By = answer.By
-	if err := plans.Save(plan); err != nil {
+	if err := plans.Save(ctx, plan); err != nil {
 		return err
 	}
 	o.keepPlan(ctx, p, &s.Calls, plan, "approved", answer.By)

@@ -126,7 +126,7 @@ func (o *Options) execute(ctx context.Context) error {
 			return p.ExplainNoTree(s.Code, nil, err)
 		}
 	}
-	if err := o.usePlan(p, &s); err != nil {
+	if err := o.usePlan(ctx, p, &s); err != nil {
 		return err
 	}
 	res, err := o.runFor(ctx, con, p, &s, at)

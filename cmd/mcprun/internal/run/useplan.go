@@ -1,14 +1,13 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
-	"github.com/mcpgen/mcpgen/cmd/internal/cli"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/gen/catalog"
@@ -17,14 +16,14 @@ import (
 )
 
 // usePlan applies --plan.
-func (o *Options) usePlan(p *project.Project, s *runner.Script) error {
+func (o *Options) usePlan(ctx context.Context, p *project.Project, s *runner.Script) error {
 	if o.plan == "" {
 		return nil
 	}
 	if s.Calls.DryRun || o.replay != "" {
 		return flags.Usage("--plan cannot be combined with --dry-run or --replay")
 	}
-	plans, err := o.openPlans(s)
+	plans, err := o.openPlans(p, s)
 	if err != nil {
 		return err
 	}
@@ -32,7 +31,7 @@ func (o *Options) usePlan(p *project.Project, s *runner.Script) error {
 	if err != nil {
 		return err
 	}
-	plan, err := plans.Open(o.plan, want)
+	plan, err := plans.Open(ctx, o.plan, want)
 	if err != nil {
 		return err
 	}
@@ -41,26 +40,14 @@ func (o *Options) usePlan(p *project.Project, s *runner.Script) error {
 	return nil
 }
 
-// openPlans returns the user's plans. Scripts must not reach them.
-func (o *Options) openPlans(s *runner.Script) (*approve.Plans, error) {
+// openPlans returns the project's plans. Those of earlier versions are files in the state folder.
+func (o *Options) openPlans(p *project.Project, s *runner.Script) (*approve.Plans, error) {
 	state, err := o.App.StateDir()
 	if err != nil {
 		return nil, fmt.Errorf("find the plans: %w", err)
 	}
-	dir := filepath.Join(state, "plans")
-	if s.Workspace != "" && project.IsBelow(dir, s.Workspace) {
-		return nil, cli.WithHint(fmt.Errorf("the folder of plans %q is in the workspace %q, where scripts could change it", dir, s.Workspace),
-			"name another workspace, or another folder with XDG_STATE_HOME")
-	}
-	secret, err := customers.Key(o.App)
-	if err != nil {
-		return nil, err
-	}
-	var ring approve.Keyring
-	if system, ok := customers.Keyring(o.App); ok {
-		ring = system
-	}
-	return approve.OpenPlans(dir, secret, ring)
+	say := func(line string) { fmt.Fprintln(o.App.Stderr, "mcprun: "+line) }
+	return approve.OpenPlans(keptOf(o.App, p, s.Workspace, say), filepath.Join(state, "plans")), nil
 }
 
 // wanted returns the script, lock and customer that a plan must be for.

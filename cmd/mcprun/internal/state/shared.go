@@ -2,7 +2,10 @@ package state
 
 import (
 	"context"
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
@@ -59,6 +62,19 @@ func (s *Shared) Open(ctx context.Context) (store.Store, error) {
 
 // IsShared reports whether other machines may share the state.
 func (s *Shared) IsShared() bool { return isURL(s.place) }
+
+// Existing is Open for a command that only reads: it makes no file. If there is no state yet, the error wraps [fs.ErrNotExist].
+func (s *Shared) Existing(ctx context.Context) (store.Store, error) {
+	if s.err != nil {
+		return nil, fmt.Errorf("%w: %w", fs.ErrNotExist, s.err)
+	}
+	if !isURL(s.place) {
+		if _, err := os.Stat(s.place); err != nil {
+			return nil, err
+		}
+	}
+	return s.Open(ctx)
+}
 
 // Engine opens the durable work in the state. The caller closes it before the state.
 func (s *Shared) Engine(ctx context.Context, log *slog.Logger) (*durable.Engine, error) {
