@@ -39,6 +39,11 @@ func approved(t *testing.T, s store.Store, loosen Loosen, calls ...string) (*Pla
 func approvedWith(t *testing.T, s store.Store, ring Keyring, loosen Loosen, calls ...string) (*Plans, *Plan) {
 	t.Helper()
 	plans := plansIn(t, s, ring)
+	return plans, save(t, plans, loosen, calls...)
+}
+
+func save(t *testing.T, plans *Plans, loosen Loosen, calls ...string) *Plan {
+	t.Helper()
 	var list []Call
 	for _, text := range calls {
 		tool, args, _ := strings.Cut(text, " ")
@@ -56,7 +61,7 @@ func approvedWith(t *testing.T, s store.Store, ring Keyring, loosen Loosen, call
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plans, p
+	return p
 }
 
 // TestPlanShowsRealValues to whoever approves it, and stores tokens.
