@@ -53,7 +53,7 @@ func scriptParams(t *testing.T, folder string) testscript.Params {
 			}
 			return err == nil || os.Getenv("CI") != "", nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status, "sync": makeTree, "lines": lines, "plant": plant, "sql": editDatabase},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status, "sync": makeTree, "lines": lines, "plant": plant, "sql": editDatabase, "answer": answer},
 	}
 }
 
