@@ -36,6 +36,9 @@ type approveFlags struct {
 	approve  string
 	command  string
 	waitTime time.Duration
+
+	// Ending returns why the command is ending, or nil. It is for a command that cancels its work without saying why. May be nil.
+	Ending func() error
 }
 
 func (o *approveFlags) bind(f *pflag.FlagSet) {
@@ -85,7 +88,7 @@ func (o *approveFlags) approver(app *cli.App, p *project.Project, workspace stri
 			return &approve.Command{Args: []string{o.program(app)}, Dir: app.Dir}, nil
 		}
 	}
-	ways[approvePage] = func() (approve.Approver, error) { return newPage(app, p, workspace, say) }
+	ways[approvePage] = func() (approve.Approver, error) { return o.newPage(app, p, workspace, say) }
 	auto := words[0] == approveAuto
 	switch {
 	case words[0] == approveNone:
@@ -125,7 +128,7 @@ func (o *approveFlags) approver(app *cli.App, p *project.Project, workspace stri
 }
 
 // newPage returns an approver that asks on the page, and says so. Scripts must not reach its sockets.
-func newPage(app *cli.App, p *project.Project, workspace string, say func(string)) (approve.Approver, error) {
+func (o *approveFlags) newPage(app *cli.App, p *project.Project, workspace string, say func(string)) (approve.Approver, error) {
 	dir := approvals.Dir(app)
 	if workspace != "" && project.IsBelow(dir, workspace) {
 		return nil, cli.WithHint(fmt.Errorf("the folder of approvals %q is in the workspace %q, where scripts could reach it", dir, workspace),
@@ -136,7 +139,8 @@ func newPage(app *cli.App, p *project.Project, workspace string, say func(string
 	page.Waits = func() {
 		once.Do(func() { say("waiting for approval: start mcprun approvals in this project, and answer on its page") })
 	}
-	page.Kept, page.Ends = keptOf(app, p, workspace, say), endsProcess
+	page.Kept = keptOf(app, p, workspace, say)
+	page.Ends = func(cause error) bool { return endsProcess(cause) || o.Ending != nil && endsProcess(o.Ending()) }
 	return page, nil
 }
 

@@ -127,6 +127,7 @@ func (o *command) serve(ctx context.Context) error {
 	at := resources.NewWarm(log)
 	defer at.Close()
 	o.run.Resources = at
+	o.run.Ending = func() error { return context.Cause(ctx) }
 	o.run.JSON = true // output is bounded, and kept in the result
 	if o.http == "" {
 		o.run.Calls.Who.Session = audit.Text("serve-" + rand.Text()[:12]) // the only one of this process

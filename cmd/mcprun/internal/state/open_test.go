@@ -1,6 +1,9 @@
 package state
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -63,5 +66,30 @@ func TestRetention(t *testing.T) {
 	want := []string{"run without content", "run", "forget"}
 	if err != nil || len(got) != len(want) || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
 		t.Errorf("the record has %q, %v, want %q", got, err, want)
+	}
+}
+
+// TestExisting checks that a command that only reads makes no database.
+func TestExisting(t *testing.T) {
+	dir := t.TempDir()
+	app := &cli.App{Dir: dir, LookupEnv: func(name string) (string, bool) { return filepath.Join(dir, "state"), name == "XDG_STATE_HOME" }}
+	s := (&PlaceFlag{}).Share(app, dir)
+	defer s.Close()
+	if _, err := s.Existing(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Existing() = %v, want %v", err, fs.ErrNotExist)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "state")); err == nil {
+		t.Error("the state folder was made")
+	}
+	opened, err := s.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Existing(t.Context()); got != opened || err != nil {
+		t.Errorf("Existing() = %v, %v, want the open state", got, err)
+	}
+	none := (&PlaceFlag{}).Share(&cli.App{Dir: dir}, dir)
+	if _, err := none.Existing(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a state folder: Existing() = %v, want %v", err, fs.ErrNotExist)
 	}
 }
