@@ -49,15 +49,15 @@ func (a *keptAnswer) answer() Answer {
 // answerEntry names the keyring's entry for an answer that was not used.
 func answerEntry(name string) string { return "answer-" + name }
 
-// name returns the name of the document of a question: a digest of what it asks, which reveals nothing.
-func (k *Kept) name(q *Question) (string, error) {
+// name returns the name of the document of a project's question: a digest of what it asks, which reveals nothing. Projects may share a state.
+func (k *Kept) name(project string, q *Question) (string, error) {
 	asked := struct {
-		Customer, Code, Source, Tool, Connection, Rule, Risk string
-		Arguments                                            map[string]string
-		Plan                                                 *Plan
-		Lasts                                                time.Duration
-		Start                                                *Start
-	}{Customer: q.Customer, Code: q.Code, Source: q.Source, Tool: q.Tool, Connection: q.Connection, Rule: q.Rule, Risk: q.risk(), Start: q.Start}
+		Project, Customer, Code, Source, Tool, Connection, Rule, Risk string
+		Arguments                                                     map[string]string
+		Plan                                                          *Plan
+		Lasts                                                         time.Duration
+		Start                                                         *Start
+	}{Project: project, Customer: q.Customer, Code: q.Code, Source: q.Source, Tool: q.Tool, Connection: q.Connection, Rule: q.Rule, Risk: q.risk(), Start: q.Start}
 	if err := k.keys(); err != nil {
 		return "", err
 	}
@@ -221,9 +221,9 @@ func (k *Kept) abandon(ctx context.Context, id string) error {
 	return s.Release(ctx, lease(id), id)
 }
 
-// questions returns the questions whose processes have ended, oldest first, and deletes those that have expired. If the state does not exist, there
+// questions returns the questions of a project whose processes have ended, oldest first, and deletes those that have expired. If the state does not exist, there
 // are none.
-func (k *Kept) questions(ctx context.Context) ([]Waiting, error) {
+func (k *Kept) questions(ctx context.Context, project string) ([]Waiting, error) {
 	s, err := k.open(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -251,7 +251,7 @@ func (k *Kept) questions(ctx context.Context) ([]Waiting, error) {
 			if err := k.remove(ctx, s, name, &q); err != nil {
 				return nil, err
 			}
-		case len(q.Askers) > 0:
+		case len(q.Askers) > 0 && q.View.Project == project:
 			list = append(list, q.shown(name))
 		}
 	}

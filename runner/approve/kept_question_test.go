@@ -258,9 +258,9 @@ func TestQuestionOutlivesItsProcess(t *testing.T) {
 // leaveBehind makes a question whose process has ended, and returns the name of its document.
 func leaveBehind(t *testing.T, k *Kept, q *Question) (name string) {
 	t.Helper()
-	name, err := k.name(q)
+	name, err := k.name("p", q)
 	if err == nil {
-		_, err = k.attach(t.Context(), name, "gone", &Waiting{Title: q.Title(), Since: time.Now(), Again: q.again()}, time.Hour)
+		_, err = k.attach(t.Context(), name, "gone", &Waiting{Project: "p", Title: q.Title(), Since: time.Now(), Again: q.again()}, time.Hour)
 	}
 	if err == nil {
 		err = k.abandon(t.Context(), "gone")
@@ -274,7 +274,7 @@ func leaveBehind(t *testing.T, k *Kept, q *Question) (name string) {
 // answered returns the kept answer to a question, or nil.
 func answered(t *testing.T, k *Kept, q *Question) *Answer {
 	t.Helper()
-	name, err := k.name(q)
+	name, err := k.name("p", q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func TestQuestionEnds(t *testing.T) {
 func TestSameQuestionTwice(t *testing.T) {
 	s := newState(t)
 	k := keptIn(t, s, "secret", nil)
-	name, err := k.name(deletion("7"))
+	name, err := k.name("p", deletion("7"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -356,10 +356,15 @@ func TestSameQuestionTwice(t *testing.T) {
 			t.Errorf("after %s has ended there are %d questions and %d leases, want %d", id, docs, leases, 1-i)
 		}
 	}
-	if list, err := k.questions(t.Context()); len(list) != 0 || err != nil {
+	if list, err := k.questions(t.Context(), "p"); len(list) != 0 || err != nil {
 		t.Errorf("questions() = %v, %v, want none", list, err)
 	}
 	leaveBehind(t, k, deletion("7"))
+	for project, want := range map[string]int{"p": 1, "another": 0} {
+		if list, err := k.questions(t.Context(), project); len(list) != want || err != nil {
+			t.Errorf("questions(%s) = %v, %v, want %d", project, list, err, want)
+		}
+	}
 	if err := errors.Join(k.answer(t.Context(), name, true), k.leave(t.Context(), name, "gone")); err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +384,7 @@ func TestAnswerWhileAsleep(t *testing.T) {
 			t.Errorf("Leases() = %v, %v, want one", list, err)
 			return
 		}
-		name, err := k.name(deletion("7"))
+		name, err := k.name("p", deletion("7"))
 		if err := errors.Join(err, k.abandon(t.Context(), list[0].Owner), k.answer(t.Context(), name, true)); err != nil {
 			t.Error(err)
 		}
@@ -422,7 +427,7 @@ func TestAnswerExpires(t *testing.T) {
 			if err := k.answer(t.Context(), name, true); !errors.Is(err, errNotKept) {
 				t.Errorf("answer() = %v, want %v", err, errNotKept)
 			}
-			if list, err := k.questions(t.Context()); len(list) != 0 || err != nil {
+			if list, err := k.questions(t.Context(), "p"); len(list) != 0 || err != nil {
 				t.Errorf("questions() = %v, %v, want none", list, err)
 			}
 		}
@@ -488,7 +493,7 @@ func TestForgedAnswer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := k.questions(t.Context()); err != nil {
+			if _, err := k.questions(t.Context(), "p"); err != nil {
 				t.Error(err)
 			}
 			if a := answered(t, k, deletion("7")); a != nil {
@@ -529,7 +534,7 @@ func TestNameOfQuestion(t *testing.T) {
 		t.Helper()
 		q := deletion("7")
 		change(q)
-		got, err := k.name(q)
+		got, err := k.name("p", q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -544,6 +549,9 @@ func TestNameOfQuestion(t *testing.T) {
 	same := name(func(*Question) {})
 	if got := name(func(q *Question) { q.Run, q.Call, q.At, q.Reason = "r", 9, "a.ts:5", "3 calls" }); got != same {
 		t.Errorf("the same question in another run has the name %s, want %s", got, same)
+	}
+	if got, err := k.name("another", deletion("7")); err != nil || got == same {
+		t.Errorf("name() = %s, %v in another project, want another name", got, err)
 	}
 	samePlan := name(plan(func(*Plan) {}))
 	if got := name(plan(func(p *Plan) { p.ID, p.Until = "b", time.Now() })); got != samePlan {
@@ -564,7 +572,7 @@ func TestNameOfQuestion(t *testing.T) {
 		}
 		seen[got] = what
 	}
-	if got, err := keptIn(t, nil, "another", nil).name(deletion("7")); err != nil || got == same {
+	if got, err := keptIn(t, nil, "another", nil).name("p", deletion("7")); err != nil || got == same {
 		t.Errorf("name() = %s, %v under another secret, want another name", got, err)
 	}
 }

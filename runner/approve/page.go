@@ -150,7 +150,7 @@ func (p *Page) waiting(ctx context.Context) ([]Waiting, error) {
 	for i := range list {
 		names[list[i].Name] = true
 	}
-	kept, failed := p.opt.Kept.questions(ctx)
+	kept, failed := p.opt.Kept.questions(ctx, p.opt.Project)
 	for _, q := range kept {
 		if !names[q.Name] {
 			list = append(list, q)

@@ -73,11 +73,13 @@ type Waiting struct {
 	Socket string `json:"-"` // empty: the process has ended
 	ID     string `json:"id"`
 	// Name is that of its document, if it is kept.
-	Name   string    `json:"name,omitempty"`
-	Since  time.Time `json:"since"`
-	Title  string    `json:"title"`
-	Lines  []string  `json:"lines"`
-	Others []string  `json:"others,omitempty"`
+	Name string `json:"name,omitempty"`
+	// Project is the word for the project; see [NewPageApprover].
+	Project string    `json:"project,omitempty"`
+	Since   time.Time `json:"since"`
+	Title   string    `json:"title"`
+	Lines   []string  `json:"lines"`
+	Others  []string  `json:"others,omitempty"`
 	// More is the number of calls in a batch besides this one.
 	More int `json:"more,omitempty"`
 	// The arguments, cut, for the list of questions.
@@ -110,14 +112,14 @@ func (d *PageApprover) Approve(ctx context.Context, q *Question) (Answer, error)
 	}
 	text, missing := code(q)
 	p := &pending{answer: make(chan Scope, 1), view: Waiting{
-		ID: rand.Text(), Since: time.Now(), Title: q.Title(), Lines: shown.Lines, Others: shown.Others, Code: text, Missing: missing, Scopes: shown.Scopes,
+		ID: rand.Text(), Project: d.project, Since: time.Now(), Title: q.Title(), Lines: shown.Lines, Others: shown.Others, Code: text, Missing: missing, Scopes: shown.Scopes,
 		Arguments: listed(q), Script: visible(q.Script), Customer: visible(q.Customer), Risk: q.risk(), Again: q.again(),
 	}}
 	if slices.Contains(shown.Scopes, Batch) {
 		p.view.More = len(q.Others())
 	}
 	if d.Kept != nil {
-		if p.view.Name, err = d.Kept.name(q); err != nil {
+		if p.view.Name, err = d.Kept.name(d.project, q); err != nil {
 			d.notKept(err)
 		}
 	}
