@@ -147,6 +147,15 @@ func (x *run) openNetwork(n *granted) (*network, error) {
 	if a := x.script.Calls.Approver; a != nil {
 		opt.Ask = func(ctx context.Context, t egress.Target) (string, error) { return x.askAbout(ctx, a, t) }
 	}
+	if j := x.script.Calls.Journal; j != nil {
+		opt.Dials = func(ctx context.Context) error {
+			err := j.Outside(ctx, "used the network")
+			if err != nil {
+				x.calls.Advise("no connection was made: %v", err)
+			}
+			return err
+		}
+	}
 	var roots []byte
 	if n.Certificates != nil {
 		var err error

@@ -60,8 +60,7 @@ func (c *Calls) Answerer() call.Answerer {
 			return res.Value, nil
 		}
 		if own := c.run.Answers[a.Method]; own != nil {
-			c.askedHost.Store(true)
-			return own(ctx, a.Params)
+			return c.answerHost(ctx, a, own)
 		}
 		return nil, &call.Error{Kind: call.KindArgument, Message: fmt.Sprintf("unknown method %.100q: this version of mcprun does not support it", a.Method)}
 	}

@@ -103,7 +103,8 @@ type Calls struct {
 	warnings []string
 }
 
-// NewCalls returns the calls of a run, which is over when ctx ends. It fails if a recording cannot be started or read.
+// NewCalls returns the calls of a run, which is over when ctx ends. It fails if a recording cannot be started or read, and with the error of
+// [journal.Journal.Continues].
 func (ch *Chain) NewCalls(ctx context.Context, run Run) (*Calls, error) {
 	set := run.Settings.withDefaults()
 	rows := ch.RecordMask(&set)
@@ -117,6 +118,9 @@ func (ch *Chain) NewCalls(ctx context.Context, run Run) (*Calls, error) {
 	c.subject.Subject, c.subject.Conversation = set.Subject, set.Conversation
 	if run.Direct && set.Conversation != nil {
 		c.subject = set.Conversation
+	}
+	if err := set.Journal.Continues(); err != nil {
+		return nil, err
 	}
 	mask := ch.Mask(set.Tokens)
 	var err error

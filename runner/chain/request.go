@@ -11,6 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/internal/clock"
+	"github.com/mcpgen/mcpgen/runner/journal"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
 )
@@ -36,6 +37,8 @@ type request struct {
 	restored    *pii.Restored // the values in the arguments that tokens stood for
 	isAudited   bool          // the record has the intent
 	isToolError bool          // the raw result is a failure of the tool
+	kept        *journal.Call // in the journal; nil: there is none
+	isReplayed  bool          // the journal has answered it
 }
 
 // handler answers a call. The script sees errors that are a *call.Error; any other error is reported to it without

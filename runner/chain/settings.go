@@ -8,6 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/journal"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/record"
@@ -61,6 +62,9 @@ type Settings struct {
 	Who   audit.Who
 	// AuditTokens replaces personal data in the record. Nil: the run gets its own; see [Chain.RecordMask].
 	AuditTokens pii.Masker
+	// Journal keeps how calls end, so that the run can be continued after its process has died; see package journal. A dry run and a replay do
+	// not use it. Nil: nothing is kept.
+	Journal *journal.Journal
 	// Details asks for CallRecord.Details.
 	Details bool
 	// Record receives one line of JSON for each call, with secrets and personal data masked. May be nil.

@@ -47,9 +47,9 @@ func (c *Calls) audit(next handler) handler {
 	}
 }
 
-// auditEnd adds the end of a call to the record. A call without an intent there has its arguments and what decided about it.
+// auditEnd adds the end of a call to the record, unless the journal has answered it: the record has it already. A call without an intent there has its arguments and what decided about it.
 func (c *Calls) auditEnd(req *request, rec *CallRecord, failed error) {
-	if c.set.Audit == nil || !req.isAudited && c.unsent.Add(1) > maxUnsent {
+	if c.set.Audit == nil || req.isReplayed || !req.isAudited && c.unsent.Add(1) > maxUnsent {
 		return
 	}
 	mask := c.rowMask(req)

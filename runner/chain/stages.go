@@ -16,6 +16,7 @@ func (c *Calls) Handler() call.Handler {
 		c.resolve,        // turns the script's tool id into a server and a tool, by the lock alone
 		c.restore,        // below resolve, which names the server; above what judges or shows the arguments, so that it sees real values
 		c.validateArgs,   // refuses bad arguments before anything is sent
+		c.journal,        // above what decides, delays or sends, none of which a call that has ended needs again; below restore, so that it has real values, whose tokens may differ in another process, and below large, which writes a file that may be gone
 		c.policy,         // judges the real tool and the final arguments, before the call waits or is sent; also in replays and dry runs
 		c.replay,         // only stages below it involve servers, which a replay does not have
 		c.dryRun,         // nor does a dry run for the calls that it skips
@@ -26,12 +27,13 @@ func (c *Calls) Handler() call.Handler {
 		c.retry,          // a retry keeps its place in the queue, so it adds nothing to a server's load
 		c.timeout,        // bounds one try: everything below except the start of the server
 		c.drift,          // below retry: a restarted server may have other tools; listing them counts against the timeout
+		c.intend,         // below whatever may still refuse or delay the call, so that what is announced is sent at once; once for all tries
 		c.validateResult, // a bad result is not retried
 		c.trace,          // innermost: a span is one request to the server, so each try has its own
 	).callHandler()
 }
 
-// asker returns the stages of requests that are not tool calls: the same, without those about tools.
+// asker returns the stages of requests that are not tool calls: the same, without those about tools. None is announced in the journal: they change nothing.
 func (c *Calls) asker() handler {
-	return wrap(c.chain.askUpstream, c.report, c.reserve, c.resourceParts, c.personal, c.record, c.restore, c.policy, c.replay, c.queue, c.audit, c.retry, c.timeout, c.trace)
+	return wrap(c.chain.askUpstream, c.report, c.reserve, c.resourceParts, c.personal, c.record, c.restore, c.journal, c.policy, c.replay, c.queue, c.audit, c.retry, c.timeout, c.trace)
 }

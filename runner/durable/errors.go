@@ -8,6 +8,7 @@ import (
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
 
+	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
@@ -29,16 +30,7 @@ var (
 )
 
 // UnknownError says that a crash interrupted a call: it may have been made, or not, and it is not repeated.
-type UnknownError struct{ Call string }
-
-func (e *UnknownError) Error() string {
-	return fmt.Sprintf("%s: unknown whether the call was made: its process ended before the answer came", e.Call)
-}
-
-// Hint implements the interface of errors with a remedy.
-func (e *UnknownError) Hint() string {
-	return "look at the server what has happened; the call is not repeated by itself"
-}
+type UnknownError = call.UnknownError
 
 // BusyError says that too much work waits in a queue.
 type BusyError struct {

@@ -36,6 +36,8 @@ type Options struct {
 	// Ask asks a person about a target that no entry allows, if the rules say so. It returns who allowed it, or an error that says why not.
 	// Nil: nobody can be asked.
 	Ask func(ctx context.Context, t Target) (by string, err error)
+	// Dials is called before the proxy connects to a target that is allowed. An error refuses it. May be nil.
+	Dials func(ctx context.Context) error
 	// Watch is called with each event, Alert with each alert, one at a time. They must return soon. May be nil.
 	Watch func(Event)
 	Alert func(Alert)
@@ -366,6 +368,11 @@ func (p *Proxy) ask(ctx context.Context, t Target) (string, error) {
 
 // dial connects to an admitted target. What is dialled is judged again, because only now its address is known.
 func (p *Proxy) dial(ctx context.Context, t Target) (net.Conn, error) {
+	if p.opt.Dials != nil {
+		if err := p.opt.Dials(ctx); err != nil {
+			return nil, err
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	address := t.String()

@@ -1,0 +1,149 @@
+package journal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/store"
+)
+
+// Call is a call that this execution makes.
+type Call struct {
+	j       *Journal
+	id      id
+	tool    string
+	former  *entry // what former executions have kept; nil: nothing
+	intends bool   // it was announced, by this execution or another
+}
+
+// Call returns what the journal has of a call. args are its arguments in their canonical form; raw says that the script wants the result
+// whole.
+func (j *Journal) Call(tool string, args []byte, raw bool) *Call {
+	c := &Call{j: j, tool: tool}
+	c.id.Digest = sha256.Sum256(fmt.Appendf(nil, "%q %t %s", tool, raw, args))
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c.id.Number = j.asked[c.id.Digest]
+	j.asked[c.id.Digest]++
+	if c.former = j.entries[c.id]; c.former == nil {
+		return c
+	}
+	delete(j.entries, c.id)
+	if c.intends = c.former.sent; c.intends {
+		if j.waiting[tool]--; j.waiting[tool] == 0 {
+			close(j.settled)
+			j.settled = make(chan struct{})
+		}
+	}
+	return c
+}
+
+// Outcome returns the outcome that a former execution has kept, or nil. After an error the call must not be made.
+func (c *Call) Outcome(ctx context.Context) (*Outcome, error) {
+	if c.former == nil || c.former.outcome == nil {
+		return nil, nil
+	}
+	if !c.former.outcome.Large {
+		return c.former.outcome, nil
+	}
+	var sealed, plain []byte
+	err := c.j.logs.Lines(ctx, c.largeKey(), 0, func(l store.Line) error {
+		sealed = l.Value // the last one, if a crash has left several
+		return nil
+	})
+	if err == nil && sealed == nil {
+		err = errors.New("it is missing")
+	}
+	if err == nil {
+		plain, err = c.j.seal.Open(sealed)
+	}
+	out := &Outcome{}
+	if err == nil {
+		err = json.Unmarshal(plain, out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the result of %s from the journal: %w", c.tool, err)
+	}
+	return out, nil
+}
+
+// Interrupted reports whether a former execution has announced the call and has not kept how it ended. So it is unknown.
+func (c *Call) Interrupted() bool { return c.intends && c.former.outcome == nil }
+
+// Alone reports whether the call cannot be one that a former execution has sent with other arguments, because this execution has asked for all
+// calls of the tool that were sent. It waits some seconds for those that it has not asked for, since a script that does several things at a
+// time may be about to.
+func (c *Call) Alone(ctx context.Context) bool {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		c.j.mu.Lock()
+		left, settled := c.j.waiting[c.tool], c.j.settled
+		c.j.mu.Unlock()
+		if left == 0 {
+			return true
+		}
+		select {
+		case <-settled:
+		case <-timer.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// Intend announces that the call is about to be sent, once. After an error it must not be sent.
+func (c *Call) Intend(ctx context.Context) error {
+	if c.intends {
+		return nil
+	}
+	if err := c.j.add(ctx, &line{Call: &c.id, Tool: c.tool, Intent: true}); err != nil {
+		return err
+	}
+	c.intends = true
+	return nil
+}
+
+// Finish keeps how the call ended, whether ctx has ended or not. The script may get the outcome even if that fails; the call is unknown then, if
+// it was announced. Some outcomes of calls that were not announced are not kept; see [maxSpared] and [maxUnsent].
+func (c *Call) Finish(ctx context.Context, out *Outcome) error {
+	if !c.intends && !c.j.admits(out) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outcomeTime)
+	defer cancel()
+	if out.Error == nil && len(out.Value) <= maxInline || out.Error != nil && len(out.Error.Content)+len(out.Error.Data) <= maxInline {
+		return c.j.add(ctx, &line{Call: &c.id, Tool: c.tool, Outcome: out})
+	}
+	sealed, err := c.j.sealed(out)
+	if err != nil {
+		return err
+	}
+	if _, err := c.j.logs.AppendLine(ctx, c.largeKey(), sealed); err != nil {
+		return err
+	}
+	return c.j.add(ctx, &line{Call: &c.id, Tool: c.tool, Outcome: &Outcome{Large: true}})
+}
+
+// admits reports whether there is room for an outcome that could do without.
+func (j *Journal) admits(out *Outcome) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !out.Sent {
+		j.unsent++
+		return j.unsent <= maxUnsent
+	}
+	j.spared += int64(len(out.Value))
+	return j.spared <= maxSpared
+}
+
+// largeKey names the log of a large result.
+func (c *Call) largeKey() store.Key {
+	k := c.j.key
+	return store.Key{Customer: k.Customer, Kind: k.Kind + largeKind, Name: fmt.Sprintf("%s/%x-%d", k.Name, c.id.Digest, c.id.Number)}
+}

@@ -1,0 +1,290 @@
+// Package journal keeps what the calls of a run returned, so that the run can be started again from its beginning after its process died:
+// the script runs again, but no call is made twice.
+//
+// A call that changes something is announced before it is sent ([Call.Intend]), and how it ended is kept before the script knows
+// ([Call.Finish]). When the run is continued, a call that has ended gets its outcome from the journal. One that was announced and has no
+// outcome is unknown ([call.UnknownError]): it may have been made, and is not made again. One that is not in the journal is made.
+//
+// # Which call is which
+//
+// A script may make its calls in another order than before, because some end sooner. So a call is found by its tool, its arguments and
+// the number of equal calls before it. A script that is not deterministic makes calls that the journal does not have, such as one with the
+// time in its arguments; it may mean one that was already sent. Therefore a new call that changes something waits until every call of the same
+// tool that was sent before has been asked for again, and is refused as unknown if that does not happen; see [Call.Alone].
+//
+// # Who continues
+//
+// [Open] begins an execution. Executions that began before can write nothing from then on: their next announcement is [ErrTakenOver]. So a process
+// that was stopped for long, and goes on after another has continued its run, sends nothing that is not in the journal of the other.
+package journal
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/store"
+)
+
+const (
+	// maxInline is the size of the largest result, in bytes, that is in the log of the run. Larger ones are in logs of their own, which are
+	// read when they are needed.
+	maxInline = 16 << 10
+	// largeKind is added to the kind of a journal's log for those of large results.
+	largeKind = "-result"
+	// maxSpared bounds the results, in bytes, of calls that can be made again. Further ones are made again.
+	maxSpared = 256 << 20
+	// maxUnsent bounds the outcomes of calls that were not sent. Further ones are decided again.
+	maxUnsent = 10_000
+	// patience is how long a new call waits for those that were sent before.
+	patience = 10 * time.Second
+	// outcomeTime bounds the time to keep an outcome, in a run that may have ended.
+	outcomeTime = 30 * time.Second
+)
+
+// ErrTakenOver says that another process continues the run.
+var ErrTakenOver = errors.New("another process has taken the run over")
+
+// OutsideError says that a run did something that is not a call, and so is not continued.
+type OutsideError struct{ What []string }
+
+func (e *OutsideError) Error() string {
+	return fmt.Sprintf("the run %s before its process ended, and is not repeated", strings.Join(e.What, ", and "))
+}
+
+// Hint implements the interface of errors with a remedy.
+func (e *OutsideError) Hint() string {
+	return "look at what it has done, and start it again yourself if that does no harm"
+}
+
+// Sealer encrypts what is kept, because results hold personal data.
+type Sealer interface {
+	Seal(plain []byte) ([]byte, error)
+	Open(sealed []byte) ([]byte, error)
+}
+
+// Outcome is how a call ended, as the stage of the chain that keeps it sees it: a result, or an error.
+type Outcome struct {
+	Value      []byte  `json:"value,omitempty"`
+	As         call.As `json:"as,omitempty"`
+	Structured bool    `json:"structured,omitempty"`
+	// ToolError says that the result, which the script wants whole, reports a failure of the tool.
+	ToolError bool        `json:"toolError,omitempty"`
+	Error     *call.Error `json:"error,omitempty"`
+	// Unknown says that the error is a [call.UnknownError].
+	Unknown bool `json:"unknown,omitempty"`
+	// Sent says that a server may have acted on the call. Drift is how its tool had changed.
+	Sent  bool   `json:"sent,omitempty"`
+	Drift string `json:"drift,omitempty"`
+	// Large says that the outcome itself is in a log of its own.
+	Large bool `json:"large,omitempty"`
+}
+
+// line is a line of the log. It has one of Begins, Outside, Intent and Outcome.
+type line struct {
+	By      string   `json:"by"` // the execution
+	Begins  bool     `json:"begins,omitempty"`
+	Outside string   `json:"outside,omitempty"`
+	Call    *id      `json:"call,omitempty"`
+	Tool    string   `json:"tool,omitempty"`
+	Intent  bool     `json:"intent,omitempty"`
+	Outcome *Outcome `json:"outcome,omitempty"`
+}
+
+// id finds a call again.
+type id struct {
+	Digest [sha256.Size]byte `json:"digest"` // of the tool and the arguments
+	Number int               `json:"number"` // of equal calls before it
+}
+
+// entry is what the journal has of a call.
+type entry struct {
+	sent    bool // it was announced
+	outcome *Outcome
+}
+
+// Journal is the journal of one run, for one execution. It is safe for concurrent use.
+type Journal struct {
+	logs store.Logs
+	key  store.Key
+	seal Sealer
+	by   string // this execution
+
+	writing sync.Mutex // held while a line is added
+	last    int64      // the last line that this execution knows
+	lost    bool       // another execution has begun
+
+	mu      sync.Mutex
+	entries map[id]*entry
+	asked   map[[sha256.Size]byte]int // calls of this execution
+	waiting map[string]int            // calls that former executions have sent, and this one has not asked for yet, by tool
+	settled chan struct{}             // closed when one of waiting becomes zero
+	before  []string                  // what former executions did outside
+	outside map[string]bool           // what was noted
+	spared  int64                     // bytes of results of calls that can be made again
+	unsent  int                       // outcomes of calls that were not sent
+}
+
+// Open begins an execution of the run whose log has this key, and reads what former ones have kept. They can keep nothing from now on.
+func Open(ctx context.Context, logs store.Logs, key store.Key, seal Sealer) (*Journal, error) {
+	j := &Journal{
+		logs: logs, key: key, seal: seal, by: rand.Text(),
+		entries: map[id]*entry{}, asked: map[[sha256.Size]byte]int{}, waiting: map[string]int{}, settled: make(chan struct{}), outside: map[string]bool{},
+	}
+	begins, err := j.sealed(&line{By: j.by, Begins: true})
+	if err == nil {
+		if j.last, err = logs.AppendLine(ctx, key, begins); err == nil {
+			err = j.read(ctx)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the journal of %s: %w", key.Name, err)
+	}
+	return j, nil
+}
+
+// read reads the lines before this execution's.
+func (j *Journal) read(ctx context.Context) error {
+	by := ""
+	err := j.lines(ctx, 0, j.last-1, func(l *line) {
+		if l.Begins {
+			by = l.By
+		}
+		if l.By != by { // that execution had been taken over, and did not act on it
+			return
+		}
+		if l.Outside != "" {
+			j.outside[l.Outside], j.before = true, append(j.before, l.Outside)
+		}
+		if l.Call == nil {
+			return
+		}
+		e := j.entries[*l.Call]
+		if e == nil {
+			e = &entry{}
+			j.entries[*l.Call] = e
+		}
+		if l.Intent && !e.sent {
+			e.sent = true
+			j.waiting[l.Tool]++
+		}
+		if l.Outcome != nil {
+			e.outcome = l.Outcome
+		}
+	})
+	j.before = slices.Compact(slices.Sorted(slices.Values(j.before)))
+	return err
+}
+
+// lines calls each with the lines after one and up to another.
+func (j *Journal) lines(ctx context.Context, after, last int64, each func(*line)) error {
+	enough := errors.New("enough")
+	err := j.logs.Lines(ctx, j.key, after, func(l store.Line) error {
+		if l.Number > last {
+			return enough
+		}
+		plain, err := j.seal.Open(l.Value)
+		var decoded line
+		if err == nil {
+			err = json.Unmarshal(plain, &decoded)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", l.Number, err)
+		}
+		each(&decoded)
+		return nil
+	})
+	if errors.Is(err, enough) {
+		return nil
+	}
+	return err
+}
+
+// sealed returns a value as sealed JSON. Errors of tools in it keep their text, without escapes for HTML.
+func (j *Journal) sealed(v any) ([]byte, error) {
+	var plain bytes.Buffer
+	enc := json.NewEncoder(&plain)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return j.seal.Seal(plain.Bytes())
+}
+
+// add adds a line, and makes sure that no other execution had begun before.
+func (j *Journal) add(ctx context.Context, l *line) error {
+	l.By = j.by
+	sealed, err := j.sealed(l)
+	if err != nil {
+		return err
+	}
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	if j.lost {
+		return ErrTakenOver
+	}
+	number, err := j.logs.AppendLine(ctx, j.key, sealed)
+	if err != nil {
+		return err
+	}
+	if number != j.last+1 { // there are lines of others, or one of ours whose append had returned an error
+		if err := j.lines(ctx, j.last, number, func(l *line) { j.lost = j.lost || l.Begins && l.By != j.by }); err != nil {
+			return err
+		}
+		if j.lost {
+			return ErrTakenOver
+		}
+	}
+	j.last = number
+	return nil
+}
+
+// Continues returns an *OutsideError if a former execution did something that cannot be repeated: the run must not be started then.
+func (j *Journal) Continues() error {
+	if j == nil || len(j.before) == 0 {
+		return nil
+	}
+	return &OutsideError{What: j.before}
+}
+
+// Outside notes that the run is about to do something that is not a call and cannot be repeated, in words that go on from "the run", such as
+// "used the network". It is kept once. After an error, it must not be done. A nil Journal notes nothing.
+func (j *Journal) Outside(ctx context.Context, what string) error {
+	if j == nil {
+		return nil
+	}
+	j.mu.Lock()
+	known := j.outside[what]
+	j.mu.Unlock()
+	if known {
+		return nil
+	}
+	if err := j.add(ctx, &line{Outside: what}); err != nil {
+		return fmt.Errorf("note in the journal that the run %s: %w", what, err)
+	}
+	j.mu.Lock()
+	j.outside[what] = true
+	j.mu.Unlock()
+	return nil
+}
+
+// Delete deletes the journal.
+func (j *Journal) Delete(ctx context.Context) error {
+	names, err := j.logs.ListLogs(ctx, j.key.Customer, j.key.Kind+largeKind)
+	errs := []error{err}
+	for _, name := range names {
+		if strings.HasPrefix(name, j.key.Name+"/") {
+			errs = append(errs, j.logs.DeleteLog(ctx, store.Key{Customer: j.key.Customer, Kind: j.key.Kind + largeKind, Name: name}))
+		}
+	}
+	return errors.Join(append(errs, j.logs.DeleteLog(ctx, j.key))...)
+}
