@@ -25,6 +25,11 @@ func (c *Calls) journal(next handler) handler {
 			args = req.Args
 		}
 		req.kept = c.set.Journal.Call(req.Tool, args, req.Raw)
+		if size := req.kept.Size(); size > 0 {
+			if err := req.memory.take(ctx, landingCopies*int64(size)); err != nil {
+				return nil, callError(ctx, req, err)
+			}
+		}
 		out, err := req.kept.Outcome(ctx)
 		repeatable := c.chain.repeatable(req)
 		switch {

@@ -42,12 +42,20 @@ func (j *Journal) Call(tool string, args []byte, raw bool) *Call {
 	return c
 }
 
+// Size returns about how many bytes Outcome reads, or 0 for few.
+func (c *Call) Size() int {
+	if c.former == nil || c.former.outcome == nil {
+		return 0
+	}
+	return c.former.outcome.Large
+}
+
 // Outcome returns the outcome that a former execution has kept, or nil. After an error the call must not be made.
 func (c *Call) Outcome(ctx context.Context) (*Outcome, error) {
 	if c.former == nil || c.former.outcome == nil {
 		return nil, nil
 	}
-	if !c.former.outcome.Large {
+	if c.former.outcome.Large == 0 {
 		return c.former.outcome, nil
 	}
 	var sealed, plain []byte
@@ -127,7 +135,7 @@ func (c *Call) Finish(ctx context.Context, out *Outcome) error {
 	if _, err := c.j.logs.AppendLine(ctx, c.largeKey(), sealed); err != nil {
 		return err
 	}
-	return c.j.add(ctx, &line{Call: &c.id, Tool: c.tool, Outcome: &Outcome{Large: true}})
+	return c.j.add(ctx, &line{Call: &c.id, Tool: c.tool, Outcome: &Outcome{Large: len(sealed)}})
 }
 
 // admits reports whether there is room for an outcome that could do without.

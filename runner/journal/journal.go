@@ -85,8 +85,8 @@ type Outcome struct {
 	// Sent says that a server may have acted on the call. Drift is how its tool had changed.
 	Sent  bool   `json:"sent,omitempty"`
 	Drift string `json:"drift,omitempty"`
-	// Large says that the outcome itself is in a log of its own.
-	Large bool `json:"large,omitempty"`
+	// Large says that the outcome itself is in a log of its own, with about this many bytes.
+	Large int `json:"large,omitempty"`
 }
 
 // line is a line of the log. It has one of Begins, Outside, Intent and Outcome.
