@@ -20,9 +20,9 @@ func (instant) Call(context.Context, string, string, json.RawMessage, *upstream.
 	return &upstream.CallResult{Structured: json.RawMessage(`{"result":3}`)}, nil
 }
 
-// BenchmarkChain is what a call costs between the bridge and the server, without and with a record.
+// BenchmarkChain is what a call costs between the bridge and the server: without and with a record, and in a run that can be continued.
 func BenchmarkChain(b *testing.B) {
-	b.Run("plain", func(b *testing.B) { benchmarkChain(b, Settings{}) })
+	b.Run("plain", func(b *testing.B) { benchmarkChain(b, Settings{}, nil) })
 	s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "state.db"), sqlite.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -33,15 +33,19 @@ func BenchmarkChain(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer log.Close()
-	b.Run("record", func(b *testing.B) { benchmarkChain(b, Settings{Audit: log}) })
+	b.Run("record", func(b *testing.B) { benchmarkChain(b, Settings{Audit: log}, nil) })
+	b.Run("journal", func(b *testing.B) { benchmarkChain(b, Settings{Journal: execution(b, newState(b))}, nil) })
+	readOnly := map[string]ServerSettings{"calculator": {ReadOnly: []string{"*"}}}
+	b.Run("plain reads", func(b *testing.B) { benchmarkChain(b, Settings{}, readOnly) })
+	b.Run("journal of reads", func(b *testing.B) { benchmarkChain(b, Settings{Journal: execution(b, newState(b))}, readOnly) })
 }
 
-func benchmarkChain(b *testing.B, set Settings) {
+func benchmarkChain(b *testing.B, set Settings, servers map[string]ServerSettings) {
 	cat, _, err := catalog.LoadTree("../../servers")
 	if err != nil {
 		b.Fatal(err)
 	}
-	c, err := New(Options{Catalog: cat, Upstreams: instant{}, Logger: slog.New(slog.DiscardHandler)}).NewCalls(b.Context(), Run{ID: "run-1", Settings: set})
+	c, err := New(Options{Catalog: cat, Servers: servers, Upstreams: instant{}, Logger: slog.New(slog.DiscardHandler)}).NewCalls(b.Context(), Run{ID: "run-1", Settings: set})
 	if err != nil {
 		b.Fatal(err)
 	}

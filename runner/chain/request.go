@@ -39,6 +39,7 @@ type request struct {
 	isToolError bool          // the raw result is a failure of the tool
 	kept        *journal.Call // in the journal; nil: there is none
 	isReplayed  bool          // the journal has answered it
+	announces   bool          // it must be announced there before it is sent
 }
 
 // handler answers a call. The script sees errors that are a *call.Error; any other error is reported to it without

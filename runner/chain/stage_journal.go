@@ -11,8 +11,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/journal"
 )
 
-const waitJournal waitFor = "the calls that the run has made before"
-
 // journal answers the calls that a former execution of the run has made, and keeps how the others end. What a run's end cuts off is not kept:
 // when the run is continued, the call is unknown if it was announced, and made otherwise.
 func (c *Calls) journal(next handler) handler {
@@ -31,13 +29,13 @@ func (c *Calls) journal(next handler) handler {
 			}
 		}
 		out, err := req.kept.Outcome(ctx)
-		repeatable := c.chain.repeatable(req)
+		req.announces = !c.chain.repeatable(req)
 		switch {
 		case err != nil:
 			return nil, c.journalFailed(ctx, req, err)
 		case out != nil:
 			return c.replayed(req, out)
-		case repeatable:
+		case !req.announces:
 		case req.kept.Interrupted():
 			req.isReplayed = true // the record has the intent, without an end
 			return c.refuseUnknown(ctx, req, (&call.UnknownError{}).Error())
@@ -60,7 +58,6 @@ func (c *Calls) journal(next handler) handler {
 func (c *Calls) alone(ctx context.Context, req *request) bool {
 	c.clock.Hold()
 	defer c.clock.Release()
-	req.waiting.begin(ctx, waitJournal)
 	return req.kept.Alone(ctx)
 }
 
@@ -120,7 +117,7 @@ func (c *Calls) intend(next handler) handler {
 		return next
 	}
 	return func(ctx context.Context, req *request) (*call.Result, error) {
-		if !c.chain.repeatable(req) {
+		if req.announces {
 			if err := req.kept.Intend(ctx); err != nil {
 				return nil, c.journalFailed(ctx, req, err)
 			}

@@ -637,6 +637,35 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// TestDials: whoever must know of a connection knows it before, and may refuse it.
+func TestDials(t *testing.T) {
+	var told int
+	var refuses error
+	w := start(t, "  allow: [{host: www.example.com, protocols: [http, https]}, {host: other.example.com, protocols: [http, https]}, {host: api.example.com, tls: inspect}]\n", func(o *egress.Options) {
+		o.Dials = func(context.Context) error { told++; return refuses }
+	})
+	if status, _ := w.get(t, "http://evil.example/"); status != 403 || told != 0 {
+		t.Errorf("a request that is refused: %d, told %d times, want 403 and 0", status, told)
+	}
+	for i, address := range []string{"http://www.example.com/", "https://www.example.com/", "https://api.example.com/"} {
+		if status, text := w.get(t, address); status != 200 || told != i+1 {
+			t.Errorf("%s: %d %s, told %d times, want 200 and %d", address, status, text, told, i+1)
+		}
+	}
+	refuses = errors.New("canary")
+	w.mu.Lock()
+	seen := len(w.seen)
+	w.mu.Unlock()
+	for _, address := range []string{"http://other.example.com/", "https://other.example.com/"} {
+		if status, text := w.get(t, address); status == 200 || strings.Contains(text, "canary") {
+			t.Errorf("%s: %d %s", address, status, text)
+		}
+	}
+	if len(w.seen) != seen {
+		t.Errorf("%d requests were made", len(w.seen)-seen)
+	}
+}
+
 func TestLevels(t *testing.T) {
 	n := settings(t, "  allow: [www.example.com, api.example.com]\n  levels: {read_only: {allow: [other.example.com]}}\n  customers: {acme: {allow: [acme.example.com]}}\n")
 	for _, tt := range []struct {

@@ -84,20 +84,23 @@ func (c *Call) Interrupted() bool { return c.intends && c.former.outcome == nil 
 
 // Alone reports whether the call cannot be one that a former execution has sent with other arguments, because this execution has asked for all
 // calls of the tool that were sent. It waits some seconds for those that it has not asked for, since a script that does several things at a
-// time may be about to.
+// time may be about to. Once it has waited in vain, it does not wait again in this execution.
 func (c *Call) Alone(ctx context.Context) bool {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
 		c.j.mu.Lock()
-		left, settled := c.j.waiting[c.tool], c.j.settled
+		left, settled, hasty := c.j.waiting[c.tool], c.j.settled, c.j.hasty
 		c.j.mu.Unlock()
-		if left == 0 {
-			return true
+		if left == 0 || hasty {
+			return left == 0
 		}
 		select {
 		case <-settled:
 		case <-timer.C:
+			c.j.mu.Lock()
+			c.j.hasty = true
+			c.j.mu.Unlock()
 			return false
 		case <-ctx.Done():
 			return false

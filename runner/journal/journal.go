@@ -128,6 +128,7 @@ type Journal struct {
 	asked   map[[sha256.Size]byte]int // calls of this execution
 	waiting map[string]int            // calls that former executions have sent, and this one has not asked for yet, by tool
 	settled chan struct{}             // closed when one of waiting becomes zero
+	hasty   bool                      // a call has waited for them in vain
 	before  []string                  // what former executions did outside
 	outside map[string]bool           // what was noted
 	spared  int64                     // bytes of results of calls that can be made again
