@@ -125,6 +125,8 @@ type Documents interface {
 	Document(ctx context.Context, k Key) (*Document, error)
 	// SetDocument sets a value and returns its new version, or ErrConflict.
 	SetDocument(ctx context.Context, d *Document) (version int64, err error)
+	// SetDocuments sets several values in one transaction: all of them, or none. ErrConflict says that one of them has another version.
+	SetDocuments(ctx context.Context, all []Document) error
 	// DeleteDocument deletes a document. One that does not exist is no error.
 	DeleteDocument(ctx context.Context, k Key) error
 	// ListDocuments returns the documents of a customer and a kind, by name, with their values.

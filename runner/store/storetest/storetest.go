@@ -368,6 +368,20 @@ func testDocuments(t *testing.T, open func() store.Store) {
 			t.Fatal(err)
 		}
 	}
+	two := func(first, second int64) []store.Document {
+		return []store.Document{{Key: store.Key{Kind: "pair", Name: "b"}, Value: []byte("b"), Version: first}, {Key: store.Key{Kind: "pair", Name: "a"}, Value: []byte("a"), Version: second}}
+	}
+	if err := errors.Join(a.SetDocuments(t.Context(), two(0, 0)), b.SetDocuments(t.Context(), two(1, 1)), a.SetDocuments(t.Context(), nil)); err != nil {
+		t.Errorf("SetDocuments() = %v", err)
+	}
+	for _, wrong := range [][]store.Document{two(1, 2), two(2, 1), two(2, 0)} {
+		if err := b.SetDocuments(t.Context(), wrong); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("SetDocuments() with a version that is not there = %v, want ErrConflict", err)
+		}
+	}
+	if pair, err := a.ListDocuments(t.Context(), "", "pair"); err != nil || len(pair) != 2 || pair[0].Version != 2 || pair[1].Version != 2 || string(pair[0].Value) != "a" {
+		t.Errorf("ListDocuments() after SetDocuments = %+v, %v, want both with version 2", pair, err)
+	}
 	list, err := b.ListDocuments(t.Context(), "acme", "plan")
 	if err != nil || len(list) != 2 || list[0].Name != "P" || list[1].Name != "p" || list[1].Version != 3 {
 		t.Errorf("ListDocuments() = %+v, %v, want P and p, by their bytes", list, err)

@@ -1,10 +1,12 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/store"
@@ -27,27 +29,49 @@ func (d *DB) Document(ctx context.Context, k store.Key) (*store.Document, error)
 
 // SetDocument implements [store.Documents].
 func (d *DB) SetDocument(ctx context.Context, doc *store.Document) (version int64, err error) {
-	err = d.backend.Write(ctx, false, func(q Querier) error {
-		query, args := "INSERT INTO documents (value, version, updated, customer, kind, name) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", []any{filled(doc.Value), int64(1), micros(time.Now()), doc.Customer, doc.Kind, doc.Name}
-		if doc.Version > 0 {
-			query = "UPDATE documents SET value = ?, version = ?, updated = ? WHERE customer = ? AND kind = ? AND name = ? AND version = ?"
-			args[1] = doc.Version + 1
-			args = append(args, doc.Version)
-		}
-		res, err := q.ExecContext(ctx, query, args...)
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
-		if err == nil && n == 0 {
-			return fmt.Errorf("%s %.100q: %w", doc.Kind, doc.Name, store.ErrConflict)
-		}
-		return err
-	})
+	err = d.backend.Write(ctx, false, func(q Querier) error { return set(ctx, q, doc) })
 	if err != nil {
 		return 0, d.failed("write "+doc.Kind, err)
 	}
 	return doc.Version + 1, nil
+}
+
+// SetDocuments implements [store.Documents].
+func (d *DB) SetDocuments(ctx context.Context, all []store.Document) error {
+	if len(all) == 0 {
+		return nil
+	}
+	all = slices.SortedFunc(slices.Values(all), func(a, b store.Document) int { // two transactions must not wait for each other
+		return cmp.Or(cmp.Compare(a.Customer, b.Customer), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	err := d.backend.Write(ctx, false, func(q Querier) error {
+		for i := range all {
+			if err := set(ctx, q, &all[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return d.failed("write "+all[0].Kind, err)
+}
+
+// set sets a document in a transaction.
+func set(ctx context.Context, q Querier, doc *store.Document) error {
+	query, args := "INSERT INTO documents (value, version, updated, customer, kind, name) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", []any{filled(doc.Value), int64(1), micros(time.Now()), doc.Customer, doc.Kind, doc.Name}
+	if doc.Version > 0 {
+		query = "UPDATE documents SET value = ?, version = ?, updated = ? WHERE customer = ? AND kind = ? AND name = ? AND version = ?"
+		args[1] = doc.Version + 1
+		args = append(args, doc.Version)
+	}
+	res, err := q.ExecContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	n, err := res.RowsAffected()
+	if err == nil && n == 0 {
+		return fmt.Errorf("%s %.100q: %w", doc.Kind, doc.Name, store.ErrConflict)
+	}
+	return err
 }
 
 // DeleteDocument implements [store.Documents].
