@@ -53,7 +53,11 @@ func (x *run) result(ctx context.Context) *Result {
 	if name := hint.MissingCredential(x.script.Code); name != "" && x.outcome.Error == nil && x.job.Env[name] == "" {
 		x.calls.Warn("%s", hint.NotSet(name))
 	}
-	x.runner.keepShapes(x.calls)
+	if o := x.script.Calls.Observer; o != nil {
+		if err := o.Flush(); err != nil {
+			x.calls.Warn("the shapes of results are not kept (learn: traffic): %v", err)
+		}
+	}
 	x.warnOfTokens()
 	x.warnOfTrouble()
 	x.summary, res.mask = x.calls.Finish(), x.calls.Mask

@@ -27,7 +27,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/telemetry"
-	"github.com/mcpgen/mcpgen/runner/traffic"
 )
 
 // Options configure a Runner. The zero value runs scripts that call no tools.
@@ -50,9 +49,6 @@ type Options struct {
 	// Taint is the absolute path of a folder, created if missing, that records across runs whose data each workspace holds, for policies
 	// with conditions on taint. No workspace may contain it. If empty, such a condition knows only what the run itself receives.
 	Taint string
-	// Traffic is the absolute path of a file, created if missing, that keeps the shapes of results of tools that declare no output schema.
-	// No workspace may contain it. If empty, no shapes are kept.
-	Traffic string
 	// Bundler bundles scripts in processes with limits. If nil, they are bundled in this process, without limits. The caller closes it
 	// after the last run.
 	Bundler *script.Bundler
@@ -79,7 +75,6 @@ type Runner struct {
 	catalog *catalog.Catalog
 	lock    *catalog.Lock // nil: there is no tree
 	chain   *chain.Chain
-	traffic *traffic.Store // nil: no shapes are kept
 
 	checking chan struct{}                  // holds a value while types are checked: one script at a time
 	slow     map[sandbox.Language]time.Time // types are not checked before this time, after a check that took too long; only used while holding checking
@@ -107,31 +102,8 @@ func New(opt *Options) (*Runner, error) {
 			return nil, err
 		}
 	}
-	of := chain.Options{Catalog: r.catalog, Upstreams: opt.Upstreams, Servers: opt.Servers, Memory: opt.Memory, Telemetry: opt.Telemetry, Logger: r.log}
-	if opt.Traffic != "" {
-		r.traffic = traffic.New(opt.Traffic)
-		of.Observer = r.traffic
-	}
-	r.chain = chain.New(of)
+	r.chain = chain.New(chain.Options{Catalog: r.catalog, Upstreams: opt.Upstreams, Servers: opt.Servers, Memory: opt.Memory, Telemetry: opt.Telemetry, Logger: r.log})
 	return r, nil
-}
-
-// Close writes the shapes of results that are not on disk yet. The Runner can still be used afterwards.
-func (r *Runner) Close() error {
-	if r.traffic == nil {
-		return nil
-	}
-	return r.traffic.Close()
-}
-
-// keepShapes stores the shapes of results that the calls of a run have returned.
-func (r *Runner) keepShapes(calls *chain.Calls) {
-	if r.traffic == nil {
-		return
-	}
-	if err := r.traffic.Flush(); err != nil {
-		calls.Warn("the shapes of results are not kept (learn: traffic): %v", err)
-	}
 }
 
 // Misspelt describes the names in a policy that match nothing in the tree.

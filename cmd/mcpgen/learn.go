@@ -17,12 +17,14 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/internal/trust"
 	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/permit"
+	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/state"
 	"github.com/mcpgen/mcpgen/gen"
 )
 
 type learnOptions struct {
 	app     *cli.App
 	place   placeFlags
+	state   state.Flag
 	args    []string
 	replies []string
 	forget  bool
@@ -64,6 +66,7 @@ Exit codes: 0 learned, 1 the tree would change and nobody said yes to that, 2 us
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.place.bind(cmd)
+	o.state.Bind(cmd.Flags())
 	trust.Bind(cmd.Flags(), &o.place.trusted)
 	cmd.ValidArgsFunction = cli.CompleteArgs(0, generatedTools(app, &o.place))
 	f := cmd.Flags()
@@ -125,8 +128,12 @@ func (o *learnOptions) run(cmd *cobra.Command, names []string) error {
 		how.Calls = []json.RawMessage{json.RawMessage(`{}`)}
 	}
 	if len(how.Calls) > 0 {
-		var err error
-		if how.Permit, err = permit.New(o.app, o.place.options(o.app)); err != nil {
+		kept, err := o.kept()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = kept.Close() }()
+		if how.Permit, err = permit.New(o.app, o.place.options(o.app), kept.Open); err != nil {
 			return err
 		}
 	}
@@ -148,7 +155,7 @@ func (o *learnOptions) learn(ctx context.Context, name string, how gen.LearnOpti
 		return err
 	}
 	if o.forget && !o.dryRun {
-		if err := o.forgetRuns(report.Key); err != nil {
+		if err := o.forgetRuns(ctx, report.Key); err != nil {
 			return err
 		}
 	}

@@ -3,14 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/permit"
+	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/state"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/exit"
@@ -61,7 +61,9 @@ func (o *learnOptions) learnAll(ctx context.Context) error {
 	case !may:
 		return nil
 	}
-	may, err := permit.New(o.app, o.place.options(o.app))
+	kept := o.state.Share(o.app, cfg)
+	defer func() { _ = kept.Close() }()
+	may, err := permit.New(o.app, o.place.options(o.app), kept.Open)
 	if err != nil {
 		return err
 	}
@@ -117,7 +119,7 @@ func (o *learnOptions) learnFromRuns(ctx context.Context, names []string) error 
 	if err != nil {
 		return err
 	}
-	shapes, err := o.shapes(cfg)
+	shapes, err := o.shapes(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -128,46 +130,66 @@ func (o *learnOptions) learnFromRuns(ctx context.Context, names []string) error 
 	return o.write(ctx, report)
 }
 
-// kept returns the file with what runs have kept.
-func (o *learnOptions) kept(cfg *config.Config) (string, error) {
-	file, err := o.app.ProjectTraffic(cfg.Dir)
+// kept returns the state of runs. The caller closes it.
+func (o *learnOptions) kept() (*state.Shared, error) {
+	cfg, err := gen.LoadConfig(o.place.options(o.app))
 	if err != nil {
-		return "", cli.WithHint(fmt.Errorf("find what runs have kept: %w", err), "set HOME or XDG_STATE_HOME")
+		return nil, err
 	}
-	return file, nil
+	return o.state.Share(o.app, cfg), nil
 }
 
 // forgetRuns drops what runs have kept about a tool.
-func (o *learnOptions) forgetRuns(tool learn.Tool) error {
+func (o *learnOptions) forgetRuns(ctx context.Context, tool learn.Tool) error {
 	cfg, err := gen.LoadConfig(o.place.options(o.app))
 	if err != nil {
 		return err
 	}
-	file, err := o.kept(cfg)
-	if err != nil {
+	kept, end, err := o.traffic(ctx, cfg)
+	if err != nil || kept == nil {
 		return err
 	}
-	return traffic.Forget(file, tool)
+	defer end()
+	return kept.Forget(ctx, tool)
+}
+
+// traffic opens what runs have kept; nil if no run has kept anything. The caller calls end.
+func (o *learnOptions) traffic(ctx context.Context, cfg *config.Config) (kept *traffic.Store, end func(), err error) {
+	at := o.state.Share(o.app, cfg)
+	old, _ := o.app.ProjectTraffic(cfg.Dir) // without a state folder there is no old file
+	if _, err := os.Stat(old); err != nil && !at.Exists() {
+		return nil, nil, at.Err()
+	}
+	if o.state.Named(o.app, cfg) {
+		if err := o.place.gate(o.app).Check(ctx, cfg); err != nil {
+			return nil, nil, err
+		}
+	}
+	say := func(line string) { fmt.Fprintln(o.app.Stderr, "mcpgen: "+cli.EscapeLine(line)) }
+	return traffic.New(traffic.Options{State: at.Open, Old: old, Moved: say}), func() { _ = at.Close() }, nil
 }
 
 // shapes returns what runs have kept.
-func (o *learnOptions) shapes(cfg *config.Config) ([]learn.Proposal, error) {
-	file, err := o.kept(cfg)
+func (o *learnOptions) shapes(ctx context.Context, cfg *config.Config) ([]learn.Proposal, error) {
+	kept, end, err := o.traffic(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := traffic.Read(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		hint := "write learn: traffic into " + config.SettingsName + ", and run scripts that call the tools"
-		if cfg.Settings.Learn == config.LearnTraffic {
-			hint = "run scripts that call tools without a declared output: the shapes of their results are kept then"
+	if kept != nil {
+		defer end()
+		shapes, err := kept.Shapes(ctx)
+		if err != nil {
+			return nil, err
 		}
-		return nil, &gen.Error{Message: "no run of this project has kept shapes of results", Remedy: hint, Code: exit.Usage}
+		if found := shapes.Proposals(); len(found) > 0 {
+			return found, nil
+		}
 	}
-	if err != nil {
-		return nil, err
+	hint := "write learn: traffic into " + config.SettingsName + ", and run scripts that call the tools"
+	if cfg.Settings.Learn == config.LearnTraffic {
+		hint = "run scripts that call tools without a declared output: the shapes of their results are kept then"
 	}
-	return kept.Proposals(), nil
+	return nil, &gen.Error{Message: "no run of this project has kept shapes of results", Remedy: hint, Code: exit.Usage}
 }
 
 // learnedJSON is the output of learn --json for several tools, one object per tool.

@@ -81,9 +81,24 @@ func NewTraffic() *Traffic {
 func (t *Traffic) MarshalJSON() ([]byte, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.encode(t.sorted())
+}
+
+// Encode returns a Traffic with what is kept about some tools only, in the form of MarshalJSON. Without tools, the result still makes other
+// processes digest names in the same way; see Merge.
+func (t *Traffic) Encode(tools ...Tool) ([]byte, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.encode(tools)
+}
+
+// encode is Encode. The caller holds the mutex.
+func (t *Traffic) encode(tools []Tool) ([]byte, error) {
 	out := trafficFile{Version: TrafficVersion, Key: t.key, Tools: []*seen{}}
-	for _, key := range t.sorted() {
-		out.Tools = append(out.Tools, t.tools[key])
+	for _, key := range tools {
+		if one := t.tools[key]; one != nil {
+			out.Tools = append(out.Tools, one)
+		}
 	}
 	return json.Marshal(out)
 }
@@ -172,7 +187,7 @@ func (k *seen) isKnown(name string) bool {
 	return known
 }
 
-// Merge adds what another process has kept, which is used up. Where both have counted the same replies, they count once: the larger
+// Merge adds what another process has kept, which is used up. Names that were seen once are dropped unless both come from one encoding. Where both have counted the same replies, they count once: the larger
 // number counts.
 func (t *Traffic) Merge(other *Traffic) {
 	t.mu.Lock()
@@ -205,6 +220,13 @@ func (t *Traffic) Tools() []Tool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.sorted()
+}
+
+// Has reports whether something is kept about a tool.
+func (t *Traffic) Has(tool Tool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.tools[tool] != nil
 }
 
 // Forget drops everything that is kept about a tool.

@@ -33,6 +33,8 @@ type Upstreams interface {
 type Observer interface {
 	// Observe adds a result. It must not keep the value.
 	Observe(o *learn.Observation) error
+	// Flush stores what is new, now or soon. It is called after each run.
+	Flush() error
 }
 
 // Options configure a Chain.
@@ -43,8 +45,6 @@ type Options struct {
 	Upstreams Upstreams
 	// Servers are the settings of calls to a server, by its key. A server without an entry has the zero value.
 	Servers map[string]ServerSettings
-	// Observer keeps shapes of the results of tools without an output schema. Nil: no shapes are kept.
-	Observer Observer
 	// Memory bounds the large results in memory. Nil: the Chain creates its own.
 	Memory *MemoryBudget
 	// Telemetry records the requests to servers. Nil: they are not recorded.
@@ -56,7 +56,6 @@ type Options struct {
 // Chain passes calls to the servers. It is safe for concurrent use.
 type Chain struct {
 	upstreams Upstreams // nil: none
-	observer  Observer  // nil: none
 	settings  map[string]ServerSettings
 	catalog   *catalog.Catalog
 	memory    *MemoryBudget
@@ -77,7 +76,7 @@ func New(opt Options) *Chain {
 		opt.Memory = NewMemoryBudget(0)
 	}
 	return &Chain{
-		upstreams: opt.Upstreams, observer: opt.Observer, settings: opt.Servers, catalog: opt.Catalog, memory: opt.Memory, telemetry: opt.Telemetry, log: opt.Logger,
+		upstreams: opt.Upstreams, settings: opt.Servers, catalog: opt.Catalog, memory: opt.Memory, telemetry: opt.Telemetry, log: opt.Logger,
 		compiled: map[string]*validators{}, named: map[string]map[string]string{}, servers: map[string]chan struct{}{}, compared: map[string]*drifted{},
 		texts: sync.OnceValue(func() *poison.Checker { return poison.NewChecker(opt.Catalog.Servers, nil) }),
 	}

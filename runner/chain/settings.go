@@ -65,6 +65,8 @@ type Settings struct {
 	// Journal keeps how calls end, so that the run can be continued after its process has died; see package journal. A dry run and a replay do
 	// not use it. Nil: nothing is kept.
 	Journal *journal.Journal
+	// Observer keeps shapes of the results of tools without an output schema. Nil: no shapes are kept.
+	Observer Observer
 	// Details asks for CallRecord.Details.
 	Details bool
 	// Record receives one line of JSON for each call, with secrets and personal data masked. May be nil.

@@ -12,7 +12,7 @@ import (
 // learn passes the results of tools without an output schema to the observer of shapes, as the script gets them. It leaves out replays and
 // raw results. It costs a call some microseconds and never makes one fail.
 func (c *Calls) learn(next handler) handler {
-	if c.chain.observer == nil || c.player != nil {
+	if c.set.Observer == nil || c.player != nil {
 		return next
 	}
 	return func(ctx context.Context, req *request) (*call.Result, error) {
@@ -32,7 +32,7 @@ func (c *Calls) learn(next handler) handler {
 		if res.As == call.AsJSON {
 			o.Reply = learn.Reply{Value: req.parsed, Text: true}
 		}
-		if failed := c.chain.observer.Observe(o); failed != nil {
+		if failed := c.set.Observer.Observe(o); failed != nil {
 			c.Warn("the shapes of results are not kept (learn: traffic): %v", failed)
 		}
 		return res, nil

@@ -24,6 +24,8 @@ func (a answers) Call(_ context.Context, _, tool string, _ json.RawMessage, _ *u
 // seen is an Observer that fails.
 type seen struct{ all []string }
 
+func (s *seen) Flush() error { return nil }
+
 func (s *seen) Observe(o *learn.Observation) error {
 	line := o.Tool.Server + "/" + o.Tool.Name + " " + string(o.Reply.Value)
 	if o.Reply.Text {
@@ -53,14 +55,14 @@ func TestResultsAreObserved(t *testing.T) {
 	}
 	observer := &seen{}
 	ch := New(Options{
-		Catalog: cat, Observer: observer, Logger: slog.New(slog.DiscardHandler), Servers: map[string]ServerSettings{"quiet": {TextResults: true}},
+		Catalog: cat, Logger: slog.New(slog.DiscardHandler), Servers: map[string]ServerSettings{"quiet": {TextResults: true}},
 		Upstreams: answers{
 			"declared": {Structured: json.RawMessage(`{"a":1}`)}, "json": {Content: text(` {"a":1} `)}, "structured": {Structured: json.RawMessage(`{"b":1}`)},
 			"text": {Content: text("hello")}, "fails": {Content: text(`{"c":1}`), IsError: true},
 		},
 	})
 	var warnings []string
-	c, err := ch.NewCalls(t.Context(), Run{Watch: func(e Event) {
+	c, err := ch.NewCalls(t.Context(), Run{Settings: Settings{Observer: observer}, Watch: func(e Event) {
 		if e.Kind == EventWarning {
 			warnings = append(warnings, e.Message)
 		}

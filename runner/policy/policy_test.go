@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -417,147 +415,6 @@ func TestReasons(t *testing.T) {
 		if _, said := p.Explain(tool, &Example{Args: json.RawMessage(c.args)}); said[0].Fits || said[0].Why != c.want {
 			t.Errorf("%s: explained as %+v, want %q", c.rule, said[0], c.want)
 		}
-	}
-}
-
-// TestLastingCounts makes calls like successive processes: each with a policy of its own, in one folder.
-func TestLastingCounts(t *testing.T) {
-	const text = `rules:
-- {name: two a session, deny: "crm__*", over: {session: 2}}
-- {name: three a customer, ask: "bank__*", over: {customer: 3}}
-- {deny: "mail__*", hint: writes, over: {day: 2}}
-`
-	ann, bob := Subject{Customer: "ann", Session: "../../s1"}, Subject{Customer: "../bob"}
-	synctest.Test(t, func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "counts")
-		call := func(text string, subject Subject, tool string) string {
-			return decided(parse(t, text, NewRates().In(dir)), of(&Run{Subject: subject}, tool, `{}`, Hints{}))
-		}
-		calls := func(text string, subject Subject, tool string, want ...string) {
-			t.Helper()
-			for i, want := range want {
-				if got := call(text, subject, tool); got != want {
-					t.Errorf("call %d of %s for %+v: %q, want %q", i+1, tool, subject, got, want)
-				}
-			}
-		}
-		calls(text, ann, "crm__put", "allow", "allow", "deny two a session", "deny two a session")
-		calls(text, Subject{Customer: "ann", Session: "s2"}, "crm__put", "allow")
-		calls(text, Subject{Customer: "ann"}, "crm__put", "allow", "allow", "allow") // each of these runs is a session
-		calls(text, ann, "bank__pay", "allow", "allow")
-		calls(text, Subject{Customer: "ann", Session: "s2"}, "bank__pay", "allow", "ask three a customer", "ask three a customer")
-		calls(text, bob, "bank__pay", "allow")
-		calls(text, Subject{}, "bank__pay", "allow", "allow", "allow", "ask three a customer")
-		calls(text, ann, "mail__send", "allow", "allow", "deny deny mail__*")
-		calls(text, bob, "mail__send", "allow")
-
-		moved := "rules:\n- {deny: \"mail__*\", hint: writes, over: {day: 3}}\n- {name: three a customer, ask: \"bank__p*\", over: {customer: 3}}\n"
-		calls(moved, ann, "mail__send", "allow", "deny deny mail__*") // the third of the day
-		calls(moved, ann, "bank__pay", "ask three a customer")
-		time.Sleep(24 * time.Hour)
-		calls(text, ann, "mail__send", "allow", "allow", "deny deny mail__*")
-		calls(text, ann, "bank__pay", "ask three a customer")
-
-		own := "rules: [{name: of all, ask: bank__pay, over: {customer: 2}}]\ncustomers: {ann: {rules: [{name: of all, deny: bank__pay, over: {customer: 4}}]}}\n"
-		calls(own, ann, "bank__pay", "allow", "allow", "ask of all", "ask of all", "deny of all")
-		entries, err := os.ReadDir(filepath.Dir(dir))
-		if err != nil || len(entries) != 1 {
-			t.Errorf("beside the folder of counts are %v, %v, want len(entries) 1 and no error", entries, err)
-		}
-	})
-}
-
-// TestCountsOfSeveralProcesses lets several processes make calls at the same time.
-func TestCountsOfSeveralProcesses(t *testing.T) {
-	const variable, text = "MCPGEN_TEST_COUNTS", "rules: [{deny: \"*\", over: {day: 50, session: 30}}]\n"
-	subject := Subject{Session: "s"}
-	if dir := os.Getenv(variable); dir != "" {
-		p := parse(t, text, NewRates().In(dir))
-		var wait sync.WaitGroup
-		for i := range 20 {
-			wait.Go(func() {
-				subject := subject
-				if i%2 == 0 {
-					subject.Session = "another"
-				}
-				fmt.Println("decided:", decided(p, of(&Run{Subject: subject}, "crm__put", `{}`, Hints{})))
-			})
-		}
-		wait.Wait()
-		return
-	}
-	dir := t.TempDir()
-	var wait sync.WaitGroup
-	var allowed atomic.Int32
-	for range 4 {
-		wait.Go(func() {
-			cmd := exec.Command(os.Args[0], "-test.run", "^TestCountsOfSeveralProcesses$")
-			cmd.Env = append(os.Environ(), variable+"="+dir)
-			out, err := cmd.CombinedOutput()
-			if err != nil || strings.Count(string(out), "decided:") != 20 {
-				t.Errorf("%v, want 20 and no error\n%s", err, out)
-			}
-			allowed.Add(int32(strings.Count(string(out), "decided: allow")))
-		})
-	}
-	wait.Wait()
-	if allowed.Load() != 50 {
-		t.Errorf("%d of 80 calls in 4 processes were allowed, want 50", allowed.Load())
-	}
-}
-
-func TestCountsThatCannotBeKept(t *testing.T) {
-	dir := t.TempDir()
-	p := parse(t, "rules: [{name: a day, ask: \"*\", over: {day: 5}}, {name: much, allow: \"*\"}]\n", NewRates().In(dir))
-	decide := func(unsent bool) Decision {
-		req := of(&Run{}, "crm__put", `{}`, Hints{})
-		req.Unsent = unsent
-		return p.Decide(t.Context(), req)
-	}
-	if d := decide(false); d.Effect != Allow {
-		t.Fatal(d)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil || len(files) != 1 {
-		t.Fatal(files, err)
-	}
-	counted, err := os.ReadFile(files[0])
-	if err != nil || !strings.Contains(string(counted), `"calls":1}`) {
-		t.Fatalf("%s %v, want %q in it and no error", counted, err, `"calls":1}`)
-	}
-	for _, bad := range []string{"", "x", `{"calls": -3}`, `{"calls": "1"}`} {
-		if err := os.WriteFile(files[0], []byte(bad), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if d := decide(false); d.Effect != Deny || d.Rule != "a day" || !strings.Contains(d.Reason, files[0]) || !strings.Contains(d.Reason, "remove it") {
-			t.Errorf("with a file %q: %+v, want a denial that names it", bad, d)
-		}
-	}
-	if err := os.WriteFile(files[0], counted, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for range 3 { // each in a run of its own
-		if d := decide(true); d.Effect != Allow {
-			t.Errorf("a call of a dry run: %+v, want Effect %v", d, Allow)
-		}
-	}
-	if now, err := os.ReadFile(files[0]); err != nil || string(now) != string(counted) {
-		t.Errorf("after dry runs the file is %s, %v, want %s", now, err, counted)
-	}
-	run, got := &Run{}, ""
-	for range 5 {
-		req := of(run, "crm__put", `{}`, Hints{})
-		req.Unsent = true
-		got += string(p.Decide(t.Context(), req).Effect) + " "
-	}
-	if got != "allow allow allow allow ask " {
-		t.Errorf(`a dry run after one call: %s, want "allow allow allow allow ask "`, got)
-	}
-	if err := errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	if d := decide(false); d.Effect != Deny || !strings.Contains(d.Reason, dir) {
-		t.Errorf("with a file in the place of the folder: %+v, want Effect %v and %v in it", d, Deny, dir)
 	}
 }
 

@@ -5,31 +5,32 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"github.com/mcpgen/mcpgen/gen/config"
-	"github.com/mcpgen/mcpgen/runner/internal/kept"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 // Rates counts calls for the rules of all policies that share it. It is safe for concurrent use.
 //
 // Calls within a minute are counted in memory, without those of other processes. The same holds for calls of sessions, customers and days,
-// unless [Rates.In] names a folder.
+// unless [Rates.In] names a store.
 type Rates struct {
 	*memory
-	dir string // holds the numbers of sessions, customers and days; empty: they are kept in memory
+	counts *counts // the numbers of sessions, customers and days; nil: they are kept in memory
 }
 
 type memory struct {
 	mu      sync.Mutex
 	made    map[string][]time.Time // the latest calls, at most as many as a rule allows per minute
-	tallies map[string]tally       // the numbers of Rates without a folder
+	tallies map[string]tally       // the numbers of Rates without a store
 }
 
 // NewRates returns a Rates that has counted nothing.
@@ -37,16 +38,11 @@ func NewRates() *Rates {
 	return &Rates{memory: &memory{made: map[string][]time.Time{}, tallies: map[string]tally{}}}
 }
 
-// In returns a Rates that shares the calls within a minute with r, and keeps the numbers of sessions, customers and days in a folder of the
-// project, which it creates. All processes that use the folder count together. Scripts must not be able to reach it.
-func (r *Rates) In(dir string) *Rates { return &Rates{memory: r.memory, dir: dir} }
-
 const (
 	// maxRates bounds the number of rules and customers remembered. The oldest are forgotten once they have had no call for a minute.
 	maxRates = 10_000
-	// tallyWait bounds the wait for other counting processes.
+	// tallyWait bounds how long a call is counted.
 	tallyWait = 10 * time.Second
-	tallyLock = "lock"
 )
 
 // over holds the numbers of calls at which a rule starts to apply, or numbers of calls made.
@@ -95,62 +91,102 @@ func (f *rule) reach(made over) (*rule, bool) {
 }
 
 // apply passes the rules whose numbers of calls are reached to decide, and counts the call for all rules unless it is denied. A call that
-// cannot be counted is denied. The caller holds the run's lock.
+// cannot be counted is denied. If another process counts for the same number meanwhile, decide is called again. The caller holds the run's
+// lock.
 func (r *Rates) apply(ctx context.Context, req *Request, fits []*rule, decide func([]*rule) Decision) Decision {
+	if !slices.ContainsFunc(fits, func(f *rule) bool { return f.over != over{} }) {
+		return decide(fits)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := &counting{rates: r, req: req, now: time.Now(), read: map[string]*tally{}}
-	defer func() { c.unlock() }()
-	var applying []*rule
-	for _, f := range fits {
-		made, err := c.made(ctx, f)
-		if err != nil {
-			return uncounted(f, err)
+	own, cancel := context.WithTimeout(ctx, tallyWait)
+	defer cancel()
+	var of *rule // that could not be counted
+	pauses := &backoff.ExponentialBackOff{InitialInterval: time.Millisecond, RandomizationFactor: 0.5, Multiplier: 1.5, MaxInterval: 50 * time.Millisecond}
+	d, err := backoff.Retry(own, func() (d Decision, err error) {
+		c := &counting{rates: r, req: req, now: time.Now(), read: map[string]*tally{}}
+		if d, of, err = c.apply(own, fits, decide); err != nil && !errors.Is(err, store.ErrConflict) {
+			err = backoff.Permanent(err)
 		}
-		if own, ok := f.reach(made); ok {
-			applying = append(applying, own)
-		}
-	}
-	d := decide(applying)
-	if d.Effect == Deny {
-		return d
-	}
-	for name, t := range c.read {
-		t.Calls++
-		if err := c.keep(name, t); err != nil {
-			return uncounted(t.rule, err)
-		}
-	}
-	for _, f := range fits {
-		c.count(f)
+		return d, err
+	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(tallyWait))
+	if err != nil {
+		return uncounted(of, err)
 	}
 	return d
 }
 
 // uncounted denies a call that a rule counts but that could not be counted.
 func uncounted(f *rule, err error) Decision {
+	helps, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err)
+	switch {
+	case ok:
+		err = fmt.Errorf("%w: %s", err, helps.Hint())
+	case errors.Is(err, store.ErrFull):
+		err = fmt.Errorf("%w: make room, then call again", err)
+	case errors.Is(err, store.ErrConflict):
+		err = fmt.Errorf("%w: call again later", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("the state did not answer in time (%w): end the process that keeps it busy, then call again", err)
+	}
 	return Decision{Effect: Deny, Rule: f.name, At: f.at, Reason: fmt.Sprintf("the calls cannot be counted: %v", err)}
 }
 
 // counting is the state of counting one call.
 type counting struct {
-	rates  *Rates
-	req    *Request
-	now    time.Time
-	locked func()            // unlocks the folder; nil if it is not locked
-	read   map[string]*tally // the tallies that the call counts for, by file name
+	rates *Rates
+	req   *Request
+	now   time.Time
+	store store.Store       // nil until it is needed
+	read  map[string]*tally // the tallies that the call counts for, by name
 }
 
-// tally is a number of calls that outlives a run, as stored in its file.
+// apply is [Rates.apply] once. After an error nothing is counted; it is about the rule that is returned.
+func (c *counting) apply(ctx context.Context, fits []*rule, decide func([]*rule) Decision) (d Decision, of *rule, err error) {
+	var applying []*rule
+	for _, f := range fits {
+		made, err := c.made(ctx, f)
+		if err != nil {
+			return d, f, err
+		}
+		if own, ok := f.reach(made); ok {
+			applying = append(applying, own)
+		}
+	}
+	if d = decide(applying); d.Effect == Deny {
+		return d, nil, nil
+	}
+	for _, t := range c.read {
+		of = t.rule
+		t.Calls++
+	}
+	if err := c.keep(ctx); err != nil {
+		return d, of, err
+	}
+	for _, f := range fits {
+		c.count(f)
+	}
+	return d, nil, nil
+}
+
+// tally is a number of calls that outlives a run, as it is stored.
 type tally struct {
-	Rule     string `json:"rule"` // for people who read the file
+	Rule     string `json:"rule"` // for people who read it
 	Of       string `json:"of"`   // session, customer or day
 	Customer string `json:"customer,omitempty"`
 	Session  string `json:"session,omitempty"`
 	Day      string `json:"day,omitempty"` // in UTC
 	Calls    int    `json:"calls"`
 
-	rule *rule
+	rule    *rule
+	version int64 // of the document
+}
+
+func (t *tally) key(name string) store.Key {
+	return store.Key{Customer: t.Customer, Kind: tallyKind, Name: name}
 }
 
 // made returns the number of calls made that a rule counts.
@@ -183,16 +219,17 @@ func (c *counting) tally(ctx context.Context, f *rule, of string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if of == perDay { // the previous day's file is reused
+	if of == perDay { // the previous day's number is replaced
 		want.Day = c.now.UTC().Format(time.DateOnly)
 	}
 	sum := sha256.Sum256(id)
-	name := hex.EncodeToString(sum[:16]) + ".json"
+	name := hex.EncodeToString(sum[:16])
 	if c.read[name] == nil {
-		had, err := c.load(ctx, name)
+		had, err := c.load(ctx, want.key(name))
 		if err != nil {
 			return 0, err
 		}
+		want.version = had.version
 		if had.Day == want.Day {
 			want.Calls = had.Calls
 		}
@@ -201,48 +238,37 @@ func (c *counting) tally(ctx context.Context, f *rule, of string) (int, error) {
 	return c.read[name].Calls + run.unsent[name], nil
 }
 
-// load reads a tally. The folder stays locked until the call is counted.
-func (c *counting) load(ctx context.Context, name string) (t tally, err error) {
+// load reads a tally.
+func (c *counting) load(ctx context.Context, k store.Key) (t tally, err error) {
 	r := c.rates
-	if r.dir == "" {
-		return r.tallies[name], nil
+	if r.counts == nil {
+		return r.tallies[k.Name], nil
 	}
-	if c.locked == nil {
-		if err := os.MkdirAll(r.dir, 0o700); err != nil {
+	if c.store == nil {
+		if c.store, err = r.counts.open(ctx); err != nil {
 			return t, err
 		}
-		own, cancel := context.WithTimeout(ctx, tallyWait)
-		defer cancel()
-		if c.locked, err = kept.Lock(own, filepath.Join(r.dir, tallyLock)); err != nil {
-			return t, fmt.Errorf("lock %s: %w: make the folder writable for you", r.dir, err)
-		}
 	}
-	if err = kept.Read(filepath.Join(r.dir, name), &t); err == nil && t.Calls < 0 {
-		err = fmt.Errorf("%s is damaged (calls is negative): remove it", filepath.Join(r.dir, name))
-	}
-	return t, err
+	return load(ctx, c.store, k)
 }
 
-// keep writes a tally that includes the call. A call that is not sent counts for its run only.
-func (c *counting) keep(name string, t *tally) error {
-	switch r, run := c.rates, c.req.Run; {
-	case c.req.Unsent:
-		if run.unsent == nil {
-			run.unsent = map[string]int{}
+// keep writes the tallies, which include the call. A call that is not sent counts for its run only.
+func (c *counting) keep(ctx context.Context) error {
+	r, run := c.rates, c.req.Run
+	if !c.req.Unsent && c.store != nil {
+		return keep(ctx, c.store, c.read)
+	}
+	if run.unsent == nil {
+		run.unsent = map[string]int{}
+	}
+	for name, t := range c.read {
+		if c.req.Unsent {
+			run.unsent[name]++
+		} else {
+			r.tallies[name] = *t
 		}
-		run.unsent[name]++
-	case r.dir == "":
-		r.tallies[name] = *t
-	default:
-		return kept.Write(filepath.Join(r.dir, name), t)
 	}
 	return nil
-}
-
-func (c *counting) unlock() {
-	if c.locked != nil {
-		c.locked()
-	}
 }
 
 // count counts the call in memory.

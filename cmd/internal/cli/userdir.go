@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // CacheDir returns the absolute folder for data that can be recreated at some cost: the folder mcpgen in the system's cache
@@ -36,6 +37,22 @@ func (a *App) ProjectState(what, base string) (string, error) {
 	}
 	return filepath.Join(state, what, ProjectName(base)), nil
 }
+
+// StatePlace returns the database with the state of the project in the folder base: the one that is named, a URL or a path, or else a file in
+// the state folder. It may not exist.
+func (a *App) StatePlace(named, base string) (string, error) {
+	switch {
+	case IsURL(named):
+		return named, nil
+	case named != "":
+		return a.Path(named), nil
+	}
+	path, err := a.ProjectState("state", base)
+	return path + ".db", err
+}
+
+// IsURL reports whether a place for the state is a URL; otherwise it is a path.
+func IsURL(place string) bool { return strings.Contains(place, "://") }
 
 // ProjectTraffic returns the file for the shapes of results in the project in the folder base. It may not exist.
 func (a *App) ProjectTraffic(base string) (string, error) {

@@ -58,7 +58,7 @@ func rules() []rule {
 		// Leaves of runner, then what stands on them.
 		{"runner/risk", nil},
 		{"runner/call", []string{"gen/exit"}},
-		{"runner/policy", []string{"gen/config", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/exit", "runner/internal/kept", "runner/policy/internal/spelling", "runner/risk", "runner/script/judge"}},
+		{"runner/policy", []string{"gen/config", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/exit", "runner/internal/kept", "runner/policy/internal/spelling", "runner/risk", "runner/script/judge", "runner/store"}},
 		{"runner/policy/internal/spelling", []string{"gen/ident"}},
 		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/audit", "runner/internal/page", "runner/pii", "runner/policy", "runner/risk", "runner/store"}},
 		{"runner/egress", []string{"gen/config", "gen/ident", "runner/internal/notify"}},                    // knows nothing of scripts and sandboxes
@@ -73,7 +73,7 @@ func rules() []rule {
 		{"runner/internal/notify", nil},
 		{"runner/internal/safeopen", nil},
 		{"runner/internal/kept", []string{"gen/atomicfile", "runner/internal/safeopen"}},
-		{"runner/traffic", []string{"gen/learn", "runner/internal/kept"}},
+		{"runner/traffic", []string{"gen/learn", "runner/internal/kept", "runner/store"}},
 		{"runner/taint", []string{"gen/ident", "runner/internal/kept", "runner/internal/safeopen", "runner/workspace"}},
 		{"runner/internal/clock", nil},
 		{"runner/telemetry", []string{"gen/ident"}}, // knows nothing of runs and servers
@@ -131,7 +131,7 @@ func rules() []rule {
 		}},
 		{"runner", []string{
 			"runner/approve", "runner/audit", "runner/egress", "runner/pii", "runner/record", "runner/bridge", "runner/call", "runner/chain", "gen/exit", "runner/internal/clock", "runner/internal/hint", "runner/internal/output", "runner/packages", "runner/policy", "runner/risk",
-			"runner/sandbox", "runner/script", "runner/script/check", "runner/script/judge", "runner/skill", "runner/taint", "runner/telemetry", "runner/traffic", "runner/workspace", "runner/workspace/customer",
+			"runner/sandbox", "runner/script", "runner/script/check", "runner/script/judge", "runner/skill", "runner/taint", "runner/telemetry", "runner/workspace", "runner/workspace/customer",
 			"gen/catalog", "gen/config", "gen/ident", "gen/schema", "gen/schema/validate", "gen/tokens", "gen/upstream", "templates",
 		}},
 
@@ -153,7 +153,8 @@ func rules() []rule {
 		{"cmd/mcpdemo/**", []string{"gen/atomicfile", "cmd/internal/cli", "cmd/mcpdemo/internal/*"}},
 		{"cmd/mcpgen/internal/syncview", []string{"cmd/internal/cli", "cmd/mcpgen/internal/permit", "gen", "gen/catalog/diff", "gen/tree", "runner/policy"}},
 		{"cmd/internal/trust", []string{"gen/exit", "cmd/internal/cli", "gen/config", "gen/config/consent"}},
-		{"cmd/mcpgen/internal/permit", []string{"cmd/internal/cli", "gen", "gen/catalog/diff", "gen/config", "runner/approve", "runner/chain", "runner/policy", "runner/risk"}},
+		{"cmd/mcpgen/internal/permit", []string{"cmd/internal/cli", "gen", "gen/catalog/diff", "gen/config", "runner/approve", "runner/chain", "runner/policy", "runner/risk", "runner/store"}},
+		{"cmd/mcpgen/internal/state", []string{"cmd/internal/cli", "gen/config", "runner/store", "runner/store/sqlite"}}, // not Postgres: its driver is large
 		{"cmd/mcpgen", []string{"gen/ident", "gen/atomicfile", "cmd/internal/checkers", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcpgen/internal/*", "gen/catalog/diff", "gen/config", "gen/config/*", "gen/exit", "gen/learn", "gen/search", "gen", "runner/script", "runner/script/check", "runner/script/migrate", "runner/skill", "runner/traffic"}},
 		{"cmd/mcprun", []string{"gen/exit", "cmd/internal/cli", "cmd/internal/backends", "runner", "cmd/mcprun/internal/*"}},
 		{"cmd/mcprun/internal/state", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "gen/config", "gen/upstream/oauth", "runner/audit", "runner/audit/alert", "runner/store", "runner/store/*", "runner/durable"}},
@@ -167,7 +168,7 @@ func rules() []rule {
 		{"cmd/mcprun/internal/network", []string{"cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "gen/config", "gen/exit", "runner", "runner/egress"}},
 		{"cmd/mcprun/internal/packages", []string{"cmd/internal/cli", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "runner/packages", "runner/sandbox"}},
 		{"cmd/mcprun/internal/policies", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "gen", "gen/config", "gen/schema/validate", "runner/chain", "runner/policy", "runner/risk"}},
-		{"cmd/mcprun/internal/project", []string{"cmd/internal/cli", "cmd/internal/trust", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/config", "gen/upstream", "runner", "runner/chain", "runner/policy", "runner/script", "runner/telemetry", "runner/store"}},
+		{"cmd/mcprun/internal/project", []string{"cmd/internal/cli", "cmd/internal/trust", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/config", "gen/upstream", "runner", "runner/chain", "runner/policy", "runner/script", "runner/telemetry", "runner/store", "runner/traffic"}},
 		{"cmd/mcprun/internal/resources", []string{"cmd/internal/backends", "cmd/internal/cli", "gen", "gen/config", "gen/search", "gen/upstream", "runner", "runner/chain", "runner/policy", "runner/sandbox", "runner/sandbox/pool", "runner/script", "runner/telemetry"}},
 		{"cmd/mcprun/internal/approvals", []string{"cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "runner/approve", "runner/store", "runner/workspace/customer", "gen/config"}},
 		{"cmd/mcprun/internal/run", []string{"gen/exit", "runner/risk", "runner/script/judge", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/approvals", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/daemon", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/network", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/source", "cmd/mcprun/internal/state", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/ident", "gen/search", "gen/upstream", "runner", "runner/approve", "runner/audit", "runner/chain", "runner/bridge", "runner/call", "runner/hostapi", "runner/packages", "runner/pii", "runner/policy", "runner/sandbox", "runner/script", "runner/script/check", "runner/skill", "runner/taint", "runner/trace", "runner/workspace", "runner/workspace/customer", "runner/store"}},
@@ -218,7 +219,7 @@ func homes() []home {
 		{"kernel.org/pub/linux/libs/security/libcap/psx", []string{"runner/sandbox/internal/jail"}},
 		{"github.com/zalando/go-keyring", []string{"gen/upstream/oauth"}},
 		{"github.com/sony/gobreaker/v2", []string{"gen/upstream/internal/circuit"}},
-		{"github.com/cenkalti/backoff/v5", []string{"gen/upstream/internal/circuit", "runner/store/postgres", "runner/store/sqlite", "runner/telemetry"}},
+		{"github.com/cenkalti/backoff/v5", []string{"gen/upstream/internal/circuit", "runner/policy", "runner/store/postgres", "runner/store/sqlite", "runner/telemetry"}},
 		{"github.com/gofrs/flock", []string{"gen/upstream/oauth", "runner/internal/kept", "runner/packages", "runner/pii", "runner/skill", "runner/workspace/customer"}},
 		{"golang.org/x/oauth2", []string{"gen/upstream/oauth"}},
 		{"go.opentelemetry.io/otel", []string{"runner/telemetry"}},

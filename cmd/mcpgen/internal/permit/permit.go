@@ -14,10 +14,11 @@ import (
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
-// New returns [gen.LearnOptions.Permit]. All calls that it decides about count as one run.
-func New(app *cli.App, opts gen.Options) (func(ctx context.Context, tool string, args json.RawMessage) error, error) {
+// New returns [gen.LearnOptions.Permit]. All calls that it decides about count as one run. Numbers that outlive it are in the state.
+func New(app *cli.App, opts gen.Options, state store.Opener) (func(ctx context.Context, tool string, args json.RawMessage) error, error) {
 	cfg, err := gen.LoadConfig(opts)
 	if err != nil {
 		return nil, err
@@ -26,13 +27,11 @@ func New(app *cli.App, opts gen.Options) (func(ctx context.Context, tool string,
 	if err != nil {
 		return nil, err
 	}
-	counts, none := app.ProjectState("counts", cfg.Dir)
-	rules, err := policy.New(&cfg.Settings.Policy, policy.NewRates().In(counts))
+	old, _ := app.ProjectState("counts", cfg.Dir) // without a state folder there are no old files
+	say := func(line string) { fmt.Fprintln(app.Stderr, "mcpgen: "+cli.EscapeLine(line)) }
+	rules, err := policy.New(&cfg.Settings.Policy, policy.NewRates().In(policy.Counts{State: state, Old: old, Moved: say}))
 	if err != nil {
 		return nil, &gen.ConfigError{Err: err}
-	}
-	if none != nil && rules.Lasting() {
-		return nil, cli.WithHint(fmt.Errorf("find where the policy's calls are counted: %w", none), "set HOME or XDG_STATE_HOME")
 	}
 	ch := chain.New(chain.Options{Catalog: tree.Catalog, Servers: chain.ServersOf(cfg)})
 	calls, err := ch.NewCalls(context.Background(), chain.Run{Direct: true, Settings: chain.Settings{Policy: rules, Approver: &terminal{app, atTerminal(app, cfg.Settings.Run)}}})

@@ -30,6 +30,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/telemetry"
+	"github.com/mcpgen/mcpgen/runner/traffic"
 )
 
 // namesTree matches what may be an import of the tree.
@@ -94,11 +95,11 @@ type Project struct {
 	Settings  config.Settings
 	Policy    *policy.Policy
 	Taint     string         // the store that knows whose data workspaces hold; empty if no condition is about that
-	Traffic   string         // the file of shapes of results; empty if none are kept
+	Shapes    *traffic.Store // keeps the shapes of results; nil if none are kept
 	Cfg       *config.Config // nil if there is none
 	// configured reports whether there is a file of servers.
 	configured bool
-	Trusted    []string // the files of the configuration, and where the policy's calls are counted
+	Trusted    []string // the files of the configuration, and others that no script may reach
 	Log        *slog.Logger
 	// Telemetry records runs. Nil: no variable names an endpoint, or nothing of the project is run.
 	Telemetry *telemetry.Telemetry
@@ -112,6 +113,9 @@ type Project struct {
 // Close ends the connections to servers.
 func (p *Project) Close() error {
 	var errs []error
+	if p.Shapes != nil { // before the state
+		errs = append(errs, p.Shapes.Close())
+	}
 	for _, c := range slices.Backward(p.closeAll) {
 		errs = append(errs, c())
 	}
@@ -175,12 +179,10 @@ func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writ
 		}
 		p.OnClose(closeUpstreams)
 	}
-	if err := p.newPolicy(app, at, base); err != nil {
+	if err := p.newPolicy(app, at, base, stderr); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	if err := p.keepTraffic(app, base); err != nil {
-		return nil, errors.Join(err, p.Close())
-	}
+	p.keepShapes(app, base, stderr)
 	const variable = flags.EnvPrefix + "SERVERS"
 	if tree := cmp.Or(app.Path(app.Env(variable)), p.Settings.Variables[variable]); tree != "" {
 		out = tree
@@ -228,7 +230,7 @@ func (o *LocationFlags) OpenServer(app *cli.App, at resources.Provider, stderr i
 		return nil, errors.Join(err, p.Close())
 	}
 	p.OnClose(closeUpstreams)
-	if err := p.newPolicy(app, at, app.Dir); err != nil {
+	if err := p.newPolicy(app, at, app.Dir, stderr); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
@@ -268,37 +270,55 @@ func (p *Project) observe(app *cli.App, at resources.Provider, stderr io.Writer,
 }
 
 // newPolicy compiles the policy.
-func (p *Project) newPolicy(app *cli.App, at resources.Provider, base string) (err error) {
-	counts, none := app.ProjectState("counts", base)
-	if p.Policy, err = policy.New(&p.Settings.Policy, at.Rates().In(counts)); err != nil {
+func (p *Project) newPolicy(app *cli.App, at resources.Provider, base string, stderr io.Writer) (err error) {
+	old, none := app.ProjectState("counts", base)
+	rates := at.Rates().In(policy.Counts{State: p.openState, Old: old, Moved: sayOn(stderr)})
+	if p.Policy, err = policy.New(&p.Settings.Policy, rates); err != nil {
 		return err
 	}
-	tainted := slices.ContainsFunc(append(p.Policy.Customers(), ""), p.Policy.UsesTaint)
-	switch {
-	case !tainted && !p.Policy.Lasting():
+	if p.Policy.Lasting() && none == nil {
+		p.Trusted = append(p.Trusted, old)
+	}
+	if !slices.ContainsFunc(append(p.Policy.Customers(), ""), p.Policy.UsesTaint) {
 		return nil
-	case none != nil:
-		return cli.WithHint(fmt.Errorf("find where the policy's calls are counted, and whose data files hold: %w", none), "set HOME or XDG_STATE_HOME")
-	case p.Policy.Lasting():
-		p.Trusted = append(p.Trusted, counts)
 	}
-	if tainted {
-		p.Taint, err = app.ProjectState("taint", base)
+	if p.Taint, err = app.ProjectState("taint", base); err != nil {
+		return cli.WithHint(fmt.Errorf("find where it is kept whose data files hold: %w", err), "set HOME or XDG_STATE_HOME")
 	}
-	return err
+	return nil
 }
 
-// keepTraffic determines where the shapes of results are kept, if the configuration wants that.
-func (p *Project) keepTraffic(app *cli.App, base string) error {
+// openState opens the state that the project has by then.
+func (p *Project) openState(ctx context.Context) (store.Store, error) {
+	if p.State == nil {
+		return nil, errors.New("the command has opened no state")
+	}
+	return p.State(ctx)
+}
+
+// sayOn returns a function that prints a line for people.
+func sayOn(stderr io.Writer) func(string) {
+	return func(line string) { fmt.Fprintln(stderr, "mcprun: "+cli.EscapeLine(line)) }
+}
+
+// keepShapes keeps the shapes of results in the state, if the configuration wants that.
+func (p *Project) keepShapes(app *cli.App, base string, stderr io.Writer) {
 	if p.Settings.Learn != config.LearnTraffic {
+		return
+	}
+	old, err := app.ProjectTraffic(base)
+	if err == nil { // else there is no old file
+		p.Trusted = append(p.Trusted, old)
+	}
+	p.Shapes = traffic.New(traffic.Options{State: p.openState, Old: old, Moved: sayOn(stderr)})
+}
+
+// Observer returns what keeps the shapes of results, or nil.
+func (p *Project) Observer() chain.Observer {
+	if p.Shapes == nil {
 		return nil
 	}
-	file, err := app.ProjectTraffic(base)
-	if err != nil {
-		return cli.WithHint(fmt.Errorf("find where the shapes of results are kept (learn: traffic): %w", err), "set HOME or XDG_STATE_HOME, or take learn out of "+config.SettingsName)
-	}
-	p.Traffic, p.Trusted = file, append(p.Trusted, file)
-	return nil
+	return p.Shapes
 }
 
 // CheckOutput refuses to write what a flag asks for, such as a recording, over a file of the project.

@@ -63,7 +63,7 @@ func NewWarm(log *slog.Logger) *Warm {
 		log:     log,
 		sets:    newKeeper(maxUnused, unusedTime, CloseAll),
 		servers: newKeeper(maxUnused, unusedTime, func(p *upstream.Pool) { _ = p.Close() }),
-		runners: newKeeper(maxUnused, unusedTime, func(r *runner.Runner) { _ = r.Close() }), // a later run says what is wrong
+		runners: newKeeper[*runner.Runner](maxUnused, unusedTime, nil),
 		indexes: newKeeper[*TreeIndex](maxIndexes, unusedTime, nil),
 		sent:    newKeeper(maxUnused, unusedTime, (*telemetry.Telemetry).Close),
 		memory:  chain.NewMemoryBudget(0),

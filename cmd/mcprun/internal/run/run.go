@@ -181,6 +181,7 @@ func (o *Options) openProject(ctx context.Context, con *term.Console) (*project.
 		return nil, errors.Join(err, p.Close())
 	}
 	o.State.Attach(o.App, p)
+	o.Calls.Observer = p.Observer()
 	return p, nil
 }
 
@@ -460,7 +461,7 @@ func (o *Options) Host(ctx context.Context, p *project.Project) (at *Host, leave
 		return nil, nil, err
 	}
 	r, err := o.Resources.Runner(&runner.Options{
-		Tree: p.Tree, Skills: p.Skills, Packages: set, Trusted: o.Trusted(o.App, p), Taint: p.Taint, Traffic: p.Traffic, Upstreams: p.Upstreams, Servers: p.Servers, Telemetry: p.Telemetry, Logger: p.Log,
+		Tree: p.Tree, Skills: p.Skills, Packages: set, Trusted: o.Trusted(o.App, p), Taint: p.Taint, Upstreams: p.Upstreams, Servers: p.Servers, Telemetry: p.Telemetry, Logger: p.Log,
 	})
 	if err != nil {
 		release()

@@ -121,6 +121,7 @@ func (l *live) open(ctx context.Context) (*snapshot, error) {
 			l.kept = l.o.run.State.Share(l.o.app, p.Base)
 		}
 		l.kept.Attach(p)
+		l.o.run.Calls.Observer = p.Observer()
 		err = run.Record(ctx, l.o.app, &l.o.run.State, p, &l.o.run.Calls, true, func(line string) { l.log.Warn(line) })
 	}
 	own, flags := *l.o, *l.o.run // flags of the command write to l.o.run

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -24,28 +23,19 @@ func (o *PlaceFlag) Bind(f *pflag.FlagSet) {
 // ErrNoPlace says that nothing names a place for the state: neither --state nor the environment.
 var ErrNoPlace = errors.New("there is no place for the state")
 
-// inStateFolder returns a path in the user's state folder.
-func inStateFolder(app *cli.App, what, name string) (string, error) {
-	path, err := app.ProjectState(what, name)
-	if err != nil {
-		return "", cli.WithHint(fmt.Errorf("%w: %w", ErrNoPlace, err), "set HOME or XDG_STATE_HOME")
+// noPlace returns the error of looking for the user's state folder as one that matches ErrNoPlace.
+func noPlace(err error) error {
+	if err == nil {
+		return nil
 	}
-	return path, nil
+	return cli.WithHint(fmt.Errorf("%w: %w", ErrNoPlace, err), "set HOME or XDG_STATE_HOME")
 }
 
 // Place returns the database for the project in the folder base: an absolute path, or a URL.
 func (o *PlaceFlag) Place(app *cli.App, base string) (string, error) {
-	switch {
-	case isURL(o.place):
-		return o.place, nil
-	case o.place != "":
-		return app.Path(o.place), nil
-	}
-	path, err := inStateFolder(app, "state", base)
-	return path + ".db", err
+	place, err := app.StatePlace(o.place, base)
+	return place, noPlace(err)
 }
-
-func isURL(place string) bool { return strings.Contains(place, "://") }
 
 // Flags are --state and --audit.
 type Flags struct {

@@ -24,7 +24,7 @@ import (
 
 // Open opens the state at a place that [PlaceFlag.Place] returned.
 func Open(ctx context.Context, place string) (store.Store, error) {
-	if isURL(place) {
+	if cli.IsURL(place) {
 		return postgres.Open(ctx, place)
 	}
 	return sqlite.Open(ctx, place, sqlite.Options{})
@@ -152,8 +152,8 @@ const keySuffix = ".key"
 
 // KeyFile returns the file of the user's own key for the record at a place. It may not exist.
 func KeyFile(app *cli.App, place string) (string, error) {
-	path, err := inStateFolder(app, "audit", place)
-	return path + keySuffix, err
+	path, err := app.ProjectState("audit", place)
+	return path + keySuffix, noPlace(err)
 }
 
 // publish returns what publishes heads as the project's settings say, or nil.

@@ -40,7 +40,7 @@ func (o *PlaceFlag) Attach(app *cli.App, p *project.Project) {
 // Attach gives a project the state. Workspaces that hold a file of it are refused from now on.
 func (s *Shared) Attach(p *project.Project) {
 	p.State = s.Open
-	if s.err == nil && !isURL(s.place) {
+	if s.err == nil && !cli.IsURL(s.place) {
 		p.Trusted = append(p.Trusted, s.place)
 	}
 }
@@ -61,14 +61,14 @@ func (s *Shared) Open(ctx context.Context) (store.Store, error) {
 }
 
 // IsShared reports whether other machines may share the state.
-func (s *Shared) IsShared() bool { return isURL(s.place) }
+func (s *Shared) IsShared() bool { return cli.IsURL(s.place) }
 
 // Existing is Open for a command that only reads: it makes no file. If there is no state yet, the error wraps [fs.ErrNotExist].
 func (s *Shared) Existing(ctx context.Context) (store.Store, error) {
 	if s.err != nil {
 		return nil, fmt.Errorf("%w: %w", fs.ErrNotExist, s.err)
 	}
-	if !isURL(s.place) {
+	if !cli.IsURL(s.place) {
 		if _, err := os.Stat(s.place); err != nil {
 			return nil, err
 		}
