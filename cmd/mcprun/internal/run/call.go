@@ -215,7 +215,6 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 	}
 	asked.Personal = o.Calls.Personal
 	o.state.Attach(o.app, p)
-	o.Calls.Observer = p.Observer()
 	if err := Record(cmd.Context(), o.app, &o.state, p, &o.Calls, false, func(line string) { con.Say("mcprun: " + line) }); err != nil {
 		return err
 	}
