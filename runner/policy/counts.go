@@ -38,7 +38,7 @@ type Counts struct {
 // of a session or a day is forgotten 90 days after its last call.
 func (r *Rates) In(c Counts) *Rates { return &Rates{memory: r.memory, counts: &counts{Counts: c}} }
 
-// counts keeps numbers in the store. The lock of its Rates guards it.
+// counts keeps numbers in the store. The turn of its Rates guards it.
 type counts struct {
 	Counts
 	moved bool // the old files are in the store

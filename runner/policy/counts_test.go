@@ -270,6 +270,37 @@ func TestCountsWithoutRoom(t *testing.T) {
 	})
 }
 
+// stuck is a store that does not answer.
+type stuck struct{ store.Store }
+
+func (stuck) Document(ctx context.Context, _ store.Key) (*store.Document, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestCountsThatWait makes calls at the same time while the state does not answer. Calls that it does not count go on.
+func TestCountsThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const text = "rules: [{name: a day, ask: crm__put, over: {day: 5}}, {name: a run, ask: crm__get, over: {run: 5}}]\n"
+		p := parse(t, text, NewRates().In(Counts{State: func(context.Context) (store.Store, error) { return stuck{}, nil }}))
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				d := p.Decide(t.Context(), of(&Run{}, "crm__put", `{}`, Hints{}))
+				if took := time.Since(began); d.Effect != Deny || !strings.Contains(d.Reason, "did not answer in time") || took != tallyWait {
+					t.Errorf("%+v after %v, want a denial after %v", d, took, tallyWait)
+				}
+			})
+		}
+		time.Sleep(time.Second)
+		if d := p.Decide(t.Context(), of(&Run{}, "crm__get", `{}`, Hints{})); d.Effect != Allow || time.Since(began) != time.Second {
+			t.Errorf("another call: %+v after %v, want Effect %v at once", d, time.Since(began)-time.Second, Allow)
+		}
+		all.Wait()
+	})
+}
+
 // TestOldCounts moves the files of an earlier version, by several at the same time, and again after a crash.
 func TestOldCounts(t *testing.T) {
 	dir := t.TempDir()

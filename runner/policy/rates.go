@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -28,14 +27,14 @@ type Rates struct {
 }
 
 type memory struct {
-	mu      sync.Mutex
+	turn    chan struct{}          // holds a value while a call is counted
 	made    map[string][]time.Time // the latest calls, at most as many as a rule allows per minute
 	tallies map[string]tally       // the numbers of Rates without a store
 }
 
 // NewRates returns a Rates that has counted nothing.
 func NewRates() *Rates {
-	return &Rates{memory: &memory{made: map[string][]time.Time{}, tallies: map[string]tally{}}}
+	return &Rates{memory: &memory{turn: make(chan struct{}, 1), made: map[string][]time.Time{}, tallies: map[string]tally{}}}
 }
 
 const (
@@ -94,18 +93,27 @@ func (f *rule) reach(made over) (*rule, bool) {
 // cannot be counted is denied. If another process counts for the same number meanwhile, decide is called again. The caller holds the run's
 // lock.
 func (r *Rates) apply(ctx context.Context, req *Request, fits []*rule, decide func([]*rule) Decision) Decision {
-	if !slices.ContainsFunc(fits, func(f *rule) bool { return f.over != over{} }) {
-		return decide(fits)
+	once := func(ctx context.Context) (Decision, *rule, error) {
+		c := &counting{rates: r, req: req, now: time.Now(), read: map[string]*tally{}}
+		return c.apply(ctx, fits, decide)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	shared := slices.IndexFunc(fits, func(f *rule) bool { return f.over.Minute > 0 || f.over.lasts() })
+	if shared < 0 {
+		d, _, _ := once(ctx) // it fails only for numbers that outlive a run
+		return d
+	}
 	own, cancel := context.WithTimeout(ctx, tallyWait)
 	defer cancel()
-	var of *rule // that could not be counted
+	of := fits[shared] // a rule that could not be counted
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-own.Done():
+		return uncounted(of, own.Err())
+	}
 	pauses := &backoff.ExponentialBackOff{InitialInterval: time.Millisecond, RandomizationFactor: 0.5, Multiplier: 1.5, MaxInterval: 50 * time.Millisecond}
 	d, err := backoff.Retry(own, func() (d Decision, err error) {
-		c := &counting{rates: r, req: req, now: time.Now(), read: map[string]*tally{}}
-		if d, of, err = c.apply(own, fits, decide); err != nil && !errors.Is(err, store.ErrConflict) {
+		if d, of, err = once(own); err != nil && !errors.Is(err, store.ErrConflict) {
 			err = backoff.Permanent(err)
 		}
 		return d, err

@@ -61,7 +61,7 @@ type Store struct {
 	mu      sync.Mutex
 	shapes  *learn.Traffic // nil until they are read
 	dirty   map[learn.Tool]bool
-	written time.Time
+	written time.Time // when Flush last began to write
 	waiting bool // a write is due
 
 	io       sync.Mutex // held while reading and writing; taken before mu
@@ -261,6 +261,9 @@ func (s *Store) Flush() error {
 		time.AfterFunc(pause-since, func() { _ = s.Close() }) // the next run reports the error
 	}
 	waits := s.waiting
+	if !waits {
+		s.written = time.Now() // other runs that end meanwhile do not wait
+	}
 	s.mu.Unlock()
 	if waits {
 		return nil
@@ -296,7 +299,6 @@ func (s *Store) Close() error {
 		maps.Copy(s.dirty, dirty)
 		return fmt.Errorf("keep the shapes of results: %w", err)
 	}
-	s.written = time.Now()
 	return nil
 }
 

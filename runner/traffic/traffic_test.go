@@ -186,8 +186,11 @@ func TestAStateThatIsAway(t *testing.T) {
 			t.Errorf("Observe() later = %v", err)
 		}
 		away = errors.New("it is away again")
-		if err := s.Close(); !errors.Is(err, away) {
-			t.Errorf("Close() = %v, want %v", err, away)
+		if err := s.Flush(); !errors.Is(err, away) {
+			t.Errorf("Flush() = %v, want %v", err, away)
+		}
+		if err := s.Flush(); err != nil {
+			t.Errorf("Flush() of another run = %v, want it to wait until later", err)
 		}
 		away = nil
 		if err := s.Close(); err != nil {
