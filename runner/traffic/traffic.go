@@ -62,7 +62,7 @@ type Store struct {
 	shapes  *learn.Traffic // nil until they are read
 	dirty   map[learn.Tool]bool
 	written time.Time // when Flush last began to write
-	waiting bool // a write is due
+	waiting bool      // a write is due
 
 	io       sync.Mutex // held while reading and writing; taken before mu
 	versions map[learn.Tool]int64
@@ -253,21 +253,18 @@ func (s *Store) put(ctx context.Context, at store.Store, shapes *learn.Traffic, 
 func (s *Store) Flush() error {
 	s.mu.Lock()
 	since := time.Since(s.written)
-	if len(s.dirty) == 0 || s.waiting {
+	switch {
+	case len(s.dirty) == 0 || s.waiting:
+		s.mu.Unlock()
+		return nil
+	case since < pause:
+		s.waiting = true
+		time.AfterFunc(pause-since, func() { _ = s.Close() }) // the next run reports the error
 		s.mu.Unlock()
 		return nil
 	}
-	if s.waiting = since < pause; s.waiting {
-		time.AfterFunc(pause-since, func() { _ = s.Close() }) // the next run reports the error
-	}
-	waits := s.waiting
-	if !waits {
-		s.written = time.Now() // other runs that end meanwhile do not wait
-	}
+	s.written = time.Now() // other runs that end meanwhile do not wait
 	s.mu.Unlock()
-	if waits {
-		return nil
-	}
 	return s.Close()
 }
 
