@@ -3,7 +3,8 @@
 // that can read a file has that file's data.
 //
 // A [Store] has one file for each workspace, in a folder that no script can write to: the labelled files, and the times of the runs that
-// had data. A file that was changed within such a time is labelled when the next run begins, even if mcprun was killed or the file has been
+// had data. It is on the machine of the workspaces, not in the state that machines share: it is about files on its disks, by the times of its
+// file systems, and about processes that hold locks there. A file that was changed within such a time is labelled when the next run begins, even if mcprun was killed or the file has been
 // renamed since. The label of a file is removed when the file is gone.
 package taint
 

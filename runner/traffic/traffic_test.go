@@ -71,13 +71,21 @@ func TestStoresShareAState(t *testing.T) {
 	}
 }
 
-// Two processes, with databases of their own handles, see replies of the same tool at the same time, each with a member of its own.
+// Two processes see replies of the same tool at the same time, each with a member of its own.
 func TestStoresMerge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
+	mergeTwo(t, func() store.Opener {
+		_, state := openState(t, path)
+		return state
+	})
+}
+
+// mergeTwo lets two processes learn, each with its own connection to one state.
+func mergeTwo(t *testing.T, open func() store.Opener) {
 	var both [2]*Store
 	var state store.Opener
 	for i := range both {
-		_, state = openState(t, path)
+		state = open()
 		both[i] = New(Options{State: state})
 	}
 	for range 3 {
