@@ -31,7 +31,7 @@ const (
 func connect(ctx context.Context, o *Options, executor string) (dbos.Context, error) {
 	config := dbos.Config{
 		AppName:                "mcprun",
-		ApplicationVersion:     format,
+		ApplicationVersion:     version(o),
 		ExecutorID:             executor,
 		DatabaseSchema:         schema,
 		Logger:                 slog.New(quieter{o.Logger.Handler()}),
@@ -59,12 +59,15 @@ func connect(ctx context.Context, o *Options, executor string) (dbos.Context, er
 		closePool()
 		return nil, explain("opening the state of durable work", err)
 	}
-	if root.GetExecutorID() != executor || root.GetApplicationVersion() != format {
+	if root.GetExecutorID() != executor || root.GetApplicationVersion() != version(o) {
 		dbos.Shutdown(root, time.Second)
 		return nil, fmt.Errorf("the variables DBOS__VMID and DBOS__APPVERSION change who continues work: unset them")
 	}
 	return root, nil
 }
+
+// version is that of the library's application, which keeps groups apart in queues.
+func version(o *Options) string { return strings.TrimSuffix(format+"-"+o.Group, "-") }
 
 // openSQLite opens the file with few connections: SQLite has one writer. An intent must outlive a loss of power, hence synchronous(FULL).
 func openSQLite(o *Options) (*sql.DB, error) {

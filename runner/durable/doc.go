@@ -15,7 +15,7 @@
 // executor that was stopped for longer, and continues, checks its lease before each step, and finds that its work was taken over: it runs
 // no further step of it, and the database refuses its results.
 //
-// All processes that launch an engine on one database must register the same kinds. Others may open an engine without launching it, to
+// All processes that launch an engine on one database must register the same kinds, or have different groups. Others may open an engine without launching it, to
 // list work, to answer and to cancel.
 //
 // # Versions

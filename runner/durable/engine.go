@@ -35,6 +35,9 @@ type Options struct {
 	// Missed is told the times at which a schedule should have started its work, and no process was there to do it. At most 1000 times
 	// are listed, the last ones. Nil: they are logged.
 	Missed func(schedule string, times []time.Time)
+	// Group names those engines on the database that register the same kinds: only they take over each other's work, and admit each other's
+	// work from queues. Lower-case letters; empty is a group too. Schedules are followed once over all groups.
+	Group string
 	// Logger gets what the engine does in the background. Nil: nobody.
 	Logger *slog.Logger
 
@@ -73,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	gob.RegisterName("mcprun/durable.failure", &failure{}) // the library keeps errors in this form
-	name := strings.ToLower(rand.Text())
+	name := strings.TrimPrefix(o.Group+separator+strings.ToLower(rand.Text()), separator)
 	root, err := connect(ctx, &o, name)
 	if err != nil {
 		return nil, err
@@ -356,10 +359,10 @@ func (e *Engine) stop(id string) {
 	}
 }
 
-// Forget deletes work that ended before the given time, with its steps and events. It returns how much.
-func (e *Engine) Forget(ctx context.Context, before time.Time) (n int, err error) {
+// Forget deletes work of some kinds that ended before the given time, with its steps and events. No kinds: all of them. It returns how much.
+func (e *Engine) Forget(ctx context.Context, before time.Time, kinds ...string) (n int, err error) {
 	for {
-		rows, err := e.rows(ctx, dbos.WithFilterCompletedBefore(before), dbos.WithFilterStatus(endStates...), dbos.WithFilterLimit(500))
+		rows, err := e.rows(ctx, dbos.WithFilterCompletedBefore(before), dbos.WithFilterName(kinds...), dbos.WithFilterStatus(endStates...), dbos.WithFilterLimit(500))
 		if err != nil || len(rows) == 0 {
 			return n, err
 		}

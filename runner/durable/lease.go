@@ -15,6 +15,7 @@ import (
 
 const (
 	executors     = "executor/" // the leases of executors begin with it
+	separator     = "."         // between the group of an executor and its random name
 	recoveryLease = "durable/recovery"
 )
 
@@ -27,6 +28,15 @@ type executor struct {
 	mu    sync.Mutex
 	until time.Time // when the lease ends, at the earliest
 	epoch int       // counts the times at which the lease may have ended before it was renewed
+}
+
+// groupOf returns the group of an executor.
+func groupOf(name string) string {
+	group, _, ok := strings.Cut(name, separator)
+	if !ok {
+		return ""
+	}
+	return group
 }
 
 // renew takes the lease or renews it.
@@ -93,7 +103,7 @@ func (e *Engine) takeOver(ctx context.Context) error {
 	return nil
 }
 
-// dead returns the executors that have unfinished work, or a lease that expired, and are not alive. An executor takes its lease before it
+// dead returns the executors of this group that have unfinished work, or a lease that expired, and are not alive. An executor takes its lease before it
 // runs anything: the work must be listed before the leases.
 func (e *Engine) dead(ctx context.Context) ([]string, error) {
 	rows, err := dbos.GetWorkflowAggregates(e.with(ctx), dbos.GetWorkflowAggregatesInput{
@@ -110,13 +120,16 @@ func (e *Engine) dead(ctx context.Context) ([]string, error) {
 	var dead []string
 	for _, lease := range leases {
 		name := strings.TrimPrefix(lease.Name, executors)
+		if groupOf(name) != groupOf(e.executor.name) {
+			continue
+		}
 		if alive[name] = alive[name] || !lease.Expired; !alive[name] {
 			dead = append(dead, name)
 			alive[name] = true // is listed
 		}
 	}
 	for _, row := range rows {
-		if name := row.Group["executor_id"]; name != nil && !alive[*name] {
+		if name := row.Group["executor_id"]; name != nil && !alive[*name] && groupOf(*name) == groupOf(e.executor.name) {
 			dead = append(dead, *name)
 		}
 	}

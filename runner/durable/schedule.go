@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -27,9 +28,10 @@ type Schedule struct {
 	Start Start
 }
 
-// Schedule starts work at the times of a schedule, once over all processes, until the engine is closed. The first time follows the first
-// call with the name; times that pass while no process follows the schedule are missed. The engine must be launched.
-func (e *Engine) Schedule(s Schedule) error {
+// Schedule starts work at the times of a schedule, once over all processes, until ctx is done or the engine is closed. The first time follows
+// the first call with the name and the cron; later times that pass while no process follows the schedule are missed. The engine must be
+// launched.
+func (e *Engine) Schedule(ctx context.Context, s Schedule) error {
 	times, err := cron.ParseStandard(s.Cron)
 	if err != nil {
 		return fmt.Errorf("schedule %s: %q: %w", s.Name, s.Cron, err)
@@ -40,15 +42,18 @@ func (e *Engine) Schedule(s Schedule) error {
 	if e.kinds[s.Kind] == nil {
 		return fmt.Errorf("schedule %s: no kind of work has the name %q", s.Name, s.Kind)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	unbind := context.AfterFunc(e.ended, cancel)
 	e.loops.Go(func() {
-		for e.ended.Err() == nil {
-			next, err := e.fire(e.ended, s, times, time.Now())
-			if err != nil && e.ended.Err() == nil {
+		defer func() { unbind(); cancel() }()
+		for ctx.Err() == nil {
+			next, err := e.fire(ctx, s, times, time.Now())
+			if err != nil && ctx.Err() == nil {
 				e.log.Warn("schedule", "name", s.Name, "error", err)
 				next = time.Now().Add(5 * time.Second)
 			}
 			select {
-			case <-e.ended.Done():
+			case <-ctx.Done():
 			// Timers stand still while a machine sleeps.
 			case <-time.After(min(max(time.Until(next.Round(0)), time.Millisecond), grace/2)):
 			}
@@ -57,34 +62,35 @@ func (e *Engine) Schedule(s Schedule) error {
 	return nil
 }
 
-// fire starts what is due, reports what was missed, and returns when to look again. The document of a schedule has the last time that was
-// dealt with.
+// kept is the document of a schedule.
+type kept struct {
+	Cron    string    `json:"cron"`
+	Last    time.Time `json:"last"`    // that was dealt with
+	Started time.Time `json:"started"` // the last time whose work was started; zero: none was
+	Missed  int       `json:"missed"`  // times since then
+}
+
+// fire starts what is due, reports what was missed, and returns when to look again.
 func (e *Engine) fire(ctx context.Context, s Schedule, times cron.Schedule, now time.Time) (next time.Time, err error) {
-	key := store.Key{Kind: "schedule", Name: s.Name}
-	doc, err := e.store.Document(ctx, key)
-	if errors.Is(err, store.ErrNotFound) {
-		doc, err = &store.Document{Key: key}, nil
-		if doc.Value, err = json.Marshal(now); err == nil {
-			if _, err = e.store.SetDocument(ctx, doc); errors.Is(err, store.ErrConflict) {
-				return now, nil
-			}
-		}
-		return times.Next(now), err
-	}
+	doc, state, err := e.schedule(ctx, s.Name)
 	if err != nil {
 		return now, err
 	}
-	var last time.Time
-	if err := json.Unmarshal(doc.Value, &last); err != nil {
-		return now, fmt.Errorf("schedule %s: its state in the database: %w", s.Name, err)
+	if state.Cron != s.Cron { // it is new
+		state.Cron, state.Last, state.Missed = s.Cron, now, 0
+		err := e.keep(ctx, doc, state)
+		if errors.Is(err, store.ErrConflict) {
+			return now, nil
+		}
+		return times.Next(now), err
 	}
 	var due []time.Time
-	for t := times.Next(last); !t.After(now); t = times.Next(t) {
+	for t := times.Next(state.Last); !t.After(now); t = times.Next(t) {
 		due = append(due, t)
 		due = due[max(0, len(due)-1000):]
 	}
 	if len(due) == 0 {
-		return times.Next(last), nil
+		return times.Next(state.Last), nil
 	}
 	lease := "schedule/" + s.Name
 	held, err := e.store.Lease(ctx, lease, e.executor.name, e.executor.lasts)
@@ -101,20 +107,84 @@ func (e *Engine) fire(ctx context.Context, s Schedule, times cron.Schedule, now 
 			return now, err
 		}
 		due = due[:len(due)-1]
+		state.Started, state.Missed = newest, 0
 	}
-	if err := e.report(ctx, s, due); err != nil {
-		return now, err
-	}
-	doc.Value, err = json.Marshal(newest)
+	missed, err := e.report(ctx, s, due)
 	if err != nil {
 		return now, err
 	}
-	if _, err = e.store.SetDocument(ctx, doc); errors.Is(err, store.ErrConflict) {
+	if state.Last = newest; !state.Started.Equal(newest) {
+		state.Missed += missed
+	}
+	if err = e.keep(ctx, doc, state); errors.Is(err, store.ErrConflict) {
 		return now, nil
 	}
 	return times.Next(newest), err
 }
 
+// schedule returns the document of a schedule, and what is in it. One that does not exist is empty.
+func (e *Engine) schedule(ctx context.Context, name string) (*store.Document, kept, error) {
+	var state kept
+	key := store.Key{Kind: "schedule", Name: name}
+	doc, err := e.store.Document(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return &store.Document{Key: key}, state, nil
+	}
+	if err != nil {
+		return nil, state, err
+	}
+	if err := json.Unmarshal(doc.Value, &state); err != nil {
+		return nil, state, fmt.Errorf("schedule %s: its state in the database: %w", name, err)
+	}
+	return doc, state, nil
+}
+
+func (e *Engine) keep(ctx context.Context, doc *store.Document, state kept) (err error) {
+	if doc.Value, err = json.Marshal(state); err != nil {
+		return err
+	}
+	_, err = e.store.SetDocument(ctx, doc)
+	return err
+}
+
+// KeepSchedules forgets the schedules with other names. The first time of one that comes back follows that.
+func (e *Engine) KeepSchedules(ctx context.Context, names []string) error {
+	docs, err := e.store.ListDocuments(ctx, "", "schedule")
+	for _, doc := range docs {
+		if !slices.Contains(names, doc.Name) {
+			err = errors.Join(err, e.store.DeleteDocument(ctx, doc.Key))
+		}
+	}
+	return err
+}
+
+// Scheduled returns the work that a schedule started last, or nil, and how many of its times up to now were missed since, at most some 1000.
+func (e *Engine) Scheduled(ctx context.Context, s Schedule, now time.Time) (last *Status, missed int, err error) {
+	times, err := cron.ParseStandard(s.Cron)
+	if err != nil {
+		return nil, 0, fmt.Errorf("schedule %s: %q: %w", s.Name, s.Cron, err)
+	}
+	_, state, err := e.schedule(ctx, s.Name)
+	if err != nil || state.Last.IsZero() {
+		return nil, 0, err
+	}
+	if state.Cron == s.Cron {
+		missed = state.Missed
+		for t := times.Next(state.Last); now.Sub(t) > grace && missed < 1000; t = times.Next(t) {
+			missed++
+		}
+	}
+	if state.Started.IsZero() {
+		return nil, missed, nil
+	}
+	last, err = e.Get(ctx, s.id(state.Started))
+	if errors.Is(err, store.ErrNotFound) { // it was forgotten
+		return nil, missed, nil
+	}
+	return last, missed, err
+}
+
+// id names the work of a time.
 func (s Schedule) id(at time.Time) string { return s.Name + "@" + at.UTC().Format(time.RFC3339) }
 
 func (e *Engine) startDue(ctx context.Context, s Schedule, at time.Time) error {
@@ -128,23 +198,22 @@ func (e *Engine) startDue(ctx context.Context, s Schedule, at time.Time) error {
 }
 
 // report tells of times that were missed. A process may have died right after it started the work of one.
-func (e *Engine) report(ctx context.Context, s Schedule, due []time.Time) error {
+func (e *Engine) report(ctx context.Context, s Schedule, due []time.Time) (n int, err error) {
 	var missed []time.Time
 	for _, at := range due {
 		_, err := e.Get(ctx, s.id(at))
 		if errors.Is(err, store.ErrNotFound) {
 			missed = append(missed, at)
 		} else if err != nil {
-			return err
+			return 0, err
 		}
 	}
-	if len(missed) == 0 {
-		return nil
-	}
-	if e.missed == nil {
+	switch {
+	case len(missed) == 0:
+	case e.missed == nil:
 		e.log.Warn("schedule missed", "name", s.Name, "times", len(missed), "last", missed[len(missed)-1])
-		return nil
+	default:
+		e.missed(s.Name, missed)
 	}
-	e.missed(s.Name, missed)
-	return nil
+	return len(missed), nil
 }

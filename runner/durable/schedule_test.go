@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
-
-	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 func TestSchedule(t *testing.T) {
@@ -26,7 +24,7 @@ func TestSchedule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Schedule{Name: "hourly", Kind: "job", Input: json.RawMessage("7"), Start: Start{Customer: "acme"}}
+	s := Schedule{Name: "hourly", Cron: "CRON_TZ=UTC */10 * * * *", Kind: "job", Input: json.RawMessage("7"), Start: Start{Customer: "acme"}}
 	at := func(clock string) time.Time {
 		parsed, err := time.Parse("15:04:05", clock)
 		if err != nil {
@@ -49,12 +47,12 @@ func TestSchedule(t *testing.T) {
 		}
 	}
 	// A process dies after it has started the work, and before it has written that down.
-	doc, err := o.Store.Document(t.Context(), store.Key{Kind: "schedule", Name: "hourly"})
+	doc, state, err := engines[0].schedule(t.Context(), s.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc.Value, _ = json.Marshal(at("12:45:00"))
-	if _, err := o.Store.SetDocument(t.Context(), doc); err != nil {
+	state.Last = at("12:45:00")
+	if err := engines[0].keep(t.Context(), doc, state); err != nil {
 		t.Fatal(err)
 	}
 	for _, now := range []string{"12:50:30", "12:58:00"} {
@@ -77,6 +75,40 @@ func TestSchedule(t *testing.T) {
 	if want := []string{"hourly@2026-05-04T12:50:00Z 7", "hourly@2026-05-04T12:00:00Z 7"}; !reflect.DeepEqual(ids, want) {
 		t.Errorf("work = %v, want %v", ids, want)
 	}
+	scheduled := func(s Schedule, now, id string, want int) {
+		t.Helper()
+		last, missed, err := engines[0].Scheduled(t.Context(), s, at(now))
+		if last == nil {
+			last = &Status{}
+		}
+		if err != nil || missed != want || last.ID != id {
+			t.Errorf("Scheduled() = %q, %d, %v, want %q, %d", last.ID, missed, err, id, want)
+		}
+	}
+	const last = "hourly@2026-05-04T12:50:00Z"
+	scheduled(s, "12:58:00", last, 0)
+	scheduled(s, "13:20:30", last, 2) // nobody follows it; 13:20 may be dealt with yet
+	if _, err := engines[1].fire(t.Context(), s, times, at("13:29:00")); err != nil {
+		t.Error(err)
+	}
+	scheduled(s, "13:29:00", last, 3)
+	scheduled(Schedule{Name: "hourly", Cron: "@daily"}, "13:29:00", last, 0)
+	scheduled(Schedule{Name: "other", Cron: "@daily"}, "13:29:00", "", 0)
+	// A schedule whose times have changed, or that was forgotten, begins again.
+	s.Cron = "CRON_TZ=UTC */5 * * * *"
+	missed = nil
+	for range 2 {
+		if next, err := engines[0].fire(t.Context(), s, times, at("15:01:00")); err != nil || !next.Equal(at("15:10:00")) {
+			t.Errorf("next = %v, %v, want 15:10", next, err)
+		}
+		if err := engines[1].KeepSchedules(t.Context(), []string{"other"}); err != nil {
+			t.Error(err)
+		}
+	}
+	scheduled(s, "18:00:00", "", 0)
+	if missed != nil {
+		t.Errorf("missed = %v, want none", missed)
+	}
 }
 
 // TestScheduleFollows lets two engines follow a schedule with real time.
@@ -86,7 +118,7 @@ func TestScheduleFollows(t *testing.T) {
 	kinds := map[string]Func{"job": func(w *Work, _ json.RawMessage) (json.RawMessage, error) { fired <- w.ID; return nil, nil }}
 	for range 2 {
 		e := open(t, o, kinds)
-		if err := e.Schedule(Schedule{Name: "often", Cron: "@every 1s", Kind: "job"}); err != nil {
+		if err := e.Schedule(t.Context(), Schedule{Name: "often", Cron: "@every 1s", Kind: "job"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -103,7 +135,7 @@ func TestScheduleFollows(t *testing.T) {
 func TestScheduleErrors(t *testing.T) {
 	e := open(t, newState(t), map[string]Func{"job": nil})
 	for _, s := range []Schedule{{Cron: "every day", Kind: "job"}, {Cron: "0 0 30 2 *", Kind: "job"}, {Cron: "@daily", Kind: "other"}} {
-		if err := e.Schedule(s); err == nil {
+		if err := e.Schedule(t.Context(), s); err == nil {
 			t.Errorf("Schedule(%s) = nil, want an error", fmt.Sprint(s.Cron, s.Kind))
 		}
 	}
