@@ -64,6 +64,8 @@ type Settings struct {
 	PII PII `yaml:"pii"`
 	// Audit says what is done with the record.
 	Audit Audit
+	// Schedules say what mcprun serve and the daemon run at times, by name.
+	Schedules map[string]Schedule
 
 	document map[string]any
 }

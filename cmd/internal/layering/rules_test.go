@@ -197,7 +197,7 @@ func homes() []home {
 		{"github.com/dbos-inc/dbos-transact-golang", []string{"runner/durable"}},
 		{"github.com/jackc/pgx/v5", []string{"runner/durable", "runner/store/postgres", "runner/store/storetest/pgtest"}},
 		{"github.com/pressly/goose/v3", []string{"runner/store/postgres", "runner/store/sqlite"}},
-		{"github.com/robfig/cron/v3", []string{"runner/durable"}},
+		{"github.com/robfig/cron/v3", []string{"gen/config", "runner/durable"}},
 		{"golang.org/x/mod", []string{"cmd/internal/eval/bench", "cmd/mcprun/internal/audits", "runner/audit", "runner/store/**"}}, // of the checksum database
 		{"github.com/spf13/cobra", []string{"cmd/**"}},
 		{"github.com/spf13/pflag", []string{"cmd/**"}},
