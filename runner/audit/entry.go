@@ -21,6 +21,7 @@ const (
 	KindPersonal   Kind = "personal"   // how much personal data left as tokens; a [Personal]
 	KindLogin      Kind = "login"      // somebody logged in to a server, or to mcprun serve; a [Login]
 	KindChange     Kind = "change"     // the policy or the tree has changed; a [Change]
+	KindSchedule   Kind = "schedule"   // a schedule did not run, or not to its end; a [Schedule]
 	KindForget     Kind = "forget"     // contents were removed; a [Forget]
 )
 
@@ -161,6 +162,15 @@ type Change struct {
 	What string `json:"what"` // "policy", "tree" or "configuration"
 	From Text   `json:"from"` // digests; null: none before
 	To   Text   `json:"to"`
+}
+
+// Schedule is the body of [KindSchedule]. That a schedule ran is in the rows of the run.
+type Schedule struct {
+	Schedule string    `json:"schedule"`
+	Event    string    `json:"event"` // "missed", "skipped" because the run before was going on, "unknown" because its process ended
+	Count    int       `json:"count"` // of times
+	First    time.Time `json:"first"` // of them
+	Last     time.Time `json:"last"`
 }
 
 // Forget is the body of [KindForget].

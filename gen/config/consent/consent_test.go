@@ -77,6 +77,7 @@ run: {sandbox: embedded}
 		{"an endpoint that gets a key", config.SettingsName, "run: {", "search: {embeddings: {url: \"https://example.org\", model: m, key_env: HOME}}\nrun: {",
 			[]string{"+mcpgen.yaml: search.embeddings.key_env", "+mcpgen.yaml: search.embeddings.model", "+mcpgen.yaml: search.embeddings.url"}},
 		{"packages to install", config.SettingsName, "run: {", "run: {packages: {python: r.txt, preload: [a]}, ", []string{"+mcpgen.yaml: run.packages.preload", "+mcpgen.yaml: run.packages.python"}},
+		{"schedules", config.SettingsName, "run: {", "schedules: {nightly: {cron: '@daily', script: a.ts}}\nrun: {", []string{"+mcpgen.yaml: schedules.nightly.cron", "+mcpgen.yaml: schedules.nightly.script"}},
 		{"personal data", config.SettingsName, "run: {", "pii: {mode: off, detector: {url: \"https://example.org\"}}\nrun: {", []string{"+mcpgen.yaml: pii.detector.url", "+mcpgen.yaml: pii.mode"}},
 		{"a filter", config.SettingsName, `["get_*"]`, `["*"]`, []string{"~mcpgen.yaml: servers.files.include"}},
 		{"trust in a server", config.SettingsName, "timeout: 5s", "trusted: true", []string{"+mcpgen.yaml: servers.files.trusted"}},

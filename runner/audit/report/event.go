@@ -30,7 +30,7 @@ type Event struct {
 
 // EventKinds are the kinds that [Events] lists.
 var EventKinds = []audit.Kind{
-	audit.KindCall, audit.KindApproval, audit.KindPlan, audit.KindConnection, audit.KindPersonal, audit.KindLogin, audit.KindChange, audit.KindForget,
+	audit.KindCall, audit.KindApproval, audit.KindPlan, audit.KindConnection, audit.KindPersonal, audit.KindLogin, audit.KindChange, audit.KindSchedule, audit.KindForget,
 }
 
 // Events returns the events of a kind, the latest first. The filter's Risk, Violations and Code select nothing here; Tool and Failed are about
@@ -166,6 +166,8 @@ func (e *Event) read(r *row, ended map[callKey]bool) (tool, class string, err er
 		err = with(r, func(b *audit.Login) { e.Text = join(join(b.Event, " at ", b.Server), " as ", b.Subject) })
 	case audit.KindChange:
 		err = with(r, func(b *audit.Change) { e.Text = b.What + " changed from " + short(b.From) + " to " + short(b.To) })
+	case audit.KindSchedule:
+		err = with(r, func(b *audit.Schedule) { class, e.Text = Failed, scheduleText(b) })
 	case audit.KindForget:
 		err = with(r, func(b *audit.Forget) { e.Text = fmt.Sprintf("contents of rows below %d removed", b.Before) })
 	}
@@ -198,6 +200,14 @@ func (c *Call) Decision() string {
 func approvalText(b *audit.Approval) string {
 	text := join(join(b.Subject, " ", b.Tool)+": "+b.Answer, " by ", b.By)
 	return fmt.Sprintf("%s after %s", text, Millis(b.WaitMS))
+}
+
+func scheduleText(b *audit.Schedule) string {
+	text := "schedule " + b.Schedule + " " + b.Event + " at " + b.First.Format(time.RFC3339)
+	if b.Count > 1 {
+		text = fmt.Sprintf("schedule %s %s %d times from %s to %s", b.Schedule, b.Event, b.Count, b.First.Format(time.RFC3339), b.Last.Format(time.RFC3339))
+	}
+	return text
 }
 
 // Connection describes a connection in words, with names from elsewhere.

@@ -140,6 +140,8 @@ func busy(t testing.TB) *memory {
 	add(10, "a", audit.KindApproval, audit.Approval{Subject: "run", Answer: "approved", By: "ann", WaitMS: 1000})
 	add(11, "a", audit.KindApproval, audit.Approval{Subject: "run", Answer: "no answer", WaitMS: 9000})
 	add(12, "", audit.KindChange, audit.Change{What: "policy", To: "0123456789abcdef"})
+	add(13, "", audit.KindSchedule, audit.Schedule{Schedule: "nightly", Event: "missed", Count: 2, First: noon, Last: noon.Add(time.Hour)})
+	add(14, "", audit.KindSchedule, audit.Schedule{Schedule: "nightly", Event: "skipped", Count: 1, First: noon, Last: noon})
 	add(100, "a", audit.KindCallEnd, audit.CallEnd{Call: 3, Tool: "crm__get", Outcome: "timeout", DurationMS: 40})
 	return m
 }
@@ -374,7 +376,9 @@ func TestEvents(t *testing.T) {
 		"connections": {audit.KindConnection, report.Filter{}, []string{
 			"refused http://169.254.169.254:80 by blocked range: link-local", "allowed https://api.example.com:443, 10 bytes sent, 20 received"}},
 		"changes": {audit.KindChange, report.Filter{}, []string{"policy changed from none to 0123456789ab"}},
-		"others":  {audit.KindChange, report.Filter{User: "bob"}, nil},
+		"schedules": {audit.KindSchedule, report.Filter{}, []string{
+			"schedule nightly skipped at " + noon.Format(time.RFC3339), "schedule nightly missed 2 times from " + noon.Format(time.RFC3339) + " to " + noon.Add(time.Hour).Format(time.RFC3339)}},
+		"others": {audit.KindChange, report.Filter{User: "bob"}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
