@@ -20,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/policies"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/schedules"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/serve"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/tools"
@@ -81,6 +82,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		tools.NewCommand(app),
 		daemon.NewCommand(app, newRoot),
 		serve.NewCommand(app),
+		schedules.NewCommand(app, at),
 		newVersionCmd(app),
 	)
 	return root

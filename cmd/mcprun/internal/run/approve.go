@@ -36,6 +36,7 @@ type approveFlags struct {
 	approve  string
 	command  string
 	waitTime time.Duration
+	page     bool // if nothing says how, the page is asked
 
 	// Ending returns why the command is ending, or nil. It is for a command that cancels its work without saying why. May be nil.
 	Ending func() error
@@ -95,7 +96,10 @@ func (o *approveFlags) approver(app *cli.App, p *project.Project, workspace stri
 		return nil, nil
 	case auto:
 		words = []string{approveCommand, approveMCP}
-		if app.Env("CI") == "" {
+		switch {
+		case o.page:
+			words = append(words, approvePage)
+		case app.Env("CI") == "":
 			words = append(words, approveTerminal)
 		}
 	}

@@ -41,6 +41,9 @@ type Options struct {
 	// State says where state is kept, and whether runs are recorded.
 	State state.Flags
 
+	// schedule is the run's schedule; nil: it has none.
+	schedule *Schedule
+
 	code     string
 	language string
 	sandbox  string

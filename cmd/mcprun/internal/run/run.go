@@ -45,13 +45,16 @@ import (
 
 // NewCommand returns a command that runs a script: the root command, or run.
 func NewCommand(app *cli.App, at resources.Provider, use, short string) *cobra.Command {
-	o := &Options{App: app, Resources: at}
+	return newCommand(&Options{App: app, Resources: at}, use, short)
+}
+
+func newCommand(o *Options, use, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.args = args
-			if o.code == "" && len(args) == 0 && !cmd.Flags().Changed("eval") {
+			if o.code == "" && len(args) == 0 && !cmd.Flags().Changed("eval") && o.schedule == nil {
 				return cmd.Help()
 			}
 			return o.run(cmd.Context())
@@ -87,6 +90,9 @@ func (o *Options) execute(ctx context.Context) error {
 		return err
 	}
 	defer p.Close()
+	if err := o.readSkill(p); err != nil {
+		return err
+	}
 	s := o.Base // with what the environment and mcpgen.yaml set
 	if err := o.Flags.Validate(o.Cmd.Flags()); err != nil {
 		return err
@@ -104,7 +110,7 @@ func (o *Options) execute(ctx context.Context) error {
 	if o.Check {
 		return o.typeCheck(ctx, p, &s)
 	}
-	if err := project.RefuseHome(o.App, s.Workspace); err != nil {
+	if err := errors.Join(project.RefuseHome(o.App, s.Workspace), o.schedule.refuseOwn(s.Dir, s.Workspace)); err != nil {
 		return err
 	}
 	if o.Customer == "" && s.Workspace == p.Workspace {
@@ -112,7 +118,7 @@ func (o *Options) execute(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := Record(ctx, o.App, &o.State, p, &s.Calls, o.Wanted(), func(line string) { con.Say("mcprun: " + line) }); err != nil {
+	if err := Record(ctx, o.App, &o.State, p, &s.Calls, o.Wanted() || o.schedule != nil, func(line string) { con.Say("mcprun: " + line) }); err != nil {
 		return err
 	}
 	at, leave, err := o.Host(ctx, p)
@@ -148,6 +154,9 @@ func (o *Options) readSource(ctx context.Context, s *runner.Script) error {
 	s.Args = o.args
 	if !o.App.Terminal.Stdin { // a terminal is for questions of servers
 		s.Stdin = o.App.Stdin
+	}
+	if o.schedule.runsSkill() {
+		return nil // the project tells its language
 	}
 	if o.code != "" {
 		return source.FromCode(s, "eval", o.language, o.code)
@@ -188,8 +197,10 @@ func (o *Options) openProject(ctx context.Context, con *term.Console) (*project.
 // ApplyDefaults sets flags that were not given on the command line. The highest risk and the least trusted author of flag,
 // environment and mcpgen.yaml count.
 func (o *Options) ApplyDefaults(p *project.Project) error {
-	if err := flags.CheckUnattended(o.App, o.Cmd.Flags(), &p.Settings); err != nil {
-		return err
+	if o.schedule == nil || !o.schedule.Checked {
+		if err := flags.CheckUnattended(o.App, o.Cmd.Flags(), &p.Settings); err != nil {
+			return err
+		}
 	}
 	if err := flags.ApplyDefaults(o.App, o.Cmd.Flags(), &p.Settings); err != nil {
 		return err

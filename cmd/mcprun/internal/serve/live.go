@@ -34,14 +34,16 @@ const endingTime = 3 * time.Second
 // as it is when the call begins, to its end. While the project cannot be opened, calls fail; the previous one is not used in its
 // place.
 type live struct {
-	o       *command
-	at      *resources.Warm
-	log     *slog.Logger
-	stderr  io.Writer
-	said    run.Options // the flags as the command line sets them
-	clients policy.Conversations
-	kept    *state.Shared  // the project's state
-	ending  sync.WaitGroup // snapshots that wait for the end of their last call
+	o         *command
+	at        *resources.Warm
+	log       *slog.Logger
+	stderr    io.Writer
+	said      run.Options // the flags as the command line sets them
+	clients   policy.Conversations
+	kept      *state.Shared  // the project's state
+	inherited []string       // flags of runs that schedules start
+	checked   *snapshot      // the last one whose schedules were checked
+	ending    sync.WaitGroup // snapshots that wait for the end of their last call
 
 	mu     sync.Mutex
 	now    *snapshot       // the last one that could be opened; nil: none yet

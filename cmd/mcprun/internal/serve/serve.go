@@ -175,6 +175,7 @@ func (o *command) serve(ctx context.Context) error {
 		return err
 	}
 	defer server.Close()
+	defer l.schedule(ctx)()
 	if opt.Mode != mcpserver.ModePassthrough { // which runs nothing
 		defer l.warm(ctx, opt.Languages)()
 	}

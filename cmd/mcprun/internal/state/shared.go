@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"sync"
 
@@ -76,13 +75,14 @@ func (s *Shared) Existing(ctx context.Context) (store.Store, error) {
 	return s.Open(ctx)
 }
 
-// Engine opens the durable work in the state. The caller closes it before the state.
-func (s *Shared) Engine(ctx context.Context, log *slog.Logger) (*durable.Engine, error) {
+// Engine opens the durable work in the state, whose place and store o leaves out. The caller closes it before the state.
+func (s *Shared) Engine(ctx context.Context, o durable.Options) (*durable.Engine, error) {
 	kept, err := s.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return durable.Open(ctx, durable.Options{State: s.place, Store: kept, Logger: log})
+	o.State, o.Store = s.place, kept
+	return durable.Open(ctx, o)
 }
 
 // Close closes the state if it was opened.

@@ -1,0 +1,277 @@
+// Package schedules runs what schedules: in mcpgen.yaml names, in mcprun serve and in the daemon, and has the command schedule. Package
+// durable starts each time once over all processes; a run is one of mcprun's own command line.
+package schedules
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/durable"
+	"github.com/mcpgen/mcpgen/runner/store"
+)
+
+const (
+	// kind is the kind of durable work that runs a schedule once. Its input is the schedule's name.
+	kind = "schedule.v1"
+	// atOnce bounds the runs of one follower at the same time; others wait.
+	atOnce = 4
+	// keep is how long the outcome of a run is kept as work; the record has its own time.
+	keep = 30 * 24 * time.Hour
+	// leaseTime is how long a process that died still counts as running its schedules.
+	leaseTime = 15 * time.Second
+)
+
+// The names of leases.
+const (
+	followers = "schedules/" // one for each process that follows schedules
+	runs      = "scheduled/" // one for each schedule that runs, so that its runs do not overlap
+)
+
+// Outcome is how a run of a schedule ended. It is the result of the durable work.
+type Outcome struct {
+	ExitCode int    `json:"exitCode"`
+	Message  string `json:"message,omitempty"` // with tokens for personal data; empty if it succeeded
+	Skipped  bool   `json:"skipped,omitempty"` // the run before was still going on
+}
+
+// Host is what a Follower runs schedules with.
+type Host struct {
+	// Run runs a schedule once. An error means that it did not run.
+	Run func(ctx context.Context, name string, s config.Schedule) (Outcome, error)
+	// Note adds a row to the record.
+	Note func(audit.Schedule)
+	Log  *slog.Logger
+}
+
+// Follower runs the schedules of a project. Its methods must not be called by several goroutines.
+type Follower struct {
+	host   Host
+	ctx    context.Context // its end interrupts runs
+	name   string          // of the lease while schedules are followed
+	slots  chan struct{}
+	begun  chan struct{} // closed by the first Follow
+	engine *durable.Engine
+	leases store.Leases
+	leave  func() // releases the lease; nil: it is not held
+	forgot time.Time
+
+	mu  sync.Mutex
+	now map[string]*followed
+}
+
+// followed is a schedule that is followed.
+type followed struct {
+	config.Schedule
+	cancel context.CancelFunc
+}
+
+// NewFollower returns a Follower that follows nothing. Its runs are interrupted when ctx ends.
+func NewFollower(ctx context.Context, h Host) *Follower {
+	return &Follower{host: h, ctx: ctx, name: followers + rand.Text(), slots: make(chan struct{}, atOnce), begun: make(chan struct{}), now: map[string]*followed{}}
+}
+
+// Options returns what the engine of a Follower needs.
+func (f *Follower) Options() durable.Options {
+	return durable.Options{Missed: f.missed, Logger: f.host.Log}
+}
+
+// Register tells an engine how to run schedules, before it is launched.
+func (f *Follower) Register(e *durable.Engine, leases store.Leases) {
+	f.engine, f.leases = e, leases
+	e.Register(kind, f.work)
+}
+
+// Follow makes schedules those that are followed. The engine must be launched. A run in progress goes on.
+func (f *Follower) Follow(schedules map[string]config.Schedule) error {
+	if f.forgot.IsZero() {
+		defer close(f.begun)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	removed := f.forgot.IsZero() // perhaps since others followed it
+	if time.Since(f.forgot) > time.Hour {
+		f.forgot = time.Now()
+		if _, err := f.engine.Forget(f.ctx, f.forgot.Add(-keep), kind); err != nil {
+			f.host.Log.Warn("old runs of schedules are kept", "error", err)
+		}
+	}
+	for name, old := range f.now {
+		s, ok := schedules[name]
+		if removed = removed || !ok; ok && s.Cron == old.Cron && s.Customer == old.Customer {
+			old.Schedule = s
+			continue
+		}
+		old.cancel()
+		delete(f.now, name)
+	}
+	if removed {
+		if err := f.engine.KeepSchedules(f.ctx, slices.Collect(maps.Keys(schedules))); err != nil {
+			return err
+		}
+	}
+	if err := f.show(len(schedules) > 0); err != nil {
+		return err
+	}
+	for name, s := range schedules {
+		if f.now[name] != nil {
+			continue
+		}
+		ctx, cancel := context.WithCancel(f.ctx)
+		input, _ := json.Marshal(name)
+		err := f.engine.Schedule(ctx, durable.Schedule{Name: name, Cron: s.Cron, Kind: kind, Input: input, Start: durable.Start{Customer: s.Customer}})
+		if err != nil {
+			cancel()
+			return err
+		}
+		f.now[name] = &followed{s, cancel}
+	}
+	return nil
+}
+
+// show takes or releases the lease by which others see that schedules are followed.
+func (f *Follower) show(follows bool) (err error) {
+	switch {
+	case follows && f.leave == nil:
+		f.leave, _, err = f.hold(f.name, f.name)
+	case !follows && f.leave != nil:
+		f.leave()
+		f.leave = nil
+	}
+	return err
+}
+
+// Names returns the names of the schedules that are followed, sorted.
+func (f *Follower) Names() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(maps.Keys(f.now))
+}
+
+// Stop starts no further runs. Those in progress go on until the engine is closed, or the context of NewFollower ends.
+func (f *Follower) Stop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.now {
+		s.cancel()
+	}
+	f.now = map[string]*followed{}
+	_ = f.show(false)
+}
+
+// work runs a schedule once. A run that the death of its process has interrupted is not repeated: nobody knows what it has done.
+func (f *Follower) work(w *durable.Work, input json.RawMessage) (json.RawMessage, error) {
+	var name string
+	if err := json.Unmarshal(input, &name); err != nil {
+		return nil, err
+	}
+	out, err := durable.Call(w, "the run of "+name, false, func(ctx context.Context) (Outcome, error) { return f.run(ctx, w.ID, name) })
+	if _, unknown := errors.AsType[*durable.UnknownError](err); unknown {
+		f.host.Log.Error("a run of a schedule was interrupted by the death of its process; what it has done is unknown, and it is not repeated", "schedule", name, "run", w.ID)
+		f.note(name, "unknown")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(out)
+}
+
+// run runs a schedule unless it is running.
+func (f *Follower) run(ctx context.Context, id, name string) (Outcome, error) {
+	select {
+	case <-f.begun: // it is known what there is
+	case <-ctx.Done():
+		return Outcome{}, ctx.Err()
+	}
+	f.mu.Lock()
+	s := f.now[name]
+	var own config.Schedule
+	if s != nil {
+		own = s.Schedule
+	}
+	f.mu.Unlock()
+	if s == nil {
+		return Outcome{}, fmt.Errorf("%s has no schedule %s any more", config.SettingsName, name)
+	}
+	leave, held, err := f.hold(runs+name, id)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if !held {
+		f.host.Log.Warn("a schedule was skipped, because its last run is still going on", "schedule", name)
+		f.note(name, "skipped")
+		return Outcome{Skipped: true}, nil
+	}
+	defer leave()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(f.ctx, func() { cancel(context.Cause(f.ctx)) })()
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	case <-ctx.Done():
+		return Outcome{}, context.Cause(ctx)
+	}
+	began := time.Now()
+	out, err := f.host.Run(ctx, name, own)
+	took := time.Since(began).Round(time.Millisecond)
+	switch {
+	case err != nil:
+		f.host.Log.Warn("a schedule did not run", "schedule", name, "error", err)
+	case out.ExitCode != 0:
+		f.host.Log.Warn("a run of a schedule failed", "schedule", name, "exit", out.ExitCode, "message", out.Message, "took", took)
+	default:
+		f.host.Log.Info("a schedule ran", "schedule", name, "took", took)
+	}
+	return out, err
+}
+
+// hold takes a lease and renews it until release is called.
+func (f *Follower) hold(name, owner string) (release func(), held bool, err error) {
+	ctx := context.WithoutCancel(f.ctx)
+	if held, err = f.leases.Lease(ctx, name, owner, leaseTime); err != nil || !held {
+		return nil, false, err
+	}
+	done := make(chan struct{})
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(leaseTime / 3):
+			}
+			if _, err := f.leases.Lease(ctx, name, owner, leaseTime); err != nil {
+				f.host.Log.Debug("a lease was not renewed", "lease", name, "error", err)
+			}
+		}
+	})
+	return func() {
+		close(done)
+		work.Wait()
+		if err := f.leases.Release(ctx, name, owner); err != nil {
+			f.host.Log.Debug("a lease was not released", "lease", name, "error", err)
+		}
+	}, true, nil
+}
+
+// missed reports times at which no process followed a schedule.
+func (f *Follower) missed(name string, times []time.Time) {
+	first, last := times[0], times[len(times)-1]
+	f.host.Log.Warn("a schedule missed its time: no mcprun serve or daemon followed it", "schedule", name, "times", len(times), "first", first, "last", last)
+	f.host.Note(audit.Schedule{Schedule: name, Event: "missed", Count: len(times), First: first.UTC(), Last: last.UTC()})
+}
+
+func (f *Follower) note(name, event string) {
+	now := time.Now().UTC().Truncate(time.Second)
+	f.host.Note(audit.Schedule{Schedule: name, Event: event, Count: 1, First: now, Last: now})
+}
