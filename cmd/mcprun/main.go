@@ -80,7 +80,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		doctor.NewCommand(app),
 		image.NewCommand(app),
 		tools.NewCommand(app),
-		daemon.NewCommand(app, newRoot),
+		daemon.NewCommand(app, newRoot, schedules.NewProjects),
 		serve.NewCommand(app),
 		schedules.NewCommand(app, at),
 		newVersionCmd(app),

@@ -97,6 +97,11 @@ type ServeOptions struct {
 	EndTime time.Duration
 	// Ready is called once, when clients can connect. It may be nil.
 	Ready func()
+	// Background runs beside the jobs. When stopping is closed, the daemon takes no more jobs, and Background must end; when ctx ends, jobs are
+	// interrupted, and it must return soon. It may be nil.
+	Background func(ctx context.Context, stopping <-chan struct{})
+	// Busy reports whether the daemon must stay although there is no job. It may be nil.
+	Busy func() bool
 	// Close is called once, when all jobs have ended, before [Client.Stop] returns to clients. It may be nil.
 	Close func()
 	// Version is shown in the status.
@@ -122,6 +127,8 @@ type Status struct {
 	// is in progress.
 	IdleSeconds float64 `json:"idleSeconds"`
 	EndsSeconds float64 `json:"endsSeconds"`
+	// Stays says that the daemon does not end for want of jobs; see ServeOptions.Busy. EndsSeconds is 0 then.
+	Stays bool `json:"stays,omitempty"`
 	// Kept lists what the daemon keeps, one line each.
 	Kept []string `json:"kept"`
 	// Differs says why the daemon takes no jobs from the client that asked. It is empty if it takes them.

@@ -364,6 +364,35 @@ type silent struct {
 func (s *silent) Accept() (net.Conn, error) { <-s.closed; return nil, net.ErrClosed }
 func (s *silent) Close() error              { s.once.Do(func() { close(s.closed) }); return nil }
 
+// TestBusy has a daemon that stays while it is busy, and waits for what it does beside the jobs.
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &silent{closed: make(chan struct{})}
+		began := time.Now()
+		busy := func() bool { return time.Since(began) < 150*time.Second }
+		s := newServer(t.Context(), ServeOptions{Idle: time.Minute, Busy: busy, Background: func(_ context.Context, stopping <-chan struct{}) {
+			<-stopping
+			time.Sleep(5 * time.Second)
+		}}, l)
+		var ended time.Duration
+		var all sync.WaitGroup
+		all.Go(func() {
+			if err := s.serve(t.Context()); err != nil {
+				t.Error(err)
+			}
+			ended = time.Since(began)
+		})
+		time.Sleep(90 * time.Second)
+		if st := s.status(&hello{}); !st.Stays || st.EndsSeconds != 0 {
+			t.Errorf("status: %+v, want Stays and EndsSeconds 0", st)
+		}
+		all.Wait()
+		if want := 185 * time.Second; ended != want {
+			t.Errorf("ended after %v, want %v", ended, want)
+		}
+	})
+}
+
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &silent{closed: make(chan struct{})}

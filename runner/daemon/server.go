@@ -15,7 +15,7 @@ import (
 // maxConns bounds the open connections, including those that have sent no hello yet.
 const maxConns = 256
 
-// Serve runs jobs until there has been none for Idle, a client stops it, or a client of another build connects. It also ends when ctx does,
+// Serve runs jobs until there has been none for Idle and it is not busy otherwise, a client stops it, or a client of another build connects. It also ends when ctx does,
 // which interrupts the jobs in progress. Serve returns when all jobs have ended. It keeps the socket until then, so that no other daemon
 // starts in the meantime, and clients can ask it to interrupt the jobs.
 func Serve(ctx context.Context, opt ServeOptions) error {
@@ -41,6 +41,9 @@ func newServer(ctx context.Context, opt ServeOptions, l net.Listener) *server {
 	if s.opt.Describe == nil {
 		s.opt.Describe = func() []string { return nil }
 	}
+	if s.opt.Busy == nil {
+		s.opt.Busy = func() bool { return false }
+	}
 	s.opt.Idle = cmp.Or(opt.Idle, 10*time.Minute)
 	s.opt.Jobs = cmp.Or(opt.Jobs, 64)
 	s.opt.EndTime = cmp.Or(opt.EndTime, 20*time.Second)
@@ -55,6 +58,9 @@ func (s *server) serve(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, s.stop)
 	defer stop()
 	s.opt.Ready()
+	if s.opt.Background != nil {
+		s.jobs.Go(func() { s.opt.Background(s.ctx, s.stopped) })
+	}
 	var err error
 	accepted := make(chan struct{})
 	go func() {
@@ -211,7 +217,11 @@ func (s *server) idle() {
 	s.mu.Lock()
 	used := s.running > 0 || time.Since(s.changed) < s.opt.Idle
 	s.mu.Unlock()
-	if !used {
+	switch {
+	case used:
+	case s.opt.Busy():
+		s.clock.Reset(s.opt.Idle)
+	default:
 		s.stop()
 	}
 }
@@ -265,14 +275,18 @@ func (s *server) finish() {
 }
 
 func (s *server) status(h *hello) *Status {
+	stays := s.opt.Busy()
 	s.mu.Lock()
 	st := &Status{
 		PID: os.Getpid(), Build: s.opt.Build, Version: s.opt.Version, Started: s.started, Differs: s.differs(h),
-		Running: s.running, Done: s.done, Refused: s.refused, Kept: []string{},
+		Running: s.running, Done: s.done, Refused: s.refused, Kept: []string{}, Stays: stays,
 	}
 	if s.running == 0 {
 		idle := time.Since(s.changed)
 		st.IdleSeconds, st.EndsSeconds = idle.Seconds(), max(0, (s.opt.Idle-idle).Seconds())
+	}
+	if stays {
+		st.EndsSeconds = 0
 	}
 	s.mu.Unlock()
 	st.Kept = append(st.Kept, s.opt.Describe()...)

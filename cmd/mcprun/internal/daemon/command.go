@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/doctor"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/runner/daemon"
 )
@@ -21,11 +22,15 @@ import (
 const daemonHelp = `The daemon is mcprun in the background. It keeps connections to servers and started sandboxes
 between runs, so that a script starts in tens of milliseconds. Runs use it, and start it, with
 --daemon auto, MCPRUN_DAEMON=auto, or daemon: auto below run: in mcpgen.yaml. It exits if it is not
-used for a while. Only you can connect to it.`
+used for a while. Only you can connect to it.
+
+It also runs the schedules of the projects that runs came from, and of the project in which you start
+it, and does not exit as long as they have any.`
 
 type command struct {
 	app        *cli.App
 	newRoot    rootFunc
+	follower   NewFollower
 	idle       time.Duration
 	foreground bool
 	ready      bool
@@ -33,9 +38,12 @@ type command struct {
 	now        bool
 }
 
+// NewFollower makes a [Follower].
+type NewFollower = func(at resources.Provider, log *slog.Logger) Follower
+
 // NewCommand returns `mcprun daemon`.
-func NewCommand(app *cli.App, newRoot rootFunc) *cobra.Command {
-	o := &command{app: app, newRoot: newRoot, idle: 10 * time.Minute}
+func NewCommand(app *cli.App, newRoot rootFunc, follower NewFollower) *cobra.Command {
+	o := &command{app: app, newRoot: newRoot, follower: follower, idle: 10 * time.Minute}
 	cmd := &cobra.Command{
 		Use: "daemon", Short: "Start, stop or inspect the background process that keeps servers and sandboxes ready",
 		Long: daemonHelp,
@@ -82,9 +90,11 @@ func (o *command) serve(ctx context.Context) error {
 		}
 	}
 	h := resources.NewWarm(log)
-	handler := func(ctx context.Context, w *daemon.Work) int { return handle(ctx, w, h, o.newRoot) }
+	f := o.follower(h, log)
+	handler := func(ctx context.Context, w *daemon.Work) int { return handle(ctx, w, h, f, o.newRoot) }
+	describe := func() []string { return append(f.Describe(), h.Describe()...) }
 	err = daemon.Serve(ctx, daemon.ServeOptions{
-		Options: opt, Handler: handler, Idle: o.idle, Ready: ready, Close: h.Close, Describe: h.Describe, Version: cli.Version(), Logger: log,
+		Options: opt, Handler: handler, Idle: o.idle, Ready: ready, Background: f.Run, Busy: f.Busy, Close: h.Close, Describe: describe, Version: cli.Version(), Logger: log,
 	})
 	if errors.Is(err, daemon.ErrRunning) && o.ready {
 		return nil // another daemon started first
@@ -115,7 +125,28 @@ func (o *command) start(ctx context.Context, idleSaid bool) error {
 	if began {
 		word = "was started"
 	}
-	_, err = fmt.Fprintf(o.app.Stdout, "the daemon %s: process %d\n", word, s.PID)
+	if _, err = fmt.Fprintf(o.app.Stdout, "the daemon %s: process %d\n", word, s.PID); err != nil {
+		return err
+	}
+	return o.follow(ctx, client)
+}
+
+// follow has the daemon run the schedules of the project here, if there are any.
+func (o *command) follow(ctx context.Context, client *daemon.Client) error {
+	here := project.LocationFlags{}
+	cfg, err := here.Load(o.app)
+	if err != nil || cfg == nil || len(cfg.Settings.Schedules) == 0 {
+		return err
+	}
+	if err := here.Consent(ctx, o.app, resources.Cold{}, cfg); err != nil {
+		return err // the daemon asks nobody
+	}
+	job := daemonJob(o.app)
+	job.Args = followArgs
+	code, err := client.Run(ctx, job, daemon.Streams{Stdout: o.app.Stdout, Stderr: o.app.Stderr, Signal: signalNumber})
+	if err == nil && code != 0 {
+		err = cli.Quiet(code)
+	}
 	return err
 }
 
@@ -177,7 +208,11 @@ func (o *command) print(s *daemon.Status) {
 		runs += fmt.Sprintf(", %d not taken", s.Refused)
 	}
 	item("runs:", runs)
-	if s.Running == 0 {
+	switch {
+	case s.Running > 0:
+	case s.Stays:
+		item("idle:", fmt.Sprintf("for %v, stays for schedules", seconds(s.IdleSeconds)))
+	default:
 		item("idle:", fmt.Sprintf("for %v, ends in %v", seconds(s.IdleSeconds), seconds(s.EndsSeconds)))
 	}
 	for i, k := range s.Kept {
