@@ -158,30 +158,42 @@ func (e *Engine) KeepSchedules(ctx context.Context, names []string) error {
 	return err
 }
 
-// Scheduled returns the work that a schedule started last, or nil, and how many of its times up to now were missed since, at most some 1000.
-func (e *Engine) Scheduled(ctx context.Context, s Schedule, now time.Time) (last *Status, missed int, err error) {
+// Scheduled says how far a schedule is.
+type Scheduled struct {
+	Next   time.Time
+	Last   *Status // the work that it started last; nil: none that is known
+	Missed int     // times since then, at most some 1000
+}
+
+// Scheduled says how far a schedule is; Kind and Input do not matter.
+func (e *Engine) Scheduled(ctx context.Context, s Schedule, now time.Time) (*Scheduled, error) {
 	times, err := cron.ParseStandard(s.Cron)
 	if err != nil {
-		return nil, 0, fmt.Errorf("schedule %s: %q: %w", s.Name, s.Cron, err)
+		return nil, fmt.Errorf("schedule %s: %q: %w", s.Name, s.Cron, err)
 	}
 	_, state, err := e.schedule(ctx, s.Name)
-	if err != nil || state.Last.IsZero() {
-		return nil, 0, err
+	if err != nil {
+		return nil, err
 	}
+	out := &Scheduled{Next: times.Next(now)}
 	if state.Cron == s.Cron {
-		missed = state.Missed
-		for t := times.Next(state.Last); now.Sub(t) > grace && missed < 1000; t = times.Next(t) {
-			missed++
+		out.Missed = state.Missed
+		out.Next = times.Next(state.Last)
+		for ; now.Sub(out.Next) > grace && out.Missed < 1000; out.Next = times.Next(out.Next) {
+			out.Missed++
+		}
+		if out.Next.Before(now) {
+			out.Next = times.Next(now)
 		}
 	}
 	if state.Started.IsZero() {
-		return nil, missed, nil
+		return out, nil
 	}
-	last, err = e.Get(ctx, s.id(state.Started))
+	out.Last, err = e.Get(ctx, s.id(state.Started))
 	if errors.Is(err, store.ErrNotFound) { // it was forgotten
-		return nil, missed, nil
+		return out, nil
 	}
-	return last, missed, err
+	return out, err
 }
 
 // id names the work of a time.

@@ -77,12 +77,16 @@ func TestSchedule(t *testing.T) {
 	}
 	scheduled := func(s Schedule, now, id string, want int) {
 		t.Helper()
-		last, missed, err := engines[0].Scheduled(t.Context(), s, at(now))
-		if last == nil {
-			last = &Status{}
+		got, err := engines[0].Scheduled(t.Context(), s, at(now))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err != nil || missed != want || last.ID != id {
-			t.Errorf("Scheduled() = %q, %d, %v, want %q, %d", last.ID, missed, err, id, want)
+		last := ""
+		if got.Last != nil {
+			last = got.Last.ID
+		}
+		if got.Missed != want || last != id || got.Next.Before(at(now)) {
+			t.Errorf("Scheduled() = %q, %d, next %v, want %q, %d", last, got.Missed, got.Next, id, want)
 		}
 	}
 	const last = "hourly@2026-05-04T12:50:00Z"

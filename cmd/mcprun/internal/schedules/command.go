@@ -155,11 +155,12 @@ func look(ctx context.Context, place string, all []listed) (followed bool, err e
 	}
 	defer engine.Close(ctx)
 	for i := range all {
-		work, missed, err := engine.Scheduled(ctx, durable.Schedule{Name: all[i].Name, Cron: all[i].Cron}, time.Now())
+		s, err := engine.Scheduled(ctx, durable.Schedule{Name: all[i].Name, Cron: all[i].Cron}, time.Now())
 		if err != nil {
 			return false, err
 		}
-		if all[i].Missed = missed; work != nil {
+		all[i].Next, all[i].Missed = s.Next, s.Missed
+		if work := s.Last; work != nil {
 			all[i].Last = &last{Time: work.Created, State: work.State, Outcome: Outcome{Message: work.Error}}
 			if work.State == durable.Done {
 				if err := json.Unmarshal(work.Result, &all[i].Last.Outcome); err != nil {
