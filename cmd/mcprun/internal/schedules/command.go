@@ -149,6 +149,7 @@ func look(ctx context.Context, place string, all []listed) (followed bool, err e
 	if err != nil {
 		return false, err
 	}
+	followed = slices.ContainsFunc(leases, func(l store.Lease) bool { return !l.Expired })
 	engine, err := durable.Open(ctx, durable.Options{State: place, Store: kept})
 	if err != nil {
 		return false, err
@@ -162,6 +163,9 @@ func look(ctx context.Context, place string, all []listed) (followed bool, err e
 		all[i].Next, all[i].Missed = s.Next, s.Missed
 		if work := s.Last; work != nil {
 			all[i].Last = &last{Time: work.Created, State: work.State, Outcome: Outcome{Message: work.Error}}
+			if !followed && !work.State.Ended() {
+				all[i].Last.State, all[i].Last.Message = durable.Unknown, "its process has ended, and what it did is unknown"
+			}
 			if work.State == durable.Done {
 				if err := json.Unmarshal(work.Result, &all[i].Last.Outcome); err != nil {
 					return false, err
@@ -169,7 +173,7 @@ func look(ctx context.Context, place string, all []listed) (followed bool, err e
 			}
 		}
 	}
-	return slices.ContainsFunc(leases, func(l store.Lease) bool { return !l.Expired }), nil
+	return followed, nil
 }
 
 func (o *command) print(all []listed, followed bool) error {

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,6 +28,8 @@ const (
 	atOnce = 4
 	// keep is how long the outcome of a run is kept as work; the record has its own time.
 	keep = 30 * 24 * time.Hour
+	// latest is how late a run may begin that a process had accepted and, because it ended, not begun.
+	latest = 5 * time.Minute
 	// leaseTime is how long a process that died still counts as running its schedules.
 	leaseTime = 15 * time.Second
 )
@@ -64,6 +67,8 @@ type Follower struct {
 	leases store.Leases
 	leave  func() // releases the lease; nil: it is not held
 	forgot time.Time
+
+	works sync.WaitGroup // those of durable work in progress
 
 	mu  sync.Mutex
 	now map[string]*followed
@@ -157,19 +162,27 @@ func (f *Follower) Names() []string {
 	return slices.Sorted(maps.Keys(f.now))
 }
 
-// Stop starts no further runs. Those in progress go on until the engine is closed, or the context of NewFollower ends.
-func (f *Follower) Stop() {
+// Stop starts no further runs, and waits for those in progress until ctx ends. Call it before the engine is closed.
+func (f *Follower) Stop(ctx context.Context) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	for _, s := range f.now {
 		s.cancel()
 	}
 	f.now = map[string]*followed{}
 	_ = f.show(false)
+	f.mu.Unlock()
+	done := make(chan struct{})
+	go func() { f.works.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 // work runs a schedule once. A run that the death of its process has interrupted is not repeated: nobody knows what it has done.
 func (f *Follower) work(w *durable.Work, input json.RawMessage) (json.RawMessage, error) {
+	f.works.Add(1)
+	defer f.works.Done()
 	var name string
 	if err := json.Unmarshal(input, &name); err != nil {
 		return nil, err
@@ -201,6 +214,11 @@ func (f *Follower) run(ctx context.Context, id, name string) (Outcome, error) {
 	f.mu.Unlock()
 	if s == nil {
 		return Outcome{}, fmt.Errorf("%s has no schedule %s any more", config.SettingsName, name)
+	}
+	_, text, _ := strings.Cut(id, "@")
+	if at, err := time.Parse(time.RFC3339, text); err == nil && time.Since(at) > latest {
+		f.missed(name, []time.Time{at})
+		return Outcome{}, errors.New("it was not begun in time")
 	}
 	leave, held, err := f.hold(runs+name, id)
 	if err != nil {

@@ -32,6 +32,13 @@ type world struct {
 	notes []string
 }
 
+// stopped is a context that has ended: nobody waits for runs.
+var stopped = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
 func newWorld(t *testing.T) *world {
 	place := filepath.Join(t.TempDir(), "state.db")
 	s, err := sqlite.Open(t.Context(), place, sqlite.Options{})
@@ -75,7 +82,7 @@ func (w *world) follower(ctx context.Context, change func(*durable.Options)) (*F
 		w.Fatal(err)
 	}
 	w.Cleanup(func() {
-		f.Stop()
+		f.Stop(context.Background())
 		if err := e.Close(context.Background()); err != nil {
 			w.Errorf("Close() = %v", err)
 		}
@@ -175,7 +182,7 @@ func TestOverlap(t *testing.T) {
 	f, e := w.follower(ctx, nil)
 	w.follow(f, "slow", "@every 1s")
 	<-w.runs
-	f.Stop() // another process follows it from now on
+	f.Stop(stopped) // another process follows it from now on
 	g, _ := w.follower(t.Context(), nil)
 	w.follow(g, "slow", "@every 1s")
 	w.await("slow skipped 1")
@@ -184,7 +191,7 @@ func TestOverlap(t *testing.T) {
 	}
 	finish <- true
 	<-w.runs
-	g.Stop()
+	g.Stop(stopped)
 	finish <- true
 	outcomes := map[string]bool{}
 	for _, work := range await(t, e) {
@@ -198,7 +205,7 @@ func TestOverlap(t *testing.T) {
 	// The end of the process interrupts a run, and that is its outcome.
 	w.follow(f, "last", "@every 1s")
 	<-w.runs
-	f.Stop()
+	f.Stop(stopped)
 	cancel(errors.New("it has ended"))
 	list := await(t, e)
 	if got, want := string(list[0].Result), `{"exitCode":130,"message":"it has ended"}`; got != want {
@@ -249,7 +256,7 @@ func TestUnknown(t *testing.T) {
 	w.follow(f, "nightly", "@every 1s")
 	<-w.runs
 	off.Store(true)
-	f.Stop()
+	f.Stop(stopped)
 	g, e := w.follower(t.Context(), func(o *durable.Options) { o.Lease = 500 * time.Millisecond })
 	w.follow(g, "nightly", "@yearly")
 	w.await("nightly unknown 1")
@@ -259,6 +266,21 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
+// TestLate has work that was accepted long ago and not begun, because its process ended: its time was missed.
+func TestLate(t *testing.T) {
+	w := newWorld(t)
+	f, e := w.follower(t.Context(), nil)
+	w.follow(f, "nightly", "@yearly")
+	if _, err := e.Start(t.Context(), kind, []byte(`"nightly"`), durable.Start{ID: "nightly@2026-01-01T00:00:00Z"}); err != nil {
+		t.Fatal(err)
+	}
+	list := await(t, e)
+	if len(list) != 1 || list[0].State != durable.Failed || len(w.runs) != 0 {
+		t.Errorf("runs %+v, want one that failed and did not begin", list)
+	}
+	w.await("nightly missed 1")
+}
+
 // TestMissed has times at which nobody follows a schedule.
 func TestMissed(t *testing.T) {
 	w := newWorld(t)
@@ -266,7 +288,7 @@ func TestMissed(t *testing.T) {
 	w.follow(f, "often", "@every 1s")
 	<-w.runs
 	await(t, e)
-	f.Stop()
+	f.Stop(stopped)
 	doc, err := w.store.Document(t.Context(), store.Key{Kind: "schedule", Name: "often"})
 	if err != nil {
 		t.Fatal(err)

@@ -234,12 +234,12 @@ func (o *one) open(app *cli.App, cfg *config.Config) error {
 
 // close waits for the runs in progress. The end of the daemon's context interrupts them.
 func (o *one) close() error {
-	o.follower.Stop()
+	ended, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	defer context.AfterFunc(o.projects.ctx, func() { time.AfterFunc(endTime, cancel) })()
+	o.follower.Stop(ended)
 	var err error
 	if o.engine != nil {
-		ended, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		defer context.AfterFunc(o.projects.ctx, func() { time.AfterFunc(endTime, cancel) })()
 		err = o.engine.Close(ended)
 	}
 	if o.shared != nil {

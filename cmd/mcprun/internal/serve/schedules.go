@@ -50,9 +50,9 @@ func (l *live) schedule(ctx context.Context) (end func()) {
 		if engine == nil {
 			return
 		}
-		f.Stop()
 		ended, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineTime)
 		defer cancel()
+		f.Stop(ended)
 		if err := engine.Close(ended); err != nil {
 			l.log.Warn("close the durable work", "error", err)
 		}
