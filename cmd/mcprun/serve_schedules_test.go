@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// output collects what a process prints.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// TestServeSchedules has a running server follow the schedules in mcpgen.yaml, with its own flags, and dies in a run.
+func TestServeSchedules(t *testing.T) {
+	if err := buildMcpgen(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	env := append(os.Environ(), "MCPGEN_TRUST=1", "HOME="+t.TempDir(), "XDG_STATE_HOME=", "XDG_CACHE_HOME=", "CI=1")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await := func(what string, there func() bool) {
+		t.Helper()
+		for began := time.Now(); !there(); time.Sleep(20 * time.Millisecond) {
+			if time.Since(began) > time.Minute {
+				t.Fatalf("%s does not come", what)
+			}
+		}
+	}
+	file := func(name string) func() bool {
+		return func() bool { _, err := os.Stat(filepath.Join(dir, "files", name)); return err == nil }
+	}
+	mcprun := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("mcprun", args...)
+		cmd.Dir, cmd.Env = dir, env
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("mcprun %s: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	has := func(text, want string) {
+		t.Helper()
+		if !strings.Contains(text, want) {
+			t.Errorf("got %q, want %q in it", text, want)
+		}
+	}
+	serve := func() (*exec.Cmd, *output, func() error) {
+		t.Helper()
+		cmd, log := exec.Command("mcprun", "serve", "--sandbox", "embedded", "--workspace", "files"), &output{}
+		cmd.Dir, cmd.Env, cmd.Stderr = dir, env, log
+		cs, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cs.Close() })
+		return cmd, log, cs.Close
+	}
+	write("mcpgen.json", `{"mcpServers": {}}`)
+	write("mcpgen.yaml", "version: 1\n")
+	write("a.ts", `import { writeFile } from "mcprun"; await writeFile("a.txt", "x");`)
+	write("slow.ts", `import { writeFile } from "mcprun"; await writeFile("begun.txt", "x"); await new Promise((done) => setTimeout(done, 20000));`)
+	process, log, _ := serve()
+	write("mcpgen.yaml", "version: 1\nschedules: {a: {cron: '@every 1s', script: a.ts}, lost: {cron: '@yearly', script: none.ts}, none: {cron: '@yearly', skill: none}}\n")
+	await("a.txt", file("a.txt"))
+	has(log.String(), "the script of the schedule lost cannot be read")
+	has(log.String(), "schedule=none")
+	has(mcprun("audit", "list", "--json", "--limit", "1"), `"client": "schedule a"`)
+
+	write("mcpgen.yaml", "version: 1\nschedules: {slow: {cron: '@every 1s', script: slow.ts}}\n")
+	await("begun.txt", file("begun.txt"))
+	await("a skipped time", func() bool { return strings.Contains(log.String(), "its last run is still going on") })
+	if err := process.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	await("the end", func() bool { return strings.Contains(mcprun("schedule", "list"), "nothing runs them now") })
+	write("slow.ts", "export {};")
+	_, log, end := serve()
+	await("the unknown run", func() bool { return strings.Contains(log.String(), "it is not repeated") })
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+	events := mcprun("audit", "list", "--kind", "schedule")
+	has(events, "schedule slow skipped at ")
+	has(events, "schedule slow unknown at ")
+}
