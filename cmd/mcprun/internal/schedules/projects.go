@@ -42,8 +42,9 @@ type Projects struct {
 	ctx      context.Context
 	stopping <-chan struct{}
 
-	mu  sync.Mutex
-	all map[string]*one // by the folder of mcpgen.yaml
+	mu    sync.Mutex
+	ended bool            // no further project is followed
+	all   map[string]*one // by the folder of mcpgen.yaml
 }
 
 // NewProjects returns a follower of no project.
@@ -56,7 +57,8 @@ func (p *Projects) Run(ctx context.Context, stopping <-chan struct{}) {
 	p.ctx, p.stopping = ctx, stopping
 	close(p.ready)
 	<-stopping
-	p.mu.Lock() // nobody begins to follow a project from now on
+	p.mu.Lock()
+	p.ended = true
 	p.mu.Unlock()
 	p.work.Wait()
 }
@@ -90,10 +92,8 @@ func (p *Projects) Follow(app *cli.App, replace bool) ([]string, error) {
 	own := &cli.App{Name: app.Name, FailCode: app.FailCode, Dir: app.Dir, LookupEnv: app.LookupEnv, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	select {
-	case <-p.stopping:
+	if p.ended {
 		return nil, errors.New("the daemon is ending")
-	default:
 	}
 	o := p.all[cfg.Dir]
 	isNew := o == nil
