@@ -145,8 +145,8 @@ func (o *one) follow() {
 			goesOn = false
 		case <-clock.C:
 			p.mu.Lock()
-			any, err := o.look()
-			if !any && err == nil {
+			has, err := o.look()
+			if !has && err == nil {
 				delete(p.all, o.dir)
 				goesOn = false
 			}
@@ -166,8 +166,8 @@ func (o *one) follow() {
 	}
 }
 
-// look reads the configuration if its files have changed, and follows its schedules. any is false if there are none.
-func (o *one) look() (any bool, err error) {
+// look reads the configuration if its files have changed, and follows its schedules. has is false if it has none.
+func (o *one) look() (has bool, err error) {
 	app := o.current()
 	here := project.LocationFlags{Silent: true}
 	files := here.Files(app)
