@@ -135,7 +135,7 @@ type Documents interface {
 
 // Line is a line of a log.
 type Line struct {
-	Number int64 // from 1, without gaps
+	Number int64 // from 1, without gaps. The first of a log whose lines were replaced has a later one
 	Time   time.Time
 	Value  []byte
 }
@@ -144,6 +144,11 @@ type Line struct {
 type Logs interface {
 	// AppendLine adds a line and returns its number.
 	AppendLine(ctx context.Context, k Key, value []byte) (number int64, err error)
+	// AppendLineAt adds the line with this number, or returns ErrConflict if that is not the next one: somebody else has added a line, or
+	// the log was deleted. Use either this or AppendLine for a log.
+	AppendLineAt(ctx context.Context, k Key, number int64, value []byte) error
+	// ReplaceLines is AppendLineAt, and deletes the lines before.
+	ReplaceLines(ctx context.Context, k Key, number int64, value []byte) error
 	// Lines calls each with the lines of a log after the given number, in order. A log that does not exist has no lines.
 	Lines(ctx context.Context, k Key, after int64, each func(Line) error) error
 	// ListLogs returns the names of the logs of a customer and a kind, sorted.

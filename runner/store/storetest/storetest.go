@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ func Test(t *testing.T, database func(t *testing.T) (open func() store.Store)) {
 		test func(t *testing.T, open func() store.Store)
 	}{
 		{"Extend", testExtend}, {"ManyWriters", testManyWriters}, {"Rows", testRows}, {"Forget", testForget}, {"Heads", testHeads},
-		{"Documents", testDocuments}, {"Logs", testLogs}, {"Leases", testLeases},
+		{"Documents", testDocuments}, {"Logs", testLogs}, {"NumberedLines", testNumberedLines}, {"Leases", testLeases},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, database(t)) })
 	}
@@ -431,6 +432,65 @@ func testLogs(t *testing.T, open func() store.Store) {
 	}
 	if names, err := handles[1].ListLogs(t.Context(), "acme", "session"); err != nil || !slices.Equal(names, []string{"S2"}) {
 		t.Errorf("ListLogs() after DeleteLog = %v, %v, want S2", names, err)
+	}
+}
+
+// testNumberedLines lets several add the next line at once: one of them does, and the others are told.
+func testNumberedLines(t *testing.T, open func() store.Store) {
+	handles := []store.Store{open(), open()}
+	k := store.Key{Customer: "acme", Kind: "vault"}
+	for number := int64(1); number <= 20; number++ {
+		var added atomic.Int64
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				err := handles[i%2].AppendLineAt(t.Context(), k, number, fmt.Append(nil, number))
+				switch {
+				case err == nil:
+					added.Add(1)
+				case !errors.Is(err, store.ErrConflict):
+					t.Errorf("AppendLineAt(%d) beside others = %v, want ErrConflict", number, err)
+				}
+			})
+		}
+		if all.Wait(); added.Load() != 1 {
+			t.Fatalf("AppendLineAt(%d) added %d lines, want one", number, added.Load())
+		}
+	}
+	lines := func(want ...int64) {
+		t.Helper()
+		var got []int64
+		err := handles[1].Lines(t.Context(), k, 0, func(l store.Line) error {
+			if got = append(got, l.Number); string(l.Value) != fmt.Sprint(l.Number) {
+				t.Errorf("line %d has %s", l.Number, l.Value)
+			}
+			return nil
+		})
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("Lines() has %d, %v, want %d", got, err, want)
+		}
+	}
+	for _, number := range []int64{0, 20, 22} {
+		if err := handles[0].AppendLineAt(t.Context(), k, number, nil); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("AppendLineAt(%d) after line 20 = %v, want ErrConflict", number, err)
+		}
+		if err := handles[0].ReplaceLines(t.Context(), k, number, nil); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("ReplaceLines(%d) after line 20 = %v, want ErrConflict", number, err)
+		}
+	}
+	if err := handles[0].ReplaceLines(t.Context(), k, 21, []byte("21")); err != nil {
+		t.Fatal(err)
+	}
+	lines(21)
+	if err := handles[1].AppendLineAt(t.Context(), k, 22, []byte("22")); err != nil {
+		t.Fatal(err)
+	}
+	lines(21, 22)
+	if err := handles[0].DeleteLog(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	if err := handles[1].AppendLineAt(t.Context(), k, 23, nil); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("AppendLineAt(23) to a deleted log = %v, want ErrConflict", err)
 	}
 }
 

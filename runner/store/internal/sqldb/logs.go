@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/store"
@@ -17,6 +18,36 @@ func (d *DB) AppendLine(ctx context.Context, k store.Key, value []byte) (number 
 		return err
 	})
 	return number, d.failed("append to "+k.Kind, err)
+}
+
+// AppendLineAt implements [store.Logs].
+func (d *DB) AppendLineAt(ctx context.Context, k store.Key, number int64, value []byte) error {
+	return d.failed("append to "+k.Kind, d.backend.Write(ctx, false, func(q Querier) error { return appendAt(ctx, q, k, number, value) }))
+}
+
+// ReplaceLines implements [store.Logs].
+func (d *DB) ReplaceLines(ctx context.Context, k store.Key, number int64, value []byte) error {
+	return d.failed("replace "+k.Kind, d.backend.Write(ctx, false, func(q Querier) error {
+		if err := appendAt(ctx, q, k, number, value); err != nil {
+			return err
+		}
+		_, err := q.ExecContext(ctx, "DELETE FROM log_lines WHERE customer = ? AND kind = ? AND name = ? AND number < ?", k.Customer, k.Kind, k.Name, number)
+		return err
+	}))
+}
+
+func appendAt(ctx context.Context, q Querier, k store.Key, number int64, value []byte) error {
+	res, err := q.ExecContext(ctx, "INSERT INTO log_lines (customer, kind, name, number, at, value) SELECT ?, ?, ?, ?, ?, ?"+
+		" WHERE (SELECT coalesce(max(number), 0) FROM log_lines WHERE customer = ? AND kind = ? AND name = ?) = ? ON CONFLICT DO NOTHING",
+		k.Customer, k.Kind, k.Name, number, micros(time.Now()), filled(value), k.Customer, k.Kind, k.Name, number-1)
+	if err != nil {
+		return err
+	}
+	n, err := res.RowsAffected()
+	if err == nil && n == 0 {
+		return fmt.Errorf("line %d of %s %.100q: %w", number, k.Kind, k.Name, store.ErrConflict)
+	}
+	return err
 }
 
 // Lines implements [store.Logs].
