@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/pii/piitest"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded"
@@ -96,11 +97,11 @@ func (o *office) last() string {
 	return o.log[len(o.log)-1]
 }
 
-// bench runs scripts for a workspace whose vault is in a file.
+// bench runs scripts for a workspace with a vault.
 type bench struct {
 	t      *testing.T
 	office office
-	vault  string
+	vault  func() (*pii.Vault, error)
 	part   config.PIIPart
 	fields map[string]pii.Type
 	set    chain.Settings
@@ -111,7 +112,7 @@ type bench struct {
 }
 
 func newBench(t *testing.T, mode config.PIIMode) *bench {
-	return &bench{t: t, vault: filepath.Join(t.TempDir(), "vault"), part: config.PIIPart{Mode: mode}}
+	return &bench{t: t, vault: piitest.Vault(t), part: config.PIIPart{Mode: mode}}
 }
 
 // personal opens the vault, as a new process does.
@@ -119,8 +120,7 @@ func (b *bench) personal() *chain.Personal {
 	if b.part.IsOff() {
 		return nil
 	}
-	open := func() (*pii.Vault, error) { return pii.OpenVault(b.vault, make([]byte, 32), "") }
-	return &chain.Personal{Outlet: pii.NewOutlet(open, pii.OutletSettings{Fields: b.fields}), Mode: b.part.Mode, Servers: b.part.Servers}
+	return &chain.Personal{Outlet: pii.NewOutlet(b.vault, pii.OutletSettings{Fields: b.fields}), Mode: b.part.Mode, Servers: b.part.Servers}
 }
 
 func (b *bench) runner() *runner.Runner {
@@ -498,7 +498,7 @@ func TestPersonalWithoutMode(t *testing.T) {
 	b := newBench(t, config.PIIOutput)
 	b.run(sheet + `console.log(rows[0].email)`)
 	b.part.Mode = config.PIIOff
-	b.set.Issued = pii.NewOutlet(func() (*pii.Vault, error) { return pii.OpenVault(b.vault, make([]byte, 32), "") }, pii.OutletSettings{}).FindToken
+	b.set.Issued = pii.NewOutlet(b.vault, pii.OutletSettings{}).FindToken
 	const args = `{"object_type":"Lead","record_id":"00Q1","data":{"Email":"[EMAIL_1]"}}`
 	sent := len(b.office.log)
 	res := b.run(`import { updateRecord } from "./servers/crm"; await updateRecord(` + args + `);`)
@@ -586,11 +586,11 @@ func TestPersonalReplay(t *testing.T) {
 // TestPersonalVaultFailsClosed: without its vault, a run shows no personal data, and says so.
 func TestPersonalVaultFailsClosed(t *testing.T) {
 	b := newBench(t, config.PIIOutput)
-	b.vault = filepath.Join(t.TempDir(), "none", "\x00")
+	b.vault = func() (*pii.Vault, error) { return nil, errors.New("the disk is gone") }
 	res := b.run(sheet + `console.log(JSON.stringify(rows))`)
 	hasNone(t, "the output", asJSON(t, res))
-	if len(b.troubles) != 1 || !strings.Contains(b.troubles[0], "none") {
-		t.Errorf("troubles %q, want one that names the vault", b.troubles)
+	if len(b.troubles) != 1 || !strings.Contains(b.troubles[0], "the disk is gone") {
+		t.Errorf("troubles %q, want one that says why", b.troubles)
 	}
 	hasNone(t, "a column", asJSON(t, b.run(sheet+`console.log(rows.map(r => r.name).join("\n"))`)))
 	if !strings.Contains(res.Stdout, `"[EMAIL]"`) || !slices.ContainsFunc(res.Warnings, func(w string) bool { return strings.Contains(w, "cannot be restored") }) {

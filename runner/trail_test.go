@@ -23,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/egress"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/pii/piitest"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
@@ -393,11 +394,7 @@ func TestRecordHasTokens(t *testing.T) {
 			s.Calls.Audit, s.Calls.Who, s.Calls.AllowDrift = log, audit.Who{Client: audit.Text(all), ClientVersion: audit.Text(all)}, true
 			s.Calls.Approver = &answering{answer: approve.Answer{Scope: approve.Once, By: "ann"}}
 			if mode != config.PIIOff {
-				v, err := pii.OpenVault(t.TempDir()+"/v", make([]byte, 32), "")
-				if err != nil {
-					t.Fatal(err)
-				}
-				s.Calls.Personal = &chain.Personal{Outlet: pii.NewOutlet(func() (*pii.Vault, error) { return v, nil }, pii.OutletSettings{}), Mode: mode}
+				s.Calls.Personal = &chain.Personal{Outlet: pii.NewOutlet(piitest.Vault(t), pii.OutletSettings{}), Mode: mode}
 			}
 			res, err := launchRecorded(t, up, s, runner.LaunchOptions{}, func(g *guest) sandbox.Exit {
 				g.begin()

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/pii/piitest"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
@@ -58,13 +59,11 @@ func TestLargePreviewHidesPersonalData(t *testing.T) {
 		}
 		block := json.RawMessage(`{"type":"text","text":` + string(quoted) + `}`)
 		for _, res := range []*upstream.CallResult{{Content: []json.RawMessage{block}, Raw: block}, {Structured: json.RawMessage(`{"text":` + string(quoted) + `}`), Raw: block}} {
-			vault := filepath.Join(t.TempDir(), "vault")
-			open := func() (*pii.Vault, error) { return pii.OpenVault(vault, make([]byte, 32), "") }
 			up := answerer(func(context.Context, string, json.RawMessage, *upstream.CallOptions) (*upstream.CallResult, error) {
 				return res, nil
 			})
 			dir := t.TempDir()
-			w := newTestCalls(t, up, nil, Settings{MaxResult: 100, Personal: &Personal{Outlet: pii.NewOutlet(open, pii.OutletSettings{}), Mode: config.PIIOutput}}, dir)
+			w := newTestCalls(t, up, nil, Settings{MaxResult: 100, Personal: &Personal{Outlet: pii.NewOutlet(piitest.Vault(t), pii.OutletSettings{}), Mode: config.PIIOutput}}, dir)
 			got, err := w.handler(t.Context(), &call.Request{Tool: "crm__put", Args: json.RawMessage(`{}`)})
 			if err != nil {
 				t.Fatal(err)

@@ -3,19 +3,16 @@ package chain
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/pii/piitest"
 )
 
 // TestMaskResult: images stay as they are, and nothing hides a text as one.
 func TestMaskResult(t *testing.T) {
-	vault := func() (*pii.Vault, error) {
-		return pii.OpenVault(filepath.Join(t.TempDir(), "vault"), make([]byte, 32), "")
-	}
 	image := strings.Repeat("+4930901820//", 16) // which has the form of a phone number
 	deep := strings.Repeat("[", 5000) + `{"mimeType":"x"}` + strings.Repeat("]", 5000)
 	for _, c := range []struct{ in, want string }{
@@ -26,7 +23,7 @@ func TestMaskResult(t *testing.T) {
 		{`{"structuredContent":{"mimeType":"a/b","data":"` + image + `","to":"ann@example.com"}}`, ""},
 		{deep, deep},
 	} {
-		p := &Personal{Outlet: pii.NewOutlet(vault, pii.OutletSettings{}), Mode: config.PIIBridge}
+		p := &Personal{Outlet: pii.NewOutlet(piitest.Vault(t), pii.OutletSettings{}), Mode: config.PIIBridge}
 		got := string(maskResult(p.Outlet, json.RawMessage(c.in), true))
 		if c.want != "" && got != c.want || strings.Contains(got, "ann@") || !json.Valid([]byte(got)) {
 			t.Errorf("maskResult(%.200s)\n got %.400s\nwant %.400s", c.in, got, c.want)

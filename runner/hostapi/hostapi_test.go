@@ -6,20 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/pii/piitest"
 	"github.com/mcpgen/mcpgen/runner/skill"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
 // TestHostAnswers uses parameters that our libraries never send.
 func TestHostAnswers(t *testing.T) {
-	vault, err := pii.OpenVault(filepath.Join(t.TempDir(), "v"), make([]byte, 32), "")
+	vault, err := piitest.Vault(t)()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestHostAnswers(t *testing.T) {
 
 // TestSealedKeepsTokens: a script that has tokens in place of values does not lose them by tokenizing its text.
 func TestSealedKeepsTokens(t *testing.T) {
-	vault, err := pii.OpenVault(filepath.Join(t.TempDir(), "v"), make([]byte, 32), "")
+	vault, err := piitest.Vault(t)()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestSkills(t *testing.T) {
 // TestVaultLimits: what one run may add to the vault is bounded. The error names a remedy, and earlier values keep their tokens. Nothing is
 // stored after the run has ended.
 func TestVaultLimits(t *testing.T) {
-	vault, err := pii.OpenVault(filepath.Join(t.TempDir(), "v"), make([]byte, 32), "")
+	vault, err := piitest.Vault(t)()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestVaultLimits(t *testing.T) {
 	if got, err := next(over, of(100_000, 100_001)); err == nil {
 		t.Errorf("after the run: %s: got no error, want an error", got)
 	}
-	vault.Limit(func(int64) error {
+	vault.Limit(func(int64, int64) error {
 		return &customer.QuotaError{Customer: "acme", Quota: 5 << 20, For: "the vault of personal data"}
 	})
 	_, err = next(t.Context(), of(100_000, 100_001))

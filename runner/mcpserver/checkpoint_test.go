@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/pii/piitest"
 )
 
 // inFolder returns a server whose customers all use one folder.
@@ -15,7 +16,7 @@ func inFolder(t *testing.T, dir string) *fixture {
 	w := newFixture(t)
 	skills := skillsIn(t, nil)
 	w.opt.Customer = func(_ context.Context, id string) (*mcpserver.Customer, error) {
-		return &mcpserver.Customer{ID: id, Files: dir, Quota: 1 << 20, Skills: always(skills), Vault: vaultIn(t)}, nil
+		return &mcpserver.Customer{ID: id, Files: dir, Quota: 1 << 20, Skills: always(skills), Vault: piitest.Vault(t)}, nil
 	}
 	return w
 }

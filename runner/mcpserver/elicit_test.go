@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/pii/piitest"
 )
 
 // TestElicit checks that a server's question reaches the client's user and the answer the server, with and without sessions.
@@ -72,7 +73,7 @@ func TestElicitHidesPersonalData(t *testing.T) {
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {
 			w := newFixture(t)
-			p := &chain.Personal{Outlet: pii.NewOutlet(vaultIn(t), pii.OutletSettings{}), Mode: config.PIIOutput, Servers: map[string]config.PIIMode{"notes": config.PIIOff}}
+			p := &chain.Personal{Outlet: pii.NewOutlet(piitest.Vault(t), pii.OutletSettings{}), Mode: config.PIIOutput, Servers: map[string]config.PIIMode{"notes": config.PIIOff}}
 			if got := p.Mask("kim@example.com"); got != "[EMAIL_1]" {
 				t.Fatalf("Mask() = %s, want [EMAIL_1]", got)
 			}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
-	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/pii/piitest"
 	"github.com/mcpgen/mcpgen/runner/skill"
 )
 
@@ -54,7 +53,7 @@ func newFixture(t *testing.T) *fixture {
 			if strings.Contains(id, "/") {
 				return nil, errors.New("no such customer")
 			}
-			return &mcpserver.Customer{ID: id, Files: t.TempDir(), Quota: 1 << 20, Skills: always(skillsIn(t, nil)), Vault: vaultIn(t), Log: w}, nil
+			return &mcpserver.Customer{ID: id, Files: t.TempDir(), Quota: 1 << 20, Skills: always(skillsIn(t, nil)), Vault: piitest.Vault(t), Log: w}, nil
 		},
 	}
 	w.run = func(context.Context, *mcpserver.Job) (*runner.Result, error) {
@@ -211,13 +210,6 @@ func (w *fixture) withSkills(files map[string]string) {
 	}
 	w.opt.Customer = func(_ context.Context, id string) (*mcpserver.Customer, error) {
 		return &mcpserver.Customer{ID: id, Files: w.t.TempDir(), Skills: always(skillsIn(w.t, shipped))}, nil
-	}
-}
-
-func vaultIn(t *testing.T) func() (*pii.Vault, error) {
-	dir := t.TempDir()
-	return func() (*pii.Vault, error) {
-		return pii.OpenVault(filepath.Join(dir, "vault"), make([]byte, 32), "acme")
 	}
 }
 

@@ -15,13 +15,14 @@ import (
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/pii/piitest"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
 // withPersonal gives the customer a workspace, and a vault in which [EMAIL_1] is kim@example.com and [ADDRESS_1] has a line break.
 func (w *fixture) withPersonal(mode config.PIIMode) (files string) {
 	w.t.Helper()
-	p := &chain.Personal{Outlet: pii.NewOutlet(vaultIn(w.t), pii.OutletSettings{}), Mode: mode, Servers: map[string]config.PIIMode{"drive": config.PIIOff}}
+	p := &chain.Personal{Outlet: pii.NewOutlet(piitest.Vault(w.t), pii.OutletSettings{}), Mode: mode, Servers: map[string]config.PIIMode{"drive": config.PIIOff}}
 	if got := string(p.MaskJSON([]byte(`{"email":"kim@example.com","address":"Main Street 1\nOslo"}`))); got != `{"email":"[EMAIL_1]","address":"[ADDRESS_1]"}` {
 		w.t.Fatalf("MaskJSON() = %s, want the first tokens", got)
 	}

@@ -1,12 +1,15 @@
 package pii
 
-import "strings"
+import (
+	"context"
+	"strings"
+)
 
 // Counts returns the number of values in the vault by type, and nothing of the values.
 func (v *Vault) Counts() (Found, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if err := v.refresh(); err != nil {
+	if err := v.refresh(context.Background()); err != nil {
 		return nil, err
 	}
 	out := Found{}

@@ -10,12 +10,12 @@ var errNotJSON = errors.New("the value is not JSON")
 
 // FullError reports that a vault has no space for another value.
 type FullError struct {
-	Path          string
+	Place         string
 	Values, Bytes int // that the vault may hold
 }
 
 func (e *FullError) Error() string {
-	return fmt.Sprintf("the vault %q is full: it holds %d values of %d bytes together", e.Path, e.Values, e.Bytes)
+	return fmt.Sprintf("the vault %q is full: it holds %d values of %d bytes together", e.Place, e.Values, e.Bytes)
 }
 
 // Hint returns what to do about it.
@@ -73,15 +73,15 @@ func (e *UnknownTokenError) Hint() string {
 	return "use tokens exactly as results have them, or write the value itself"
 }
 
-// VaultError reports that a vault's file, or the file of its key, cannot be used. The file is left as it is.
+// VaultError reports that a vault, or the file of its key, cannot be used. It is left as it is.
 type VaultError struct {
-	Path   string
+	Place  string // of the database with the customer, or the path of a file
 	Err    error
 	remedy string
 }
 
 func (e *VaultError) Error() string {
-	return fmt.Sprintf("vault of personal data %q: %v", e.Path, e.Err)
+	return fmt.Sprintf("vault of personal data %q: %v", e.Place, e.Err)
 }
 
 // Unwrap returns what was wrong.
@@ -90,10 +90,10 @@ func (e *VaultError) Unwrap() error { return e.Err }
 // Hint returns what to do about it.
 func (e *VaultError) Hint() string { return e.remedy }
 
-// ErrForeignKey is wrapped in the *VaultError for a file that another key sealed.
+// ErrForeignKey is wrapped in the *VaultError for what another key sealed.
 var ErrForeignKey = errors.New("it was sealed with another key")
 
-// ErrForeignOwner is wrapped in the *VaultError for a file that was sealed for another owner.
+// ErrForeignOwner is wrapped in the *VaultError for what was sealed for another owner.
 var ErrForeignOwner = errors.New("it was sealed for another customer or project, and only they may have what its tokens stand for")
 
 func sizeWords(bytes int) string {

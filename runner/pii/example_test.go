@@ -1,11 +1,13 @@
 package pii_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 )
 
 // What leaves has tokens, and what comes back has values.
@@ -16,8 +18,14 @@ func ExampleOutlet() {
 		return
 	}
 	defer os.RemoveAll(dir)
+	state, err := sqlite.Open(context.Background(), filepath.Join(dir, "state.db"), sqlite.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer state.Close()
 	o := pii.NewOutlet(func() (*pii.Vault, error) {
-		return pii.OpenVault(filepath.Join(dir, "vault"), make([]byte, 32), "customer acme") // a real key is random
+		return pii.OpenVault(context.Background(), state, "acme", make([]byte, 32), "customer acme") // a real key is random
 	}, pii.OutletSettings{})
 
 	result := []byte(`{"contacts":[{"name":"Jane Whitaker","email":"jane@example.com"}]}`)

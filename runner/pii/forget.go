@@ -2,11 +2,14 @@ package pii
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 const (
@@ -28,17 +31,15 @@ func (v *Vault) isHalfFull() bool {
 	return len(v.ledger.entries) >= v.maxValues/2 || v.ledger.bytes >= v.maxBytes/2
 }
 
-// keep gives tokens to new values, to the extent that they fit, and notes the use of tokens. It writes the file once.
+// keep gives tokens to new values, to the extent that they fit, and notes the use of tokens. It writes once.
 func (v *Vault) keep(entries []*entry, used []string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	c := newChange(v)
-	if !c.begin() {
-		return c.err
-	}
+	c := newChange(context.Background(), v, &Share{v: v})
+	defer c.discard()
 	for _, token := range used {
 		if e, ok := v.ledger.byToken[token]; ok && v.isStale(e) {
-			e.Used, c.changed = v.today(), true
+			c.note(e, note{Used: v.today()})
 		}
 	}
 	for _, e := range entries {
@@ -46,7 +47,7 @@ func (v *Vault) keep(entries []*entry, used []string) error {
 			break
 		}
 	}
-	if err := c.end(true); err != nil { // also if the vault is full: what fitted has tokens
+	if _, err := c.end(true); err != nil { // also if the vault is full: what fitted has tokens
 		return err
 	}
 	return c.err
@@ -95,17 +96,25 @@ func (f *Forget) selects(e *entry, today int) bool {
 func (v *Vault) Forget(ctx context.Context, f Forget) (int, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	c := newChange(v)
-	c.ctx = ctx
-	if !c.begin() {
-		return 0, c.err
+	for {
+		if err := v.refresh(ctx); err != nil {
+			return 0, err
+		}
+		n, err := v.forget(ctx, f)
+		if !errors.Is(err, store.ErrConflict) {
+			return n, err
+		}
 	}
-	old, today, n := v.ledger, v.today(), 0
-	kept := newLedger()
-	kept.last = maps.Clone(old.last)
-	for _, e := range old.entries {
+}
+
+// forget is one attempt of Forget. It writes the log again without the values.
+func (v *Vault) forget(ctx context.Context, f Forget) (int, error) {
+	c := newChange(ctx, v, &Share{v: v})
+	defer c.discard()
+	kept, today, n := newLedger(), v.today(), 0
+	for _, e := range v.ledger.entries {
 		if e.Used == 0 { // an older program wrote it
-			e.Used, c.changed = today, true
+			c.note(e, note{Used: today})
 		}
 		if !f.selects(e, today) {
 			kept.add(e)
@@ -113,30 +122,33 @@ func (v *Vault) Forget(ctx context.Context, f Forget) (int, error) {
 			n++
 		}
 	}
-	if len(kept.entries) < len(old.entries) {
-		c.changed, c.before = true, kept.mark()
-	}
-	v.ledger = kept
-	if err := c.end(true); err != nil {
-		v.ledger = old
+	if len(kept.entries) == len(v.ledger.entries) {
+		_, err := c.end(false)
 		return 0, err
 	}
+	kept.last = maps.Clone(v.ledger.last)
+	if err := v.write(ctx, wholeOf(kept, v.moved)); err != nil {
+		return 0, err
+	}
+	c.noted, v.ledger = nil, kept
+	c.before = kept.mark()
 	return n, nil
 }
 
 // isForgotten reports whether a token stood for a value.
 func (l *ledger) isForgotten(token string) bool {
-	if _, ok := l.byToken[token]; ok {
-		return false
-	}
-	typ, digits, _ := cutLast(strings.Trim(token, "[]"), "_")
-	n, err := strconv.Atoi(digits)
-	return err == nil && n <= l.last[Type(typ)]
+	_, ok := l.byToken[token]
+	typ, n := numberOf(token)
+	return !ok && n > 0 && n <= l.last[typ]
 }
 
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
+// numberOf returns the type and the number of a token. The number is 0 if the token has none.
+func numberOf(token string) (Type, int) {
+	name := strings.Trim(token, "[]")
+	i := strings.LastIndexByte(name, '_')
+	n, err := strconv.Atoi(name[i+1:])
+	if i < 0 || err != nil {
+		return Type(name), 0
 	}
-	return s, "", false
+	return Type(name[:i]), n
 }

@@ -1,9 +1,6 @@
 package pii
 
-import (
-	"maps"
-	"strconv"
-)
+import "strconv"
 
 // form is the kind of value that a token is restored to.
 type form string
@@ -74,6 +71,8 @@ func (l *ledger) add(e *entry) bool {
 			return false
 		}
 		l.byValue[key] = e.Token
+		typ, n := numberOf(e.Token)
+		l.last[typ] = max(l.last[typ], n)
 	}
 	l.byToken[e.Token] = e
 	l.entries = append(l.entries, e)
@@ -90,23 +89,4 @@ func (l *ledger) unused(typ Type) string {
 			return token
 		}
 	}
-}
-
-// mark is a state of a ledger to which rollback returns.
-type mark struct {
-	entries, bytes int
-	last           map[Type]int
-}
-
-func (l *ledger) mark() mark { return mark{len(l.entries), l.bytes, maps.Clone(l.last)} }
-
-// rollback removes everything added after the mark.
-func (l *ledger) rollback(m mark) {
-	for _, e := range l.entries[m.entries:] {
-		delete(l.byToken, e.Token)
-		if e.As != asItself {
-			delete(l.byValue, e.key())
-		}
-	}
-	l.entries, l.bytes, l.last = l.entries[:m.entries], m.bytes, m.last
 }

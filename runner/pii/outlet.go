@@ -259,7 +259,7 @@ func (o *Outlet) Flush() error {
 }
 
 // keep writes new values, and what was learned, to the vault. After an error it does not try again for a while, because each attempt may wait
-// for the lock of another process.
+// for the database.
 func (o *outletState) keep(v *Vault, entries []*entry, stale []string) error {
 	o.learning.Lock()
 	defer o.learning.Unlock()
@@ -279,10 +279,13 @@ func (o *outletState) keep(v *Vault, entries []*entry, stale []string) error {
 
 // FindToken returns the first token in a text that stands for a value, or "". It needs the vault only if there is something like a token.
 func (o *Outlet) FindToken(text string) string {
+	var v *Vault
 	for start, end := nextToken(text, 0); start >= 0; start, end = nextToken(text, end) {
-		v, _, err := o.ready()
-		if err != nil {
-			return ""
+		if v == nil {
+			var err error
+			if v, _, err = o.ready(); err != nil {
+				return ""
+			}
 		}
 		v.mu.Lock()
 		e, ok := v.ledger.byToken[text[start:end]]
@@ -375,10 +378,13 @@ func (o *outletState) ready() (*Vault, *learned, error) {
 	var names *learned
 	if err == nil {
 		v.mu.Lock()
-		if err = v.refresh(); err == nil {
+		if err = v.refresh(context.Background()); err == nil {
 			names = v.known()
 		}
 		v.mu.Unlock()
+	}
+	if err != nil {
+		o.failed(err)
 	}
 	o.learning.Lock()
 	defer o.learning.Unlock()
@@ -393,6 +399,15 @@ func (o *outletState) ready() (*Vault, *learned, error) {
 		o.names = names
 	}
 	return v, names, nil
+}
+
+// failed makes opened return an error for a while, because each attempt may wait for the database.
+func (o *outletState) failed(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.vault != nil {
+		o.vault, o.openErr, o.retry = nil, err, time.Now().Add(openAgain)
+	}
 }
 
 // opened returns the vault, after values were forgotten whose time is over.

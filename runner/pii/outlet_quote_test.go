@@ -1,15 +1,9 @@
 package pii
 
-import (
-	"path/filepath"
-	"testing"
-)
+import "testing"
 
 func TestQuote(t *testing.T) {
-	vault, err := OpenVault(filepath.Join(t.TempDir(), "v"), make([]byte, keySize), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	vault := newVault(t)
 	o := NewOutlet(func() (*Vault, error) { return vault, nil }, OutletSettings{})
 	if got := o.Mask("ann@example.com"); got != "[EMAIL_1]" {
 		t.Fatalf("Mask() = %q", got)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -24,10 +23,10 @@ func newOutlet(t *testing.T, s OutletSettings) (*Outlet, *Vault) {
 	return NewOutlet(func() (*Vault, error) { return v, nil }, s), v
 }
 
-// reopened returns an outlet on the same file, as another process has one.
+// reopened returns an outlet on the same log, as another process has one.
 func reopened(t *testing.T, v *Vault, s OutletSettings) *Outlet {
 	t.Helper()
-	return NewOutlet(func() (*Vault, error) { return OpenVault(v.path, testKey, testOwner) }, s)
+	return NewOutlet(func() (*Vault, error) { return openIn(t, v.store.Place()) }, s)
 }
 
 func TestOutletMask(t *testing.T) {
@@ -402,9 +401,7 @@ func TestOutletFailsClosed(t *testing.T) {
 	damaged := func(t *testing.T) (*Outlet, string) {
 		o, v := newOutlet(t, OutletSettings{})
 		o.Mask("ann@example.com")
-		if err := os.WriteFile(v.path, []byte("hello"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, v, []byte("hello"), []byte("hello"))
 		return o, closed
 	}
 	for name, c := range map[string]struct {
@@ -423,20 +420,22 @@ func TestOutletFailsClosed(t *testing.T) {
 		}, "is full"},
 		"disk full": {func(t *testing.T) (*Outlet, string) {
 			o, v := newOutlet(t, OutletSettings{})
-			v.Limit(func(int64) error { return over })
+			v.Limit(func(int64, int64) error { return over })
 			return o, `{"to":"[EMAIL]","card":"[CARD]","text":"[EMAIL] and [LITERAL]"}`
 		}, over.Error()},
-		"no folder": {func(t *testing.T) (*Outlet, string) {
-			file := filepath.Join(t.TempDir(), "file")
-			if err := os.WriteFile(file, nil, 0o600); err != nil {
+		"no database": {func(t *testing.T) (*Outlet, string) {
+			v := newVault(t)
+			if err := v.store.Close(); err != nil {
 				t.Fatal(err)
 			}
-			return NewOutlet(func() (*Vault, error) { return OpenVault(filepath.Join(file, "vault"), testKey, testOwner) }, OutletSettings{}), closed
-		}, "not a directory"},
+			return NewOutlet(func() (*Vault, error) { return v, nil }, OutletSettings{}), closed
+		}, "database is closed"},
 		"another key": {func(t *testing.T) (*Outlet, string) {
 			v := newVault(t)
 			mustTokenize(t, v, "ann@example.com")
-			return NewOutlet(func() (*Vault, error) { return OpenVault(v.path, []byte(strings.Repeat("k", keySize)), testOwner) }, OutletSettings{}), closed
+			return NewOutlet(func() (*Vault, error) {
+				return OpenVault(t.Context(), v.store, testCustomer, []byte(strings.Repeat("k", keySize)), testOwner)
+			}, OutletSettings{}), closed
 		}, "sealed with another key"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -479,9 +478,7 @@ func TestOutletKnowsNames(t *testing.T) {
 	if got := reopened(t, v, OutletSettings{}).Mask("Oyelaran called"); got != "[NAME_1] called" {
 		t.Errorf("another process: %q", got)
 	}
-	if err := os.WriteFile(v.path, []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, v, []byte("damaged"), []byte("damaged"), []byte("damaged"))
 	if got := o.Mask("Oyelaran called"); got != "[NAME] called" {
 		t.Errorf("with a damaged vault: %q", got)
 	}
@@ -491,7 +488,7 @@ func TestOutletKnowsNames(t *testing.T) {
 func TestOutletRestoresNothingLost(t *testing.T) {
 	o, v := newOutlet(t, OutletSettings{})
 	o.Mask("ann@example.com")
-	v.Limit(func(int64) error { return errors.New("the disk is full") })
+	v.Limit(func(int64, int64) error { return errors.New("the disk is full") })
 	const letter = `{"to":"[EMAIL_1]","text":"Dear [NAME], yours, [COMPANY]"}`
 	if _, err := o.Restore([]byte(letter)); err != nil {
 		t.Errorf("a template is refused: %v", err)
@@ -529,7 +526,7 @@ func TestRestoreWithoutVault(t *testing.T) {
 func TestOutletWritesAgain(t *testing.T) {
 	o, v := newOutlet(t, OutletSettings{})
 	tries := 0
-	v.Limit(func(int64) error { tries++; return errors.New("no space") })
+	v.Limit(func(int64, int64) error { tries++; return errors.New("no space") })
 	for range 3 {
 		if got := o.Mask("ann@example.com"); got != "[EMAIL]" {
 			t.Errorf("got %s, want [EMAIL]", got)
@@ -632,7 +629,7 @@ func TestForget(t *testing.T) {
 	if got := other.Mask("203.0.113.7"); got != "[IP_2]" {
 		t.Errorf("got %s, want [IP_2]", got)
 	}
-	v.Limit(func(int64) error { return nil })
+	v.Limit(func(int64, int64) error { return nil })
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if _, err := v.Forget(ended, Forget{All: true}); err == nil {
@@ -651,10 +648,10 @@ func TestRetention(t *testing.T) {
 	v.now = func() time.Time { return at }
 	o := NewOutlet(func() (*Vault, error) { return v, nil }, OutletSettings{Retention: 90 * days})
 	o.Mask("ann@example.com bob@example.com carl@example.com dora@example.com")
-	info := v.info
+	number := v.number
 	at = at.Add(6 * days)
 	o.Mask("ann@example.com")
-	if v.info != info {
+	if v.number != number {
 		t.Error("a use is written again within a week")
 	}
 	at = at.Add(54 * days)
@@ -662,9 +659,7 @@ func TestRetention(t *testing.T) {
 	if _, err := o.Restore([]byte(`"[EMAIL_2]"`)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenVault(v.path, testKey, testOwner); err != nil {
-		t.Fatal(err)
-	}
+	reopen(t, v)
 	at = at.Add(38 * days) // 98 days after the first use, 38 after the second
 	if got := o.Mask("ann@example.com carl@example.com"); got != "[EMAIL_1] [EMAIL_5]" {
 		t.Errorf("got %s, want [EMAIL_1] [EMAIL_5]", got)
@@ -700,17 +695,13 @@ func TestOlderVault(t *testing.T) {
 			t.Errorf("Forget() = %d, %v, want 0 and no error", n, err)
 		}
 	}
-	again, err := OpenVault(v.path, testKey, testOwner)
-	if err != nil || again.ledger.entries[0].Used != v.today() {
-		t.Errorf("the day was not written: %v", err)
+	if again := reopen(t, v); again.ledger.entries[0].Used != v.today() {
+		t.Error("the day was not written")
 	}
 }
 
 func BenchmarkOutlet(b *testing.B) {
-	v, err := OpenVault(filepath.Join(b.TempDir(), "vault"), testKey, testOwner)
-	if err != nil {
-		b.Fatal(err)
-	}
+	v := newVault(b)
 	o := NewOutlet(func() (*Vault, error) { return v, nil }, OutletSettings{})
 	for i := range 1000 {
 		o.Learn(fmt.Appendf(nil, `{"fullName":"Ann%c%c Miller%c"}`, 'a'+i%26, 'a'+i/26%26, 'a'+i/676))

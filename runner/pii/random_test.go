@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,10 +29,7 @@ func TestRandomValues(t *testing.T) {
 	var o *Outlet
 	for r.values < want {
 		if v == nil || len(v.ledger.entries) > 5_000 {
-			var err error
-			if v, err = OpenVault(filepath.Join(t.TempDir(), "vault"), testKey, testOwner); err != nil {
-				t.Fatal(err)
-			}
+			v = newVault(t)
 			o = NewOutlet(func() (*Vault, error) { return v, nil }, OutletSettings{Fields: map[string]Type{"ref": detect.Name, "never": ""}})
 		}
 		var b strings.Builder

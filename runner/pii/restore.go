@@ -1,6 +1,7 @@
 package pii
 
 import (
+	"context"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -33,7 +34,7 @@ func (v *Vault) restore(text string, asJSON bool) (string, error) {
 		return text, nil
 	}
 	v.mu.Lock()
-	err := v.refresh()
+	err := v.refresh(context.Background())
 	v.mu.Unlock()
 	if err != nil {
 		return "", err

@@ -4,10 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 const (
@@ -26,9 +27,9 @@ const (
 // Found counts the replaced values by type.
 type Found map[Type]int
 
-// Vault replaces personal data by tokens such as [EMAIL_1] and restores it exactly. One encrypted file holds what the tokens stand for. The
-// same value has the same token for as long as the file exists, for every user: several goroutines may use a vault, and several processes
-// its file, at once.
+// Vault replaces personal data by tokens such as [EMAIL_1] and restores it exactly. An encrypted log in a store holds what the tokens stand
+// for. The same value has the same token for as long as the log exists, for every user: several goroutines may use a vault, and several
+// processes and machines its log, at once.
 //
 // A text that already looks like a token stays as it is while no value has that token; if a value has it, the text is itself replaced, by
 // [LITERAL_1] for example. So text that was tokenized once is restored exactly.
@@ -36,38 +37,48 @@ type Found map[Type]int
 // In JSON, a number has a token of its own, different from that of the text with the same digits, and is restored as a number. A value
 // written with unusual escapes also has its own token, and its escapes are restored.
 type Vault struct {
-	path string
-	key  sealKey
+	store store.Store
+	log   store.Key
+	place string // for people
+	key   sealKey
+	seal  *sealer
 	// Limits; tests set smaller ones.
 	maxValues, maxBytes, maxRestored int
 
-	room func(more int64) error // nil means no limit
+	room func(size, more int64) error // nil means no limit
 	now  func() time.Time
 
-	mu     sync.Mutex
-	ledger *ledger
-	info   fs.FileInfo // of the file from which ledger was read, or nil if there was none
-	names  *learned    // what fields held of the values in ledger; see known
+	mu sync.Mutex
+	contents
+	names *learned // what fields held of the values in ledger; see known
 }
 
-// OpenVault opens the vault at an absolute path. Its folder is created with the first value; PATH.lock beside the file locks it. The key is
-// 32 random bytes and must be kept secret; see [LoadKey]. The file is bound to the owner: a copy of it cannot be opened for another owner.
-// If a file was sealed with another key, belongs to another owner, or is damaged, this and all later operations return a *VaultError, and
-// the file stays as it is.
-func OpenVault(path string, key []byte, owner string) (*Vault, error) {
-	if len(key) != keySize {
-		return nil, fmt.Errorf("open the vault %q: its key has %d bytes, not %d", path, len(key), keySize)
+// OpenVault opens the vault of a customer in a store, or that of the project if customer is empty. The key is 32 random bytes and must be
+// kept secret; see [LoadKey]. The vault is bound to the owner: a copy of its log cannot be opened for another owner. If a line of the log was
+// sealed with another key, belongs to another owner, is damaged, or is not where it was written, this and all later operations return a
+// *VaultError, and the log stays as it is. Lines that are missing at its end are not noticed, nor is an older copy of all of them.
+func OpenVault(ctx context.Context, s store.Store, customer string, key []byte, owner string) (*Vault, error) {
+	v := &Vault{store: s, log: store.Key{Customer: customer, Kind: logKind}, place: s.Place(), key: sealKey{append([]byte(nil), key...), owner},
+		maxValues: MaxVaultValues, maxBytes: MaxVaultBytes, maxRestored: MaxRestored, now: time.Now, contents: contents{ledger: newLedger()}}
+	if customer != "" {
+		v.place += ", customer " + customer
 	}
-	v := &Vault{path: path, key: sealKey{append([]byte(nil), key...), owner}, maxValues: MaxVaultValues, maxBytes: MaxVaultBytes, maxRestored: MaxRestored, now: time.Now, ledger: newLedger()}
-	if err := v.refresh(); err != nil {
+	if len(key) != keySize {
+		return nil, fmt.Errorf("open the vault in %q: its key has %d bytes, not %d", v.place, len(key), keySize)
+	}
+	var err error
+	if v.seal, err = newSealer(v.key); err != nil {
+		return nil, err
+	}
+	if err := v.refresh(ctx); err != nil {
 		return nil, err
 	}
 	return v, nil
 }
 
-// Limit sets a function that is called before the file grows by more bytes. If it returns an error, Tokenize and TokenizeJSON return that
-// error and write nothing. Limit must be called before the vault is used, and room must not use the vault.
-func (v *Vault) Limit(room func(more int64) error) { v.room = room }
+// Limit sets a function that is called before the vault's size grows by more bytes. If it returns an error, Tokenize and TokenizeJSON return
+// that error and write nothing. Limit must be called before the vault is used, and room must not use the vault.
+func (v *Vault) Limit(room func(size, more int64) error) { v.room = room }
 
 // Tokenize replaces the personal data in text: all of it, or only the given types. A text that is a JSON object or list is treated as JSON:
 // see [Vault.TokenizeJSON]. The error is a *VaultError or a *FullError.
@@ -120,24 +131,30 @@ func (s *Share) TokenizeJSON(ctx context.Context, raw json.RawMessage, types ...
 	return json.RawMessage(out), found, nil
 }
 
-// tokenize masks a text with mask. Before it returns, new values are written to the file or discarded.
+// tokenize masks a text with mask. Before it returns, new values are written to the log or discarded.
 func (s *Share) tokenize(ctx context.Context, text string, types []Type, mask func(*masker, *span)) (out string, found Found, err error) {
-	v := s.v
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if ctx.Err() != nil {
-		return "", nil, context.Cause(ctx)
-	}
-	if err := v.refresh(); err != nil {
-		return "", nil, err
-	}
-	c := &change{v: v, ctx: ctx, share: s, found: Found{}}
-	completed := false
-	defer func() {
-		if ended := c.end(completed); ended != nil {
-			out, found, err = "", nil, ended
+	s.v.mu.Lock()
+	defer s.v.mu.Unlock()
+	for again := true; again; {
+		if out, found, again, err = s.try(ctx, text, types, mask); err != nil {
+			return "", nil, err
 		}
-	}()
+	}
+	return out, found, nil
+}
+
+// try is one attempt of tokenize. again says that another is needed, because others have written, and values may have other tokens. They
+// are in the vault then, so that the next attempt finds them however much others write.
+func (s *Share) try(ctx context.Context, text string, types []Type, mask func(*masker, *span)) (out string, found Found, again bool, err error) {
+	v := s.v
+	if ctx.Err() != nil {
+		return "", nil, false, context.Cause(ctx)
+	}
+	if err := v.refresh(ctx); err != nil {
+		return "", nil, false, err
+	}
+	c := newChange(ctx, v, s)
+	defer c.discard() // what was not written
 	m := &masker{fields: newFields(nil), learned: v.known(), token: c.token, lookalike: c.lookalike, own: s.Own}
 	if len(types) > 0 {
 		m.wants = func(t Type) bool { return slices.Contains(types, t) }
@@ -145,131 +162,10 @@ func (s *Share) tokenize(ctx context.Context, text string, types []Type, mask fu
 	d, top := newDocument(text)
 	mask(m, top)
 	if c.err != nil {
-		return "", nil, c.err
+		return "", nil, false, c.err
 	}
-	completed = true
-	return d.apply(), c.found, nil
-}
-
-// change is one operation that may add to a vault. The caller holds the vault's mutex.
-type change struct {
-	v       *Vault
-	ctx     context.Context
-	share   *Share
-	found   Found
-	err     error  // the first one
-	unlock  func() // unlocks the file; nil while it is not locked
-	changed bool   // the file must be written, also without new entries
-	before  mark
-}
-
-// newChange returns a change without a limit of its own.
-func newChange(v *Vault) *change {
-	return &change{v: v, ctx: context.Background(), share: &Share{v: v}, found: Found{}}
-}
-
-// token returns the token of a value.
-func (c *change) token(typ Type, v value) string {
-	c.found[typ]++
-	return c.tokenOf(entryOf(typ, v))
-}
-
-// lookalike returns the replacement of a text that looks like a token: the text itself, which is remembered, if no value has that token, or if the
-// caller has tokens.
-func (c *change) lookalike(v value) string {
-	l := c.v.ledger
-	e, ok := l.byToken[v.text]
-	if c.share.Own && (ok || l.isForgotten(v.text)) {
-		return v.text
+	if again, err = c.end(false); err != nil || again {
+		return "", nil, again, err
 	}
-	if !ok && c.begin() {
-		l = c.v.ledger
-		if e, ok = l.byToken[v.text]; !ok && !l.isForgotten(v.text) {
-			e = &entry{As: asItself, Token: v.text, Value: []byte(v.text), Used: c.v.today()}
-			c.fits(e.size())
-			l.add(e)
-		}
-	}
-	if c.err != nil || e != nil && e.As == asItself {
-		return v.text
-	}
-	return c.tokenOf(entryOf(literalType, v))
-}
-
-// tokenOf returns the token of an entry, and adds the entry if it is new.
-func (c *change) tokenOf(e *entry) string {
-	key := e.key()
-	if known, ok := c.v.ledger.byToken[c.v.ledger.byValue[key]]; ok && (known.Field || !e.Field) {
-		return known.Token
-	}
-	if !c.begin() {
-		return ""
-	}
-	if known, ok := c.v.ledger.byToken[c.v.ledger.byValue[key]]; ok { // another process added it, or it was only found in a text until now
-		if e.Field && !known.Field {
-			known.Field, c.changed = true, true
-			if c.v.names != nil {
-				c.v.names.learn([]*entry{known})
-			}
-		}
-		return known.Token
-	}
-	if !c.fits(e.size()) {
-		return ""
-	}
-	e.Token, e.Used = c.v.ledger.unused(e.Type), c.v.today()
-	c.v.ledger.add(e)
-	return e.Token
-}
-
-// begin locks the file and reads what others have added, once. It reports whether no error has occurred.
-func (c *change) begin() bool {
-	if c.err != nil || c.unlock != nil {
-		return c.err == nil
-	}
-	if c.unlock, c.err = c.v.lockFile(c.ctx); c.err == nil {
-		c.err = c.v.refresh()
-	}
-	c.before = c.v.ledger.mark()
-	return c.err == nil
-}
-
-// fits reports whether one more value fits and ctx has not ended.
-func (c *change) fits(size int) bool {
-	l := c.v.ledger
-	if c.err == nil && c.ctx.Err() != nil {
-		c.err = context.Cause(c.ctx)
-	}
-	if c.err == nil && !c.share.fits(len(l.entries)-c.before.entries+1, l.bytes-c.before.bytes+size) {
-		c.err = &ShareError{Values: c.share.values, Bytes: c.share.bytes}
-	}
-	if c.err == nil && (len(l.entries) >= c.v.maxValues || l.bytes+size > c.v.maxBytes) {
-		c.err = &FullError{Path: c.v.path, Values: len(l.entries), Bytes: l.bytes}
-	}
-	return c.err == nil
-}
-
-// end writes the new entries to the file, or removes them if keep is false or they cannot be written.
-func (c *change) end(keep bool) error {
-	if c.unlock == nil {
-		return nil
-	}
-	defer c.unlock()
-	l := c.v.ledger
-	if len(l.entries) == c.before.entries && !c.changed {
-		return nil
-	}
-	if !keep {
-		l.rollback(c.before)
-		return nil
-	}
-	info, err := c.v.write(c.ctx)
-	if err != nil {
-		l.rollback(c.before)
-		return err
-	}
-	c.v.info = info
-	c.share.addedValues += len(l.entries) - c.before.entries
-	c.share.addedBytes += l.bytes - c.before.bytes
-	return nil
+	return d.apply(), c.found, false, nil
 }

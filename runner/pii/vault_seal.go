@@ -5,33 +5,36 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
-	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 )
 
-// The format of a vault's file:
+// The format of a vault's lines:
 //
-//	"mcprun vault 2\n"   type and version
+//	"mcprun vault 3\n"   type and version
 //	8 bytes              derived from the key, to distinguish another key from damage
 //	16 bytes             derived from the key and the owner's name, to distinguish another owner from damage
-//	32 bytes             salt, new with each write
-//	12 bytes and the rest  nonce and text, sealed with AES-256-GCM under a key derived from key and salt (HKDF, SHA-256);
-//	everything before it, and the owner's name, is authenticated too
+//	1 byte               kindWhole or kindAdded
+//	12 bytes and the rest  nonce and text, sealed with AES-256-GCM under a key derived from the key and the owner's name (HKDF, SHA-256);
+//	everything before it, the line's number, the end of the line before, and the owner's name are authenticated too
+//
+// So a line is only valid in its place, after the line that it was written after. A whole line follows none.
 const (
 	magicName = "mcprun vault "
-	magic     = magicName + "2\n"
 	keySize   = 32
-	saltSize  = 32
 	keyIDSize = 8
 	ownerSize = 16
-	headSize  = len(magic) + keyIDSize + ownerSize + saltSize
+	magicSize = len(magicName) + len("3\n")
+	namesSize = magicSize + keyIDSize + ownerSize
 
-	infoKey   = "mcprun vault 2: sealing"
-	infoID    = "mcprun vault 2: name of the key"
-	infoOwner = "mcprun vault 2: owner "
+	fileVersion = "2" // see readFile
+	lineVersion = "3"
+
+	kindWhole = '='
+	kindAdded = '+'
 )
 
 // sealKey is a key and the owner for whom it seals a vault.
@@ -40,104 +43,117 @@ type sealKey struct {
 	owner string
 }
 
-// sealed is the plain text of a vault's file.
-type sealed struct {
-	Entries []*entry     `json:"entries"`
-	Last    map[Type]int `json:"last"`
+// derive returns bytes that are derived from the key for one purpose.
+func (s sealKey) derive(version, purpose string, salt []byte, size int) ([]byte, error) {
+	return hkdf.Key(sha256.New, s.key, salt, magicName+version+": "+purpose, size)
 }
 
-// seal returns the content of a vault's file.
-func (l *ledger) seal(key sealKey) ([]byte, error) {
-	text, err := json.Marshal(sealed{l.entries, l.last})
+// names returns the beginning of what the key has sealed: type, version, and what is derived from the key and the owner's name.
+func (s sealKey) names(version string) ([]byte, error) {
+	id, err := s.derive(version, "name of the key", nil, keyIDSize)
 	if err != nil {
 		return nil, err
 	}
-	head, err := key.head()
+	owner, err := s.derive(version, "owner "+s.owner, nil, ownerSize)
 	if err != nil {
 		return nil, err
 	}
-	head = head[:headSize]
-	salt := head[headSize-saltSize:]
-	rand.Read(salt)
-	aead, err := sealer(key.key, salt)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]byte, headSize, headSize+len(text)+aead.Overhead())
-	copy(out, head)
-	return aead.Seal(out, nil, text, key.bound(head)), nil
+	return append(append([]byte(magicName+version+"\n"), id...), owner...), nil
 }
 
-// head returns the beginning of a file sealed with the key, up to the salt, with capacity for the salt.
-func (s sealKey) head() ([]byte, error) {
-	id, err := hkdf.Key(sha256.New, s.key, nil, infoID, keyIDSize)
-	if err != nil {
-		return nil, err
-	}
-	owner, err := hkdf.Key(sha256.New, s.key, nil, infoOwner+s.owner, ownerSize)
-	if err != nil {
-		return nil, err
-	}
-	return append(append(append(make([]byte, 0, headSize), magic...), id...), owner...), nil
-}
-
-// bound returns the data that is authenticated with the text: the head, which has a fixed length, and the owner.
-func (s sealKey) bound(head []byte) []byte { return append(bytes.Clone(head), s.owner...) }
-
-// unseal reads the content of a vault's file.
-func unseal(file []byte, key sealKey) (*ledger, error) {
+// check returns why the key cannot open what begins with in.
+func check(in, names []byte) error {
 	switch {
-	case len(file) < headSize && bytes.HasPrefix([]byte(magic), file[:min(len(file), len(magic))]), len(file) == 0:
-		return nil, errors.New("it is damaged: its end is missing")
-	case !bytes.HasPrefix(file, []byte(magicName)):
-		return nil, errors.New("it is damaged or not a vault: its beginning is wrong")
-	case !bytes.HasPrefix(file, []byte(magic)):
-		return nil, errors.New("its version is unknown to this program")
+	case len(in) < len(names) && bytes.HasPrefix(names, in[:min(len(in), magicSize)]), len(in) == 0:
+		return errors.New("it is damaged: its end is missing")
+	case !bytes.HasPrefix(in, []byte(magicName)):
+		return errors.New("it is damaged or not a vault: its beginning is wrong")
+	case !bytes.HasPrefix(in, names[:magicSize]):
+		return errors.New("its version is unknown to this program")
+	case !bytes.HasPrefix(in, names[:magicSize+keyIDSize]):
+		return ErrForeignKey
+	case !bytes.HasPrefix(in, names):
+		return ErrForeignOwner
 	}
-	head := file[:headSize]
-	own, err := key.head()
-	if err != nil {
-		return nil, err
-	}
-	const owners = len(magic) + keyIDSize
-	if !bytes.Equal(head[:owners], own[:owners]) {
-		return nil, ErrForeignKey
-	}
-	if !bytes.Equal(head[:len(own)], own) {
-		return nil, ErrForeignOwner
-	}
-	aead, err := sealer(key.key, head[headSize-saltSize:])
-	if err != nil {
-		return nil, err
-	}
-	text, err := aead.Open(nil, nil, file[headSize:], key.bound(head))
-	if err != nil {
-		return nil, errors.New("it is damaged: its seal is broken")
-	}
-	var in sealed
-	if err := json.Unmarshal(text, &in); err != nil {
-		return nil, fmt.Errorf("it is damaged: %w", err)
-	}
-	l := newLedger()
-	for _, e := range in.Entries {
-		if e == nil || tokenEnd(e.Token, 0) != len(e.Token) || !l.add(e) {
-			return nil, errors.New("it is damaged: a token is in it twice, or is not one")
-		}
-	}
-	for t, n := range in.Last {
-		l.last[t] = n
-	}
-	return l, nil
+	return nil
 }
 
-func sealer(key, salt []byte) (cipher.AEAD, error) {
-	own, err := hkdf.Key(sha256.New, key, salt, infoKey, keySize)
-	if err != nil {
-		return nil, err
-	}
-	block, err := aes.NewCipher(own)
+func newGCM(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
 	if err != nil {
 		return nil, err
 	}
 	return cipher.NewGCMWithRandomNonce(block)
+}
+
+var errBroken = errors.New("it is damaged: its seal is broken")
+
+// tag is the end of a line, which authenticates it.
+type tag [16]byte
+
+func tagOf(line []byte) (t tag) {
+	copy(t[:], line[max(0, len(line)-len(t)):])
+	return t
+}
+
+// sealer seals and opens lines.
+type sealer struct {
+	owner string
+	names []byte
+	aead  cipher.AEAD
+}
+
+func newSealer(key sealKey) (*sealer, error) {
+	names, err := key.names(lineVersion)
+	if err != nil {
+		return nil, err
+	}
+	own, err := key.derive(lineVersion, "sealing for "+key.owner, nil, keySize)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := newGCM(own)
+	return &sealer{key.owner, names, aead}, err
+}
+
+// seal returns the line with a number, which follows the line that ends with after.
+func (s *sealer) seal(number int64, after tag, b *batch) ([]byte, error) {
+	text, err := json.Marshal(b)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, namesSize, namesSize+1+len(text)+s.aead.Overhead())
+	copy(out, s.names)
+	out = append(out, b.kind)
+	return s.aead.Seal(out, nil, text, s.bound(out, number, after)), nil
+}
+
+// open reads a line.
+func (s *sealer) open(number int64, after tag, line []byte) (*batch, error) {
+	if err := check(line, s.names); err != nil {
+		return nil, err
+	}
+	if len(line) <= namesSize {
+		return nil, errors.New("it is damaged: its end is missing")
+	}
+	head := line[:namesSize+1]
+	text, err := s.aead.Open(nil, nil, line[len(head):], s.bound(head, number, after))
+	if err != nil {
+		return nil, errBroken
+	}
+	b := &batch{}
+	if err := json.Unmarshal(text, b); err != nil {
+		return nil, fmt.Errorf("it is damaged: %w", err)
+	}
+	b.kind = head[namesSize]
+	return b, nil
+}
+
+// bound returns the data that is authenticated with a line's text.
+func (s *sealer) bound(head []byte, number int64, after tag) []byte {
+	if head[namesSize] == kindWhole {
+		after = tag{}
+	}
+	out := binary.BigEndian.AppendUint64(bytes.Clone(head), uint64(number))
+	return append(append(out, after[:]...), s.owner...)
 }

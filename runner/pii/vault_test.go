@@ -4,26 +4,80 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/pii/detect"
+	"github.com/mcpgen/mcpgen/runner/store"
+	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 )
 
 var testKey = bytes.Repeat([]byte{7}, keySize)
 
-const testOwner = "customer acme"
+const (
+	testCustomer = "acme"
+	testOwner    = "customer acme"
+)
 
-func newVault(t *testing.T) *Vault {
+// openStore opens the database at a path.
+func openStore(t testing.TB, path string) store.Store {
 	t.Helper()
-	v, err := OpenVault(filepath.Join(t.TempDir(), "in", "vault"), testKey, testOwner)
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// openIn opens the vault in a database.
+func openIn(t testing.TB, path string) (*Vault, error) {
+	t.Helper()
+	return OpenVault(t.Context(), openStore(t, path), testCustomer, testKey, testOwner)
+}
+
+func newVault(t testing.TB) *Vault {
+	t.Helper()
+	v, err := openIn(t, filepath.Join(t.TempDir(), "in", "state.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// reopen opens the vault as another process does.
+func reopen(t testing.TB, v *Vault) *Vault {
+	t.Helper()
+	again, err := openIn(t, v.store.Place())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
+// lines returns the lines of a vault's log.
+func lines(t testing.TB, v *Vault) (all []store.Line) {
+	t.Helper()
+	if err := v.store.Lines(t.Context(), v.log, 0, func(l store.Line) error { all = append(all, l); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// overwrite changes a vault's log as somebody who edits the database does.
+func overwrite(t testing.TB, v *Vault, values ...[]byte) {
+	t.Helper()
+	if err := v.store.DeleteLog(t.Context(), v.log); err != nil {
+		t.Fatal(err)
+	}
+	for i, value := range values {
+		if err := v.store.AppendLineAt(t.Context(), v.log, int64(i+1), value); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func mustTokenize(t *testing.T, v *Vault, text string) string {
@@ -164,16 +218,13 @@ func TestUnknownTokens(t *testing.T) {
 	}
 }
 
-// TestVaultLasts opens the file again, and looks for values in it.
+// TestVaultLasts opens the vault again, and looks for values in its log.
 func TestVaultLasts(t *testing.T) {
 	v := newVault(t)
 	const text = "ann@example.com [EMAIL_2] 4111111111111111"
 	out := mustTokenize(t, v, text)
 	for range 2 {
-		again, err := OpenVault(v.path, testKey, testOwner)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := reopen(t, v)
 		if back, err := again.Restore(out); err != nil || back != text {
 			t.Errorf("%s, %v, want %s and no error", back, err, text)
 		}
@@ -187,88 +238,142 @@ func TestVaultLasts(t *testing.T) {
 	if back, err := v.Restore("[EMAIL_3]"); err != nil || back != "bob@example.com" {
 		t.Errorf(`what another one gave out: %q, %v, want "bob@example.com" and no error`, back, err)
 	}
-	file, err := os.ReadFile(v.path)
-	if err != nil || bytes.Contains(file, []byte("ann")) || bytes.Contains(file, []byte("EMAIL")) {
-		t.Errorf("the file can be read: %v", err)
+	all := lines(t, v)
+	if len(all) != 2 {
+		t.Errorf("the log has %d lines, want one for each change", len(all))
 	}
-	info, err := os.Stat(v.path)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
+	for _, l := range all {
+		if bytes.Contains(l.Value, []byte("ann")) || bytes.Contains(l.Value, []byte("EMAIL")) {
+			t.Errorf("line %d can be read", l.Number)
+		}
 	}
 }
 
+// TestDamagedVaults changes the log as somebody who edits the database may. Every operation fails, and the log stays as it is.
 func TestDamagedVaults(t *testing.T) {
 	v := newVault(t)
 	out := mustTokenize(t, v, "ann@example.com")
-	good, err := os.ReadFile(v.path)
-	if err != nil {
-		t.Fatal(err)
+	mustTokenize(t, v, "bob@example.com")
+	mustTokenize(t, v, "carl@example.com")
+	var good [][]byte
+	for _, l := range lines(t, v) {
+		good = append(good, l.Value)
 	}
-	flipped := func(i int) []byte {
-		b := bytes.Clone(good)
+	first := good[0]
+	flipped := func(i int) [][]byte {
+		b := bytes.Clone(first)
 		b[i] ^= 1
-		return b
+		return [][]byte{b}
 	}
+	other := newVault(t) // with the same key, for the same owner
+	mustTokenize(t, other, "dora@example.com")
+	mustTokenize(t, other, "emil@example.com")
+	foreign := lines(t, other)[1].Value
 	for name, c := range map[string]struct {
-		file []byte
+		log  [][]byte
 		key  []byte
 		want string
 	}{
-		"empty":        {nil, testKey, "its end is missing"},
-		"no vault":     {[]byte("hello"), testKey, "its beginning is wrong"},
-		"short":        {good[:20], testKey, "its end is missing"},
-		"cut":          {good[:len(good)-1], testKey, "its seal is broken"},
-		"longer":       {append(bytes.Clone(good), 0), testKey, "its seal is broken"},
-		"newer":        {bytes.Replace(good, []byte("vault 2"), []byte("vault 3"), 1), testKey, "version is unknown"},
-		"key":          {good, bytes.Repeat([]byte{8}, keySize), "sealed with another key"},
-		"salt":         {flipped(headSize - 1), testKey, "its seal is broken"},
-		"nonce":        {flipped(headSize), testKey, "its seal is broken"},
-		"text":         {flipped(len(good) - 20), testKey, "its seal is broken"},
-		"name of keys": {flipped(len(magic)), testKey, "sealed with another key"},
-		"name of who":  {flipped(len(magic) + keyIDSize), testKey, "for another customer"},
+		"empty":             {[][]byte{nil}, testKey, "its end is missing"},
+		"no vault":          {[][]byte{[]byte("hello")}, testKey, "its beginning is wrong"},
+		"short":             {[][]byte{first[:20]}, testKey, "its end is missing"},
+		"shorter":           {[][]byte{first[:namesSize]}, testKey, "its end is missing"},
+		"cut":               {[][]byte{first[:len(first)-1]}, testKey, "its seal is broken"},
+		"longer":            {[][]byte{append(bytes.Clone(first), 0)}, testKey, "its seal is broken"},
+		"newer":             {[][]byte{bytes.Replace(first, []byte("vault 3"), []byte("vault 4"), 1)}, testKey, "version is unknown"},
+		"key":               {good, bytes.Repeat([]byte{8}, keySize), "sealed with another key"},
+		"kind":              {flipped(namesSize), testKey, "its seal is broken"},
+		"nonce":             {flipped(namesSize + 1), testKey, "its seal is broken"},
+		"text":              {flipped(len(first) - 20), testKey, "its seal is broken"},
+		"name of keys":      {flipped(magicSize), testKey, "sealed with another key"},
+		"name of who":       {flipped(magicSize + keyIDSize), testKey, "for another customer"},
+		"removed":           {[][]byte{good[0], good[2]}, testKey, "its seal is broken"},
+		"without the first": {good[1:], testKey, "its seal is broken"},
+		"other order":       {[][]byte{good[0], good[2], good[1]}, testKey, "its seal is broken"},
+		"twice":             {[][]byte{good[0], good[0]}, testKey, "its seal is broken"},
+		"of another log":    {[][]byte{good[0], foreign}, testKey, "its seal is broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "vault")
-			v := &Vault{path: path, key: sealKey{c.key, testOwner}, maxValues: 10, maxBytes: 1000, maxRestored: 1000, now: time.Now, ledger: newLedger()}
-			if err := os.WriteFile(path, c.file, 0o600); err != nil {
+			damaged := newVault(t)
+			damaged.key.key = c.key
+			var err error
+			if damaged.seal, err = newSealer(damaged.key); err != nil {
 				t.Fatal(err)
 			}
-			_, opened := OpenVault(path, c.key, testOwner)
-			_, _, tokenized := v.Tokenize("bob@example.com")
-			_, restored := v.Restore(out)
-			for _, err := range []error{opened, tokenized, restored} {
+			overwrite(t, damaged, c.log...)
+			_, opened := OpenVault(t.Context(), damaged.store, testCustomer, c.key, testOwner)
+			_, _, tokenized := damaged.Tokenize("bob@example.com")
+			_, restored := damaged.Restore(out)
+			_, forgot := damaged.Forget(t.Context(), Forget{All: true})
+			for _, err := range []error{opened, tokenized, restored, forgot} {
 				bad, ok := errors.AsType[*VaultError](err)
-				if !ok || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) || bad.Hint() == "" {
-					t.Errorf("%v", err)
+				if !ok || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), damaged.store.Place()) || bad.Hint() == "" {
+					t.Errorf("%v, want %q", err, c.want)
 				}
 			}
 			if errors.Is(opened, ErrForeignKey) != strings.Contains(c.want, "another key") {
 				t.Errorf("%v", opened)
 			}
-			if left, err := os.ReadFile(path); err != nil || !bytes.Equal(left, c.file) {
-				t.Errorf("the file was changed: %v, want %v and no error", err, c.file)
+			if left := lines(t, damaged); !slices.EqualFunc(left, c.log, func(l store.Line, b []byte) bool { return bytes.Equal(l.Value, b) }) {
+				t.Errorf("the log was changed: %d lines, want %d", len(left), len(c.log))
 			}
 		})
 	}
-	if _, err := OpenVault(filepath.Join(t.TempDir(), "x"), []byte("short"), testOwner); err == nil {
+	if _, err := OpenVault(t.Context(), v.store, "", []byte("short"), testOwner); err == nil {
 		t.Error("a short key is taken: got no error, want an error")
 	}
-	dir := t.TempDir()
-	if err := os.Symlink(v.path, filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
+}
+
+// TestVaultLines: a line that is damaged while the vault is open is an error, and the vault works again when the line is put back.
+func TestVaultLines(t *testing.T) {
+	v := newVault(t)
+	mustTokenize(t, v, "ann@example.com")
+	mustTokenize(t, v, "bob@example.com")
+	all := lines(t, v)
+	again := reopen(t, v)
+	overwrite(t, v, all[0].Value, all[1].Value, []byte("mcprun vault 3"))
+	for range 2 {
+		if _, _, err := again.Tokenize("ann@example.com"); err == nil {
+			t.Error("Tokenize() beside a damaged line: got no error, want an error")
+		}
 	}
-	if _, err := OpenVault(filepath.Join(dir, "link"), testKey, testOwner); err == nil || !strings.Contains(err.Error(), "not a regular file") {
-		t.Errorf(`a link: %v, want an error and "not a regular file" in it`, err)
+	overwrite(t, v, all[0].Value, all[1].Value)
+	if got := mustTokenize(t, again, "carl@example.com ann@example.com"); got != "[EMAIL_3] [EMAIL_1]" {
+		t.Errorf(`got %s, want "[EMAIL_3] [EMAIL_1]"`, got)
 	}
-	odd, err := OpenVault(filepath.Join(dir, "odd"), testKey, testOwner)
-	if err != nil {
-		t.Fatal(err)
+}
+
+// TestVaultGetsShorter: when the lines are much longer than what they hold, one takes their place, also for those who have read some of them.
+func TestVaultGetsShorter(t *testing.T) {
+	v, at := newVault(t), 20000
+	v.now = func() time.Time { return time.Unix(int64(at)*86400, 0) }
+	other := reopen(t, v)
+	const text = "ann@example.com bob@example.com"
+	out := mustTokenize(t, v, text)
+	longest, whole := 0, 0
+	for range 1500 { // the use of both is noted once in a while
+		at += useStep
+		if err := v.keep(nil, []string{"[EMAIL_1]", "[EMAIL_2]"}); err != nil {
+			t.Fatal(err)
+		}
+		if v.added == 0 {
+			whole++
+		}
+		longest = max(longest, int(v.bytes))
 	}
-	if err := os.Mkdir(filepath.Join(dir, "odd.lock"), 0o700); err != nil {
-		t.Fatal(err)
+	if longest > 2*minAdded || whole < 1 {
+		t.Errorf("the log had up to %d bytes and was written again %d times, want less than %d and at least once", longest, whole, 2*minAdded)
 	}
-	if _, _, err := odd.Tokenize("ann@example.com"); err == nil || !strings.Contains(err.Error(), "lock file") {
-		t.Errorf(`a lock that is no file: %v, want an error and "lock file" in it`, err)
+	if got := mustTokenize(t, v, "carl@example.com"); got != "[EMAIL_3]" {
+		t.Errorf(`got %s, want "[EMAIL_3]"`, got)
+	}
+	for _, v := range []*Vault{v, other, reopen(t, v)} {
+		if back, err := v.Restore(out + " [EMAIL_3]"); err != nil || back != text+" carl@example.com" || v.ledger.entries[0].Used != at {
+			t.Errorf("Restore() = %s, %v with %d, want the values and %d", back, err, v.ledger.entries[0].Used, at)
+		}
+		if got := len(lines(t, v)); int64(got) >= v.number {
+			t.Errorf("the log has %d lines of %d, want fewer", got, v.number)
+		}
 	}
 }
 
@@ -302,9 +407,9 @@ func TestVaultBounds(t *testing.T) {
 
 func TestVaultRoom(t *testing.T) {
 	v := newVault(t)
-	left := int64(400)
+	left := int64(700)
 	tight := errors.New("no room")
-	v.Limit(func(more int64) error {
+	v.Limit(func(_, more int64) error {
 		if left -= more; left < 0 {
 			left += more
 			return tight
@@ -318,33 +423,31 @@ func TestVaultRoom(t *testing.T) {
 	if got := mustTokenize(t, v, "ann@example.com bob@example.com"); got != "[EMAIL_1] [EMAIL_2]" {
 		t.Errorf(`got %s, want "[EMAIL_1] [EMAIL_2]"`, got)
 	}
-	if info, err := os.Stat(v.path); err != nil || info.Size() != 400-left {
-		t.Errorf("%v, %d left", info, left)
+	if got := reopen(t, v).bytes; got != 700-left {
+		t.Errorf("the log has %d bytes, %d left", got, left)
 	}
 }
 
-// TestVaultLost removes the file: values get new tokens, and old tokens are unknown.
+// TestVaultLost removes the log: values get new tokens, and old tokens are unknown.
 func TestVaultLost(t *testing.T) {
 	v := newVault(t)
 	mustTokenize(t, v, "ann@example.com bob@example.com")
-	if err := os.Remove(v.path); err != nil {
+	overwrite(t, v)
+	if got := mustTokenize(t, v, "carl@example.com bob@example.com"); got != "[EMAIL_1] [EMAIL_2]" {
+		t.Errorf(`got %s, want "[EMAIL_1] [EMAIL_2]"`, got)
+	}
+	if got, err := v.Restore("[EMAIL_1] [EMAIL_3]"); err != nil || got != "carl@example.com [EMAIL_3]" {
+		t.Errorf(`Restore() = %s, %v, want "carl@example.com [EMAIL_3]" and no error`, got, err)
+	}
+	// A database that is closed: an error, and only stored values are known.
+	blocked := newVault(t)
+	if err := blocked.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := v.Restore("[EMAIL_1]"); err != nil || got != "[EMAIL_1]" {
-		t.Errorf(`a token of a vault that is gone is turned back: %s, %v, want "[EMAIL_1]" and no error`, got, err)
-	}
-	if got := mustTokenize(t, v, "bob@example.com"); got != "[EMAIL_1]" {
-		t.Errorf(`got %s, want "[EMAIL_1]"`, got)
-	}
-	if _, err := os.Stat(v.path); err != nil {
-		t.Error(err)
-	}
-	// A folder that cannot be written to: an error, and only stored values are known.
-	blocked := &Vault{path: "/proc/nowhere/vault", key: sealKey{testKey, testOwner}, maxValues: 9, maxBytes: 99, maxRestored: 99, now: time.Now, ledger: newLedger()}
 	if _, _, err := blocked.Tokenize("ann@example.com"); err == nil {
 		t.Error("no error")
 	}
-	if got, err := blocked.Restore("[EMAIL_1]"); err == nil && got != "[EMAIL_1]" {
+	if got, err := blocked.Restore("[EMAIL_1]"); err == nil {
 		t.Errorf("a token that was never given out is known: %s", got)
 	}
 }

@@ -1,32 +1,35 @@
 package pii
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
-
-	"github.com/mcpgen/mcpgen/gen/atomicfile"
+	"github.com/mcpgen/mcpgen/runner/internal/kept"
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 const (
-	// maxSealed bounds the file, whose values are in base64.
-	maxSealed = 2*MaxVaultBytes + 128*MaxVaultValues
+	saltSize = 32
+	// lockTime bounds the wait for another process that moves the file.
+	lockTime  = 20 * time.Second
 	lockRetry = 5 * time.Millisecond
-	// lockTime bounds the wait for another process, which holds the lock while it writes.
-	lockTime = 20 * time.Second
-)
+	// movedSuffix follows the name of a file whose content is in the log.
+	movedSuffix = ".moved"
 
-func (v *Vault) fail(err error, remedy string) error {
-	return &VaultError{Path: v.path, Err: withoutPath(err), remedy: remedy}
-}
+	remedyFolder   = "make the folder readable and writable for you only"
+	remedyOldFile  = "put back a copy, or move the file away; its tokens cannot be restored then"
+	remedyTwoFiles = "move the file away; its tokens cannot be restored then"
+)
 
 // withoutPath removes the path from an error; the VaultError names it.
 func withoutPath(err error) error {
@@ -36,104 +39,105 @@ func withoutPath(err error) error {
 	return err
 }
 
-const (
-	remedyDamaged = "put back a copy, or move the file away to start a new vault; its tokens cannot be restored then"
-	remedyForeign = "use the key that it was created with, or move the file away to start a new vault; its tokens cannot be restored then"
-	remedyOwner   = "put it back where it was created, or move it away to start a new vault; its tokens cannot be restored here"
-	remedyFolder  = "make the folder readable and writable for you only"
-)
-
-// refresh reads the file if it has changed. The caller holds the mutex, except in OpenVault.
-func (v *Vault) refresh() error {
-	info, err := os.Lstat(v.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if v.info != nil { // the file was removed, and its tokens can no longer be restored
-			v.ledger, v.info = newLedger(), nil
-		}
-		return nil
-	case err != nil:
-		return v.fail(err, remedyFolder)
-	case !info.Mode().IsRegular():
-		return v.fail(errors.New("it is not a regular file"), "move it away")
-	case v.info != nil && os.SameFile(info, v.info) && info.Size() == v.info.Size() && info.ModTime().Equal(v.info.ModTime()):
-		return nil
-	case info.Size() > maxSealed:
-		return v.fail(fmt.Errorf("it has %d bytes; a vault has at most %d", info.Size(), maxSealed), remedyDamaged)
+// MoveFile moves what a file at an absolute path holds into the vault. Earlier versions kept a vault in such a file, sealed with the key and
+// for the owner. The file is renamed to PATH.moved. moved is false if there is no file. Several processes may call MoveFile at once, and if one
+// dies, the next call completes what it has begun. The error is a *VaultError; it is one if the vault already has other content, too.
+func (v *Vault) MoveFile(ctx context.Context, path string) (moved bool, err error) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
 	}
-	in, err := safeopen.FileAt(v.path)
-	if err != nil {
-		return v.fail(err, remedyFolder)
-	}
-	defer in.Close()
-	if info, err = in.Stat(); err != nil { // it may have been replaced in the meantime
-		return v.fail(err, remedyFolder)
-	}
-	file, err := io.ReadAll(io.LimitReader(in, maxSealed))
-	if err != nil {
-		return v.fail(err, remedyFolder)
-	}
-	l, err := unseal(file, v.key)
-	if errors.Is(err, ErrForeignKey) {
-		return v.fail(err, remedyForeign)
-	}
-	if errors.Is(err, ErrForeignOwner) {
-		return v.fail(err, remedyOwner)
-	}
-	if err != nil {
-		return v.fail(err, remedyDamaged)
-	}
-	v.ledger, v.info = l, info
-	return nil
-}
-
-// lockFile locks the vault against other processes, and creates its folder if it is missing.
-func (v *Vault) lockFile(ctx context.Context) (unlock func(), err error) {
-	if err := os.MkdirAll(filepath.Dir(v.path), 0o700); err != nil {
-		return nil, v.fail(err, remedyFolder)
-	}
-	if info, err := os.Lstat(v.path + ".lock"); err == nil && !info.Mode().IsRegular() { // opening a pipe could block forever
-		return nil, v.fail(errors.New("its lock file, of the same name with .lock, is not a regular file"), "move that away")
-	}
-	lock := flock.New(v.path+".lock", flock.SetPermissions(0o600), flock.SetFlag(safeopen.LockFlag))
 	own, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
-	if ok, err := lock.TryLockContext(own, lockRetry); !ok {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("another process has held its lock for %v", lockTime)
-		}
-		return nil, v.fail(err, "end that process, or try again")
+	unlock, err := kept.Lock(own, path+".lock") // the earlier versions' own lock
+	if err != nil {
+		return false, keyError(path, err, "end the process that uses the vault, or try again")
 	}
-	return func() { _ = lock.Unlock() }, nil
+	defer unlock()
+	old, digest, err := readFile(path, v.key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // another process has just moved it
+	}
+	if err != nil {
+		return false, keyError(path, err, remedyOldFile)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for err = v.refresh(ctx); err == nil && v.number == 0; {
+		if err = v.write(ctx, wholeOf(old, digest)); errors.Is(err, store.ErrConflict) {
+			err = v.refresh(ctx)
+			continue
+		}
+		if err == nil {
+			v.ledger, v.moved = old, digest
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	if v.moved != digest {
+		return false, keyError(path, fmt.Errorf("it was a vault, and the database %s has other tokens already", v.place), remedyTwoFiles)
+	}
+	if err := os.Rename(path, path+movedSuffix); err != nil {
+		return false, keyError(path, err, remedyFolder)
+	}
+	return true, nil
 }
 
-// write replaces the file, unless ctx has ended before. The caller has locked it.
-func (v *Vault) write(ctx context.Context) (info fs.FileInfo, err error) {
-	file, err := v.ledger.seal(v.key)
+// readFile reads the file of an earlier version:
+//
+//	"mcprun vault 2\n"   type and version
+//	8 and 16 bytes       as in a line
+//	32 bytes             salt
+//	12 bytes and the rest  nonce and text, sealed with AES-256-GCM under a key derived from key and salt (HKDF, SHA-256); everything before
+//	it, and the owner's name, is authenticated too
+//
+// It also returns a digest of the file.
+func readFile(path string, key sealKey) (l *ledger, digest string, err error) {
+	in, err := safeopen.FileAt(path)
 	if err != nil {
-		return nil, v.fail(err, remedyDamaged)
+		return nil, "", err
 	}
-	more := int64(len(file))
-	if v.info != nil {
-		more -= v.info.Size()
-	}
-	if v.room != nil && more > 0 {
-		if err := v.room(more); err != nil {
-			return nil, err
-		}
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	err = atomicfile.Write(v.path, file, 0o600)
-	if err == nil {
-		info, err = os.Lstat(v.path)
-	}
+	defer in.Close()
+	file, err := io.ReadAll(io.LimitReader(in, maxSealed+1))
 	if err != nil {
-		return nil, v.fail(err, "make the folder writable for you, and make sure that the disk has space")
+		return nil, "", err
 	}
-	return info, nil
+	if len(file) > maxSealed {
+		return nil, "", fmt.Errorf("it has more than %d bytes", maxSealed)
+	}
+	sum := sha256.Sum256(file)
+	l, err = unseal(file, key)
+	return l, hex.EncodeToString(sum[:]), err
+}
+
+func unseal(file []byte, key sealKey) (*ledger, error) {
+	names, err := key.names(fileVersion)
+	if err != nil {
+		return nil, err
+	}
+	if err := check(file, names); err != nil {
+		return nil, err
+	}
+	if len(file) < namesSize+saltSize {
+		return nil, errors.New("it is damaged: its end is missing")
+	}
+	head := file[:namesSize+saltSize]
+	own, err := key.derive(fileVersion, "sealing", head[namesSize:], keySize)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := newGCM(own)
+	if err != nil {
+		return nil, err
+	}
+	text, err := aead.Open(nil, nil, file[len(head):], append(bytes.Clone(head), key.owner...))
+	if err != nil {
+		return nil, errBroken
+	}
+	var b batch
+	if err := json.Unmarshal(text, &b); err != nil {
+		return nil, fmt.Errorf("it is damaged: %w", err)
+	}
+	l := newLedger()
+	return l, l.fill(&b)
 }

@@ -64,7 +64,7 @@ func LoadKey(path string, ring Keyring) ([]byte, error) {
 }
 
 func keyError(path string, err error, remedy string) error {
-	return &VaultError{Path: path, Err: withoutPath(err), remedy: remedy}
+	return &VaultError{Place: path, Err: withoutPath(err), remedy: remedy}
 }
 
 func fromKeyring(path string, ring Keyring) (string, error) {

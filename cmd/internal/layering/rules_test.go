@@ -96,7 +96,8 @@ func rules() []rule {
 		{"runner/pii/detect/internal/postal", []string{"runner/pii/detect/internal/char", "runner/pii/detect/internal/lexicon"}},
 		{"runner/pii/presidio", []string{"runner/pii/detect"}},
 		{"runner/pii/internal/rawjson", nil},
-		{"runner/pii", []string{"gen/atomicfile", "runner/pii/detect", "runner/pii/detect/known", "runner/pii/internal/rawjson", "runner/internal/safeopen"}},
+		{"runner/pii", []string{"gen/atomicfile", "runner/pii/detect", "runner/pii/detect/known", "runner/pii/internal/rawjson", "runner/internal/kept", "runner/internal/safeopen", "runner/store"}},
+		{"runner/pii/piitest", []string{"runner/pii", "runner/store/sqlite"}},
 		{"runner/packages", []string{"gen/ident", "runner/sandbox"}}, // knows nothing of projects and runs
 		{"runner/record", []string{"gen/ident", "runner/call"}},
 		{"runner/trace", []string{"gen/ident", "runner", "runner/chain", "runner/egress", "runner/internal/page"}},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 )
 
 const (
@@ -69,8 +71,12 @@ func knowingOutlet(raw []byte) (o *pii.Outlet, remove func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	state, err := sqlite.Open(context.Background(), filepath.Join(dir, "state.db"), sqlite.Options{})
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
+	}
 	o = pii.NewOutlet(func() (*pii.Vault, error) {
-		return pii.OpenVault(filepath.Join(dir, "vault"), bytes.Repeat([]byte{1}, 32), "")
+		return pii.OpenVault(context.Background(), state, "", bytes.Repeat([]byte{1}, 32), "")
 	}, pii.OutletSettings{})
 	var names []string
 	for i := range maskNames {
@@ -78,7 +84,7 @@ func knowingOutlet(raw []byte) (o *pii.Outlet, remove func(), err error) {
 	}
 	o.Learn([]byte("[" + strings.Join(names, ",") + "]"))
 	o.MaskJSON(raw)
-	return o, func() { _ = os.RemoveAll(dir) }, o.Trouble()
+	return o, func() { _ = errors.Join(state.Close(), os.RemoveAll(dir)) }, o.Trouble()
 }
 
 // records returns n records as a tool of a customer database would return them.

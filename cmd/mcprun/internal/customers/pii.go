@@ -12,23 +12,35 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
 // piiCommand has what the commands about a vault share.
 type piiCommand struct {
 	customersCommand
+	state    StateFlag
 	customer string
 	types    []string
 	all      bool
 	unused   time.Duration
 }
 
-// NewPIICommand returns `mcprun pii`.
-func NewPIICommand(app *cli.App) *cobra.Command {
+// StateFlag is the flag --state.
+type StateFlag interface {
+	Bind(f *pflag.FlagSet)
+	// Attach gives a project its state, which closing the project closes.
+	Attach(app *cli.App, p *project.Project)
+}
+
+// NewPIICommand returns `mcprun pii`. Each of its commands gets a flag of its own.
+func NewPIICommand(app *cli.App, state func() StateFlag) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pii", Short: "Manage the vault of personal data",
 		Long: `The vault keeps what tokens such as [EMAIL_1] stand for. There is one for each project and each
@@ -37,18 +49,19 @@ customer.`,
 		Args:    cli.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPIIListCmd(app), newPIIShowCmd(app), newPIIForgetCmd(app))
+	cmd.AddCommand(newPIIListCmd(app, state()), newPIIShowCmd(app, state()), newPIIForgetCmd(app, state()))
 	return cmd
 }
 
 func (o *piiCommand) bind(cmd *cobra.Command) {
 	o.customersCommand.bind(cmd)
+	o.state.Bind(cmd.Flags())
 	cmd.Flags().Var(flags.ID(&o.customer, "customer", "id"), "customer", "the vault of this customer (default: that of the project)")
 	cli.CompleteFlag(cmd, "customer", o.customers(cmd))
 }
 
-func newPIIListCmd(app *cli.App) *cobra.Command {
-	o := &piiCommand{customersCommand: customersCommand{app: app}}
+func newPIIListCmd(app *cli.App, state StateFlag) *cobra.Command {
+	o := &piiCommand{customersCommand: customersCommand{app: app}, state: state}
 	cmd := &cobra.Command{
 		Use: "list", Short: "Count the values in the vault by type", Example: "  mcprun pii list --json",
 		Args: cli.Args(cobra.NoArgs),
@@ -73,8 +86,8 @@ func newPIIListCmd(app *cli.App) *cobra.Command {
 	return cmd
 }
 
-func newPIIShowCmd(app *cli.App) *cobra.Command {
-	o := &piiCommand{customersCommand: customersCommand{app: app}}
+func newPIIShowCmd(app *cli.App, state StateFlag) *cobra.Command {
+	o := &piiCommand{customersCommand: customersCommand{app: app}, state: state}
 	cmd := &cobra.Command{
 		Use: "show TOKEN...", Short: "Show what tokens stand for, in a terminal",
 		Long: `Shows what tokens stand for, one a line. It prints only to a terminal, where a person reads it, and not
@@ -128,8 +141,8 @@ func (o *piiCommand) show(cmd *cobra.Command, args []string) error {
 	})
 }
 
-func newPIIForgetCmd(app *cli.App) *cobra.Command {
-	o := &piiCommand{customersCommand: customersCommand{app: app}}
+func newPIIForgetCmd(app *cli.App, state StateFlag) *cobra.Command {
+	o := &piiCommand{customersCommand: customersCommand{app: app}, state: state}
 	cmd := &cobra.Command{
 		Use: "forget [VALUE|TOKEN...] [-]", Short: "Remove values from the vault",
 		Long: `Removes values, given as they are or by their tokens. With -, they are read from standard input, one a
@@ -250,26 +263,28 @@ func (o *piiCommand) forgetEach(ctx context.Context, v *pii.Vault, values []stri
 }
 
 // with opens the vault.
-func (o *piiCommand) with(cmd *cobra.Command, do func(v *pii.Vault) error) error {
+func (o *piiCommand) with(cmd *cobra.Command, do func(v *pii.Vault) error) (err error) {
+	p, settings := &project.Project{Base: o.app.Dir}, &config.Settings{}
+	if cfg, err := o.project.Load(o.app); err != nil {
+		return err
+	} else if cfg != nil {
+		p.Base, settings = cfg.Dir, &cfg.Settings
+	}
+	if err := flags.ApplyDefaults(o.app, cmd.Flags(), settings); err != nil {
+		return err
+	}
+	var own *customer.Customer
 	if o.customer != "" {
 		root, c, err := o.openCustomer(cmd, o.customer)
 		if err != nil {
 			return err
 		}
 		defer root.Close()
-		v, err := OpenVault(o.app, "", c, "")
-		if err != nil {
-			return err
-		}
-		return do(v)
+		own = c
 	}
-	base := o.app.Dir
-	if cfg, err := o.project.Load(o.app); err != nil {
-		return err
-	} else if cfg != nil {
-		base = cfg.Dir
-	}
-	v, err := OpenVault(o.app, base, nil, "")
+	o.state.Attach(o.app, p)
+	defer func() { err = errors.Join(err, p.Close()) }()
+	v, err := OpenVault(o.app, p, own, "", func(line string) { fmt.Fprintln(o.app.Stderr, "mcprun: "+line) })
 	if err != nil {
 		return err
 	}

@@ -2,35 +2,92 @@ package customers
 
 import (
 	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/store"
+	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 )
+
+// stateIn is a flag whose state is a file.
+type stateIn string
+
+func (stateIn) Bind(*pflag.FlagSet) {}
+
+func (place stateIn) Attach(_ *cli.App, p *project.Project) {
+	p.State = func(ctx context.Context) (store.Store, error) {
+		s, err := sqlite.Open(ctx, string(place), sqlite.Options{})
+		if err == nil {
+			p.OnClose(s.Close)
+		}
+		return s, err
+	}
+}
+
+// vaultTest is a folder of state, in which commands about a vault run.
+type vaultTest struct {
+	t     *testing.T
+	state string
+	key   []byte
+}
+
+func newVaultTest(t *testing.T) *vaultTest {
+	t.Helper()
+	w := &vaultTest{t: t, state: t.TempDir()}
+	var err error
+	if w.key, err = pii.LoadKey(w.file(keyFile), nil); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// file returns the path of a file in the folder of vaults.
+func (w *vaultTest) file(name string) string {
+	return filepath.Join(w.state, "mcpgen", vaultFolder, name)
+}
+
+func (w *vaultTest) db() stateIn { return stateIn(filepath.Join(w.state, "state.db")) }
+
+// vault opens the project's vault.
+func (w *vaultTest) vault() *pii.Vault {
+	w.t.Helper()
+	s, err := sqlite.Open(w.t.Context(), string(w.db()), sqlite.Options{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = s.Close() })
+	v, err := pii.OpenVault(w.t.Context(), s, "", w.key, "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return v
+}
+
+func (w *vaultTest) run(terminal bool, args ...string) (stdout, stderr string, code int) {
+	var out, said bytes.Buffer
+	app := &cli.App{Name: "mcprun", FailCode: 125, Dir: w.state, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said, Terminal: cli.Terminal{Stdout: terminal}}
+	app.LookupEnv = func(name string) (string, bool) {
+		v, ok := map[string]string{"XDG_STATE_HOME": w.state, "MCPGEN_KEYRING": "off"}[name]
+		return v, ok
+	}
+	code = app.Run(w.t.Context(), NewPIICommand(app, func() StateFlag { return w.db() }), args)
+	return out.String(), said.String(), code
+}
 
 // TestPIIShow: in a terminal, each token is shown with its value in one line. Unknown and forgotten tokens are errors.
 func TestPIIShow(t *testing.T) {
-	state := t.TempDir()
-	run := func(terminal bool, args ...string) (stdout, stderr string, code int) {
-		var out, said bytes.Buffer
-		app := &cli.App{Name: "mcprun", FailCode: 125, Dir: state, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said, Terminal: cli.Terminal{Stdout: terminal}}
-		app.LookupEnv = func(name string) (string, bool) {
-			v, ok := map[string]string{"XDG_STATE_HOME": state, "MCPGEN_KEYRING": "off"}[name]
-			return v, ok
-		}
-		code = app.Run(t.Context(), NewPIICommand(app), args)
-		return out.String(), said.String(), code
-	}
-	key, err := pii.LoadKey(filepath.Join(state, "mcpgen", vaultFolder, keyFile), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := pii.OpenVault(vaultPath(filepath.Join(state, "mcpgen", vaultFolder), state, nil), key, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := newVaultTest(t)
+	run, v := w.run, w.vault()
 	if got, _, err := v.TokenizeJSON([]byte(`{"email":"ann@example.com","address":"Main Street 1\nOslo"}`)); err != nil || string(got) != `{"email":"[EMAIL_1]","address":"[ADDRESS_1]"}` {
 		t.Fatalf("%s, %v, want the first tokens", got, err)
 	}
@@ -46,5 +103,31 @@ func TestPIIShow(t *testing.T) {
 	}
 	if got, said, code := run(true, "show", "EMAIL_1", "ADDRESS_1", "NAME_7"); got != "" || !strings.Contains(said, "not in the vault: [ADDRESS_1], [NAME_7]") || code != 1 {
 		t.Errorf("unknown tokens: code %d, %q, %q, want an error that names both", code, got, said)
+	}
+}
+
+// TestPIIMoves: the vault that an earlier version has written is moved to the state, once, and one line says so.
+func TestPIIMoves(t *testing.T) {
+	w := newVaultTest(t)
+	key := `{"version":1,"key":"` + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)) + `"}` // of the files in testdata of package pii
+	old := w.file(cli.ProjectName(w.state) + ".vault")
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "runner", "pii", "testdata", "vault", "project.vault"))
+	if err == nil {
+		err = errors.Join(os.WriteFile(old, text, 0o600), os.WriteFile(w.file(keyFile), []byte(key), 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		got, said, code := w.run(true, "show", "NAME_1", "EMAIL_1")
+		if want := "[NAME_1]  Ann Miller\n[EMAIL_1]  ann@example.com\n"; got != want || code != 0 {
+			t.Errorf("code %d, %q, %q, want %q", code, got, said, want)
+		}
+		if strings.Contains(said, old) != (i == 0) || strings.Count(said, "\n") != 1-i {
+			t.Errorf("run %d said %q, want one line about %s from the first", i, said, old)
+		}
+	}
+	if _, err := os.Stat(old + ".moved"); err != nil {
+		t.Error(err)
 	}
 }

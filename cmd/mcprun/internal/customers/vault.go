@@ -15,37 +15,51 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// vaultFolder holds the vaults of projects and the key of all vaults; it is below the state folder.
+// vaultFolder holds the key of all vaults, and the vaults of projects of an earlier version; it is below the state folder.
 const vaultFolder = "vaults"
 
 // RoomTime bounds the measurement of how much of its quota a customer has left.
 const RoomTime = 20 * time.Second
 
-// OpenVault opens the vault of the customer own, which counts towards the customer's quota. If own is nil, it opens the project's
-// vault, which is named after the folder of the project's configuration. workspace is where scripts write; it may be empty.
-func OpenVault(app *cli.App, base string, own *customer.Customer, workspace string) (*pii.Vault, error) {
+// OpenVault opens the vault of the customer own in the project's state. It counts towards the customer's quota. If own is nil, it opens the
+// project's vault. workspace is where scripts write; it may be empty. What an earlier version kept in a file is moved to the state; say gets
+// a line about it.
+func OpenVault(app *cli.App, p *project.Project, own *customer.Customer, workspace string, say func(line string)) (*pii.Vault, error) {
 	vaults, err := vaultsFolder(app)
 	if err != nil {
 		return nil, err
 	}
-	path, owner := vaultPath(vaults, base, own), ""
-	if own != nil {
-		owner = vaultOwner(own.ID())
-	}
-	for _, dir := range []string{vaults, filepath.Dir(path)} {
-		if err := outside(dir, workspace); err != nil {
-			return nil, err
-		}
+	if err := outside(vaults, workspace); err != nil {
+		return nil, err
 	}
 	key, err := Key(app)
 	if err != nil {
 		return nil, err
 	}
-	v, err := pii.OpenVault(path, key, owner)
-	if err == nil && own != nil {
+	ctx := context.Background()
+	state, err := p.State(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open the vault of personal data: %w", err)
+	}
+	old, id, owner := filepath.Join(vaults, cli.ProjectName(p.Base)+".vault"), "", ""
+	if own != nil {
+		old, id, owner = filepath.Join(own.Vault(), vaultFile), own.ID(), vaultOwner(own.ID())
+	}
+	v, err := pii.OpenVault(ctx, state, id, key, owner)
+	if err != nil {
+		return nil, err
+	}
+	moved, err := v.MoveFile(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	if moved {
+		say(fmt.Sprintf("the vault of personal data has moved from %s to %s", cli.EscapeLine(old), cli.EscapeLine(state.Place())))
+	}
+	if own != nil {
 		boundVault(v, own)
 	}
-	return v, err
+	return v, nil
 }
 
 // outside returns an error if a folder of vaults is in the workspace.
@@ -57,28 +71,21 @@ func outside(dir, workspace string) error {
 		"name another workspace, or another folder with XDG_STATE_HOME")
 }
 
-// OpenUsedVault is OpenVault for a vault that has a file. Without one, the error wraps [fs.ErrNotExist], and no key is made.
-func OpenUsedVault(app *cli.App, base string, own *customer.Customer, workspace string) (*pii.Vault, error) {
+// OpenUsedVault is OpenVault for a vault that may have tokens. If there is no key, no vault has any: then the error wraps [fs.ErrNotExist], and
+// neither the key nor the state is made.
+func OpenUsedVault(app *cli.App, p *project.Project, own *customer.Customer, workspace string, say func(line string)) (*pii.Vault, error) {
 	vaults, err := vaultsFolder(app)
 	if err == nil {
-		_, err = os.Lstat(vaultPath(vaults, base, own))
+		_, err = os.Lstat(filepath.Join(vaults, keyFile))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return OpenVault(app, base, own, workspace)
-}
-
-// vaultPath returns the path of a customer's vault, or of the project's.
-func vaultPath(vaults, base string, own *customer.Customer) string {
-	if own != nil {
-		return filepath.Join(own.Vault(), vaultFile)
-	}
-	return filepath.Join(vaults, cli.ProjectName(base)+".vault")
+	return OpenVault(app, p, own, workspace, say)
 }
 
 const (
-	// vaultFile is the name of a customer's vault.
+	// vaultFile is the name of a customer's vault of an earlier version.
 	vaultFile = "pii.vault"
 	// keyFile holds the key, or a word which says that the keyring has it.
 	keyFile = "key"
@@ -87,7 +94,7 @@ const (
 // vaultOwner returns the name that a customer's vault is bound to. A project's vault is bound to the empty name.
 func vaultOwner(customer string) string { return "customer " + customer }
 
-// vaultsFolder returns the folder with the vaults of projects and the key.
+// vaultsFolder returns the folder with the key.
 func vaultsFolder(app *cli.App) (string, error) {
 	state, err := app.StateDir()
 	if err != nil {
@@ -145,14 +152,14 @@ func Keyring(app *cli.App) (ring oauth.System, ok bool) { return oauth.System{},
 
 // boundVault makes the vault count towards the customer's quota.
 func boundVault(v *pii.Vault, c *customer.Customer) {
-	v.Limit(func(more int64) error {
+	v.Limit(func(size, more int64) error {
 		ctx, cancel := context.WithTimeout(context.Background(), RoomTime)
 		defer cancel()
 		free, err := c.Room(ctx)
 		if err != nil {
 			return err
 		}
-		if more > free {
+		if free = max(0, free-size); more > free {
 			return &customer.QuotaError{Customer: c.ID(), Quota: c.Quota(), Free: free, For: "the vault of personal data"}
 		}
 		return nil

@@ -59,9 +59,9 @@ func (o *Options) newRunAnswers(project *project.Project, s *runner.Script, v *c
 		}
 		return a.images.Add(mimeType, data)
 	}
-	a.Vault = hostapi.Once(func() (*pii.Vault, error) { return customers.OpenVault(o.App, project.Base, own, s.Workspace) })
+	a.Vault = hostapi.Once(func() (*pii.Vault, error) { return customers.OpenVault(o.App, project, own, s.Workspace, say) })
 	s.Calls.Issued = o.pii.Issued(o.App, &project.Settings.PII, s.Calls.Subject.Customer, func() (*pii.Vault, error) {
-		return customers.OpenUsedVault(o.App, project.Base, own, s.Workspace)
+		return customers.OpenUsedVault(o.App, project, own, s.Workspace, say)
 	})
 	a.Skills = hostapi.Once(func() (*skill.Store, error) {
 		return skills.OpenFor(o.App, &o.LocationFlags, project, own, skills.CheckFlags{})

@@ -209,7 +209,8 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 	if o.Calls.Approver, err = o.approver(o.app, p, "", func(line string) { con.Say("mcprun: " + line) }, approverWays{approveTerminal: atTerminal}); err != nil {
 		return err
 	}
-	open := func() (*pii.Vault, error) { return customers.OpenVault(o.app, p.Base, nil, "") }
+	sayMoved := func(line string) { con.Say("mcprun: " + line) }
+	open := func() (*pii.Vault, error) { return customers.OpenVault(o.app, p, nil, "", sayMoved) }
 	if o.Calls.Personal, err = o.pii.Personal(o.app, &p.Settings.PII, "", o.json, open); err != nil {
 		return err
 	}
@@ -218,7 +219,7 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 	if err := Record(cmd.Context(), o.app, &o.state, p, &o.Calls, false, func(line string) { con.Say("mcprun: " + line) }); err != nil {
 		return err
 	}
-	o.Calls.Issued = o.pii.Issued(o.app, &p.Settings.PII, "", func() (*pii.Vault, error) { return customers.OpenUsedVault(o.app, p.Base, nil, "") })
+	o.Calls.Issued = o.pii.Issued(o.app, &p.Settings.PII, "", func() (*pii.Vault, error) { return customers.OpenUsedVault(o.app, p, nil, "", sayMoved) })
 	d := runner.DirectCall{Tool: tool, Args: args, Values: values, Calls: o.Calls, Elicit: asked.Answer}
 	files, err := o.openFiles(o.app, &d.Calls)
 	if err != nil {

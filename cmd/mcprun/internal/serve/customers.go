@@ -31,7 +31,9 @@ func (b *snapshot) equip(c *mcpserver.Customer, own *customer.Customer) {
 		return now.skillsOf(c.ID)
 	}
 	c.Labels = &labels{live: b.live, id: c.ID, files: c.Files}
-	c.Vault = hostapi.Once(func() (*pii.Vault, error) { return customers.OpenVault(b.o.app, b.project.Base, own, c.Files) })
+	c.Vault = hostapi.Once(func() (*pii.Vault, error) {
+		return customers.OpenVault(b.o.app, b.project, own, c.Files, func(line string) { b.log.Warn(line) })
+	})
 	c.Personal = func() *chain.Personal { return b.live.current().personalOf(c) }
 }
 

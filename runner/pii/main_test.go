@@ -1,0 +1,13 @@
+//go:build !linux
+
+package pii
+
+import (
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	child()
+	os.Exit(m.Run())
+}
