@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/store/sqlite"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
 // stateIn is a flag whose state is a file.
@@ -106,28 +106,47 @@ func TestPIIShow(t *testing.T) {
 	}
 }
 
-// TestPIIMoves: the vault that an earlier version has written is moved to the state, once, and one line says so.
+// TestPIIMoves: what an earlier version has written is moved to the state, once, and one line says so: the project's vault, and a customer's.
 func TestPIIMoves(t *testing.T) {
 	w := newVaultTest(t)
 	key := `{"version":1,"key":"` + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)) + `"}` // of the files in testdata of package pii
-	old := w.file(cli.ProjectName(w.state) + ".vault")
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "runner", "pii", "testdata", "vault", "project.vault"))
-	if err == nil {
-		err = errors.Join(os.WriteFile(old, text, 0o600), os.WriteFile(w.file(keyFile), []byte(key), 0o600))
+	if err := os.WriteFile(w.file(keyFile), []byte(key), 0o600); err != nil {
+		t.Fatal(err)
 	}
+	root, err := customer.OpenRoot(filepath.Join(w.state, "workspaces"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 2 {
-		got, said, code := w.run(true, "show", "NAME_1", "EMAIL_1")
-		if want := "[NAME_1]  Ann Miller\n[EMAIL_1]  ann@example.com\n"; got != want || code != 0 {
-			t.Errorf("code %d, %q, %q, want %q", code, got, said, want)
-		}
-		if strings.Contains(said, old) != (i == 0) || strings.Count(said, "\n") != 1-i {
-			t.Errorf("run %d said %q, want one line about %s from the first", i, said, old)
-		}
+	defer root.Close()
+	own, err := root.Customer("acme")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := os.Stat(old + ".moved"); err != nil {
-		t.Error(err)
+	for name, c := range map[string]struct {
+		old  string
+		args []string
+	}{
+		"project": {w.file(cli.ProjectName(w.state) + ".vault"), nil},
+		"acme":    {filepath.Join(own.Vault(), vaultFile), []string{"--customer", "acme"}},
+	} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "runner", "pii", "testdata", "vault", name+".vault"))
+		if err == nil {
+			err = os.WriteFile(c.old, text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			got, said, code := w.run(true, append([]string{"show", "NAME_1", "EMAIL_1"}, c.args...)...)
+			if want := "[NAME_1]  Ann Miller\n[EMAIL_1]  ann@example.com\n"; got != want || code != 0 {
+				t.Errorf("%s: code %d, %q, %q, want %q", name, code, got, said, want)
+			}
+			if strings.Contains(said, c.old) != (i == 0) || strings.Count(said, "\n") != 1-i {
+				t.Errorf("%s: run %d said %q, want one line about %s from the first", name, i, said, c.old)
+			}
+		}
+		if _, err := os.Stat(c.old + ".moved"); err != nil {
+			t.Error(err)
+		}
 	}
 }
