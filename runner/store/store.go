@@ -151,6 +151,8 @@ type Logs interface {
 	ReplaceLines(ctx context.Context, k Key, number int64, value []byte) error
 	// Lines calls each with the lines of a log after the given number, in order. A log that does not exist has no lines.
 	Lines(ctx context.Context, k Key, after int64, each func(Line) error) error
+	// LogSize returns the size of a log's values together, in bytes. It does not read them.
+	LogSize(ctx context.Context, k Key) (bytes int64, err error)
 	// ListLogs returns the names of the logs of a customer and a kind, sorted.
 	ListLogs(ctx context.Context, customer, kind string) ([]string, error)
 	// DeleteLog deletes a log. One that does not exist is no error.

@@ -486,8 +486,14 @@ func testNumberedLines(t *testing.T, open func() store.Store) {
 		t.Fatal(err)
 	}
 	lines(21, 22)
+	if size, err := handles[0].LogSize(t.Context(), k); err != nil || size != 4 {
+		t.Errorf("LogSize() = %d, %v, want 4", size, err)
+	}
 	if err := handles[0].DeleteLog(t.Context(), k); err != nil {
 		t.Fatal(err)
+	}
+	if size, err := handles[0].LogSize(t.Context(), k); err != nil || size != 0 {
+		t.Errorf("LogSize() of a deleted log = %d, %v, want 0", size, err)
 	}
 	if err := handles[1].AppendLineAt(t.Context(), k, 23, nil); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("AppendLineAt(23) to a deleted log = %v, want ErrConflict", err)

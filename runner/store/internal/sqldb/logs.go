@@ -77,6 +77,12 @@ func (d *DB) Lines(ctx context.Context, k store.Key, after int64, each func(stor
 	}
 }
 
+// LogSize implements [store.Logs].
+func (d *DB) LogSize(ctx context.Context, k store.Key) (bytes int64, err error) {
+	err = d.backend.Read().QueryRowContext(ctx, "SELECT coalesce(sum(length(value)), 0) FROM log_lines WHERE customer = ? AND kind = ? AND name = ?", k.Customer, k.Kind, k.Name).Scan(&bytes)
+	return bytes, d.failed("measure "+k.Kind, err)
+}
+
 // ListLogs implements [store.Logs].
 func (d *DB) ListLogs(ctx context.Context, customer, kind string) ([]string, error) {
 	var names []string
