@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,6 +38,15 @@ func groupOf(name string) string {
 		return ""
 	}
 	return group
+}
+
+// Name is the random name of this process among those that share the database.
+func (e *Engine) Name() string { return e.executor.name }
+
+// Alive reports whether the process with a name has a lease. One that was killed still has it, until it expires.
+func (e *Engine) Alive(ctx context.Context, name string) (bool, error) {
+	leases, err := e.store.Leases(ctx, executors+name)
+	return slices.ContainsFunc(leases, func(l store.Lease) bool { return l.Name == executors+name && !l.Expired }), err
 }
 
 // renew takes the lease or renews it.

@@ -62,6 +62,13 @@ func (e *Engine) AddQueue(ctx context.Context, q Queue) error {
 	return nil
 }
 
+// Crowded reports whether work waits in a queue, as this process last saw it, within a second. It asks nobody.
+func (e *Engine) Crowded(queue string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.queues[queue] != nil && e.queues[queue].busy
+}
+
 // startQueued puts work into a queue, if there is room.
 func (e *Engine) startQueued(ctx context.Context, kind string, input json.RawMessage, s Start) error {
 	e.mu.Lock()

@@ -29,6 +29,7 @@ type fixture struct {
 	t   *testing.T
 	opt mcpserver.Options
 	run func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error)
+	srv *mcpserver.Server // of tasksFixture
 
 	mu   sync.Mutex
 	jobs []*mcpserver.Job

@@ -25,9 +25,12 @@ const (
 	tokenOfBob = "0123456789abcdef-bob"
 )
 
+// twoTokens is a file with the tokens of two customers.
+const twoTokens = "# who may come\n" + tokenOfAda + " ada\n\n" + tokenOfBob + "  bob\n"
+
 func tokensOf(t *testing.T) *bearer.Tokens {
 	t.Helper()
-	tokens, err := bearer.Read([]byte("# who may come\n"+tokenOfAda+" ada\n\n"+tokenOfBob+"  bob\n"), "")
+	tokens, err := bearer.Read([]byte(twoTokens), "")
 	if err != nil {
 		t.Fatal(err)
 	}

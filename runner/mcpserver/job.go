@@ -34,6 +34,9 @@ type Job struct {
 	Watch func(chain.Event)
 	// Image receives an image that the script shows. The error is the reason for refusing the image.
 	Image func(mimeType string, data []byte) error
+	// Work names the durable work that the run is, or may become. If it begins again in another process, calls that it has made must not be
+	// made again. Empty: the run ends with this process.
+	Work string
 }
 
 // CallJob is one call without a script.
@@ -46,6 +49,7 @@ type CallJob struct {
 	Ask      upstream.ElicitFunc
 	CanAsk   bool // as in Job
 	Watch    func(chain.Event)
+	Work     string // as in Job
 }
 
 // CallAnswer is the outcome of a CallJob.

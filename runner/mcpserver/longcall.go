@@ -33,44 +33,81 @@ func (cs *customerServer) startLongCall(ctx context.Context, v *view, t *tool, r
 	}
 	callCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	l := &longCall{
-		tool: t.name, began: time.Now(), ctx: callCtx, progress: progress.New(ctx, req, cs.s.opt.Quiet, progress.StageTurn), cancel: cancel,
-		questions: make(chan *pendingQuestion), done: make(chan struct{}),
+		tool: t.name, began: time.Now(), ctx: callCtx, cancel: cancel, questions: make(chan *pendingQuestion), done: make(chan struct{}),
+		adopted: make(chan struct{}),
 	}
-	stop := context.AfterFunc(cs.s.ctx, func() { cancel(errClosing) })
-	c := &toolCall{cs: cs, view: v, tool: t, args: req.Params.Arguments, progress: l.progress, ask: cs.asker(req, l), canAsk: canAsk(req, false)}
-	c.session, c.client = sessionOf(req), clientOf(req)
+	made := cs.takesTask(ctx)
+	c := &toolCall{cs: cs, view: v, tool: t, args: req.Params.Arguments, canAsk: canAsk(req, false), session: sessionOf(req), client: clientOf(req)}
+	run := c.runInTurn
+	if cs.s.opt.Engine != nil {
+		l.input = cs.inputOf(ctx, t, req, rand.Text())
+		leave, free := cs.s.place(cs.customer.ID)
+		switch {
+		case free:
+			run = func(ctx context.Context, _ *longCall) (*mcp.CallToolResult, error) { return c.runNow(ctx, leave) }
+			if made == nil {
+				l.input = nil // it never becomes work
+			}
+		case made != nil && cs.tasks.room():
+			defer cs.s.work.Done()
+			defer cancel(nil)
+			return cs.enqueue(ctx, l.input, made)
+		default:
+			l.turn, run = make(chan func()), c.runQueued
+		}
+	}
+	if l.input != nil {
+		c.work = l.input.ID
+	}
+	l.progress = progress.New(ctx, req, cs.s.opt.Quiet, progress.StageTurn)
+	c.progress, c.ask, c.passOn = l.progress, cs.asker(req, l), cs.passer(req, l)
+	l.detach = context.AfterFunc(cs.s.ctx, func() { cancel(errClosing) })
 	forget := cs.calls.add(c.session, cancel)
 	go func() {
 		defer cs.s.work.Done()
 		defer close(l.done)
 		defer forget()
-		defer stop()
+		defer l.detach()
 		defer cancel(nil)
 		defer l.progress.Close()
-		l.result, l.err = cs.result(c.runInTurn(callCtx))
+		l.result, l.err = run(callCtx, l)
 	}()
 	return cs.wait(ctx, l)
 }
 
-// runInTurn runs the tool once the queue has a place.
-func (c *toolCall) runInTurn(ctx context.Context) (*reply, error) {
+// takesTask returns where to put the task that a call becomes, or nil if its client takes none.
+func (cs *customerServer) takesTask(ctx context.Context) *madeTask {
+	made, _ := ctx.Value(madeTaskKey{}).(*madeTask)
+	if cs.s.opt.TaskAfter < 0 {
+		return nil
+	}
+	return made
+}
+
+// runInTurn runs the tool once the queue of this process has a place.
+func (c *toolCall) runInTurn(ctx context.Context, _ *longCall) (*mcp.CallToolResult, error) {
 	leave, err := c.cs.s.queue.Enter(ctx, c.cs.customer.ID)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = modelErrorf("%s was ended before its turn came: %v", c.tool.name, err)
 		}
-		return nil, err
+		return c.cs.result(nil, err)
 	}
+	return c.runNow(ctx, leave)
+}
+
+// runNow runs the tool in the place that leave frees.
+func (c *toolCall) runNow(ctx context.Context, leave func()) (*mcp.CallToolResult, error) {
 	defer leave()
 	c.progress.Enter(c.tool.stage)
-	return c.tool.run(ctx, c)
+	return c.cs.result(c.tool.run(ctx, c))
 }
 
 // wait waits for the call's result or its next question. If that takes long, the call becomes a task, provided that the client takes one.
 func (cs *customerServer) wait(ctx context.Context, l *longCall) (*mcp.CallToolResult, error) {
 	var late <-chan time.Time
-	made, _ := ctx.Value(madeTaskKey{}).(*madeTask)
-	if made != nil && cs.s.opt.TaskAfter >= 0 {
+	made := cs.takesTask(ctx)
+	if made != nil && l.turn == nil {
 		timer := time.NewTimer(cs.s.opt.TaskAfter)
 		defer timer.Stop()
 		late = timer.C
@@ -146,19 +183,27 @@ func decline(context.Context, *upstream.Question) (*upstream.Reply, error) {
 
 // asker returns the function that asks the client's user. It declines kinds of questions that the client does not support.
 func (cs *customerServer) asker(req *mcp.CallToolRequest, l *longCall) upstream.ElicitFunc {
-	ask := func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+	pass := cs.passer(req, l)
+	return func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+		return pass(ctx, cs.hideQuestion(q))
+	}
+}
+
+// passFunc asks the client's user a question in which personal data is hidden already.
+type passFunc func(ctx context.Context, q *hiddenQuestion) (*upstream.Reply, error)
+
+func (cs *customerServer) passer(req *mcp.CallToolRequest, l *longCall) passFunc {
+	pass := func(ctx context.Context, q *hiddenQuestion) (*upstream.Reply, error) {
 		return cs.elicit(ctx, req, l.progress, q)
 	}
 	if req.ProtocolVersion() >= firstStateless {
-		ask = func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
-			return l.askByResult(ctx, cs.hideQuestion(q))
-		}
+		pass = l.askByResult
 	}
-	return func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+	return func(ctx context.Context, q *hiddenQuestion) (*upstream.Reply, error) {
 		if !canAsk(req, q.URL != "") {
-			return decline(ctx, q)
+			return decline(ctx, q.Question)
 		}
-		return ask(ctx, q)
+		return pass(ctx, q)
 	}
 }
 
@@ -191,14 +236,13 @@ func (l *longCall) askByResult(ctx context.Context, q *hiddenQuestion) (*upstrea
 }
 
 // elicit sends a question as a request of the server.
-func (cs *customerServer) elicit(ctx context.Context, req *mcp.CallToolRequest, p *progress.Progress, q *upstream.Question) (*upstream.Reply, error) {
+func (cs *customerServer) elicit(ctx context.Context, req *mcp.CallToolRequest, p *progress.Progress, hidden *hiddenQuestion) (*upstream.Reply, error) {
 	ctx, cancel := p.RequestContext(ctx)
 	defer cancel()
-	hidden := cs.hideQuestion(q)
 	res, err := req.Session.Elicit(ctx, elicitParams(hidden.shown))
 	if err != nil {
 		cs.logger().Info("a question could not be sent to the client; declined", "error", err)
-		return decline(ctx, q)
+		return decline(ctx, hidden.Question)
 	}
 	return hidden.answer(res), nil
 }

@@ -13,11 +13,13 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream/upstreamtest"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/store/storetest/pgtest"
 )
 
 func TestMain(m *testing.M) {
 	upstreamtest.Main()
-	os.Exit(m.Run())
+	frontMain()
+	os.Exit(pgtest.Main(m))
 }
 
 // TestEveryRevision checks that clients of each revision reach servers of both eras, over each pair of transports: a list of

@@ -28,13 +28,21 @@ func New(opt *Options) (*Server, error) {
 	if !slices.Contains(Modes(), o.Mode) {
 		return nil, fmt.Errorf("mcpserver: mode %q is not one of %s", o.Mode, Modes())
 	}
-	s := &Server{opt: o, log: o.Logger, queue: runqueue.New(o.Parallel, o.Share, o.Waiting, o.MaxWait), front: newFront(o.State), customers: map[string]*customerServer{}}
+	if o.Engine != nil && (o.State == nil || o.Sealer == nil) {
+		return nil, errors.New("mcpserver: Engine needs State and Sealer")
+	}
+	s := &Server{opt: o, log: o.Logger, queue: runqueue.New(o.Parallel, o.Share, o.Waiting, o.MaxWait), customers: map[string]*customerServer{}}
 	first, err := s.newView(&o.Project)
 	if err != nil {
 		return nil, err
 	}
 	s.now.Store(first)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	if o.Engine != nil {
+		if err := s.launch(s.ctx); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
 	return s, nil
 }
 
@@ -60,9 +68,6 @@ func (s *Server) customer(id string) (*customerServer, error) {
 func newCustomerServer(s *Server, c *Customer) *customerServer {
 	cs := &customerServer{s: s, customer: c}
 	cs.tasks.cs = cs
-	if s.opt.State != nil {
-		cs.tasks.records = &taskRecords{front: s.front, customer: c.ID}
-	}
 	//lint:ignore SA1019 clients of older revisions ask for logging, and those of the newest may
 	caps := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{ListChanged: true}}
 	skills := c.Skills != nil && s.opt.Mode != ModePassthrough // in passthrough mode no script can import one
@@ -108,14 +113,13 @@ func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 	}
 }
 
-// Close ends runs in progress, tasks among them, waits for them, and closes the customers.
+// Close ends runs in progress, waits for them, and closes the customers. With an engine, which it closes, tasks continue in another process,
+// or in the next one.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock() // from here on s.customers does not change
-	s.cancel(errClosing)
-	s.work.Wait()
-	s.front.close()
+	s.end()
 	var errs []error
 	for _, cs := range s.customers {
 		if cs.customer.Close != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/durable"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/telemetry"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
@@ -81,8 +82,17 @@ type Options struct {
 	TaskAfter time.Duration
 	// KeepTask is how long the result of a task is kept. Zero: 1 h.
 	KeepTask time.Duration
-	// State keeps tasks, so that they outlive this process. Nil: they are kept in memory. The caller closes it after the server.
-	State State
+	// Engine makes tasks outlive this process, and lets calls wait in a queue that all processes share. It must not be launched; the server
+	// does that, and closes it. Nil: tasks and the queue are in memory.
+	Engine *durable.Engine
+	// State and Sealer are required with Engine: where processes tell each other about calls, and what encrypts what is kept of them. The
+	// caller closes State after the server.
+	State  State
+	Sealer Sealer
+	// Rate bounds how many runs and calls start in RatePeriod, over all processes. All of them then wait in the queue of the engine. Zero: no
+	// limit.
+	Rate       int
+	RatePeriod time.Duration
 	// Prices are used by get_execution_stats. Zero: customer.DefaultPrices.
 	Prices customer.Prices
 	// ShowPaths tells clients the path of the workspace on this machine. It is for clients on the same machine.

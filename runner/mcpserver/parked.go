@@ -26,6 +26,12 @@ type longCall struct {
 	done      chan struct{} // closed when result and err are set
 	result    *mcp.CallToolResult
 	err       error
+
+	// With an engine.
+	input   *workInput
+	turn    chan func()   // gets what frees the place, if the call waits for its turn in the queue; nil: it runs
+	adopted chan struct{} // closed when the call is work
+	detach  func() bool   // makes it outlive the closing of the server
 }
 
 // pendingQuestion is a question on its way to the client.

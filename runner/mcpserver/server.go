@@ -20,11 +20,12 @@ type Server struct {
 	now     atomic.Pointer[view]
 	queue   *runqueue.Queue
 	streams eventstream.Streams
-	front   *front
+	here    sync.Map // calls of this process that are work, or wait in the queue: *longCall by the id of the work
 
 	ctx    context.Context // the context of all work in progress
 	cancel context.CancelCauseFunc
 	work   sync.WaitGroup
+	ending sync.Once
 
 	reloading sync.Mutex
 	mu        sync.Mutex
@@ -44,6 +45,22 @@ func (s *Server) startWork() bool {
 	}
 	s.work.Add(1)
 	return true
+}
+
+// end ends all calls and waits for them. Those that are work may end within closeTime; then they are interrupted, and continue in another
+// process.
+func (s *Server) end() {
+	s.cancel(errClosing)
+	if s.opt.Engine != nil {
+		s.ending.Do(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+			defer cancel()
+			if err := s.opt.Engine.Close(ctx); err != nil {
+				s.log.Warn("the engine of durable work did not close", "error", err)
+			}
+		})
+	}
+	s.work.Wait()
 }
 
 // customerServer is the MCP server of one customer, through which alone clients reach the customer.

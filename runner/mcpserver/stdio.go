@@ -41,8 +41,7 @@ func (s *Server) Stdio(ctx context.Context, customer string, in io.ReadCloser, o
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		s.cancel(errClosing)
-		s.work.Wait()
+		s.end()
 		transport.drain(unreadTime) // closing the session would drop the results of interrupted runs
 		_ = session.Close()
 		return nil

@@ -5,7 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -16,9 +17,10 @@ import (
 )
 
 const (
-	// maxTasks bounds the tasks of one customer that are in progress, and without a state those whose results are kept. Further calls are
-	// answered when they end.
+	// maxTasks bounds the tasks of one customer that are in progress, and without an engine those whose results are kept. maxKept bounds those
+	// that one process has made lately. Further calls are answered when they end.
 	maxTasks = 100
+	maxKept  = 1000
 	// maxTaskBytes bounds the results of a customer's tasks that are kept in memory.
 	maxTaskBytes = 64 << 20
 	maxTaskID    = 64 // bytes of an id, of which ours have 26
@@ -27,15 +29,15 @@ const (
 // errTaskCancelled is the cause with which tasks/cancel ends a task.
 var errTaskCancelled = errors.New("the client cancelled the task")
 
-// tasks are the tasks of one customer, by ids that nobody can guess. Those in progress are in this process. What became of the others is in
-// the records, or without a state in memory.
+// tasks are the tasks of one customer, by ids that nobody can guess. With an engine, those that run in this process are here, and the
+// others are durable work. Without one, all are here.
 type tasks struct {
-	cs      *customerServer
-	records *taskRecords // nil: in memory
+	cs *customerServer
 
 	mu    sync.Mutex
 	byID  map[string]*task
-	bytes int // of results in byID
+	bytes int         // of results in byID
+	made  []time.Time // with an engine: when tasks were made, lately
 }
 
 // task is a call that outlives its request. The client polls it.
@@ -48,7 +50,12 @@ type task struct {
 	record  taskRecord
 	pending []*taskQuestion // that wait for an answer
 	asked   int             // how many questions there were
+	run     string          // the end of their keys; another process that continues the call has another
 	ended   bool            // record is final
+
+	// What other processes know of it; only follow uses them.
+	told    []byte
+	version int64
 }
 
 // taskQuestion is a question of a task. A key is never used twice.
@@ -60,100 +67,160 @@ type taskQuestion struct {
 
 // taskRecord is what is known of a task.
 type taskRecord struct {
-	Tool    string          `json:"tool"`
-	Status  string          `json:"status"`
-	Message string          `json:"message,omitempty"`
-	Created time.Time       `json:"created"`
-	Updated time.Time       `json:"updated"`
-	Expires time.Time       `json:"expires"`
-	Front   string          `json:"front"` // the process that runs it
-	Error   *jsonrpc.Error  `json:"error,omitempty"`
-	Result  json.RawMessage `json:"-"` // a record of its own, because it may be large
+	Status, Message           string
+	Created, Updated, Expires time.Time
+	Error                     *jsonrpc.Error
+	Result                    json.RawMessage
 }
-
-// final reports whether the record will not change any more.
-func (r *taskRecord) final() bool { return r.Status != taskWorking && r.Status != taskInputRequired }
 
 // begin makes a task of a call and returns it as the answer to the call. It returns nil if there can be no further task: then the client
 // waits for the result.
 func (ts *tasks) begin(ctx context.Context, l *longCall) *taskResult {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	now := time.Now()
-	for id, t := range ts.byID {
-		if t.expired(now) {
-			ts.drop(id)
-		}
-	}
-	if len(ts.byID) >= maxTasks || ts.bytes >= maxTaskBytes {
-		ts.cs.logger().Warn("there are too many tasks; a call is answered when it ends")
+	if ts.cs.s.opt.Engine != nil && l.input == nil {
 		return nil
 	}
-	opt := &ts.cs.s.opt
-	t := &task{id: rand.Text(), call: l, answerTime: opt.AnswerTime, record: taskRecord{
-		Tool: l.tool, Status: taskWorking, Created: l.began, Updated: now, Expires: now.Add(opt.MaxTime + opt.KeepTask), Front: ts.cs.s.front.id,
-	}}
-	if ts.records != nil {
-		if err := ts.records.add(ctx, t.id, &t.record); err != nil {
-			ts.cs.logger().Warn("a call does not become a task; it is answered when it ends", "error", err)
-			return nil
-		}
+	if !ts.room() {
+		ts.cs.logger().Warn("there are too many tasks; a call is answered when it ends")
+		return nil
 	}
 	if !ts.cs.s.startWork() {
 		return nil
 	}
-	if ts.byID == nil {
-		ts.byID = map[string]*task{}
+	t := ts.hold(l)
+	if err := ts.adopt(ctx, t); err != nil {
+		ts.cs.logger().Warn("a call does not become a task; it is answered when it ends", "error", err)
+		ts.drop(t)
+		ts.cs.s.work.Done()
+		return nil
 	}
-	ts.byID[t.id] = t
+	ts.count()
 	l.progress.Detach()
-	go ts.follow(t)
+	go func() {
+		defer ts.cs.s.work.Done()
+		ts.follow(t)
+	}()
 	made := t.view()
 	made.ResultType, made.InputRequests = "task", nil
 	return made
 }
 
-// drop forgets a task. The mutex is held.
-func (ts *tasks) drop(id string) {
-	if t := ts.byID[id]; t != nil {
-		ts.bytes -= len(t.record.Result)
-		delete(ts.byID, id)
+// room reports whether there can be a further task.
+func (ts *tasks) room() bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	now := time.Now()
+	for _, t := range ts.byID {
+		if t.expired(now) {
+			ts.remove(t)
+		}
+	}
+	ts.made = slices.DeleteFunc(ts.made, func(at time.Time) bool { return now.Sub(at) > ts.cs.s.opt.KeepTask })
+	return len(ts.byID) < maxTasks && ts.bytes < maxTaskBytes && len(ts.made) < maxKept
+}
+
+// count counts a task whose result the state will keep.
+func (ts *tasks) count() {
+	if ts.cs.s.opt.Engine != nil {
+		ts.mu.Lock()
+		defer ts.mu.Unlock()
+		ts.made = append(ts.made, time.Now())
 	}
 }
 
-// follow collects a task's questions until its call ends, and keeps the outcome.
+// hold keeps a new task of a call that runs here.
+func (ts *tasks) hold(l *longCall) *task {
+	opt, now := &ts.cs.s.opt, time.Now()
+	t := &task{id: rand.Text(), call: l, answerTime: opt.AnswerTime, record: taskRecord{
+		Status: taskWorking, Created: l.began, Updated: now, Expires: now.Add(opt.MaxTime + opt.KeepTask),
+	}}
+	if l.input != nil {
+		t.id, t.run, t.record.Created = l.input.ID, "-"+rand.Text()[:8], now // as of the work
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.byID == nil {
+		ts.byID = map[string]*task{}
+	}
+	ts.byID[t.id] = t
+	return t
+}
+
+// adopt makes durable work of a task whose call runs already.
+func (ts *tasks) adopt(ctx context.Context, t *task) error {
+	s := ts.cs.s
+	if s.opt.Engine == nil {
+		return nil
+	}
+	s.here.Store(t.id, t.call)
+	if err := s.startCall(ctx, t.call.input, ""); err != nil {
+		s.here.Delete(t.id)
+		return err
+	}
+	select {
+	case <-t.call.adopted: // from now on it can be cancelled everywhere
+	case <-time.After(adoptTime):
+	}
+	return nil
+}
+
+// drop forgets a task.
+func (ts *tasks) drop(t *task) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.remove(t)
+}
+
+// remove is drop with the mutex held.
+func (ts *tasks) remove(t *task) {
+	if ts.byID[t.id] == t {
+		ts.bytes -= len(t.record.Result)
+		delete(ts.byID, t.id)
+	}
+}
+
+// follow collects a task's questions until its call ends, and keeps the outcome. Work's outcome is kept by the engine.
 func (ts *tasks) follow(t *task) {
-	defer ts.cs.s.work.Done()
+	shared := ts.cs.s.opt.Engine != nil
+	var look, tell <-chan time.Time
+	if shared {
+		looks, tells := time.NewTicker(pollTime), time.NewTicker(publishTime)
+		defer looks.Stop()
+		defer tells.Stop()
+		look, tell = looks.C, tells.C
+	}
 	for open := true; open; {
 		select {
 		case q := <-t.call.questions:
 			t.mu.Lock()
 			t.ask(q)
 			t.mu.Unlock()
+			if shared {
+				ts.cs.publish(t)
+			}
+		case <-look:
+			ts.cs.takeAnswers(t)
+		case <-tell:
+			ts.cs.publish(t)
 		case <-t.call.done:
 			open = false
 		}
 	}
 	t.end(ts.cs.s.opt.KeepTask)
-	var err error
-	if ts.records != nil {
-		if err = ts.records.end(ts.cs.s.ctx, t.id, &t.record); err != nil {
-			ts.cs.logger().Warn("the outcome of a task could not be kept; it is in memory until this process ends", "error", err)
-		}
+	if shared {
+		ts.drop(t)
+		ts.cs.unpublish(t)
+		return
 	}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	ts.bytes += len(t.record.Result)
-	if ts.records != nil && err == nil {
-		ts.drop(t.id)
-	}
 }
 
 // ask shows a question to clients that poll. The mutex is held.
 func (t *task) ask(q *pendingQuestion) {
 	t.asked++
 	q.asked++
-	one := &taskQuestion{pendingQuestion: q, key: fmt.Sprintf("question-%d", t.asked)}
+	one := &taskQuestion{pendingQuestion: q, key: "question-" + strconv.Itoa(t.asked) + t.run}
 	one.timeout = time.AfterFunc(t.answerTime, func() { t.call.cancel(errNoAnswer) })
 	t.pending = append(t.pending, one)
 	t.set(taskInputRequired)
@@ -174,21 +241,26 @@ func (t *task) end(keep time.Duration) {
 		q.timeout.Stop()
 	}
 	t.pending, t.ended = nil, true
-	r := &t.record
 	result, err := completeResult(t.call.result)
-	err = errors.Join(t.call.err, err)
-	switch {
-	case errors.Is(context.Cause(t.call.ctx), errTaskCancelled):
-		t.set(taskCancelled)
-		r.Message = errTaskCancelled.Error() + "; what took effect before stays"
-	case err != nil:
-		t.set(taskFailed)
-		r.Error, r.Message = taskError(err), err.Error()
-	default:
-		t.set(taskCompleted)
-		r.Result = result
+	out := &outcome{Result: result}
+	if err = errors.Join(t.call.err, err); err != nil {
+		out.Error = taskError(err)
 	}
-	r.Expires = r.Updated.Add(keep)
+	t.record.Updated = time.Now()
+	t.record.set(out, errors.Is(context.Cause(t.call.ctx), errTaskCancelled))
+	t.record.Expires = t.record.Updated.Add(keep)
+}
+
+// set notes what came of the call.
+func (r *taskRecord) set(out *outcome, cancelled bool) {
+	switch {
+	case cancelled:
+		r.Status, r.Message = taskCancelled, errTaskCancelled.Error()+"; what took effect before stays"
+	case out.Error != nil:
+		r.Status, r.Error, r.Message = taskFailed, out.Error, out.Error.Message
+	default:
+		r.Status, r.Result = taskCompleted, out.Result
+	}
 }
 
 // completeResult returns a result as the call would have returned it.
@@ -247,7 +319,7 @@ func (ts *tasks) find(id string) *task {
 	defer ts.mu.Unlock()
 	t := ts.byID[id]
 	if t != nil && t.expired(time.Now()) {
-		ts.drop(id)
+		ts.remove(t)
 		return nil
 	}
 	return t
@@ -258,24 +330,11 @@ func (ts *tasks) get(ctx context.Context, id string) (*taskResult, error) {
 	if t := ts.find(id); t != nil {
 		return t.view(), nil
 	}
-	r, err := ts.recorded(ctx, id)
+	st, err := ts.status(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return r.view(id), nil
-}
-
-// recorded returns the record of a task that is not in this process.
-func (ts *tasks) recorded(ctx context.Context, id string) (*taskRecord, error) {
-	if ts.records == nil || len(id) > maxTaskID {
-		return nil, errNoTask
-	}
-	r, err := ts.records.get(ctx, id)
-	if err != nil && !errors.Is(err, errNoTask) {
-		ts.cs.logger().Warn("a task could not be read", "error", err)
-		err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the task cannot be read now; the server's log has the reason"}
-	}
-	return r, err
+	return ts.elsewhere(ctx, st)
 }
 
 // errNoTask is the answer to an id that is not, or no longer, that of a task of this customer.
@@ -284,19 +343,46 @@ var errNoTask = invalidParams("there is no such task: its id is wrong, or its ti
 // cancel ends a task. One that has ended stays as it is.
 func (ts *tasks) cancel(ctx context.Context, id string) error {
 	t := ts.find(id)
-	if t == nil {
-		return ts.elsewhere(ctx, id)
+	if t == nil || ts.cs.s.opt.Engine != nil {
+		if _, err := ts.status(ctx, id); err != nil {
+			return err
+		}
+		if err := ts.cs.s.opt.Engine.Cancel(ctx, id); err != nil {
+			return ts.unreadable(err)
+		}
 	}
-	t.call.cancel(errTaskCancelled)
+	if t != nil {
+		t.call.cancel(errTaskCancelled)
+	}
 	return nil
 }
 
 // update answers questions of a task. Answers to anything else are ignored. A question without a usable answer is asked again, a few times.
 func (ts *tasks) update(ctx context.Context, id string, responses map[string]json.RawMessage) error {
-	t := ts.find(id)
-	if t == nil {
-		return ts.elsewhere(ctx, id)
+	if t := ts.find(id); t != nil {
+		t.answer(responses)
+		return nil
 	}
+	st, err := ts.status(ctx, id)
+	if err != nil || st.State.Ended() {
+		return err
+	}
+	p, err := ts.cs.publishedOf(ctx, id)
+	if err != nil {
+		return ts.unreadable(err)
+	}
+	for _, q := range p.Questions {
+		if raw, ok := responses[q.Key]; ok {
+			if err := ts.cs.setAnswer(ctx, id, q.Key, raw); err != nil {
+				return ts.unreadable(err)
+			}
+		}
+	}
+	return nil
+}
+
+// answer answers questions of a task of this process.
+func (t *task) answer(responses map[string]json.RawMessage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	asked := t.pending
@@ -321,14 +407,4 @@ func (ts *tasks) update(ctx context.Context, id string, responses map[string]jso
 	if len(t.pending) == 0 && !t.ended {
 		t.set(taskWorking)
 	}
-	return nil
-}
-
-// elsewhere returns the error of a request about a task that is not in this process; nil if it has ended, so that there is nothing to do.
-func (ts *tasks) elsewhere(ctx context.Context, id string) error {
-	r, err := ts.recorded(ctx, id)
-	if err == nil && !r.final() {
-		err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the task runs in another process of this server; have requests reach the process that answered the call, for example by their header Mcp-Name"}
-	}
-	return err
 }

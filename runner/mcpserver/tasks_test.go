@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,8 +17,6 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
-	"github.com/mcpgen/mcpgen/runner/store"
-	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 )
 
 // wireTask is a result or error as it is on the wire.
@@ -31,9 +27,10 @@ type wireTask struct {
 		Method string
 		Params struct{ Message string }
 	}
-	Result  json.RawMessage
-	Error   *wireError
-	Content []struct{ Text string }
+	Result            json.RawMessage
+	Error             *wireError
+	Content           []struct{ Text string }
+	StructuredContent json.RawMessage
 
 	status  int
 	refused *wireError
@@ -155,7 +152,8 @@ func tasksFixture(t *testing.T, set func(*mcpserver.Options)) (*fixture, taskCli
 	if set != nil {
 		set(&w.opt)
 	}
-	srv := w.web(w.server(), &mcpserver.HTTPOptions{Tokens: tokensOf(t)})
+	w.srv = w.server()
+	srv := w.web(w.srv, &mcpserver.HTTPOptions{Tokens: tokensOf(t)})
 	return w, taskClient{t: t, url: srv.URL, token: tokenOfAda, caps: takesTasks}, release
 }
 
@@ -405,9 +403,10 @@ func TestQuestionBeforeTask(t *testing.T) {
 
 // TestTasksExpire checks that a result is kept for its time and no longer.
 func TestTasksExpire(t *testing.T) {
-	for name, state := range map[string]mcpserver.State{"in memory": nil, "in a state": newState(t)} {
+	for name, set := range map[string]func(*mcpserver.Options){"in memory": func(*mcpserver.Options) {}, "in a state": newState(t).join(t)} {
 		_, c, release := tasksFixture(t, func(o *mcpserver.Options) {
-			o.KeepTask, o.MaxTime, o.State = 300*time.Millisecond, time.Nanosecond, state
+			o.KeepTask, o.MaxTime = 300*time.Millisecond, time.Nanosecond
+			set(o)
 		})
 		made := c.run()
 		release <- "x"
@@ -416,53 +415,6 @@ func TestTasksExpire(t *testing.T) {
 		}
 		if got := c.until(made.TaskID, "never"); got.refused == nil || got.refused.Code != -32602 {
 			t.Errorf("%s: %+v, want the error -32602", name, got)
-		}
-	}
-}
-
-// TestTaskOutlivesServer checks that another server has the result of a task that ended, knows one that runs, and says of one whose server is
-// gone that nobody knows its outcome.
-func TestTaskOutlivesServer(t *testing.T) {
-	state := newState(t)
-	with := func(o *mcpserver.Options) { o.State = state }
-	_, first, release := tasksFixture(t, with)
-	_, second, _ := tasksFixture(t, with)
-	ended, running := first.run(), first.run()
-	release <- "kept"
-	both := func(status string) string { // which of the two has ended
-		for {
-			for _, id := range []string{ended.TaskID, running.TaskID} {
-				if first.get(id).Status == status {
-					return id
-				}
-			}
-		}
-	}
-	if both("completed") != ended.TaskID {
-		ended, running = running, ended
-	}
-	if got := second.until(ended.TaskID, "completed"); !strings.Contains(string(got.Result), "kept") {
-		t.Errorf("%+v, want the result", got)
-	}
-	stranger := second
-	stranger.token = tokenOfBob
-	if got := stranger.get(ended.TaskID); got.refused == nil || got.refused.Code != -32602 {
-		t.Errorf("another customer gets %+v, want the error -32602", got)
-	}
-	if got := second.get(running.TaskID); got.Status != "working" {
-		t.Errorf("%+v, want it working", got)
-	}
-	if got := second.do("tasks/cancel", `"taskId":"`+running.TaskID+`"`); got.refused == nil || !strings.Contains(got.refused.Message, "another process") {
-		t.Errorf("%+v, want an error that names the other process", got.refused)
-	}
-	state.dead.Store(true)
-	if got := second.get(running.TaskID); got.Status != "failed" || got.Error == nil || got.Error.Code != -32603 || !strings.Contains(got.Error.Message, "its outcome is unknown") || got.Result != nil {
-		t.Errorf("%+v %+v, want it failed, with an unknown outcome", got, got.Error)
-	}
-	release <- "too late"
-	for range 3 {
-		if got := second.get(running.TaskID); got.Status != "failed" {
-			t.Errorf("%+v, want it to stay failed", got)
 		}
 	}
 }
@@ -500,28 +452,4 @@ func TestTasksOfOlderClients(t *testing.T) {
 			}
 		}
 	}
-}
-
-// mortal is a state whose processes can die.
-type mortal struct {
-	store.Store
-	dead atomic.Bool
-}
-
-func newState(t *testing.T) *mortal {
-	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return &mortal{Store: s}
-}
-
-func (m *mortal) Leases(ctx context.Context, prefix string) ([]store.Lease, error) {
-	all, err := m.Store.Leases(ctx, prefix)
-	for i := range all {
-		all[i].Expired = all[i].Expired || m.dead.Load()
-	}
-	return all, err
 }

@@ -57,6 +57,8 @@ type toolCall struct {
 	client  Client
 	ask     upstream.ElicitFunc
 	canAsk  bool // with forms
+	passOn  passFunc
+	work    string // as in Job
 }
 
 // inputSchema returns the schema of an object with these properties, some of which are required.

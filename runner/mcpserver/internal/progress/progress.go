@@ -52,6 +52,7 @@ type Progress struct {
 	said     string    // the last line of output
 	stage    string
 	since    time.Time // when stage began
+	announce bool      // the stage is to be sent at once
 	calls    []pendingCall
 	wake     chan struct{}
 	stop     chan struct{}
@@ -114,6 +115,27 @@ func (p *Progress) Enter(stage string) {
 	p.stage, p.since = stage, time.Now()
 }
 
+// Announce begins a stage, unless it is the present one, and tells the client at once.
+func (p *Progress) Announce(stage string) {
+	p.mu.Lock()
+	changed := p.stage != stage
+	if changed {
+		p.stage, p.since, p.announce = stage, time.Now(), true
+	}
+	p.mu.Unlock()
+	if changed {
+		p.awake()
+	}
+}
+
+// awake makes send look for something to send.
+func (p *Progress) awake() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
 // Write adds output of the script. It never blocks and never fails.
 func (p *Progress) Write(b []byte) (int, error) {
 	p.mu.Lock()
@@ -123,10 +145,7 @@ func (p *Progress) Write(b []byte) (int, error) {
 		p.output = append(p.output, b...)
 	}
 	p.mu.Unlock()
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
+	p.awake()
 	return len(b), nil
 }
 
@@ -168,10 +187,15 @@ func (p *Progress) update(e chain.Event) {
 	}
 }
 
-// status says what the call waits for, and how long it has waited. Of several pending calls it names the one that has waited longest. The
-// caller holds mu.
+// status says what the call waits for, and how long it has waited. The caller holds mu.
 func (p *Progress) status(now time.Time) string {
-	what, since := p.stage, p.since
+	what, since := p.waits()
+	return fmt.Sprintf("%s, %d s", what, int(now.Sub(since).Round(time.Second).Seconds()))
+}
+
+// waits says what the call waits for, and since when. Of several pending calls it names the one that has waited longest. The caller holds mu.
+func (p *Progress) waits() (what string, since time.Time) {
+	what, since = p.stage, p.since
 	if len(p.calls) > 0 {
 		c := slices.MinFunc(p.calls, func(a, b pendingCall) int { return a.since.Compare(b.since) })
 		what, since = "waiting for "+c.tool, c.since
@@ -182,18 +206,30 @@ func (p *Progress) status(now time.Time) string {
 			what += fmt.Sprintf(" and %d more", more)
 		}
 	}
-	return fmt.Sprintf("%s, %d s", what, int(now.Sub(since).Round(time.Second).Seconds()))
+	return what, since
+}
+
+// Summary is [Progress.Status] without the time, so that it changes seldom.
+func (p *Progress) Summary() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text, _ := p.waits()
+	return p.withSaid(text)
+}
+
+// withSaid adds what the call last said. The caller holds mu.
+func (p *Progress) withSaid(text string) string {
+	if p.said != "" {
+		text += "; " + ident.CleanLine(p.said)
+	}
+	return ident.Clip(text, maxStatus)
 }
 
 // Status says in a line what the call waits for, and what it last said, for a client that has no request open.
 func (p *Progress) Status() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text := p.status(time.Now())
-	if p.said != "" {
-		text += "; " + ident.CleanLine(p.said)
-	}
-	return ident.Clip(text, maxStatus)
+	return p.withSaid(p.status(time.Now()))
 }
 
 // send sends messages until stop is closed. Only this goroutine sends, so the progress value always grows.
@@ -209,6 +245,7 @@ func (p *Progress) send() {
 			return
 		case <-p.wake:
 			p.sendOutput(false)
+			p.sendStage()
 			select {
 			case <-interval.C:
 			case <-p.stop:
@@ -257,6 +294,18 @@ func (p *Progress) sendStatus() time.Duration {
 	}
 	p.notify(p.status(now), false)
 	return p.quiet
+}
+
+// sendStage sends a stage that was announced.
+func (p *Progress) sendStage() {
+	p.mu.Lock()
+	announced := p.announce && p.req != nil
+	p.announce = false
+	if !announced {
+		p.mu.Unlock()
+		return
+	}
+	p.notify(p.stage, false)
 }
 
 // notify sends a message as progress, and to the client's log if log is set. The caller holds mu; notify releases it.

@@ -5,6 +5,7 @@ package runqueue
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -38,9 +39,31 @@ type BusyError struct{ message string }
 
 func (e *BusyError) Error() string { return e.message }
 
+// Try takes a place for a customer if one is free. The caller must call leave once.
+func (q *Queue) Try(customer string) (leave func(), ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.free(customer) {
+		return nil, false
+	}
+	q.take(customer)
+	return func() { q.leave(customer) }, true
+}
+
 // Enter takes a place for a customer, waiting for one if necessary. The caller must call leave once. The error is a *[BusyError] or the
 // cause of the context's end.
 func (q *Queue) Enter(ctx context.Context, customer string) (leave func(), err error) {
+	timer := time.NewTimer(q.maxWait)
+	defer timer.Stop()
+	return q.enter(ctx, customer, q.length, timer.C)
+}
+
+// Await is Enter without bounds, for a caller that was admitted elsewhere.
+func (q *Queue) Await(ctx context.Context, customer string) (leave func(), err error) {
+	return q.enter(ctx, customer, math.MaxInt, nil)
+}
+
+func (q *Queue) enter(ctx context.Context, customer string, length int, late <-chan time.Time) (leave func(), err error) {
 	leave = func() { q.leave(customer) }
 	q.mu.Lock()
 	if q.free(customer) {
@@ -48,7 +71,7 @@ func (q *Queue) Enter(ctx context.Context, customer string) (leave func(), err e
 		q.mu.Unlock()
 		return leave, nil
 	}
-	if len(q.waiting) >= q.length {
+	if len(q.waiting) >= length {
 		q.mu.Unlock()
 		return nil, &BusyError{fmt.Sprintf("the server is busy: %d calls wait already. Nothing was run; try again in a few seconds.", q.length)}
 	}
@@ -56,12 +79,10 @@ func (q *Queue) Enter(ctx context.Context, customer string) (leave func(), err e
 	q.waiting = append(q.waiting, w)
 	q.mu.Unlock()
 
-	timer := time.NewTimer(q.maxWait)
-	defer timer.Stop()
 	select {
 	case <-w.turn:
 		return leave, nil
-	case <-timer.C:
+	case <-late:
 		err = &BusyError{fmt.Sprintf("the server is busy: no place became free for %v. Nothing was run; try again in a few seconds.", q.maxWait)}
 	case <-ctx.Done():
 		err = context.Cause(ctx)

@@ -39,6 +39,34 @@ func TestQueueShares(t *testing.T) {
 	})
 }
 
+// TestQueueWithoutBounds checks that Await takes its turn behind those who wait, however long that takes, and that Try never waits.
+func TestQueueWithoutBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(1, 1, 0, time.Minute)
+		leave, ok := q.Try("x")
+		if !ok {
+			t.Fatal("Try() = false with a free place")
+		}
+		if _, ok := q.Try("y"); ok {
+			t.Error("Try() = true without a free place")
+		}
+		got := make(chan func())
+		go func() {
+			leave, err := q.Await(t.Context(), "y")
+			if err != nil {
+				t.Error(err)
+			}
+			got <- leave
+		}()
+		time.Sleep(time.Hour)
+		leave()
+		(<-got)()
+		if q.total != 0 {
+			t.Errorf("%d places are taken, want 0", q.total)
+		}
+	})
+}
+
 func TestQueueBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(1, 1, 1, time.Minute)

@@ -1,0 +1,308 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/durable"
+	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/progress"
+)
+
+// With an engine, a call that outlives its request, or waits for its turn, is durable work: it continues in another process, where it runs
+// again from its beginning. The journal that is named after the work gives it the answers that it had.
+const (
+	workKind  = "call.v1"
+	workQueue = "calls"
+	// Priorities in the queue, of one customer's calls: lower numbers first.
+	priorityWaited = 0 // a client waits for the answer
+	priorityTask   = 1
+	// closeTime is how long calls that continue elsewhere may end here when the server is closed.
+	closeTime = 3 * time.Second
+	// adoptTime bounds how long a call waits until it is work.
+	adoptTime = 5 * time.Second
+	// forgetTime is the longest pause between two removals of what has expired.
+	forgetTime = 5 * time.Minute
+)
+
+// Sealer encrypts what a call is given and what it returns, before it is kept. All processes that share the state need the same key.
+type Sealer interface {
+	Seal(plain []byte) ([]byte, error)
+	Open(sealed []byte) ([]byte, error)
+}
+
+// workInput is a call as it is kept.
+type workInput struct {
+	ID        string          `json:"id"`       // of the work, and
+	Customer  string          `json:"customer"` // whose it is, so that none can be taken for another
+	Tool      string          `json:"tool"`
+	Called    string          `json:"called,omitempty"` // the name under which otherTool was called
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Session   string          `json:"session,omitempty"`
+	Client    Client          `json:"client"`
+	Form      bool            `json:"form,omitempty"` // the client can show forms
+	Page      bool            `json:"page,omitempty"` // it can have the user visit pages
+	// Follower is the process whose client waits for the result. The call is pointless without it. Empty: it is a task.
+	Follower string `json:"follower,omitempty"`
+}
+
+// outcome is what came of a call.
+type outcome struct {
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *jsonrpc.Error  `json:"error,omitempty"`
+}
+
+// launch makes the engine do the work of calls.
+func (s *Server) launch(ctx context.Context) error {
+	e := s.opt.Engine
+	e.Register(workKind, s.doWork)
+	err := e.AddQueue(ctx, durable.Queue{
+		Name: workQueue, Concurrency: s.opt.Parallel, PerCustomer: min(s.opt.Share, s.opt.Parallel), Bound: s.opt.Waiting,
+		Rate: s.opt.Rate, RatePeriod: s.opt.RatePeriod,
+	})
+	if err == nil {
+		err = e.Launch(ctx)
+	}
+	if err == nil {
+		s.work.Go(s.forget)
+	}
+	return err
+}
+
+// inputOf describes the call of a request.
+func (cs *customerServer) inputOf(ctx context.Context, t *tool, req *mcp.CallToolRequest, id string) *workInput {
+	called, _ := ctx.Value(calledKey{}).(string)
+	return &workInput{
+		ID: id, Customer: cs.customer.ID, Tool: t.name, Called: called, Arguments: req.Params.Arguments, Session: sessionOf(req), Client: clientOf(req),
+		Form: canAsk(req, false), Page: canAsk(req, true),
+	}
+}
+
+// startCall starts the work of a call, in the queue if that is named.
+func (s *Server) startCall(ctx context.Context, in *workInput, queue string) error {
+	sealed, err := s.seal(in)
+	if err != nil {
+		return err
+	}
+	start := durable.Start{ID: in.ID, Customer: in.Customer, Queue: queue}
+	if queue != "" && in.Follower == "" {
+		start.Priority = priorityTask
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	_, err = s.opt.Engine.Start(ctx, workKind, sealed, start)
+	return err
+}
+
+// seal encrypts a value, as JSON.
+func (s *Server) seal(value any) (json.RawMessage, error) {
+	plain, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := s.opt.Sealer.Seal(plain)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(sealed)
+}
+
+func (s *Server) unseal(kept []byte, value any) error {
+	var sealed []byte
+	err := json.Unmarshal(kept, &sealed)
+	if err == nil {
+		sealed, err = s.opt.Sealer.Open(sealed)
+	}
+	if err == nil {
+		err = json.Unmarshal(sealed, value)
+	}
+	return err
+}
+
+// doWork makes the call of a piece of work: one that this process has begun, or one that it takes from the queue or continues.
+func (s *Server) doWork(w *durable.Work, kept json.RawMessage) (json.RawMessage, error) {
+	return durable.Step(w, "call", func(ctx context.Context) (json.RawMessage, error) {
+		in := &workInput{}
+		if err := s.unseal(kept, in); err != nil || in.ID != w.ID || in.Customer != w.Customer {
+			return nil, errors.Join(errors.New("the call cannot be read; the processes that share the state need the same key"), err)
+		}
+		if !s.startWork() {
+			return interrupted(ctx)
+		}
+		defer s.work.Done()
+		defer s.here.Delete(in.ID)
+		l, err := s.callOf(ctx, in)
+		if err != nil && (ctx.Err() != nil || errors.Is(err, errClosing)) {
+			return interrupted(ctx)
+		}
+		out := &outcome{}
+		switch {
+		case err != nil:
+			out.Error = taskError(err)
+		case l.turn != nil: // its client has got the result
+			return nil, nil
+		default:
+			stop := context.AfterFunc(ctx, func() { l.cancel(endOf(ctx)) })
+			defer stop()
+			<-l.done
+			if ctx.Err() != nil || errors.Is(context.Cause(l.ctx), errClosing) {
+				return interrupted(ctx)
+			}
+			if out.Result, err = completeResult(l.result); l.err != nil || err != nil {
+				out.Error = taskError(errors.Join(l.err, err))
+			}
+		}
+		return s.seal(out)
+	})
+}
+
+// interrupted waits for the end of work that the engine is about to interrupt. Then no outcome is kept, and it continues in another process.
+func interrupted(ctx context.Context) (json.RawMessage, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// endOf returns why work was interrupted, as the cause that cancels its call.
+func endOf(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), durable.ErrCancelled) {
+		return errTaskCancelled
+	}
+	return errClosing
+}
+
+// callOf returns the call of a piece of work, which runs then. If its client waits in this process, it has ended.
+func (s *Server) callOf(ctx context.Context, in *workInput) (*longCall, error) {
+	if here, ok := s.here.Load(in.ID); ok {
+		l := here.(*longCall)
+		if l.turn == nil { // it has run since before it was work
+			l.detach()
+			close(l.adopted)
+			return l, nil
+		}
+		leave, err := s.queue.Await(ctx, in.Customer)
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case l.turn <- leave:
+			stop := context.AfterFunc(ctx, func() { l.cancel(endOf(ctx)) })
+			defer stop()
+			<-l.done
+		case <-l.done:
+			leave()
+		}
+		return l, nil
+	}
+	if in.Follower != "" {
+		if alive, err := s.opt.Engine.Alive(ctx, in.Follower); err != nil || !alive {
+			return nil, errors.Join(errors.New("the process whose client waited for the result has ended, so the call is not made"), err)
+		}
+	}
+	cs, err := s.customer(in.Customer)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.refresh(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", in.Tool, reasonOf(err))
+	}
+	t := v.tool(in.Tool)
+	if t == nil {
+		return nil, fmt.Errorf("the tool %q is not here any more", in.Tool)
+	}
+	leave, err := s.queue.Await(ctx, in.Customer)
+	if err != nil {
+		return nil, err
+	}
+	return cs.continueCall(v, t, in, leave), nil
+}
+
+// tool returns the tool of a name, or nil.
+func (v *view) tool(name string) *tool {
+	if i, ok := v.place[name]; ok {
+		return v.tools[i]
+	}
+	if name == otherToolName {
+		return otherTool()
+	}
+	return nil
+}
+
+// continueCall makes a call without a request. It holds the place that leave frees.
+func (cs *customerServer) continueCall(v *view, t *tool, in *workInput, leave func()) *longCall {
+	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), calledKey{}, in.Called))
+	l := &longCall{
+		tool: t.name, began: time.Now(), ctx: ctx, cancel: cancel, progress: progress.New(ctx, nil, cs.s.opt.Quiet, t.stage), input: in,
+		questions: make(chan *pendingQuestion), done: make(chan struct{}),
+	}
+	c := &toolCall{
+		cs: cs, view: v, tool: t, args: in.Arguments, progress: l.progress, session: in.Session, client: in.Client, canAsk: in.Form, work: in.ID,
+		ask: func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+			if !in.Form && q.URL == "" || !in.Page && q.URL != "" {
+				return decline(ctx, q)
+			}
+			return l.askByResult(ctx, cs.hideQuestion(q))
+		},
+	}
+	task := cs.tasks.hold(l)
+	cs.s.work.Go(func() { cs.tasks.follow(task) })
+	cs.s.work.Go(func() {
+		defer close(l.done)
+		defer cancel(nil)
+		defer l.progress.Close()
+		defer leave()
+		l.result, l.err = cs.result(t.run(ctx, c))
+	})
+	return l
+}
+
+// forget removes what has expired, until the server is closed.
+func (s *Server) forget() {
+	tick := time.NewTicker(max(min(s.opt.KeepTask, forgetTime), 10*time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := s.forgetNow(s.ctx); err != nil && s.ctx.Err() == nil {
+			s.log.Warn("old tasks could not be removed", "error", err)
+		}
+	}
+}
+
+func (s *Server) forgetNow(ctx context.Context) error {
+	if _, err := s.opt.Engine.Forget(ctx, time.Now().Add(-s.opt.KeepTask), workKind); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	var customers []string
+	for id := range s.customers {
+		customers = append(customers, id)
+	}
+	s.mu.Unlock()
+	for _, id := range customers { // what processes that were killed left behind
+		for _, kind := range []string{kindTask, kindTaskAnswer} {
+			all, err := s.opt.State.ListDocuments(ctx, id, kind)
+			if err != nil {
+				return err
+			}
+			for _, d := range all {
+				if time.Since(d.Updated) < s.opt.MaxTime+s.opt.AnswerTime+s.opt.KeepTask {
+					continue
+				}
+				if err := s.opt.State.DeleteDocument(ctx, d.Key); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,493 @@
+package mcpserver_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/durable"
+	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/mcpserver/bearer"
+	"github.com/mcpgen/mcpgen/runner/store"
+	"github.com/mcpgen/mcpgen/runner/store/postgres"
+	"github.com/mcpgen/mcpgen/runner/store/sqlite"
+	"github.com/mcpgen/mcpgen/runner/store/storetest/pgtest"
+)
+
+// frontVariable makes the test binary a front, a process that serves one customer, with the state at that place.
+const frontVariable = "MCPSERVER_FRONT"
+
+// frontMain is called first in TestMain.
+func frontMain() {
+	if place := os.Getenv(frontVariable); place != "" {
+		fmt.Fprintln(os.Stderr, serveFront(place))
+		os.Exit(1)
+	}
+}
+
+// serveFront serves calls, one at a time, which do not end. It prints its address, and a line when a call runs.
+func serveFront(place string) error {
+	s, err := openState(context.Background(), place)
+	if err != nil {
+		return err
+	}
+	engine, err := durable.Open(context.Background(), durable.Options{State: place, Store: s, Lease: frontLease})
+	if err != nil {
+		return err
+	}
+	server, err := mcpserver.New(&mcpserver.Options{
+		Engine: engine, State: s, Sealer: testSealer{}, TaskAfter: time.Millisecond, Parallel: 1,
+		Customer: func(_ context.Context, id string) (*mcpserver.Customer, error) {
+			return &mcpserver.Customer{ID: id}, nil
+		},
+		Run: func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+			fmt.Println("runs " + job.Work)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	})
+	if err != nil {
+		return err
+	}
+	tokens, err := bearer.Read([]byte(twoTokens), "")
+	if err != nil {
+		return err
+	}
+	h, err := server.Handler(&mcpserver.HTTPOptions{Tokens: tokens})
+	if err != nil {
+		return err
+	}
+	fmt.Println(httptest.NewServer(h).URL)
+	select {}
+}
+
+// frontLease is how long a killed front counts as alive.
+const frontLease = 2 * time.Second
+
+func openState(ctx context.Context, place string) (store.Store, error) {
+	if strings.HasPrefix(place, "postgres") {
+		return postgres.Open(ctx, place)
+	}
+	return sqlite.Open(ctx, place, sqlite.Options{})
+}
+
+// testSealer encrypts with a known key.
+type testSealer struct{}
+
+func (testSealer) aead() cipher.AEAD {
+	block, err := aes.NewCipher(make([]byte, 32))
+	if err != nil {
+		panic(err)
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err)
+	}
+	return aead
+}
+
+func (s testSealer) Seal(plain []byte) ([]byte, error) {
+	return s.aead().Seal(nil, nil, plain, nil), nil
+}
+func (s testSealer) Open(sealed []byte) ([]byte, error) {
+	return s.aead().Open(nil, nil, sealed, nil)
+}
+
+// sharedState is a state that several fronts share.
+type sharedState struct {
+	place string
+	store store.Store
+}
+
+func newState(t *testing.T) *sharedState {
+	t.Helper()
+	return stateAt(t, filepath.Join(t.TempDir(), "state.db"))
+}
+
+func stateAt(t *testing.T, place string) *sharedState {
+	t.Helper()
+	s, err := openState(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return &sharedState{place, s}
+}
+
+// eachState runs a test with both kinds of states.
+func eachState(t *testing.T, test func(t *testing.T, s *sharedState)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, newState(t)) })
+	t.Run("postgres", func(t *testing.T) { test(t, stateAt(t, pgtest.Database(t))) })
+}
+
+// join returns a function that gives a server an engine on the state.
+func (s *sharedState) join(t *testing.T) func(*mcpserver.Options) {
+	return func(o *mcpserver.Options) {
+		e, err := durable.Open(t.Context(), durable.Options{State: s.place, Store: s.store, Lease: frontLease})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Engine, o.State, o.Sealer = e, s.store, testSealer{}
+	}
+}
+
+// one gives a server one place, and an engine on the state.
+func (s *sharedState) one(t *testing.T) func(*mcpserver.Options) {
+	return func(o *mcpserver.Options) {
+		o.Parallel = 1
+		s.join(t)(o)
+	}
+}
+
+// child is a front in a process of its own.
+type child struct {
+	cmd   *exec.Cmd
+	lines *bufio.Scanner
+	url   string
+}
+
+func (s *sharedState) child(t *testing.T) *child {
+	t.Helper()
+	c := &child{cmd: exec.Command(os.Args[0])}
+	c.cmd.Env = append(os.Environ(), frontVariable+"="+s.place)
+	var stderr bytes.Buffer
+	c.cmd.Stderr = &stderr
+	out, err := c.cmd.StdoutPipe()
+	if err == nil {
+		err = c.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.kill)
+	c.lines = bufio.NewScanner(out)
+	if c.url = c.line(); c.url == "" {
+		c.kill()
+		t.Fatalf("the front ended: %s", &stderr)
+	}
+	return c
+}
+
+func (c *child) line() string {
+	c.lines.Scan()
+	return c.lines.Text()
+}
+
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait()
+}
+
+// TestTasksSurviveKill kills the front that runs a task, and has another one waiting in its queue. Another front finishes both.
+func TestTasksSurviveKill(t *testing.T) {
+	eachState(t, func(t *testing.T, s *sharedState) {
+		front := s.child(t)
+		first := taskClient{t: t, url: front.url, token: tokenOfAda, caps: takesTasks}
+		running := first.run()
+		if got := front.line(); got != "runs "+running.TaskID {
+			t.Fatalf("the front says %q, want that it runs %s", got, running.TaskID)
+		}
+		queued := first.do("tools/call", `"name":"execute_code","arguments":{"code":"second","language":"python"}`)
+		if queued.ResultType != "task" || queued.TaskID == running.TaskID {
+			t.Fatalf("%+v, want another task", queued)
+		}
+		front.kill()
+		w, second, release := tasksFixture(t, s.join(t))
+		for i := range 2 {
+			release <- fmt.Sprint("done ", i)
+		}
+		for _, id := range []string{running.TaskID, queued.TaskID} {
+			if got := second.until(id, "completed", "failed", "cancelled"); !strings.Contains(string(got.Result), "done ") {
+				t.Errorf("%+v, want the result", got)
+			}
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		codes := map[string]string{}
+		for _, job := range w.jobs {
+			codes[job.Work] = job.Language + " " + job.Code + " " + job.Client.Name + " " + job.Customer.ID
+		}
+		if len(w.jobs) != 2 || codes[running.TaskID] != "typescript 1 t ada" || codes[queued.TaskID] != "python second t ada" {
+			t.Errorf("the other front ran %v, want each call once as it was asked for", codes)
+		}
+	})
+}
+
+// TestTaskOutlivesServer checks that two servers know of each other's tasks, and other customers of none.
+func TestTaskOutlivesServer(t *testing.T) {
+	s := newState(t)
+	_, first, release := tasksFixture(t, s.join(t))
+	_, second, _ := tasksFixture(t, s.join(t))
+	made := first.run()
+	waitFor(t, func() bool { return strings.Contains(second.get(made.TaskID).StatusMessage, "half done") })
+	stranger := second
+	stranger.token = tokenOfBob
+	for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/update"} {
+		if got := stranger.do(method, `"taskId":"`+made.TaskID+`","inputResponses":{}`); got.refused == nil || got.refused.Code != -32602 {
+			t.Errorf("%s of another customer: %+v, want the error -32602", method, got)
+		}
+	}
+	release <- "kept"
+	for _, c := range []taskClient{first, second} {
+		if got := c.until(made.TaskID, "completed", "failed"); !strings.Contains(string(got.Result), `"resultType":"complete"`) || !strings.Contains(string(got.Result), "kept") {
+			t.Errorf("%+v, want the result", got)
+		}
+	}
+}
+
+// TestCancelElsewhere checks that another server cancels a task that runs, and one that waits.
+func TestCancelElsewhere(t *testing.T) {
+	s := newState(t)
+	w, first, _ := tasksFixture(t, s.one(t))
+	_, second, _ := tasksFixture(t, s.one(t))
+	ended := make(chan error, 1)
+	w.run = func(ctx context.Context, _ *mcpserver.Job) (*runner.Result, error) {
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil, ctx.Err()
+	}
+	made := first.run()
+	if ack := second.do("tasks/cancel", `"taskId":"`+made.TaskID+`"`); ack.refused != nil {
+		t.Fatalf("%+v", ack.refused)
+	}
+	if cause := <-ended; !strings.Contains(cause.Error(), "cancelled the task") {
+		t.Errorf("the run ended by %v, want the task's cancellation", cause)
+	}
+	for _, c := range []taskClient{first, second} {
+		if got := c.until(made.TaskID, "cancelled", "completed", "failed"); got.Status != "cancelled" || !strings.Contains(got.StatusMessage, "cancelled the task") {
+			t.Errorf("%+v, want it cancelled", got)
+		}
+	}
+}
+
+// TestQuestionElsewhere checks that a question of a task can be answered at another server, once, and that an unusable answer brings it again.
+func TestQuestionElsewhere(t *testing.T) {
+	eachState(t, func(t *testing.T, s *sharedState) {
+		w, first, _ := tasksFixture(t, s.join(t))
+		_, second, _ := tasksFixture(t, s.join(t))
+		w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+			time.Sleep(20 * time.Millisecond) // so that it is a task by now
+			a, err := job.Ask(ctx, &upstream.Question{Server: "crm", Message: "How many?", Schema: json.RawMessage(`{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`)})
+			if err != nil {
+				return nil, err
+			}
+			return &runner.Result{Cause: runner.CauseExit, Stdout: a.Action + string(a.Content)}, nil
+		}
+		made := first.run()
+		ask := func() (key string) {
+			got := second.until(made.TaskID, "input_required", "completed", "failed")
+			for k, q := range got.InputRequests {
+				if key = k; q.Params.Message != "[crm] How many?" {
+					t.Errorf("the question is %q", q.Params.Message)
+				}
+			}
+			if key == "" {
+				t.Fatalf("%+v, want a question", got)
+			}
+			return key
+		}
+		answer := func(c taskClient, key, n string) {
+			if ack := c.do("tasks/update", `"taskId":"`+made.TaskID+`","inputResponses":{"`+key+`":{"action":"accept","content":{"n":`+n+`}}}`); ack.refused != nil {
+				t.Errorf("%+v, want an acknowledgement", ack.refused)
+			}
+		}
+		key := ask()
+		answer(second, key, `"many"`)
+		again := ask()
+		if again == key {
+			t.Errorf("the key %q came twice", key)
+		}
+		answer(second, again, "7")
+		answer(second, again, "8")
+		if got := second.until(made.TaskID, "completed", "failed"); !strings.Contains(string(got.Result), `accept{\"n\":7}`) {
+			t.Errorf("%s %+v, want the first answer", got.Result, got)
+		}
+	})
+}
+
+// TestPosition checks that tasks without room wait in the order of the queue, that clients see their places, and that beyond the bound the
+// answer is busy.
+func TestPosition(t *testing.T) {
+	s := newState(t)
+	_, c, release := tasksFixture(t, func(o *mcpserver.Options) { o.Waiting = 2; s.one(t)(o) })
+	running, next := c.run(), c.run()
+	waitFor(t, func() bool { return !strings.Contains(c.get(next.TaskID).StatusMessage, "queue") }) // it waits for the place of this process
+	second, third := c.run(), c.run()
+	for id, place := range map[string]string{second.TaskID: "waiting for a turn: 1st in the queue", third.TaskID: "waiting for a turn: 2nd in the queue"} {
+		if got := c.get(id); got.Status != "working" || got.StatusMessage != place {
+			t.Errorf("%+v, want %q", got, place)
+		}
+	}
+	busy := c.run()
+	var said struct {
+		Busy  bool    `json:"busy"`
+		Retry float64 `json:"retry_after_seconds"`
+	}
+	if err := json.Unmarshal(busy.StructuredContent, &said); err != nil || !said.Busy || said.Retry < 1 || !strings.Contains(busy.Content[0].Text, "the server is busy: 2 calls wait already. Nothing was run; try again in 1 s.") {
+		t.Errorf("%s %+v, want busy", busy.StructuredContent, busy)
+	}
+	for i, id := range []string{running.TaskID, next.TaskID, second.TaskID, third.TaskID} {
+		release <- fmt.Sprint("number ", i)
+		if got := c.until(id, "completed", "failed"); !strings.Contains(string(got.Result), fmt.Sprint("number ", i)) {
+			t.Errorf("%+v, want the result %d", got, i)
+		}
+	}
+}
+
+// TestWaitingCall checks that calls of clients without tasks wait in the queue too, hear of their places, and end with their client's request.
+func TestWaitingCall(t *testing.T) {
+	for _, revision := range revisions {
+		s := newState(t)
+		w, c, release := tasksFixture(t, s.one(t))
+		running, next := c.run(), c.run()
+		waitFor(t, func() bool { return !strings.Contains(c.get(next.TaskID).StatusMessage, "queue") })
+		places := make(chan string, 100)
+		session := w.stdio(w.srv, revision, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			places <- r.Params.Message
+		}})
+		send := func(ctx context.Context, code string) (*mcp.CallToolResult, error) {
+			params := &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"code": code}}
+			params.SetProgressToken("p")
+			return session.CallTool(ctx, params)
+		}
+		ctx, giveUp := context.WithCancel(t.Context())
+		gone := make(chan error, 1)
+		go func() { _, err := send(ctx, "gone"); gone <- err }()
+		if got := <-places; got != "waiting for a turn: 1st in the queue" {
+			t.Errorf("%s: the client hears %q, want its place", revision, got)
+		}
+		giveUp()
+		<-gone
+		done := make(chan *mcp.CallToolResult, 1)
+		go func() {
+			res, err := send(t.Context(), "stays")
+			if err != nil {
+				t.Error(err)
+			}
+			done <- res
+		}()
+		for got := <-places; got != "waiting for a turn: 1st in the queue"; {
+			got = <-places
+		}
+		for i := range 3 {
+			release <- fmt.Sprint("number ", i)
+		}
+		if got := <-done; textOf(got) != "number 2" {
+			t.Errorf("%s: %q, want the last result", revision, textOf(got))
+		}
+		for _, id := range []string{running.TaskID, next.TaskID} {
+			if got := c.until(id, "completed", "failed"); got.Status != "completed" {
+				t.Errorf("%+v, want the result", got)
+			}
+		}
+		w.mu.Lock()
+		for _, job := range w.jobs {
+			if job.Code == "gone" {
+				t.Errorf("%s: the call of a client that gave up was made", revision)
+			}
+		}
+		w.mu.Unlock()
+	}
+}
+
+// TestCloseInterruptsTasks checks that a task goes on in the next process when its server is closed, and a plain call ends.
+func TestCloseInterruptsTasks(t *testing.T) {
+	s := newState(t)
+	w := newFixture(t)
+	started := make(chan bool, 2)
+	var causes atomic.Int32
+	w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+		started <- true
+		<-ctx.Done()
+		causes.Add(1)
+		return nil, ctx.Err()
+	}
+	w.opt.TaskAfter = time.Millisecond
+	s.join(t)(&w.opt)
+	server := w.server()
+	first := taskClient{t: t, url: w.web(server, &mcpserver.HTTPOptions{Tokens: tokensOf(t)}).URL, token: tokenOfAda, caps: takesTasks}
+	made := first.run()
+	plain := first
+	plain.caps = "{}"
+	ended := make(chan *wireTask, 1)
+	go func() { ended <- plain.run() }()
+	<-started
+	<-started
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-ended; causes.Load() != 2 || !strings.Contains(got.Content[0].Text, "the server is ending") {
+		t.Errorf("%+v, want the plain call ended", got)
+	}
+	_, second, release := tasksFixture(t, s.join(t))
+	release <- "went on"
+	if got := second.until(made.TaskID, "completed", "failed", "cancelled"); !strings.Contains(string(got.Result), "went on") {
+		t.Errorf("%+v, want the result", got)
+	}
+}
+
+// TestKeptIsSealed checks that code and results are not in clear in the database.
+func TestKeptIsSealed(t *testing.T) {
+	s := newState(t)
+	_, c, release := tasksFixture(t, s.join(t))
+	made := c.do("tools/call", `"name":"execute_code","arguments":{"code":"code-in-clear"}`)
+	release <- "result-in-clear"
+	if got := c.until(made.TaskID, "completed"); !strings.Contains(string(got.Result), "result-in-clear") {
+		t.Fatalf("%+v, want the result", got)
+	}
+	files, err := filepath.Glob(s.place + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept += bytes.Count(data, []byte(made.TaskID))
+		if bytes.Contains(data, []byte("in-clear")) {
+			t.Errorf("%s has the code or the result in clear", file)
+		}
+	}
+	if kept == 0 {
+		t.Error("no file has the task")
+	}
+}
+
+// TestEngineNeedsState checks that a server with an engine refuses to begin without the rest.
+func TestEngineNeedsState(t *testing.T) {
+	w := newFixture(t)
+	newState(t).join(t)(&w.opt)
+	defer w.opt.Engine.Close(t.Context())
+	w.opt.Sealer = nil
+	if _, err := mcpserver.New(&w.opt); err == nil || !strings.Contains(err.Error(), "State and Sealer") {
+		t.Errorf("New() = %v, want an error", err)
+	}
+}
+
+// waitFor waits until something is so.
+func waitFor(t *testing.T, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it never came")
+		}
+	}
+}
