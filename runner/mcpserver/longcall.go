@@ -71,6 +71,9 @@ func (cs *customerServer) startLongCall(ctx context.Context, v *view, t *tool, r
 		defer cancel(nil)
 		defer l.progress.Close()
 		l.result, l.err = run(callCtx, l)
+		if c.work != "" && l.turn == nil && l.decided.CompareAndSwap(false, true) {
+			cs.s.settled(cs.customer.ID, c.work)
+		}
 	}()
 	return cs.wait(ctx, l)
 }

@@ -89,6 +89,9 @@ type Options struct {
 	// caller closes State after the server.
 	State  State
 	Sealer Sealer
+	// Settled is called when a run or call with a [Job.Work] will not begin again: it ended before it was work, its outcome is kept, or it was
+	// cancelled. It may be nil.
+	Settled func(ctx context.Context, customer, work string)
 	// Rate bounds how many runs and calls start in RatePeriod, over all processes. All of them then wait in the queue of the engine. Zero: no
 	// limit.
 	Rate       int

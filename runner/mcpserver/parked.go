@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -31,6 +32,7 @@ type longCall struct {
 	input   *workInput
 	turn    chan func()   // gets what frees the place, if the call waits for its turn in the queue; nil: it runs
 	adopted chan struct{} // closed when the call is work
+	decided atomic.Bool   // it is, or will be, work, or it has ended before
 	detach  func() bool   // makes it outlive the closing of the server
 }
 

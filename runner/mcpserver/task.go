@@ -29,6 +29,9 @@ const (
 // errTaskCancelled is the cause with which tasks/cancel ends a task.
 var errTaskCancelled = errors.New("the client cancelled the task")
 
+// errEnded says that a call ended before it became a task.
+var errEnded = errors.New("the call has ended")
+
 // tasks are the tasks of one customer, by ids that nobody can guess. With an engine, those that run in this process are here, and the
 // others are durable work. Without one, all are here.
 type tasks struct {
@@ -88,7 +91,9 @@ func (ts *tasks) begin(ctx context.Context, l *longCall) *taskResult {
 	}
 	t := ts.hold(l)
 	if err := ts.adopt(ctx, t); err != nil {
-		ts.cs.logger().Warn("a call does not become a task; it is answered when it ends", "error", err)
+		if !errors.Is(err, errEnded) {
+			ts.cs.logger().Warn("a call does not become a task; it is answered when it ends", "error", err)
+		}
 		ts.drop(t)
 		ts.cs.s.work.Done()
 		return nil
@@ -151,8 +156,12 @@ func (ts *tasks) adopt(ctx context.Context, t *task) error {
 	if s.opt.Engine == nil {
 		return nil
 	}
+	if !t.call.decided.CompareAndSwap(false, true) {
+		return errEnded
+	}
 	s.here.Store(t.id, t.call)
 	if err := s.startCall(ctx, t.call.input, ""); err != nil {
+		t.call.decided.Store(false)
 		s.here.Delete(t.id)
 		return err
 	}

@@ -127,7 +127,7 @@ func (s *Server) unseal(kept []byte, value any) error {
 
 // doWork makes the call of a piece of work: one that this process has begun, or one that it takes from the queue or continues.
 func (s *Server) doWork(w *durable.Work, kept json.RawMessage) (json.RawMessage, error) {
-	return durable.Step(w, "call", func(ctx context.Context) (json.RawMessage, error) {
+	out, err := durable.Step(w, "call", func(ctx context.Context) (json.RawMessage, error) {
 		in := &workInput{}
 		if err := s.unseal(kept, in); err != nil || in.ID != w.ID || in.Customer != w.Customer {
 			return nil, errors.Join(errors.New("the call cannot be read; the processes that share the state need the same key"), err)
@@ -160,6 +160,18 @@ func (s *Server) doWork(w *durable.Work, kept json.RawMessage) (json.RawMessage,
 		}
 		return s.seal(out)
 	})
+	if w.Context().Err() == nil || errors.Is(err, durable.ErrCancelled) {
+		s.settled(w.Customer, w.ID)
+	}
+	return out, err
+}
+
+func (s *Server) settled(customer, work string) {
+	if s.opt.Settled != nil {
+		ctx, cancel := bounded(s.ctx)
+		defer cancel()
+		s.opt.Settled(ctx, customer, work)
+	}
 }
 
 // interrupted waits for the end of work that the engine is about to interrupt. Then no outcome is kept, and it continues in another process.

@@ -154,6 +154,31 @@ func parseDuration(text string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
+// Rate is how many things may happen in a time. The zero value is no bound.
+type Rate struct {
+	Count  int
+	Period time.Duration
+}
+
+// NewRate returns a flag value that is a Rate, such as 100/1m.
+func NewRate(p *Rate) pflag.Value {
+	get := func() string {
+		if p.Count == 0 {
+			return ""
+		}
+		return strconv.Itoa(p.Count) + "/" + FormatDuration(p.Period)
+	}
+	return New("number/time", get, func(text string) error {
+		number, period, _ := strings.Cut(text, "/")
+		var r Rate
+		if setCount(&r.Count, 1, number) != nil || Duration(&r.Period).Set(period) != nil {
+			return fmt.Errorf("%q is not a number in a time: write for example 100/1m", text)
+		}
+		*p = r
+		return nil
+	})
+}
+
 // FormatDuration writes a time as [Duration] reads it, without units of zero: 10m, 30d. Zero is empty.
 func FormatDuration(d time.Duration) string {
 	switch {

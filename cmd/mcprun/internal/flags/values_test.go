@@ -31,6 +31,19 @@ func TestByteSize(t *testing.T) {
 	}
 }
 
+func TestRate(t *testing.T) {
+	var r Rate
+	v := NewRate(&r)
+	if err := v.Set("100/1m"); err != nil || r != (Rate{100, time.Minute}) || v.String() != "100/1m" {
+		t.Errorf("100/1m is %+v %q, %v", r, v, err)
+	}
+	for _, text := range []string{"", "100", "0/1m", "100/", "100/0s", "/1m", "many/1m"} {
+		if err := v.Set(text); err == nil || r.Count != 100 {
+			t.Errorf("%q is %+v, want an error", text, r)
+		}
+	}
+}
+
 func TestDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"30": 30 * time.Second, "1.5s": 1500 * time.Millisecond, "2m": 2 * time.Minute, "12h": 12 * time.Hour, "30d": 30 * day,

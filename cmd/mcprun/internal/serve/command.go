@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
@@ -27,6 +28,7 @@ type command struct {
 
 	parallel  int
 	queueTime time.Duration
+	rate      flags.Rate
 	maxTime   time.Duration
 	maxMemory int64
 	index     int

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
@@ -195,6 +196,20 @@ func (l *live) options(b *snapshot) *mcpserver.Options {
 		}
 	}
 	return opt
+}
+
+// share lets the server share its tasks and its queue with others that have the same state.
+func (l *live) share(ctx context.Context, opt *mcpserver.Options) error {
+	kept, err := l.kept.Open(ctx)
+	if err != nil {
+		return err
+	}
+	if opt.Sealer, err = customers.NewSealer(l.o.app); err != nil {
+		return err
+	}
+	opt.State, opt.Rate, opt.RatePeriod = kept, l.o.rate.Count, l.o.rate.Period
+	opt.Engine, err = l.kept.Engine(ctx, l.log)
+	return err
 }
 
 func (l *live) reload(ctx context.Context) (*mcpserver.Project, error) {

@@ -105,6 +105,7 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 	groups.Add("Limits", func(f *pflag.FlagSet) {
 		f.Var(flags.Count(&o.parallel, 1), "parallel", "runs and calls at once; others wait (with --tools passthrough: 64)")
 		f.Var(flags.Duration(&o.queueTime), "queue-time", "how long a run or call waits for its turn (with --tools passthrough: 5m)")
+		f.Var(flags.NewRate(&o.rate), "rate", "runs and calls that may start in a time, over all processes that share the state, such as 100/1m; others wait")
 		f.Var(flags.Duration(&o.maxTime), "max-timeout", "upper limit of timeout_seconds")
 		f.Var(flags.Size(&o.maxMemory, sandbox.MinMemory), "max-memory", "upper limit of memory_mb")
 		f.AddFlagSet(shared.Limits)
@@ -162,13 +163,15 @@ func (o *command) serve(ctx context.Context) error {
 		}
 	}
 	if o.run.State.Records(true) { // then there is a state
-		kept, err := l.kept.Open(ctx)
-		switch {
+		switch err := l.share(ctx, opt); {
 		case err == nil:
-			opt.State = kept
+			defer opt.Engine.Close(ctx) // the server does it, unless it cannot begin
 		case !errors.Is(err, state.ErrNoPlace) || o.run.State.Asked():
 			return err
 		}
+	}
+	if opt.Engine == nil && o.rate.Count > 0 {
+		return o.usage("--rate needs a state, which all processes share: give --state, and not --audit=false")
 	}
 	server, err := mcpserver.New(opt)
 	if err != nil {
