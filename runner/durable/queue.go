@@ -16,6 +16,8 @@ type Queue struct {
 	Concurrency int
 	// PerCustomer is how much of one customer may. Zero: Concurrency.
 	PerCustomer int
+	// Each says that these two bound the work in each process, not in all together.
+	Each bool
 	// Rate is how much may start in RatePeriod. Zero: no limit.
 	Rate       int
 	RatePeriod time.Duration
@@ -45,9 +47,11 @@ func (e *Engine) AddQueue(ctx context.Context, q Queue) error {
 	if q.Concurrency < 1 || q.PerCustomer < 1 || q.PerCustomer > q.Concurrency || q.Rate < 0 || q.Rate > 0 && q.RatePeriod < time.Millisecond {
 		return fmt.Errorf("queue %s: Concurrency must be at least 1, PerCustomer at most that, and a Rate needs a RatePeriod", q.Name)
 	}
-	options := []dbos.QueueOption{
-		dbos.WithGlobalConcurrency(q.Concurrency), dbos.WithPartitionConcurrency(q.PerCustomer),
-		dbos.WithQueueBasePollingInterval(idleInterval), dbos.WithQueueOnConflict(dbos.QueueConflictAlwaysUpdate),
+	options := []dbos.QueueOption{dbos.WithQueueBasePollingInterval(idleInterval), dbos.WithQueueOnConflict(dbos.QueueConflictAlwaysUpdate)}
+	if q.Each {
+		options = append(options, dbos.WithWorkerConcurrency(q.Concurrency), dbos.WithPartitionWorkerConcurrency(q.PerCustomer))
+	} else {
+		options = append(options, dbos.WithGlobalConcurrency(q.Concurrency), dbos.WithPartitionConcurrency(q.PerCustomer))
 	}
 	if q.Rate > 0 {
 		options = append(options, dbos.WithRateLimiter(&dbos.RateLimiter{Limit: q.Rate, Period: q.RatePeriod}))

@@ -97,6 +97,62 @@ func TestQueue(t *testing.T) {
 	})
 }
 
+// TestQueueOfEach checks that the bounds of a queue can be those of each process: two engines run twice as much. It also checks what others
+// are told of the queue and of the engines.
+func TestQueueOfEach(t *testing.T) {
+	eachState(t, func(t *testing.T, o Options) {
+		begun, release := make(chan string, 10), make(chan bool)
+		kinds := map[string]Func{"job": func(w *Work, _ json.RawMessage) (json.RawMessage, error) {
+			begun <- w.Customer
+			<-release
+			return nil, nil
+		}, "other": func(*Work, json.RawMessage) (json.RawMessage, error) { return nil, nil }}
+		engines := []*Engine{open(t, o, kinds), open(t, o, kinds)}
+		queue := Queue{Name: "each", Concurrency: 2, PerCustomer: 1, Each: true}
+		for _, e := range engines {
+			if err := e.AddQueue(t.Context(), queue); err != nil {
+				t.Fatal(err)
+			}
+			if alive, err := engines[0].Alive(t.Context(), e.Name()); err != nil || !alive {
+				t.Errorf("Alive() = %v, %v, want true", alive, err)
+			}
+		}
+		if alive, err := engines[0].Alive(t.Context(), engines[1].Name()[:20]); err != nil || alive {
+			t.Errorf("Alive() of another name = %v, %v, want false", alive, err)
+		}
+		if engines[0].Crowded("each") || engines[0].Crowded("none") {
+			t.Error("Crowded() = true for an empty queue")
+		}
+		var ids []string
+		for i := range 6 {
+			id, err := engines[0].Start(t.Context(), "job", nil, Start{Queue: "each", Customer: fmt.Sprint(i % 2)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+		}
+		of := map[string]int{}
+		for range 4 {
+			of[<-begun]++
+		}
+		if of["0"] != 2 || of["1"] != 2 || !engines[0].Crowded("each") {
+			t.Errorf("%v run, want two of each customer, and others to wait", of)
+		}
+		close(release)
+		for _, id := range ids {
+			wait(t, engines[0], id)
+		}
+		id, err := engines[0].Start(t.Context(), "other", nil, Start{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait(t, engines[0], id)
+		if n, err := engines[0].Forget(t.Context(), time.Now().Add(time.Minute), "job"); err != nil || n != 6 {
+			t.Errorf("Forget() of a kind = %d, %v, want 6", n, err)
+		}
+	})
+}
+
 func TestRate(t *testing.T) {
 	var mu sync.Mutex
 	var times []time.Time

@@ -63,7 +63,7 @@ func (s *Server) launch(ctx context.Context) error {
 	e := s.opt.Engine
 	e.Register(workKind, s.doWork)
 	err := e.AddQueue(ctx, durable.Queue{
-		Name: workQueue, Concurrency: s.opt.Parallel, PerCustomer: min(s.opt.Share, s.opt.Parallel), Bound: s.opt.Waiting,
+		Name: workQueue, Concurrency: s.opt.Parallel, PerCustomer: min(s.opt.Share, s.opt.Parallel), Each: true, Bound: s.opt.Waiting,
 		Rate: s.opt.Rate, RatePeriod: s.opt.RatePeriod,
 	})
 	if err == nil {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -262,9 +263,14 @@ func TestCancelElsewhere(t *testing.T) {
 		ended <- context.Cause(ctx)
 		return nil, ctx.Err()
 	}
-	made := first.run()
-	if ack := second.do("tasks/cancel", `"taskId":"`+made.TaskID+`"`); ack.refused != nil {
-		t.Fatalf("%+v", ack.refused)
+	made, waiting := first.run(), first.run()
+	for _, id := range []string{waiting.TaskID, made.TaskID} {
+		if ack := second.do("tasks/cancel", `"taskId":"`+id+`"`); ack.refused != nil {
+			t.Fatalf("%+v", ack.refused)
+		}
+	}
+	if got := second.until(waiting.TaskID, "cancelled", "completed", "failed"); got.Status != "cancelled" {
+		t.Errorf("%+v, want it cancelled", got)
 	}
 	if cause := <-ended; !strings.Contains(cause.Error(), "cancelled the task") {
 		t.Errorf("the run ended by %v, want the task's cancellation", cause)
@@ -403,6 +409,198 @@ func TestWaitingCall(t *testing.T) {
 			}
 		}
 		w.mu.Unlock()
+	}
+}
+
+// TestFollow checks that a call of a client without tasks, which another server makes, has its progress, its question and its result from there.
+func TestFollow(t *testing.T) {
+	for _, revision := range revisions {
+		t.Run(revision, func(t *testing.T) {
+			s := newState(t)
+			w, c, release := tasksFixture(t, func(o *mcpserver.Options) { o.Parallel = 16; s.join(t)(o) })
+			for range 16 { // no place is free
+				if got := c.run(); got.ResultType != "task" {
+					t.Fatalf("%+v, want a task", got)
+				}
+			}
+			elsewhere, heard := make(chan *mcpserver.Job, 100), make(chan bool, 1000)
+			other, _, _ := tasksFixture(t, s.join(t))
+			other.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+				elsewhere <- job
+				fmt.Fprintln(job.Stdout, "said elsewhere")
+				select {
+				case <-heard:
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+				a, err := job.Ask(ctx, &upstream.Question{Server: "crm", Message: "How many?", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)})
+				if err != nil {
+					return nil, err
+				}
+				return &runner.Result{Cause: runner.CauseExit, Stdout: a.Action + string(a.Content), Value: json.RawMessage("12345678901234567890")}, nil
+			}
+			session := w.stdio(w.srv, revision, &mcp.ClientOptions{
+				ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					if r.Params.Message != "[crm] How many?" {
+						t.Errorf("the question is %q", r.Params.Message)
+					}
+					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"n": 7}}, nil
+				},
+				ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+					if strings.Contains(r.Params.Message, "said elsewhere") {
+						heard <- true
+					}
+				},
+			})
+			ctx, giveUp := context.WithCancel(t.Context())
+			defer giveUp()
+			done := make(chan *mcp.CallToolResult, 100)
+			var job *mcpserver.Job
+			for i := 0; job == nil && i < 14; i++ { // any server may take a call
+				go func() {
+					params := &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"code": "x"}}
+					params.SetProgressToken("p")
+					if res, err := session.CallTool(ctx, params); err == nil {
+						done <- res
+					}
+				}()
+				select {
+				case job = <-elsewhere:
+				case <-time.After(500 * time.Millisecond):
+				}
+			}
+			if job == nil {
+				t.Fatal("the other server took no call")
+			}
+			if job.Customer.ID != "acme" || job.Client.Name != "test" || job.Work == "" || !job.CanAsk {
+				t.Errorf("the other server got %+v, want the call as it was made", job)
+			}
+			res := <-done
+			if text := textOf(res); res.IsError || !strings.Contains(text, `accept{"n":7}`) || !strings.Contains(text, "12345678901234567890") {
+				t.Errorf("%q, want the result", text)
+			}
+			giveUp()
+			close(release)
+		})
+	}
+}
+
+// TestOrphans checks that a call is not made if the server of the client that waits for it has died, and one of a task is.
+func TestOrphans(t *testing.T) {
+	s := newState(t)
+	front := s.child(t)
+	c := taskClient{t: t, url: front.url, token: tokenOfAda, caps: takesTasks}
+	running := c.run()
+	front.line()
+	c.run() // takes the queue's place
+	waits := c
+	waits.caps = "{}"
+	go func() {
+		_, _ = waits.send(t.Context(), "tools/call", `"name":"execute_code","arguments":{"code":"orphan"}`)
+	}()
+	engine, err := durable.Open(t.Context(), durable.Options{State: s.place, Store: s.store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close(t.Context())
+	waitFor(t, func() bool {
+		all, err := engine.List(t.Context(), durable.Filter{Open: true})
+		return err == nil && len(all) == 3
+	})
+	front.kill()
+	waitFor(t, func() bool { // until then it counts as alive
+		leases, err := s.store.Leases(t.Context(), "executor/")
+		return err == nil && !slices.ContainsFunc(leases, func(l store.Lease) bool { return !l.Expired })
+	})
+	w, second, release := tasksFixture(t, s.join(t))
+	close(release)
+	if got := second.until(running.TaskID, "completed", "failed"); got.Status != "completed" {
+		t.Errorf("%+v, want the result", got)
+	}
+	waitFor(t, func() bool {
+		all, err := engine.List(t.Context(), durable.Filter{Open: true})
+		return err == nil && len(all) == 0
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, job := range w.jobs {
+		if job.Code == "orphan" {
+			t.Error("the call without a client was made")
+		}
+	}
+	if len(w.jobs) != 2 {
+		t.Errorf("%d calls were made, want 2", len(w.jobs))
+	}
+}
+
+// TestRate checks that calls wait although there are places, if the rate says so.
+func TestRate(t *testing.T) {
+	s := newState(t)
+	w, c, release := tasksFixture(t, func(o *mcpserver.Options) {
+		o.Rate, o.RatePeriod = 1, time.Hour
+		s.join(t)(o)
+	})
+	first, second := c.run(), c.run()
+	release <- "one of them"
+	var ended, waiting string
+	waitFor(t, func() bool {
+		for _, id := range []string{first.TaskID, second.TaskID} {
+			switch got := c.get(id); {
+			case got.Status == "completed":
+				ended = id
+			case got.StatusMessage == "waiting for a turn: 1st in the queue":
+				waiting = id
+			}
+		}
+		return ended != "" && waiting != ""
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ended == waiting || len(w.jobs) != 1 {
+		t.Errorf("%d calls were made, want one", len(w.jobs))
+	}
+}
+
+// TestSettled checks when a call is known not to begin again: one that ends before it is a task at once, a task when its outcome is kept.
+func TestSettled(t *testing.T) {
+	settled := make(chan string, 10)
+	s := newState(t)
+	w, c, release := tasksFixture(t, func(o *mcpserver.Options) {
+		o.Settled = func(_ context.Context, customer, work string) { settled <- customer + " " + work }
+		o.TaskAfter = 500 * time.Millisecond
+		s.join(t)(o)
+	})
+	for range 2 {
+		go func() { release <- "soon" }()
+		if got := c.run(); got.ResultType != "complete" {
+			t.Fatalf("%+v, want a result", got)
+		}
+		w.mu.Lock()
+		work := w.jobs[len(w.jobs)-1].Work
+		w.mu.Unlock()
+		if got := <-settled; work == "" || got != "ada "+work {
+			t.Errorf("%q was settled, want %q", got, work)
+		}
+	}
+	made := c.run()
+	if len(settled) != 0 {
+		t.Error("a task in progress was settled")
+	}
+	release <- "late"
+	if got := <-settled; got != "ada "+made.TaskID {
+		t.Errorf("%q was settled, want the task %s", got, made.TaskID)
+	}
+	if got := c.until(made.TaskID, "completed", "failed"); got.Status != "completed" {
+		t.Errorf("%+v, want the result", got)
+	}
+	plain := c
+	plain.caps = "{}"
+	go func() { release <- "plain" }()
+	plain.run()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if work := w.jobs[len(w.jobs)-1].Work; work != "" {
+		t.Errorf("a call that is no task has the work %q", work)
 	}
 }
 
