@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
@@ -35,6 +36,7 @@ const (
 type admission struct {
 	Queue
 	handle dbos.Queue
+	hurry  sync.Mutex    // held while the interval is changed
 	busy   bool          // the interval is busyInterval, if no other process has changed it
 	mean   time.Duration // of the time that its work took lately; zero: nothing known
 }
@@ -154,6 +156,8 @@ func (e *Engine) adjust(ctx context.Context) error {
 
 // hurry sets the interval of a queue.
 func (e *Engine) hurry(ctx context.Context, q *admission, busy bool) error {
+	q.hurry.Lock()
+	defer q.hurry.Unlock()
 	e.mu.Lock()
 	changed := q.busy != busy
 	q.busy = busy
