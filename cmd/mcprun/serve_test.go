@@ -77,6 +77,8 @@ func TestServeRefuses(t *testing.T) {
 		{"give one of the two", nil, []string{"--customer", "acme", "--workspace", "x"}},
 		{"unknown command", nil, []string{"now"}},
 		{"--tools", nil, []string{"--tools", "some"}},
+		{"write for example 100/1m", nil, []string{"--rate", "100"}},
+		{"--rate needs a state", nil, []string{"--rate", "100/1m", "--audit=false"}},
 	} {
 		if runtime.GOOS == "windows" && c.want == "chmod 600" {
 			continue

@@ -198,16 +198,18 @@ func (l *live) options(b *snapshot) *mcpserver.Options {
 	return opt
 }
 
-// share lets the server share its tasks and its queue with others that have the same state.
+// share lets the server share its tasks and its queue with others that have the same state. It leaves Engine nil where no key can be kept.
 func (l *live) share(ctx context.Context, opt *mcpserver.Options) error {
 	kept, err := l.kept.Open(ctx)
 	if err != nil {
 		return err
 	}
-	if opt.Sealer, err = customers.NewSealer(l.o.app); err != nil {
-		return err
+	sealer, err := customers.NewSealer(l.o.app)
+	if err != nil {
+		l.log.Warn("tasks end with this process, because there is no key to encrypt what would be kept of them", "error", hinted(err))
+		return nil
 	}
-	opt.State, opt.Rate, opt.RatePeriod = kept, l.o.rate.Count, l.o.rate.Period
+	opt.Sealer, opt.State, opt.Rate, opt.RatePeriod = sealer, kept, l.o.rate.Count, l.o.rate.Period
 	opt.Engine, err = l.kept.Engine(ctx, l.log)
 	return err
 }

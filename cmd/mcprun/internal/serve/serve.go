@@ -163,15 +163,12 @@ func (o *command) serve(ctx context.Context) error {
 		}
 	}
 	if o.run.State.Records(true) { // then there is a state
-		switch err := l.share(ctx, opt); {
-		case err == nil:
-			defer opt.Engine.Close(ctx) // the server does it, unless it cannot begin
-		case !errors.Is(err, state.ErrNoPlace) || o.run.State.Asked():
+		if err := l.share(ctx, opt); err != nil && (!errors.Is(err, state.ErrNoPlace) || o.run.State.Asked()) {
 			return err
 		}
 	}
 	if opt.Engine == nil && o.rate.Count > 0 {
-		return o.usage("--rate needs a state, which all processes share: give --state, and not --audit=false")
+		return o.usage("--rate needs a state, which all processes share, and the key of the vault: give --state, and not --audit=false")
 	}
 	server, err := mcpserver.New(opt)
 	if err != nil {

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// taskAnswer is what a request about a task is answered with.
+type taskAnswer struct {
+	Result struct {
+		TaskID, Status, StatusMessage string
+		Result                        json.RawMessage
+	}
+	Error json.RawMessage
+}
+
+// askTask sends a request of the stateless revision, of a client that takes tasks.
+func askTask(t *testing.T, url, method, name, params string) (out taskAnswer) {
+	t.Helper()
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`, method, params)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": name,
+	} {
+		req.Header.Set(k, v)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(strings.TrimSpace(line), "data: ")), &out); err == nil && (out.Result.TaskID != "" || out.Error != nil) {
+			return out
+		}
+	}
+	t.Fatalf("%s: %s", method, text)
+	return out
+}
+
+// TestTaskOutlivesServe: a task of a server that is stopped goes on in the next one, with the same script.
+func TestTaskOutlivesServe(t *testing.T) {
+	w := newRecorded(t)
+	serve := func(t *testing.T) (url string) {
+		return serveURL(t, w.command(context.WithoutCancel(t.Context()), "serve", "--http", "127.0.0.1:0", "--no-token"))
+	}
+	var id string
+	t.Run("first", func(t *testing.T) { // to its end
+		made := askTask(t, serve(t), "tools/call", "execute_code",
+			`"name":"execute_code","arguments":{"code":"console.log('begun'); await new Promise(done => setTimeout(done, 5000)); export const result = 'finished';"}`)
+		if id = made.Result.TaskID; id == "" {
+			t.Fatalf("%+v, want a task", made)
+		}
+	})
+	url := serve(t)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		got := askTask(t, url, "tasks/get", id, `"taskId":"`+id+`"`)
+		if got.Result.Status == "working" && time.Now().Before(end) {
+			continue
+		}
+		if got.Result.Status != "completed" || !strings.Contains(string(got.Result.Result), "finished") {
+			t.Errorf("%+v %s, want the result", got.Result, got.Error)
+		}
+		break
+	}
+}
