@@ -56,7 +56,8 @@ type task struct {
 	run     string          // the end of their keys; another process that continues the call has another
 	ended   bool            // record is final
 
-	// What other processes know of it; only follow uses them.
+	// What other processes know of it; only one goroutine at a time uses them.
+	begun   int
 	told    []byte
 	version int64
 }
@@ -135,7 +136,7 @@ func (ts *tasks) count() {
 // hold keeps a new task of a call that runs here.
 func (ts *tasks) hold(l *longCall) *task {
 	opt, now := &ts.cs.s.opt, time.Now()
-	t := &task{id: rand.Text(), call: l, answerTime: opt.AnswerTime, record: taskRecord{
+	t := &task{id: rand.Text(), call: l, begun: 1, answerTime: opt.AnswerTime, record: taskRecord{
 		Status: taskWorking, Created: l.began, Updated: now, Expires: now.Add(opt.MaxTime + opt.KeepTask),
 	}}
 	if l.input != nil {

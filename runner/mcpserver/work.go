@@ -27,6 +27,8 @@ const (
 	closeTime = 3 * time.Second
 	// adoptTime bounds how long a call waits until it is work.
 	adoptTime = 5 * time.Second
+	// maxBegun is how often a call begins if its processes die, perhaps of it.
+	maxBegun = 5
 	// forgetTime is the longest pause between two removals of what has expired.
 	forgetTime = 5 * time.Minute
 )
@@ -160,7 +162,7 @@ func (s *Server) doWork(w *durable.Work, kept json.RawMessage) (json.RawMessage,
 		}
 		return s.seal(out)
 	})
-	if w.Context().Err() == nil || errors.Is(err, durable.ErrCancelled) {
+	if err == nil || errors.Is(err, durable.ErrCancelled) {
 		s.settled(w.Customer, w.ID)
 	}
 	return out, err
@@ -228,11 +230,18 @@ func (s *Server) callOf(ctx context.Context, in *workInput) (*longCall, error) {
 	if t == nil {
 		return nil, fmt.Errorf("the tool %q is not here any more", in.Tool)
 	}
+	before, err := cs.publishedOf(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if before.Begun >= maxBegun {
+		return nil, fmt.Errorf("%d processes that ran it have died; its outcome is unknown", before.Begun)
+	}
 	leave, err := s.queue.Await(ctx, in.Customer)
 	if err != nil {
 		return nil, err
 	}
-	return cs.continueCall(v, t, in, leave), nil
+	return cs.continueCall(v, t, in, leave, before.Begun+1), nil
 }
 
 // tool returns the tool of a name, or nil.
@@ -246,8 +255,8 @@ func (v *view) tool(name string) *tool {
 	return nil
 }
 
-// continueCall makes a call without a request. It holds the place that leave frees.
-func (cs *customerServer) continueCall(v *view, t *tool, in *workInput, leave func()) *longCall {
+// continueCall makes a call without a request, for the nth time. It holds the place that leave frees.
+func (cs *customerServer) continueCall(v *view, t *tool, in *workInput, leave func(), nth int) *longCall {
 	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), calledKey{}, in.Called))
 	l := &longCall{
 		tool: t.name, began: time.Now(), ctx: ctx, cancel: cancel, progress: progress.New(ctx, nil, cs.s.opt.Quiet, t.stage), input: in,
@@ -263,6 +272,8 @@ func (cs *customerServer) continueCall(v *view, t *tool, in *workInput, leave fu
 		},
 	}
 	task := cs.tasks.hold(l)
+	task.begun = nth
+	cs.publish(task)
 	cs.s.work.Go(func() { cs.tasks.follow(task) })
 	cs.s.work.Go(func() {
 		defer close(l.done)

@@ -36,6 +36,7 @@ const (
 // published is what the process that runs a call tells the others.
 type published struct {
 	Message   string              `json:"message"`
+	Begun     int                 `json:"begun"` // how often the call has begun
 	Questions []publishedQuestion `json:"questions,omitempty"`
 }
 
@@ -63,7 +64,7 @@ func (cs *customerServer) key(kind, name string) store.Key {
 // publish tells other processes what a task does, if that has changed.
 func (cs *customerServer) publish(t *task) {
 	t.mu.Lock()
-	p := published{Message: t.call.progress.Summary()}
+	p := published{Message: t.call.progress.Summary(), Begun: t.begun}
 	for _, q := range t.pending {
 		p.Questions = append(p.Questions, publishedQuestion{q.key, q.question.shown})
 	}

@@ -485,6 +485,37 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// TestDeadlyTask checks that a task does not take down one process after another without end.
+func TestDeadlyTask(t *testing.T) {
+	s := newState(t)
+	front := s.child(t)
+	made := taskClient{t: t, url: front.url, token: tokenOfAda, caps: takesTasks}.run()
+	for range 5 {
+		if got := front.line(); got != "runs "+made.TaskID {
+			t.Fatalf("the front says %q, want that it runs the task", got)
+		}
+		waitFor(t, func() bool { // the first has said so
+			all, err := s.store.ListDocuments(t.Context(), "ada", "task")
+			return err == nil && len(all) == 1
+		})
+		front.kill()
+		leases, err := s.store.Leases(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range leases { // which others would wait for
+			if err := s.store.Release(t.Context(), l.Name, l.Owner); err != nil {
+				t.Fatal(err)
+			}
+		}
+		front = s.child(t)
+	}
+	c := taskClient{t: t, url: front.url, token: tokenOfAda, caps: takesTasks}
+	if got := c.until(made.TaskID, "completed", "failed", "cancelled"); got.Status != "failed" || !strings.Contains(got.StatusMessage, "5 processes that ran it have died; its outcome is unknown") {
+		t.Errorf("%+v, want it failed", got)
+	}
+}
+
 // TestOrphans checks that a call is not made if the server of the client that waits for it has died, and one of a task is.
 func TestOrphans(t *testing.T) {
 	s := newState(t)
