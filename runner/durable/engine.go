@@ -56,6 +56,10 @@ type Engine struct {
 	end      context.CancelFunc
 	loops    sync.WaitGroup
 
+	placing sync.Mutex                // guards the following two
+	places  map[string]map[string]int // positions of work, by queue
+	placed  map[string]time.Time      // when they were read
+
 	mu       sync.Mutex
 	launched bool
 	closing  bool
@@ -85,6 +89,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 		root: root, store: o.Store, missed: o.Missed, log: o.Logger,
 		executor: &executor{name: name, leases: o.Store, lasts: o.Lease},
 		kinds:    map[string]*kind{}, queues: map[string]*admission{}, running: map[string]*Work{}, over: map[string]*Work{},
+		places: map[string]map[string]int{}, placed: map[string]time.Time{},
 	}
 	e.ended, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	return e, nil

@@ -95,16 +95,14 @@ func (e *Engine) list(ctx context.Context, options ...dbos.ListWorkflowsOption) 
 		return nil, err
 	}
 	list := make([]Status, len(rows))
-	positions := map[string]map[string]int{}
 	for i, row := range rows {
 		s := status(row)
 		if s.State == Queued {
-			if positions[s.Queue] == nil {
-				if positions[s.Queue], err = e.positions(ctx, s.Queue); err != nil {
-					return nil, err
-				}
+			places, err := e.recentPositions(ctx, s.Queue, s.ID)
+			if err != nil {
+				return nil, err
 			}
-			s.Position = positions[s.Queue][s.ID]
+			s.Position = places[s.ID]
 		}
 		list[i] = s
 	}
@@ -150,6 +148,22 @@ func status(row dbos.WorkflowStatus) Status {
 		}
 	}
 	return s
+}
+
+// recentPositions returns the places of work in a queue as they were at most a quarter of a second ago, with that of some work. Many may ask at
+// the same time.
+func (e *Engine) recentPositions(ctx context.Context, queue, id string) (map[string]int, error) {
+	e.placing.Lock()
+	defer e.placing.Unlock()
+	if _, known := e.places[queue][id]; known && time.Since(e.placed[queue]) < 250*time.Millisecond {
+		return e.places[queue], nil
+	}
+	began := time.Now()
+	places, err := e.positions(ctx, queue)
+	if err == nil {
+		e.places[queue], e.placed[queue] = places, began
+	}
+	return places, err
 }
 
 // positions returns the places of work in a queue, from 1, as if each customer had one turn after another.

@@ -13,12 +13,19 @@ import (
 	"github.com/mcpgen/mcpgen/runner/durable"
 )
 
-// place takes a place for a call that need not wait. Without an engine, calls wait in this process.
-func (s *Server) place(customer string) (leave func(), ok bool) {
+// patience bounds how long a call waits in this process before it goes to the queue that all share, which costs more than many a call.
+const patience = 500 * time.Millisecond
+
+// place takes a place for a call that need not wait, or not for long. Without an engine, calls wait in this process.
+func (s *Server) place(ctx context.Context, customer string) (leave func(), ok bool) {
 	if s.opt.Rate > 0 || s.opt.Engine.Crowded(workQueue) { // others come first
 		return nil, false
 	}
-	return s.queue.Try(customer)
+	wait := patience
+	if s.opt.TaskAfter >= 0 {
+		wait = min(wait, s.opt.TaskAfter)
+	}
+	return s.queue.Try(ctx, customer, wait)
 }
 
 // enqueue makes a task of a call that must wait for its turn.
@@ -60,7 +67,7 @@ func (c *toolCall) runQueued(ctx context.Context, l *longCall) (*mcp.CallToolRes
 		return c.cs.notQueued(in, err)
 	}
 	f := &follower{toolCall: c, l: l, asked: map[string]bool{}, until: time.Now().Add(s.opt.MaxWait)}
-	tick := time.NewTicker(pollTime)
+	tick := time.NewTimer(pollTime)
 	defer tick.Stop()
 	for {
 		select {
@@ -75,6 +82,7 @@ func (c *toolCall) runQueued(ctx context.Context, l *longCall) (*mcp.CallToolRes
 			} else if end != nil {
 				return end()
 			}
+			tick.Reset(f.pause)
 		}
 	}
 }
@@ -85,11 +93,13 @@ type follower struct {
 	l     *longCall
 	asked map[string]bool // keys of questions that the client has got
 	until time.Time       // when it must have its turn
+	pause time.Duration   // until the next look
 }
 
 // look tells the client what has changed. If the call has ended, it returns the result.
 func (f *follower) look(ctx context.Context) (end func() (*mcp.CallToolResult, error), err error) {
 	s := f.cs.s
+	f.pause = publishTime
 	st, err := s.opt.Engine.Get(ctx, f.l.input.ID)
 	if err != nil {
 		return nil, err
@@ -106,6 +116,7 @@ func (f *follower) look(ctx context.Context) (end func() (*mcp.CallToolResult, e
 		f.progress.Announce(turn(st.Position))
 		return nil, nil
 	}
+	f.pause = pollTime
 	p, err := f.cs.publishedOf(ctx, st.ID)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (cs *customerServer) startLongCall(ctx context.Context, v *view, t *tool, r
 	run := c.runInTurn
 	if cs.s.opt.Engine != nil {
 		l.input = cs.inputOf(ctx, t, req, rand.Text())
-		leave, free := cs.s.place(cs.customer.ID)
+		leave, free := cs.s.place(ctx, cs.customer.ID)
 		switch {
 		case free:
 			run = func(ctx context.Context, _ *longCall) (*mcp.CallToolResult, error) { return c.runNow(ctx, leave) }

@@ -39,15 +39,12 @@ type BusyError struct{ message string }
 
 func (e *BusyError) Error() string { return e.message }
 
-// Try takes a place for a customer if one is free. The caller must call leave once.
-func (q *Queue) Try(customer string) (leave func(), ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if !q.free(customer) {
-		return nil, false
-	}
-	q.take(customer)
-	return func() { q.leave(customer) }, true
+// Try is Enter with less patience, for a caller that can wait elsewhere.
+func (q *Queue) Try(ctx context.Context, customer string, patience time.Duration) (leave func(), ok bool) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	leave, err := q.enter(ctx, customer, q.length, timer.C)
+	return leave, err == nil
 }
 
 // Enter takes a place for a customer, waiting for one if necessary. The caller must call leave once. The error is a *[BusyError] or the

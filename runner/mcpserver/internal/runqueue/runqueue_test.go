@@ -39,16 +39,18 @@ func TestQueueShares(t *testing.T) {
 	})
 }
 
-// TestQueueWithoutBounds checks that Await takes its turn behind those who wait, however long that takes, and that Try never waits.
+// TestQueueWithoutBounds checks that Await takes its turn behind those who wait, however long that takes, and that Try waits for its
+// time only.
 func TestQueueWithoutBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := New(1, 1, 0, time.Minute)
-		leave, ok := q.Try("x")
+		q := New(1, 1, 1, time.Minute)
+		leave, ok := q.Try(t.Context(), "x", time.Second)
 		if !ok {
 			t.Fatal("Try() = false with a free place")
 		}
-		if _, ok := q.Try("y"); ok {
-			t.Error("Try() = true without a free place")
+		began := time.Now()
+		if _, ok := q.Try(t.Context(), "y", time.Second); ok || time.Since(began) != time.Second {
+			t.Errorf("Try() = %v after %v without a free place, want false after a second", ok, time.Since(began))
 		}
 		got := make(chan func())
 		go func() {
