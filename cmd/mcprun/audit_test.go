@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,7 +50,8 @@ func recordServer() {
 	}
 }
 
-// recordOf returns the rows of a record, read by a connection of its own, without those about changes of the project.
+// recordOf returns the rows of a record, read by a connection of its own, without those about changes of the project. Behind those in the
+// database are those in the write-ahead files.
 func recordOf(ctx context.Context, path string) (rows []audit.Row, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
@@ -58,14 +60,23 @@ func recordOf(ctx context.Context, path string) (rows []audit.Row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.Rows(ctx, store.Range{}, func(r store.Row) error {
+	add := func(r store.Row) error {
 		row, err := audit.Decode(r)
 		if row.Kind != audit.KindChange {
 			rows = append(rows, row)
 		}
 		return err
-	})
-	return rows, errors.Join(err, s.Close())
+	}
+	err = errors.Join(s.Rows(ctx, store.Range{}, add), s.Close())
+	files, _ := filepath.Glob(path + "-ahead-*.[01]") // the pattern is valid
+	for _, f := range files {
+		text, e := os.ReadFile(f)
+		err = errors.Join(err, e)
+		for line := range bytes.Lines(text) {
+			err = errors.Join(err, add(store.Row{Content: line}))
+		}
+	}
+	return rows, err
 }
 
 func kindsOf(rows []audit.Row) string {
@@ -145,6 +156,12 @@ func TestRecordSurvivesKill(t *testing.T) {
 			_ = cmd.Wait() // it was killed
 			if string(seen) != "run call" {
 				t.Errorf("the server saw %q, %v; want %q", seen, err, "run call")
+			}
+			if out, err := w.command(t.Context(), "audit", "list").CombinedOutput(); err != nil || !strings.Contains(string(out), "unknown") {
+				t.Errorf("mcprun audit list: %v\n%s", err, out)
+			}
+			if left, _ := filepath.Glob(w.db + "-ahead-*"); left != nil {
+				t.Errorf("mcprun audit list left %q", left)
 			}
 			rows, err := recordOf(t.Context(), w.db)
 			if err != nil || kindsOf(rows) != "run call" {

@@ -30,10 +30,10 @@ func BenchmarkCall(b *testing.B) {
 	key, _ := createKey(b, "bench")
 	for name, one := range map[string]bool{"alone": true, "parallel": false} {
 		b.Run(name, func(b *testing.B) {
-			l := open(b, openSQLite(b), audit.Options{Key: key, Who: audit.Who{User: "ann", Customer: "acme", Session: "0001", Client: "claude", ClientVersion: "2.1"}})
+			l := open(b, openSQLite(b), audit.Options{Key: key, Ahead: filepath.Join(b.TempDir(), "ahead-"), Who: audit.Who{User: "ann", Customer: "acme", Session: "0001", Client: "claude", ClientVersion: "2.1"}})
 			intent, end := call(1)
 			record := func() {
-				if err := l.Append(b.Context(), intent); err != nil {
+				if err := l.Intend(b.Context(), intent); err != nil {
 					b.Fatal(err)
 				}
 				l.Later(end)

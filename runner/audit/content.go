@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,12 @@ const (
 // with an invalid character or a repeated name is no error. The character becomes U+FFFD.
 var canonical = []jsontext.Options{jsontext.CanonicalizeRawInts(false), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)}
 
+// Names in the content of a row.
+const (
+	bodyName  = `{"body":`
+	indexName = `,"index":`
+)
+
 // content is a row's content without its index, which is known only when the row is written.
 type content struct {
 	row  store.Row // without index and content
@@ -51,8 +58,8 @@ func encode(e Entry, defaults Who) (content, error) {
 	}
 	c := content{row: store.Row{Time: e.Time.UTC().Truncate(time.Microsecond), Kind: string(e.Kind), Run: strings.ToValidUTF8(e.Run, "\uFFFD")}}
 	b := make([]byte, 0, len(body)+512)
-	b = append(append(b, `{"body":`...), body...)
-	b = append(b, `,"index":`...)
+	b = append(append(b, bodyName...), body...)
+	b = append(b, indexName...)
 	c.gap = len(b)
 	b, _ = jsontext.AppendQuote(append(b, `,"kind":`...), c.row.Kind)
 	b, _ = jsontext.AppendQuote(append(b, `,"run":`...), c.row.Run)
@@ -88,29 +95,91 @@ func (w Who) appendJSON(b []byte) []byte {
 		{`{"client":`, w.Client}, {`,"clientVersion":`, w.ClientVersion}, {`,"customer":`, w.Customer}, {`,"model":`, w.Model},
 		{`,"modelVersion":`, w.ModelVersion}, {`,"session":`, w.Session}, {`,"user":`, w.User},
 	} {
-		b = append(b, m.name...)
-		if m.text == "" {
-			b = append(b, "null"...)
-		} else {
-			b, _ = jsontext.AppendQuote(b, ident.Clip(string(m.text), maxName)) // an invalid character becomes U+FFFD
-		}
+		b = appendText(append(b, m.name...), Text(ident.Clip(string(m.text), maxName)))
 	}
 	return append(b, '}')
+}
+
+// appendJSON implements [canonicalBody].
+func (c CallStart) appendJSON(b []byte) (_ []byte, ok bool) {
+	b = append(b, `{"arguments":`...)
+	if b, ok = appendArguments(b, c.Arguments); !ok {
+		return b, false
+	}
+	b = appendText(append(b, `,"by":`...), c.By)
+	b = strconv.AppendInt(append(b, `,"call":`...), int64(c.Call), 10)
+	b = appendText(append(b, `,"effect":`...), c.Effect)
+	b = appendText(append(b, `,"rule":`...), c.Rule)
+	b, _ = jsontext.AppendQuote(append(b, `,"tool":`...), c.Tool)
+	return append(b, '}'), true
+}
+
+// appendJSON implements [canonicalBody] for a call with an intent.
+func (c CallEnd) appendJSON(b []byte) (_ []byte, ok bool) {
+	if c.Arguments != nil || c.By+c.Effect+c.Rule != "" || c.DurationMS < 1e-6 && c.DurationMS != 0 || c.DurationMS >= 1e21 {
+		return b, false
+	}
+	b = strconv.AppendInt(append(b, `{"call":`...), int64(c.Call), 10)
+	b = strconv.AppendFloat(append(b, `,"durationMs":`...), c.DurationMS, 'f', -1, 64)
+	b = appendText(append(b, `,"error":`...), c.Error)
+	b, _ = jsontext.AppendQuote(append(b, `,"outcome":`...), c.Outcome)
+	b = strconv.AppendInt(append(b, `,"resultBytes":`...), int64(c.ResultBytes), 10)
+	b, _ = jsontext.AppendQuote(append(b, `,"tool":`...), c.Tool)
+	return append(b, '}'), true
+}
+
+// appendText appends a text, or null. An invalid character becomes U+FFFD.
+func appendText(b []byte, t Text) []byte {
+	if t == "" {
+		return append(b, "null"...)
+	}
+	b, _ = jsontext.AppendQuote(b, string(t))
+	return b
+}
+
+// appendArguments appends JSON in canonical form. ok is false if it is not JSON.
+func appendArguments(b []byte, raw json.RawMessage) (_ []byte, ok bool) {
+	if raw == nil {
+		return append(b, "null"...), true
+	}
+	v := jsontext.Value(raw).Clone()
+	if v.Canonicalize(canonical...) != nil {
+		return b, false
+	}
+	return append(b, v...), true
 }
 
 // at returns the row with its index.
 func (c content) at(index int64) store.Row {
 	row := c.row
 	row.Index = index
-	row.Content = make([]byte, 0, len(c.text)+20)
-	row.Content = append(row.Content, c.text[:c.gap]...)
-	row.Content = fmt.Appendf(row.Content, "%d", index)
-	row.Content = append(row.Content, c.text[c.gap:]...)
+	row.Content = c.appendAt(make([]byte, 0, len(c.text)+20), index)
 	return row
+}
+
+// appendAt appends the content with its index.
+func (c content) appendAt(b []byte, index int64) []byte {
+	b = append(b, c.text[:c.gap]...)
+	b = strconv.AppendInt(b, index, 10)
+	return append(b, c.text[c.gap:]...)
+}
+
+// body returns the body in canonical form.
+func (c content) body() []byte { return c.text[len(bodyName) : c.gap-len(indexName)] }
+
+// canonicalBody is a body that is written so often that it does not pay for reflection.
+type canonicalBody interface {
+	// appendJSON appends it in canonical form. ok is false if it cannot.
+	appendJSON(b []byte) (out []byte, ok bool)
 }
 
 // encodeBody returns a body in canonical form, cut if it is too large.
 func encodeBody(body any) (jsontext.Value, error) {
+	if c, is := body.(canonicalBody); is {
+		if v, ok := c.appendJSON(make([]byte, 0, 512)); ok && len(v) <= MaxBody {
+			return v, nil
+		}
+	}
 	text, err := json.Marshal(body)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 const (
 	laterWithin  = 5 * time.Millisecond // an entry given to Later waits so long for a batch
+	againAfter   = time.Second          // a batch whose entries are in write-ahead files is tried again so long after it failed
 	maxQueued    = 8 << 20              // more bytes than this wait in memory for nobody: Later waits for its batch then
 	writeTime    = 10 * time.Second     // bounds the writing of a batch
 	publishEvery = time.Second
@@ -40,7 +42,10 @@ type Options struct {
 	// Publish gets each signed head, at most one a second, so that it is kept where nobody can change it who can change the store. See
 	// [PublishFile] and [PublishCommand]. Nil: heads are kept only in the store.
 	Publish func(ctx context.Context, head []byte) error
-	// Written gets each entry once it is durable, with its time and who it was, in the order of the rows. May be nil. It must not block.
+	// Ahead is how the paths of write-ahead files begin, on a local disk: what [Log.Intend] writes is there until the store has it. All
+	// processes that share the store give the same, and no other store has it. Empty: Intend writes to the store.
+	Ahead string
+	// Written gets each entry once it is in the store, with its time and who it was, in the order of the rows. May be nil. It must not block.
 	Written func(Entry)
 }
 
@@ -58,6 +63,8 @@ type Log struct {
 	closed  bool
 	lost    error // the first of an entry given to Later, since the last Flush
 	tree    tree  // after the last batch
+	ahead   *ahead
+	failing bool  // the last batch could not be written: nothing more goes to the write-ahead files
 	later   timer // writes the next batch
 	publish timer // publishes a head
 
@@ -72,6 +79,8 @@ type batch struct {
 	bytes   int
 	later   bool          // some of the entries were given to Later
 	awaited bool          // somebody waits for it
+	file    int           // the write-ahead file that has the first entries
+	ahead   int           // how many these are
 	done    chan struct{} // closed when err is set
 	err     error
 }
@@ -101,12 +110,22 @@ func (t *timer) stop() {
 	t.armed = true // for good
 }
 
-// Open returns the log of a store. The caller closes it before the store.
+// Open returns the log of a store, once it has added what killed processes have left in their write-ahead files. The caller closes it before
+// the store.
 func Open(s store.Record, opt Options) (*Log, error) {
-	return &Log{store: s, opt: opt, next: newBatch()}, nil
+	l := &Log{store: s, opt: opt, next: newBatch(0)}
+	if opt.Ahead == "" {
+		return l, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+	defer cancel()
+	if err := l.recoverAhead(ctx); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }
 
-func newBatch() *batch { return &batch{done: make(chan struct{})} }
+func newBatch(file int) *batch { return &batch{done: make(chan struct{}), file: file} }
 
 // Append writes entries, and returns when they are durable. With an error, none of them is, unless the connection to the database broke
 // while it answered. It does not end early if ctx is cancelled, so that what is written and what is reported do not differ.
@@ -132,6 +151,56 @@ func (l *Log) Append(ctx context.Context, entries ...Entry) error {
 	return l.wait(l.add(contents...))
 }
 
+// Intend writes an entry of something that is about to happen, and returns when it is durable against the death of the process: in the
+// write-ahead file, with all that were given before, or in the store. The store has it within a fraction of a second. Its errors are those
+// of Append.
+func (l *Log) Intend(ctx context.Context, e Entry) error {
+	if l == nil {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c, err := encode(e, l.opt.Who)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return ErrClosed
+	}
+	b := l.add(c)
+	if l.ahead == nil && l.opt.Ahead != "" && !l.failing {
+		if l.ahead, err = createAhead(l.opt.Ahead); err != nil {
+			l.opt.Ahead = "" // the store says whether it is full
+		}
+	}
+	if !l.writeAhead(b) {
+		return l.wait(b)
+	}
+	l.mu.Unlock()
+	return nil
+}
+
+// writeAhead writes the entries of the next batch b to its write-ahead file. It reports whether they are there: not if somebody waits for the
+// batch, who is told whether it was written. l.mu is held.
+func (l *Log) writeAhead(b *batch) bool {
+	if l.ahead == nil || l.failing || b.awaited || b.bytes > maxQueued || l.ahead.write(b.file, b.entries[b.ahead:]) != nil {
+		return false
+	}
+	b.ahead = len(b.entries)
+	switch {
+	case l.writing:
+	case b.bytes > maxAhead:
+		l.writing = true
+		go l.write()
+	default:
+		l.later.arm(aheadWithin, l.writeLater)
+	}
+	return true
+}
+
 // Later writes an entry with the next batch, within some milliseconds, behind those that were given before.
 func (l *Log) Later(e Entry) {
 	if l == nil {
@@ -149,6 +218,10 @@ func (l *Log) Later(e Entry) {
 	}
 	b := l.add(c)
 	b.later = true
+	if l.writeAhead(b) {
+		l.mu.Unlock()
+		return
+	}
 	if b.bytes > maxQueued {
 		_ = l.wait(b) // lose has the error
 		return
@@ -200,11 +273,12 @@ func (l *Log) writeLater() {
 func (l *Log) write() {
 	l.mu.Lock()
 	b := l.next
-	l.next = newBatch()
+	l.next = newBatch(1 - b.file)
 	l.mu.Unlock()
-	if b.err = l.extend(b.entries); b.err != nil && b.later {
+	if b.err = l.extend(b.entries); b.err != nil && (b.later || b.ahead > 0) {
 		l.lose(b.err)
 	}
+	l.written(b)
 	if b.err == nil && l.opt.Written != nil {
 		for _, c := range b.entries {
 			l.opt.Written(c.entry)
@@ -218,9 +292,49 @@ func (l *Log) write() {
 		go l.write()
 	case len(l.next.entries) > 0:
 		l.writing = false
-		l.later.arm(laterWithin, l.writeLater)
+		l.later.arm(l.pause(), l.writeLater)
 	default:
 		l.writing = false
+	}
+}
+
+// pause returns how long the next batch waits. l.mu is held.
+func (l *Log) pause() time.Duration {
+	switch {
+	case l.failing:
+		return againAfter
+	case l.next.ahead > 0:
+		return aheadWithin
+	}
+	return laterWithin
+}
+
+// written clears the write-ahead file of a batch, or puts what it has back into the next batch if the store does not have it.
+func (l *Log) written(b *batch) {
+	if l.ahead == nil {
+		return
+	}
+	l.mu.Lock()
+	failing := l.failing
+	if b.err != nil {
+		l.failing = l.failing || b.ahead > 0
+		n := l.next
+		n.entries = slices.Concat(b.entries[:b.ahead], n.entries)
+		n.ahead += b.ahead
+		for _, c := range b.entries[:b.ahead] {
+			n.bytes += len(c.text)
+		}
+	}
+	l.mu.Unlock()
+	if b.err != nil {
+		return
+	}
+	l.ahead.clear(b.file)
+	if failing {
+		l.ahead.clear(1 - b.file)
+		l.mu.Lock()
+		l.failing = false
+		l.mu.Unlock()
 	}
 }
 
@@ -368,5 +482,9 @@ func (l *Log) Close() error {
 	l.later.stop()
 	l.publish.stop()
 	l.mu.Unlock()
-	return errors.Join(l.flush(), l.publishHead())
+	err := l.flush()
+	if l.ahead != nil && err == nil {
+		err = l.ahead.remove()
+	}
+	return errors.Join(err, l.publishHead())
 }

@@ -32,7 +32,7 @@ func (c *Calls) audit(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		row := audit.CallStart{Call: req.Seq, Tool: req.Tool, Arguments: c.rowArguments(req)}
 		row.Effect, row.Rule, row.By = decidedBy(req.decision)
-		err := c.set.Audit.Append(ctx, c.row(audit.KindCall, row))
+		err := c.set.Audit.Intend(ctx, c.row(audit.KindCall, row))
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, callError(ctx, req, ctx.Err())

@@ -30,7 +30,7 @@ type Summary struct {
 // Finish waits for checks and counts in progress and returns the summary. The bridge must have ended.
 func (c *Calls) Finish() *Summary {
 	c.work.Wait()
-	c.usage.counting.Wait()
+	c.usage.counted()
 	u := c.usage
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -96,12 +96,14 @@ type usage struct {
 
 	counting  sync.WaitGroup // token counts in progress; they run beside the calls
 	mu        sync.Mutex
+	uncounted []texts // whose count waits for more of them, or for the end of the run
 	calls     []CallRecord
 	inFlight  []CallRecord // the calls in flight when the run ended, whether they are listed or not
 	masked    int          // bytes of CallRecord.Masked
 	idle      []int        // indexes of calls that reached no server
 	total     int
-	waiting   int // bytes of texts that wait to be counted
+	waiting   int // bytes of texts that wait to be counted, or are being counted
+	pending   int // bytes of uncounted
 	arguments int // tokens
 	results   int // tokens
 }
@@ -122,18 +124,51 @@ func (u *usage) add(rec CallRecord, args, answer json.RawMessage) {
 		u.arguments += len(args) / bytesPerToken
 		u.results += len(answer) / bytesPerToken
 	}
-	u.mu.Unlock()
-	if !counted {
-		return
+	if counted {
+		u.uncounted, u.pending = append(u.uncounted, texts{args, answer}), u.pending+size
 	}
-	u.counting.Go(func() {
-		a, r := tokens.Estimate(string(args)), tokens.Estimate(asRead(answer))
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		u.waiting -= size
-		u.arguments += a
-		u.results += r
-	})
+	var next []texts
+	if u.pending >= countAtOnce || len(u.uncounted) >= maxUncounted {
+		next = u.take()
+	}
+	u.mu.Unlock()
+	if next != nil { // waking a processor for each call would make it longer
+		u.counting.Go(func() { u.countTokens(next) })
+	}
+}
+
+// texts are those of a call.
+type texts struct{ args, answer json.RawMessage }
+
+// take returns the texts that are not counted yet, for the caller to count. u.mu is held.
+func (u *usage) take() []texts {
+	next := u.uncounted
+	u.uncounted, u.pending = nil, 0
+	return next
+}
+
+// countTokens counts the tokens of texts.
+func (u *usage) countTokens(next []texts) {
+	size, a, r := 0, 0, 0
+	for _, t := range next {
+		size += len(t.args) + len(t.answer)
+		a += tokens.Estimate(string(t.args))
+		r += tokens.Estimate(asRead(t.answer))
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.waiting -= size
+	u.arguments += a
+	u.results += r
+}
+
+// counted returns when all tokens are counted.
+func (u *usage) counted() {
+	u.mu.Lock()
+	next := u.take()
+	u.mu.Unlock()
+	u.countTokens(next)
+	u.counting.Wait()
 }
 
 // Bounds of CallRecord.Masked, in bytes: of one call, and of all calls together.
@@ -206,6 +241,9 @@ const (
 	// counted. Beyond it, tokens are estimated from the length, as for English text.
 	maxWaiting    = 32 << 20
 	bytesPerToken = 4
+	// Tokens are counted once so many bytes, or texts of so many calls, wait for that.
+	countAtOnce  = 32 << 10
+	maxUncounted = 256
 )
 
 // asRead returns a direct result as a model would read it: a string loses its JSON quoting.

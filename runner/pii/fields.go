@@ -32,6 +32,9 @@ func newFields(settings map[string]hint) *fields {
 	return &fields{settings, map[string]detect.Signs{}, map[memberKey]hint{}, map[memberKey]detect.Signs{}}
 }
 
+// count returns how many results are kept.
+func (f *fields) count() int { return len(f.hints) + len(f.insides) + len(f.members) }
+
 // settingsOf returns the hints that settings give, by plain name.
 func settingsOf(types map[string]Type) map[string]hint {
 	out := map[string]hint{}

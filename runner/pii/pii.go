@@ -36,11 +36,19 @@ func Mask(text string) string { return New().Mask(text) }
 // maxTokens bounds the number of values remembered. Further ones are replaced by a token without a number, such as [EMAIL].
 const maxTokens = 100_000
 
+// Bounds of what a Tokenizer knows of members, which keeps the texts that they come from: in bytes of one text, and in entries.
+const (
+	maxKnownText = 4 << 10
+	maxKnown     = 100
+)
+
 // Tokenizer replaces personal data by tokens, the same one for the same value. It is safe for concurrent use. It remembers
 // values in memory, long ones as a digest, and does not restore them.
 type Tokenizer struct {
 	max       int
 	isPrivate bool // see NewPrivate
+
+	fields sync.Pool // of *fields, since most texts of a run have the same members
 
 	mu     sync.Mutex
 	tokens map[string]string // type and value → token
@@ -77,7 +85,16 @@ func (t *Tokenizer) MaskJSON(raw []byte) []byte {
 
 func (t *Tokenizer) mask(text string, asJSON bool) string {
 	d, s := newDocument(text)
-	m := masker{fields: newFields(nil), token: t.token, own: true}
+	known, _ := t.fields.Get().(*fields)
+	if known == nil {
+		known = newFields(nil)
+	}
+	defer func() {
+		if len(text) <= maxKnownText && known.count() <= maxKnown {
+			t.fields.Put(known)
+		}
+	}()
+	m := masker{fields: known, token: t.token, own: true}
 	if asJSON {
 		m.json(s)
 	} else {

@@ -44,7 +44,7 @@ func (b *bench) recording(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	log, err := audit.Open(s, audit.Options{Key: key})
+	log, err := audit.Open(s, audit.Options{Key: key, Ahead: filepath.Join(dir, "state.db-ahead-")})
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (o *recordCommand) openRecord(cmd *cobra.Command) (store.Store, error) {
 		return nil, cli.WithHint(fmt.Errorf("nothing is recorded: there is no file %s", cli.EscapeLine(place)),
 			"mcprun serve and runs with --customer are recorded, and others with --audit; --state names another database")
 	}
-	return state.Open(cmd.Context(), place)
+	return state.OpenRecord(cmd.Context(), place)
 }
 
 // outputFlag is the flag --output.

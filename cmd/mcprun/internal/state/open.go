@@ -25,9 +25,38 @@ import (
 // Open opens the state at a place that [PlaceFlag.Place] returned.
 func Open(ctx context.Context, place string) (store.Store, error) {
 	if cli.IsURL(place) {
-		return postgres.Open(ctx, place)
+		s, err := postgres.Open(ctx, place)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
 	}
-	return sqlite.Open(ctx, place, sqlite.Options{})
+	s, err := sqlite.Open(ctx, place, sqlite.Options{})
+	if err != nil {
+		return nil, err // not a nil *sqlite.Store, which callers would close
+	}
+	return s, nil
+}
+
+// OpenRecord is Open for a command that reads the record: what killed processes have left in their write-ahead files is in it.
+func OpenRecord(ctx context.Context, place string) (store.Store, error) {
+	s, err := Open(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	log, err := audit.Open(s, audit.Options{Ahead: ahead(place)})
+	if err = errors.Join(err, log.Close()); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// ahead returns how the paths of the write-ahead files for the record at a place begin, or "" if it has none.
+func ahead(place string) string {
+	if cli.IsURL(place) {
+		return ""
+	}
+	return place + "-ahead-"
 }
 
 // OpenLog opens the record of the project's runs, in the project's state. Closing the project closes the record. warn is called with a line for the operator if a row or a head could not be written; it must not block.
@@ -49,7 +78,7 @@ func (o *Flags) OpenLog(ctx context.Context, app *cli.App, p *project.Project, w
 	if err != nil {
 		return nil, err
 	}
-	log, err := audit.Open(s, audit.Options{Key: key, Who: audit.Who{User: audit.Text(UserName())}, Publish: publish(p), Warn: report, Written: alerts.Observe})
+	log, err := audit.Open(s, audit.Options{Key: key, Who: audit.Who{User: audit.Text(UserName())}, Publish: publish(p), Ahead: ahead(place), Warn: report, Written: alerts.Observe})
 	if err != nil {
 		alerts.Close()
 		return nil, err
