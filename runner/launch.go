@@ -48,6 +48,7 @@ type LaunchOptions struct {
 // With Script.Calls.Audit, the record has the script before its sandbox starts, and how it ended before Launch returns. If it cannot be
 // written, the script does not start, with a *RecordError.
 func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Result, error) {
+	s.launched = true
 	asked, capture := s.Calls.Approver, s.Capture
 	s.trail = r.newTrail("run-", &s.Calls)
 	s.Capture = s.Capture || s.Calls.Audit != nil // for output and tokens

@@ -96,6 +96,8 @@ type Script struct {
 
 	was   *reading // the script as read, until it is launched; nil: not read yet
 	trail *trail   // what the record has of its run; nil: nothing
+
+	launched bool
 }
 
 func (s *Script) timeout() time.Duration {

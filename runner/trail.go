@@ -166,10 +166,20 @@ func (t *trail) end(ctx context.Context, s *Script, res *Result, failed error) {
 		row.ExitCode = exit.Of(cause, row.ExitCode) // that of the signal
 	}
 	row.Success = row.ExitCode == 0 && row.Cause == string(CauseExit)
-	if t.started {
+	if t.started && !notUsable(failed) {
 		row.Approved, row.AutoApproved = true, s.Start.Effect != policy.Ask
 	}
 	t.finish(done, row, res)
+}
+
+// NotStarted adds to the record, with Script.Calls.Audit, that a script was not started: for what fails before [Runner.Launch], such as a plan
+// that was made for another script. It does nothing once Launch was called, or if failed is nil.
+func (r *Runner) NotStarted(ctx context.Context, s *Script, failed error) {
+	if failed == nil || s.launched {
+		return
+	}
+	set := s.Calls
+	r.newTrail("run-", &set).end(ctx, s, nil, failed)
 }
 
 // finish adds the last rows, and waits for all of them.
@@ -253,7 +263,7 @@ func (t *trail) violations(res *Result) []string {
 // failure adds to a row why a script did not start.
 func (t *trail) failure(row *audit.RunEnd, s *Script, failed error) {
 	row.ExitCode, row.Error = exit.Of(failed, exit.Runner), t.text(failed.Error(), maxRowText)
-	if t.started {
+	if t.started && !notUsable(failed) {
 		row.Sandbox = s.Backend.Name()
 	}
 	refused, byRule := errors.AsType[*policy.RunError](failed)

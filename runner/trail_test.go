@@ -466,3 +466,29 @@ func TestRecordOfConnections(t *testing.T) {
 		t.Errorf("the violations are %q", end.Violations)
 	}
 }
+
+// TestRecordOfScriptsNotStarted: a script that failed before its launch, or whose sandbox did not start, was neither started nor approved.
+func TestRecordOfScriptsNotStarted(t *testing.T) {
+	log, m := newLog(t)
+	r := newRunner(t, nil)
+	s := runner.Script{Name: "s.ts", Code: `console.log("ann@example.org")`, Language: ts}
+	s.Calls.Audit, s.Calls.Subject.Customer = log, "acme"
+	r.NotStarted(t.Context(), &s, nil)
+	r.NotStarted(t.Context(), &s, fmt.Errorf("the plan is for ben@example.org"))
+	got, end := row[audit.RunEnd](t, m, audit.KindRunEnd)
+	if end.Success || end.Approved || end.Sandbox != "none" || end.ExitCode != exit.Runner || end.Error != "the plan is for [EMAIL #1]" || got.Who.Customer != "acme" || m.codes[string(end.Code)] != `console.log("[EMAIL #1]")` {
+		t.Errorf("the end of a script that was not launched is %+v of %+v", end, got.Who)
+	}
+	var ran []string
+	list := working("docker", &ran)
+	for _, b := range list {
+		b.(*fakeBackend).startErr = &runner.BackendError{Name: b.Name(), Message: "it is broken"}
+	}
+	log, m = newLog(t)
+	s.Calls.Audit = log
+	_, err := r.Launch(t.Context(), &s, runner.LaunchOptions{Sandboxes: list, Sandbox: "docker"})
+	r.NotStarted(t.Context(), &s, err) // it is in the record
+	if _, end = row[audit.RunEnd](t, m, audit.KindRunEnd); err == nil || end.Approved || end.Sandbox != "none" || end.ExitCode != exit.NoBackend {
+		t.Errorf("after %v the end is %+v", err, end)
+	}
+}

@@ -132,10 +132,13 @@ func (o *Options) execute(ctx context.Context) error {
 			return p.ExplainNoTree(s.Code, nil, err)
 		}
 	}
+	s.Calls.Subject.Customer = o.Customer
 	if err := o.usePlan(ctx, p, &s); err != nil {
+		at.Runner.NotStarted(ctx, &s, err)
 		return err
 	}
 	res, err := o.runFor(ctx, con, p, &s, at)
+	at.Runner.NotStarted(ctx, &s, err)
 	if err := p.ExplainNoTree(s.Code, res, err); err != nil {
 		return err
 	}

@@ -239,7 +239,7 @@ func (b *snapshot) script(lang sandbox.Language, code string) (*runner.Script, e
 	return &s, b.o.run.Complete(&s, b.project)
 }
 
-// runJob runs a script.
+// runJob runs a script. One that fails before it is launched is in the record too.
 func (b *snapshot) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
 	lang := sandbox.LangTypeScript
 	if job.Language == mcpserver.Python {
@@ -249,6 +249,24 @@ func (b *snapshot) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Resu
 	if err != nil {
 		return nil, err
 	}
+	s.Calls.Subject.Customer, s.Calls.Subject.Session = job.Customer.ID, job.Session
+	setClient(&s.Calls.Who, job.Client)
+	res, err := b.runScript(ctx, job, s)
+	if err == nil || s.Calls.Audit == nil {
+		return res, err
+	}
+	at, done, failed := b.environment(ctx, b.project.Skills)
+	if failed != nil {
+		b.log.Warn("a run that failed is not in the record", "error", failed)
+		return res, err
+	}
+	defer done()
+	at.Runner.NotStarted(ctx, s, err)
+	return res, err
+}
+
+// runScript runs the script of a job.
+func (b *snapshot) runScript(ctx context.Context, job *mcpserver.Job, s *runner.Script) (*runner.Result, error) {
 	s.Vars, s.Timeout, s.Limits.Memory, s.Risk.Set = job.Vars, job.Timeout, job.Memory, job.Risk
 	s.Network = s.Network || job.Network
 	files, said, leave, err := b.place(ctx, job, &s.Limits)
@@ -267,9 +285,7 @@ func (b *snapshot) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Resu
 	}
 	defer done()
 	s.Calls.Personal, s.Calls.Tokens = b.personalOf(job.Customer), b.masker(job.Customer)
-	s.Calls.Subject.Customer, s.Calls.Subject.Session = job.Customer.ID, job.Session
 	s.Calls.Conversation = b.live.clients.Of(job.Customer.ID, job.Session)
-	setClient(&s.Calls.Who, job.Client)
 	if b.project.Policy.UsesTaint(job.Customer.ID) {
 		s.Calls.Known = &policy.Run{}
 	}
