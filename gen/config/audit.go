@@ -31,6 +31,8 @@ type AuditHead struct {
 	File string
 	// Command is started for each head, with the head on standard input. Nil: none.
 	Command []string
+	// Telemetry sends heads with the traces.
+	Telemetry bool
 }
 
 // Path returns File as a path of this machine. dir is the folder of mcpgen.yaml. Empty: no file.
@@ -62,8 +64,8 @@ func daysOf(text string) time.Duration {
 
 // complete makes the checks that the schema cannot make.
 func (a *Audit) complete(file *node.File, root *yaml.Node) error {
-	if head := node.Value(root, "head"); a.Head != nil && a.Head.File == "" && a.Head.Command == nil {
-		return file.ErrorAt(head.Line, "audit.head", "it names neither a file nor a command", fmt.Sprintf("name where heads go, such as head: {file: %s}", "audit-heads.txt"))
+	if head := node.Value(root, "head"); a.Head != nil && a.Head.File == "" && a.Head.Command == nil && !a.Head.Telemetry {
+		return file.ErrorAt(head.Line, "audit.head", "it names neither a file nor a command, nor telemetry", fmt.Sprintf("name where heads go, such as head: {file: %s}", "audit-heads.txt"))
 	}
 	return nil
 }

@@ -308,3 +308,25 @@ func Example() {
 	fmt.Println("done")
 	// Output: done
 }
+
+// TestPublishHead: a head of the record arrives as it was signed, and an endpoint for metrics alone is an error.
+func TestPublishHead(t *testing.T) {
+	const head = "mcprun/x\n4\n+mlAdDeNadkpMCmyLo0IdZiCuX4W8ZsWOBKp1xBAEHA=\n\n— mcprun/x 8E+sb9bD\n"
+	c := telemetrytest.New(t)
+	tel := start(t, variables{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL})
+	if err := tel.PublishHead(t.Context(), []byte(head)); err != nil {
+		t.Fatal(err)
+	}
+	tel.Close()
+	span := c.Span(t, telemetry.HeadSpan)
+	if len(span.Events) != 1 || span.Events[0].Name != telemetry.HeadEvent || len(span.ParentSpanId) != 0 {
+		t.Fatalf("the span is %v, want one event and no parent", span)
+	}
+	wantAttributes(t, "the head", telemetrytest.Attributes(span.Events[0].Attributes), telemetry.HeadKey.String(head))
+	for _, off := range []*telemetry.Telemetry{nil, start(t, variables{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": c.URL})} {
+		if err := off.PublishHead(t.Context(), []byte(head)); err == nil || !strings.Contains(err.Error(), "OTEL_EXPORTER_OTLP_ENDPOINT") {
+			t.Errorf("PublishHead() = %v without traces, want what to set", err)
+		}
+		off.Close()
+	}
+}

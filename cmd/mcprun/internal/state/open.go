@@ -200,6 +200,9 @@ func publish(p *project.Project) func(context.Context, []byte) error {
 	if head.Command != nil {
 		all = append(all, audit.PublishCommand(audit.Command{Args: slices.Clone(head.Command), Dir: dir, Env: os.Environ()}))
 	}
+	if head.Telemetry {
+		all = append(all, p.Telemetry.PublishHead)
+	}
 	return func(ctx context.Context, text []byte) error {
 		var errs []error
 		for _, each := range all {
