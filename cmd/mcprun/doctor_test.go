@@ -13,8 +13,10 @@ import (
 // TestDoctor examines this machine. The embedded sandbox works everywhere.
 func TestDoctor(t *testing.T) {
 	code, stdout, stderr := mcprun(t, "doctor", "--json", "--no-speed")
-	var found []doctor.Finding
-	if err := json.Unmarshal([]byte(stdout), &found); err != nil || code != 0 || stderr != "" {
+	var report doctor.Report
+	err := json.Unmarshal([]byte(stdout), &report)
+	found := report.Sandboxes
+	if err != nil || code != 0 || stderr != "" {
 		t.Fatalf(`exit code %d, %v, stdout %q, stderr %q, want 0, "" and no error`, code, err, stdout, stderr)
 	}
 	i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Name == "embedded" })
@@ -35,8 +37,8 @@ func TestDoctorForPeople(t *testing.T) {
 	code, stdout, _ := mcprun(t, "doctor", "--no-speed")
 	summary, _, _ := strings.Cut(stdout, "\n\n")
 	lines := strings.Split(summary, "\n")
-	if len(lines) != 7 || !strings.HasPrefix(lines[0], "embedded  usable      typescript; code of low risk") || !strings.HasPrefix(lines[4], "auto      selects ") || !strings.HasPrefix(lines[5], "types     ") || !strings.HasPrefix(lines[6], "personal  ") {
-		t.Errorf("the summary is not seven lines:\n%s", summary)
+	if len(lines) != 8 || !strings.HasPrefix(lines[0], "embedded  usable      typescript; code of low risk") || !strings.HasPrefix(lines[4], "auto      selects ") || !strings.HasPrefix(lines[5], "types     ") || !strings.HasPrefix(lines[6], "personal  ") || !strings.HasPrefix(lines[7], "state     ") {
+		t.Errorf("the summary is not eight lines:\n%s", summary)
 	}
 	for _, want := range []string{"embedded  usable", "good for:        code of low risk\n", "runs:            typescript\n", "--risk critical: "} {
 		if !strings.Contains(stdout, want) {

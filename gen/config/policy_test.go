@@ -28,3 +28,28 @@ func TestPolicyDigest(t *testing.T) {
 		t.Errorf("without a policy, Digest() = %q", empty)
 	}
 }
+
+func TestNetworkDigest(t *testing.T) {
+	digest := func(text string) string {
+		t.Helper()
+		s, err := parseSettings("mcpgen.yaml", []byte("version: 1\n"+text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := s.Network.Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	one := digest("network: {allow: [api.example.com]}\n")
+	if one == "" || one != digest("network:\n  # the same\n  allow: [{host: api.example.com}]\n") {
+		t.Errorf("the digest is %q, and another one of the same rules", one)
+	}
+	if other := digest("network: {allow: [api.example.com, b.example.com]}\n"); other == one {
+		t.Error("other rules have the same digest")
+	}
+	if none := digest("run: {}\n"); none != "" {
+		t.Errorf("the digest without rules is %q", none)
+	}
+}

@@ -19,8 +19,8 @@ const (
 	KindPlan       Kind = "plan"       // a plan was made, approved, refused or used; a [Plan]
 	KindConnection Kind = "connection" // a connection or request over the network; an egress.Event
 	KindPersonal   Kind = "personal"   // how much personal data left as tokens; a [Personal]
-	KindLogin      Kind = "login"      // somebody logged in to a server, or to mcprun serve; a [Login]
-	KindChange     Kind = "change"     // the policy or the tree has changed; a [Change]
+	KindLogin      Kind = "login"      // a client logged in to mcprun serve; a [Login]
+	KindChange     Kind = "change"     // the policy, the network's rules or the tree have changed; a [Change]
 	KindSchedule   Kind = "schedule"   // a schedule did not run, or not to its end; a [Schedule]
 	KindForget     Kind = "forget"     // contents were removed; a [Forget]
 )
@@ -159,7 +159,7 @@ type Login struct {
 
 // Change is the body of [KindChange].
 type Change struct {
-	What string `json:"what"` // "policy", "tree" or "configuration"
+	What string `json:"what"` // "policy", "network" or "tree"
 	From Text   `json:"from"` // digests; null: none before
 	To   Text   `json:"to"`
 }

@@ -34,8 +34,16 @@ type Store interface {
 	Leases
 	// Place describes the database for people: a path, or a URL without its password.
 	Place() string
+	// About asks the database about itself.
+	About(ctx context.Context) (About, error)
 	// Close releases the database. Call it when all methods have returned.
 	Close() error
+}
+
+// About is what a database says about itself.
+type About struct {
+	Version int64 // of its tables
+	Bytes   int64 // that it takes on the disk, more or less
 }
 
 // Opener opens a store when it is first needed, and returns the same one each time. Whoever gave it away closes the store.

@@ -66,8 +66,9 @@ var doctor = sync.OnceValues(func() (found []finding, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("mcprun doctor: %w", err)
 		}
-		found = nil
-		if err := json.Unmarshal(out, &found); err != nil || !slices.ContainsFunc(found, func(f finding) bool { return strings.Contains(f.Detail, "did not answer in time") }) {
+		var report struct{ Sandboxes []finding }
+		err = json.Unmarshal(out, &report)
+		if found = report.Sandboxes; err != nil || !slices.ContainsFunc(found, func(f finding) bool { return strings.Contains(f.Detail, "did not answer in time") }) {
 			return found, err
 		}
 		time.Sleep(5 * time.Second)

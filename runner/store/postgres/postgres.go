@@ -176,6 +176,11 @@ func (b *backend) Read() sqldb.Querier { return numbered{reader{b.db}} }
 // Remembers implements [sqldb.Backend]. The size is small beside a commit, and the log of a server would name each insert that fails.
 func (b *backend) Remembers() bool { return false }
 
+// Bytes implements [sqldb.Backend].
+func (b *backend) Bytes() string {
+	return "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
+}
+
 // Now implements [sqldb.Backend].
 func (b *backend) Now() string {
 	return "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"

@@ -205,6 +205,11 @@ func (c *connections) Read() sqldb.Querier { return c.read }
 // Remembers implements [sqldb.Backend].
 func (c *connections) Remembers() bool { return true }
 
+// Bytes implements [sqldb.Backend].
+func (c *connections) Bytes() string {
+	return "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+}
+
 // Now implements [sqldb.Backend].
 func (c *connections) Now() string { return "CAST(unixepoch('subsec') * 1000000 AS INTEGER)" }
 

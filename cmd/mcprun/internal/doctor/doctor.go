@@ -21,6 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/consent"
 	"github.com/mcpgen/mcpgen/runner"
@@ -32,16 +33,18 @@ import (
 type command struct {
 	app *cli.App
 	backends.SandboxFlags
+	place   state.PlaceFlag
 	json    bool
 	noSpeed bool
 
 	places   check.Places // where type checkers are looked for
 	pii      config.PII   // the project's settings
 	packages string       // what is said of the project's packages; empty if it names none
+	state    *state.Inspection
 }
 
 const doctorHelp = `doctor checks what each sandbox needs, runs a one-line script in each usable one, and reports
-how long that takes. A summary and the choice of --sandbox auto come first, then the details.
+how long that takes. A summary, the choice of --sandbox auto and the state come first, then the details.
 The exit code is 0 if at least one sandbox is usable, else 1.`
 
 // NewCommand returns `mcprun doctor`.
@@ -54,10 +57,17 @@ func NewCommand(app *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.json, "json", false, "print one JSON array")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	f.BoolVar(&o.noSpeed, "no-speed", false, "do not start scripts to measure speed")
-	o.SandboxFlags.Bind(f)
+	o.Bind(f)
+	o.place.Bind(f)
 	return cmd
+}
+
+// Report is what doctor prints with --json.
+type Report struct {
+	Sandboxes []Finding         `json:"sandboxes"`
+	State     *state.Inspection `json:"state"`
 }
 
 // Finding is one sandbox as doctor shows it.
@@ -82,14 +92,16 @@ type Finding struct {
 
 // applyDefaults sets flags that were not given on the command line, and warns of names in the policy that are likely misspelt. If
 // the project cannot be read, doctor still reports.
-func (o *command) applyDefaults(set *pflag.FlagSet) error {
+func (o *command) applyDefaults(ctx context.Context, set *pflag.FlagSet) error {
 	settings, at := config.Settings{}, resources.Cold{}
 	o.places = checkers.Places(o.app, "")
 	where := &project.LocationFlags{}
 	p, err := where.OpenToRead(o.app, at, o.app.Stderr)
 	if err != nil {
 		fmt.Fprintf(o.app.Stderr, "mcprun: the project's settings are ignored: %s\n", cli.Escape(err.Error()))
-		return flags.ApplyDefaults(o.app, set, &settings)
+		err := flags.ApplyDefaults(o.app, set, &settings)
+		o.inspectState(ctx, o.app.Dir, &settings)
+		return err
 	}
 	defer p.Close()
 	settings = p.Settings
@@ -114,12 +126,16 @@ func (o *command) applyDefaults(set *pflag.FlagSet) error {
 			fmt.Fprintln(o.app.Stderr, "mcprun: "+cli.EscapeLine(line))
 		}
 	}
-	return flags.ApplyDefaults(o.app, set, &settings)
+	if err := flags.ApplyDefaults(o.app, set, &settings); err != nil {
+		return err
+	}
+	o.inspectState(ctx, p.Base, &settings)
+	return nil
 }
 
 func (o *command) run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	if err := o.applyDefaults(cmd.Flags()); err != nil {
+	if err := o.applyDefaults(ctx, cmd.Flags()); err != nil {
 		return err
 	}
 	list, err := backends.List(backends.Options{LookupEnv: o.app.LookupEnv, Image: o.Image, Runsc: o.Runsc})
@@ -140,7 +156,7 @@ func (o *command) run(cmd *cobra.Command) error {
 		usable = usable || f.Usable
 	}
 	if o.json {
-		err = o.app.JSON(findings)
+		err = o.app.JSON(Report{findings, o.state})
 	} else {
 		o.print(ctx, findings)
 	}

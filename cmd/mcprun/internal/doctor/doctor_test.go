@@ -69,7 +69,7 @@ func TestDoctorKnowsTheProject(t *testing.T) {
 	settle := func() (image string, err error) {
 		o, flags := &command{app: app}, pflag.NewFlagSet("", pflag.ContinueOnError)
 		o.Bind(flags)
-		err = o.applyDefaults(flags)
+		err = o.applyDefaults(t.Context(), flags)
 		return o.Image, err
 	}
 	if image, err := settle(); err != nil || image != "my/own" || stderr.Len() > 0 {

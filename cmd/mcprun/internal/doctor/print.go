@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
@@ -34,6 +35,7 @@ func (o *command) print(ctx context.Context, findings []Finding) {
 	o.auto("selects " + choices(ctx, backends, risk.None))
 	o.line("types", o.checkers())
 	o.line("personal", customers.PIIWords(o.app, &o.pii))
+	o.line("state", stateWords(o.state, time.Now()))
 	if o.packages != "" {
 		o.line("packages", o.packages)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
-// Record makes calls go to the record of the project, if they are recorded, and adds to it that the policy or the tree has changed. usual says
+// Record makes calls go to the record of the project, if they are recorded, and adds to it that the policy, the network's rules or the tree have changed. usual says
 // whether runs of this kind are recorded, unless a flag or a setting says otherwise. warn is called with a line for the operator if a row could
 // not be written. Call it before what is not for scripts is decided, since that includes the record.
 func Record(ctx context.Context, app *cli.App, at *state.Flags, p *project.Project, calls *chain.Settings, usual bool, warn func(line string)) error {
@@ -41,11 +41,15 @@ func Record(ctx context.Context, app *cli.App, at *state.Flags, p *project.Proje
 	if err != nil {
 		return err
 	}
+	network, err := p.Settings.Network.Digest()
+	if err != nil {
+		return err
+	}
 	tree := ""
 	if lock != nil {
 		tree = approve.Digest(string(lock))
 	}
-	return errors.Join(log.NoteChange(ctx, "policy", policy), log.NoteChange(ctx, "tree", tree))
+	return errors.Join(log.NoteChange(ctx, "policy", policy), log.NoteChange(ctx, "network", network), log.NoteChange(ctx, "tree", tree))
 }
 
 // notePlan adds to the record what has happened to a plan.

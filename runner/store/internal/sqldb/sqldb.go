@@ -30,6 +30,8 @@ type Backend interface {
 	Write(ctx context.Context, extends bool, f func(q Querier) error) error
 	// Remembers reports whether to begin with the size of the record that this process knows. It is wrong if another process has written.
 	Remembers() bool
+	// Bytes is an SQL query for the size of the database.
+	Bytes() string
 	// Now is an SQL expression for the database's time in microseconds since 1970.
 	Now() string
 	// Error returns an error of the database as one of package store, if it is one of these, with the place.
@@ -47,6 +49,15 @@ func New(b Backend) *DB {
 	d := &DB{backend: b}
 	d.size.Store(-1)
 	return d
+}
+
+// About implements [store.Store].
+func (d *DB) About(ctx context.Context) (a store.About, err error) {
+	err = d.backend.Read().QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&a.Version)
+	if err == nil {
+		err = d.backend.Read().QueryRowContext(ctx, d.backend.Bytes()).Scan(&a.Bytes)
+	}
+	return a, d.failed("ask the database about itself", err)
 }
 
 // failed adds to an error what could not be done.

@@ -1,0 +1,97 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/store"
+)
+
+// inspectTime bounds how long a database may take to answer.
+const inspectTime = 5 * time.Second
+
+// Inspection is what there is to know about the state at a place. A nil member is unknown.
+type Inspection struct {
+	Place string `json:"place"`
+	Kind  string `json:"kind"` // sqlite or postgres
+	// Exists is false for a file that is made when something is kept there first.
+	Exists  bool    `json:"exists"`
+	Answers bool    `json:"answers"`
+	Error   *string `json:"error"`  // why it does not answer
+	Remedy  *string `json:"remedy"` // what to do then
+	Version *int64  `json:"version"`
+	Bytes   *int64  `json:"bytes"`
+	Rows    *int64  `json:"rows"` // of the record
+	Head    *Head   `json:"head"` // the newest one that was signed
+	// Recorded says which runs are recorded: all, usual (those of customers and of mcprun serve) or none.
+	Recorded string `json:"recorded"`
+}
+
+// Head is a signed head of the record.
+type Head struct {
+	Time time.Time `json:"time"`
+	Rows int64     `json:"rows"` // that it covers
+}
+
+// Inspect looks at the state at a place that [PlaceFlag.Place] returned. audit is the setting: true, false or empty. It makes no file, but
+// adds missing tables to a database that is there, as a run would.
+func Inspect(ctx context.Context, place, audit string) *Inspection {
+	i := &Inspection{Place: place, Kind: "sqlite", Exists: true, Recorded: map[string]string{"true": "all", "false": "none"}[audit]}
+	if i.Recorded == "" {
+		i.Recorded = "usual"
+	}
+	if isURL(place) {
+		i.Kind, i.Place = "postgres", "postgres://…"
+		if u, err := url.Parse(place); err == nil {
+			u.RawQuery = "" // it may have a password
+			i.Place = u.Redacted()
+		}
+	} else if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
+		i.Exists, i.Answers = false, true
+		return i
+	}
+	ctx, cancel := context.WithTimeout(ctx, inspectTime)
+	defer cancel()
+	err := i.ask(ctx, place)
+	if i.Answers = err == nil; err != nil {
+		text, remedy := err.Error(), "name another file with --state, or one that you may write"
+		switch {
+		case errors.Is(err, store.ErrNewer):
+			remedy = "update mcprun, or name another database with --state"
+		case errors.Is(err, store.ErrFull):
+			remedy = "make room, or name another database with --state"
+		case i.Kind == "postgres":
+			remedy = "start the server, or correct the address: --state, MCPRUN_STATE, or run.state in mcpgen.yaml"
+		}
+		i.Error, i.Remedy = &text, &remedy
+	}
+	return i
+}
+
+// ask asks the database.
+func (i *Inspection) ask(ctx context.Context, place string) (err error) {
+	s, err := Open(ctx, place)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	about, err := s.About(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := s.Size(ctx)
+	if err != nil {
+		return err
+	}
+	i.Version, i.Bytes, i.Rows = &about.Version, &about.Bytes, &rows
+	head, err := s.NewestHead(ctx)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	i.Head = &Head{head.Time, head.Size}
+	return err
+}
