@@ -61,8 +61,8 @@ func rules() []rule {
 		{"runner/policy", []string{"gen/config", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/exit", "runner/internal/kept", "runner/policy/internal/spelling", "runner/risk", "runner/script/judge", "runner/store"}},
 		{"runner/policy/internal/spelling", []string{"gen/ident"}},
 		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/audit", "runner/internal/page", "runner/pii", "runner/policy", "runner/risk", "runner/store"}},
-		{"runner/egress", []string{"gen/config", "gen/ident", "runner/internal/notify"}},                    // knows nothing of scripts and sandboxes
-		{"runner/audit", []string{"gen/atomicfile", "gen/ident", "runner/internal/notify", "runner/store"}}, // writes rows, and knows nothing of what reads them
+		{"runner/egress", []string{"gen/config", "gen/ident", "runner/internal/notify"}},
+		{"runner/audit", []string{"gen/atomicfile", "gen/ident", "runner/internal/notify", "runner/store", "runner/internal/kept"}},
 		{"runner/store", nil},
 		{"runner/store/internal/sqldb", []string{"runner/store"}},
 		{"runner/store/storetest", []string{"runner/store"}},
@@ -163,7 +163,7 @@ func rules() []rule {
 		{"cmd/mcprun/internal/customers", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/config", "gen/upstream/oauth", "runner", "runner/chain", "runner/pii", "runner/pii/presidio", "runner/record", "runner/sandbox", "runner/store", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/daemon", []string{"gen/exit", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/doctor", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/upstream", "runner", "runner/daemon", "cmd/mcprun/internal/project"}},
 		{"cmd/mcprun/internal/schedules", []string{"cmd/internal/cli", "cmd/mcprun/internal/daemon", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/run", "cmd/mcprun/internal/state", "gen/config", "gen/exit", "gen/ident", "runner/audit", "runner/durable", "runner/pii", "runner/store", "runner/store/sqlite"}},
-		{"cmd/mcprun/internal/doctor", []string{"cmd/internal/checkers", "cmd/mcprun/internal/customers", "runner/script/check", "runner/risk", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "gen/config", "gen/config/consent", "runner", "runner/sandbox"}},
+		{"cmd/mcprun/internal/doctor", []string{"cmd/internal/checkers", "cmd/mcprun/internal/customers", "runner/script/check", "runner/risk", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "gen/config", "gen/config/consent", "runner", "runner/sandbox", "cmd/mcprun/internal/state"}},
 		{"cmd/mcprun/internal/tools", []string{"cmd/internal/checkers", "cmd/internal/cli", "cmd/mcprun/internal/flags", "runner/sandbox", "runner/script/check", "runner/script/check/tools"}},
 		{"cmd/mcprun/internal/image", []string{"cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/tools", "runner/sandbox/docker"}},
 		{"cmd/mcprun/internal/flags", []string{"cmd/internal/cli", "gen/config", "gen/ident", "runner/workspace/customer"}},

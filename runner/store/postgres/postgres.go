@@ -64,7 +64,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	}
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(connections)
-	b := &backend{db: db, place: place(config)}
+	b := &backend{db: db, place: place(config), user: config.User}
 	if err := b.migrate(ctx, named); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the state in %s: %w", b.place, b.Error(err)), db.Close())
 	}
@@ -109,8 +109,9 @@ func (b *backend) migrate(ctx context.Context, named bool) error {
 	sources := provider.ListSources()
 	newest := sources[len(sources)-1].Version
 	var there sql.NullString
+	var hasSchema bool // its creation needs a right, even if it is there
 	var version sql.NullInt64
-	if err := b.db.QueryRowContext(ctx, "SELECT to_regclass('goose_db_version')::text").Scan(&there); err != nil {
+	if err := b.db.QueryRowContext(ctx, "SELECT to_regclass('goose_db_version')::text, to_regnamespace('"+schema+"') IS NOT NULL").Scan(&there, &hasSchema); err != nil {
 		return err
 	}
 	if there.Valid {
@@ -124,11 +125,14 @@ func (b *backend) migrate(ctx context.Context, named bool) error {
 	if version.Int64 == newest {
 		return nil
 	}
-	if !named {
+	if !named && !hasSchema {
 		err := b.Write(ctx, true, func(q sqldb.Querier) error {
 			_, err := q.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema)
 			return err
 		})
+		if failure, ok := errors.AsType[*pgconn.PgError](err); ok && failure.Code == "42501" { // insufficient_privilege
+			return fmt.Errorf("%w: let the owner of the database run CREATE SCHEMA %s AUTHORIZATION %s", err, schema, b.user)
+		}
 		if err != nil {
 			return err
 		}
@@ -168,6 +172,7 @@ func retry[T any](ctx context.Context, f func() (T, error)) (T, error) {
 type backend struct {
 	db    *sql.DB
 	place string
+	user  string
 }
 
 // Read implements [sqldb.Backend].

@@ -100,6 +100,50 @@ func TestNotOurs(t *testing.T) {
 	}
 }
 
+// TestSchemaOfTheOwner: a role that may not make the schema is told what the owner of the database has to do, which is enough.
+func TestSchemaOfTheOwner(t *testing.T) {
+	address := pgtest.Database(t)
+	db, err := sql.Open("pgx", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	run := func(statements ...string) {
+		t.Helper()
+		for _, text := range statements {
+			if _, err := db.Exec(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run("CREATE ROLE guest LOGIN")
+	t.Cleanup(func() { run("DROP OWNED BY guest", "DROP ROLE guest") })
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User("guest")
+	if query := u.Query(); query.Has("user") {
+		query.Set("user", "guest")
+		u.RawQuery = query.Encode()
+	}
+	const remedy = "CREATE SCHEMA mcprun AUTHORIZATION guest"
+	if _, err := openURL(t.Context(), u.String()); err == nil || !strings.Contains(err.Error(), remedy) {
+		t.Fatalf("Open() = %v, want %s", err, remedy)
+	}
+	run(remedy)
+	s, err := openURL(t.Context(), u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if about, err := s.About(t.Context()); err != nil || about.Version < 1 || about.Bytes == 0 {
+		t.Errorf("About() = %+v, %v", about, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRestart checks that a store goes on after the server has crashed and come back, without an error.
 func TestRestart(t *testing.T) {
 	s := opener(t, pgtest.Database(t))()
