@@ -192,7 +192,7 @@ func (t *trail) finish(ctx context.Context, row audit.RunEnd, res *Result) {
 		t.personal(texts...)
 	}
 	t.log.Later(t.entry(audit.KindRunEnd, row))
-	if err := t.log.Flush(ctx); err != nil && res != nil {
+	if err := t.log.FlushRun(ctx, t.id); err != nil && res != nil {
 		res.Warnings = append(res.Warnings, "the record of this run is incomplete; whoever started mcprun is told why")
 	}
 }

@@ -42,6 +42,7 @@ type content struct {
 	gap  int       // where in text the index belongs
 
 	entry Entry // with its time and who it was
+	later bool  // it was given to Later
 }
 
 // encode encodes an entry.

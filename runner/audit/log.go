@@ -20,6 +20,7 @@ const (
 	laterWithin  = 5 * time.Millisecond // an entry given to Later waits so long for a batch
 	againAfter   = time.Second          // a batch whose entries are in write-ahead files is tried again so long after it failed
 	maxQueued    = 8 << 20              // more bytes than this wait in memory for nobody: Later waits for its batch then
+	maxLost      = 10_000               // runs whose lost entries are remembered
 	writeTime    = 10 * time.Second     // bounds the writing of a batch
 	publishEvery = time.Second
 )
@@ -61,8 +62,9 @@ type Log struct {
 	next    *batch // collects entries
 	writing bool   // somebody writes a batch, and will look at the next
 	closed  bool
-	lost    error // the first of an entry given to Later, since the last Flush
-	tree    tree  // after the last batch
+	lost    error            // the first of an entry given to Later, since the last Flush
+	lostOf  map[string]error // the same by run, since the last FlushRun
+	tree    tree             // after the last batch
 	ahead   *ahead
 	failing bool  // the last batch could not be written: nothing more goes to the write-ahead files
 	later   timer // writes the next batch
@@ -113,7 +115,7 @@ func (t *timer) stop() {
 // Open returns the log of a store, once it has added what killed processes have left in their write-ahead files. The caller closes it before
 // the store.
 func Open(s store.Record, opt Options) (*Log, error) {
-	l := &Log{store: s, opt: opt, next: newBatch(0)}
+	l := &Log{store: s, opt: opt, next: newBatch(0), lostOf: map[string]error{}}
 	if opt.Ahead == "" {
 		return l, nil
 	}
@@ -213,9 +215,10 @@ func (l *Log) Later(e Entry) {
 	}
 	if err != nil {
 		l.mu.Unlock()
-		l.lose(err)
+		l.lose(err, e.Run)
 		return
 	}
+	c.later = true
 	b := l.add(c)
 	b.later = true
 	if l.writeAhead(b) {
@@ -276,7 +279,13 @@ func (l *Log) write() {
 	l.next = newBatch(1 - b.file)
 	l.mu.Unlock()
 	if b.err = l.extend(b.entries); b.err != nil && (b.later || b.ahead > 0) {
-		l.lose(b.err)
+		var runs []string
+		for _, c := range b.entries[b.ahead:] {
+			if c.later {
+				runs = append(runs, c.row.Run)
+			}
+		}
+		l.lose(b.err, runs...)
 	}
 	l.written(b)
 	if b.err == nil && l.opt.Written != nil {
@@ -374,10 +383,15 @@ func (l *Log) extend(entries []content) error {
 	return nil
 }
 
-// lose reports the error of an entry whose caller does not wait.
-func (l *Log) lose(err error) {
+// lose reports the error of entries whose callers do not wait. Those of the runs are lost.
+func (l *Log) lose(err error, runs ...string) {
 	l.mu.Lock()
 	l.lost = cmp.Or(l.lost, err)
+	for _, run := range runs {
+		if run != "" && len(l.lostOf) < maxLost {
+			l.lostOf[run] = cmp.Or(l.lostOf[run], err)
+		}
+	}
 	l.mu.Unlock()
 	l.warn(err)
 }
@@ -398,6 +412,23 @@ func (l *Log) Flush(ctx context.Context) error {
 		return err
 	}
 	return l.flush()
+}
+
+// FlushRun returns when everything that was given to the log is durable, with the first error of an entry of the run that was given to
+// [Log.Later]. Call it once, at the end of the run. It does not end early if ctx is cancelled.
+func (l *Log) FlushRun(ctx context.Context, run string) error {
+	if l == nil {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	_ = l.flush() // of other runs too
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.lostOf[run]
+	delete(l.lostOf, run)
+	return err
 }
 
 func (l *Log) flush() error {

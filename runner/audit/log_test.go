@@ -304,6 +304,30 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
+// TestFlushRun: a run is told of its own rows that were lost, however many other runs look.
+func TestFlushRun(t *testing.T) {
+	m := &memory{fail: func() error { return store.ErrFull }}
+	l := open(t, m, audit.Options{})
+	end := func(run string) audit.Entry {
+		return audit.Entry{Kind: audit.KindRunEnd, Run: run, Body: audit.RunEnd{}}
+	}
+	l.Later(end("a"))
+	l.Later(end("b"))
+	if err := l.Append(t.Context(), end("c")); !errors.Is(err, store.ErrFull) {
+		t.Errorf("Append() = %v, want ErrFull", err)
+	}
+	m.fail = nil
+	l.Later(end("d"))
+	for _, c := range []struct {
+		run  string
+		lost bool
+	}{{"c", false}, {"d", false}, {"a", true}, {"a", false}, {"b", true}} {
+		if err := l.FlushRun(t.Context(), c.run); errors.Is(err, store.ErrFull) != c.lost || !c.lost && err != nil {
+			t.Errorf("FlushRun(%s) = %v, want lost %v", c.run, err, c.lost)
+		}
+	}
+}
+
 // TestWritten checks that a listener gets each entry once it is durable, in the order of the rows, and none that was not written.
 func TestWritten(t *testing.T) {
 	m := &memory{}

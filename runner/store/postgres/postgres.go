@@ -38,6 +38,8 @@ const (
 	schema = "mcprun"
 	// retryTime is how long to try again while the server cannot be reached, because it restarts, say.
 	retryTime = 15 * time.Second
+	// maxOpenings bounds how often the tables are looked for if the connection breaks meanwhile.
+	maxOpenings = 4
 	// connectTime bounds a connection's start, unless the URL has a connect_timeout.
 	connectTime = 10 * time.Second
 	// idleSetting is the server's setting of how long a transaction may stand still. Then the server ends it: a process that was stopped, or whose
@@ -65,7 +67,15 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(connections)
 	b := &backend{db: db, place: place(config), user: config.User}
-	if err := b.migrate(ctx, named); err != nil {
+	for range maxOpenings {
+		if err = b.migrate(ctx, named); !isLost(err) {
+			break
+		}
+		if _, unreachable := errors.AsType[*pgconn.ConnectError](err); unreachable {
+			break
+		}
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the state in %s: %w", b.place, b.Error(err)), db.Close())
 	}
 	return &Store{sqldb.New(b), b}, nil
