@@ -35,7 +35,7 @@ SLOW := /runner/sandbox/(docker|gvisor|process|pool|embedded)(/|$$)|/cmd/interna
 test-fast: ## pass the tests of single packages, in two minutes once compiled; without Docker, npm packages and the race detector
 	go test -short $$(go list ./... | grep -Ev '$(SLOW)')
 
-soak: ## make 10,000 runs in every sandbox and kill 200 in the middle; count what is left (SOAK_RUNS=10000 SOAK_KILLS=200)
+soak: ## make 10,000 runs in every sandbox and kill 200 in the middle; count what is left, and rows of 10,000 recorded runs (SOAK_RUNS=10000 SOAK_KILLS=200 SOAK_RECORD=10000)
 	bash .ci/soak
 
 fuzz: ## make files of a million hostile tools and read each back (FUZZ_TOOLS=1000000; FUZZ_SEED=1 for others)

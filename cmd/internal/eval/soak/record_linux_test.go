@@ -43,14 +43,13 @@ const (
 	runsOfWriter = 100_000
 )
 
-func init() {
-	runTests = func(m *testing.M) int {
-		if settings := os.Getenv(recordVariable); settings != "" {
-			fmt.Fprintln(os.Stderr, writeRecord(settings))
-			return 1
-		}
-		return pgtest.Main(m)
+// runTests runs the tests. In a writer's process, it writes.
+func runTests(m *testing.M) int {
+	if settings := os.Getenv(recordVariable); settings != "" {
+		fmt.Fprintln(os.Stderr, writeRecord(settings))
+		return 1
 	}
+	return pgtest.Main(m)
 }
 
 // writer is a process that makes recorded runs until it is killed. It prints a line for each effect of a call, before it has it, and for each

@@ -22,9 +22,6 @@ func TestMain(m *testing.M) {
 	os.Exit(runTests(m))
 }
 
-// runTests runs the tests. The tests of the record need more for that.
-var runTests = (*testing.M).Run
-
 // names returns the sandboxes under test.
 func names() []string { return []string{"embedded", "process", "docker", "gvisor"} }
 
