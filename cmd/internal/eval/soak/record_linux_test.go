@@ -195,6 +195,7 @@ func (a *told) run(w writer, runs int) error {
 		return err
 	}
 	left := runs
+	var failed error
 	lines := bufio.NewReader(out)
 	for {
 		line, err := lines.ReadString('\n')
@@ -222,11 +223,14 @@ func (a *told) run(w writer, runs int) error {
 			_ = cmd.Process.Kill() // what it has printed until then is still in the pipe
 		}
 		if kind == "failed" {
-			err = errors.New(line)
+			failed = errors.New(line)
 		}
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
+	if failed != nil {
+		return failed
+	}
 	if left > 0 {
 		return fmt.Errorf("a writer ended: %s", stderr.String())
 	}
