@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/journal"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/pii/piitest"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/store/sqlite"
@@ -366,11 +367,8 @@ func TestContinuedResults(t *testing.T) {
 	state := newState(t)
 	large := `{"n":1,"to":"ann@example.com","text":"` + strings.Repeat("x", 100_000) + `"}`
 	personal := func(first string) *Personal {
-		v, err := pii.OpenVault(filepath.Join(t.TempDir(), "vault"), make([]byte, 32), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := &Personal{Outlet: pii.NewOutlet(func() (*pii.Vault, error) { return v, nil }, pii.OutletSettings{}), Mode: config.PIIBridge}
+		open := piitest.Vault(t)
+		p := &Personal{Outlet: pii.NewOutlet(open, pii.OutletSettings{}), Mode: config.PIIBridge}
 		p.Mask(first)
 		return p
 	}

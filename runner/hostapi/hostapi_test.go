@@ -178,7 +178,7 @@ func TestVaultLimits(t *testing.T) {
 	if got, err := next(over, of(100_000, 100_001)); err == nil {
 		t.Errorf("after the run: %s: got no error, want an error", got)
 	}
-	vault.Limit(func(int64, int64) error {
+	vault.Limit(func(int64) error {
 		return &customer.QuotaError{Customer: "acme", Quota: 5 << 20, For: "the vault of personal data"}
 	})
 	_, err = next(t.Context(), of(100_000, 100_001))

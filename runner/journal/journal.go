@@ -278,14 +278,14 @@ func (j *Journal) Outside(ctx context.Context, what string) error {
 	return nil
 }
 
-// Delete deletes the journal.
-func (j *Journal) Delete(ctx context.Context) error {
-	names, err := j.logs.ListLogs(ctx, j.key.Customer, j.key.Kind+largeKind)
+// Delete deletes a journal.
+func Delete(ctx context.Context, logs store.Logs, key store.Key) error {
+	names, err := logs.ListLogs(ctx, key.Customer, key.Kind+largeKind)
 	errs := []error{err}
 	for _, name := range names {
-		if strings.HasPrefix(name, j.key.Name+"/") {
-			errs = append(errs, j.logs.DeleteLog(ctx, store.Key{Customer: j.key.Customer, Kind: j.key.Kind + largeKind, Name: name}))
+		if strings.HasPrefix(name, key.Name+"/") {
+			errs = append(errs, logs.DeleteLog(ctx, store.Key{Customer: key.Customer, Kind: key.Kind + largeKind, Name: name}))
 		}
 	}
-	return errors.Join(append(errs, j.logs.DeleteLog(ctx, j.key))...)
+	return errors.Join(append(errs, logs.DeleteLog(ctx, key))...)
 }

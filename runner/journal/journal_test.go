@@ -139,7 +139,7 @@ func testContinue(t *testing.T, s store.Store) {
 			t.Errorf("Outcome() of a large error = %.200v, %v", out, err)
 		}
 	}
-	must(t, j.Delete(ctx))
+	must(t, journal.Delete(ctx, s, key))
 	for _, kind := range []string{"journal", "journal-result"} {
 		if names, err := s.ListLogs(ctx, key.Customer, kind); err != nil || len(names) > 0 {
 			t.Errorf("logs after Delete() = %q, %v", names, err)

@@ -420,7 +420,7 @@ func TestOutletFailsClosed(t *testing.T) {
 		}, "is full"},
 		"disk full": {func(t *testing.T) (*Outlet, string) {
 			o, v := newOutlet(t, OutletSettings{})
-			v.Limit(func(int64, int64) error { return over })
+			v.Limit(func(int64) error { return over })
 			return o, `{"to":"[EMAIL]","card":"[CARD]","text":"[EMAIL] and [LITERAL]"}`
 		}, over.Error()},
 		"no database": {func(t *testing.T) (*Outlet, string) {
@@ -488,7 +488,7 @@ func TestOutletKnowsNames(t *testing.T) {
 func TestOutletRestoresNothingLost(t *testing.T) {
 	o, v := newOutlet(t, OutletSettings{})
 	o.Mask("ann@example.com")
-	v.Limit(func(int64, int64) error { return errors.New("the disk is full") })
+	v.Limit(func(int64) error { return errors.New("the disk is full") })
 	const letter = `{"to":"[EMAIL_1]","text":"Dear [NAME], yours, [COMPANY]"}`
 	if _, err := o.Restore([]byte(letter)); err != nil {
 		t.Errorf("a template is refused: %v", err)
@@ -526,7 +526,7 @@ func TestRestoreWithoutVault(t *testing.T) {
 func TestOutletWritesAgain(t *testing.T) {
 	o, v := newOutlet(t, OutletSettings{})
 	tries := 0
-	v.Limit(func(int64, int64) error { tries++; return errors.New("no space") })
+	v.Limit(func(int64) error { tries++; return errors.New("no space") })
 	for range 3 {
 		if got := o.Mask("ann@example.com"); got != "[EMAIL]" {
 			t.Errorf("got %s, want [EMAIL]", got)
@@ -629,7 +629,7 @@ func TestForget(t *testing.T) {
 	if got := other.Mask("203.0.113.7"); got != "[IP_2]" {
 		t.Errorf("got %s, want [IP_2]", got)
 	}
-	v.Limit(func(int64, int64) error { return nil })
+	v.Limit(func(int64) error { return nil })
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if _, err := v.Forget(ended, Forget{All: true}); err == nil {

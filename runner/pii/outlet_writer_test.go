@@ -83,7 +83,7 @@ func (b *buffer) String() string {
 func TestOutletWriterIsFast(t *testing.T) {
 	o, v := newOutlet(t, OutletSettings{})
 	writes := 0
-	v.Limit(func(int64, int64) error { writes++; time.Sleep(5 * time.Millisecond); return nil })
+	v.Limit(func(int64) error { writes++; time.Sleep(5 * time.Millisecond); return nil })
 	var out strings.Builder
 	w := o.Writer(&out)
 	const lines = 2000

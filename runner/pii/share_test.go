@@ -47,7 +47,7 @@ func TestShareEnds(t *testing.T) {
 	early, end := context.WithCancelCause(t.Context())
 	end(over)
 	late, end := context.WithCancelCause(t.Context())
-	v.Limit(func(int64, int64) error { end(over); return nil }) // it ends after the text was masked
+	v.Limit(func(int64) error { end(over); return nil }) // it ends after the text was masked
 	for name, ctx := range map[string]context.Context{"before": early, "meanwhile": late} {
 		if out, _, err := v.Share(10, 1000).Tokenize(ctx, "bob@example.com"); !errors.Is(err, over) {
 			t.Errorf("%s: %q, %v, want %v", name, out, err, over)

@@ -45,7 +45,7 @@ type Vault struct {
 	// Limits; tests set smaller ones.
 	maxValues, maxBytes, maxRestored int
 
-	room func(size, more int64) error // nil means no limit
+	room func(more int64) error // nil means no limit
 	now  func() time.Time
 
 	mu sync.Mutex
@@ -78,7 +78,7 @@ func OpenVault(ctx context.Context, s store.Store, customer string, key []byte, 
 
 // Limit sets a function that is called before the vault's size grows by more bytes. If it returns an error, Tokenize and TokenizeJSON return
 // that error and write nothing. Limit must be called before the vault is used, and room must not use the vault.
-func (v *Vault) Limit(room func(size, more int64) error) { v.room = room }
+func (v *Vault) Limit(room func(more int64) error) { v.room = room }
 
 // Tokenize replaces the personal data in text: all of it, or only the given types. A text that is a JSON object or list is treated as JSON:
 // see [Vault.TokenizeJSON]. The error is a *VaultError or a *FullError.

@@ -186,7 +186,7 @@ func (v *Vault) write(ctx context.Context, b *batch) error {
 		put, more = v.store.ReplaceLines, more-v.bytes
 	}
 	if v.room != nil && more > 0 {
-		if err := v.room(v.bytes, more); err != nil {
+		if err := v.room(more); err != nil {
 			return err
 		}
 	}

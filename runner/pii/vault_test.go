@@ -409,7 +409,7 @@ func TestVaultRoom(t *testing.T) {
 	v := newVault(t)
 	left := int64(700)
 	tight := errors.New("no room")
-	v.Limit(func(_, more int64) error {
+	v.Limit(func(more int64) error {
 		if left -= more; left < 0 {
 			left += more
 			return tight

@@ -51,7 +51,7 @@ func checkMoved(t *testing.T, v *Vault, path string) {
 
 func TestMoveFile(t *testing.T) {
 	v, path := newVault(t), oldFile(t, "acme.vault")
-	v.Limit(func(size, more int64) error { return nil })
+	v.Limit(func(more int64) error { return nil })
 	if moved, err := v.MoveFile(t.Context(), path); !moved || err != nil {
 		t.Fatalf("MoveFile() = %v, %v", moved, err)
 	}

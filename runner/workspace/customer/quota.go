@@ -2,6 +2,7 @@ package customer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
@@ -106,7 +108,7 @@ func (c *Customer) Usage(ctx context.Context) (Usage, error) {
 func (c *Customer) hostUsage(ctx context.Context, dir *os.Root) (Usage, error) {
 	var u Usage
 	u.Skills, _ = measure(dir, skillsDir)
-	u.Vault, _ = measure(dir, vaultDir)
+	u.Vault, _ = measure(dir, vaultDir, "*"+movedSuffix)
 	if c.root.opt.Store == nil {
 		u.Sessions, _ = measure(dir, sessionsDir)
 		return u, nil
@@ -118,7 +120,9 @@ func (c *Customer) hostUsage(ctx context.Context, dir *os.Root) (Usage, error) {
 	_, u.Sessions, err = c.sessionDocuments(ctx, st)
 	files, _ := measure(dir, sessionsDir, "*/"+logName+movedSuffix) // which the store has, too
 	u.Sessions += files
-	return u, err
+	vault, failed := st.LogSize(ctx, store.Key{Customer: c.id, Kind: kindVault})
+	u.Vault += vault
+	return u, errors.Join(err, failed)
 }
 
 // maxMeasured limits how many files and folders are counted to measure a folder.

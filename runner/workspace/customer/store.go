@@ -17,6 +17,7 @@ const (
 	kindCustomer   = "customer"    // document: a customer with sessions, by id
 	kindSession    = "session"     // document: a sessionDocument, by id
 	kindLog        = "session-log" // log: its records, one or several lines of JSON in each line of the log; by sessionDocument.Log
+	kindVault      = "vault"       // log: the vault of personal data, which package pii writes
 	kindCheckpoint = "checkpoint"  // document: a CheckpointInfo, by the ids of the session and the checkpoint with a slash between
 )
 

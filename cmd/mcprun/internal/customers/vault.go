@@ -152,14 +152,14 @@ func Keyring(app *cli.App) (ring oauth.System, ok bool) { return oauth.System{},
 
 // boundVault makes the vault count towards the customer's quota.
 func boundVault(v *pii.Vault, c *customer.Customer) {
-	v.Limit(func(size, more int64) error {
+	v.Limit(func(more int64) error {
 		ctx, cancel := context.WithTimeout(context.Background(), RoomTime)
 		defer cancel()
 		free, err := c.Room(ctx)
 		if err != nil {
 			return err
 		}
-		if free = max(0, free-size); more > free {
+		if more > free {
 			return &customer.QuotaError{Customer: c.ID(), Quota: c.Quota(), Free: free, For: "the vault of personal data"}
 		}
 		return nil

@@ -20,8 +20,11 @@ import (
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/durable"
+	"github.com/mcpgen/mcpgen/runner/journal"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
@@ -42,6 +45,7 @@ type live struct {
 	said      run.Options // the flags as the command line sets them
 	clients   policy.Conversations
 	kept      *state.Shared  // the project's state
+	sealer    journal.Sealer // of journals; nil: no call can begin again
 	inherited []string       // flags of runs that schedules start
 	checked   *snapshot      // the last one whose schedules were checked
 	ending    sync.WaitGroup // snapshots that wait for the end of their last call
@@ -204,14 +208,46 @@ func (l *live) share(ctx context.Context, opt *mcpserver.Options) error {
 	if err != nil {
 		return err
 	}
-	sealer, err := customers.NewSealer(l.o.app)
+	secret, err := customers.Key(l.o.app)
 	if err != nil {
 		l.log.Warn("tasks end with this process, because there is no key to encrypt what would be kept of them", "error", hinted(err))
 		return nil
 	}
-	opt.Sealer, opt.State, opt.Rate, opt.RatePeriod = sealer, kept, l.o.rate.Count, l.o.rate.Period
-	opt.Engine, err = l.kept.Engine(ctx, l.log)
+	if l.sealer, err = journal.NewSealer(secret); err != nil {
+		return err
+	}
+	opt.Sealer, opt.State, opt.Settled, opt.Rate, opt.RatePeriod = l.sealer, kept, l.settled, l.o.rate.Count, l.o.rate.Period
+	// A server with other tools could not do its work.
+	opt.Engine, err = l.kept.Engine(ctx, durable.Options{Group: "calls-" + l.o.tools, Logger: l.log})
 	return err
+}
+
+// journalKey names the journal of a run or call that may begin again.
+func journalKey(customer, work string) store.Key {
+	return store.Key{Customer: customer, Kind: "journal", Name: work}
+}
+
+// journal opens the journal of a run or call, which returns what its calls returned if it begins again. It is nil if it cannot begin again.
+func (l *live) journal(ctx context.Context, customer, work string) (*journal.Journal, error) {
+	if work == "" {
+		return nil, nil
+	}
+	kept, err := l.kept.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return journal.Open(ctx, kept, journalKey(customer, work), l.sealer)
+}
+
+// settled deletes the journal of a run or call that will not begin again.
+func (l *live) settled(ctx context.Context, customer, work string) {
+	kept, err := l.kept.Open(ctx)
+	if err == nil {
+		err = journal.Delete(ctx, kept, journalKey(customer, work))
+	}
+	if err != nil {
+		l.log.Warn("the journal of a call could not be deleted", "error", err)
+	}
 }
 
 func (l *live) reload(ctx context.Context) (*mcpserver.Project, error) {

@@ -251,6 +251,9 @@ func (b *snapshot) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Resu
 	}
 	s.Calls.Subject.Customer, s.Calls.Subject.Session = job.Customer.ID, job.Session
 	setClient(&s.Calls.Who, job.Client)
+	if s.Calls.Journal, err = b.live.journal(ctx, job.Customer.ID, job.Work); err != nil {
+		return nil, err
+	}
 	res, err := b.runScript(ctx, job, s)
 	if err == nil || s.Calls.Audit == nil {
 		return res, err
@@ -322,6 +325,9 @@ func (b *snapshot) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpse
 	calls.Subject.Customer, calls.Subject.Session = job.Customer.ID, job.Session
 	calls.Conversation = b.live.clients.Of(job.Customer.ID, job.Session)
 	setClient(&calls.Who, job.Client)
+	if calls.Journal, err = b.live.journal(ctx, job.Customer.ID, job.Work); err != nil {
+		return nil, err
+	}
 	if calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask); err != nil {
 		return nil, err
 	}

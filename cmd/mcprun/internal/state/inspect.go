@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
@@ -44,7 +45,7 @@ func Inspect(ctx context.Context, place, audit string) *Inspection {
 	if i.Recorded == "" {
 		i.Recorded = "usual"
 	}
-	if isURL(place) {
+	if cli.IsURL(place) {
 		i.Kind, i.Place = "postgres", "postgres://…"
 		if u, err := url.Parse(place); err == nil {
 			u.RawQuery = "" // it may have a password
