@@ -122,7 +122,8 @@ func connect(path string, pragmas ...string) (*sql.DB, error) {
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: values.Encode()}).String())
 }
 
-// migrate adds missing tables. One process does so at a time.
+// migrate adds missing tables. One process does so at a time, or looks whether it has to: its first connection makes a new file use the
+// write-ahead log, and SQLite does not wait for others at that.
 func migrate(ctx context.Context, db *sql.DB, path string) error {
 	tables, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -132,6 +133,11 @@ func migrate(ctx context.Context, db *sql.DB, path string) error {
 	if err != nil {
 		return err
 	}
+	unlock, err := kept.Lock(ctx, path+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	sources := provider.ListSources()
 	newest := sources[len(sources)-1].Version
 	var version sql.NullInt64
@@ -141,11 +147,6 @@ func migrate(ctx context.Context, db *sql.DB, path string) error {
 		}
 		return nil
 	}
-	unlock, err := kept.Lock(ctx, path+".lock")
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	_, err = provider.Up(ctx)
 	return err
 }
