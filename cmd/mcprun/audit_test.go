@@ -38,6 +38,16 @@ func recordServer() {
 			if err := os.Rename(os.Args[2]+".new", os.Args[2]); err != nil {
 				return nil, err
 			}
+			calls, err := os.OpenFile(os.Args[2]+".calls", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := fmt.Fprintln(calls, name); err != nil {
+				return nil, err
+			}
+			if err := calls.Close(); err != nil {
+				return nil, err
+			}
 			if name == "hold" {
 				<-ctx.Done()
 			}

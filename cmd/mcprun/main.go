@@ -23,7 +23,6 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/schedules"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/serve"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/tools"
 	"github.com/mcpgen/mcpgen/gen/exit"
 )
@@ -73,7 +72,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		customers.NewSessionCommand(app, run.NewResumeCommand(app, at)),
 		customers.NewCommand(app),
 		customers.NewStatsCommand(app),
-		customers.NewPIICommand(app, func() customers.StateFlag { return &state.PlaceFlag{} }),
+		customers.NewPIICommand(app),
 		skills.NewCommand(app, at),
 		policies.NewCommand(app, at),
 		network.NewCommand(app, at),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -51,29 +52,47 @@ func askTask(t *testing.T, url, method, name, params string) (out taskAnswer) {
 	return out
 }
 
-// TestTaskOutlivesServe: a task of a server that is stopped goes on in the next one, with the same script.
+// TestTaskOutlivesServe: a task of a server that is stopped goes on in the next one, with the same script. No call is made twice: one that had
+// an answer keeps it, and one that had none is unknown.
 func TestTaskOutlivesServe(t *testing.T) {
-	w := newRecorded(t)
-	serve := func(t *testing.T) (url string) {
-		return serveURL(t, w.command(context.WithoutCancel(t.Context()), "serve", "--http", "127.0.0.1:0", "--no-token"))
-	}
-	var id string
-	t.Run("first", func(t *testing.T) { // to its end
-		made := askTask(t, serve(t), "tools/call", "execute_code",
-			`"name":"execute_code","arguments":{"code":"console.log('begun'); await new Promise(done => setTimeout(done, 5000)); export const result = 'finished';"}`)
-		if id = made.Result.TaskID; id == "" {
-			t.Fatalf("%+v, want a task", made)
-		}
-	})
-	url := serve(t)
-	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		got := askTask(t, url, "tasks/get", id, `"taskId":"`+id+`"`)
-		if got.Result.Status == "working" && time.Now().Before(end) {
-			continue
-		}
-		if got.Result.Status != "completed" || !strings.Contains(string(got.Result.Result), "finished") {
-			t.Errorf("%+v %s, want the result", got.Result, got.Error)
-		}
-		break
+	for name, c := range map[string]struct{ code, status, want, calls string }{
+		"calls with answers": {
+			`const first = await look({ to: "a" }); await new Promise(done => setTimeout(done, 5000)); await look({ to: "b" }); export const result = "finished: " + JSON.stringify(first);`,
+			"completed", `finished: \\\"ok\\\"`, "look look ",
+		},
+		"call without an answer": {`await look({ to: "a" }); await hold({ to: "b" });`, "completed", "unknown", "look hold "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newRecorded(t)
+			serve := func(t *testing.T) (url string) {
+				return serveURL(t, w.command(context.WithoutCancel(t.Context()), "serve", "--http", "127.0.0.1:0", "--no-token"))
+			}
+			code, err := json.Marshal(`import { look, hold } from "./servers/rec"; ` + c.code)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var id string
+			t.Run("first", func(t *testing.T) { // to its end
+				made := askTask(t, serve(t), "tools/call", "execute_code", `"name":"execute_code","arguments":{"code":`+string(code)+`}`)
+				if id = made.Result.TaskID; id == "" {
+					t.Fatalf("%+v, want a task", made)
+				}
+			})
+			url := serve(t)
+			for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+				got := askTask(t, url, "tasks/get", id, `"taskId":"`+id+`"`)
+				if got.Result.Status == "working" && time.Now().Before(end) {
+					continue
+				}
+				if got.Result.Status != c.status || !strings.Contains(string(got.Result.Result), c.want) {
+					t.Errorf("%+v %s %s, want %s with %q", got.Result, got.Result.Result, got.Error, c.status, c.want)
+				}
+				break
+			}
+			calls, err := os.ReadFile(w.seen + ".calls")
+			if text := strings.ReplaceAll(string(calls), "\n", " "); err != nil || text != c.calls {
+				t.Errorf("the server got the calls %q, %v; want %q", text, err, c.calls)
+			}
+		})
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
@@ -25,22 +24,14 @@ import (
 // piiCommand has what the commands about a vault share.
 type piiCommand struct {
 	customersCommand
-	state    StateFlag
 	customer string
 	types    []string
 	all      bool
 	unused   time.Duration
 }
 
-// StateFlag is the flag --state.
-type StateFlag interface {
-	Bind(f *pflag.FlagSet)
-	// Attach gives a project its state, which closing the project closes.
-	Attach(app *cli.App, p *project.Project)
-}
-
-// NewPIICommand returns `mcprun pii`. Each of its commands gets a flag of its own.
-func NewPIICommand(app *cli.App, state func() StateFlag) *cobra.Command {
+// NewPIICommand returns `mcprun pii`.
+func NewPIICommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pii", Short: "Manage the vault of personal data",
 		Long: `The vault keeps what tokens such as [EMAIL_1] stand for. There is one for each project and each
@@ -49,19 +40,18 @@ customer.`,
 		Args:    cli.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPIIListCmd(app, state()), newPIIShowCmd(app, state()), newPIIForgetCmd(app, state()))
+	cmd.AddCommand(newPIIListCmd(app), newPIIShowCmd(app), newPIIForgetCmd(app))
 	return cmd
 }
 
 func (o *piiCommand) bind(cmd *cobra.Command) {
 	o.customersCommand.bind(cmd)
-	o.state.Bind(cmd.Flags())
 	cmd.Flags().Var(flags.ID(&o.customer, "customer", "id"), "customer", "the vault of this customer (default: that of the project)")
 	cli.CompleteFlag(cmd, "customer", o.customers(cmd))
 }
 
-func newPIIListCmd(app *cli.App, state StateFlag) *cobra.Command {
-	o := &piiCommand{customersCommand: customersCommand{app: app}, state: state}
+func newPIIListCmd(app *cli.App) *cobra.Command {
+	o := &piiCommand{customersCommand: customersCommand{app: app}}
 	cmd := &cobra.Command{
 		Use: "list", Short: "Count the values in the vault by type", Example: "  mcprun pii list --json",
 		Args: cli.Args(cobra.NoArgs),
@@ -86,8 +76,8 @@ func newPIIListCmd(app *cli.App, state StateFlag) *cobra.Command {
 	return cmd
 }
 
-func newPIIShowCmd(app *cli.App, state StateFlag) *cobra.Command {
-	o := &piiCommand{customersCommand: customersCommand{app: app}, state: state}
+func newPIIShowCmd(app *cli.App) *cobra.Command {
+	o := &piiCommand{customersCommand: customersCommand{app: app}}
 	cmd := &cobra.Command{
 		Use: "show TOKEN...", Short: "Show what tokens stand for, in a terminal",
 		Long: `Shows what tokens stand for, one a line. It prints only to a terminal, where a person reads it, and not
@@ -141,8 +131,8 @@ func (o *piiCommand) show(cmd *cobra.Command, args []string) error {
 	})
 }
 
-func newPIIForgetCmd(app *cli.App, state StateFlag) *cobra.Command {
-	o := &piiCommand{customersCommand: customersCommand{app: app}, state: state}
+func newPIIForgetCmd(app *cli.App) *cobra.Command {
+	o := &piiCommand{customersCommand: customersCommand{app: app}}
 	cmd := &cobra.Command{
 		Use: "forget [VALUE|TOKEN...] [-]", Short: "Remove values from the vault",
 		Long: `Removes values, given as they are or by their tokens. With -, they are read from standard input, one a

@@ -2,37 +2,17 @@ package customers
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
-
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/runner/pii"
-	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
-
-// stateIn is a flag whose state is a file.
-type stateIn string
-
-func (stateIn) Bind(*pflag.FlagSet) {}
-
-func (place stateIn) Attach(_ *cli.App, p *project.Project) {
-	p.State = func(ctx context.Context) (store.Store, error) {
-		s, err := sqlite.Open(ctx, string(place), sqlite.Options{})
-		if err == nil {
-			p.OnClose(s.Close)
-		}
-		return s, err
-	}
-}
 
 // vaultTest is a folder of state, in which commands about a vault run.
 type vaultTest struct {
@@ -56,12 +36,12 @@ func (w *vaultTest) file(name string) string {
 	return filepath.Join(w.state, "mcpgen", vaultFolder, name)
 }
 
-func (w *vaultTest) db() stateIn { return stateIn(filepath.Join(w.state, "state.db")) }
+func (w *vaultTest) db() string { return filepath.Join(w.state, "state.db") }
 
 // vault opens the project's vault.
 func (w *vaultTest) vault() *pii.Vault {
 	w.t.Helper()
-	s, err := sqlite.Open(w.t.Context(), string(w.db()), sqlite.Options{})
+	s, err := sqlite.Open(w.t.Context(), w.db(), sqlite.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -77,10 +57,10 @@ func (w *vaultTest) run(terminal bool, args ...string) (stdout, stderr string, c
 	var out, said bytes.Buffer
 	app := &cli.App{Name: "mcprun", FailCode: 125, Dir: w.state, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said, Terminal: cli.Terminal{Stdout: terminal}}
 	app.LookupEnv = func(name string) (string, bool) {
-		v, ok := map[string]string{"XDG_STATE_HOME": w.state, "MCPGEN_KEYRING": "off"}[name]
+		v, ok := map[string]string{"XDG_STATE_HOME": w.state, "MCPGEN_KEYRING": "off", "MCPRUN_STATE": w.db()}[name]
 		return v, ok
 	}
-	code = app.Run(w.t.Context(), NewPIICommand(app, func() StateFlag { return w.db() }), args)
+	code = app.Run(w.t.Context(), NewPIICommand(app), args)
 	return out.String(), said.String(), code
 }
 
