@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,7 +42,8 @@ func aheadFiles(t *testing.T, prefix string) (names string, lines []string) {
 func callsOf(t *testing.T, m *memory) string {
 	t.Helper()
 	var got []string
-	for _, r := range m.rows {
+	rows, _ := m.kept()
+	for _, r := range rows {
 		row, err := audit.Decode(r)
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +58,7 @@ func callsOf(t *testing.T, m *memory) string {
 			got = append(got, fmt.Sprint(sign, body.Call))
 		}
 	}
-	checkTree(t, m, len(m.rows))
+	checkTree(t, m, len(rows))
 	return strings.Join(got, " ")
 }
 
@@ -73,13 +75,15 @@ func TestIntend(t *testing.T) {
 			}
 			l.Later(end)
 		}
-		if names, lines := aheadFiles(t, prefix); names != ".0 .1 .lock" || len(lines) != 6 || len(m.rows) != 0 {
-			t.Errorf("the files %s have %d lines, the store %d rows, want 6 and 0", names, len(lines), len(m.rows))
+		rows, _ := m.kept()
+		if names, lines := aheadFiles(t, prefix); names != ".0 .1 .lock" || len(lines) != 6 || len(rows) != 0 {
+			t.Errorf("the files %s have %d lines, the store %d rows, want 6 and 0", names, len(lines), len(rows))
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if _, lines := aheadFiles(t, prefix); len(lines) != 0 || callsOf(t, m) != "+0 -0 +1 -1 +2 -2" || m.extended != 1 {
-			t.Errorf("a second later the files have %d lines, and the store %s in %d transactions", len(lines), callsOf(t, m), m.extended)
+		_, transactions := m.kept()
+		if _, lines := aheadFiles(t, prefix); len(lines) != 0 || callsOf(t, m) != "+0 -0 +1 -1 +2 -2" || transactions != 1 {
+			t.Errorf("a second later the files have %d lines, and the store %s in %d transactions", len(lines), callsOf(t, m), transactions)
 		}
 		intent, _ := call(3)
 		if err := l.Intend(t.Context(), intent); err != nil {
@@ -102,10 +106,11 @@ func TestIntend(t *testing.T) {
 func TestIntendInFullStore(t *testing.T) {
 	prefix := filepath.Join(t.TempDir(), "ahead-")
 	synctest.Test(t, func(t *testing.T) {
-		full := true
+		var full atomic.Bool
+		full.Store(true)
 		m := &memory{}
 		m.fail = func() error {
-			if full {
+			if full.Load() {
 				return store.ErrFull
 			}
 			return nil
@@ -128,7 +133,7 @@ func TestIntendInFullStore(t *testing.T) {
 		if err := l.Flush(t.Context()); !errors.Is(err, store.ErrFull) {
 			t.Errorf("Flush() = %v", err)
 		}
-		full = false
+		full.Store(false)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if got := callsOf(t, m); got != "+1 +2" {

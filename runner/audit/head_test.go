@@ -22,10 +22,18 @@ func TestHeadsArePublished(t *testing.T) {
 	key, verifier := createKey(t, "shop")
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{}
+		var mu sync.Mutex // of what follows
 		var heads []string
 		var warned []error
 		fail := errors.New("no route")
-		l := open(t, m, audit.Options{Key: key, Warn: func(err error) { warned = append(warned, err) }, Publish: func(_ context.Context, head []byte) error {
+		warn := func(err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			warned = append(warned, err)
+		}
+		l := open(t, m, audit.Options{Key: key, Warn: warn, Publish: func(_ context.Context, head []byte) error {
+			mu.Lock()
+			defer mu.Unlock()
 			heads = append(heads, string(head))
 			return fail
 		}})

@@ -49,6 +49,13 @@ func (m *memory) read(indexes []int64) (hashes []tlog.Hash, err error) {
 	return hashes, nil
 }
 
+// kept returns the rows, and in how many transactions they came.
+func (m *memory) kept() (rows []store.Row, transactions int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.rows), m.extended
+}
+
 func (m *memory) Size(context.Context) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
