@@ -48,6 +48,8 @@ func newServer(ctx context.Context, opt ServeOptions, l net.Listener) *server {
 	s.opt.Jobs = cmp.Or(opt.Jobs, 64)
 	s.opt.EndTime = cmp.Or(opt.EndTime, 20*time.Second)
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.clock = time.AfterFunc(s.opt.Idle, s.idle)
 	return s
 }
@@ -220,7 +222,11 @@ func (s *server) idle() {
 	switch {
 	case used:
 	case s.opt.Busy():
-		s.clock.Reset(s.opt.Idle)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.stopping {
+			s.clock.Reset(s.opt.Idle)
+		}
 	default:
 		s.stop()
 	}
