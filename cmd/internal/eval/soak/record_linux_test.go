@@ -254,6 +254,7 @@ func TestRecordWithFaults(t *testing.T) {
 		})
 	})
 	t.Run("postgres", func(t *testing.T) {
+		t.Cleanup(pgtest.Stop) // other tests look for what is left behind
 		place := pgtest.Database(t)
 		recordWithFaults(t, place, runs, "pgx", place, func(ctx context.Context, c *sql.Conn) error { // also between a commit and its answer
 			_, err := c.ExecContext(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1")

@@ -40,14 +40,19 @@ var server struct {
 
 // Main runs the tests of a package, and stops the server if they have started one. Call it in TestMain.
 func Main(m *testing.M) int {
-	code := m.Run()
+	defer Stop()
+	return m.Run()
+}
+
+// Stop stops the server if it runs, and removes its data, for tests that look for processes and files left behind.
+func Stop() {
 	server.Lock()
 	defer server.Unlock()
 	stop(syscall.SIGINT)
 	if server.dir != "" {
 		_ = os.RemoveAll(server.dir)
 	}
-	return code
+	server.dir = ""
 }
 
 // Database returns the URL of a new, empty database, and starts the server if it does not run.
