@@ -111,13 +111,26 @@ func (g *Guest) Bridge(ctx context.Context) (net.Conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	late := time.NewTimer(lateTime)
+	defer late.Stop()
 	select {
-	case <-g.spoke: // even if it has ended since then
+	case <-g.spoke: // what a guest said at its end may come after its status
+		return g.conn, nil
+	case <-g.complete:
+	case <-g.Gone():
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	select {
+	case <-g.spoke:
 		return g.conn, nil
 	default:
 		return nil, errors.New("the guest ended before it connected")
 	}
 }
+
+// lateTime bounds the wait for what a guest said before it ended.
+const lateTime = time.Second
 
 // Copied is closed when the workspace is in the container, or will never be.
 func (g *Guest) Copied() <-chan struct{} { return g.copied }
