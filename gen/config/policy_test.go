@@ -49,7 +49,7 @@ func TestNetworkDigest(t *testing.T) {
 	if other := digest("network: {allow: [api.example.com, b.example.com]}\n"); other == one {
 		t.Error("other rules have the same digest")
 	}
-	if none := digest("run: {}\n"); none != "" {
-		t.Errorf("the digest without rules is %q", none)
+	if got := digest("run: {}\n"); got != "" {
+		t.Errorf("the digest without rules is %q", got)
 	}
 }

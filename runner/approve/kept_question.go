@@ -221,8 +221,8 @@ func (k *Kept) abandon(ctx context.Context, id string) error {
 	return s.Release(ctx, lease(id), id)
 }
 
-// questions returns the questions of a project whose processes have ended, oldest first, and deletes those that have expired. If the state does not exist, there
-// are none.
+// questions returns the questions of a project whose processes have ended, oldest first, and deletes those that have expired. A state that
+// does not exist has no questions.
 func (k *Kept) questions(ctx context.Context, project string) ([]Waiting, error) {
 	s, err := k.open(ctx)
 	if errors.Is(err, fs.ErrNotExist) {

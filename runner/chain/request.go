@@ -37,7 +37,7 @@ type request struct {
 	restored    *pii.Restored // the values in the arguments that tokens stood for
 	isAudited   bool          // the record has the intent
 	isToolError bool          // the raw result is a failure of the tool
-	kept        *journal.Call // in the journal; nil: there is none
+	kept        *journal.Call // what the journal knows of the call; nil without a journal
 	isReplayed  bool          // the journal has answered it
 	announces   bool          // it must be announced there before it is sent
 }

@@ -241,7 +241,7 @@ const (
 	// counted. Beyond it, tokens are estimated from the length, as for English text.
 	maxWaiting    = 32 << 20
 	bytesPerToken = 4
-	// Tokens are counted once so many bytes, or texts of so many calls, wait for that.
+	// Tokens are counted in batches: as soon as this many bytes, or the texts of this many calls, are waiting.
 	countAtOnce  = 32 << 10
 	maxUncounted = 256
 )

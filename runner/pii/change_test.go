@@ -84,7 +84,7 @@ func TestOthersWriteFirst(t *testing.T) {
 	}
 }
 
-// TestOthersFillTheVault: a change that no longer fits is not made, or as far as it fits.
+// TestOthersFillTheVault checks what becomes of a change when others have filled the vault meanwhile.
 func TestOthersFillTheVault(t *testing.T) {
 	v := newVault(t)
 	mustTokenize(t, v, "ann@example.com")

@@ -28,7 +28,7 @@ type Counts struct {
 	// State opens the store. It is called when a call counts for such a number.
 	State store.Opener
 	// Old is the folder in which earlier versions kept each number in a file. The files are moved into the store before the first call is
-	// counted, and renamed to NAME.moved. The folder may not exist. Empty: there is none.
+	// counted, and renamed to NAME.moved. The folder need not exist. Empty: no files are moved.
 	Old string
 	// Moved is called with a line for people after files were moved. Nil: nobody is told.
 	Moved func(line string)

@@ -1,5 +1,5 @@
-// Package traffic records the shapes of results that runs have seen, for tools that declare none, in the state of the project: a document for
-// each tool. [learn.Traffic] defines what a shape holds and what it never holds; this package shares it between processes. Start with [New].
+// Package traffic records the shapes of the results of tools without an output schema. Each tool has a document in the project's
+// state. [learn.Traffic] defines what a shape holds and what it never holds; this package shares it between processes. Start with [New].
 package traffic
 
 import (

@@ -271,12 +271,12 @@ func (p *Project) observe(app *cli.App, at resources.Provider, stderr io.Writer,
 
 // newPolicy compiles the policy.
 func (p *Project) newPolicy(app *cli.App, at resources.Provider, base string, stderr io.Writer) (err error) {
-	old, none := app.ProjectState("counts", base)
+	old, noFolder := app.ProjectState("counts", base)
 	rates := at.Rates().In(policy.Counts{State: p.openState, Old: old, Moved: sayOn(stderr)})
 	if p.Policy, err = policy.New(&p.Settings.Policy, rates); err != nil {
 		return err
 	}
-	if p.Policy.Lasting() && none == nil {
+	if p.Policy.Lasting() && noFolder == nil {
 		p.Trusted = append(p.Trusted, old)
 	}
 	if !slices.ContainsFunc(append(p.Policy.Customers(), ""), p.Policy.UsesTaint) {

@@ -67,7 +67,7 @@ func check(base, name string, s *config.Schedule, script string) error {
 	return nil
 }
 
-// Check returns what is wrong with schedules as far as that shows before they run, one line each.
+// Check returns the problems of schedules that can be found without running them.
 func Check(base string, schedules map[string]config.Schedule) (problems []error) {
 	for _, name := range slices.Sorted(maps.Keys(schedules)) {
 		s := schedules[name]

@@ -88,8 +88,8 @@ func TestExisting(t *testing.T) {
 	if got, err := s.Existing(t.Context()); got != opened || err != nil {
 		t.Errorf("Existing() = %v, %v, want the open state", got, err)
 	}
-	none := (&PlaceFlag{}).Share(&cli.App{Dir: dir}, dir)
-	if _, err := none.Existing(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+	homeless := (&PlaceFlag{}).Share(&cli.App{Dir: dir}, dir)
+	if _, err := homeless.Existing(t.Context()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a state folder: Existing() = %v, want %v", err, fs.ErrNotExist)
 	}
 }
