@@ -21,7 +21,7 @@ import (
 const (
 	// format is the version of what the engine keeps. Only engines of the same format continue each other's work; see the package comment.
 	format = "mcprun-1"
-	// schema is that of the library's tables in Postgres.
+	// schema is that of the library's tables in Postgres. If the address names one for the state, it is that name, followed by _durable.
 	schema = "durable"
 	// startup limits the time to connect and to make the tables.
 	startup = 30 * time.Second
@@ -46,6 +46,7 @@ func connect(ctx context.Context, o *Options, executor string) (dbos.Context, er
 			return nil, err
 		}
 		config.SystemDBPool, closePool = pool, pool.Close
+		config.DatabaseSchema = schemaBeside(pool.Config().ConnConfig.RuntimeParams["search_path"])
 	} else {
 		db, err := openSQLite(o)
 		if err != nil {
@@ -108,6 +109,16 @@ func openPostgres(ctx context.Context, state string) (*pgxpool.Pool, error) {
 		return breakable{conn}, nil
 	}
 	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// schemaBeside returns the schema for durable work of a state whose tables are in the first schema of a search_path. Two projects in one
+// database would do each other's work in one schema.
+func schemaBeside(path string) string {
+	first, _, _ := strings.Cut(path, ",")
+	if first = strings.Trim(first, ` "`); first == "" {
+		return schema
+	}
+	return first + "_" + schema
 }
 
 // breakable is a connection whose end is an error of the network. The library repeats what fails with one, for as long as it takes; the
