@@ -213,6 +213,9 @@ func (l *live) share(ctx context.Context, opt *mcpserver.Options) error {
 		l.log.Warn("tasks end with this process, because there is no key to encrypt what would be kept of them", "error", hinted(err))
 		return nil
 	}
+	if err := l.kept.CheckKey(ctx, secret); err != nil {
+		return err
+	}
 	if l.sealer, err = journal.NewSealer(secret); err != nil {
 		return err
 	}

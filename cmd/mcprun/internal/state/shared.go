@@ -2,9 +2,11 @@ package state
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
@@ -15,8 +17,10 @@ import (
 
 // Shared is the state of a project, which all its parts share. It is opened when the first of them needs it.
 type Shared struct {
-	place string
-	err   error // why there is no place
+	place  string
+	err    error             // why there is no place
+	folder string            // the name of the project's folder, if somebody has named the place
+	say    func(line string) // for people
 
 	mu    sync.Mutex
 	store store.Store
@@ -24,8 +28,10 @@ type Shared struct {
 
 // Share returns the state of the project in the folder base. The caller closes it.
 func (o *PlaceFlag) Share(app *cli.App, base string) *Shared {
-	s := &Shared{}
-	s.place, s.err = o.Place(app, base)
+	s := &Shared{say: func(line string) { fmt.Fprintln(app.Stderr, "mcprun: "+line) }}
+	if s.place, s.err = o.Place(app, base); o.place != "" {
+		s.folder = filepath.Base(cli.RealPath(base))
+	}
 	return s
 }
 
@@ -54,6 +60,15 @@ func (s *Shared) Open(ctx context.Context) (store.Store, error) {
 	opened, err := Open(ctx, s.place)
 	if err != nil { // the next part tries again
 		return nil, err
+	}
+	if s.folder != "" {
+		others, err := join(ctx, opened, s.folder)
+		if err != nil {
+			return nil, errors.Join(err, opened.Close())
+		}
+		if len(others) > 0 {
+			s.say(mixed(opened.Place(), s.folder, others))
+		}
 	}
 	s.store = opened
 	return opened, nil
