@@ -93,14 +93,14 @@ func (o *command) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	base := o.app.Dir
+	base, name := o.app.Dir, ""
 	if cfg != nil {
-		base = cfg.Dir
+		base, name = cfg.Dir, cfg.Settings.Name
 		if err := flags.ApplyDefaults(o.app, cmd.Flags(), &cfg.Settings); err != nil {
 			return err
 		}
 	}
-	at := o.Share(o.app, base)
+	at := o.Share(o.app, base, name)
 	defer at.Close()
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.port))
 	if err != nil {

@@ -175,7 +175,7 @@ func (o *customersCommand) openRoot(cmd *cobra.Command) (*openedRoot, error) {
 		return nil, err
 	}
 	dir := o.Folder(o.app, base)
-	at := o.state.Share(o.app, base)
+	at := o.state.Share(o.app, base, settings.Name)
 	if _, err := os.Stat(dir); err != nil && !at.IsShared() {
 		return nil, cli.WithHint(fmt.Errorf("no customers yet: %w", err), "run a script with --customer ID to create the first one, or name another folder with --workspaces")
 	}

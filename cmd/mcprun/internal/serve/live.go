@@ -125,7 +125,7 @@ func (l *live) open(ctx context.Context) (*snapshot, error) {
 	}
 	if err == nil {
 		if l.kept == nil { // another place in mcpgen.yaml counts after a restart
-			l.kept = l.o.run.State.Share(l.o.app, p.Base)
+			l.kept = l.o.run.State.Share(l.o.app, p.Base, p.Settings.Name)
 		}
 		l.kept.Attach(p)
 		l.o.run.Calls.Observer = p.Observer()

@@ -14,30 +14,30 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// TestAnotherProject opens a named state for two folders. Each new one is told once, the first not at all.
+// TestAnotherProject opens a named state for two projects. It belongs to the first.
 func TestAnotherProject(t *testing.T) {
 	dir := t.TempDir()
-	var stderr bytes.Buffer
-	app := &cli.App{Dir: dir, Stderr: &stderr, LookupEnv: func(string) (string, bool) { return "", false }}
-	for _, step := range []struct{ folder, want string }{
-		{"crm", ""},
-		{"crm", ""},
-		{"elsewhere/crm", ""}, // the same project on another machine
-		{"shop", "was used by the project in a folder crm until now, and is used by that in shop from now on"},
-		{"shop", ""},
-		{"crm", ""},
+	app := &cli.App{Dir: dir, LookupEnv: func(string) (string, bool) { return "", false }}
+	for _, step := range []struct{ folder, name, want string }{
+		{folder: "crm"},
+		{folder: "crm"},
+		{folder: "elsewhere/crm"}, // on another machine
+		{folder: "shop", want: `belongs to the project "crm", not to "shop"`},
+		{folder: "crm", name: "shop", want: `belongs to the project "crm", not to "shop"`},
+		{folder: "app", name: "crm"},
 	} {
-		stderr.Reset()
-		s := (&PlaceFlag{place: "state.db"}).Share(app, filepath.Join(dir, step.folder))
-		if _, err := s.Open(t.Context()); err != nil {
-			t.Fatal(err)
+		s := (&PlaceFlag{place: "state.db"}).Share(app, filepath.Join(dir, step.folder), step.name)
+		_, err := s.Open(t.Context())
+		if err == nil && step.want != "" || err != nil && (step.want == "" || !strings.Contains(err.Error(), step.want)) {
+			t.Errorf("Open() for %+v = %v", step, err)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if got := stderr.String(); step.want == "" && got != "" || !strings.Contains(got, step.want) {
-			t.Errorf("%s: stderr = %q, want %q", step.folder, got, step.want)
-		}
+	}
+	// Its own state is for nobody else, whatever the folder is called later.
+	if s := (&PlaceFlag{}).Share(app, dir, "any"); s.project != "" {
+		t.Errorf("Share() without a named place checks the project %q", s.project)
 	}
 }
 

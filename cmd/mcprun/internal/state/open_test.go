@@ -73,7 +73,7 @@ func TestRetention(t *testing.T) {
 func TestExisting(t *testing.T) {
 	dir := t.TempDir()
 	app := &cli.App{Dir: dir, LookupEnv: func(name string) (string, bool) { return filepath.Join(dir, "state"), name == "XDG_STATE_HOME" }}
-	s := (&PlaceFlag{}).Share(app, dir)
+	s := (&PlaceFlag{}).Share(app, dir, "")
 	defer s.Close()
 	if _, err := s.Existing(t.Context()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Existing() = %v, want %v", err, fs.ErrNotExist)
@@ -88,7 +88,7 @@ func TestExisting(t *testing.T) {
 	if got, err := s.Existing(t.Context()); got != opened || err != nil {
 		t.Errorf("Existing() = %v, %v, want the open state", got, err)
 	}
-	homeless := (&PlaceFlag{}).Share(&cli.App{Dir: dir}, dir)
+	homeless := (&PlaceFlag{}).Share(&cli.App{Dir: dir}, dir, "")
 	if _, err := homeless.Existing(t.Context()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a state folder: Existing() = %v, want %v", err, fs.ErrNotExist)
 	}
