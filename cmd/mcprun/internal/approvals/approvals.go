@@ -95,7 +95,7 @@ func (o *command) serve(cmd *cobra.Command) error {
 	}
 	base, name := o.app.Dir, ""
 	if cfg != nil {
-		base, name = cfg.Dir, cfg.Settings.Name
+		base, name = cfg.Dir, project.NameOf(cfg)
 		if err := flags.ApplyDefaults(o.app, cmd.Flags(), &cfg.Settings); err != nil {
 			return err
 		}

@@ -167,15 +167,15 @@ func (o *customersCommand) openRoot(cmd *cobra.Command) (*openedRoot, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, settings := o.app.Dir, config.Settings{}
+	base, name, settings := o.app.Dir, "", config.Settings{}
 	if cfg != nil {
-		base, settings = cfg.Dir, cfg.Settings
+		base, name, settings = cfg.Dir, project.NameOf(cfg), cfg.Settings
 	}
 	if err := flags.ApplyDefaults(o.app, cmd.Flags(), &settings); err != nil {
 		return nil, err
 	}
 	dir := o.Folder(o.app, base)
-	at := o.state.Share(o.app, base, settings.Name)
+	at := o.state.Share(o.app, base, name)
 	if _, err := os.Stat(dir); err != nil && !at.IsShared() {
 		return nil, cli.WithHint(fmt.Errorf("no customers yet: %w", err), "run a script with --customer ID to create the first one, or name another folder with --workspaces")
 	}

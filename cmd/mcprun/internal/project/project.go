@@ -110,6 +110,14 @@ type Project struct {
 	closeAll []func() error
 }
 
+// NameOf returns the name of a project: that of its settings, else that of its folder. It is empty without a configuration.
+func NameOf(cfg *config.Config) string {
+	if cfg == nil {
+		return ""
+	}
+	return cmp.Or(cfg.Settings.Name, filepath.Base(cli.RealPath(cfg.Dir)))
+}
+
 // Close ends the connections to servers.
 func (p *Project) Close() error {
 	var errs []error

@@ -211,7 +211,7 @@ func (o *one) open(app *cli.App, cfg *config.Config) error {
 		if err := flags.ApplyDefaults(app, flags.Set(o.state.Bind), &cfg.Settings); err != nil {
 			return err
 		}
-		o.shared = o.state.Share(app, cfg.Dir, cfg.Settings.Name)
+		o.shared = o.state.Share(app, cfg.Dir, project.NameOf(cfg))
 	}
 	ctx := o.projects.ctx
 	kept, err := o.shared.Open(ctx)

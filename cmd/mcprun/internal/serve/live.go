@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
@@ -125,7 +126,7 @@ func (l *live) open(ctx context.Context) (*snapshot, error) {
 	}
 	if err == nil {
 		if l.kept == nil { // another place in mcpgen.yaml counts after a restart
-			l.kept = l.o.run.State.Share(l.o.app, p.Base, p.Settings.Name)
+			l.kept = l.o.run.State.Share(l.o.app, p.Base, project.NameOf(p.Cfg))
 		}
 		l.kept.Attach(p)
 		l.o.run.Calls.Observer = p.Observer()
