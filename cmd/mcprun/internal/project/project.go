@@ -110,6 +110,22 @@ type Project struct {
 	closeAll []func() error
 }
 
+// LoadFor is Load for a command that opens the state, and sets its flags as [flags.ApplyDefaults] does. If only the configuration names the
+// state, a person must have agreed to it, or do so now.
+func (o *LocationFlags) LoadFor(ctx context.Context, app *cli.App, set *pflag.FlagSet) (*config.Config, error) {
+	cfg, err := o.Load(app)
+	if err != nil || cfg == nil {
+		return nil, errors.Join(err, flags.ApplyDefaults(app, set, &config.Settings{}))
+	}
+	if flags.NamesState(app, set, &cfg.Settings) {
+		gate := trust.Gate{App: app, Named: app.Configs(o.Configs), All: o.trusted, Silent: o.Silent}
+		if err := gate.Check(ctx, cfg); err != nil {
+			return nil, err
+		}
+	}
+	return cfg, flags.ApplyDefaults(app, set, &cfg.Settings)
+}
+
 // NameOf returns the name of a project: that of its settings, else that of its folder. It is empty without a configuration.
 func NameOf(cfg *config.Config) string {
 	if cfg == nil {
