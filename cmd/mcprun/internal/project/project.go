@@ -76,10 +76,15 @@ type LocationFlags struct {
 
 // Bind adds the flags to a command.
 func (o *LocationFlags) Bind(f *pflag.FlagSet) {
-	cli.BindConfig(f, &o.Configs)
-	trust.Bind(f, &o.trusted)
+	o.BindConsent(f)
 	f.Var(flags.Text(&o.servers, "folder"), "servers", "the generated tree (default: out in mcpgen.yaml, else servers/)")
 	f.Var(flags.Text(&o.Skills, "folder"), "skills", "saved scripts, for ./skills/NAME (default: skills/ beside the configuration)")
+}
+
+// BindConsent adds only the flags that name the configuration and agree to it.
+func (o *LocationFlags) BindConsent(f *pflag.FlagSet) {
+	cli.BindConfig(f, &o.Configs)
+	trust.Bind(f, &o.trusted)
 }
 
 // Project is the project that a command is started in.
