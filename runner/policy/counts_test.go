@@ -253,7 +253,7 @@ func TestCountsWithoutRoom(t *testing.T) {
 			err  error
 			want string
 		}{
-			{fmt.Errorf("write count: %w", store.ErrFull), "the calls cannot be counted: write count: no room for the state: make room, then call again"},
+			{fmt.Errorf("write count: %w", store.ErrFull), "the calls cannot be counted: write count: no room for the state: make room, or name another database with --state"},
 			{store.ErrConflict, "the calls cannot be counted: changed by another process: call again later"},
 		} {
 			p := parse(t, dayRule, NewRates().In(Counts{State: func(context.Context) (store.Store, error) { return faulty{s, c.err}, nil }}))

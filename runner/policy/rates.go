@@ -133,8 +133,6 @@ func uncounted(f *rule, err error) Decision {
 	switch {
 	case ok:
 		err = fmt.Errorf("%w: %s", err, helps.Hint())
-	case errors.Is(err, store.ErrFull):
-		err = fmt.Errorf("%w: make room, then call again", err)
 	case errors.Is(err, store.ErrConflict):
 		err = fmt.Errorf("%w: call again later", err)
 	case errors.Is(err, context.DeadlineExceeded):

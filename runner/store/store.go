@@ -20,10 +20,22 @@ var (
 	// ErrConflict says that a document has another version than the caller expected, because somebody else changed it.
 	ErrConflict = errors.New("changed by another process")
 	// ErrFull says that the disk or the database has no room. Nothing was written.
-	ErrFull = errors.New("no room for the state")
+	ErrFull error = &fault{"no room for the state", "make room, or name another database with --state"}
 	// ErrNewer says that the database has tables of a later version of mcprun.
-	ErrNewer = errors.New("the state was written by a newer version of mcprun")
+	ErrNewer error = &fault{"the state was written by a newer version of mcprun", "update mcprun, or name another database with --state"}
+	// ErrUnreachable says that the server of the database does not answer, or refuses this user.
+	ErrUnreachable error = &fault{"the state cannot be reached", "start the server of the database, or correct its address: --state, MCPRUN_STATE, or run.state in mcpgen.yaml"}
+	// ErrUnusable says that the file, or its folder, cannot be made, read or written, or is no database of mcprun.
+	ErrUnusable error = &fault{"the state cannot be used", "name another file with --state, or make this one and its folder writable; move a damaged one away"}
 )
+
+// fault is an error of the database with what its user can do.
+type fault struct{ text, hint string }
+
+func (f *fault) Error() string { return f.text }
+
+// Hint says what to do.
+func (f *fault) Hint() string { return f.hint }
 
 // Store is a database. Its methods are safe for concurrent use, by several processes too. What a method has written when it returns
 // survives the death of the process.

@@ -13,6 +13,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -36,8 +37,10 @@ const (
 	extending = 0x6d637072756e
 	// schema has the tables, unless the URL has a search_path.
 	schema = "mcprun"
-	// retryTime is how long to try again while the server cannot be reached, because it restarts, say.
+	// retryTime is how long to try again while the server cannot be reached, because it restarts, say: that is for all that wait together, one
+	// after the other too. Later, whatever needs a connection fails at once, and one is tried after againTime.
 	retryTime = 15 * time.Second
+	againTime = 500 * time.Millisecond
 	// maxOpenings bounds how often the tables are looked for if the connection breaks meanwhile.
 	maxOpenings = 4
 	// connectTime bounds a connection's start, unless the URL has a connect_timeout.
@@ -67,9 +70,10 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the state: %w", err)
 	}
-	db := stdlib.OpenDB(*config)
+	dial := &connector{Connector: stdlib.GetConnector(*config), retryTime: retryTime}
+	db := sql.OpenDB(dial)
 	db.SetMaxOpenConns(connections)
-	b := &backend{db: db, place: place(config), user: config.User, commitTime: commitTime}
+	b := &backend{db: db, dial: dial, place: place(config), user: config.User, commitTime: commitTime}
 	for range maxOpenings {
 		if err = b.migrate(ctx, named); !isLost(err) {
 			break
@@ -87,7 +91,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 // configure returns the settings of connections, and whether the URL has named the schema.
 func configure(url string) (config *pgx.ConnConfig, named bool, err error) {
 	if config, err = pgx.ParseConfig(url); err != nil {
-		return nil, false, errors.New("the address of the database is not of the form postgres://user@host:port/name") // the driver's error quotes it
+		return nil, false, fmt.Errorf("%w: its address is not of the form postgres://user@host:port/name", store.ErrUnreachable) // the driver's error quotes it
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTime
@@ -170,27 +174,93 @@ func isLost(err error) bool {
 	return network || pgconn.SafeToRetry(err) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 }
 
+// connector makes connections, and knows since when none could be made.
+type connector struct {
+	driver.Connector
+	retryTime time.Duration
+
+	mu    sync.Mutex
+	since time.Time // when the first attempt of an outage began
+	last  time.Time // when the last one failed; zero: connections can be made
+	err   error     // of that
+}
+
+// left returns how long to try again. It is not positive after retryTime of an outage.
+func (c *connector) left() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.last) > c.retryTime { // nobody has tried meanwhile
+		return c.retryTime
+	}
+	return c.retryTime - time.Since(c.since)
+}
+
+// Connect implements [driver.Connector].
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	began, limited := time.Now(), ctx
+	if left := c.left(); left > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, left)
+		defer cancel()
+	} else if err := c.recent(); err != nil {
+		return nil, err
+	}
+	conn, err := c.Connector.Connect(limited)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err == nil:
+		c.last, c.err = time.Time{}, nil
+	case ctx.Err() == nil && isLost(err):
+		if time.Since(c.last) > c.retryTime {
+			c.since = began
+		}
+		c.last, c.err = time.Now(), err
+	}
+	return conn, err
+}
+
+// recent returns the error of an attempt a moment ago.
+func (c *connector) recent() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.last) > againTime {
+		return nil
+	}
+	return c.err
+}
+
 // retry runs f again while the server cannot be reached.
-func retry[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	return backoff.Retry(ctx, func() (T, error) {
+func retry[T any](ctx context.Context, c *connector, f func() (T, error)) (T, error) {
+	var lost error
+	v, err := backoff.Retry(ctx, func() (T, error) {
 		v, err := f()
-		if err != nil && (ctx.Err() != nil || !isLost(err)) {
+		switch {
+		case err == nil:
+		case ctx.Err() == nil && isLost(err):
+			lost = err
+		default:
 			err = backoff.Permanent(err)
 		}
 		return v, err
-	}, backoff.WithBackOff(&backoff.ExponentialBackOff{InitialInterval: 10 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: time.Second}), backoff.WithMaxElapsedTime(retryTime))
+	}, backoff.WithBackOff(&backoff.ExponentialBackOff{InitialInterval: 10 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: time.Second}), backoff.WithMaxElapsedTime(max(c.left(), 1)))
+	if err != nil && ctx.Err() != nil && lost != nil {
+		err = fmt.Errorf("%w: %w", err, lost) // why it has waited so long
+	}
+	return v, err
 }
 
 // backend implements [sqldb.Backend].
 type backend struct {
 	db         *sql.DB
+	dial       *connector // of db
 	place      string
 	user       string
 	commitTime time.Duration
 }
 
 // Read implements [sqldb.Backend].
-func (b *backend) Read() sqldb.Querier { return numbered{reader{b.db}} }
+func (b *backend) Read() sqldb.Querier { return numbered{reader{b.db, b.dial}} }
 
 // Remembers implements [sqldb.Backend]. The size is small beside a commit, and the log of a server would name each insert that fails.
 func (b *backend) Remembers() bool { return false }
@@ -207,7 +277,7 @@ func (b *backend) Now() string {
 
 // Write implements [sqldb.Backend].
 func (b *backend) Write(ctx context.Context, extends bool, f func(sqldb.Querier) error) error {
-	_, err := retry(ctx, func() (struct{}, error) { return struct{}{}, b.write(ctx, extends, f) })
+	_, err := retry(ctx, b.dial, func() (struct{}, error) { return struct{}{}, b.write(ctx, extends, f) })
 	return err
 }
 
@@ -243,29 +313,32 @@ func (b *backend) write(ctx context.Context, extends bool, f func(sqldb.Querier)
 
 // Error implements [sqldb.Backend].
 func (b *backend) Error(err error) error {
-	failure, ok := errors.AsType[*pgconn.PgError](err)
+	failure, answered := errors.AsType[*pgconn.PgError](err)
+	refused, unreachable := errors.AsType[*pgconn.ConnectError](err)
 	switch {
-	case ok && failure.Code == "53100": // disk_full
+	case answered && failure.Code == "53100": // disk_full
 		return fmt.Errorf("%w: %s answers: %s", store.ErrFull, b.place, failure.Message)
-	case ok:
+	case unreachable:
+		return fmt.Errorf("%w: %s: %w", store.ErrUnreachable, b.place, errors.Unwrap(refused))
+	case answered:
 		return fmt.Errorf("%s answers: %w", b.place, err)
-	}
-	if refused, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return fmt.Errorf("%s cannot be reached: %w", b.place, errors.Unwrap(refused))
 	}
 	return err
 }
 
 // reader runs queries again if the connection was lost.
-type reader struct{ *sql.DB }
+type reader struct {
+	*sql.DB
+	dial *connector
+}
 
 func (r reader) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return retry(ctx, func() (*sql.Rows, error) { return r.DB.QueryContext(ctx, query, args...) })
+	return retry(ctx, r.dial, func() (*sql.Rows, error) { return r.DB.QueryContext(ctx, query, args...) })
 }
 
 func (r reader) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	var row *sql.Row // an error of retry is its own
-	_, _ = retry(ctx, func() (struct{}, error) {
+	_, _ = retry(ctx, r.dial, func() (struct{}, error) {
 		row = r.DB.QueryRowContext(ctx, query, args...)
 		return struct{}{}, row.Err()
 	})

@@ -107,11 +107,11 @@ func create(path string) error {
 		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	}
 	if !errors.Is(err, fs.ErrExist) {
-		return err
+		return fmt.Errorf("%w: %w", store.ErrUnusable, err)
 	}
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a regular file: name another one")
+		err = fmt.Errorf("%w: it is not a regular file", store.ErrUnusable)
 	}
 	return err
 }
@@ -308,6 +308,9 @@ func (c *connections) QueryRowContext(ctx context.Context, query string, args ..
 
 // Error implements [sqldb.Backend].
 func (c *connections) Error(err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) { // of the files beside it
+		return fmt.Errorf("%w: %w", store.ErrUnusable, err)
+	}
 	failure, ok := errors.AsType[*driver.Error](err)
 	if !ok {
 		return err
@@ -323,9 +326,9 @@ func (c *connections) Error(err error) error {
 	case lib.SQLITE_BUSY:
 		return fmt.Errorf("another process has been writing to %s for %v: end it (%w)", c.path, busyTime, err)
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		return fmt.Errorf("%s is damaged, or not a database of mcprun (%w): move it away, or name another file", c.path, err)
+		return fmt.Errorf("%w: %s is damaged, or not a database of mcprun (%w)", store.ErrUnusable, c.path, err)
 	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
-		return fmt.Errorf("%s cannot be written: %w", c.path, err)
+		return fmt.Errorf("%w: %s cannot be written: %w", store.ErrUnusable, c.path, err)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
@@ -59,14 +60,12 @@ func Inspect(ctx context.Context, place, audit string) *Inspection {
 	defer cancel()
 	err := i.ask(ctx, place)
 	if i.Answers = err == nil; err != nil {
-		text, remedy := err.Error(), "name another file with --state, or one that you may write"
-		switch {
-		case errors.Is(err, store.ErrNewer):
-			remedy = "update mcprun, or name another database with --state"
-		case errors.Is(err, store.ErrFull):
-			remedy = "make room, or name another database with --state"
-		case i.Kind == "postgres":
-			remedy = "start the server, or correct the address: --state, MCPRUN_STATE, or run.state in mcpgen.yaml"
+		text, remedy := err.Error(), "correct the address: --state, MCPRUN_STATE, or run.state in mcpgen.yaml"
+		if i.Kind == "sqlite" {
+			remedy = "name another file with --state"
+		}
+		if hints := cli.Hints(err); len(hints) > 0 {
+			remedy = strings.Join(hints, "; ")
 		}
 		i.Error, i.Remedy = &text, &remedy
 	}

@@ -55,7 +55,7 @@ func TestInspect(t *testing.T) {
 		path:    {"newer version", "update mcprun"},
 		damaged: {"damaged", "another file"},
 		"postgres://ann:secret@127.0.0.1:1/x?password=secret": {"cannot be reached", "start the server"},
-		"postgres://ann:secret@%zz":                           {"of the form", "correct the address"},
+		"postgres://ann:secret@%zz":                           {"of the form", "correct its address"},
 	} {
 		i := Inspect(t.Context(), place, "false")
 		if i.Answers || i.Recorded != "none" || i.Error == nil || i.Remedy == nil || !strings.Contains(*i.Error, want[0]) || !strings.Contains(*i.Remedy, want[1]) {
