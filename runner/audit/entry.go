@@ -167,10 +167,11 @@ type Change struct {
 // Schedule is the body of [KindSchedule]. That a schedule ran is in the rows of the run.
 type Schedule struct {
 	Schedule string    `json:"schedule"`
-	Event    string    `json:"event"` // "missed", "skipped" because the run before was going on, "unknown" because its process ended
+	Event    string    `json:"event"` // "missed", "skipped" because the run before was going on, "unknown" because its process ended, "failed" because it could not start
 	Count    int       `json:"count"` // of times
 	First    time.Time `json:"first"` // of them
 	Last     time.Time `json:"last"`
+	Error    Text      `json:"error,omitempty"` // why it could not start
 }
 
 // Forget is the body of [KindForget].

@@ -517,5 +517,9 @@ func (l *Log) Close() error {
 	if l.ahead != nil && err == nil {
 		err = l.ahead.remove()
 	}
-	return errors.Join(err, l.publishHead())
+	failed := l.publishHead()
+	if failed != nil {
+		l.warn(failed)
+	}
+	return errors.Join(err, failed)
 }

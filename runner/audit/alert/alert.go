@@ -25,7 +25,7 @@ const (
 	HighRisk      Kind = "high_risk"      // a run of high or critical risk is about to start, or was refused
 	Violation     Kind = "violation"      // a run broke a rule
 	Blocked       Kind = "blocked"        // a connection to an address in a range that is never reached
-	Failure       Kind = "failure"        // a run did not succeed
+	Failure       Kind = "failure"        // a run did not succeed, or a schedule could not start one
 	CodeExecution Kind = "code_execution" // a script has ended, however; for monitoring
 )
 
@@ -152,6 +152,10 @@ func (a *Alerts) Observe(e audit.Entry) {
 		if !b.Success {
 			a.add(Failure, one)
 		}
+	}
+	if b := body[audit.Schedule](e); b != nil && b.Error != "" {
+		one.Name, one.Success, one.Error = audit.Text(b.Schedule), new(false), b.Error
+		a.add(Failure, one)
 	}
 	if b := body[egress.Event](e); b != nil && b.Check == egress.ByRange {
 		one.Connection, one.Error = b, audit.Text(b.Reason)

@@ -50,6 +50,7 @@ func TestObserve(t *testing.T) {
 		"blocked":               {[]audit.Entry{{Kind: audit.KindConnection, Body: egress.Event{Check: egress.ByRange}}}, []string{"blocked r +0"}},
 		"not on the list":       {[]audit.Entry{{Kind: audit.KindConnection, Body: &egress.Event{Check: egress.ByAllowList}}}, nil},
 		"call that fails":       {[]audit.Entry{{Kind: audit.KindCallEnd, Body: audit.CallEnd{Outcome: "tool"}}}, nil},
+		"schedule":              {[]audit.Entry{{Kind: audit.KindSchedule, Body: audit.Schedule{Event: "failed", Error: "no script"}}, {Kind: audit.KindSchedule, Body: audit.Schedule{Event: "missed"}}}, []string{"failure r +0"}},
 		"run without a risk":    {[]audit.Entry{{Kind: audit.KindRun, Body: audit.RunStart{}}}, nil},
 	}
 	for name, test := range tests {

@@ -207,7 +207,7 @@ func scheduleText(b *audit.Schedule) string {
 	if b.Count > 1 {
 		text = fmt.Sprintf("schedule %s %s %d times from %s to %s", b.Schedule, b.Event, b.Count, b.First.Format(time.RFC3339), b.Last.Format(time.RFC3339))
 	}
-	return text
+	return join(text, ": ", b.Error)
 }
 
 // Connection describes a connection in words, with names from elsewhere.

@@ -53,8 +53,8 @@ func NewCommand(app *cli.App, at resources.Provider) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "schedule", Short: "List schedules, and run one now",
 		Long: `Schedules are scripts and skills that mcprun serve and the daemon run at times. They are below
-schedules: in mcpgen.yaml. Over all processes each time runs once. A time that passes while none of
-them runs is missed: it is not caught up on, but logged and recorded.`,
+schedules: in mcpgen.yaml. Over all processes each time runs once. If none of them runs at a time, nor
+a minute later, it is missed, which is logged and recorded.`,
 		Example: "  mcprun schedule list\n  mcprun schedule run nightly-report",
 		Args:    cli.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/durable"
@@ -190,7 +191,7 @@ func (f *Follower) work(w *durable.Work, input json.RawMessage) (json.RawMessage
 	out, err := durable.Call(w, "the run of "+name, false, func(ctx context.Context) (Outcome, error) { return f.run(ctx, w.ID, name) })
 	if _, unknown := errors.AsType[*durable.UnknownError](err); unknown {
 		f.host.Log.Error("a run of a schedule was interrupted by the death of its process; what it has done is unknown, and it is not repeated", "schedule", name, "run", w.ID)
-		f.note(name, "unknown")
+		f.note(name, "unknown", "")
 	}
 	if err != nil {
 		return nil, err
@@ -226,7 +227,7 @@ func (f *Follower) run(ctx context.Context, id, name string) (Outcome, error) {
 	}
 	if !held {
 		f.host.Log.Warn("a schedule was skipped, because its last run is still going on", "schedule", name)
-		f.note(name, "skipped")
+		f.note(name, "skipped", "")
 		return Outcome{Skipped: true}, nil
 	}
 	defer leave()
@@ -244,7 +245,13 @@ func (f *Follower) run(ctx context.Context, id, name string) (Outcome, error) {
 	took := time.Since(began).Round(time.Millisecond)
 	switch {
 	case err != nil:
+		if hints := cli.Hints(err); len(hints) > 0 {
+			err = fmt.Errorf("%w; %s", err, strings.Join(hints, "; "))
+		}
 		f.host.Log.Warn("a schedule did not run", "schedule", name, "error", err)
+		if ctx.Err() == nil {
+			f.note(name, "failed", err.Error())
+		}
 	case out.ExitCode != 0:
 		f.host.Log.Warn("a run of a schedule failed", "schedule", name, "exit", out.ExitCode, "message", out.Message, "took", took)
 	default:
@@ -289,7 +296,7 @@ func (f *Follower) missed(name string, times []time.Time) {
 	f.host.Note(audit.Schedule{Schedule: name, Event: "missed", Count: len(times), First: first.UTC(), Last: last.UTC()})
 }
 
-func (f *Follower) note(name, event string) {
+func (f *Follower) note(name, event, text string) {
 	now := time.Now().UTC().Truncate(time.Second)
-	f.host.Note(audit.Schedule{Schedule: name, Event: event, Count: 1, First: now, Last: now})
+	f.host.Note(audit.Schedule{Schedule: name, Event: event, Count: 1, First: now, Last: now, Error: audit.Text(private(text))})
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/durable"
@@ -58,7 +59,7 @@ func (w *world) host() Host {
 		Note: func(row audit.Schedule) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.notes = append(w.notes, fmt.Sprint(row.Schedule, " ", row.Event, " ", row.Count))
+			w.notes = append(w.notes, strings.TrimSpace(fmt.Sprint(row.Schedule, " ", row.Event, " ", row.Count, " ", row.Error)))
 		},
 		Log: slog.New(slog.NewTextHandler(w.Output(), nil)),
 	}
@@ -264,6 +265,17 @@ func TestUnknown(t *testing.T) {
 	if len(list) != 1 || list[0].State != durable.Unknown || !strings.Contains(list[0].Error, "unknown whether the call was made") || len(w.runs) != 0 {
 		t.Errorf("runs %+v, want one that is unknown, and not repeated", list)
 	}
+}
+
+// TestNotStarted has a schedule that cannot start: the record says why, and what to do.
+func TestNotStarted(t *testing.T) {
+	w := newWorld(t)
+	w.run = func(context.Context, string) (Outcome, error) {
+		return Outcome{}, cli.WithHint(errors.New("nobody has trusted it since ann@example.com"), "mcpgen trust")
+	}
+	f, _ := w.follower(t.Context(), nil)
+	w.follow(f, "nightly", "@every 1s")
+	w.await("nightly failed 1 nobody has trusted it since [EMAIL #1]; mcpgen trust")
 }
 
 // TestLate has work that was accepted long ago and not begun, because its process ended: its time was missed.

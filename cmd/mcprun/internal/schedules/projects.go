@@ -21,6 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/durable"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 const (
@@ -106,18 +107,21 @@ func (p *Projects) Follow(app *cli.App, replace bool) ([]string, error) {
 	default:
 		o.replace(own)
 	}
-	if _, err := o.look(); err != nil {
+	if _, err = o.look(); err != nil {
 		p.log.Error("schedules are not run", "project", cfg.Dir, "error", err)
-		if isNew {
-			err = errors.Join(err, o.close())
+		if !errors.Is(err, store.ErrUnreachable) {
+			if isNew {
+				err = errors.Join(err, o.close())
+			}
+			return nil, err
 		}
-		return nil, err
+		err = fmt.Errorf("schedules are not run before the state can be reached: %w", err)
 	}
 	if isNew {
 		p.all[cfg.Dir] = o
 		p.work.Go(o.follow)
 	}
-	return o.follower.Names(), nil
+	return o.follower.Names(), err
 }
 
 // one is a project whose schedules are followed.

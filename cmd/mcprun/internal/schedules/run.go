@@ -116,8 +116,13 @@ func (c *Command) Run(ctx context.Context, base, name string, s config.Schedule)
 	if out.Message = res.Message; out.Message == "" && res.Error != nil {
 		out.Message = res.Error.Name + ": " + res.Error.Message
 	}
-	out.Message = ident.Clip(pii.NewPrivate().Mask(strings.TrimSpace(cmp.Or(out.Message, res.Stderr))), maxMessage)
+	out.Message = private(cmp.Or(out.Message, res.Stderr))
 	return out, nil
+}
+
+// private returns a text without personal data, clipped.
+func private(text string) string {
+	return ident.Clip(pii.NewPrivate().Mask(strings.TrimSpace(text)), maxMessage)
 }
 
 // tail keeps the end of what is written to it.
