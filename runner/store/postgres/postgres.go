@@ -75,7 +75,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	db.SetMaxOpenConns(connections)
 	b := &backend{db: db, dial: dial, place: place(config), user: config.User, commitTime: commitTime}
 	for range maxOpenings {
-		if err = b.migrate(ctx, named); !isLost(err) {
+		if err = b.migrate(ctx, config.RuntimeParams["search_path"], named); !isLost(err) {
 			break
 		}
 		if _, unreachable := errors.AsType[*pgconn.ConnectError](err); unreachable {
@@ -109,8 +109,8 @@ func place(c *pgx.ConnConfig) string {
 	return fmt.Sprintf("postgres://%s@%s:%d/%s", c.User, c.Host, c.Port, c.Database)
 }
 
-// migrate adds missing tables, and the schema unless the URL has named one. One process does so at a time.
-func (b *backend) migrate(ctx context.Context, named bool) error {
+// migrate adds missing tables, and the schema unless the URL has named one in its search_path. One process does so at a time.
+func (b *backend) migrate(ctx context.Context, path string, named bool) error {
 	tables, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -127,8 +127,9 @@ func (b *backend) migrate(ctx context.Context, named bool) error {
 	newest := sources[len(sources)-1].Version
 	var there sql.NullString
 	var hasSchema bool // its creation needs a right, even if it is there
+	var current sql.NullString
 	var version sql.NullInt64
-	if err := b.db.QueryRowContext(ctx, "SELECT to_regclass('goose_db_version')::text, to_regnamespace('"+schema+"') IS NOT NULL").Scan(&there, &hasSchema); err != nil {
+	if err := b.db.QueryRowContext(ctx, "SELECT to_regclass('goose_db_version')::text, to_regnamespace('"+schema+"') IS NOT NULL, current_schema()").Scan(&there, &hasSchema, &current); err != nil {
 		return err
 	}
 	if there.Valid {
@@ -141,6 +142,9 @@ func (b *backend) migrate(ctx context.Context, named bool) error {
 	}
 	if version.Int64 == newest {
 		return nil
+	}
+	if named && !current.Valid {
+		return fmt.Errorf("the database has no schema %[1]s, which the address names: let its owner run CREATE SCHEMA %[1]s AUTHORIZATION %[2]s", path, b.user)
 	}
 	if !named && !hasSchema {
 		err := b.Write(ctx, true, func(q sqldb.Querier) error {

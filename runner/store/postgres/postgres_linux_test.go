@@ -127,6 +127,13 @@ func TestSchemaOfTheOwner(t *testing.T) {
 		query.Set("user", "guest")
 		u.RawQuery = query.Encode()
 	}
+	named := *u
+	query := named.Query()
+	query.Set("search_path", "crm")
+	named.RawQuery = query.Encode()
+	if _, err := openURL(t.Context(), named.String()); err == nil || !strings.Contains(err.Error(), "CREATE SCHEMA crm AUTHORIZATION guest") {
+		t.Errorf("Open() with a search_path of a missing schema = %v, want what makes it", err)
+	}
 	const remedy = "CREATE SCHEMA mcprun AUTHORIZATION guest"
 	if _, err := openURL(t.Context(), u.String()); err == nil || !strings.Contains(err.Error(), remedy) {
 		t.Fatalf("Open() = %v, want %s", err, remedy)

@@ -3,9 +3,11 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -39,7 +41,7 @@ type Head struct {
 	Rows int64     `json:"rows"` // that it covers
 }
 
-// Inspect looks at the state at a place that [PlaceFlag.Place] returned. audit is the setting: true, false or empty. It makes no file, but
+// Inspect looks at the state at a place that [PlaceFlag.Place] returned. audit is the setting: true, false or empty. It leaves no new file, but
 // adds missing tables to a database that is there, as a run would.
 func Inspect(ctx context.Context, place, audit string) *Inspection {
 	i := &Inspection{Place: place, Kind: "sqlite", Exists: true, Recorded: map[string]string{"true": "all", "false": "none"}[audit]}
@@ -52,13 +54,24 @@ func Inspect(ctx context.Context, place, audit string) *Inspection {
 			u.RawQuery = "" // it may have a password
 			i.Place = u.Redacted()
 		}
-	} else if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
-		i.Exists, i.Answers = false, true
-		return i
+	} else {
+		_, err := os.Stat(place)
+		i.Exists = !errors.Is(err, fs.ErrNotExist)
+		if err := writable(place); err != nil {
+			return i.failed(fmt.Errorf("%w: %w", store.ErrUnusable, err))
+		}
+		if !i.Exists {
+			i.Answers = true
+			return i
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
-	err := i.ask(ctx, place)
+	return i.failed(i.ask(ctx, place))
+}
+
+// failed adds an error, which may be nil, and what to do.
+func (i *Inspection) failed(err error) *Inspection {
 	if i.Answers = err == nil; err != nil {
 		text, remedy := err.Error(), "correct the address: --state, MCPRUN_STATE, or run.state in mcpgen.yaml"
 		if i.Kind == "sqlite" {
@@ -70,6 +83,28 @@ func Inspect(ctx context.Context, place, audit string) *Inspection {
 		i.Error, i.Remedy = &text, &remedy
 	}
 	return i
+}
+
+// writable returns why a SQLite file or its folder cannot be written. They need not exist. This process must not have opened the database:
+// closing the file releases its locks.
+func writable(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		err = f.Close()
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(path)
+	for _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir); _, err = os.Stat(dir) {
+		dir = filepath.Dir(dir)
+	}
+	if f, err = os.CreateTemp(dir, ".mcprun-"); err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // ask asks the database.

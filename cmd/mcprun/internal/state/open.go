@@ -149,10 +149,14 @@ func key(ctx context.Context, app *cli.App, p *project.Project, place string) (*
 		return nil, err
 	}
 	p.Trusted = append(p.Trusted, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
+	var k *audit.Key
+	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+		k, err = audit.CreateKey(path, filepath.Base(path[:len(path)-len(keySuffix)])[:12])
 	}
-	return audit.CreateKey(path, filepath.Base(path[:len(path)-len(keySuffix)])[:12])
+	if err != nil {
+		return nil, cli.WithHint(fmt.Errorf("keep a key that signs the record: %w", err), "set XDG_STATE_HOME to a folder that this user may write, or name a key: audit.key in mcpgen.yaml, and the database: --state")
+	}
+	return k, nil
 }
 
 // ConfiguredKey reads audit.key of settings that a person has agreed to.
