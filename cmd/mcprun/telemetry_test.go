@@ -53,6 +53,17 @@ func TestTelemetry(t *testing.T) {
 		}
 	}
 
+	direct := telemetrytest.New(t)
+	if err := os.WriteFile(filepath.Join(dir, ".env"), []byte("OTEL_EXPORTER_OTLP_ENDPOINT="+direct.URL+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("mcprun", "call", "desk__sum", "a=1", "b=2")
+	cmd.Dir, cmd.Env = dir, env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("mcprun call: %v\n%s", err, out)
+	}
+	direct.Span(t, "tools/call sum")
+
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // which accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)

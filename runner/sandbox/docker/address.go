@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/moby/moby/client"
+	"go.opentelemetry.io/otel/trace/noop"
 )
 
 // checkHost accepts sockets and pipes of this machine, and TCP.
@@ -35,7 +36,8 @@ func checkHost(host string) error {
 
 // clientOptions returns the options with which the client reaches the engine.
 func clientOptions(opt Options) ([]client.Opt, error) {
-	all := []client.Opt{client.WithHost(opt.Host), client.WithUserAgent("mcprun")}
+	// Without a provider, the client adds a span to the run's for each of its requests.
+	all := []client.Opt{client.WithHost(opt.Host), client.WithUserAgent("mcprun"), client.WithTraceProvider(noop.NewTracerProvider())}
 	if opt.CertDir == "" || !strings.HasPrefix(opt.Host, "tcp://") {
 		return all, nil
 	}

@@ -44,7 +44,7 @@ func (o *callCommand) open(ctx context.Context, stderr io.Writer, server, tool s
 	if server != "" {
 		return o.openServer(ctx, stderr, server)
 	}
-	p, err := o.OpenToRead(o.app, o.host, stderr)
+	p, err := o.Open(ctx, o.app, o.host, stderr)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,11 +74,6 @@ func (o *callCommand) openServer(ctx context.Context, stderr io.Writer, text str
 
 // tools returns the tools of the tree. Without a tree, it returns those of the configured server that the tool belongs to.
 func (o *callCommand) tools(ctx context.Context, p *project.Project, tool string) (*callTools, error) {
-	if p.Cfg != nil {
-		if err := o.Consent(ctx, o.app, o.host, p.Cfg); err != nil {
-			return nil, err
-		}
-	}
 	if p.Tree != "" {
 		tree, err := gen.Open(gen.Options{Out: p.Tree})
 		if err != nil {
