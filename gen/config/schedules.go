@@ -68,7 +68,7 @@ func completeSchedules(file *node.File, schedules map[string]Schedule, n *yaml.N
 			return file.ErrorAt(key.Line, place, "a schedule cannot have this name", "write at most 64 letters, digits, and -, _ or . after the first one")
 		}
 		if _, err := s.times(); err != nil {
-			return bad("cron", fmt.Sprintf("%q are no times: %v", s.Cron, err), cronRemedy)
+			return bad("cron", fmt.Sprintf("%q is not a cron expression: %v", s.Cron, err), cronRemedy)
 		}
 		if s.Next(time.Now()).IsZero() {
 			return bad("cron", fmt.Sprintf("%q never happens", s.Cron), cronRemedy)

@@ -31,10 +31,10 @@ schedules:
 
 func TestScheduleErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`{cron: every day, script: a.ts}`:                 `mcpgen.yaml:3: schedules.a.cron: "every day" are no times: `,
+		`{cron: every day, script: a.ts}`:                 `mcpgen.yaml:3: schedules.a.cron: "every day" is not a cron expression: `,
 		`{cron: "0 0 30 2 *", script: a.ts}`:              `mcpgen.yaml:3: schedules.a.cron: "0 0 30 2 *" never happens; write minute, hour,`,
-		`{cron: CRON_TZ=UTC, script: a.ts}`:               `schedules.a.cron: "CRON_TZ=UTC" are no times: it has a time zone only`,
-		`{cron: CRON_TZ=Mars/A 0 2 * * *, script: a}`:     `schedules.a.cron: "CRON_TZ=Mars/A 0 2 * * *" are no times: provided bad location`,
+		`{cron: CRON_TZ=UTC, script: a.ts}`:               `schedules.a.cron: "CRON_TZ=UTC" is not a cron expression: it has a time zone only`,
+		`{cron: CRON_TZ=Mars/A 0 2 * * *, script: a}`:     `schedules.a.cron: "CRON_TZ=Mars/A 0 2 * * *" is not a cron expression: provided bad location`,
 		`{cron: "@daily"}`:                                `mcpgen.yaml:3: schedules.a: it does not say what it runs; write one of script and skill`,
 		`{cron: "@daily", script: a.ts, skill: a}`:        `schedules.a: it does not say what it runs`,
 		`{cron: "@daily", script: ../a.ts}`:               `schedules.a.script: "../a.ts" is not in the folder of this file; write a path from here`,

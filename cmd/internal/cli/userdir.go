@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"net/url"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -53,6 +54,25 @@ func (a *App) StatePlace(named, base string) (string, error) {
 
 // IsURL reports whether a place for the state is a URL; otherwise it is a path.
 func IsURL(place string) bool { return strings.Contains(place, "://") }
+
+// ShownPlace returns a place for the state for people: a URL without its passwords.
+func ShownPlace(place string) string {
+	if !IsURL(place) {
+		return place
+	}
+	u, err := url.Parse(place)
+	if err != nil {
+		return "postgres://…"
+	}
+	query := u.Query()
+	for name := range query {
+		if strings.HasSuffix(name, "password") { // sslpassword too
+			query.Set(name, "xxxxx")
+			u.RawQuery = query.Encode()
+		}
+	}
+	return u.Redacted()
+}
 
 // ProjectTraffic returns the file for the shapes of results in the project in the folder base. It may not exist.
 func (a *App) ProjectTraffic(base string) (string, error) {

@@ -259,6 +259,9 @@ func list(style cli.Style, cfg *config.Config, change *consent.Change) string {
 		if i.Hidden {
 			return "(from .env or another file; not shown)"
 		}
+		if i.Key == "MCPRUN_STATE" || i.Key == "run.state" {
+			return cli.ShownPlace(i.Value)
+		}
 		return i.Value
 	}
 	plain := func(text string) string { return text }

@@ -30,7 +30,7 @@ func Record(ctx context.Context, app *cli.App, at *state.Flags, p *project.Proje
 		return nil
 	}
 	if err != nil {
-		return cli.WithHint(fmt.Errorf("runs are not recorded: %w", err), "--audit=false runs without a record")
+		return cli.WithHint(fmt.Errorf("runs cannot be recorded: %w", err), "--audit=false runs without a record")
 	}
 	calls.Audit, calls.Who.User = log, audit.Text(state.UserName())
 	lock, err := os.ReadFile(filepath.Join(p.Wanted, catalog.LockPath))

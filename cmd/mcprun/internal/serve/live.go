@@ -129,6 +129,9 @@ func (l *live) open(ctx context.Context) (*snapshot, error) {
 			l.kept = l.o.run.State.Share(l.o.app, p.Base, project.NameOf(p.Cfg))
 		}
 		l.kept.Attach(p)
+		err = l.o.run.State.RefuseIn(l.o.app, p.Base, l.o.files(p))
+	}
+	if err == nil {
 		l.o.run.Calls.Observer = p.Observer()
 		err = run.Record(ctx, l.o.app, &l.o.run.State, p, &l.o.run.Calls, true, func(line string) { l.log.Warn(line) })
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,12 +151,14 @@ func (b *snapshot) customer(ctx context.Context, id string) (*mcpserver.Customer
 	return out, nil
 }
 
+// files returns the project's workspace.
+func (o *command) files(p *project.Project) string {
+	return cmp.Or(o.app.Path(o.run.Base.Workspace), p.Workspace)
+}
+
 // own returns the project as a customer.
 func (b *snapshot) own() (*mcpserver.Customer, error) {
-	files := b.o.app.Path(b.o.run.Base.Workspace)
-	if files == "" {
-		files = b.project.Workspace
-	}
+	files := b.o.files(b.project)
 	if err := project.RefuseHome(b.o.app, files); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,11 +48,7 @@ func Inspect(ctx context.Context, place, audit string) *Inspection {
 		i.Recorded = "usual"
 	}
 	if cli.IsURL(place) {
-		i.Kind, i.Place = "postgres", "postgres://…"
-		if u, err := url.Parse(place); err == nil {
-			u.RawQuery = "" // it may have a password
-			i.Place = u.Redacted()
-		}
+		i.Kind, i.Place = "postgres", cli.ShownPlace(place)
 	} else {
 		_, err := os.Stat(place)
 		i.Exists = !errors.Is(err, fs.ErrNotExist)
