@@ -298,7 +298,7 @@ func (e *Engine) Start(ctx context.Context, kind string, input json.RawMessage, 
 	select {
 	case err = <-result:
 	case <-ctx.Done():
-		err = fmt.Errorf("the database does not answer: %w", ctx.Err())
+		err = fmt.Errorf("%w: %w", store.ErrUnreachable, ctx.Err())
 	}
 	if err != nil {
 		return "", explain("starting "+kind+" "+s.ID, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"image"
 	"image/png"
 	"slices"
@@ -17,6 +18,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/skill"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 // TestExecute checks that the result of a run is complete in the text and in the structured content.
@@ -66,6 +69,20 @@ func TestDefaults(t *testing.T) {
 }
 
 // TestExecuteCodeDescription checks that the description says what a model needs to be told about scripts in the allowed languages.
+// TestStateUnreachable checks that a client is told why no tool works, but not where the state is.
+func TestStateUnreachable(t *testing.T) {
+	w := newFixture(t)
+	w.opt.Customer = func(_ context.Context, id string) (*mcpserver.Customer, error) {
+		return &mcpserver.Customer{ID: id, Files: t.TempDir(), Skills: func() (*skill.Store, error) {
+			return nil, fmt.Errorf("open: %w: postgres://db.internal/x", store.ErrUnreachable)
+		}}, nil
+	}
+	cs := w.stdio(w.server(), revisions[0], nil)
+	if res := call(t, cs, "list_skills", map[string]any{}); !res.IsError || !strings.Contains(textOf(res), "the state cannot be reached; try again later") || strings.Contains(textOf(res), "internal") {
+		t.Errorf("list_skills returns %q", textOf(res))
+	}
+}
+
 func TestExecuteCodeDescription(t *testing.T) {
 	const typescript, python = `import { getRecord } from "./servers/crm"; await getRecord({ key: value })`, `from servers.crm import get_record; get_record(key=value)`
 	for _, tt := range []struct {

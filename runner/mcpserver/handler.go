@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/progress"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/runqueue"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 // handler answers the calls of a tool.
@@ -59,6 +60,9 @@ func (cs *customerServer) result(r *reply, err error) (*mcp.CallToolResult, erro
 		if !errors.As(err, &forModel) && !errors.As(err, &busy) {
 			cs.logger().Warn("a tool failed", "error", err)
 			text = "the server could not do this; its log has the reason"
+			if errors.Is(err, store.ErrUnreachable) {
+				text = "the server could not do this: " + store.ErrUnreachable.Error() + "; try again later"
+			}
 		}
 		text = ident.CleanText(text) // it may quote other servers
 		r = &reply{text: text, data: map[string]any{"success": false, "error": text}, failed: true}
