@@ -103,9 +103,13 @@ func TestServeSchedules(t *testing.T) {
 	write("slow.ts", "export {};")
 	_, log, end := serve()
 	await("the unknown run", func() bool { return strings.Contains(log.String(), "it is not repeated") })
+	write("mcpgen.yaml", "version: 1\nschedules: {none: {cron: '@every 1s', skill: none}}\n")
+	await("what does not start", func() bool { return strings.Contains(mcprun("audit", "list", "--kind", "schedule"), "schedule none failed at ") })
 	if err := end(); err != nil {
 		t.Error(err)
 	}
+	has(mcprun("audit", "list", "--kind", "schedule"), `: there is no skill`)
+	has(mcprun("schedule", "list"), "failed")
 	events := mcprun("audit", "list", "--kind", "schedule")
 	has(events, "schedule slow skipped at ")
 	has(events, "schedule slow unknown at ")

@@ -132,6 +132,9 @@ func (o *Options) execute(ctx context.Context) error {
 			return p.ExplainNoTree(s.Code, nil, err)
 		}
 	}
+	if o.schedule != nil {
+		o.schedule.Begun = true
+	}
 	s.Calls.Subject.Customer = o.Customer
 	if err := o.usePlan(ctx, p, &s); err != nil {
 		at.Runner.NotStarted(ctx, &s, err)

@@ -23,6 +23,8 @@ type Schedule struct {
 	Skill string // to run; empty: a script
 	// Checked says that mcprun serve has checked what flags and environment may decide without a terminal.
 	Checked bool
+	// Begun is set once the record has a row even if the run fails to start.
+	Begun bool
 }
 
 // NewScheduleCommand is [NewCommand] for a run of a schedule.

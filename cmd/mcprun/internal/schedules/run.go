@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -87,7 +88,8 @@ type Command struct {
 	Checked bool
 }
 
-// Run runs a schedule of the project in the folder base, as mcprun runs its script. Nobody is at a terminal.
+// Run runs a schedule of the project in the folder base, as mcprun runs its script. Nobody is at a terminal. An error means that it did not
+// start, and that the record has no row of it.
 func (c *Command) Run(ctx context.Context, base, name string, s config.Schedule) (Outcome, error) {
 	args, err := arguments(base, name, &s)
 	if err != nil {
@@ -100,10 +102,15 @@ func (c *Command) Run(ctx context.Context, base, name string, s config.Schedule)
 		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: stderr,
 	}
 	all := append(slices.Clone(c.Flags), "--json")
-	cmd := run.NewScheduleCommand(app, c.At, &run.Schedule{Name: name, Skill: s.Skill, Checked: c.Checked})
+	schedule := &run.Schedule{Name: name, Skill: s.Skill, Checked: c.Checked}
+	cmd := run.NewScheduleCommand(app, c.At, schedule)
 	out := Outcome{ExitCode: app.Run(ctx, cmd, append(all, args...))}
-	if out.ExitCode == 0 {
+	switch {
+	case out.ExitCode == 0:
 		return out, nil
+	case !schedule.Begun:
+		text := strings.TrimPrefix(strings.TrimSpace(string(stderr.text)), "mcprun: ")
+		return Outcome{}, errors.New(private(strings.ReplaceAll(text, "\nhint: ", "; ")))
 	}
 	var res struct {
 		Message string
