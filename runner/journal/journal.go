@@ -121,7 +121,7 @@ type Journal struct {
 
 	writing sync.Mutex // held while a line is added
 	last    int64      // the last line that this execution knows
-	lost    bool       // another execution has begun
+	lost    bool       // another execution has begun, or the log was deleted
 
 	mu      sync.Mutex
 	entries map[id]*entry
@@ -236,6 +236,10 @@ func (j *Journal) add(ctx context.Context, l *line) error {
 	number, err := j.logs.AppendLine(ctx, j.key, sealed)
 	if err != nil {
 		return err
+	}
+	if number <= j.last { // it was deleted, so that calls that were made are not in it any more
+		j.lost = true
+		return ErrTakenOver
 	}
 	if number != j.last+1 { // there are lines of others, or one of ours whose append had returned an error
 		if err := j.lines(ctx, j.last, number, func(l *line) { j.lost = j.lost || l.Begins && l.By != j.by }); err != nil {

@@ -92,6 +92,9 @@ type Options struct {
 	// Settled is called when a run or call with a [Job.Work] will not begin again: it ended before it was work, its outcome is kept, or it was
 	// cancelled. It may be nil.
 	Settled func(ctx context.Context, customer, work string)
+	// Sweep is called now and then, to delete what processes that died have left of runs and calls with a [Job.Work]: what was not added to since
+	// a time, and is of no known work. It may be nil.
+	Sweep func(ctx context.Context, since time.Time, known func(ctx context.Context, work string) (bool, error)) error
 	// Rate bounds how many runs and calls start in RatePeriod, over all processes. All of them then wait in the queue of the engine. Zero: no
 	// limit.
 	Rate       int

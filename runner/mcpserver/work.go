@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/durable"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/progress"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 // With an engine, a call that outlives its request, or waits for its turn, is durable work: it continues in another process, where it runs
@@ -305,6 +306,14 @@ func (s *Server) forgetNow(ctx context.Context) error {
 	if _, err := s.opt.Engine.Forget(ctx, time.Now().Add(-s.opt.KeepTask), workKind); err != nil {
 		return err
 	}
+	// A call may last so long until it is work, or ends: it computes for MaxTime, and waits for an answer. What is left after that, and is not
+	// work, is of a process that died. KeepTask is for clocks that differ, and other processes with another MaxTime.
+	expired := time.Now().Add(-s.opt.MaxTime - s.opt.AnswerTime - s.opt.KeepTask)
+	if s.opt.Sweep != nil {
+		if err := s.opt.Sweep(ctx, expired, s.hasWork); err != nil {
+			return err
+		}
+	}
 	s.mu.Lock()
 	var customers []string
 	for id := range s.customers {
@@ -318,7 +327,7 @@ func (s *Server) forgetNow(ctx context.Context) error {
 				return err
 			}
 			for _, d := range all {
-				if time.Since(d.Updated) < s.opt.MaxTime+s.opt.AnswerTime+s.opt.KeepTask {
+				if d.Updated.After(expired) {
 					continue
 				}
 				if err := s.opt.State.DeleteDocument(ctx, d.Key); err != nil {
@@ -328,4 +337,13 @@ func (s *Server) forgetNow(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// hasWork reports whether there is work with an id, which may have ended.
+func (s *Server) hasWork(ctx context.Context, id string) (bool, error) {
+	_, err := s.opt.Engine.Get(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -250,6 +251,55 @@ func TestTaskOutlivesServer(t *testing.T) {
 			t.Errorf("%+v, want the result", got)
 		}
 	}
+}
+
+// TestSweep checks that what is left of calls is swept again and again, by a time at which none of them could be going on, and that work is known
+// in each process until it is forgotten.
+func TestSweep(t *testing.T) {
+	eachState(t, func(t *testing.T, s *sharedState) {
+		type sweep struct {
+			since          time.Time
+			work, orphaned bool
+		}
+		made, swept := make(chan string, 1), make(chan sweep, 1)
+		sweeps := func(ctx context.Context, since time.Time, known func(context.Context, string) (bool, error)) error {
+			select {
+			case id := <-made:
+				work, err := known(ctx, id)
+				orphaned, failed := known(ctx, "orphan")
+				made <- id
+				select {
+				case swept <- sweep{since, work, !orphaned}:
+				case <-ctx.Done():
+				}
+				return errors.Join(err, failed)
+			default:
+				return nil
+			}
+		}
+		_, first, release := tasksFixture(t, s.join(t))
+		tasksFixture(t, func(o *mcpserver.Options) {
+			o.Sweep, o.KeepTask, o.MaxTime, o.AnswerTime = sweeps, 300*time.Millisecond, time.Minute, time.Hour
+			s.join(t)(o)
+		})
+		running := first.run()
+		made <- running.TaskID
+		for range 2 {
+			began := time.Now()
+			if got := <-swept; !got.work || !got.orphaned || got.since.After(began.Add(-time.Hour)) {
+				t.Errorf("%+v, want work, an orphan, and a time more than an hour ago", got)
+			}
+		}
+		release <- "done"
+		for end := time.Now().Add(20 * time.Second); ; {
+			if got := <-swept; !got.work { // it has ended, and was forgotten
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("work that has ended is known forever")
+			}
+		}
+	})
 }
 
 // TestCancelElsewhere checks that another server cancels a task that runs, and one that waits.

@@ -163,6 +163,8 @@ type Logs interface {
 	LogSize(ctx context.Context, k Key) (bytes int64, err error)
 	// ListLogs returns the names of the logs of a customer and a kind, sorted.
 	ListLogs(ctx context.Context, customer, kind string) ([]string, error)
+	// LogCustomers returns the customers that have logs, in any order. Empty: the project itself.
+	LogCustomers(ctx context.Context) ([]string, error)
 	// DeleteLog deletes a log. One that does not exist is no error.
 	DeleteLog(ctx context.Context, k Key) error
 }

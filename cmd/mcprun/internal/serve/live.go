@@ -221,14 +221,21 @@ func (l *live) share(ctx context.Context, opt *mcpserver.Options) error {
 		return err
 	}
 	opt.Sealer, opt.State, opt.Settled, opt.Rate, opt.RatePeriod = l.sealer, kept, l.settled, l.o.rate.Count, l.o.rate.Period
+	opt.Sweep = func(ctx context.Context, since time.Time, known func(context.Context, string) (bool, error)) error {
+		_, err := journal.Sweep(ctx, kept, journalKind, since, known)
+		return err
+	}
 	// A server with other tools could not do its work.
 	opt.Engine, err = l.kept.Engine(ctx, durable.Options{Group: "calls-" + l.o.tools, Logger: l.log})
 	return err
 }
 
+// journalKind is the kind of the logs that are journals.
+const journalKind = "journal"
+
 // journalKey names the journal of a run or call that may begin again.
 func journalKey(customer, work string) store.Key {
-	return store.Key{Customer: customer, Kind: "journal", Name: work}
+	return store.Key{Customer: customer, Kind: journalKind, Name: work}
 }
 
 // journal opens the journal of a run or call, which returns what its calls returned if it begins again. It is nil if it cannot begin again.
