@@ -122,6 +122,9 @@ func (s *Server) Close() error {
 	s.end()
 	var errs []error
 	for _, cs := range s.customers {
+		if rest := cs.refusals.takeRest(); rest != nil {
+			s.opt.Refused(*rest)
+		}
 		if cs.customer.Close != nil {
 			errs = append(errs, cs.customer.Close())
 		}

@@ -58,6 +58,9 @@ type Options struct {
 	Run func(ctx context.Context, job *Job) (*runner.Result, error)
 	// Call calls one tool without a script. Nil: call_tool answers that it is not available.
 	Call func(ctx context.Context, job *CallJob) (*CallAnswer, error)
+	// Refused is told of calls of execute_code, call_tool and, in ModePassthrough, tools of the tree that neither Run nor Call gets to see. Of one
+	// customer, it is called at most 21 times a minute. It may be nil.
+	Refused func(Refusal)
 	// Customer opens a customer, once for each id. The customer is closed with the server.
 	Customer func(ctx context.Context, id string) (*Customer, error)
 

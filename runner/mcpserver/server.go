@@ -71,6 +71,7 @@ type customerServer struct {
 	parked   parkedCalls
 	tasks    tasks
 	stats    stats
+	refusals refusals
 	calls    sessionCalls
 }
 

@@ -214,22 +214,23 @@ func (s *Server) callOf(ctx context.Context, in *workInput) (*longCall, error) {
 		}
 		return l, nil
 	}
-	if in.Follower != "" {
-		if alive, err := s.opt.Engine.Alive(ctx, in.Follower); err != nil || !alive {
-			return nil, errors.Join(errors.New("the process whose client waited for the result has ended, so the call is not made"), err)
-		}
-	}
 	cs, err := s.customer(in.Customer)
 	if err != nil {
 		return nil, err
 	}
+	c := &toolCall{cs: cs, tool: &tool{name: in.Tool, long: true}, args: in.Arguments, session: in.Session, client: in.Client}
+	if in.Follower != "" {
+		if alive, err := s.opt.Engine.Alive(ctx, in.Follower); err != nil || !alive {
+			return nil, c.refused(ctx, errors.Join(errors.New("the process whose client waited for the result has ended, so the call is not made"), err))
+		}
+	}
 	v, err := s.refresh(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", in.Tool, reasonOf(err))
+		return nil, c.refused(ctx, fmt.Errorf("%s: %s", in.Tool, reasonOf(err)))
 	}
 	t := v.tool(in.Tool)
 	if t == nil {
-		return nil, fmt.Errorf("the tool %q is not here any more", in.Tool)
+		return nil, c.refused(ctx, fmt.Errorf("the tool %q is not here any more", in.Tool))
 	}
 	before, err := cs.publishedOf(ctx, in.ID)
 	if err != nil {

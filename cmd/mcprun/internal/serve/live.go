@@ -184,7 +184,7 @@ func (e *projectError) Unwrap() error { return e.error }
 func (l *live) options(b *snapshot) *mcpserver.Options {
 	opt := &mcpserver.Options{
 		Version: cli.Version(), Mode: mcpserver.Mode(l.o.tools), IndexTokens: l.o.index, Project: *b.offer, Reload: l.reload,
-		Run: l.runJob, Call: l.callTool, Customer: l.openCustomer,
+		Run: l.runJob, Call: l.callTool, Refused: l.refused, Customer: l.openCustomer,
 		Parallel: l.o.parallel, MaxWait: l.o.queueTime, MaxTime: l.o.maxTime, MaxMemory: l.o.maxMemory, Prices: l.o.prices,
 		AnswerTime: max(b.o.run.ApproveTime(), approve.DefaultTimeout),
 		MaxText:    b.o.run.OutputBound(), ShowPaths: l.o.http == "", Logger: l.log,
@@ -306,6 +306,16 @@ func (l *live) login(in mcpserver.Login) {
 		row.Event = "refused"
 	}
 	calls.Audit.Later(calls.Entry(audit.KindLogin, "", row))
+}
+
+// refused adds to the record a request of a client that was refused before it became a run or a call.
+func (l *live) refused(in mcpserver.Refusal) {
+	l.mu.Lock()
+	b := l.now
+	b.users.Add(1)
+	l.mu.Unlock()
+	defer b.users.Done()
+	b.refused(in)
 }
 
 // follow tells clients of changes of the project, until the returned function is called.
