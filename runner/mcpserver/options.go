@@ -88,10 +88,10 @@ type Options struct {
 	// Engine makes tasks outlive this process, and lets calls wait in a queue that all processes share. It must not be launched; the server
 	// does that, and closes it. Nil: tasks and the queue are in memory.
 	Engine *durable.Engine
-	// State and Sealer are required with Engine: where processes tell each other about calls, and what encrypts what is kept of them. The
-	// caller closes State after the server.
+	// State and Secret are required with Engine: where processes tell each other about calls, and at least 16 bytes, the same in all of them,
+	// from which the key is derived that encrypts what is kept of calls. The caller closes State after the server.
 	State  State
-	Sealer Sealer
+	Secret []byte
 	// Settled is called when a run or call with a [Job.Work] will not begin again: it ended before it was work, its outcome is kept, or it was
 	// cancelled. It may be nil.
 	Settled func(ctx context.Context, customer, work string)

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +52,7 @@ func serveFront(place string) error {
 		return err
 	}
 	server, err := mcpserver.New(&mcpserver.Options{
-		Engine: engine, State: s, Sealer: testSealer{}, TaskAfter: time.Millisecond, Parallel: 1,
+		Engine: engine, State: s, Secret: testSecret, TaskAfter: time.Millisecond, Parallel: 1,
 		Customer: func(_ context.Context, id string) (*mcpserver.Customer, error) {
 			return &mcpserver.Customer{ID: id}, nil
 		},
@@ -89,27 +87,7 @@ func openState(ctx context.Context, place string) (store.Store, error) {
 	return sqlite.Open(ctx, place, sqlite.Options{})
 }
 
-// testSealer encrypts with a known key.
-type testSealer struct{}
-
-func (testSealer) aead() cipher.AEAD {
-	block, err := aes.NewCipher(make([]byte, 32))
-	if err != nil {
-		panic(err)
-	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		panic(err)
-	}
-	return aead
-}
-
-func (s testSealer) Seal(plain []byte) ([]byte, error) {
-	return s.aead().Seal(nil, nil, plain, nil), nil
-}
-func (s testSealer) Open(sealed []byte) ([]byte, error) {
-	return s.aead().Open(nil, nil, sealed, nil)
-}
+var testSecret = make([]byte, 32)
 
 // sharedState is a state that several fronts share.
 type sharedState struct {
@@ -145,7 +123,7 @@ func (s *sharedState) join(t *testing.T) func(*mcpserver.Options) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Engine, o.State, o.Sealer = e, s.store, testSealer{}
+		o.Engine, o.State, o.Secret = e, s.store, testSecret
 	}
 }
 
@@ -755,8 +733,8 @@ func TestEngineNeedsState(t *testing.T) {
 	w := newFixture(t)
 	newState(t).join(t)(&w.opt)
 	defer w.opt.Engine.Close(t.Context())
-	w.opt.Sealer = nil
-	if _, err := mcpserver.New(&w.opt); err == nil || !strings.Contains(err.Error(), "State and Sealer") {
+	w.opt.Secret = nil
+	if _, err := mcpserver.New(&w.opt); err == nil || !strings.Contains(err.Error(), "State and Secret") {
 		t.Errorf("New() = %v, want an error", err)
 	}
 }

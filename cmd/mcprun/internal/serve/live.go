@@ -46,7 +46,7 @@ type live struct {
 	said      run.Options // the flags as the command line sets them
 	clients   policy.Conversations
 	kept      *state.Shared  // the project's state
-	sealer    journal.Sealer // of journals; nil: no call can begin again
+	secret    []byte         // the user's; nil: no call can begin again
 	inherited []string       // flags of runs that schedules start
 	checked   *snapshot      // the last one whose schedules were checked
 	ending    sync.WaitGroup // snapshots that wait for the end of their last call
@@ -209,18 +209,14 @@ func (l *live) share(ctx context.Context, opt *mcpserver.Options) error {
 	if err != nil {
 		return err
 	}
-	secret, err := customers.Key(l.o.app)
-	if err != nil {
+	if l.secret, err = customers.Key(l.o.app); err != nil {
 		l.log.Warn("tasks end with this process, because there is no key to encrypt what would be kept of them", "error", hinted(err))
 		return nil
 	}
 	if err := l.kept.CheckKey(ctx, secret); err != nil {
 		return err
 	}
-	if l.sealer, err = journal.NewSealer(secret); err != nil {
-		return err
-	}
-	opt.Sealer, opt.State, opt.Settled, opt.Rate, opt.RatePeriod = l.sealer, kept, l.settled, l.o.rate.Count, l.o.rate.Period
+	opt.Secret, opt.State, opt.Settled, opt.Rate, opt.RatePeriod = l.secret, kept, l.settled, l.o.rate.Count, l.o.rate.Period
 	opt.Sweep = func(ctx context.Context, since time.Time, known func(context.Context, string) (bool, error)) error {
 		_, err := journal.Sweep(ctx, kept, journalKind, since, known)
 		return err
@@ -247,7 +243,7 @@ func (l *live) journal(ctx context.Context, customer, work string) (*journal.Jou
 	if err != nil {
 		return nil, err
 	}
-	return journal.Open(ctx, kept, journalKey(customer, work), l.sealer)
+	return journal.Open(ctx, kept, journalKey(customer, work), l.secret)
 }
 
 // settled deletes the journal of a run or call that will not begin again.
