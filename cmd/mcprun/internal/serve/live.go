@@ -213,7 +213,7 @@ func (l *live) share(ctx context.Context, opt *mcpserver.Options) error {
 		l.log.Warn("tasks end with this process, because there is no key to encrypt what would be kept of them", "error", hinted(err))
 		return nil
 	}
-	if err := l.kept.CheckKey(ctx, secret); err != nil {
+	if err := l.kept.CheckKey(ctx, l.secret); err != nil {
 		return err
 	}
 	opt.Secret, opt.State, opt.Settled, opt.Rate, opt.RatePeriod = l.secret, kept, l.settled, l.o.rate.Count, l.o.rate.Period

@@ -60,11 +60,12 @@ func TestKeys(t *testing.T) {
 	}
 	// The marker alone hides no program behind it; a key that was cut off is hidden as far as it goes.
 	begin, end := "-----BEGIN "+"PRIVATE KEY-----", "-----END "+"PRIVATE KEY-----"
+	indented, escaped := begin+"\n  "+body(alnum, 64)+"\n  "+body(alnum, 30), begin+`\n`+body(alnum, 64)
 	for text, want := range map[string]string{
-		"// " + begin + "\nimport { update } from \"./servers/crm\";\nupdate();\n":      begin,
-		"// " + begin + "\nupdate();\n// " + end:                                        begin,
-		"key: |\n  " + begin + "\n  " + body(alnum, 64) + "\n  " + body(alnum, 30) + "": begin + "\n  " + body(alnum, 64) + "\n  " + body(alnum, 30),
-		`"` + begin + `\n` + body(alnum, 64) + `" + more()`:                             begin + `\n` + body(alnum, 64),
+		"// " + begin + "\nimport { update } from \"./servers/crm\";\nupdate();\n": begin,
+		"// " + begin + "\nupdate();\n// " + end:                                   begin,
+		"key: |\n  " + indented:                                                    indented,
+		`"` + escaped + `" + more()`:                                               escaped,
 	} {
 		if got := first(text); got != "API_KEY "+want {
 			t.Errorf("Find(%q) = %q, want %q", text, got, want)
