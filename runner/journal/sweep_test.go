@@ -25,9 +25,9 @@ func TestSweep(t *testing.T) {
 }
 
 func testSweep(t *testing.T, s store.Store) {
-	ctx, seal := t.Context(), newSealer(t)
+	ctx := t.Context()
 	begin := func(customer, run string) *journal.Journal {
-		j, err := journal.Open(ctx, s, store.Key{Customer: customer, Kind: "journal", Name: run}, seal)
+		j, err := journal.Open(ctx, s, store.Key{Customer: customer, Kind: "journal", Name: run}, secret)
 		must(t, err)
 		c := j.Call("crm__get", []byte(run), false)
 		must(t, c.Intend(ctx))
