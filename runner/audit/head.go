@@ -148,7 +148,9 @@ func sign(title string, t tlog.Tree, key note.Signer) ([]byte, error) {
 }
 
 // openHead reads a checkpoint that one of the keys has signed. Without keys, signatures are not verified.
-func openHead(text []byte, keys []note.Verifier) (tlog.Tree, error) { return openSigned("", text, keys) }
+func openHead(text []byte, keys []note.Verifier) (tlog.Tree, error) {
+	return openSigned("", text, keys)
+}
 
 // openSigned reads what sign has returned.
 func openSigned(title string, text []byte, keys []note.Verifier) (tlog.Tree, error) {

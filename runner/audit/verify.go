@@ -123,12 +123,16 @@ func Verify(ctx context.Context, s store.Record, opt VerifyOptions) (*Verificati
 		return &v.result, nil
 	}
 	v.result.Rows = min(v.result.Rows, finding.First)
-	return &v.result, s.Rows(ctx, store.Range{After: finding.First, Limit: 1}, func(r store.Row) error {
+	err = s.Rows(ctx, store.Range{After: finding.First, Limit: 1}, func(r store.Row) error {
 		if r.Index == finding.First {
 			finding.Time, finding.Kind, finding.Run = r.Time, Kind(r.Kind), r.Run
 		}
 		return nil
 	})
+	if _, damaged := errors.AsType[*store.DamagedError](err); damaged {
+		err = nil
+	}
+	return &v.result, err
 }
 
 // verifier is a verification in progress.
@@ -190,16 +194,26 @@ func (v *verifier) readHeads(opt VerifyOptions) error {
 			add(t, err, fmt.Sprintf("published head %d", i+1), &v.result.Published)
 		}
 	}
-	err = v.store.Heads(v.ctx, func(h store.Head) error {
+	ofStore := func(h store.Head) error {
 		t, err := openHead(h.Text, opt.Keys)
 		if err == nil && t.N != h.Size {
 			err = fmt.Errorf("the store says that it covers %d rows, and it covers %d", h.Size, t.N)
 		}
 		add(t, err, fmt.Sprintf("the head of %s in the store", h.Time.UTC().Format(time.RFC3339)), &v.result.Signed)
 		return nil
-	})
+	}
+	if err = v.store.Heads(v.ctx, ofStore); err != nil && v.answers() {
+		add(tlog.Tree{}, err, "the list of heads in the store", nil)
+		err = nil
+	}
 	slices.SortStableFunc(v.heads, func(a, b signedHead) int { return cmp.Compare(a.N, b.N) })
 	return err
+}
+
+// answers reports whether the store answers: what could not be read there is damaged then.
+func (v *verifier) answers() bool {
+	_, err := v.store.Size(v.ctx)
+	return err == nil
 }
 
 // ofThisRecord returns the published heads, with nil in the place of those of other records, which it counts.
@@ -224,8 +238,8 @@ func (v *verifier) ofThisRecord(opt VerifyOptions) (heads [][]byte, err error) {
 
 // verify verifies rows and heads in their order.
 func (v *verifier) verify() (*Finding, error) {
-	end := int64(0)
-	if err := v.store.Rows(v.ctx, store.Range{NewestFirst: true, Limit: 1}, func(r store.Row) error { end = r.Index + 1; return nil }); err != nil {
+	end, err := v.store.Size(v.ctx)
+	if err != nil {
 		return nil, err
 	}
 	for v.tree.size < end {
@@ -303,11 +317,16 @@ func (v *verifier) verifyPage(to int64) (finding *Finding, err error) {
 		}
 		return nil
 	})
+	damaged, _ := errors.AsType[*store.DamagedError](err)
 	switch {
 	case suspect != nil:
 		return v.classify(*suspect)
 	case finding != nil:
 		return finding, nil
+	case damaged != nil && damaged.Index == v.tree.size:
+		return found(Edited, damaged.Index, damaged.Index, "it cannot be read: %v", damaged.Err), nil
+	case damaged != nil && damaged.Index > v.tree.size:
+		return found(Removed, v.tree.size, damaged.Index-1, "there is no row with this index"), nil
 	case err != nil && !errors.Is(err, errFound):
 		return nil, err
 	case v.tree.size < to:
@@ -437,8 +456,10 @@ func (v *verifier) verifyCodes(before *Finding) (finding *Finding, err error) {
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			finding = found(Removed, row, row, "its code %s is missing", ident.Clip(digest, 80))
-		case err != nil:
+		case err != nil && !v.answers():
 			return nil, err
+		case err != nil:
+			finding = found(Edited, row, row, "its code %s cannot be read: %v", ident.Clip(digest, 80), err)
 		case hex.EncodeToString(sum[:]) != digest:
 			finding = found(Edited, row, row, "its code does not have the SHA-256 %s", ident.Clip(digest, 80))
 		}
@@ -471,8 +492,9 @@ func (v *verifier) classify(r store.Row) (*Finding, error) {
 		}
 		return nil
 	})
+	_, damaged := errors.AsType[*store.DamagedError](err)
 	switch {
-	case err != nil && !errors.Is(err, errFound):
+	case err != nil && !damaged && !errors.Is(err, errFound):
 		return nil, err
 	case to >= 0 && from > i:
 		return found(Reordered, i, i, "it has the content of row %d, and row %d has its own", from, to), nil
