@@ -15,7 +15,7 @@ import (
 
 // forgetTitle begins what is signed about removed contents. No key can have this name, and so no head is such a statement, or the other way
 // round.
-const forgetTitle = "mcprun forget\n"
+const forgetTitle = "contents removed\n"
 
 // Forget removes the contents of the rows before the first one that is not older than a time, with a row of kind [KindForget] that says so
 // and is signed with the key. The hashes stay, so that the rest can be verified. It returns how many contents it removed. It removes nothing

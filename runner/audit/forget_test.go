@@ -39,7 +39,7 @@ func (w *written) root(t *testing.T, n int64) tlog.Hash {
 // statement returns what the holder of a key signs about removed contents.
 func statement(t *testing.T, signer note.Signer, before int64, root tlog.Hash) string {
 	t.Helper()
-	text, err := note.Sign(&note.Note{Text: fmt.Sprintf("mcprun forget\n%s\n%d\n%s\n", signer.Name(), before, root)}, signer)
+	text, err := note.Sign(&note.Note{Text: fmt.Sprintf("contents removed\n%s\n%d\n%s\n", signer.Name(), before, root)}, signer)
 	if err != nil {
 		t.Fatal(err)
 	}
