@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -173,5 +175,43 @@ func TestForgetBelievesContents(t *testing.T) {
 func (w *written) age() {
 	for i := range w.rows {
 		w.rows[i].Content = bytes.Replace(w.rows[i].Content, []byte(`"time":"20`), []byte(`"time":"19`), 1)
+	}
+}
+
+// TestForgetAtOnce removes contents in several processes at the same time.
+func TestForgetAtOnce(t *testing.T) {
+	s := openSQLite(t)
+	key, verifier := createKey(t, "test")
+	logs := make([]*audit.Log, 6)
+	for i := range logs {
+		logs[i] = open(t, s, audit.Options{Key: key, HeadFile: filepath.Join(filepath.Dir(s.Place()), "test.head")})
+	}
+	const days = 20
+	begin := time.Now().Truncate(time.Second).Add(-days * 24 * time.Hour)
+	for n := range 10 * days {
+		_, end := call(n)
+		end.Time = begin.Add(time.Duration(n) * 24 * time.Hour / 10)
+		logs[0].Later(end)
+	}
+	if err := logs[0].Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for _, l := range logs {
+		all.Go(func() {
+			for day := range days / 2 {
+				if _, err := l.Forget(t.Context(), begin.Add(time.Duration(day)*24*time.Hour)); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	v, err := audit.Verify(t.Context(), s, audit.VerifyOptions{Keys: []note.Verifier{verifier}})
+	if err != nil || v.Finding != nil || v.Forgotten != 10*(days/2-1) {
+		t.Errorf("Verify() = %+v, %v, want an intact record without %d contents", v, err, 10*(days/2-1))
 	}
 }
