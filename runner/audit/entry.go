@@ -67,10 +67,27 @@ type Program struct {
 	Name     Text   `json:"name"`   // of the script's file
 	Language Text   `json:"language"`
 	// Code is the SHA-256 of the code, in hexadecimal; the record has the code once, with tokens for personal data.
-	Code       Text            `json:"code"`
+	Code Text `json:"code"`
+	// Modules are the files and skills that the code imports. They are kept like the code.
+	Modules    []Module        `json:"modules"`
 	Input      json.RawMessage `json:"input"` // options, arguments and variables
 	Risk       Text            `json:"risk"`
 	RiskReason Text            `json:"riskReason"`
+	// PII is the mode in which personal data is replaced: "off", "output" or "bridge", and those of single servers that have another.
+	PII Text `json:"pii"`
+	Machine
+}
+
+// Module is a file that a script imports.
+type Module struct {
+	Name   string `json:"name"`
+	Digest string `json:"digest"` // SHA-256, in hexadecimal
+}
+
+// Machine is where something was executed.
+type Machine struct {
+	Host    Text `json:"host"`
+	Version Text `json:"version"` // of mcprun
 }
 
 // RunStart is the body of [KindRun].
@@ -87,7 +104,12 @@ type RunEnd struct {
 	Cause        string          `json:"cause"`
 	Success      bool            `json:"success"`
 	Error        Text            `json:"error"`
-	Output       Text            `json:"output"`
+	Output       Text            `json:"output"` // the end, if it is long
+	OutputBytes  int             `json:"outputBytes"`
+	OutputHash   Text            `json:"outputHash"` // SHA-256 of the whole output with tokens, in hexadecimal; null: Output is whole
+	Stderr       Text            `json:"stderr"`
+	StderrBytes  int             `json:"stderrBytes"`
+	StderrHash   Text            `json:"stderrHash"`
 	Result       json.RawMessage `json:"result"`
 	DurationMS   float64         `json:"durationMs"`
 	TokensUsed   *int            `json:"tokensUsed"`
@@ -105,6 +127,7 @@ type RunEnd struct {
 type CallStart struct {
 	Call      int             `json:"call"` // its number in the run, from 1
 	Tool      string          `json:"tool"`
+	Hint      Text            `json:"hint"` // what the tool does: "reads", "writes" or "destructive"
 	Arguments json.RawMessage `json:"arguments"`
 	Effect    Text            `json:"effect"` // of the rule: "allow" or "ask"
 	Rule      Text            `json:"rule"`
@@ -115,6 +138,7 @@ type CallStart struct {
 type CallEnd struct {
 	Call        int             `json:"call"`
 	Tool        string          `json:"tool"`
+	Hint        Text            `json:"hint"`
 	Outcome     string          `json:"outcome"` // "ok", "dry", or the kind of the error
 	Error       Text            `json:"error"`
 	DurationMS  float64         `json:"durationMs"`
@@ -147,7 +171,8 @@ type Plan struct {
 
 // Personal is the body of [KindPersonal].
 type Personal struct {
-	Tokens map[string]int `json:"tokens"` // by type, such as EMAIL
+	Tokens map[string]int `json:"tokens"`          // by type, such as EMAIL
+	Clear  map[string]int `json:"clear,omitempty"` // what left as it is, because tokens were off
 }
 
 // Login is the body of [KindLogin].
