@@ -184,9 +184,14 @@ type Login struct {
 
 // Change is the body of [KindChange].
 type Change struct {
-	What string `json:"what"` // "policy", "network" or "tree"
-	From Text   `json:"from"` // digests; null: none before
+	What string `json:"what"` // "policy", "network", "pii", "audit", "servers" or "tree"
+	From Text   `json:"from"` // SHA-256, in hexadecimal; null: there was none
 	To   Text   `json:"to"`
+	// FromText and ToText are the digests by which the record keeps the texts, with tokens for personal data, like the code of scripts.
+	FromText Text `json:"fromText"`
+	ToText   Text `json:"toText"`
+	// Unsure says that it may have been the same before, since the contents of older rows were removed.
+	Unsure bool `json:"unsure,omitempty"`
 }
 
 // Schedule is the body of [KindSchedule]. That a schedule ran is in the rows of the run.
