@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/call"
-	"github.com/mcpgen/mcpgen/runner/policy"
 )
 
 // Call is what the record knows about a call.
@@ -56,7 +55,7 @@ func (c *Call) finish(r *row, b *audit.CallEnd) {
 
 // changes reports whether the call may have changed something: it was sent, as far as is known, and nobody says that its tool only reads.
 func (c *Call) changes() bool {
-	return c.Hint != policy.Reads && !slices.Contains([]string{"dry", string(call.KindDenied), string(call.KindArgument)}, c.Outcome)
+	return c.Hint != "reads" && !slices.Contains([]string{"dry", string(call.KindDenied), string(call.KindArgument)}, c.Outcome)
 }
 
 // class returns the outcome of a call in the words for runs.

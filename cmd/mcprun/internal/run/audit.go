@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/gen/catalog"
@@ -18,8 +19,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/chain"
-	"github.com/mcpgen/mcpgen/runner/pii"
-	"github.com/mcpgen/mcpgen/runner/record"
 )
 
 // Record makes calls go to the record of the project, if they are recorded, and adds to it that the policy, the network's rules or the tree have changed. usual says
@@ -48,15 +47,11 @@ func Record(ctx context.Context, app *cli.App, at *state.Flags, p *project.Proje
 	if lock != nil {
 		tree.Digest = approve.Digest(string(lock))
 	}
-	mask := record.Mask{JSON: pii.NewPrivate().MaskJSON}
-	if up, ok := p.Upstreams.(interface{ Conceal(string) string }); ok {
-		mask.Text = up.Conceal
-	}
-	settings, err := subjects(p, mask.Text)
+	settings, err := subjects(p, customers.Conceal(p.Upstreams))
 	if err != nil {
 		return err
 	}
-	return log.NoteChanges(ctx, mask.String, append(settings, tree)...)
+	return log.NoteChanges(ctx, customers.RecordMask(p.Upstreams), append(settings, tree)...)
 }
 
 // subjects returns the settings whose changes the record has. conceal removes secrets from those of servers; nil: there are no servers.
