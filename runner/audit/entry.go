@@ -19,6 +19,7 @@ const (
 	KindPlan       Kind = "plan"       // a plan was made, approved, refused or used; a [Plan]
 	KindConnection Kind = "connection" // a connection or request over the network; an egress.Event
 	KindPersonal   Kind = "personal"   // how much personal data left as tokens; a [Personal]
+	KindAccess     Kind = "access"     // personal data was restored or forgotten, or a file or skill read or written; an [Access]
 	KindLogin      Kind = "login"      // a client logged in to mcprun serve; a [Login]
 	KindChange     Kind = "change"     // the policy, the network's rules or the tree have changed; a [Change]
 	KindSchedule   Kind = "schedule"   // a schedule did not run, or not to its end; a [Schedule]
@@ -173,6 +174,13 @@ type Plan struct {
 type Personal struct {
 	Tokens map[string]int `json:"tokens"`          // by type, such as EMAIL
 	Clear  map[string]int `json:"clear,omitempty"` // what left as it is, because tokens were off
+}
+
+// Access is the body of [KindAccess]: what was done without a script, by a client of mcprun serve or by a person.
+type Access struct {
+	Action string   `json:"action"` // the tool, such as "restore_pii", or the command, such as "pii show"
+	Names  []string `json:"names"`  // tokens, types, files or skills; never nil
+	Count  int      `json:"count"`  // of values, files or skills
 }
 
 // Login is the body of [KindLogin].

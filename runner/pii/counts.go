@@ -23,6 +23,18 @@ func (v *Vault) Counts() (Found, error) {
 	return out, nil
 }
 
+// Tokens returns the distinct tokens in a text, in their order, such as [EMAIL_1].
+func Tokens(text string) (list []string) {
+	seen := map[string]bool{}
+	for start, end := nextToken(text, 0); start >= 0; start, end = nextToken(text, end) {
+		if token := text[start:end]; !seen[token] {
+			seen[token] = true
+			list = append(list, token)
+		}
+	}
+	return list
+}
+
 // privateToken is a token of [NewPrivate].
 var privateToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([A-Z_]+) #[0-9]+\]`) })
 

@@ -30,7 +30,7 @@ type Event struct {
 
 // EventKinds are the kinds that [Events] lists.
 var EventKinds = []audit.Kind{
-	audit.KindCall, audit.KindApproval, audit.KindPlan, audit.KindConnection, audit.KindPersonal, audit.KindLogin, audit.KindChange, audit.KindSchedule, audit.KindForget,
+	audit.KindCall, audit.KindApproval, audit.KindPlan, audit.KindConnection, audit.KindPersonal, audit.KindAccess, audit.KindLogin, audit.KindChange, audit.KindSchedule, audit.KindForget,
 }
 
 // Events returns the events of a kind, the latest first. The filter's Risk, Violations and Code select nothing here; Tool, Failed and Changes
@@ -173,6 +173,10 @@ func (e *Event) read(r *row, ended map[callKey]bool) (tool, class string, err er
 		})
 	case audit.KindPersonal:
 		err = with(r, func(b *audit.Personal) { e.Text = Left(b.Tokens, b.Clear) })
+	case audit.KindAccess:
+		err = with(r, func(b *audit.Access) {
+			e.Text = fmt.Sprintf("%s (%d): %s", b.Action, b.Count, strings.Join(b.Names, ", "))
+		})
 	case audit.KindLogin:
 		err = with(r, func(b *audit.Login) { e.Text = join(join(b.Event, " at ", b.Server), " as ", b.Subject) })
 	case audit.KindChange:

@@ -300,6 +300,25 @@ func (l *live) login(in mcpserver.Login) {
 	calls.Audit.Later(calls.Entry(audit.KindLogin, "", row))
 }
 
+// maxNames bounds the names in a row about what a client did.
+const maxNames = 100
+
+// used adds what a client does without a script to the record.
+func (l *live) used(ctx context.Context, id string, u mcpserver.Use) error {
+	now := l.current()
+	calls, mask := now.o.run.Calls, customers.RecordMask(now.project.Upstreams)
+	calls.Subject.Customer, calls.Subject.Session = id, u.Session
+	setClient(&calls.Who, u.Client)
+	row := audit.Access{Action: u.Tool, Names: []string{}, Count: len(u.Names)}
+	for _, name := range u.Names[:min(len(u.Names), maxNames)] {
+		row.Names = append(row.Names, mask(name))
+	}
+	for _, told := range []*audit.Text{&calls.Who.Client, &calls.Who.ClientVersion} {
+		*told = audit.Text(mask(string(*told)))
+	}
+	return calls.Audit.Append(ctx, calls.Entry(audit.KindAccess, "", row))
+}
+
 // follow tells clients of changes of the project, until the returned function is called.
 func (l *live) follow(ctx context.Context, server *mcpserver.Server) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
