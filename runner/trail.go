@@ -216,6 +216,20 @@ func (r *Runner) NotStarted(ctx context.Context, s *Script, failed error) {
 	r.newTrail("run-", &set).end(ctx, s, nil, failed)
 }
 
+// Refused adds to the record, with Settings.Audit, that a script or a call without a script was refused before there was one, such as by its
+// arguments or for lack of room. action is that of an [audit.Program], and name that of the script or the tool. It costs one row, which has no
+// code, and does not wait until that is durable.
+func (r *Runner) Refused(set chain.Settings, action, name, reason string) {
+	t := r.newTrail("run-", &set)
+	if t.log == nil {
+		return
+	}
+	t.request(action, name, r.chain)
+	row := t.result(&Script{}, nil)
+	row.ExitCode, row.Error = exit.Refused, t.text(reason, maxRowText)
+	t.log.Later(t.entry(audit.KindRunEnd, row))
+}
+
 // finish adds the last rows, and waits for all of them.
 func (t *trail) finish(ctx context.Context, row audit.RunEnd, res *Result) {
 	switch {
@@ -360,12 +374,17 @@ func (t *trail) beginCall(tool string, ch *chain.Chain) {
 	if t.log == nil {
 		return
 	}
-	t.program = audit.Program{Action: "call_tool", Name: t.text(tool, maxRowName), PII: t.mode(), Machine: t.set.Machine, Modules: []audit.Module{}}
-	if hints, known := ch.Hints(tool); known {
+	t.request("call_tool", tool, ch)
+	t.log.Later(t.entry(audit.KindRun, audit.RunStart{Program: t.program}))
+}
+
+// request sets what the record has of a script or a tool of which there is only the name. The risk of a tool is known.
+func (t *trail) request(action, name string, ch *chain.Chain) {
+	t.program = audit.Program{Action: action, Name: t.text(name, maxRowName), PII: t.mode(), Machine: t.set.Machine, Modules: []audit.Module{}}
+	if hints, known := ch.Hints(name); known {
 		level, why := hints.Risk()
 		t.program.Risk, t.program.RiskReason = audit.Text(level.String()), audit.Text(why)
 	}
-	t.log.Later(t.entry(audit.KindRun, audit.RunStart{Program: t.program}))
 }
 
 // endCall adds to the record how a call without a script ended.

@@ -35,6 +35,8 @@ const DefaultOut = "servers"
 type Settings struct {
 	// Path is the file, which may be missing.
 	Path string `yaml:"-"`
+	// Name is the project's, in a state that machines share. Empty: that of its folder.
+	Name string
 	// Languages is never empty. The default is [Languages].
 	Languages []Language
 	// Out is the folder of the tree, absolute or relative to the configuration file. The default is "servers".

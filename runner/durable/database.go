@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -96,9 +97,10 @@ func openPostgres(ctx context.Context, state string) (*pgxpool.Pool, error) {
 	}
 	config.MaxConns = 8
 	config.MaxConnIdleTime = 5 * time.Minute
-	config.ConnConfig.ConnectTimeout = 10 * time.Second
+	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, 10*time.Second)
 	// A process that was stopped must not hold locks for others.
-	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
+	const idle = "idle_in_transaction_session_timeout"
+	config.ConnConfig.RuntimeParams[idle] = cmp.Or(config.ConnConfig.RuntimeParams[idle], "60s")
 	config.ConnConfig.RuntimeParams["application_name"] = "mcprun"
 	dial := config.ConnConfig.DialFunc
 	config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {

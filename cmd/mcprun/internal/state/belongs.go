@@ -5,52 +5,44 @@ import (
 	"context"
 	"crypto/hkdf"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 // Documents about the state itself.
 var (
-	foldersKey = store.Key{Kind: "state", Name: "folders"} // the names of the projects' folders, as a JSON array
+	projectKey = store.Key{Kind: "state", Name: "project"} // the name of the project that has it
 	secretKey  = store.Key{Kind: "state", Name: "key"}     // what is derived from the secret of its users
 )
 
-// join notes that the project in a folder of this name uses the state. If only projects in folders of other names did so until now, it
-// returns these names, once for each new name: the state is for one project, but a project may have another folder on each machine.
-func join(ctx context.Context, s store.Documents, folder string) (others []string, err error) {
-	for {
-		doc, err := s.Document(ctx, foldersKey)
-		if errors.Is(err, store.ErrNotFound) {
-			doc, err = &store.Document{Key: foldersKey, Value: []byte("[]")}, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(doc.Value, &others); err != nil {
-			return nil, fmt.Errorf("read which projects use the state: %w", err)
-		}
-		if slices.Contains(others, folder) {
-			return nil, nil
-		}
-		if doc.Value, err = json.Marshal(append(slices.Clone(others), folder)); err != nil {
-			return nil, err
-		}
-		if _, err = s.SetDocument(ctx, doc); !errors.Is(err, store.ErrConflict) {
-			return others, err
-		}
+// checkProject returns an error if the state belongs to a project with another name. It belongs to the first that used it: counts, schedules,
+// tasks and vaults of two projects would mix.
+func checkProject(ctx context.Context, s store.Store, name string) error {
+	owner, err := first(ctx, s, projectKey, []byte(name))
+	if err != nil || string(owner) == name {
+		return err
 	}
+	return cli.WithHint(fmt.Errorf("the state at %s belongs to the project %q, not to %q", s.Place(), owner, name),
+		fmt.Sprintf("name another database, or another schema of it (?search_path=…); if this is the same project in another folder, write name: %q into %s", owner, config.SettingsName))
 }
 
-// mixed returns the line that tells people which other projects use the state.
-func mixed(place, folder string, others []string) string {
-	return cli.EscapeLine(fmt.Sprintf("the state at %s was used by the project in a folder %s until now, and is used by that in %s from now on. If these are two projects, "+
-		"name another database for one of them, or another schema (?search_path=…): counts, schedules, tasks and the vault of both would mix", place, strings.Join(others, ", "), folder))
+// first keeps a value under a key if there is no value yet, and returns the one that is there.
+func first(ctx context.Context, s store.Documents, k store.Key, value []byte) ([]byte, error) {
+	doc, err := s.Document(ctx, k)
+	if errors.Is(err, store.ErrNotFound) {
+		if _, err = s.SetDocument(ctx, &store.Document{Key: k, Value: value}); !errors.Is(err, store.ErrConflict) {
+			return value, err
+		}
+		doc, err = s.Document(ctx, k)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return doc.Value, nil
 }
 
 // CheckKey returns an error if other machines that share the state use another secret, which was the first to be used there: they could not
@@ -67,15 +59,11 @@ func (s *Shared) CheckKey(ctx context.Context, secret []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = kept.SetDocument(ctx, &store.Document{Key: secretKey, Value: mark})
-	if !errors.Is(err, store.ErrConflict) {
-		return err
-	}
-	doc, err := kept.Document(ctx, secretKey)
+	used, err := first(ctx, kept, secretKey, mark)
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(doc.Value, mark) {
+	if !bytes.Equal(used, mark) {
 		return cli.WithHint(fmt.Errorf("the state at %s is encrypted with another key than that of this user", kept.Place()),
 			"copy vaults/key in mcpgen's state folder from the machine that used the state first, and set MCPGEN_KEYRING=off on both; or name another database with --state")
 	}

@@ -9,35 +9,50 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/store/storetest/pgtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// TestAnotherProject opens a named state for two folders. Each new one is told once, the first not at all.
+// TestAnotherProject opens a named state for two projects. It belongs to the first.
 func TestAnotherProject(t *testing.T) {
 	dir := t.TempDir()
-	var stderr bytes.Buffer
-	app := &cli.App{Dir: dir, Stderr: &stderr, LookupEnv: func(string) (string, bool) { return "", false }}
-	for _, step := range []struct{ folder, want string }{
-		{"crm", ""},
-		{"crm", ""},
-		{"elsewhere/crm", ""}, // the same project on another machine
-		{"shop", "was used by the project in a folder crm until now, and is used by that in shop from now on"},
-		{"shop", ""},
-		{"crm", ""},
+	app := &cli.App{Dir: dir, LookupEnv: func(string) (string, bool) { return "", false }}
+	for _, step := range []struct{ name, want string }{
+		{name: ""}, // without a configuration
+		{name: "crm"},
+		{name: "crm"},
+		{name: "shop", want: `belongs to the project "crm", not to "shop"`},
+		{name: ""},
+		{name: "crm"},
 	} {
-		stderr.Reset()
-		s := (&PlaceFlag{place: "state.db"}).Share(app, filepath.Join(dir, step.folder))
-		if _, err := s.Open(t.Context()); err != nil {
-			t.Fatal(err)
+		s := (&PlaceFlag{place: "state.db"}).Share(app, dir, step.name)
+		_, err := s.Open(t.Context())
+		if err == nil && step.want != "" || err != nil && (step.want == "" || !strings.Contains(err.Error(), step.want)) {
+			t.Errorf("Open() for %q = %v", step.name, err)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if got := stderr.String(); step.want == "" && got != "" || !strings.Contains(got, step.want) {
-			t.Errorf("%s: stderr = %q, want %q", step.folder, got, step.want)
+	}
+	// Its own state is for nobody else, whatever it is called later.
+	if s := (&PlaceFlag{}).Share(app, dir, "any"); s.project != "" {
+		t.Errorf("Share() without a named place checks the project %q", s.project)
+	}
+}
+
+// TestNameOf reads names of projects from their settings and folders.
+func TestNameOf(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "crm")
+	for name, want := range map[string]string{"": "crm", "sales": "sales"} {
+		if got := project.NameOf(&config.Config{Dir: dir, Settings: config.Settings{Name: name}}); got != want {
+			t.Errorf("NameOf() with name %q = %q, want %q", name, got, want)
 		}
+	}
+	if got := project.NameOf(nil); got != "" {
+		t.Errorf("NameOf(nil) = %q", got)
 	}
 }
 

@@ -15,8 +15,12 @@ import (
 
 // NoteAccess adds to the record what a person does with the vault, unless the settings say that nothing is recorded. The next head covers the
 // row. names hold no personal data.
-func (o *PlaceFlag) NoteAccess(ctx context.Context, app *cli.App, p *project.Project, settings *config.Settings, customer, action string, names []string, count int) error {
+func (o *PlaceFlag) NoteAccess(ctx context.Context, app *cli.App, p *project.Project, customer, action string, names []string, count int) error {
 	var record Flags
+	settings := &config.Settings{}
+	if p.Cfg != nil {
+		settings = &p.Cfg.Settings
+	}
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	record.Bind(set)
 	if err := flags.ApplyDefaults(app, set, settings); err != nil || !record.Records(true) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
@@ -17,27 +16,26 @@ import (
 
 // Shared is the state of a project, which all its parts share. It is opened when the first of them needs it.
 type Shared struct {
-	place  string
-	err    error             // why there is no place
-	folder string            // the name of the project's folder, if somebody has named the place
-	say    func(line string) // for people
+	place   string
+	err     error  // why there is no place
+	project string // its name, if somebody has named the place; empty: anybody may use it
 
 	mu    sync.Mutex
 	store store.Store
 }
 
-// Share returns the state of the project in the folder base. The caller closes it.
-func (o *PlaceFlag) Share(app *cli.App, base string) *Shared {
-	s := &Shared{say: func(line string) { fmt.Fprintln(app.Stderr, "mcprun: "+line) }}
+// Share returns the state of the project in the folder base, with its name; see [project.NameOf]. The caller closes it.
+func (o *PlaceFlag) Share(app *cli.App, base, name string) *Shared {
+	s := &Shared{}
 	if s.place, s.err = o.Place(app, base); o.place != "" {
-		s.folder = filepath.Base(cli.RealPath(base))
+		s.project = name
 	}
 	return s
 }
 
 // Attach gives a project its state, which closing the project closes.
 func (o *PlaceFlag) Attach(app *cli.App, p *project.Project) {
-	s := o.Share(app, p.Base)
+	s := o.Share(app, p.Base, project.NameOf(p.Cfg))
 	s.Attach(p)
 	p.OnClose(s.Close)
 }
@@ -61,13 +59,9 @@ func (s *Shared) Open(ctx context.Context) (store.Store, error) {
 	if err != nil { // the next part tries again
 		return nil, err
 	}
-	if s.folder != "" {
-		others, err := join(ctx, opened, s.folder)
-		if err != nil {
+	if s.project != "" {
+		if err := checkProject(ctx, opened, s.project); err != nil {
 			return nil, errors.Join(err, opened.Close())
-		}
-		if len(others) > 0 {
-			s.say(mixed(opened.Place(), s.folder, others))
 		}
 	}
 	s.store = opened
