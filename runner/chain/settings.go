@@ -60,6 +60,8 @@ type Settings struct {
 	// records nothing. If Who has no customer or session, it is that of Subject.
 	Audit *audit.Log
 	Who   audit.Who
+	// Machine is where calls are made, for the record.
+	Machine audit.Machine
 	// AuditTokens replaces personal data in the record. Nil: the run gets its own; see [Chain.RecordMask].
 	AuditTokens pii.Masker
 	// Journal keeps how calls end, so that the run can be continued after its process has died; see package journal. A dry run and a replay do

@@ -32,7 +32,7 @@ func (cs *customerServer) handler(t *tool) mcp.ToolHandler {
 		}
 		p := progress.New(ctx, req, cs.s.opt.Quiet, t.name+" running")
 		defer p.Close()
-		return cs.result(t.run(ctx, &toolCall{cs: cs, view: v, tool: t, args: req.Params.Arguments, progress: p}))
+		return cs.result(t.run(ctx, &toolCall{cs: cs, view: v, tool: t, args: req.Params.Arguments, progress: p, session: sessionOf(req), client: clientOf(req)}))
 	}
 }
 

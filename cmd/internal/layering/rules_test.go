@@ -231,7 +231,7 @@ func homes() []home {
 		{"github.com/tailscale/hujson", []string{"gen/config/edit", "gen/config/ignore", "gen/config/node"}},
 		{"github.com/pelletier/go-toml/v2", []string{"gen/config/edit", "gen/config/ignore", "gen/config/node"}},
 		{"go.yaml.in/yaml/v3", []string{"gen/config", "gen/config/edit", "gen/config/node", "runner/skill/internal/frontmatter"}},
-		{"github.com/rogpeppe/go-internal/diff", []string{"gen/tree", "runner/script/migrate"}},
+		{"github.com/rogpeppe/go-internal/diff", []string{"gen/tree", "runner/audit/report", "runner/script/migrate"}},
 		{"golang.org/x/term", []string{"cmd/internal/cli"}},
 		// Parts of Go that are released apart from it.
 		{"golang.org/x/sync", []string{"**"}},

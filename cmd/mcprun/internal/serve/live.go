@@ -304,6 +304,28 @@ func (l *live) login(in mcpserver.Login) {
 	calls.Audit.Later(calls.Entry(audit.KindLogin, "", row))
 }
 
+// maxNames bounds the names in a row about what a client did.
+const maxNames = 100
+
+// used adds what a client does without a script to the record.
+func (l *live) used(ctx context.Context, customer *mcpserver.Customer, u mcpserver.Use) error {
+	now, leave, err := l.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	calls, mask := now.o.run.Calls, customers.RecordMask(now.project.Upstreams)
+	setClient(&calls, customer, u.Session, u.Client)
+	row := audit.Access{Action: u.Tool, Names: []string{}, Count: len(u.Names)}
+	for _, name := range u.Names[:min(len(u.Names), maxNames)] {
+		row.Names = append(row.Names, mask(name))
+	}
+	for _, told := range []*audit.Text{&calls.Who.Client, &calls.Who.ClientVersion} {
+		*told = audit.Text(mask(string(*told)))
+	}
+	return calls.Audit.Append(ctx, calls.Entry(audit.KindAccess, "", row))
+}
+
 // refused adds to the record a request of a client that was refused before it became a run or a call.
 func (l *live) refused(in mcpserver.Refusal) {
 	l.mu.Lock()
