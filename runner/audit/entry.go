@@ -185,9 +185,8 @@ type Access struct {
 
 // Login is the body of [KindLogin].
 type Login struct {
-	Server  Text   `json:"server"` // an upstream; empty: mcprun serve itself
-	Event   string `json:"event"`  // "login", "logout", "refused"
-	Subject Text   `json:"subject"`
+	Event   string `json:"event"`   // "login" or "refused"
+	Subject Text   `json:"subject"` // the address that it came from
 }
 
 // Change is the body of [KindChange].

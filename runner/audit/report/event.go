@@ -178,7 +178,7 @@ func (e *Event) read(r *row, ended map[callKey]bool) (tool, class string, err er
 			e.Text = fmt.Sprintf("%s (%d): %s", b.Action, b.Count, strings.Join(b.Names, ", "))
 		})
 	case audit.KindLogin:
-		err = with(r, func(b *audit.Login) { e.Text = join(join(b.Event, " at ", b.Server), " as ", b.Subject) })
+		err = with(r, func(b *audit.Login) { e.Text = join(join(b.Event, " of ", r.Who.Customer), " from ", b.Subject) })
 	case audit.KindChange:
 		err = with(r, func(b *audit.Change) { e.Text = changeText(b) })
 	case audit.KindSchedule:

@@ -17,11 +17,9 @@ type Detail struct {
 	Run
 	Calls       []Call         `json:"calls"` // by number
 	Approvals   []Approval     `json:"approvals"`
-	Plans       []Plan         `json:"plans"`
 	Connections []egress.Event `json:"connections"`
 	Personal    map[string]int `json:"personal"` // values that left as tokens, by type
 	Clear       map[string]int `json:"clear"`    // values that left as they are
-	Logins      []Login        `json:"logins"`
 	Rows        []int64        `json:"rows"`    // indexes of its rows
 	Removed     int            `json:"removed"` // rows whose contents retention has removed
 }
@@ -30,18 +28,6 @@ type Detail struct {
 type Approval struct {
 	Time time.Time `json:"time"`
 	audit.Approval
-}
-
-// Plan is an event of a plan.
-type Plan struct {
-	Time time.Time `json:"time"`
-	audit.Plan
-}
-
-// Login is a login that happened during a run.
-type Login struct {
-	Time time.Time `json:"time"`
-	audit.Login
 }
 
 // NotFoundError says that the record has no such run, or no such row.
@@ -62,7 +48,7 @@ func Show(ctx context.Context, rec store.Record, id string) (*Detail, error) {
 	if id == "" { // it would select all rows
 		return nil, &NotFoundError{}
 	}
-	d := &Detail{Calls: []Call{}, Approvals: []Approval{}, Plans: []Plan{}, Connections: []egress.Event{}, Personal: map[string]int{}, Clear: map[string]int{}, Logins: []Login{}, Rows: []int64{}}
+	d := &Detail{Calls: []Call{}, Approvals: []Approval{}, Connections: []egress.Event{}, Personal: map[string]int{}, Clear: map[string]int{}, Rows: []int64{}}
 	var begin, end *row
 	calls := map[int]*Call{}
 	err := rec.Rows(ctx, store.Range{Run: id}, func(s store.Row) error {
@@ -135,12 +121,8 @@ func (d *Detail) add(r *row, calls map[int]*Call) error {
 		return with(r, func(b *audit.CallEnd) { at(b.Call).finish(r, b) })
 	case audit.KindApproval:
 		return with(r, func(b *audit.Approval) { d.Approvals = append(d.Approvals, Approval{r.Time, *b}) })
-	case audit.KindPlan:
-		return with(r, func(b *audit.Plan) { d.Plans = append(d.Plans, Plan{r.Time, *b}) })
 	case audit.KindConnection:
 		return with(r, func(b *egress.Event) { d.Connections = append(d.Connections, *b) })
-	case audit.KindLogin:
-		return with(r, func(b *audit.Login) { d.Logins = append(d.Logins, Login{r.Time, *b}) })
 	case audit.KindPersonal:
 		return with(r, func(b *audit.Personal) {
 			addAll(d.Personal, b.Tokens)

@@ -107,9 +107,7 @@ func (o *showCommand) print(w *bytes.Buffer, d *report.Detail) error {
 	}{
 		{"Calls", []string{"#", "TOOL", "DOES", "OUTCOME", "TOOK", "DECISION", "ARGUMENTS"}, callRows(d.Calls)},
 		{"Approvals", []string{"TIME", "OF", "ANSWER", "BY", "AFTER", "RULE"}, nil},
-		{"Plans", []string{"TIME", "PLAN", "EVENT", "CALLS", "BY"}, nil},
 		{"Connections", []string{"TIME", "CONNECTION"}, nil},
-		{"Logins", []string{"TIME", "SERVER", "EVENT", "AS"}, nil},
 	}
 	if narrow(o.app) { // decisions say more
 		calls := &parts[0]
@@ -121,14 +119,8 @@ func (o *showCommand) print(w *bytes.Buffer, d *report.Detail) error {
 	for _, a := range d.Approvals {
 		parts[1].rows = append(parts[1].rows, []string{clock(a.Time), strings.TrimSpace(a.Subject + " " + string(a.Tool)), a.Answer, dash(a.By), report.Millis(a.WaitMS), dash(a.Rule)})
 	}
-	for _, p := range d.Plans {
-		parts[2].rows = append(parts[2].rows, []string{clock(p.Time), p.Plan.Plan, p.Event, fmt.Sprint(p.Calls), dash(p.By)})
-	}
 	for i := range d.Connections {
-		parts[3].rows = append(parts[3].rows, []string{clock(d.Connections[i].Time), report.Connection(&d.Connections[i])})
-	}
-	for _, l := range d.Logins {
-		parts[4].rows = append(parts[4].rows, []string{clock(l.Time), dash(l.Server), l.Event, dash(l.Subject)})
+		parts[2].rows = append(parts[2].rows, []string{clock(d.Connections[i].Time), report.Connection(&d.Connections[i])})
 	}
 	for _, p := range parts {
 		if len(p.rows) == 0 {
