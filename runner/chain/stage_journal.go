@@ -37,7 +37,6 @@ func (c *Calls) journal(next handler) handler {
 			return c.replayed(req, out)
 		case !req.announces:
 		case req.kept.Interrupted():
-			req.isReplayed = true // the record has the intent, without an end
 			return c.refuseUnknown(ctx, req, (&call.UnknownError{}).Error())
 		case !c.alone(ctx, req):
 			if ctx.Err() != nil {
@@ -65,7 +64,7 @@ func (c *Calls) alone(ctx context.Context, req *request) bool {
 func (c *Calls) refuseUnknown(ctx context.Context, req *request, message string) (*call.Result, error) {
 	failed := refusal(call.KindConnection, req, "%s", message)
 	failed.Cause = &call.UnknownError{Call: req.Tool}
-	c.keepOutcome(ctx, req, &journal.Outcome{Error: failed, Unknown: true, Sent: req.isReplayed})
+	c.keepOutcome(ctx, req, &journal.Outcome{Error: failed, Unknown: true, Sent: req.kept.Interrupted()})
 	return nil, failed
 }
 

@@ -179,8 +179,13 @@ func TestUnknownCalls(t *testing.T) {
 	if d.n != 3 {
 		t.Fatalf("%d calls, want 3", d.n)
 	}
+	rows, err := audit.Open(state, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
 	for range 2 { // the error is kept
-		w = newTestCalls(t, always(`{"n":7}`), trusted, Settings{Journal: execution(t, state)}, "")
+		w = newTestCalls(t, always(`{"n":7}`), trusted, Settings{Journal: execution(t, state), Audit: rows}, "")
 		_, err := w.handler(t.Context(), &call.Request{Tool: "crm__send", Args: json.RawMessage(`{"id":1}`)})
 		if got := outcomeOf(nil, err); got != unknown {
 			t.Errorf("crm__send = %s, want %s", got, unknown)
@@ -191,6 +196,19 @@ func TestUnknownCalls(t *testing.T) {
 		wants(t, w.do(t.Context(), "crm__get", `{"id":1}`), `{"n":7}`)
 		wants(t, w.do(t.Context(), "crm__put", `{"id":1}`), `{"n":7}`)
 		wants(t, w.do(t.Context(), "crm__send", `{"id":2}`), `{"n":7}`)
+	}
+	if err := rows.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ends := 0
+	err = state.Rows(t.Context(), store.Range{Kinds: []string{string(audit.KindCallEnd)}}, func(r store.Row) error {
+		if strings.Contains(string(r.Content), "unknown whether the call was made") {
+			ends++
+		}
+		return nil
+	})
+	if err != nil || ends != 1 {
+		t.Errorf("the record has %d ends of the unknown call, %v; want one", ends, err)
 	}
 }
 

@@ -93,16 +93,15 @@ func (e *Engine) startQueued(ctx context.Context, kind string, input json.RawMes
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx))
-	partition := "customer " + s.Customer
 	if q.Bound > 0 {
-		if err := e.makeRoom(ctx, tx, q, partition); err != nil {
+		if err := e.checkRoom(ctx, tx, q, kind, s.Customer); err != nil {
 			return err
 		}
 	}
 	options := []dbos.EnqueueOption{
 		dbos.WithEnqueueWorkflowID(s.ID), dbos.WithEnqueueWorkflowIDReusePolicy(dbos.WorkflowIDReusePolicyReject),
 		dbos.WithEnqueueConfigName(kind), dbos.WithEnqueueAuthenticatedUser(s.Customer),
-		dbos.WithEnqueueQueuePartitionKey(partition), dbos.WithEnqueuePriority(s.Priority), dbos.WithEnqueueTransaction(tx),
+		dbos.WithEnqueueQueuePartitionKey("customer " + s.Customer), dbos.WithEnqueuePriority(s.Priority), dbos.WithEnqueueTransaction(tx),
 	}
 	if s.Timeout > 0 {
 		options = append(options, dbos.WithEnqueueTimeout(s.Timeout))
@@ -116,8 +115,9 @@ func (e *Engine) startQueued(ctx context.Context, kind string, input json.RawMes
 	return e.hurry(e.ended, q, true)
 }
 
-// makeRoom returns a *BusyError if a queue has no room for further work of a customer, whose partition that is.
-func (e *Engine) makeRoom(ctx context.Context, tx internals.Tx, q *admission, partition string) error {
+// checkRoom returns a *BusyError if a queue has no room for further work of a customer. Work of the kind that runs without a queue counts in how
+// long that lasts.
+func (e *Engine) checkRoom(ctx context.Context, tx internals.Tx, q *admission, kind, customer string) error {
 	db := e.database()
 	prefix, now := db.Dialect().SchemaPrefix(db.Schema()), db.Dialect().NowMsSQL()
 	if db.Dialect().Name() == "postgres" {
@@ -125,12 +125,17 @@ func (e *Engine) makeRoom(ctx context.Context, tx internals.Tx, q *admission, pa
 			return err
 		}
 	}
+	version := e.root.GetApplicationVersion()
 	rows, err := tx.Query(ctx, db.RenderSQL(`
-		SELECT CASE WHEN queue_partition_key = $1 THEN 1 ELSE 0 END AS own, status, COUNT(*),
-			CAST(COALESCE(AVG(%s - started_at_epoch_ms), 0) AS DOUBLE PRECISION)
-		FROM %sworkflow_status
-		WHERE queue_name = $2 AND status IN ('ENQUEUED', 'PENDING') AND application_version = $3
-		GROUP BY 1, 2`, now, prefix), partition, q.Name, e.root.GetApplicationVersion())
+		SELECT CASE WHEN customer = $1 THEN 1 ELSE 0 END, status, COUNT(*), CAST(AVG(%s - began) AS DOUBLE PRECISION)
+		FROM (
+			SELECT COALESCE(authenticated_user, '') AS customer, status, created_at AS began FROM %sworkflow_status
+			WHERE queue_name = $2 AND status = 'ENQUEUED' AND application_version = $3
+			UNION ALL
+			SELECT COALESCE(authenticated_user, ''), status, COALESCE(started_at_epoch_ms, created_at) FROM %sworkflow_status
+			WHERE name = $4 AND status = 'PENDING' AND application_version = $5
+		) AS work
+		GROUP BY 1, 2`, now, prefix, prefix), customer, q.Name, version, kind, version)
 	if err != nil {
 		return err
 	}

@@ -210,28 +210,28 @@ func TestRetryAfter(t *testing.T) {
 		if err := e.AddQueue(t.Context(), Queue{Name: "jobs", Concurrency: 4, PerCustomer: 2, Bound: 1}); err != nil {
 			t.Fatal(err)
 		}
-		add := func(customer string) error {
-			_, err := e.Start(t.Context(), "job", nil, Start{Queue: "jobs", Customer: customer})
+		add := func(queue string) error {
+			_, err := e.Start(t.Context(), "job", nil, Start{Queue: queue, Customer: "acme"})
 			return err
 		}
-		for range 2 {
-			if err := add("acme"); err != nil {
+		for _, queue := range []string{"", "jobs", "jobs"} { // two run from the queue, and one without
+			if err := add(queue); err != nil {
 				t.Fatal(err)
 			}
 			<-begun
 		}
-		if err := add("acme"); err != nil { // waits
+		if err := add("jobs"); err != nil { // waits
 			t.Fatal(err)
 		}
 		db := e.database()
-		_, err := db.Pool().Exec(t.Context(), db.RenderSQL("UPDATE %sworkflow_status SET started_at_epoch_ms = started_at_epoch_ms - 40000 WHERE status = 'PENDING'",
+		_, err := db.Pool().Exec(t.Context(), db.RenderSQL("UPDATE %sworkflow_status SET started_at_epoch_ms = started_at_epoch_ms - 60000, created_at = created_at - 60000 WHERE status = 'PENDING'",
 			db.Dialect().SchemaPrefix(db.Schema())))
 		if err != nil {
 			t.Fatal(err)
 		}
-		busy, ok := errors.AsType[*BusyError](add("acme"))
+		busy, ok := errors.AsType[*BusyError](add("jobs"))
 		if !ok || busy.RetryAfter < 20*time.Second || busy.RetryAfter > 30*time.Second {
-			t.Errorf("%+v, want half of the 40 s that two works have taken so far", busy)
+			t.Errorf("%+v, want a third of the 60 s that three works have taken so far", busy)
 		}
 	})
 }
