@@ -261,6 +261,7 @@ func TestGiveBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			ids = append(ids, id)
+			time.Sleep(2 * time.Millisecond) // the queue is in the order of milliseconds
 		}
 		until(t, func() bool { return given.Load() == 2 })
 		for i, id := range ids {
