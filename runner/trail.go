@@ -182,6 +182,20 @@ func (r *Runner) NotStarted(ctx context.Context, s *Script, failed error) {
 	r.newTrail("run-", &set).end(ctx, s, nil, failed)
 }
 
+// Refused adds to the record, with Settings.Audit, that a script or a call without a script was refused before there was one, such as by its
+// arguments or for lack of room. action is that of an [audit.Program], and name that of the script or the tool. It costs one row, which has no
+// code, and does not wait until that is durable.
+func (r *Runner) Refused(set chain.Settings, action, name, reason string) {
+	t := r.newTrail("run-", &set)
+	if t.log == nil {
+		return
+	}
+	t.program = audit.Program{Action: action, Name: t.text(name, maxRowName)}
+	row := t.result(&Script{}, nil)
+	row.ExitCode, row.Error = exit.Refused, t.text(reason, maxRowText)
+	t.log.Later(t.entry(audit.KindRunEnd, row))
+}
+
 // finish adds the last rows, and waits for all of them.
 func (t *trail) finish(ctx context.Context, row audit.RunEnd, res *Result) {
 	if p := t.set.Personal; p != nil && res != nil {

@@ -492,3 +492,24 @@ func TestRecordOfScriptsNotStarted(t *testing.T) {
 		t.Errorf("after %v the end is %+v", err, end)
 	}
 }
+
+// TestRecordOfRefusedRequest: a request that was refused before there was a run has one row, which is no violation of a rule.
+func TestRecordOfRefusedRequest(t *testing.T) {
+	log, m := newLog(t)
+	r := newRunner(t, nil)
+	set := chain.Settings{Audit: log}
+	set.Subject.Customer, set.Who.Client = "acme", audit.Text(strings.Repeat("x", 1000))
+	r.Refused(set, "call_tool", "crm__send", "no room for ann@example.org "+strings.Repeat("x", 10_000))
+	if err := log.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, end := row[audit.RunEnd](t, m, audit.KindRunEnd)
+	if end.Action != "call_tool" || end.Name != "crm__send" || !strings.HasPrefix(string(end.Error), "no room for [EMAIL #1] xx") || len(end.Error) > 2100 || len(got.Who.Client) > 310 ||
+		end.ExitCode != exit.Refused || end.Sandbox != "none" || end.Success || end.Approved || len(end.Violations) > 0 || got.Who.Customer != "acme" {
+		t.Errorf("the row is %+v of %+v", end, got.Who)
+	}
+	if len(m.rows) != 1 || len(m.codes) > 0 {
+		t.Errorf("there are %d rows and %d codes, want 1 and none", len(m.rows), len(m.codes))
+	}
+	r.Refused(chain.Settings{}, "execute_code", "script", "nothing is recorded")
+}

@@ -17,14 +17,13 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/internal/trust"
 	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/permit"
-	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/state"
 	"github.com/mcpgen/mcpgen/gen"
 )
 
 type learnOptions struct {
 	app     *cli.App
 	place   placeFlags
-	state   state.Flag
+	state   string
 	args    []string
 	replies []string
 	forget  bool
@@ -66,7 +65,7 @@ Exit codes: 0 learned, 1 the tree would change and nobody said yes to that, 2 us
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.place.bind(cmd)
-	o.state.Bind(cmd.Flags())
+	cmd.Flags().StringVar(&o.state, "state", "", "the `database` with the state of runs, as for mcprun (default: run.state in mcpgen.yaml, or a file of this project in your state folder)")
 	trust.Bind(cmd.Flags(), &o.place.trusted)
 	cmd.ValidArgsFunction = cli.CompleteArgs(0, generatedTools(app, &o.place))
 	f := cmd.Flags()
@@ -128,12 +127,8 @@ func (o *learnOptions) run(cmd *cobra.Command, names []string) error {
 		how.Calls = []json.RawMessage{json.RawMessage(`{}`)}
 	}
 	if len(how.Calls) > 0 {
-		kept, err := o.kept()
-		if err != nil {
-			return err
-		}
-		defer func() { _ = kept.Close() }()
-		if how.Permit, err = permit.New(o.app, o.place.options(o.app), kept.Open); err != nil {
+		var err error
+		if how.Permit, err = permit.New(o.app, o.place.options(o.app)); err != nil {
 			return err
 		}
 	}

@@ -3,21 +3,24 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/permit"
-	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/state"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/learn"
 	"github.com/mcpgen/mcpgen/runner/skill"
-	"github.com/mcpgen/mcpgen/runner/traffic"
 )
 
 // fromRuns is the value of --from.
@@ -61,9 +64,7 @@ func (o *learnOptions) learnAll(ctx context.Context) error {
 	case !may:
 		return nil
 	}
-	kept := o.state.Share(o.app, cfg)
-	defer func() { _ = kept.Close() }()
-	may, err := permit.New(o.app, o.place.options(o.app), kept.Open)
+	may, err := permit.New(o.app, o.place.options(o.app))
 	if err != nil {
 		return err
 	}
@@ -130,60 +131,76 @@ func (o *learnOptions) learnFromRuns(ctx context.Context, names []string) error 
 	return o.write(ctx, report)
 }
 
-// kept returns the state of runs. The caller closes it.
-func (o *learnOptions) kept() (*state.Shared, error) {
-	cfg, err := gen.LoadConfig(o.place.options(o.app))
+// mcprun runs a command of mcprun, which reads and writes what runs have kept, and returns what it prints. The error is that of
+// [exec.LookPath] if mcprun is not installed.
+func (o *learnOptions) mcprun(ctx context.Context, args ...string) ([]byte, error) {
+	path, err := findMcprun()
 	if err != nil {
 		return nil, err
 	}
-	return o.state.Share(o.app, cfg), nil
+	var flags []string
+	for _, name := range o.place.configs {
+		flags = append(flags, "--config", name)
+	}
+	if o.state != "" {
+		flags = append(flags, "--state", o.state)
+	}
+	if o.place.trusted {
+		flags = append(flags, "--trust-config")
+	}
+	n := 2 // the command's words
+	cmd := exec.CommandContext(ctx, path, slices.Concat(args[:n], flags, args[n:])...)
+	cmd.Dir, cmd.Stdin, cmd.Stderr = o.app.Dir, o.app.Stdin, o.app.Stderr // it may ask whether the configuration is trusted
+	out, err := cmd.Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		code := exit.Usage
+		if failed.ExitCode() == exit.Refused || failed.ExitCode() == exit.Interrupted {
+			code = failed.ExitCode()
+		}
+		return nil, cli.Quiet(code) // it has said why
+	}
+	return out, err
+}
+
+// findMcprun finds mcprun beside this program, else in PATH.
+func findMcprun() (string, error) {
+	name := "mcprun"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), name)
+		if _, err := os.Stat(beside); err == nil {
+			return beside, nil
+		}
+	}
+	return exec.LookPath(name)
 }
 
 // forgetRuns drops what runs have kept about a tool.
 func (o *learnOptions) forgetRuns(ctx context.Context, tool learn.Tool) error {
-	cfg, err := gen.LoadConfig(o.place.options(o.app))
-	if err != nil {
-		return err
+	_, err := o.mcprun(ctx, "shapes", "forget", "--", tool.Server, tool.Name)
+	if errors.Is(err, exec.ErrNotFound) { // then nothing has run here
+		return nil
 	}
-	kept, end, err := o.traffic(ctx, cfg)
-	if err != nil || kept == nil {
-		return err
-	}
-	defer end()
-	return kept.Forget(ctx, tool)
-}
-
-// traffic opens what runs have kept; nil if no run has kept anything. The caller calls end.
-func (o *learnOptions) traffic(ctx context.Context, cfg *config.Config) (kept *traffic.Store, end func(), err error) {
-	at := o.state.Share(o.app, cfg)
-	old, _ := o.app.ProjectTraffic(cfg.Dir) // without a state folder there is no old file
-	if _, err := os.Stat(old); err != nil && !at.Exists() {
-		return nil, nil, at.Err()
-	}
-	if o.state.Named(o.app, cfg) {
-		if err := o.place.gate(o.app).Check(ctx, cfg); err != nil {
-			return nil, nil, err
-		}
-	}
-	say := func(line string) { fmt.Fprintln(o.app.Stderr, "mcpgen: "+cli.EscapeLine(line)) }
-	return traffic.New(traffic.Options{State: at.Open, Old: old, Moved: say}), func() { _ = at.Close() }, nil
+	return err
 }
 
 // shapes returns what runs have kept.
 func (o *learnOptions) shapes(ctx context.Context, cfg *config.Config) ([]learn.Proposal, error) {
-	kept, end, err := o.traffic(ctx, cfg)
+	text, err := o.mcprun(ctx, "shapes", "list", "--json")
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, cli.WithHint(errors.New("mcprun, which keeps the shapes of results, is neither beside mcpgen nor in PATH"), "install it, and run scripts")
+	}
 	if err != nil {
 		return nil, err
 	}
-	if kept != nil {
-		defer end()
-		shapes, err := kept.Shapes(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if found := shapes.Proposals(); len(found) > 0 {
-			return found, nil
-		}
+	kept := learn.NewTraffic()
+	if err := json.Unmarshal(text, kept); err != nil {
+		return nil, fmt.Errorf("read the shapes of results from mcprun: %w", err)
+	}
+	if found := kept.Proposals(); len(found) > 0 {
+		return found, nil
 	}
 	hint := "write learn: traffic into " + config.SettingsName + ", and run scripts that call the tools"
 	if cfg.Settings.Learn == config.LearnTraffic {

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/schedules"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/serve"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/shapes"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/tools"
 	"github.com/mcpgen/mcpgen/gen/exit"
@@ -83,6 +84,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		daemon.NewCommand(app, newRoot, schedules.NewProjects),
 		serve.NewCommand(app),
 		schedules.NewCommand(app, at),
+		shapes.NewCommand(app),
 		newVersionCmd(app),
 	)
 	return root

@@ -176,4 +176,7 @@ type Schedule struct {
 // Forget is the body of [KindForget].
 type Forget struct {
 	Before int64 `json:"before"` // rows with a lower index lost their contents
+	// Signed is the statement that they may have done so, signed with the operator's key: a signed note (c2sp.org/signed-note) with the lines
+	// "contents removed", the name of the record, Before, and the root of the tree of these rows.
+	Signed string `json:"signed"`
 }

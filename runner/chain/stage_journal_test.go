@@ -41,11 +41,7 @@ func newState(t testing.TB) store.Store {
 // execution begins an execution of the run whose calls are kept in s.
 func execution(t testing.TB, s store.Logs) *journal.Journal {
 	t.Helper()
-	seal, err := journal.NewSealer(make([]byte, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := journal.Open(context.Background(), s, store.Key{Kind: "journal", Name: "run-x"}, seal)
+	j, err := journal.Open(context.Background(), s, store.Key{Kind: "journal", Name: "run-x"}, make([]byte, 32))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ type execution struct {
 func callExecuteCode(ctx context.Context, c *toolCall, args *executeArgs) (*reply, error) {
 	job, err := c.newJob(args)
 	if err != nil {
-		return nil, err
+		return nil, c.refused(ctx, err)
 	}
 	shown := &images.Images{}
 	job.Image = shown.Add

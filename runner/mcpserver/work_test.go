@@ -4,9 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -53,7 +52,7 @@ func serveFront(place string) error {
 		return err
 	}
 	server, err := mcpserver.New(&mcpserver.Options{
-		Engine: engine, State: s, Sealer: testSealer{}, TaskAfter: time.Millisecond, Parallel: 1,
+		Engine: engine, State: s, Secret: testSecret, TaskAfter: time.Millisecond, Parallel: 1,
 		Customer: func(_ context.Context, id string) (*mcpserver.Customer, error) {
 			return &mcpserver.Customer{ID: id}, nil
 		},
@@ -88,27 +87,7 @@ func openState(ctx context.Context, place string) (store.Store, error) {
 	return sqlite.Open(ctx, place, sqlite.Options{})
 }
 
-// testSealer encrypts with a known key.
-type testSealer struct{}
-
-func (testSealer) aead() cipher.AEAD {
-	block, err := aes.NewCipher(make([]byte, 32))
-	if err != nil {
-		panic(err)
-	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		panic(err)
-	}
-	return aead
-}
-
-func (s testSealer) Seal(plain []byte) ([]byte, error) {
-	return s.aead().Seal(nil, nil, plain, nil), nil
-}
-func (s testSealer) Open(sealed []byte) ([]byte, error) {
-	return s.aead().Open(nil, nil, sealed, nil)
-}
+var testSecret = make([]byte, 32)
 
 // sharedState is a state that several fronts share.
 type sharedState struct {
@@ -144,7 +123,7 @@ func (s *sharedState) join(t *testing.T) func(*mcpserver.Options) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Engine, o.State, o.Sealer = e, s.store, testSealer{}
+		o.Engine, o.State, o.Secret = e, s.store, testSecret
 	}
 }
 
@@ -261,6 +240,55 @@ func TestTaskOutlivesServer(t *testing.T) {
 			t.Errorf("%+v, want the result", got)
 		}
 	}
+}
+
+// TestSweep checks that what is left of calls is swept again and again, by a time at which none of them could be going on, and that work is known
+// in each process until it is forgotten.
+func TestSweep(t *testing.T) {
+	eachState(t, func(t *testing.T, s *sharedState) {
+		type sweep struct {
+			since          time.Time
+			work, orphaned bool
+		}
+		made, swept := make(chan string, 1), make(chan sweep, 1)
+		sweeps := func(ctx context.Context, since time.Time, known func(context.Context, string) (bool, error)) error {
+			select {
+			case id := <-made:
+				work, err := known(ctx, id)
+				orphaned, failed := known(ctx, "orphan")
+				made <- id
+				select {
+				case swept <- sweep{since, work, !orphaned}:
+				case <-ctx.Done():
+				}
+				return errors.Join(err, failed)
+			default:
+				return nil
+			}
+		}
+		_, first, release := tasksFixture(t, s.join(t))
+		tasksFixture(t, func(o *mcpserver.Options) {
+			o.Sweep, o.KeepTask, o.MaxTime, o.AnswerTime = sweeps, 300*time.Millisecond, time.Minute, time.Hour
+			s.join(t)(o)
+		})
+		running := first.run()
+		made <- running.TaskID
+		for range 2 {
+			began := time.Now()
+			if got := <-swept; !got.work || !got.orphaned || got.since.After(began.Add(-time.Hour)) {
+				t.Errorf("%+v, want work, an orphan, and a time more than an hour ago", got)
+			}
+		}
+		release <- "done"
+		for end := time.Now().Add(20 * time.Second); ; {
+			if got := <-swept; !got.work { // it has ended, and was forgotten
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("work that has ended is known forever")
+			}
+		}
+	})
 }
 
 // TestCancelElsewhere checks that another server cancels a task that runs, and one that waits.
@@ -803,8 +831,8 @@ func TestEngineNeedsState(t *testing.T) {
 	w := newFixture(t)
 	newState(t).join(t)(&w.opt)
 	defer w.opt.Engine.Close(t.Context())
-	w.opt.Sealer = nil
-	if _, err := mcpserver.New(&w.opt); err == nil || !strings.Contains(err.Error(), "State and Sealer") {
+	w.opt.Secret = nil
+	if _, err := mcpserver.New(&w.opt); err == nil || !strings.Contains(err.Error(), "State and Secret") {
 		t.Errorf("New() = %v, want an error", err)
 	}
 }

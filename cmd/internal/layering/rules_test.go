@@ -60,7 +60,7 @@ func rules() []rule {
 		{"runner/call", []string{"gen/exit"}},
 		{"runner/policy", []string{"gen/config", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/exit", "runner/internal/kept", "runner/policy/internal/spelling", "runner/risk", "runner/script/judge", "runner/store"}},
 		{"runner/policy/internal/spelling", []string{"gen/ident"}},
-		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/audit", "runner/internal/page", "runner/pii", "runner/policy", "runner/risk", "runner/store"}},
+		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/audit", "runner/internal/page", "runner/internal/seal", "runner/pii", "runner/policy", "runner/risk", "runner/store"}},
 		{"runner/egress", []string{"gen/config", "gen/ident", "runner/internal/notify"}},
 		{"runner/audit", []string{"gen/atomicfile", "gen/ident", "runner/internal/notify", "runner/store", "runner/internal/kept"}},
 		{"runner/store", nil},
@@ -72,6 +72,7 @@ func rules() []rule {
 		{"runner/audit/alert", []string{"gen/config", "runner/audit", "runner/egress", "runner/internal/notify", "runner/risk"}},
 		{"runner/internal/notify", nil},
 		{"runner/internal/safeopen", nil},
+		{"runner/internal/seal", []string{"runner/store"}},
 		{"runner/internal/kept", []string{"gen/atomicfile", "runner/internal/safeopen"}},
 		{"runner/traffic", []string{"gen/learn", "runner/internal/kept", "runner/store"}},
 		{"runner/taint", []string{"gen/ident", "runner/internal/kept", "runner/internal/safeopen", "runner/workspace"}},
@@ -96,14 +97,14 @@ func rules() []rule {
 		{"runner/pii/detect/internal/postal", []string{"runner/pii/detect/internal/char", "runner/pii/detect/internal/lexicon"}},
 		{"runner/pii/presidio", []string{"runner/pii/detect"}},
 		{"runner/pii/internal/rawjson", nil},
-		{"runner/pii", []string{"gen/atomicfile", "runner/pii/detect", "runner/pii/detect/known", "runner/pii/internal/rawjson", "runner/internal/kept", "runner/internal/safeopen", "runner/store"}},
+		{"runner/pii", []string{"gen/atomicfile", "runner/pii/detect", "runner/pii/detect/known", "runner/pii/internal/rawjson", "runner/internal/kept", "runner/internal/safeopen", "runner/internal/seal", "runner/store"}},
 		{"runner/pii/piitest", []string{"runner/pii", "runner/store/sqlite"}},
 		{"runner/packages", []string{"gen/ident", "runner/sandbox"}}, // knows nothing of projects and runs
 		{"runner/record", []string{"gen/ident", "runner/call"}},
 		{"runner/trace", []string{"gen/ident", "runner", "runner/chain", "runner/egress", "runner/internal/page"}},
 		{"runner/daemon", nil},
-		{"runner/durable", []string{"runner/call", "runner/store", "runner/store/*"}}, // the only importer of DBOS; of the stores only the tests
-		{"runner/journal", []string{"runner/call", "runner/store", "runner/store/*"}}, // keeps outcomes of calls, and makes none; of the stores only the tests
+		{"runner/durable", []string{"runner/call", "runner/store", "runner/store/*"}},                         // the only importer of DBOS; of the stores only the tests
+		{"runner/journal", []string{"runner/call", "runner/internal/seal", "runner/store", "runner/store/*"}}, // keeps outcomes of calls, and makes none; of the stores only the tests
 		{"runner/skill/internal/frontmatter", []string{"gen/ident"}},
 		{"runner/skill", []string{"gen/atomicfile", "runner/skill/internal/frontmatter", "gen/catalog", "gen/catalog/diff", "gen/ident", "gen/poison", "runner/sandbox", "runner/script", "runner/script/check", "runner/internal/safeopen"}},
 		{"runner/script", []string{"runner/script/judge", "gen/ident", "runner/bridge", "runner/sandbox", "templates", "runner/internal/safeopen", "runner/script/internal/pyimport"}},
@@ -125,7 +126,7 @@ func rules() []rule {
 		{"runner/mcpserver/internal/index", []string{"gen/catalog", "gen/ident", "gen/tokens"}},
 		{"runner/mcpserver/internal/*", nil},
 		{"runner/mcpserver/bearer", nil},
-		{"runner/mcpserver", []string{"gen/atomicfile", "gen/config", "gen/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/durable", "runner/sandbox", "runner/script", "runner/skill", "runner/store", "runner/telemetry", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/schema/listing", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen"}},
+		{"runner/mcpserver", []string{"gen/atomicfile", "gen/config", "gen/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/durable", "runner/sandbox", "runner/script", "runner/skill", "runner/store", "runner/telemetry", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/schema/listing", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen", "runner/internal/seal"}},
 		{"runner/chain", []string{
 			"gen/catalog", "gen/catalog/diff", "gen/config", "gen/ident", "gen/learn", "gen/poison", "gen/schema/validate", "gen/tokens", "gen/upstream",
 			"runner/approve", "runner/audit", "runner/call", "runner/internal/clock", "runner/journal", "runner/pii", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/telemetry", "runner/workspace",
@@ -155,13 +156,13 @@ func rules() []rule {
 		{"cmd/mcpgen/internal/syncview", []string{"cmd/internal/cli", "cmd/mcpgen/internal/permit", "gen", "gen/catalog/diff", "gen/tree", "runner/policy"}},
 		{"cmd/internal/trust", []string{"gen/exit", "cmd/internal/cli", "gen/config", "gen/config/consent"}},
 		{"cmd/mcpgen/internal/permit", []string{"cmd/internal/cli", "gen", "gen/catalog/diff", "gen/config", "runner/approve", "runner/chain", "runner/policy", "runner/risk", "runner/store"}},
-		{"cmd/mcpgen/internal/state", []string{"cmd/internal/cli", "gen/config", "runner/store", "runner/store/sqlite"}}, // not Postgres: its driver is large
 		{"cmd/mcpgen", []string{"gen/ident", "gen/atomicfile", "cmd/internal/checkers", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcpgen/internal/*", "gen/catalog/diff", "gen/config", "gen/config/*", "gen/exit", "gen/learn", "gen/search", "gen", "runner/script", "runner/script/check", "runner/script/migrate", "runner/skill", "runner/traffic"}},
 		{"cmd/mcprun", []string{"gen/exit", "cmd/internal/cli", "cmd/internal/backends", "runner", "cmd/mcprun/internal/*"}},
 		{"cmd/mcprun/internal/state", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "gen/config", "gen/upstream/oauth", "runner/audit", "runner/audit/alert", "runner/store", "runner/store/*", "runner/durable", "cmd/mcprun/internal/customers"}},
 		{"cmd/mcprun/internal/audits", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/atomicfile", "gen/config", "gen/exit", "gen/ident", "runner/audit", "runner/audit/report", "runner/risk", "runner/store"}},
 		{"cmd/mcprun/internal/customers", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/config", "gen/upstream/oauth", "runner", "runner/chain", "runner/pii", "runner/pii/presidio", "runner/record", "runner/sandbox", "runner/store", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/daemon", []string{"gen/exit", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/doctor", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/upstream", "runner", "runner/daemon", "cmd/mcprun/internal/project"}},
+		{"cmd/mcprun/internal/shapes", []string{"cmd/internal/cli", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/learn", "runner/traffic"}},
 		{"cmd/mcprun/internal/schedules", []string{"cmd/internal/cli", "cmd/mcprun/internal/daemon", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/run", "cmd/mcprun/internal/state", "gen/config", "gen/exit", "gen/ident", "runner/audit", "runner/durable", "runner/pii", "runner/store", "runner/store/sqlite"}},
 		{"cmd/mcprun/internal/doctor", []string{"cmd/internal/checkers", "cmd/mcprun/internal/customers", "runner/script/check", "runner/risk", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "gen/config", "gen/config/consent", "runner", "runner/sandbox", "cmd/mcprun/internal/state"}},
 		{"cmd/mcprun/internal/tools", []string{"cmd/internal/checkers", "cmd/internal/cli", "cmd/mcprun/internal/flags", "runner/sandbox", "runner/script/check", "runner/script/check/tools"}},

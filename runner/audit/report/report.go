@@ -21,8 +21,9 @@ const MaxNotable = 100
 type Options struct {
 	// Filter selects what is counted: From, To, Customer, Session and User; the rest is ignored.
 	Filter Filter
-	// Verified checks the record, and says what it found in one line. Nil: the report says that nobody checked it.
-	Verified func(context.Context) (string, error)
+	// Verified checks the record, and says in one line what it found, and whether the record is intact. Nil: the report says that nobody
+	// checked it.
+	Verified func(context.Context) (says string, intact bool, err error)
 	// Now is when the report is made. Zone decides where days begin, and how times are written for people; nil is UTC.
 	Now  time.Time
 	Zone *time.Location
@@ -38,6 +39,8 @@ type Report struct {
 	User     audit.Text `json:"user"`
 	// Record says what a check of the whole record found, not only of the period.
 	Record string `json:"record"`
+	// RecordChanged says that the record is not intact.
+	RecordChanged bool `json:"recordChanged"`
 
 	Totals
 	ByRisk map[string]int `json:"byRisk"` // executions; "unknown" are those without a risk
@@ -156,10 +159,11 @@ func Make(ctx context.Context, rec store.Record, opt Options) (*Report, error) {
 		r.ByRisk[level.String()] = 0
 	}
 	if opt.Verified != nil {
-		var err error
-		if r.Record, err = opt.Verified(ctx); err != nil {
+		says, intact, err := opt.Verified(ctx)
+		if err != nil {
 			return nil, err
 		}
+		r.Record, r.RecordChanged = says, !intact
 	}
 	s := &sums{
 		report: r, filter: &f, days: map[string]*Day{}, customers: map[string]*Group{}, users: map[string]*Group{}, tools: map[string]*Tool{},

@@ -77,12 +77,12 @@ func TestMake(t *testing.T) {
 
 // TestMakeJSON checks that what is not known is null, and no list is.
 func TestMakeJSON(t *testing.T) {
-	r, err := report.Make(t.Context(), &memory{}, report.Options{Verified: func(context.Context) (string, error) { return "verified up to row 3", nil }})
+	r, err := report.Make(t.Context(), &memory{}, report.Options{Verified: func(context.Context) (string, bool, error) { return "verified up to row 3", true, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := object(t, r)
-	for key, value := range map[string]any{"meanMs": nil, "from": nil, "customer": nil, "executions": 0.0, "days": []any{}, "record": "verified up to row 3"} {
+	for key, value := range map[string]any{"meanMs": nil, "from": nil, "customer": nil, "executions": 0.0, "days": []any{}, "record": "verified up to row 3", "recordChanged": false} {
 		if v, ok := got[key]; !ok || !cmp.Equal(v, value) {
 			t.Errorf("%s = %v (present: %v), want %v", key, v, ok, value)
 		}
@@ -273,6 +273,25 @@ func TestHTMLIsSafe(t *testing.T) {
 	for _, part := range []string{" src=", "url(", "@import", "<link", "javascript:"} {
 		if strings.Contains(page, part) {
 			t.Errorf("the page has %q, and it must load nothing", part)
+		}
+	}
+}
+
+// TestHTMLShowsChangedRecord checks that nobody overlooks that the record was changed.
+func TestHTMLShowsChangedRecord(t *testing.T) {
+	for _, intact := range []bool{true, false} {
+		verified := func(context.Context) (string, bool, error) { return "what was found", intact, nil }
+		r, err := report.Make(t.Context(), &memory{}, report.Options{Verified: verified})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := r.HTML(&out); err != nil {
+			t.Fatal(err)
+		}
+		plain, alarm := strings.Contains(out.String(), `<p>Record: what was found.</p>`), strings.Contains(out.String(), `<p class="alarm">Record: what was found.</p>`)
+		if plain != intact || alarm == intact {
+			t.Errorf("intact %v: the page has the plain line: %v, the one in red: %v", intact, plain, alarm)
 		}
 	}
 }

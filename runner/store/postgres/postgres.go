@@ -42,6 +42,9 @@ const (
 	maxOpenings = 4
 	// connectTime bounds a connection's start, unless the URL has a connect_timeout.
 	connectTime = 10 * time.Second
+	// commitTime is how long a transaction goes on after its caller has given up, and maxWrite how long it lasts at most, if the server is silent.
+	commitTime = 5 * time.Second
+	maxWrite   = time.Minute
 	// idleSetting is the server's setting of how long a transaction may stand still. Then the server ends it: a process that was stopped, or whose
 	// machine has lost its network, must not keep others from adding to the record.
 	idleSetting = "idle_in_transaction_session_timeout"
@@ -66,7 +69,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	}
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(connections)
-	b := &backend{db: db, place: place(config), user: config.User}
+	b := &backend{db: db, place: place(config), user: config.User, commitTime: commitTime}
 	for range maxOpenings {
 		if err = b.migrate(ctx, named); !isLost(err) {
 			break
@@ -180,9 +183,10 @@ func retry[T any](ctx context.Context, f func() (T, error)) (T, error) {
 
 // backend implements [sqldb.Backend].
 type backend struct {
-	db    *sql.DB
-	place string
-	user  string
+	db         *sql.DB
+	place      string
+	user       string
+	commitTime time.Duration
 }
 
 // Read implements [sqldb.Backend].
@@ -207,14 +211,18 @@ func (b *backend) Write(ctx context.Context, extends bool, f func(sqldb.Querier)
 	return err
 }
 
-// write runs a transaction. The end of ctx does not break off the commit, because then nobody would know whether it happened.
+// write runs a transaction. The end of ctx does not break off the commit at once, because then nobody would know whether it happened.
 func (b *backend) write(ctx context.Context, extends bool, f func(sqldb.Querier) error) error {
 	conn, err := b.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	tx, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
+	lasting, end := context.WithTimeout(context.WithoutCancel(ctx), maxWrite)
+	defer end()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(b.commitTime, end) })
+	defer stop()
+	tx, err := conn.BeginTx(lasting, nil)
 	if err != nil {
 		return err
 	}

@@ -204,6 +204,7 @@ type proxy struct {
 	url       string
 	breaks    atomic.Int32 // how many to break
 	committed bool         // whether the server receives the commit
+	silent    atomic.Bool  // whether answers are dropped, also that the server has closed the connection
 }
 
 func newProxy(t *testing.T, to string, committed bool) *proxy {
@@ -250,10 +251,14 @@ func (p *proxy) pass(client, server net.Conn) {
 		for {
 			n, err := server.Read(buffer)
 			if err != nil || broken.Load() {
-				_ = client.Close()
+				if !p.silent.Load() {
+					_ = client.Close()
+				}
 				return
 			}
-			_, _ = client.Write(buffer[:n])
+			if !p.silent.Load() {
+				_, _ = client.Write(buffer[:n])
+			}
 		}
 	}()
 	buffer := make([]byte, 1<<16)

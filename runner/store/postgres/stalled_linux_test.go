@@ -62,6 +62,37 @@ func TestStalledWriter(t *testing.T) {
 	}
 }
 
+// TestSilentServer checks that a caller gets away from a server that does not answer any more, and that the store works again when it does.
+func TestSilentServer(t *testing.T) {
+	p := newProxy(t, pgtest.Database(t), true)
+	s := opener(t, p.url)().(*postgres.Store)
+	s.SetCommitTime(100 * time.Millisecond)
+	set := func(name string) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		_, err := s.SetDocument(ctx, &store.Document{Key: store.Key{Kind: "k", Name: name}})
+		return err
+	}
+	if err := set("before"); err != nil {
+		t.Fatal(err)
+	}
+	p.silent.Store(true)
+	done := make(chan error, 1)
+	go func() { done <- set("during") }()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("SetDocument() without an answer succeeded, want an error")
+		}
+	case <-time.After(30 * time.Second): // less than what bounds a transaction whose caller waits
+		t.Fatal("SetDocument() waits for a server that is silent, after its context has ended")
+	}
+	p.silent.Store(false)
+	if _, err := s.SetDocument(t.Context(), &store.Document{Key: store.Key{Kind: "k", Name: "after"}}); err != nil {
+		t.Errorf("SetDocument() after the server was silent = %v", err)
+	}
+}
+
 // TestConfigure checks that neither a connection nor a transaction may stand still for long, unless the URL says so.
 func TestConfigure(t *testing.T) {
 	for _, c := range []struct {

@@ -5,6 +5,7 @@ package permit
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -17,8 +18,9 @@ import (
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
-// New returns [gen.LearnOptions.Permit]. All calls that it decides about count as one run. Numbers that outlive it are in the state.
-func New(app *cli.App, opts gen.Options, state store.Opener) (func(ctx context.Context, tool string, args json.RawMessage) error, error) {
+// New returns [gen.LearnOptions.Permit]. All calls that it decides about count as one run. A call that counts for a number that outlives it is an
+// error, because these numbers are in the state, which mcpgen does not open.
+func New(app *cli.App, opts gen.Options) (func(ctx context.Context, tool string, args json.RawMessage) error, error) {
 	cfg, err := gen.LoadConfig(opts)
 	if err != nil {
 		return nil, err
@@ -27,9 +29,11 @@ func New(app *cli.App, opts gen.Options, state store.Opener) (func(ctx context.C
 	if err != nil {
 		return nil, err
 	}
-	old, _ := app.ProjectState("counts", cfg.Dir) // without a state folder there are no old files
-	say := func(line string) { fmt.Fprintln(app.Stderr, "mcpgen: "+cli.EscapeLine(line)) }
-	rules, err := policy.New(&cfg.Settings.Policy, policy.NewRates().In(policy.Counts{State: state, Old: old, Moved: say}))
+	uncounted := func(context.Context) (store.Store, error) {
+		return nil, cli.WithHint(errors.New("a rule counts the calls of a session, customer or day, and mcpgen does not"),
+			"call the tool with mcprun call --record FILE, and learn from that: --replies FILE")
+	}
+	rules, err := policy.New(&cfg.Settings.Policy, policy.NewRates().In(policy.Counts{State: uncounted}))
 	if err != nil {
 		return nil, &gen.ConfigError{Err: err}
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -89,18 +88,15 @@ func Kept(app *cli.App, open store.Opener, workspace string, say func(line strin
 }
 
 func (o *command) serve(cmd *cobra.Command) error {
-	cfg, err := o.Load(o.app)
+	cfg, err := o.LoadFor(cmd.Context(), o.app, cmd.Flags())
 	if err != nil {
 		return err
 	}
-	base, name := o.app.Dir, ""
+	base := o.app.Dir
 	if cfg != nil {
-		base, name = cfg.Dir, cfg.Settings.Name
-		if err := flags.ApplyDefaults(o.app, cmd.Flags(), &cfg.Settings); err != nil {
-			return err
-		}
+		base = cfg.Dir
 	}
-	at := o.Share(o.app, base, name)
+	at := o.Share(o.app, base, project.NameOf(cfg))
 	defer at.Close()
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.port))
 	if err != nil {

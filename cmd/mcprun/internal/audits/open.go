@@ -34,15 +34,12 @@ func (o *recordCommand) bind(f *pflag.FlagSet) {
 
 // locate returns the project's configuration, which may be nil, and where its state is.
 func (o *recordCommand) locate(cmd *cobra.Command) (cfg *config.Config, place string, err error) {
-	if cfg, err = o.project.Load(o.app); err != nil {
+	if cfg, err = o.project.LoadFor(cmd.Context(), o.app, cmd.Flags()); err != nil {
 		return nil, "", err
 	}
-	base, settings := o.app.Dir, &config.Settings{}
+	base := o.app.Dir
 	if cfg != nil {
-		base, settings = cfg.Dir, &cfg.Settings
-	}
-	if err := flags.ApplyDefaults(o.app, cmd.Flags(), settings); err != nil {
-		return nil, "", err
+		base = cfg.Dir
 	}
 	place, err = o.Place(o.app, base)
 	return cfg, place, err

@@ -17,7 +17,6 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
-	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/record"
@@ -139,6 +138,7 @@ func (o *customersCommand) sessions(cmd *cobra.Command) cli.Words {
 
 func (o *customersCommand) words(cmd *cobra.Command, of func(c *customer.Customer) ([]string, error)) cli.Words {
 	return func() ([]string, error) {
+		o.project.Silent = true
 		root, err := o.openRoot(cmd)
 		if err != nil {
 			return nil, err
@@ -163,19 +163,16 @@ func (o *customersCommand) words(cmd *cobra.Command, of func(c *customer.Custome
 // openRoot opens the folder of customers as a run here would. A folder that is missing is an error, unless the customers may be on other
 // machines.
 func (o *customersCommand) openRoot(cmd *cobra.Command) (*openedRoot, error) {
-	cfg, err := o.project.Load(o.app)
+	cfg, err := o.project.LoadFor(cmd.Context(), o.app, cmd.Flags())
 	if err != nil {
 		return nil, err
 	}
-	base, settings := o.app.Dir, config.Settings{}
+	base := o.app.Dir
 	if cfg != nil {
-		base, settings = cfg.Dir, cfg.Settings
-	}
-	if err := flags.ApplyDefaults(o.app, cmd.Flags(), &settings); err != nil {
-		return nil, err
+		base = cfg.Dir
 	}
 	dir := o.Folder(o.app, base)
-	at := o.state.Share(o.app, base, settings.Name)
+	at := o.state.Share(o.app, base, project.NameOf(cfg))
 	if _, err := os.Stat(dir); err != nil && !at.IsShared() {
 		return nil, cli.WithHint(fmt.Errorf("no customers yet: %w", err), "run a script with --customer ID to create the first one, or name another folder with --workspaces")
 	}

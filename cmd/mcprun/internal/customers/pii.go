@@ -16,7 +16,6 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
-	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
@@ -254,14 +253,11 @@ func (o *piiCommand) forgetEach(ctx context.Context, v *pii.Vault, values []stri
 
 // with opens the vault.
 func (o *piiCommand) with(cmd *cobra.Command, do func(v *pii.Vault) error) (err error) {
-	p, settings := &project.Project{Base: o.app.Dir}, &config.Settings{}
-	if cfg, err := o.project.Load(o.app); err != nil {
+	p := &project.Project{Base: o.app.Dir}
+	if p.Cfg, err = o.project.LoadFor(cmd.Context(), o.app, cmd.Flags()); err != nil {
 		return err
-	} else if cfg != nil {
-		p.Base, settings = cfg.Dir, &cfg.Settings
-	}
-	if err := flags.ApplyDefaults(o.app, cmd.Flags(), settings); err != nil {
-		return err
+	} else if p.Cfg != nil {
+		p.Base = p.Cfg.Dir
 	}
 	var own *customer.Customer
 	if o.customer != "" {

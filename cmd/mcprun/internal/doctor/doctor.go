@@ -126,8 +126,14 @@ func (o *command) applyDefaults(ctx context.Context, set *pflag.FlagSet) error {
 			fmt.Fprintln(o.app.Stderr, "mcprun: "+cli.EscapeLine(line))
 		}
 	}
+	untrusted := flags.NamesState(o.app, set, &settings) && !where.Agreed(o.app, p.Cfg)
 	if err := flags.ApplyDefaults(o.app, set, &settings); err != nil {
 		return err
+	}
+	if untrusted {
+		text, remedy := "not looked at, because the configuration in this folder names it and nobody has trusted that yet", "mcpgen trust"
+		o.state = &state.Inspection{Error: &text, Remedy: &remedy, Recorded: "none"}
+		return nil
 	}
 	o.inspectState(ctx, p.Base, &settings)
 	return nil

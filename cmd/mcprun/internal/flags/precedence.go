@@ -43,6 +43,13 @@ func ApplyDefaults(app *cli.App, flags *pflag.FlagSet, settings *config.Settings
 	return failed
 }
 
+// NamesState reports whether only the settings of the project name the database with its state. A person must agree to them before it is
+// opened. It must be called before [ApplyDefaults].
+func NamesState(app *cli.App, flags *pflag.FlagSet, settings *config.Settings) bool {
+	flag := flags.Lookup("state")
+	return flag != nil && !flag.Changed && app.Env(EnvPrefix+"STATE") == "" && settings.Run["state"].Value != ""
+}
+
 // dotEnvError returns the error of a variable in .env, or nil.
 func dotEnvError(settings *config.Settings, variable string, err error) error {
 	if err == nil {

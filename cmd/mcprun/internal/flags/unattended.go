@@ -3,6 +3,7 @@ package flags
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -30,8 +31,9 @@ func (*UnattendedError) ExitCode() int { return 126 }
 // given the flags, and may read the answer.
 func Attended(app *cli.App) bool { return app.Terminal.Stderr }
 
-// CheckUnattended refuses flags that decide about calls in place of a person, and environment variables that set them, if there
-// is no terminal and the project has a policy, or asks about connections, and does not list them. A mode of --pii that hides less than the
+// CheckUnattended refuses flags that decide about calls in place of a person, that switch the record off, or that name another state than the
+// settings, and environment variables that set them, if there is no terminal and the project has a policy, or asks about connections, and does
+// not list them. A mode of --pii that hides less than the
 // settings is refused in the same way. It must be called before [ApplyDefaults].
 func CheckUnattended(app *cli.App, flags *pflag.FlagSet, settings *config.Settings) error {
 	if Attended(app) {
@@ -44,7 +46,11 @@ func CheckUnattended(app *cli.App, flags *pflag.FlagSet, settings *config.Settin
 		return nil
 	}
 	// A value that allows nothing is always accepted.
-	for _, f := range []struct{ key, harmless string }{{"allow", ""}, {"allow_drift", "false"}, {"approve", "none"}, {"approve_command", ""}} {
+	guarded := []struct{ key, harmless string }{{"allow", ""}, {"allow_drift", "false"}, {"approve", "none"}, {"approve_command", ""}, {"audit", "true"}}
+	if state := settings.Run["state"].Value; state != "" {
+		guarded = append(guarded, struct{ key, harmless string }{"state", state})
+	}
+	for _, f := range guarded {
 		flag := flags.Lookup(strings.ReplaceAll(f.key, "_", "-"))
 		if flag == nil || slices.Contains(settings.Policy.Unattended, f.key) {
 			continue
@@ -56,6 +62,9 @@ func CheckUnattended(app *cli.App, flags *pflag.FlagSet, settings *config.Settin
 			if value == "" || !config.IsRunKey(f.key) {
 				continue
 			}
+		}
+		if on, err := strconv.ParseBool(value); err == nil {
+			value = strconv.FormatBool(on)
 		}
 		if value != f.harmless {
 			return &UnattendedError{Given: given, Key: f.key, File: config.SettingsName}

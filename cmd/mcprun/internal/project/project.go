@@ -76,10 +76,15 @@ type LocationFlags struct {
 
 // Bind adds the flags to a command.
 func (o *LocationFlags) Bind(f *pflag.FlagSet) {
-	cli.BindConfig(f, &o.Configs)
-	trust.Bind(f, &o.trusted)
+	o.BindConsent(f)
 	f.Var(flags.Text(&o.servers, "folder"), "servers", "the generated tree (default: out in mcpgen.yaml, else servers/)")
 	f.Var(flags.Text(&o.Skills, "folder"), "skills", "saved scripts, for ./skills/NAME (default: skills/ beside the configuration)")
+}
+
+// BindConsent adds only the flags that name the configuration and agree to it.
+func (o *LocationFlags) BindConsent(f *pflag.FlagSet) {
+	cli.BindConfig(f, &o.Configs)
+	trust.Bind(f, &o.trusted)
 }
 
 // Project is the project that a command is started in.
@@ -108,6 +113,30 @@ type Project struct {
 	// State opens what the project remembers. Whoever opened the project sets it, and closes what it opens.
 	State    store.Opener
 	closeAll []func() error
+}
+
+// LoadFor is Load for a command that opens the state, and sets its flags as [flags.ApplyDefaults] does. If only the configuration names the
+// state, a person must have agreed to it, or do so now.
+func (o *LocationFlags) LoadFor(ctx context.Context, app *cli.App, set *pflag.FlagSet) (*config.Config, error) {
+	cfg, err := o.Load(app)
+	if err != nil || cfg == nil {
+		return nil, errors.Join(err, flags.ApplyDefaults(app, set, &config.Settings{}))
+	}
+	if flags.NamesState(app, set, &cfg.Settings) {
+		gate := trust.Gate{App: app, Named: app.Configs(o.Configs), All: o.trusted, Silent: o.Silent}
+		if err := gate.Check(ctx, cfg); err != nil {
+			return nil, err
+		}
+	}
+	return cfg, flags.ApplyDefaults(app, set, &cfg.Settings)
+}
+
+// NameOf returns the name of a project: that of its settings, else that of its folder. It is empty without a configuration.
+func NameOf(cfg *config.Config) string {
+	if cfg == nil {
+		return ""
+	}
+	return cmp.Or(cfg.Settings.Name, filepath.Base(cli.RealPath(cfg.Dir)))
 }
 
 // Close ends the connections to servers.

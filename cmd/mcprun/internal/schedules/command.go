@@ -35,10 +35,7 @@ type located struct {
 
 // load returns the configuration, which may be nil, and where the state is.
 func (o *located) load(cmd *cobra.Command) (cfg *config.Config, place string, err error) {
-	if cfg, err = o.project.Load(o.app); err != nil || cfg == nil {
-		return nil, "", err
-	}
-	if err = flags.ApplyDefaults(o.app, cmd.Flags(), &cfg.Settings); err != nil {
+	if cfg, err = o.project.LoadFor(cmd.Context(), o.app, cmd.Flags()); err != nil || cfg == nil {
 		return nil, "", err
 	}
 	place, err = o.Place(o.app, cfg.Dir)

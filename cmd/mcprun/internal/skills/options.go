@@ -96,6 +96,11 @@ func (o *skillOptions) checkedStore(ctx context.Context) (*skill.Store, error) {
 }
 
 func (o *skillOptions) storeOf(p *project.Project) (*skill.Store, error) {
+	if o.customer != "" && p.Cfg != nil && flags.NamesState(o.app, o.cmd.Flags(), &p.Settings) {
+		if err := o.Consent(o.cmd.Context(), o.app, o.at, p.Cfg); err != nil {
+			return nil, err
+		}
+	}
 	if err := flags.ApplyDefaults(o.app, o.cmd.Flags(), &p.Settings); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/store/storetest/pgtest"
 )
 
@@ -18,26 +20,39 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 func TestAnotherProject(t *testing.T) {
 	dir := t.TempDir()
 	app := &cli.App{Dir: dir, LookupEnv: func(string) (string, bool) { return "", false }}
-	for _, step := range []struct{ folder, name, want string }{
-		{folder: "crm"},
-		{folder: "crm"},
-		{folder: "elsewhere/crm"}, // on another machine
-		{folder: "shop", want: `belongs to the project "crm", not to "shop"`},
-		{folder: "crm", name: "shop", want: `belongs to the project "crm", not to "shop"`},
-		{folder: "app", name: "crm"},
+	for _, step := range []struct{ name, want string }{
+		{name: ""}, // without a configuration
+		{name: "crm"},
+		{name: "crm"},
+		{name: "shop", want: `belongs to the project "crm", not to "shop"`},
+		{name: ""},
+		{name: "crm"},
 	} {
-		s := (&PlaceFlag{place: "state.db"}).Share(app, filepath.Join(dir, step.folder), step.name)
+		s := (&PlaceFlag{place: "state.db"}).Share(app, dir, step.name)
 		_, err := s.Open(t.Context())
 		if err == nil && step.want != "" || err != nil && (step.want == "" || !strings.Contains(err.Error(), step.want)) {
-			t.Errorf("Open() for %+v = %v", step, err)
+			t.Errorf("Open() for %q = %v", step.name, err)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	// Its own state is for nobody else, whatever the folder is called later.
+	// Its own state is for nobody else, whatever it is called later.
 	if s := (&PlaceFlag{}).Share(app, dir, "any"); s.project != "" {
 		t.Errorf("Share() without a named place checks the project %q", s.project)
+	}
+}
+
+// TestNameOf reads names of projects from their settings and folders.
+func TestNameOf(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "crm")
+	for name, want := range map[string]string{"": "crm", "sales": "sales"} {
+		if got := project.NameOf(&config.Config{Dir: dir, Settings: config.Settings{Name: name}}); got != want {
+			t.Errorf("NameOf() with name %q = %q, want %q", name, got, want)
+		}
+	}
+	if got := project.NameOf(nil); got != "" {
+		t.Errorf("NameOf(nil) = %q", got)
 	}
 }
 

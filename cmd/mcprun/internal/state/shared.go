@@ -1,13 +1,11 @@
 package state
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
@@ -20,24 +18,24 @@ import (
 type Shared struct {
 	place   string
 	err     error  // why there is no place
-	project string // its name, if somebody has named the place
+	project string // its name, if somebody has named the place; empty: anybody may use it
 
 	mu    sync.Mutex
 	store store.Store
 }
 
-// Share returns the state of the project in the folder base. name is that of its settings, or empty: the folder's. The caller closes it.
+// Share returns the state of the project in the folder base, with its name; see [project.NameOf]. The caller closes it.
 func (o *PlaceFlag) Share(app *cli.App, base, name string) *Shared {
 	s := &Shared{}
 	if s.place, s.err = o.Place(app, base); o.place != "" {
-		s.project = cmp.Or(name, filepath.Base(cli.RealPath(base)))
+		s.project = name
 	}
 	return s
 }
 
 // Attach gives a project its state, which closing the project closes.
 func (o *PlaceFlag) Attach(app *cli.App, p *project.Project) {
-	s := o.Share(app, p.Base, p.Settings.Name)
+	s := o.Share(app, p.Base, project.NameOf(p.Cfg))
 	s.Attach(p)
 	p.OnClose(s.Close)
 }
