@@ -366,17 +366,28 @@ func TestQuestionElsewhere(t *testing.T) {
 	})
 }
 
-// fill has direct calls take the places of a server, and has another one wait in the queue, to which the server has given it back. They are
-// tasks.
-func (c taskClient) fill(places int) (ids []string) {
+// fill adds a task to those of direct calls that have all the places of a customer. It waits in the queue, to which the server has given it back.
+func (c taskClient) fill(ids ...string) []string {
 	c.t.Helper()
-	for range places + 1 {
-		ids = append(ids, c.run().TaskID)
-	}
-	waiting := func() bool { return strings.Contains(c.get(ids[places]).StatusMessage, "queue") }
+	next := c.run().TaskID
+	waiting := func() bool { return strings.Contains(c.get(next).StatusMessage, "queue") }
 	waitFor(c.t, func() bool { return !waiting() })
 	waitFor(c.t, waiting)
-	return ids
+	return append(ids, next)
+}
+
+// jam adds tasks until there is no room for one, and returns the answer to that too.
+func (c taskClient) jam(ids []string) (all []string, busy *wireTask) {
+	c.t.Helper()
+	for range 10 {
+		made := c.run()
+		if made.ResultType != "task" {
+			return ids, made
+		}
+		ids = append(ids, made.TaskID)
+	}
+	c.t.Fatal("there is always room")
+	return nil, nil
 }
 
 // TestPosition checks that tasks without room wait in the order of the queue, that clients see their places, and that beyond the bound the
@@ -384,13 +395,15 @@ func (c taskClient) fill(places int) (ids []string) {
 func TestPosition(t *testing.T) {
 	s := newState(t)
 	_, c, release := tasksFixture(t, func(o *mcpserver.Options) { o.Waiting = 3; s.one(t)(o) })
-	ids := append(c.fill(1), c.run().TaskID, c.run().TaskID)
+	ids, busy := c.jam(c.fill(c.run().TaskID))
+	if len(ids) != 4 {
+		t.Fatalf("%d tasks, want one that runs and three that wait", len(ids))
+	}
 	for i, place := range []string{"1st", "2nd", "3rd"} {
 		if got := c.get(ids[i+1]); got.Status != "working" || got.StatusMessage != "waiting for a turn: "+place+" in the queue" {
 			t.Errorf("%+v, want it to be %s", got, place)
 		}
 	}
-	busy := c.run()
 	var said struct {
 		Busy  bool    `json:"busy"`
 		Retry float64 `json:"retry_after_seconds"`
@@ -414,9 +427,9 @@ func TestRoomForOthers(t *testing.T) {
 			o.Parallel, o.Share, o.Waiting = 3, 2, 2
 			s.join(t)(o)
 		})
-		ids := append(ada.fill(2), ada.run().TaskID)
-		if got := ada.run(); !strings.Contains(string(got.StructuredContent), `"busy":true`) {
-			t.Errorf("%+v, want busy", got)
+		ids, busy := ada.jam(ada.fill(ada.run().TaskID, ada.run().TaskID))
+		if !strings.Contains(string(busy.StructuredContent), `"busy":true`) {
+			t.Errorf("%+v, want busy", busy)
 		}
 		bob := ada
 		bob.token = tokenOfBob
@@ -441,7 +454,7 @@ func TestRoomForOthers(t *testing.T) {
 func TestIdleServer(t *testing.T) {
 	eachState(t, func(t *testing.T, s *sharedState) {
 		_, c, release := tasksFixture(t, s.one(t))
-		ids := c.fill(1)
+		ids := c.fill(c.run().TaskID)
 		_, idle, other := tasksFixture(t, s.join(t))
 		close(other)
 		ids = append(ids, c.run().TaskID, c.run().TaskID)
@@ -488,7 +501,7 @@ func TestWaitingCall(t *testing.T) {
 	for _, revision := range revisions {
 		s := newState(t)
 		w, c, release := tasksFixture(t, s.one(t))
-		ids := c.fill(1)
+		ids := c.fill(c.run().TaskID)
 		places := make(chan string, 100)
 		session := w.stdio(w.srv, revision, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			places <- r.Params.Message
