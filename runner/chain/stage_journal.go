@@ -110,6 +110,22 @@ func (c *Calls) replayed(req *request, out *journal.Outcome) (*call.Result, erro
 	return res, nil
 }
 
+// stay keeps calls from being sent when the process ends, which might cut them off. They are made where the run is continued.
+func (c *Calls) stay(next handler) handler {
+	if c.set.Journal == nil || c.set.DryRun || c.player != nil {
+		return next
+	}
+	return func(ctx context.Context, req *request) (*call.Result, error) {
+		select {
+		case <-c.set.Ending:
+			<-ctx.Done()
+			return nil, callError(ctx, req, ctx.Err())
+		default:
+			return next(ctx, req)
+		}
+	}
+}
+
 // intend announces a call in the journal, unless it may be made again. If that fails, the call is not sent.
 func (c *Calls) intend(next handler) handler {
 	if c.set.Journal == nil || c.set.DryRun || c.player != nil {

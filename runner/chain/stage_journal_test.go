@@ -208,6 +208,32 @@ func TestUnknownCalls(t *testing.T) {
 	}
 }
 
+// TestEnding: when the process ends, a call that has not been sent is not sent there, and is made where the run is continued. The call that was
+// sent ends as usual.
+func TestEnding(t *testing.T) {
+	state, n := newState(t), 0
+	ending := make(chan struct{})
+	up := answerer(func(context.Context, string, json.RawMessage, *upstream.CallOptions) (*upstream.CallResult, error) {
+		if n++; n == 1 {
+			close(ending)
+		}
+		return structured(fmt.Sprintf(`{"n":%d}`, n)), nil
+	})
+	w := newTestCalls(t, up, trusted, Settings{Journal: execution(t, state), Ending: ending}, "")
+	wants(t, w.do(t.Context(), "crm__send", `{"id":1}`), `{"n":1}`)
+	ctx, cut := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cut()
+	for _, tool := range []string{"crm__send", "crm__get"} {
+		if got := w.do(ctx, tool, `{"id":2}`); ctx.Err() == nil || n != 1 {
+			t.Errorf("%s = %s and %d calls before the end, want none to be sent", tool, got, n)
+		}
+	}
+	w = newTestCalls(t, up, trusted, Settings{Journal: execution(t, state)}, "")
+	for i, id := range []string{"1", "2"} {
+		wants(t, w.do(t.Context(), "crm__send", `{"id":`+id+`}`), fmt.Sprintf(`{"n":%d}`, i+1))
+	}
+}
+
 // memoryLogs keeps logs in memory.
 type memoryLogs struct {
 	store.Logs

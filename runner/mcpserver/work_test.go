@@ -782,6 +782,7 @@ func TestCloseInterruptsTasks(t *testing.T) {
 	var causes atomic.Int32
 	w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
 		started <- true
+		<-job.Ending
 		<-ctx.Done()
 		causes.Add(1)
 		return nil, ctx.Err()
