@@ -47,7 +47,8 @@ func (c *Calls) audit(next handler) handler {
 	}
 }
 
-// auditEnd adds the end of a call to the record, unless the journal has answered it: the record has it already. A call without an intent there has its arguments and what decided about it.
+// auditEnd adds the end of a call to the record, unless the journal has answered it: it ended there before. One that is refused as unknown
+// ends now. A call without an intent of this process has its arguments and what decided about it.
 func (c *Calls) auditEnd(req *request, rec *CallRecord, failed error) {
 	if c.set.Audit == nil || req.isReplayed || !req.isAudited && c.unsent.Add(1) > maxUnsent {
 		return

@@ -71,7 +71,7 @@ func (c *toolCall) forward(ctx context.Context, args *callToolArgs, reply func(c
 }
 
 func (c *toolCall) send(ctx context.Context, args *callToolArgs, reply func(context.Context, *CallAnswer) (*reply, error)) (*reply, chain.CallRecord, error) {
-	answer, err := c.cs.s.opt.Call(ctx, &CallJob{Customer: c.cs.customer, Session: c.session, Client: c.client, Tool: args.Tool, Args: args.Arguments, Ask: c.ask, CanAsk: c.canAsk, Watch: c.progress.Watch, Work: c.work})
+	answer, err := c.cs.s.opt.Call(ctx, &CallJob{Customer: c.cs.customer, Session: c.session, Client: c.client, Tool: args.Tool, Args: args.Arguments, Ask: c.ask, CanAsk: c.canAsk, Watch: c.progress.Watch, Work: c.work, Ending: c.cs.s.ctx.Done()})
 	if err != nil {
 		return nil, chain.CallRecord{}, c.errorf("%v", err)
 	}

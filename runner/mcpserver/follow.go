@@ -112,7 +112,7 @@ func (f *follower) look(ctx context.Context) (end func() (*mcp.CallToolResult, e
 	case st.State == durable.Queued && time.Now().After(f.until):
 		return func() (*mcp.CallToolResult, error) {
 			f.cancel(ctx)
-			return f.busy(ctx, fmt.Sprintf("no place became free for %v", s.opt.MaxWait), time.Second)
+			return f.busy(ctx, fmt.Sprintf("no place became free for %v", s.opt.MaxWait), min(s.opt.MaxWait, time.Minute))
 		}, nil
 	case st.State == durable.Queued:
 		f.progress.Announce(turn(st.Position))

@@ -68,7 +68,7 @@ type Options struct {
 	Parallel int
 	// Share bounds the runs and calls in progress of one customer. Zero: Parallel.
 	Share int
-	// Waiting bounds how many runs and calls wait for their turn, and MaxWait how long each waits. Zero: 64 and 30 s; in ModePassthrough
+	// Waiting bounds how many runs and calls of one customer wait for their turn, and MaxWait how long each waits. Zero: 64 and 30 s; in ModePassthrough
 	// 1,000 and 5 min, because a host's code starts as many calls at once as a script does.
 	Waiting int
 	MaxWait time.Duration

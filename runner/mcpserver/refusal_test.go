@@ -99,20 +99,18 @@ func TestRefusalsWithoutRoom(t *testing.T) {
 			}
 			want := []string{"acme no place became free for 50ms"}
 			if name == "in a state" {
-				next := c.run()
-				waitFor(t, func() bool { return !strings.Contains(c.get(next.TaskID).StatusMessage, "queue") }) // it waits for the place of this process
-				for range 2 {
-					if queued := c.run(); queued.ResultType != "task" {
-						t.Fatalf("%+v, want a task", queued)
+				ids, busy := c.jam(c.fill(running.TaskID))
+				plain := c
+				plain.caps = "{}"
+				for _, full := range []*wireTask{busy, plain.run()} {
+					if len(full.Content) != 1 || !strings.Contains(full.Content[0].Text, "2 calls wait already") {
+						t.Errorf("%+v, want busy", full)
 					}
 				}
-				if full := call(t, session, "execute_code", map[string]any{"code": "full"}); !strings.Contains(textOf(full), "2 calls wait already") {
-					t.Errorf("%q, want busy", textOf(full))
+				if len(ids) != 3 {
+					t.Errorf("%d tasks, want one that runs and two that wait", len(ids))
 				}
-				if full := c.run(); len(full.Content) != 1 || !strings.Contains(full.Content[0].Text, "2 calls wait already") {
-					t.Errorf("%+v, want busy", full)
-				}
-				want = append(want, "acme 2 calls wait already", "ada 2 calls wait already")
+				want = append(want, "ada 2 calls wait already", "ada 2 calls wait already")
 			}
 			release <- "done"
 			if got := c.until(running.TaskID, "completed", "failed"); got.Status != "completed" {

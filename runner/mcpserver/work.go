@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -130,43 +131,73 @@ func (s *Server) unseal(key store.Key, kept []byte, value any) error {
 
 // doWork makes the call of a piece of work: one that this process has begun, or one that it takes from the queue or continues.
 func (s *Server) doWork(w *durable.Work, kept json.RawMessage) (json.RawMessage, error) {
-	out, err := durable.Step(w, "call", func(ctx context.Context) (json.RawMessage, error) {
-		in := &workInput{}
-		if err := s.unseal(workKey(workKind, w.Customer, w.ID), kept, in); err != nil {
-			return nil, fmt.Errorf("the call cannot be read; the processes that share the state need the same key: %w", err)
-		}
-		if !s.startWork() {
-			return interrupted(ctx)
-		}
-		defer s.work.Done()
-		defer s.here.Delete(in.ID)
-		l, err := s.callOf(ctx, in)
-		if err != nil && (ctx.Err() != nil || errors.Is(err, errClosing)) {
-			return interrupted(ctx)
-		}
-		out := &outcome{}
-		switch {
-		case err != nil:
-			out.Error = taskError(err)
-		case l.turn != nil: // its client has got the result
-			return nil, nil
-		default:
-			stop := context.AfterFunc(ctx, func() { l.cancel(endOf(ctx)) })
-			defer stop()
-			<-l.done
-			if ctx.Err() != nil || errors.Is(context.Cause(l.ctx), errClosing) {
-				return interrupted(ctx)
-			}
-			if out.Result, err = completeResult(l.result); l.err != nil || err != nil {
-				out.Error = taskError(errors.Join(l.err, err))
-			}
-		}
-		return s.seal(workKey(kindResult, w.Customer, w.ID), out)
-	})
+	var out json.RawMessage
+	leave, err := s.placeFor(w)
+	if err == nil {
+		defer leave()
+		out, err = durable.Step(w, "call", func(ctx context.Context) (json.RawMessage, error) { return s.doCall(ctx, w, kept, leave) })
+	}
 	if err == nil || errors.Is(err, durable.ErrCancelled) {
 		s.settled(w.Customer, w.ID)
 	}
 	return out, err
+}
+
+// placeFor takes a place for a piece of work, unless its call has one. Work of the queue that finds none here goes back, for another process,
+// and the queue gives this one no more than it has places for.
+func (s *Server) placeFor(w *durable.Work) (leave func(), err error) {
+	ctx := w.Context()
+	if here, ok := s.here.Load(w.ID); ok && here.(*longCall).turn == nil {
+		return func() {}, nil
+	}
+	leave, ok := s.queue.Try(ctx, w.Customer, patience)
+	switch {
+	case ok:
+	case w.Queue == "": // no queue could give it to another process
+		leave, err = s.queue.Await(ctx, w.Customer)
+	default:
+		err = w.GiveBack()
+		s.queue.Watch(ctx, w.Customer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sync.OnceFunc(leave), nil
+}
+
+// doCall makes the call of a piece of work, in the place that leave frees.
+func (s *Server) doCall(ctx context.Context, w *durable.Work, kept json.RawMessage, leave func()) (json.RawMessage, error) {
+	in := &workInput{}
+	if err := s.unseal(workKey(workKind, w.Customer, w.ID), kept, in); err != nil {
+		return nil, fmt.Errorf("the call cannot be read; the processes that share the state need the same key: %w", err)
+	}
+	if !s.startWork() {
+		return interrupted(ctx)
+	}
+	defer s.work.Done()
+	defer s.here.Delete(in.ID)
+	l, err := s.callOf(ctx, in, leave)
+	if err != nil && (ctx.Err() != nil || errors.Is(err, errClosing)) {
+		return interrupted(ctx)
+	}
+	out := &outcome{}
+	switch {
+	case err != nil:
+		out.Error = taskError(err)
+	case l.turn != nil: // its client has got the result
+		return nil, nil
+	default:
+		stop := context.AfterFunc(ctx, func() { l.cancel(endOf(ctx)) })
+		defer stop()
+		<-l.done
+		if ctx.Err() != nil || errors.Is(context.Cause(l.ctx), errClosing) {
+			return interrupted(ctx)
+		}
+		if out.Result, err = completeResult(l.result); l.err != nil || err != nil {
+			out.Error = taskError(errors.Join(l.err, err))
+		}
+	}
+	return s.seal(workKey(kindResult, w.Customer, w.ID), out)
 }
 
 func (s *Server) settled(customer, work string) {
@@ -191,8 +222,8 @@ func endOf(ctx context.Context) error {
 	return errClosing
 }
 
-// callOf returns the call of a piece of work, which runs then. If its client waits in this process, it has ended.
-func (s *Server) callOf(ctx context.Context, in *workInput) (*longCall, error) {
+// callOf returns the call of a piece of work, which runs then, in the place that leave frees. If its client waits in this process, it has ended.
+func (s *Server) callOf(ctx context.Context, in *workInput, leave func()) (*longCall, error) {
 	if here, ok := s.here.Load(in.ID); ok {
 		l := here.(*longCall)
 		if l.turn == nil { // it has run since before it was work
@@ -200,17 +231,12 @@ func (s *Server) callOf(ctx context.Context, in *workInput) (*longCall, error) {
 			close(l.adopted)
 			return l, nil
 		}
-		leave, err := s.queue.Await(ctx, in.Customer)
-		if err != nil {
-			return nil, err
-		}
 		select {
 		case l.turn <- leave:
 			stop := context.AfterFunc(ctx, func() { l.cancel(endOf(ctx)) })
 			defer stop()
 			<-l.done
 		case <-l.done:
-			leave()
 		}
 		return l, nil
 	}
@@ -238,10 +264,6 @@ func (s *Server) callOf(ctx context.Context, in *workInput) (*longCall, error) {
 	}
 	if before.Begun >= maxBegun {
 		return nil, fmt.Errorf("%d processes that ran it have died; its outcome is unknown", before.Begun)
-	}
-	leave, err := s.queue.Await(ctx, in.Customer)
-	if err != nil {
-		return nil, err
 	}
 	return cs.continueCall(v, t, in, leave, before.Begun+1), nil
 }

@@ -219,7 +219,9 @@ func (ts *tasks) elsewhere(ctx context.Context, st *durable.Status) (*taskResult
 		if r.Message, open = p.Message, p.Questions; len(open) > 0 {
 			r.Status = taskInputRequired
 		}
-		r.Updated = st.Started
+		if st.Started.After(r.Updated) { // taken from the queue, or continued
+			r.Updated = st.Started
+		}
 	}
 	res := r.view(st.ID)
 	for _, q := range open {

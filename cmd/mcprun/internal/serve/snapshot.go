@@ -248,6 +248,7 @@ func (b *snapshot) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Resu
 	s, err := b.script(lang, job.Code)
 	setClient(&s.Calls, job.Customer, job.Session, job.Client)
 	if err == nil {
+		s.Calls.Ending = job.Ending
 		s.Calls.Journal, err = b.live.journal(ctx, job.Customer.ID, job.Work)
 	}
 	var res *runner.Result
@@ -321,6 +322,7 @@ func (b *snapshot) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpse
 	calls.Conversation = b.live.clients.Of(job.Customer.ID, job.Session)
 	tool, err := b.toolID(job.Tool)
 	if err == nil {
+		calls.Ending = job.Ending
 		calls.Journal, err = b.live.journal(ctx, job.Customer.ID, job.Work)
 	}
 	if err == nil {
