@@ -104,7 +104,9 @@ func TestServeSchedules(t *testing.T) {
 	_, log, end := serve()
 	await("the unknown run", func() bool { return strings.Contains(log.String(), "it is not repeated") })
 	write("mcpgen.yaml", "version: 1\nschedules: {none: {cron: '@every 1s', skill: none}}\n")
-	await("what does not start", func() bool { return strings.Contains(mcprun("audit", "list", "--kind", "schedule"), "schedule none failed at ") })
+	await("what does not start", func() bool {
+		return strings.Contains(mcprun("audit", "list", "--kind", "schedule"), "schedule none failed at ")
+	})
 	if err := end(); err != nil {
 		t.Error(err)
 	}

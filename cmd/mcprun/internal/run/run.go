@@ -110,7 +110,7 @@ func (o *Options) execute(ctx context.Context) error {
 	if o.Check {
 		return o.typeCheck(ctx, p, &s)
 	}
-	if err := errors.Join(project.RefuseHome(o.App, s.Workspace), o.State.RefuseIn(o.App, p.Base, s.Workspace), o.schedule.refuseOwn(s.Dir, s.Workspace)); err != nil {
+	if err := errors.Join(project.RefuseHome(o.App, s.Workspace), RefuseState(o.App, &o.State, p, s.Workspace), o.schedule.refuseOwn(s.Dir, s.Workspace)); err != nil {
 		return err
 	}
 	if o.Customer == "" && s.Workspace == p.Workspace {

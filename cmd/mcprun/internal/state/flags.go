@@ -10,8 +10,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
-	"github.com/mcpgen/mcpgen/runner"
 )
 
 // PlaceFlag is the flag --state.
@@ -37,15 +35,6 @@ func noPlace(err error) error {
 func (o *PlaceFlag) Place(app *cli.App, base string) (string, error) {
 	place, err := app.StatePlace(o.place, base)
 	return place, noPlace(err)
-}
-
-// RefuseIn returns an error if the state of the project in the folder base is a file in a workspace, before it is made there.
-func (o *PlaceFlag) RefuseIn(app *cli.App, base, workspace string) error {
-	place, err := o.Place(app, base)
-	if err == nil && !cli.IsURL(place) && project.IsBelow(place, workspace) {
-		return &runner.WorkspaceError{Workspace: workspace, Path: place}
-	}
-	return nil
 }
 
 // Flags are --state and --audit.
