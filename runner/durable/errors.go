@@ -1,19 +1,21 @@
 package durable
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
-// Errors of an Engine and of work. Methods wrap them; use errors.Is. Work that does not exist is [store.ErrNotFound], and a database
-// without room [store.ErrFull].
+// Errors of an Engine and of work. Methods wrap them; use errors.Is. Work that does not exist is [store.ErrNotFound], a database
+// without room [store.ErrFull], and one that does not answer [store.ErrUnreachable].
 var (
 	// ErrExists says that there is work with this id already.
 	ErrExists = errors.New("work with this id exists")
@@ -71,10 +73,18 @@ func explain(doing string, err error) error {
 		return fmt.Errorf("%s: %w", doing, store.ErrNotFound)
 	case errors.Is(err, dbos.ErrWorkflowIDInUse):
 		return fmt.Errorf("%s: %w", doing, ErrExists)
+	case isAway(err):
+		cause = fmt.Errorf("%w: %w", store.ErrUnreachable, err)
 	case full(err):
 		cause = fmt.Errorf("%w: %w", store.ErrFull, err)
 	}
 	return fmt.Errorf("%s: %w", doing, cause)
+}
+
+// isAway reports whether no connection to Postgres could be made, or one was closed before it was used.
+func isAway(err error) bool {
+	_, refused := errors.AsType[*pgconn.ConnectError](err)
+	return refused || pgconn.SafeToRetry(err) && !errors.Is(err, context.Canceled)
 }
 
 // full reports whether an error says that the disk or the database has no room. The library does not keep every error's type.

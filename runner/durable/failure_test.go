@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos/internals"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mcpgen/mcpgen/runner/store"
 )
@@ -113,4 +114,12 @@ func TestSilent(t *testing.T) {
 			t.Errorf("%d works, %v; want the one that the database has got", len(list), err)
 		}
 	})
+}
+
+// TestAway connects to a server that does not run.
+func TestAway(t *testing.T) {
+	_, err := pgconn.Connect(t.Context(), "postgres://ann@/name?host="+t.TempDir())
+	if got := explain("starting work", err); !errors.Is(got, store.ErrUnreachable) {
+		t.Errorf("explain() = %v, want %v", got, store.ErrUnreachable)
+	}
 }
