@@ -97,7 +97,10 @@ func writable(path string) error {
 		dir = filepath.Dir(dir)
 	}
 	if f, err = os.CreateTemp(dir, ".mcprun-"); err != nil {
-		return err
+		if failed, ok := errors.AsType[*fs.PathError](err); ok {
+			err = failed.Err // its path says nothing
+		}
+		return fmt.Errorf("make a file in %s: %w", dir, err)
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
