@@ -35,8 +35,8 @@ type Options struct {
 	// Missed is told the times at which a schedule should have started its work, and no process was there to do it. At most 1000 times
 	// are listed, the last ones. Nil: they are logged.
 	Missed func(schedule string, times []time.Time)
-	// Group names those engines on the database that register the same kinds: only they take over each other's work, and admit each other's
-	// work from queues. Lower-case letters; empty is a group too. Schedules are followed once over all groups.
+	// Group names those engines on the database that do the same work in the same way: only they take over each other's work, and admit each
+	// other's work from queues. Lower-case letters, digits and hyphens; empty is a group too. Schedules are followed once over all groups.
 	Group string
 	// Logger gets what the engine does in the background. Nil: nobody.
 	Logger *slog.Logger
@@ -120,6 +120,9 @@ func (e *Engine) Register(name string, fn Func) {
 // Launch begins to run work: that which is started here, that of queues, and that of processes that have ended.
 func (e *Engine) Launch(ctx context.Context) error {
 	if err := e.executor.renew(ctx); err != nil {
+		return err
+	}
+	if err := e.present(ctx, groupOf(e.executor.name)); err != nil {
 		return err
 	}
 	// Before the library first looks for work; it does that once a second.
