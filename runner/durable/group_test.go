@@ -2,6 +2,7 @@ package durable
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -156,4 +157,26 @@ func marksOf(t *testing.T, o Options) map[string]bool {
 		all[l.Name] = l.Expired
 	}
 	return all
+}
+
+// TestElsewhere has one engine that can do no work, and another one that can.
+func TestElsewhere(t *testing.T) {
+	eachState(t, func(t *testing.T, o Options) {
+		o.Lease = 150 * time.Millisecond
+		tried := make(chan bool, 100)
+		unable := open(t, o, map[string]Func{"job": func(*Work, json.RawMessage) (json.RawMessage, error) {
+			tried <- true
+			return nil, fmt.Errorf("no key: %w", ErrElsewhere)
+		}})
+		id := start(t, unable, "job", nil)
+		<-tried
+		<-tried // it is put back
+		if s, err := unable.Get(t.Context(), id); err != nil || s.State.Ended() {
+			t.Errorf("Get() = %+v, %v, want it open", s, err)
+		}
+		able := open(t, o, map[string]Func{"job": func(*Work, json.RawMessage) (json.RawMessage, error) { return json.Marshal("done") }})
+		if s := wait(t, able, id); s.State != Done {
+			t.Errorf("status = %+v, want done", s)
+		}
+	})
 }

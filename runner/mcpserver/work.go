@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,8 +19,7 @@ import (
 // With an engine, a call that outlives its request, or waits for its turn, is durable work: it continues in another process, where it runs
 // again from its beginning. The journal that is named after the work gives it the answers that it had.
 const (
-	workKind  = "call.v1"
-	workQueue = "calls"
+	workKind = "call.v1"
 	// Priorities in the queue, of one customer's calls: lower numbers first.
 	priorityWaited = 0 // a client waits for the answer
 	priorityTask   = 1
@@ -31,6 +31,9 @@ const (
 	maxBegun = 5
 	// forgetTime is the longest pause between two removals of what has expired.
 	forgetTime = 5 * time.Minute
+	// strandTime is how long calls wait for a server that can go on with them: more than a restart or an update takes, and less than a person
+	// waits for an answer that does not come.
+	strandTime = 10 * time.Minute
 )
 
 // Sealer encrypts what a call is given and what it returns, before it is kept. All processes that share the state need the same key.
@@ -65,7 +68,7 @@ func (s *Server) launch(ctx context.Context) error {
 	e := s.opt.Engine
 	e.Register(workKind, s.doWork)
 	err := e.AddQueue(ctx, durable.Queue{
-		Name: workQueue, Concurrency: s.opt.Parallel, PerCustomer: min(s.opt.Share, s.opt.Parallel), Each: true, Bound: s.opt.Waiting,
+		Name: s.workQueue(), Concurrency: s.opt.Parallel, PerCustomer: min(s.opt.Share, s.opt.Parallel), Each: true, Bound: s.opt.Waiting,
 		Rate: s.opt.Rate, RatePeriod: s.opt.RatePeriod,
 	})
 	if err == nil {
@@ -73,9 +76,13 @@ func (s *Server) launch(ctx context.Context) error {
 	}
 	if err == nil {
 		s.work.Go(s.forget)
+		s.work.Go(s.endStranded)
 	}
 	return err
 }
+
+// workQueue names the queue of those servers that continue each other's calls.
+func (s *Server) workQueue() string { return cmp.Or(s.opt.Engine.Group(), "calls") }
 
 // inputOf describes the call of a request.
 func (cs *customerServer) inputOf(ctx context.Context, t *tool, req *mcp.CallToolRequest, id string) *workInput {
@@ -129,10 +136,14 @@ func (s *Server) unseal(kept []byte, value any) error {
 
 // doWork makes the call of a piece of work: one that this process has begun, or one that it takes from the queue or continues.
 func (s *Server) doWork(w *durable.Work, kept json.RawMessage) (json.RawMessage, error) {
+	in := &workInput{}
+	if err := s.unseal(kept, in); err != nil {
+		s.log.Warn("a call of another process cannot be read: the processes that share the state need the same key", "id", w.ID, "error", err)
+		return nil, fmt.Errorf("%w: %w", durable.ErrElsewhere, err)
+	}
 	out, err := durable.Step(w, "call", func(ctx context.Context) (json.RawMessage, error) {
-		in := &workInput{}
-		if err := s.unseal(kept, in); err != nil || in.ID != w.ID || in.Customer != w.Customer {
-			return nil, errors.Join(errors.New("the call cannot be read; the processes that share the state need the same key"), err)
+		if in.ID != w.ID || in.Customer != w.Customer {
+			return nil, errors.New("it is not the call that was kept")
 		}
 		if !s.startWork() {
 			return interrupted(ctx)

@@ -1,0 +1,64 @@
+package mcpserver
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/durable"
+)
+
+// endStranded ends calls that no server can go on with, until this one is closed.
+func (s *Server) endStranded() {
+	tick := time.NewTicker(max(s.opt.StrandTime/10, 10*time.Millisecond))
+	defer tick.Stop()
+	for {
+		ended, err := s.opt.Engine.EndStranded(s.ctx, workKind, s.opt.StrandTime, s.whyStranded)
+		if err != nil && s.ctx.Err() == nil {
+			s.log.Warn("tasks of servers that have ended could not be ended", "error", err)
+		}
+		for _, st := range ended {
+			s.log.Warn("a task ended because no server that was started with its flags and its key runs any more", "id", st.ID, "customer", st.Customer)
+			s.settled(st.Customer, st.ID)
+		}
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// whyStranded returns the error of a call that ends because no server can go on with it.
+func (s *Server) whyStranded(st *durable.Status) string {
+	text := fmt.Sprintf("no mcprun serve that was started with the same flags and the same key has run for %v, so that nothing continued it; ", s.opt.StrandTime)
+	if st.State == durable.Queued {
+		return text + "nothing of it was run. Make the call again if it is still wanted"
+	}
+	return text + s.madeBefore(st.Customer, st.ID) + ". Find out what took effect before making the call again"
+}
+
+// madeBefore says what a call that has begun, and does not continue, has done.
+func (s *Server) madeBefore(customer, work string) string {
+	const unknown = "it had begun, and what it had done is unknown"
+	if s.opt.Made == nil {
+		return unknown
+	}
+	ctx, cancel := bounded(s.ctx)
+	defer cancel()
+	made, err := s.opt.Made(ctx, customer, work)
+	switch {
+	case ctx.Err() != nil, err != nil:
+		s.log.Debug("what a call has done cannot be read", "id", work, "error", err)
+		return unknown
+	case len(made) == 0:
+		return "it had begun, and had called nothing that changes something"
+	}
+	var list []string
+	for _, tool := range slices.Sorted(maps.Keys(made)) {
+		list = append(list, fmt.Sprintf("%s (%d)", tool, made[tool]))
+	}
+	return "it had called " + strings.Join(list, ", ")
+}
