@@ -96,3 +96,45 @@ func TestTaskOutlivesServe(t *testing.T) {
 		})
 	}
 }
+
+// TestTaskKeepsFlags: a task of a server with --dry-run makes no call that changes something at a server without it, which shows the task.
+func TestTaskKeepsFlags(t *testing.T) {
+	w := newRecorded(t)
+	serve := func(t *testing.T, args ...string) (url string) {
+		return serveURL(t, w.command(context.WithoutCancel(t.Context()), append([]string{"serve", "--http", "127.0.0.1:0", "--no-token"}, args...)...))
+	}
+	start := func(url string, seconds int, call string) (id string) {
+		t.Helper()
+		code, err := json.Marshal(fmt.Sprintf(`import { look, hold } from "./servers/rec"; await new Promise(done => setTimeout(done, %d000)); await %s;`, seconds, call))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := askTask(t, url, "tools/call", "execute_code", `"name":"execute_code","arguments":{"code":`+string(code)+`}`)
+		if made.Result.TaskID == "" {
+			t.Fatalf("%+v, want a task", made)
+		}
+		return made.Result.TaskID
+	}
+	until := func(url, id, status string) (got taskAnswer) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); got.Result.Status != status; time.Sleep(100 * time.Millisecond) {
+			if got = askTask(t, url, "tasks/get", id, `"taskId":"`+id+`"`); time.Now().After(end) {
+				t.Fatalf("%+v, want %s", got.Result, status)
+			}
+		}
+		return got
+	}
+	var id string
+	t.Run("dry", func(t *testing.T) { id = start(serve(t, "--dry-run"), 2, `hold({ to: "a" })`) })
+	t.Run("wet", func(t *testing.T) {
+		url := serve(t)
+		until(url, id, "working")
+		until(url, start(url, 5, `look({ to: "b" })`), "completed") // later than the other would, if it was continued
+		until(url, id, "working")
+	})
+	until(serve(t, "--dry-run"), id, "completed")
+	calls, err := os.ReadFile(w.seen + ".calls")
+	if text := strings.ReplaceAll(string(calls), "\n", " "); err != nil || text != "look " {
+		t.Errorf("the server got the calls %q, %v; want only that of the other task", text, err)
+	}
+}

@@ -220,9 +220,12 @@ func (l *live) share(ctx context.Context, opt *mcpserver.Options) error {
 	if l.sealer, err = journal.NewSealer(secret); err != nil {
 		return err
 	}
-	opt.Sealer, opt.State, opt.Settled, opt.Rate, opt.RatePeriod = l.sealer, kept, l.settled, l.o.rate.Count, l.o.rate.Period
-	// A server with other tools could not do its work.
-	opt.Engine, err = l.kept.Engine(ctx, durable.Options{Group: "calls-" + l.o.tools, Logger: l.log})
+	opt.Sealer, opt.State, opt.Settled, opt.Made, opt.Rate, opt.RatePeriod = l.sealer, kept, l.settled, l.made, l.o.rate.Count, l.o.rate.Period
+	group, err := l.o.group(l.current().project, secret)
+	if err != nil {
+		return err
+	}
+	opt.Engine, err = l.kept.Engine(ctx, durable.Options{Group: group, Logger: l.log})
 	return err
 }
 
@@ -252,6 +255,15 @@ func (l *live) settled(ctx context.Context, customer, work string) {
 	if err != nil {
 		l.log.Warn("the journal of a call could not be deleted", "error", err)
 	}
+}
+
+// made returns what a run or call has called, by its journal.
+func (l *live) made(ctx context.Context, customer, work string) (map[string]int, error) {
+	kept, err := l.kept.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return journal.Sent(ctx, kept, journalKey(customer, work), l.sealer)
 }
 
 func (l *live) reload(ctx context.Context) (*mcpserver.Project, error) {

@@ -50,7 +50,9 @@ const serveExamples = `  mcprun serve                                       for 
 const TokenVariable = flags.EnvPrefix + "SERVE_TOKEN"
 
 // NewCommand returns the command serve.
-func NewCommand(app *cli.App) *cobra.Command {
+func NewCommand(app *cli.App) *cobra.Command { return newCommand(app).cmd }
+
+func newCommand(app *cli.App) *command {
 	inner := &run.Options{App: app}
 	inner.AnyConfig, inner.Home = true, true
 	innerCmd := &cobra.Command{Use: "mcprun"}
@@ -69,7 +71,7 @@ func NewCommand(app *cli.App) *cobra.Command {
 		},
 	}
 	o.bind(o.cmd, innerCmd)
-	return o.cmd
+	return o
 }
 
 // bind registers the flags. Those that a run has too are the same values.
