@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/mcpgen/mcpgen/runner/durable"
 )
 
@@ -33,32 +35,45 @@ func (s *Server) endStranded() {
 
 // whyStranded returns the error of a call that ends because no server can go on with it.
 func (s *Server) whyStranded(st *durable.Status) string {
-	text := fmt.Sprintf("no mcprun serve that was started with the same flags and the same key has run for %v, so that nothing continued it; ", s.opt.StrandTime)
-	if st.State == durable.Queued {
-		return text + "nothing of it was run. Make the call again if it is still wanted"
+	done, then := "nothing of it was run", "Make the call again if it is still wanted"
+	if st.State != durable.Queued {
+		if done = s.madeBefore(st.Customer, st.ID); done == "" {
+			done = "it had called nothing that changes something"
+		} else {
+			then = "Find out what took effect before making the call again"
+		}
 	}
-	return text + s.madeBefore(st.Customer, st.ID) + ". Find out what took effect before making the call again"
+	return fmt.Sprintf("no mcprun serve that was started with the same flags and the same key has run for %v, so that nothing continued it; %s. %s", s.opt.StrandTime, done, then)
 }
 
-// madeBefore says what a call that has begun, and does not continue, has done.
+// notContinued returns the error of a call that this server could not go on with, with what was done before.
+func (s *Server) notContinued(in *workInput, err error) *jsonrpc.Error {
+	e := *taskError(err)
+	if done := s.madeBefore(in.Customer, in.ID); done != "" {
+		e.Message += "; before, " + done
+	}
+	return &e
+}
+
+// madeBefore says what a call that does not continue has done; empty: nothing that changes something.
 func (s *Server) madeBefore(customer, work string) string {
-	const unknown = "it had begun, and what it had done is unknown"
+	const unknown = "it may have called tools, and which is unknown"
 	if s.opt.Made == nil {
 		return unknown
 	}
 	ctx, cancel := bounded(s.ctx)
 	defer cancel()
 	made, err := s.opt.Made(ctx, customer, work)
-	switch {
-	case ctx.Err() != nil, err != nil:
+	if err != nil {
 		s.log.Debug("what a call has done cannot be read", "id", work, "error", err)
 		return unknown
-	case len(made) == 0:
-		return "it had begun, and had called nothing that changes something"
 	}
 	var list []string
 	for _, tool := range slices.Sorted(maps.Keys(made)) {
 		list = append(list, fmt.Sprintf("%s (%d)", tool, made[tool]))
+	}
+	if len(list) == 0 {
+		return ""
 	}
 	return "it had called " + strings.Join(list, ", ")
 }

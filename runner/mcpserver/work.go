@@ -157,7 +157,7 @@ func (s *Server) doWork(w *durable.Work, kept json.RawMessage) (json.RawMessage,
 		out := &outcome{}
 		switch {
 		case err != nil:
-			out.Error = taskError(err)
+			out.Error = s.notContinued(in, err)
 		case l.turn != nil: // its client has got the result
 			return nil, nil
 		default:
