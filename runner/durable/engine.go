@@ -91,6 +91,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 		kinds:    map[string]*kind{}, queues: map[string]*admission{}, running: map[string]*Work{}, over: map[string]*Work{},
 		places: map[string]map[string]int{}, placed: map[string]time.Time{},
 	}
+	dbos.ListenQueues(root, "") // to none; without a name, it would look into those of all groups
 	e.ended, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	return e, nil
 }

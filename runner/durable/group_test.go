@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/dbos-inc/dbos-transact-golang/dbos"
 )
 
 // TestGroups has engines of two groups, which register different kinds: neither runs the other's work.
@@ -33,6 +35,9 @@ func TestGroups(t *testing.T) {
 			if err := e.AddQueue(t.Context(), queue); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if none, one := dbos.ListenedQueues(open(t, o, nil).root), dbos.ListenedQueues(own.root); len(none) != 1 || none[0] != "" || len(one) != 1 || one[0] != "jobs" {
+			t.Errorf("engines listen to the queues %q and %q, want to those that they added", none, one)
 		}
 		if dead, err := daemon.dead(t.Context()); err != nil || len(dead) != 0 {
 			t.Errorf("dead() of another group = %v, %v, want none", dead, err)

@@ -43,8 +43,8 @@ type admission struct {
 	mean   time.Duration // of the time that its work took lately; zero: nothing known
 }
 
-// AddQueue makes a queue, or changes the limits of one that exists; those of the last call hold in all processes. From then on, this process
-// takes no work from queues that it has not added.
+// AddQueue makes a queue, or changes the limits of one that exists; those of the last call hold in all processes. A process takes work only
+// from queues that it has added.
 func (e *Engine) AddQueue(ctx context.Context, q Queue) error {
 	if q.PerCustomer == 0 {
 		q.PerCustomer = q.Concurrency

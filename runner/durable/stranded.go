@@ -51,7 +51,9 @@ func (e *Engine) EndStranded(ctx context.Context, kind string, after time.Durati
 		expired, known := marked[group]
 		switch {
 		case !known:
-			_, err = e.store.Lease(ctx, marks+group, markOwner, after)
+			if _, err = e.store.Lease(ctx, marks+group, markOwner, after); err == nil {
+				e.log.Warn("work waits for a process that is started as the one that began it, and ends if none comes", "group", group, "count", *row.Count, "after", after)
+			}
 		case expired:
 			var some []Status
 			some, err = e.endAll(ctx, kind, *version, reason)

@@ -52,12 +52,14 @@ func serveFront(place string) error {
 	if err != nil {
 		return err
 	}
+	said := make(chan bool) // closed once the address is the first line
 	server, err := mcpserver.New(&mcpserver.Options{
 		Engine: engine, State: s, Sealer: testSealer{}, TaskAfter: time.Millisecond, Parallel: 1,
 		Customer: func(_ context.Context, id string) (*mcpserver.Customer, error) {
 			return &mcpserver.Customer{ID: id}, nil
 		},
 		Run: func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+			<-said
 			fmt.Println("runs " + job.Work)
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -75,6 +77,7 @@ func serveFront(place string) error {
 		return err
 	}
 	fmt.Println(httptest.NewServer(h).URL)
+	close(said)
 	select {}
 }
 

@@ -107,7 +107,7 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 	groups.Add("Limits", func(f *pflag.FlagSet) {
 		f.Var(flags.Count(&o.parallel, 1), "parallel", "runs and calls at once; others wait (with --tools passthrough: 64)")
 		f.Var(flags.Duration(&o.queueTime), "queue-time", "how long a run or call waits for its turn (with --tools passthrough: 5m)")
-		f.Var(flags.NewRate(&o.rate), "rate", "runs and calls that may start in a time, over all processes that share the state, such as 100/1m; others wait")
+		f.Var(flags.NewRate(&o.rate), "rate", "runs and calls that may start in a time, over all processes that share the state and have the same flags, such as 100/1m; others wait")
 		f.Var(flags.Duration(&o.maxTime), "max-timeout", "upper limit of timeout_seconds")
 		f.Var(flags.Size(&o.maxMemory, sandbox.MinMemory), "max-memory", "upper limit of memory_mb")
 		f.AddFlagSet(shared.Limits)
