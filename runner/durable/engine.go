@@ -67,7 +67,8 @@ type Engine struct {
 	kinds    map[string]*kind // does not change once launched
 	queues   map[string]*admission
 	running  map[string]*Work
-	over     map[string]*Work // whose function has returned, until the database has the outcome
+	absent   map[string]time.Time // groups without a process, and since when
+	over     map[string]*Work     // whose function has returned, until the database has the outcome
 }
 
 // Open connects to the database, and makes its tables. The engine runs no work before [Engine.Launch]; without it, work can be listed,
@@ -89,6 +90,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 		root: root, store: o.Store, missed: o.Missed, log: o.Logger,
 		executor: &executor{name: name, leases: o.Store, lasts: o.Lease},
 		kinds:    map[string]*kind{}, queues: map[string]*admission{}, running: map[string]*Work{}, over: map[string]*Work{},
+		absent: map[string]time.Time{},
 		places: map[string]map[string]int{}, placed: map[string]time.Time{},
 	}
 	dbos.ListenQueues(root, "") // to none; without a name, it would look into those of all groups

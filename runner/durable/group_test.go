@@ -133,6 +133,10 @@ func TestStranded(t *testing.T) {
 			t.Errorf("EndStranded() ended %d when it saw them first, want none", n)
 		}
 		until(t, func() bool { return marksOf(t, o)[marks+"a-2"] })
+		late := open(t, in("a-4"), kinds)
+		if some, err := late.EndStranded(t.Context(), "job", time.Hour, why); err != nil || len(some) != 0 {
+			t.Errorf("EndStranded() of a process that has just begun = %v, %v, want none", some, err)
+		}
 		if n := end(time.Millisecond); n != 3 || len(marksOf(t, o)) != 0 {
 			t.Errorf("EndStranded() ended %d, and %v are absent, want the 3 of a-2", n, marksOf(t, o))
 		}

@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"time"
 
@@ -16,8 +17,8 @@ const (
 )
 
 // EndStranded ends work of a kind with which no process can go on: its group had none for the given time, which counts from the first call
-// that saw that, in any process. The work is Failed then, with the text that reason returns, or Cancelled if that is empty. It returns what it
-// ended.
+// that saw that, in any process. This process must have seen it for a fifth of the time, because after a pause all may be starting. The work
+// is Failed then, with the text that reason returns, or Cancelled if that is empty. It returns what it ended.
 func (e *Engine) EndStranded(ctx context.Context, kind string, after time.Duration, reason func(*Status) string) ([]Status, error) {
 	versions, err := dbos.GetWorkflowAggregates(e.with(ctx), dbos.GetWorkflowAggregatesInput{
 		GroupByApplicationVersion: true, SelectCount: true, Status: openState, Name: []string{kind},
@@ -48,13 +49,15 @@ func (e *Engine) EndStranded(ctx context.Context, kind string, after time.Durati
 		if !ok || alive[group] {
 			continue
 		}
+		long := e.missing(group) >= after/5
 		expired, known := marked[group]
+		var err error
 		switch {
 		case !known:
 			if _, err = e.store.Lease(ctx, marks+group, markOwner, after); err == nil {
 				e.log.Warn("work waits for a process that is started as the one that began it, and ends if none comes", "group", group, "count", *row.Count, "after", after)
 			}
-		case expired:
+		case expired && long:
 			var some []Status
 			some, err = e.endAll(ctx, kind, *version, reason)
 			ended = append(ended, some...)
@@ -64,12 +67,30 @@ func (e *Engine) EndStranded(ctx context.Context, kind string, after time.Durati
 		}
 		errs = append(errs, err)
 	}
+	e.found(alive)
 	for group := range marked {
 		if alive[group] {
 			errs = append(errs, e.present(ctx, group))
 		}
 	}
 	return ended, errors.Join(errs...)
+}
+
+// missing returns for how long this process has seen no process of a group.
+func (e *Engine) missing(group string) time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.absent[group].IsZero() {
+		e.absent[group] = time.Now()
+	}
+	return time.Since(e.absent[group])
+}
+
+// found notes which groups have a process.
+func (e *Engine) found(alive map[string]bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	maps.DeleteFunc(e.absent, func(group string, _ time.Time) bool { return alive[group] })
 }
 
 // present removes the mark of a group: it has a process, or no work.

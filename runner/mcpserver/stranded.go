@@ -43,7 +43,8 @@ func (s *Server) whyStranded(st *durable.Status) string {
 			then = "Find out what took effect before making the call again"
 		}
 	}
-	return fmt.Sprintf("no mcprun serve that was started with the same flags and the same key has run for %v, so that nothing continued it; %s. %s", s.opt.StrandTime, done, then)
+	long := strings.Replace(s.opt.StrandTime.String(), "m0s", "m", 1)
+	return fmt.Sprintf("no mcprun serve that was started with the same flags and the same key has run for %s, so that nothing continued it; %s. %s", long, done, then)
 }
 
 // notContinued returns the error of a call that this server could not go on with, with what was done before.
@@ -69,7 +70,12 @@ func (s *Server) madeBefore(customer, work string) string {
 		return unknown
 	}
 	var list []string
+	const most = 20
 	for _, tool := range slices.Sorted(maps.Keys(made)) {
+		if len(list) == most {
+			list = append(list, fmt.Sprintf("and %d other tools", len(made)-most))
+			break
+		}
 		list = append(list, fmt.Sprintf("%s (%d)", tool, made[tool]))
 	}
 	if len(list) == 0 {
