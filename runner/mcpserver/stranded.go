@@ -50,6 +50,9 @@ func (s *Server) whyStranded(st *durable.Status) string {
 // notContinued returns the error of a call that this server could not go on with, with what was done before.
 func (s *Server) notContinued(in *workInput, err error) *jsonrpc.Error {
 	e := *taskError(err)
+	if s.opt.Made == nil {
+		return &e
+	}
 	if done := s.madeBefore(in.Customer, in.ID); done != "" {
 		e.Message += "; before, " + done
 	}

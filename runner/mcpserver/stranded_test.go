@@ -159,3 +159,24 @@ func TestOtherKey(t *testing.T) {
 		t.Errorf("%d calls were made with another key", len(unable.jobs))
 	}
 }
+
+// TestNotContinued checks that a task that fails when it begins again says what it had called.
+func TestNotContinued(t *testing.T) {
+	s := newState(t)
+	first, c, _ := tasksFixture(t, s.group(t, "one"))
+	made := c.run()
+	if err := first.srv.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, second, _ := tasksFixture(t, func(o *mcpserver.Options) {
+		s.group(t, "one")(o)
+		o.Made = func(context.Context, string, string) (map[string]int, error) {
+			return map[string]int{"crm__add": 1}, nil
+		}
+		o.Reload = func(context.Context) (*mcpserver.Project, error) { return nil, errors.New("the project is broken") }
+	})
+	const want = "the project is broken; before, it had called crm__add (1)"
+	if got := second.until(made.TaskID, "completed", "failed", "cancelled"); got.Status != "failed" || !strings.HasSuffix(got.Error.Message, want) {
+		t.Errorf("%+v, %+v, want it failed with %q", got, got.Error, want)
+	}
+}
