@@ -27,7 +27,7 @@ type DirectCall struct {
 // have no personal data, except for the result of a server whose mode is off.
 func (r *Runner) Call(ctx context.Context, d DirectCall) (*call.Result, chain.CallRecord, []string, error) {
 	t := r.newTrail("call-", &d.Calls)
-	t.beginCall(d.Tool)
+	t.beginCall(d.Tool, r.chain)
 	res, record, warnings, err := r.call(ctx, d, t.id)
 	t.endCall(res, &record, err)
 	hideRecord(d.Calls.Personal, &record)

@@ -23,10 +23,6 @@ func TestContinuedNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer state.Close()
-	seal, err := journal.NewSealer(make([]byte, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
 	served := 0
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { served++; fmt.Fprint(w, "ok") }))
 	defer web.Close()
@@ -42,7 +38,7 @@ func TestContinuedNetwork(t *testing.T) {
 		net := &runner.Network{ConnectTo: map[string]string{"api.example:80": web.Listener.Addr().String()}, Settings: &config.Network{Present: true, NetworkPart: config.NetworkPart{Allow: []config.NetworkEntry{{Host: "api.example", Ports: []int{80}, Protocols: []string{"http"}}}}}}
 		s := &runner.Script{Name: "s.ts", Code: "1", Language: ts, Network: true}
 		var err error
-		if s.Calls.Journal, err = journal.Open(t.Context(), state, store.Key{Kind: "journal", Name: "run-1"}, seal); err != nil {
+		if s.Calls.Journal, err = journal.Open(t.Context(), state, store.Key{Kind: "journal", Name: "run-1"}, make([]byte, 32)); err != nil {
 			t.Fatal(err)
 		}
 		_, err = newRunner(t, nil).Launch(t.Context(), s, runner.LaunchOptions{Sandboxes: list, Network: net})

@@ -3,9 +3,11 @@ package runner
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/record"
+	"github.com/mcpgen/mcpgen/runner/script"
 )
 
 // RecordError says that the record of runs cannot be written, so that a script was not started.
@@ -63,7 +66,9 @@ type trail struct {
 	code    record.Mask // of the script's code alone, so that the same code has the same digest
 	began   time.Time
 	program audit.Program
-	started bool // the intent is in the record
+	clear   map[string]int  // personal data that left as it is, by type
+	read    *script.Program // nil: nothing was read
+	started bool            // the intent is in the record
 }
 
 // newTrail returns the trail of a run with the settings. Its answers of people are in the record from now on.
@@ -123,11 +128,38 @@ func (t *trail) begin(ctx context.Context, s *Script) error {
 func (t *trail) describe(ctx context.Context, s *Script) error {
 	digest, err := t.log.Code(ctx, t.code.String(s.Code))
 	t.program = audit.Program{
-		Action: "execute_code", Name: t.text(s.Name, maxRowName), Language: audit.Text(s.Language), Code: audit.Text(digest), Input: t.input(s),
+		Action: "execute_code", PII: t.mode(), Machine: t.set.Machine, Modules: []audit.Module{}, Name: t.text(s.Name, maxRowName), Language: audit.Text(s.Language), Code: audit.Text(digest), Input: t.input(s),
 		Risk: audit.Text(s.Risk.Overall().String()), RiskReason: t.text(s.Risk.Reason(), maxRowText),
 	}
-	return err
+	if s.was == nil || s.was.program == nil {
+		return err
+	}
+	t.read = s.was.program
+	return cmp.Or(err, t.modules(ctx))
 }
+
+// modules adds the files and skills that the script has imported so far to the record.
+func (t *trail) modules(ctx context.Context) error {
+	if t.read == nil {
+		return nil
+	}
+	texts := t.read.Imported()
+	for _, file := range slices.Sorted(maps.Keys(texts)) {
+		known := func(m audit.Module) bool { return m.Name == file }
+		if len(t.program.Modules) == maxRowFiles || slices.ContainsFunc(t.program.Modules, known) {
+			continue
+		}
+		digest, err := t.log.Code(ctx, t.code.String(texts[file]))
+		if err != nil {
+			return err
+		}
+		t.program.Modules = append(t.program.Modules, audit.Module{Name: file, Digest: digest})
+	}
+	return nil
+}
+
+// mode describes what is done with personal data.
+func (t *trail) mode() audit.Text { return name(t.set.Personal.String()) }
 
 // input returns the arguments, variables and options of a script.
 func (t *trail) input(s *Script) json.RawMessage {
@@ -157,6 +189,8 @@ func (t *trail) end(ctx context.Context, s *Script, res *Result, failed error) {
 	defer cancel()
 	if !t.started {
 		_ = t.describe(done, s) // the flush has its error
+	} else if t.read != nil && t.read.Import != nil {
+		_ = t.modules(done) // those with computed paths
 	}
 	row := t.result(s, res)
 	if failed != nil {
@@ -182,14 +216,32 @@ func (r *Runner) NotStarted(ctx context.Context, s *Script, failed error) {
 	r.newTrail("run-", &set).end(ctx, s, nil, failed)
 }
 
+// Refused adds to the record, with Settings.Audit, that a script or a call without a script was refused before there was one, such as by its
+// arguments or for lack of room. action is that of an [audit.Program], and name that of the script or the tool. It costs one row, which has no
+// code, and does not wait until that is durable.
+func (r *Runner) Refused(set chain.Settings, action, name, reason string) {
+	t := r.newTrail("run-", &set)
+	if t.log == nil {
+		return
+	}
+	t.request(action, name, r.chain)
+	row := t.result(&Script{}, nil)
+	row.ExitCode, row.Error = exit.Refused, t.text(reason, maxRowText)
+	t.log.Later(t.entry(audit.KindRunEnd, row))
+}
+
 // finish adds the last rows, and waits for all of them.
 func (t *trail) finish(ctx context.Context, row audit.RunEnd, res *Result) {
-	if p := t.set.Personal; p != nil && res != nil {
+	switch {
+	case res == nil:
+	case t.set.Personal != nil:
 		texts := append([]string{res.Stdout, res.Stderr, string(res.Value), res.Message}, append(res.Warnings, res.TypeErrors...)...)
 		if res.Error != nil {
 			texts = append(texts, res.Error.Name, res.Error.Message, res.Error.Stack)
 		}
-		t.personal(texts...)
+		t.personal(audit.Personal{Tokens: pii.CountTokens(texts...)})
+	default:
+		t.personal(audit.Personal{Tokens: map[string]int{}, Clear: t.clear})
 	}
 	t.log.Later(t.entry(audit.KindRunEnd, row))
 	if err := t.log.FlushRun(ctx, t.id); err != nil && res != nil {
@@ -197,10 +249,36 @@ func (t *trail) finish(ctx context.Context, row audit.RunEnd, res *Result) {
 	}
 }
 
-// personal adds to the record how many tokens for personal data are in texts that leave.
-func (t *trail) personal(texts ...string) {
-	if counts := pii.CountTokens(texts...); len(counts) > 0 {
-		t.log.Later(t.entry(audit.KindPersonal, audit.Personal{Tokens: counts}))
+// personal adds to the record how much personal data left, if any.
+func (t *trail) personal(row audit.Personal) {
+	if len(row.Tokens)+len(row.Clear) > 0 {
+		t.log.Later(t.entry(audit.KindPersonal, row))
+	}
+}
+
+// stream returns the end of an output stream for the record, and the length and the digest of what was masked. It counts what left as it is.
+func (t *trail) stream(out string) (end audit.Text, size int, hash audit.Text) {
+	if out == "" {
+		return "", 0, ""
+	}
+	out = t.mask.String(out)
+	t.left(out)
+	if len(out) <= maxRowOutput {
+		return audit.Text(out), len(out), ""
+	}
+	return audit.Text("…" + ident.Tail(out, maxRowOutput)), len(out), audit.Text(fmt.Sprintf("%x", sha256.Sum256([]byte(out))))
+}
+
+// left counts the personal data in a masked text that left as it is.
+func (t *trail) left(masked string) {
+	if t.set.Personal != nil {
+		return
+	}
+	if t.clear == nil {
+		t.clear = map[string]int{}
+	}
+	for kind, n := range pii.CountPrivate(masked) {
+		t.clear[kind] += n
 	}
 }
 
@@ -216,18 +294,18 @@ func (t *trail) result(s *Script, res *Result) audit.RunEnd {
 		return row
 	}
 	row.Sandbox, row.ExitCode, row.Cause, row.DurationMS, row.Calls = res.Sandbox, res.ExitCode, string(res.Cause), res.DurationMS, res.CallCount
-	if out := t.mask.String(res.Stdout); len(out) > maxRowOutput {
-		row.Output = audit.Text("…" + ident.Tail(out, maxRowOutput))
-	} else {
-		row.Output = audit.Text(out)
-	}
-	row.Result = t.value(res.Value, maxRowValue)
+	row.Output, row.OutputBytes, row.OutputHash = t.stream(res.Stdout)
+	row.Stderr, row.StderrBytes, row.StderrHash = t.stream(res.Stderr)
+	result := t.mask.Value(res.Value)
+	t.left(string(result))
+	row.Result = audit.Clip(result, maxRowValue)
 	switch {
 	case res.Error != nil:
 		row.Error = t.text(res.Error.Name+": "+res.Error.Message, maxRowText)
 	case res.Cause != CauseExit || res.ExitCode != 0:
 		row.Error = t.text(cmp.Or(res.Message, fmt.Sprintf("exit code %d", res.ExitCode)), maxRowText)
 	}
+	t.left(string(row.Error))
 	if res.Tokens != nil {
 		row.TokensUsed, row.TokensSaved = &res.Tokens.Used, &res.Tokens.Saved
 	}
@@ -292,13 +370,28 @@ func (t *trail) connection(e egress.Event) {
 }
 
 // beginCall adds to the record that a call is about to be made without a script. The row is durable with the call's own.
-func (t *trail) beginCall(tool string) {
-	t.program = audit.Program{Action: "call_tool", Name: t.text(tool, maxRowName)}
+func (t *trail) beginCall(tool string, ch *chain.Chain) {
+	if t.log == nil {
+		return
+	}
+	t.request("call_tool", tool, ch)
 	t.log.Later(t.entry(audit.KindRun, audit.RunStart{Program: t.program}))
+}
+
+// request sets what the record has of a script or a tool of which there is only the name. The risk of a tool is known.
+func (t *trail) request(action, name string, ch *chain.Chain) {
+	t.program = audit.Program{Action: action, Name: t.text(name, maxRowName), PII: t.mode(), Machine: t.set.Machine, Modules: []audit.Module{}}
+	if hints, known := ch.Hints(name); known {
+		level, why := hints.Risk()
+		t.program.Risk, t.program.RiskReason = audit.Text(level.String()), audit.Text(why)
+	}
 }
 
 // endCall adds to the record how a call without a script ended.
 func (t *trail) endCall(res *call.Result, rec *chain.CallRecord, failed error) {
+	if t.log == nil {
+		return
+	}
 	row := audit.RunEnd{
 		Program: t.program, Sandbox: "none", Cause: string(CauseExit), DurationMS: ms(time.Since(t.began)), Violations: []string{}, Files: []string{}, Calls: 1,
 		Approved: !slices.Contains([]string{"", chain.OutcomeDry, string(call.KindDenied), string(call.KindArgument)}, rec.Outcome),
@@ -320,7 +413,7 @@ func (t *trail) endCall(res *call.Result, rec *chain.CallRecord, failed error) {
 	}
 	row.Success = row.ExitCode == 0
 	if t.set.Personal != nil && res != nil {
-		t.personal(string(res.Value))
+		t.personal(audit.Personal{Tokens: pii.CountTokens(string(res.Value))})
 	}
 	t.log.Later(t.entry(audit.KindRunEnd, row))
 }

@@ -2,11 +2,13 @@ package runner_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -401,6 +403,7 @@ func TestRecordHasTokens(t *testing.T) {
 				g.call(1, "calculator__add", object{"numbers": []int{1, 2}, "note": all})
 				g.call(2, all, object{"to": all})
 				fmt.Fprint(g.spec.Stdout, all)
+				fmt.Fprint(g.spec.Stderr, all)
 				if err := os.WriteFile(g.spec.Workspace+"/"+mail, nil, 0o600); err != nil {
 					t.Error(err)
 				}
@@ -420,8 +423,20 @@ func TestRecordHasTokens(t *testing.T) {
 					t.Errorf("mode %s: the record has %q:\n%s", mode, canary, text)
 				}
 			}
-			if !strings.Contains(text, "[EMAIL #1]") || strings.Contains(text, "[EMAIL_1]") != (mode != config.PIIOff) || !slices.Contains(m.kinds(), "call.end") || (mode == config.PIIOff) == slices.Contains(m.kinds(), "personal") {
-				t.Errorf("mode %s, result %+v: the record has no tokens, or no count of them, or one too many:\n%s", mode, res, text)
+			if !strings.Contains(text, "[EMAIL #1]") || strings.Contains(text, "[EMAIL_1]") != (mode != config.PIIOff) || !slices.Contains(m.kinds(), "call.end") {
+				t.Errorf("mode %s, result %+v: the record has no tokens, or one too many:\n%s", mode, res, text)
+			}
+			_, personal := row[audit.Personal](t, m, audit.KindPersonal)
+			left, other := personal.Tokens, personal.Clear
+			if mode == config.PIIOff {
+				left, other = other, left
+			}
+			if left["EMAIL"] == 0 || left["PHONE"] == 0 || len(other) > 0 {
+				t.Errorf("mode %s: the record counts %+v", mode, personal)
+			}
+			_, begin := row[audit.RunStart](t, m, audit.KindRun)
+			if _, end := row[audit.RunEnd](t, m, audit.KindRunEnd); begin.PII != audit.Text(mode) || end.PII != begin.PII {
+				t.Errorf("mode %s: the record says %q, then %q", mode, begin.PII, end.PII)
 			}
 		}
 	}
@@ -491,4 +506,98 @@ func TestRecordOfScriptsNotStarted(t *testing.T) {
 	if _, end = row[audit.RunEnd](t, m, audit.KindRunEnd); err == nil || end.Approved || end.Sandbox != "none" || end.ExitCode != exit.NoBackend {
 		t.Errorf("after %v the end is %+v", err, end)
 	}
+}
+
+// TestRecordOfWhatToolsDo: the risk of a call without a script is that of its tool, before the call and after it, and each call says what its
+// tool does.
+func TestRecordOfWhatToolsDo(t *testing.T) {
+	for tool, want := range map[string]struct{ args, risk, hint string }{
+		"crm__delete_record": {`{"object_type":"Contact","record_id":"003xx"}`, "high", "destructive"}, "calculator__add": {`{"numbers":[1,2]}`, "medium", "writes"}, "crm__x": {`{}`, "", ""},
+	} {
+		log, m := newLog(t)
+		up := &fakeUpstreams{answers: map[string]*upstream.CallResult{"calculator/add": {Raw: json.RawMessage(`{"content":[]}`)}, "crm/delete_record": {Raw: json.RawMessage(`{"content":[]}`)}}}
+		allow := newPolicy(t, config.PolicyPart{Default: "allow"})
+		d := runner.DirectCall{Tool: tool, Args: json.RawMessage(want.args), Calls: chain.Settings{AllowDrift: true, Audit: log, Policy: allow, Machine: audit.Machine{Host: "box", Version: "1"}}}
+		_, _, _, _ = newRunner(t, up).Call(t.Context(), d) // one tool is unknown
+		if err := log.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, begin := row[audit.RunStart](t, m, audit.KindRun)
+		_, end := row[audit.RunEnd](t, m, audit.KindRunEnd)
+		_, call := row[audit.CallEnd](t, m, audit.KindCallEnd)
+		if string(begin.Risk) != want.risk || end.Risk != begin.Risk || (end.RiskReason == "") != (want.risk == "") || string(call.Hint) != want.hint || end.Host != "box" || end.Version != "1" || end.PII != "off" {
+			t.Errorf("%s: begins with %+v, ends with %+v, and the call with %+v; want the risk %q and %q", tool, begin, end, call, want.risk, want.hint)
+		}
+		if want.hint == "" {
+			continue
+		}
+		if _, call := row[audit.CallStart](t, m, audit.KindCall); string(call.Hint) != want.hint || call.Rule != `rule "default: allow"` {
+			t.Errorf("%s: the call begins with %+v", tool, call)
+		}
+	}
+}
+
+// TestRecordOfImports: the texts of imported files are kept like the script's.
+func TestRecordOfImports(t *testing.T) {
+	dir, ran := t.TempDir(), []string{}
+	for name, text := range map[string]string{"lib.ts": `export const to = "ann@example.org"`, "lib.py": `to = "ann@example.org"`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range []runner.Script{{Name: "s.ts", Code: `import { to } from "./lib.ts"; console.log(to)`, Language: ts}, {Name: "s.py", Code: "from lib import to", Language: py}} {
+		log, m := newLog(t)
+		s.Dir, s.Calls.Audit = dir, log
+		if _, err := newRunner(t, nil).Launch(t.Context(), &s, runner.LaunchOptions{Sandboxes: working("docker", &ran)}); err != nil {
+			t.Fatal(err)
+		}
+		_, begin := row[audit.RunStart](t, m, audit.KindRun)
+		_, end := row[audit.RunEnd](t, m, audit.KindRunEnd)
+		file := "lib" + s.Language.Extensions()[0]
+		if len(begin.Modules) != 1 || begin.Modules[0].Name != file || !slices.Equal(begin.Modules, end.Modules) || !strings.Contains(m.codes[begin.Modules[0].Digest], `to = "[EMAIL #1]"`) {
+			t.Errorf("%s imports %+v, then %+v, of the codes %q", s.Name, begin.Modules, end.Modules, m.codes)
+		}
+	}
+}
+
+// TestRecordOfLongOutput: of long output the end is kept, with the length and the digest of the whole.
+func TestRecordOfLongOutput(t *testing.T) {
+	log, m := newLog(t)
+	s := &runner.Script{}
+	s.Calls.Audit = log
+	out := strings.Repeat("0123456789abcdef", 2000)
+	if _, err := launchRecorded(t, nil, s, runner.LaunchOptions{}, func(g *guest) sandbox.Exit {
+		g.begin()
+		fmt.Fprint(g.spec.Stdout, out)
+		fmt.Fprint(g.spec.Stderr, "ann@example.org")
+		g.done(nil)
+		return sandbox.Exit{}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	_, end := row[audit.RunEnd](t, m, audit.KindRunEnd)
+	if len(end.Output) > 17<<10 || end.OutputBytes != len(out) || string(end.OutputHash) != fmt.Sprintf("%x", sha256.Sum256([]byte(out))) || end.Stderr != "[EMAIL #1]" || end.StderrBytes != len("[EMAIL #1]") || end.StderrHash != "" {
+		t.Errorf("%d of %d bytes %q, and %d bytes of standard error %q %q", len(end.Output), end.OutputBytes, end.OutputHash, end.StderrBytes, end.Stderr, end.StderrHash)
+	}
+}
+
+// TestRecordOfRefusedRequest: a request that was refused before there was a run has one row, which is no violation of a rule.
+func TestRecordOfRefusedRequest(t *testing.T) {
+	log, m := newLog(t)
+	r := newRunner(t, nil)
+	set := chain.Settings{Audit: log}
+	set.Subject.Customer, set.Who.Client = "acme", audit.Text(strings.Repeat("x", 1000))
+	r.Refused(set, "call_tool", "crm__send", "no room for ann@example.org "+strings.Repeat("x", 10_000))
+	if err := log.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, end := row[audit.RunEnd](t, m, audit.KindRunEnd)
+	if end.Action != "call_tool" || end.Name != "crm__send" || !strings.HasPrefix(string(end.Error), "no room for [EMAIL #1] xx") || len(end.Error) > 2100 || len(got.Who.Client) > 310 ||
+		end.ExitCode != exit.Refused || end.Sandbox != "none" || end.Success || end.Approved || len(end.Violations) > 0 || got.Who.Customer != "acme" {
+		t.Errorf("the row is %+v of %+v", end, got.Who)
+	}
+	if len(m.rows) != 1 || len(m.codes) > 0 {
+		t.Errorf("there are %d rows and %d codes, want 1 and none", len(m.rows), len(m.codes))
+	}
+	r.Refused(chain.Settings{}, "execute_code", "script", "nothing is recorded")
 }

@@ -250,7 +250,7 @@ func TestRecordCannotBeOpened(t *testing.T) {
 // TestRecordOfServe: mcprun serve records, and knows its client.
 func TestRecordOfServe(t *testing.T) {
 	w := newRecorded(t)
-	cmd := w.command(t.Context(), "serve")
+	cmd := w.command(t.Context(), "serve", "--pii", "off")
 	cmd.Stderr = t.Output()
 	client := mcp.NewClient(&mcp.Implementation{Name: "claude", Version: "9"}, nil)
 	cs, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
@@ -266,19 +266,46 @@ func TestRecordOfServe(t *testing.T) {
 			t.Fatalf("%s: %v %+v", name, err, res)
 		}
 	}
+	uses := []struct {
+		tool string
+		args map[string]any
+		row  string
+	}{
+		{"sanitize_pii", map[string]any{"text": "ann@example.org"}, ""},
+		{"restore_pii", map[string]any{"text": "[EMAIL_1] and [EMAIL_1]"}, `{"action":"restore_pii","count":1,"names":["[EMAIL_1]"]}`},
+		{"write_workspace_file", map[string]any{"filename": "ann@example.org", "content": "x"}, `{"action":"write_workspace_file","count":1,"names":["[EMAIL #1]"]}`},
+		{"read_workspace_file", map[string]any{"filename": "ann@example.org"}, `{"action":"read_workspace_file","count":1,"names":["[EMAIL #1]"]}`},
+		{"save_skill", map[string]any{"name": "sums", "code": "export const one = 1;"}, `{"action":"save_skill","count":1,"names":["sums"]}`},
+		{"load_skill", map[string]any{"name": "sums"}, `{"action":"load_skill","count":1,"names":["sums"]}`},
+	}
+	accesses := []string{}
+	for _, u := range uses {
+		if res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: u.tool, Arguments: u.args}); err != nil || res.IsError {
+			t.Fatalf("%s: %v %+v", u.tool, err, res)
+		}
+		if u.row != "" {
+			accesses = append(accesses, u.row)
+		}
+	}
 	if err := cs.Close(); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := recordOf(t.Context(), w.db)
-	if want := "run call call.end run.end run call call.end run.end"; err != nil || kindsOf(rows) != want {
+	if want := "run call call.end run.end run call call.end run.end access access access access access"; err != nil || kindsOf(rows) != want {
 		t.Fatalf("the record has %q, %v, want %q", kindsOf(rows), err, want)
 	}
 	sessions := map[audit.Text]bool{}
+	got := []string{}
 	for _, row := range rows {
-		sessions[row.Who.Session] = true
+		if sessions[row.Who.Session] = true; row.Kind == audit.KindAccess {
+			got = append(got, string(row.Body))
+		}
 		if row.Who.Client != "claude" || row.Who.ClientVersion != "9" || row.Who.User == "" || strings.Contains(string(row.Body), "ann@example.org") {
 			t.Errorf("%s of %+v: %s", row.Kind, row.Who, row.Body)
 		}
+	}
+	if !slices.Equal(got, accesses) {
+		t.Errorf("the rows of kind access are %q, want %q", got, accesses)
 	}
 	if len(sessions) != 1 || sessions[""] {
 		t.Errorf("the sessions are %v, want one", sessions)
@@ -317,10 +344,10 @@ func TestRecordOfLogins(t *testing.T) {
 	if err != nil || kindsOf(rows) != "login login" {
 		t.Fatalf("the record has %q, %v, want two logins", kindsOf(rows), err)
 	}
-	if got, want := string(rows[0].Body), `{"event":"refused","server":null,"subject":"127.0.0.1"}`; got != want || rows[0].Who.Customer != "" {
+	if got, want := string(rows[0].Body), `{"event":"refused","subject":"127.0.0.1"}`; got != want || rows[0].Who.Customer != "" {
 		t.Errorf("the first is %s of %+v, want %s", got, rows[0].Who, want)
 	}
-	if got, want := string(rows[1].Body), `{"event":"login","server":null,"subject":"127.0.0.1"}`; got != want || rows[1].Who.Customer != "acme" {
+	if got, want := string(rows[1].Body), `{"event":"login","subject":"127.0.0.1"}`; got != want || rows[1].Who.Customer != "acme" {
 		t.Errorf("the second is %s of %+v, want %s", got, rows[1].Who, want)
 	}
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,7 +74,7 @@ func TestRecordOfPlans(t *testing.T) {
 	if want := "run call.end run.end plan approval plan"; kinds != want || !strings.Contains(bodies, `"event":"made"`) || !strings.Contains(bodies, `"by":"ann","calls":1,"digest":`) || !strings.Contains(bodies, `"event":"approved"`) {
 		t.Errorf("plan: the record has %q, want %q: %s", kinds, want, bodies)
 	}
-	if _, kinds, bodies = run("", "--plan", id, "look.ts"); kinds != "run plan call call.end run.end" || !strings.Contains(bodies, `"event":"used","plan":"`+id+`"`) || !strings.Contains(bodies, `"by":"ann","call":1,"effect":"allow","rule":"rule \"plan `+id+`\""`) {
+	if _, kinds, bodies = run("", "--plan", id, "look.ts"); kinds != "run plan call call.end run.end" || !strings.Contains(bodies, `"event":"used","plan":"`+id+`"`) || !strings.Contains(bodies, `"by":"ann","call":1,"effect":"allow","hint":"writes","rule":"rule \"plan `+id+`\""`) {
 		t.Errorf("its use: the record has %q: %s", kinds, bodies)
 	}
 	if _, kinds, bodies = run(`{"answer":"no","by":"bob"}`, "plan", "look.ts"); kinds != "run call.end run.end plan approval plan" || !strings.Contains(bodies, `"event":"refused"`) {
@@ -101,14 +102,34 @@ func TestRecordOfPlans(t *testing.T) {
 		}
 		return list
 	}
-	if got := changes(); len(got) != 1 || got[0].What != "tree" || got[0].From != "" || got[0].To == "" {
-		t.Errorf("the changes are %+v, want the first tree", got)
+	if got := changes(); len(got) != 2 || got[0].What != "servers" || got[1].What != "tree" || got[1].From != "" || got[1].To == "" {
+		t.Errorf("the changes are %+v, want the first servers and tree", got)
 	}
 	write("mcpgen.yaml", "version: 1\nservers: {rec: {protocol: legacy, trusted: true}}\npolicy: {unattended: [approve_command], rules: [{deny: 'rec__*'}]}\n")
-	if _, kinds, bodies = run("", "look.ts"); kinds != "run call.end run.end" || !strings.Contains(bodies, `"effect":"deny"`) {
+	if _, kinds, bodies = run("", "look.ts"); kinds != "run call.end personal run.end" || !strings.Contains(bodies, `"effect":"deny"`) {
 		t.Errorf("with a rule: the record has %q: %s", kinds, bodies)
 	}
-	if got := changes(); len(got) != 2 || got[1].What != "policy" || got[1].From != "" || got[1].To == "" {
+	if got := changes(); len(got) < 3 || got[2].What != "policy" || got[2].From != "" || got[2].To == "" {
 		t.Errorf("the changes are %+v, want a policy after the tree", got)
+	}
+	write("mcpgen.yaml", "version: 1\nservers: {rec: {protocol: legacy, trusted: false}}\npii: {mode: output}\npolicy: {unattended: [approve_command], rules: [{deny: 'rec__l*'}]}\n")
+	run("", "look.ts")
+	list, err := w.command(t.Context(), "audit", "list", "--kind", "change", "--json").Output()
+	var rows struct{ Rows []struct{ Row int } }
+	if err := errors.Join(err, json.Unmarshal(list, &rows)); err != nil {
+		t.Fatal(err)
+	}
+	shown := ""
+	for _, r := range rows.Rows[:3] {
+		out, err := w.command(t.Context(), "audit", "show", fmt.Sprint(r.Row)).CombinedOutput()
+		if err != nil {
+			t.Fatalf("show %d: %v, %s", r.Row, err, out)
+		}
+		shown += string(out)
+	}
+	for _, want := range []string{"+mode: output", "-        - rec__*", "+        - rec__l*", "-    trusted: true"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("the rows of changes show no line %q: %s", want, shown)
+		}
 	}
 }

@@ -85,11 +85,11 @@ func plantedDay(digest string) (entries []audit.Entry) {
 	add("", audit.KindChange, audit.Change{What: "policy", From: "aaaaaaaaaaaaaaaa", To: "bbbbbbbbbbbbbbbb"})
 	add(id, audit.KindApproval, audit.Approval{Subject: "run", Rule: "policy.risk", Answer: "approved", By: "ann at the terminal", WaitMS: 4200})
 	add(id, audit.KindRun, audit.RunStart{Program: program, Sandbox: "docker"})
-	add(id, audit.KindCall, audit.CallStart{Call: 1, Tool: "crm__list_contacts", Effect: "allow", Rule: "policy.rules[0]", Arguments: json.RawMessage(`{"email":"[EMAIL_1]"}`)})
-	add(id, audit.KindCallEnd, audit.CallEnd{Call: 1, Tool: "crm__list_contacts", Outcome: "ok", DurationMS: 20, ResultBytes: 300})
+	add(id, audit.KindCall, audit.CallStart{Call: 1, Tool: "crm__list_contacts", Hint: "reads", Effect: "allow", Rule: "policy.rules[0]", Arguments: json.RawMessage(`{"email":"[EMAIL_1]"}`)})
+	add(id, audit.KindCallEnd, audit.CallEnd{Call: 1, Tool: "crm__list_contacts", Hint: "reads", Outcome: "ok", DurationMS: 20, ResultBytes: 300})
 	add(id, audit.KindApproval, audit.Approval{Subject: "call", Tool: "crm__delete_contact", Call: 2, Rule: "policy.rules[1]", Answer: "refused", By: "bob on the page", WaitMS: 8000})
 	add(id, audit.KindCallEnd, audit.CallEnd{
-		Call: 2, Tool: "crm__delete_contact", Outcome: "denied", Error: "bob refused it", Effect: "ask", Rule: "policy.rules[1]", By: "bob on the page", Arguments: json.RawMessage(`{"id":7}`),
+		Call: 2, Tool: "crm__delete_contact", Hint: "destructive", Outcome: "denied", Error: "bob refused it", Effect: "ask", Rule: "policy.rules[1]", By: "bob on the page", Arguments: json.RawMessage(`{"id":7}`),
 	})
 	add(id, audit.KindConnection, egress.Event{Time: at, Host: "api.example.com", Port: 443, Protocol: egress.HTTPS, Method: "GET", Path: "/v1", Status: 200, Allowed: true, Sent: 10, Received: 2000})
 	add(id, audit.KindConnection, egress.Event{Time: at, Host: "169.254.169.254", Port: 80, Protocol: egress.HTTP, Check: egress.ByRange, Reason: "it is link-local"})
@@ -100,6 +100,6 @@ func plantedDay(digest string) (entries []audit.Entry) {
 		Output: "3 contacts\n\x1b]0;title\a=1+1\n", Result: json.RawMessage(`{"contacts":3}`), Violations: []string{"connection to 169.254.169.254:80: blocked range"}, Calls: 2, Files: []string{"out.csv"},
 	})
 	add("run-DIED", audit.KindRun, audit.RunStart{Program: audit.Program{Action: "execute_code", Name: "\x1b[2Jevil.py", Language: "python", Risk: "low"}, Sandbox: "process"})
-	add("run-DIED", audit.KindCall, audit.CallStart{Call: 1, Tool: "crm__delete_contact", Effect: "allow", Rule: "policy.rules[2]", Arguments: json.RawMessage(`{"id":8}`)})
+	add("run-DIED", audit.KindCall, audit.CallStart{Call: 1, Tool: "crm__delete_contact", Hint: "destructive", Effect: "allow", Rule: "policy.rules[2]", Arguments: json.RawMessage(`{"id":8}`)})
 	return entries
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,15 +30,6 @@ type Network struct {
 	Log string
 	// Alerts says who is told of suspicious connections. Nil: nobody.
 	Alerts *NetworkAlerts
-}
-
-// Digest returns the SHA-256 of the rules, in hexadecimal, or "" if the key is missing. Secrets do not count, only where they are kept.
-func (n *Network) Digest() (string, error) {
-	if !n.Present {
-		return "", nil
-	}
-	text, err := yaml.Marshal(n)
-	return fmt.Sprintf("%x", sha256.Sum256(text)), err
 }
 
 // Defaults of rate and bytes.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,16 +22,6 @@ type Policy struct {
 	Unattended []string
 	// File is the file from which the policy was read, or empty if nothing is configured.
 	File string `yaml:"-"`
-}
-
-// Digest returns the SHA-256 of the policy, in hexadecimal, or "" if nothing is configured. Comments, and where in the file something is, do
-// not count.
-func (p *Policy) Digest() (string, error) {
-	if p.File == "" {
-		return "", nil
-	}
-	text, err := yaml.Marshal(p)
-	return fmt.Sprintf("%x", sha256.Sum256(text)), err
 }
 
 // PolicyPart is a policy for all runs, or an addition for one customer.

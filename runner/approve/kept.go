@@ -2,9 +2,6 @@ package approve
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -14,6 +11,7 @@ import (
 	"io/fs"
 	"sync"
 
+	"github.com/mcpgen/mcpgen/runner/internal/seal"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
@@ -31,15 +29,15 @@ type KeptOptions struct {
 }
 
 // Kept is what outlives the process that asks: approved plans, questions that wait on the page, and answers to them. They are documents in the
-// state of a project. Each is sealed for its name (AES-256-GCM) with a key derived from the user's secret (HKDF, RFC 5869). So whoever can only
-// change the state can neither read nor make one. Its methods are safe for concurrent use, by several processes too.
+// state of a project. Each is sealed for its name with a key derived from the user's secret. So whoever can only change the state can neither read
+// nor make one. Its methods are safe for concurrent use, by several processes too.
 type Kept struct {
 	opt KeptOptions
 
-	mu   sync.Mutex
-	key  []byte // for names and for values of plans
-	aead cipher.AEAD
-	said map[string]bool
+	mu     sync.Mutex
+	key    []byte // for names and for values of plans
+	sealer *seal.Sealer
+	said   map[string]bool
 }
 
 // NewKept returns what the options describe. Nothing is opened yet.
@@ -59,25 +57,16 @@ var errForeign = errors.New("mcprun did not write it, or it was changed since")
 func (k *Kept) keys() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.aead != nil {
+	if k.sealer != nil {
 		return nil
 	}
 	secret, err := k.opt.Secret()
 	if err != nil {
 		return err
 	}
-	if k.key, err = hkdf.Key(sha256.New, secret, nil, "mcprun plans", sha256.Size); err != nil {
-		return err
+	if k.key, err = seal.Derive(secret, nil, "mcprun plans", sha256.Size); err == nil {
+		k.sealer, err = seal.New(secret, nil, "mcprun approvals 2")
 	}
-	sealing, err := hkdf.Key(sha256.New, secret, nil, "mcprun approvals", 32)
-	if err != nil {
-		return err
-	}
-	block, err := aes.NewCipher(sealing)
-	if err != nil {
-		return err
-	}
-	k.aead, err = cipher.NewGCMWithRandomNonce(block)
 	return err
 }
 
@@ -105,17 +94,12 @@ func (k *Kept) say(format string, args ...any) {
 // mac authenticates texts. keys must have been called.
 func (k *Kept) mac(parts ...string) string {
 	h := hmac.New(sha256.New, k.key)
-	for _, part := range parts {
-		fmt.Fprintf(h, "%d:%s", len(part), part)
-	}
+	h.Write(seal.Place(parts...))
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
 // key of a document. All customers share a list, because the page shows all of them; the sealed value has the customer.
 func documentKey(kind, name string) store.Key { return store.Key{Kind: kind, Name: name} }
-
-// about is what a document's value is bound to.
-func about(key store.Key) []byte { return []byte(key.Kind + "\x00" + key.Name) }
 
 // read reads a document into v and returns its text and version. The error wraps [store.ErrNotFound], or errForeign, then with a version.
 func (k *Kept) read(ctx context.Context, kind, name string, v any) (text string, version int64, err error) {
@@ -132,7 +116,7 @@ func (k *Kept) read(ctx context.Context, kind, name string, v any) (text string,
 }
 
 func (k *Kept) unseal(doc *store.Document, v any) (text string, err error) {
-	plain, err := k.aead.Open(nil, nil, doc.Value, about(doc.Key))
+	plain, err := k.sealer.Open(doc.Value, seal.At(doc.Key))
 	if err != nil {
 		return "", errForeign
 	}
@@ -146,7 +130,7 @@ func (k *Kept) write(ctx context.Context, kind, name, text string, version int64
 		return 0, err
 	}
 	key := documentKey(kind, name)
-	return s.SetDocument(ctx, &store.Document{Key: key, Value: k.aead.Seal(nil, nil, []byte(text), about(key)), Version: version})
+	return s.SetDocument(ctx, &store.Document{Key: key, Value: k.sealer.Seal([]byte(text), seal.At(key)), Version: version})
 }
 
 // vouch makes the keyring's entry for an approval that was not used. Without a keyring that works, the document is all there is.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpgen/mcpgen/runner/internal/seal"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/store"
@@ -55,7 +56,7 @@ func (c *child) ask() error {
 	d.lasts = testLease
 	d.Kept = NewKept(KeptOptions{
 		State:  opener(func() (store.Store, error) { return sqlite.Open(ctx, c.State, sqlite.Options{}) }),
-		Secret: func() ([]byte, error) { return []byte("secret"), nil }, Ring: fileRing(c.Ring),
+		Secret: func() ([]byte, error) { return []byte("under the key of secret"), nil }, Ring: fileRing(c.Ring),
 	})
 	a, err := New(time.Minute, d).Approve(ctx, c.Question)
 	if err == nil {
@@ -524,7 +525,7 @@ func forgedAnswer(t *testing.T, secret, name string) []byte {
 	if err = errors.Join(err, k.keys()); err != nil {
 		t.Fatal(err)
 	}
-	return k.aead.Seal(nil, nil, text, about(documentKey(questionKind, name)))
+	return k.sealer.Seal(text, seal.At(documentKey(questionKind, name)))
 }
 
 // TestNameOfQuestion: another question has another name.

@@ -264,8 +264,8 @@ func TestBodiesOfCalls(t *testing.T) {
 		for _, arguments := range []string{"", "null", "{}", `{"b": 1.50, "a": [1e3, -0, 12345678901234567890, "ü"], "aa": {"z": null, "é": true}}`, `{"bad":`, "{\"x\":\"\xff\"}"} {
 			type plainStart audit.CallStart
 			type plainEnd audit.CallEnd
-			start := audit.CallStart{Call: i - 1, Tool: text, Effect: audit.Text(text), Rule: "r", By: audit.Text(text)}
-			end := audit.CallEnd{Call: i, Tool: text, Outcome: text, Error: audit.Text(text), ResultBytes: i, DurationMS: []float64{0, 1e-7, 1234.567, 1e21}[i]}
+			start := audit.CallStart{Call: i - 1, Tool: text, Hint: audit.Text(text), Effect: audit.Text(text), Rule: "r", By: audit.Text(text)}
+			end := audit.CallEnd{Call: i, Tool: text, Hint: audit.Text(text), Outcome: text, Error: audit.Text(text), ResultBytes: i, DurationMS: []float64{0, 1e-7, 1234.567, 1e21}[i]}
 			if arguments != "" {
 				start.Arguments = json.RawMessage(arguments)
 			}

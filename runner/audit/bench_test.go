@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -107,4 +108,33 @@ func BenchmarkProve(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkHead measures what a signed head costs: with the newest one kept in a file, and without.
+func BenchmarkHead(b *testing.B) {
+	key, _ := createKey(b, "bench")
+	for name, file := range map[string]string{"kept": filepath.Join(b.TempDir(), "bench.head"), "not kept": ""} {
+		b.Run(name, func(b *testing.B) {
+			s := openSQLite(b)
+			fill := open(b, s, audit.Options{})
+			for range 10_000 {
+				_, end := call(1)
+				fill.Later(end)
+			}
+			if err := fill.Close(); err != nil {
+				b.Fatal(err)
+			}
+			if file != "" {
+				_ = os.Remove(file)
+			}
+			for b.Loop() {
+				l := open(b, s, audit.Options{Key: key, HeadFile: file})
+				_, end := call(1)
+				l.Later(end)
+				if err := l.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -110,6 +110,7 @@ func (c CallStart) appendJSON(b []byte) (_ []byte, ok bool) {
 	b = appendText(append(b, `,"by":`...), c.By)
 	b = strconv.AppendInt(append(b, `,"call":`...), int64(c.Call), 10)
 	b = appendText(append(b, `,"effect":`...), c.Effect)
+	b = appendText(append(b, `,"hint":`...), c.Hint)
 	b = appendText(append(b, `,"rule":`...), c.Rule)
 	b, _ = jsontext.AppendQuote(append(b, `,"tool":`...), c.Tool)
 	return append(b, '}'), true
@@ -123,6 +124,7 @@ func (c CallEnd) appendJSON(b []byte) (_ []byte, ok bool) {
 	b = strconv.AppendInt(append(b, `{"call":`...), int64(c.Call), 10)
 	b = strconv.AppendFloat(append(b, `,"durationMs":`...), c.DurationMS, 'f', -1, 64)
 	b = appendText(append(b, `,"error":`...), c.Error)
+	b = appendText(append(b, `,"hint":`...), c.Hint)
 	b, _ = jsontext.AppendQuote(append(b, `,"outcome":`...), c.Outcome)
 	b = strconv.AppendInt(append(b, `,"resultBytes":`...), int64(c.ResultBytes), 10)
 	b, _ = jsontext.AppendQuote(append(b, `,"tool":`...), c.Tool)

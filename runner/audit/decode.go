@@ -71,12 +71,3 @@ func Unknown(rows []Row) ([]Row, error) {
 	}
 	return unknown, nil
 }
-
-// forgetsBefore returns the Before of a row of kind [KindForget].
-func forgetsBefore(row Row) (int64, error) {
-	var body Forget
-	if err := json.Unmarshal(row.Body, &body); err != nil {
-		return 0, fmt.Errorf("row %d of the record is damaged (%w): run mcprun audit verify", row.Index, err)
-	}
-	return body.Before, nil
-}

@@ -19,6 +19,7 @@ const (
 	KindPlan       Kind = "plan"       // a plan was made, approved, refused or used; a [Plan]
 	KindConnection Kind = "connection" // a connection or request over the network; an egress.Event
 	KindPersonal   Kind = "personal"   // how much personal data left as tokens; a [Personal]
+	KindAccess     Kind = "access"     // personal data was restored or forgotten, or a file or skill read or written; an [Access]
 	KindLogin      Kind = "login"      // a client logged in to mcprun serve; a [Login]
 	KindChange     Kind = "change"     // the policy, the network's rules or the tree have changed; a [Change]
 	KindSchedule   Kind = "schedule"   // a schedule did not run, or not to its end; a [Schedule]
@@ -67,10 +68,27 @@ type Program struct {
 	Name     Text   `json:"name"`   // of the script's file
 	Language Text   `json:"language"`
 	// Code is the SHA-256 of the code, in hexadecimal; the record has the code once, with tokens for personal data.
-	Code       Text            `json:"code"`
+	Code Text `json:"code"`
+	// Modules are the files and skills that the code imports. They are kept like the code.
+	Modules    []Module        `json:"modules"`
 	Input      json.RawMessage `json:"input"` // options, arguments and variables
 	Risk       Text            `json:"risk"`
 	RiskReason Text            `json:"riskReason"`
+	// PII is the mode in which personal data is replaced: "off", "output" or "bridge", and those of single servers that have another.
+	PII Text `json:"pii"`
+	Machine
+}
+
+// Module is a file that a script imports.
+type Module struct {
+	Name   string `json:"name"`
+	Digest string `json:"digest"` // SHA-256, in hexadecimal
+}
+
+// Machine is where something was executed.
+type Machine struct {
+	Host    Text `json:"host"`
+	Version Text `json:"version"` // of mcprun
 }
 
 // RunStart is the body of [KindRun].
@@ -87,7 +105,12 @@ type RunEnd struct {
 	Cause        string          `json:"cause"`
 	Success      bool            `json:"success"`
 	Error        Text            `json:"error"`
-	Output       Text            `json:"output"`
+	Output       Text            `json:"output"` // the end, if it is long
+	OutputBytes  int             `json:"outputBytes"`
+	OutputHash   Text            `json:"outputHash"` // SHA-256 of the whole output with tokens, in hexadecimal; null: Output is whole
+	Stderr       Text            `json:"stderr"`
+	StderrBytes  int             `json:"stderrBytes"`
+	StderrHash   Text            `json:"stderrHash"`
 	Result       json.RawMessage `json:"result"`
 	DurationMS   float64         `json:"durationMs"`
 	TokensUsed   *int            `json:"tokensUsed"`
@@ -105,6 +128,7 @@ type RunEnd struct {
 type CallStart struct {
 	Call      int             `json:"call"` // its number in the run, from 1
 	Tool      string          `json:"tool"`
+	Hint      Text            `json:"hint"` // what the tool does: "reads", "writes" or "destructive"
 	Arguments json.RawMessage `json:"arguments"`
 	Effect    Text            `json:"effect"` // of the rule: "allow" or "ask"
 	Rule      Text            `json:"rule"`
@@ -115,6 +139,7 @@ type CallStart struct {
 type CallEnd struct {
 	Call        int             `json:"call"`
 	Tool        string          `json:"tool"`
+	Hint        Text            `json:"hint"`
 	Outcome     string          `json:"outcome"` // "ok", "dry", or the kind of the error
 	Error       Text            `json:"error"`
 	DurationMS  float64         `json:"durationMs"`
@@ -147,21 +172,33 @@ type Plan struct {
 
 // Personal is the body of [KindPersonal].
 type Personal struct {
-	Tokens map[string]int `json:"tokens"` // by type, such as EMAIL
+	Tokens map[string]int `json:"tokens"`          // by type, such as EMAIL
+	Clear  map[string]int `json:"clear,omitempty"` // what left as it is, because tokens were off
+}
+
+// Access is the body of [KindAccess]: what was done without a script, by a client of mcprun serve or by a person.
+type Access struct {
+	Action string   `json:"action"` // the tool, such as "restore_pii", or the command, such as "pii show"
+	Names  []string `json:"names"`  // tokens, types, files or skills; never nil
+	Count  int      `json:"count"`  // of values, files or skills
 }
 
 // Login is the body of [KindLogin].
 type Login struct {
-	Server  Text   `json:"server"` // an upstream; empty: mcprun serve itself
-	Event   string `json:"event"`  // "login", "logout", "refused"
-	Subject Text   `json:"subject"`
+	Event   string `json:"event"`   // "login" or "refused"
+	Subject Text   `json:"subject"` // the address that it came from
 }
 
 // Change is the body of [KindChange].
 type Change struct {
-	What string `json:"what"` // "policy", "network" or "tree"
-	From Text   `json:"from"` // digests; null: none before
+	What string `json:"what"` // "policy", "network", "pii", "audit", "servers" or "tree"
+	From Text   `json:"from"` // SHA-256, in hexadecimal; null: there was none
 	To   Text   `json:"to"`
+	// FromText and ToText are the digests by which the record keeps the texts, with tokens for personal data, like the code of scripts.
+	FromText Text `json:"fromText"`
+	ToText   Text `json:"toText"`
+	// Unsure says that it may have been the same before, since the contents of older rows were removed.
+	Unsure bool `json:"unsure,omitempty"`
 }
 
 // Schedule is the body of [KindSchedule]. That a schedule ran is in the rows of the run.
@@ -176,4 +213,7 @@ type Schedule struct {
 // Forget is the body of [KindForget].
 type Forget struct {
 	Before int64 `json:"before"` // rows with a lower index lost their contents
+	// Signed is the statement that they may have done so, signed with the operator's key: a signed note (c2sp.org/signed-note) with the lines
+	// "contents removed", the name of the record, Before, and the root of the tree of these rows.
+	Signed string `json:"signed"`
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -13,7 +14,9 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/mcpgen/mcpgen/gen/atomicfile"
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/internal/kept"
 	"github.com/mcpgen/mcpgen/runner/internal/notify"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
@@ -45,16 +48,21 @@ func (l *Log) publishHead() error {
 	if l.opt.Key == nil || t.size == l.published {
 		return nil
 	}
-	text, err := sign(tlog.Tree{N: t.size, Hash: t.root()}, l.opt.Key.signer)
-	if err != nil {
-		return fmt.Errorf("sign the head of the record: %w", err)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), publishTime)
 	defer cancel()
+	text, err := l.signHead(ctx, tlog.Tree{N: t.size, Hash: t.root()})
+	said := l.changed
+	l.changed = errors.Is(err, ErrChanged)
+	switch {
+	case l.changed && said:
+		return nil
+	case err != nil:
+		return fmt.Errorf("sign the head of the record: %w", err)
+	}
 	if t.size != l.signed {
 		head := store.Head{Size: t.size, Time: time.Now().UTC().Truncate(time.Microsecond), Text: text}
 		if err := l.store.SetHead(ctx, head); err != nil {
-			return fmt.Errorf("keep the head of the record: %w", err)
+			return err // it says what was not done
 		}
 		l.signed = t.size
 	}
@@ -67,13 +75,85 @@ func (l *Log) publishHead() error {
 	return nil
 }
 
-// sign returns a C2SP checkpoint (c2sp.org/tlog-checkpoint), whose origin is the name of the key.
-func sign(t tlog.Tree, key note.Signer) ([]byte, error) {
-	return note.Sign(&note.Note{Text: fmt.Sprintf("%s\n%d\n%s\n", key.Name(), t.N, t.Hash)}, key)
+// signHead signs a head and keeps it in [Options.HeadFile]. It is [ErrChanged] if the head that is there is not one of the same record.
+func (l *Log) signHead(ctx context.Context, head tlog.Tree) ([]byte, error) {
+	path := l.opt.HeadFile
+	if path == "" {
+		return sign("", head, l.opt.Key.signer)
+	}
+	unlock, err := kept.Lock(ctx, path+".lock")
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	newest, err := l.checkKept(ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	text, err := sign("", head, l.opt.Key.signer)
+	if err == nil && newest < head.N {
+		err = atomicfile.Write(path, text, 0o600)
+	}
+	return text, err
+}
+
+// checkKept compares a tree with the head in [Options.HeadFile], and returns how many rows that covers. It is [ErrChanged] unless the smaller
+// one is the beginning of the larger one.
+func (l *Log) checkKept(ctx context.Context, t tlog.Tree) (rows int64, err error) {
+	path := l.opt.HeadFile
+	if path == "" {
+		return 0, nil
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	newest, err := openHead(text, nil) // only the owner of the key can write the file
+	if err != nil {
+		return 0, fmt.Errorf("the file %s is damaged (%w): run mcprun audit verify, and remove the file", path, err)
+	}
+	small, large := newest, t
+	if small.N > large.N {
+		small, large = large, small
+	}
+	what := "the database has other rows"
+	proof, err := tlog.ProveTree(large.N, small.N, hashesOf(ctx, l.store))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		what = "the database does not have all of them"
+	case err != nil:
+		return 0, err
+	default:
+		err = tlog.CheckTree(proof, large.N, large.Hash, small.N, small.Hash)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%w: the head in %s covers %d rows, and %s. No head is signed until you have run mcprun audit verify, and, if this is right because you restored a backup or the power failed, removed that file",
+			ErrChanged, path, newest.N, what)
+	}
+	return newest.N, nil
+}
+
+// hashesOf returns what reads the tree's hashes in a store.
+func hashesOf(ctx context.Context, s store.Record) tlog.HashReader {
+	return tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) { return s.Hashes(ctx, indexes) })
+}
+
+// sign returns a C2SP checkpoint (c2sp.org/tlog-checkpoint), whose origin is the name of the key. With a title, it is the first line, which
+// makes it a statement of another kind.
+func sign(title string, t tlog.Tree, key note.Signer) ([]byte, error) {
+	return note.Sign(&note.Note{Text: fmt.Sprintf("%s%s\n%d\n%s\n", title, key.Name(), t.N, t.Hash)}, key)
 }
 
 // openHead reads a checkpoint that one of the keys has signed. Without keys, signatures are not verified.
 func openHead(text []byte, keys []note.Verifier) (tlog.Tree, error) {
+	return openSigned("", text, keys)
+}
+
+// openSigned reads what sign has returned.
+func openSigned(title string, text []byte, keys []note.Verifier) (tlog.Tree, error) {
 	n, err := note.Open(text, note.VerifierList(keys...))
 	if unsigned, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
 		if len(keys) == 0 {
@@ -85,8 +165,9 @@ func openHead(text []byte, keys []note.Verifier) (tlog.Tree, error) {
 	if err != nil {
 		return tlog.Tree{}, err
 	}
-	lines := strings.SplitN(n.Text, "\n", 4) // later lines are extensions
-	if len(lines) < 4 {
+	body, ok := strings.CutPrefix(n.Text, title)
+	lines := strings.SplitN(body, "\n", 4) // later lines are extensions
+	if !ok || len(lines) < 4 {
 		return tlog.Tree{}, errors.New("it is not a checkpoint")
 	}
 	t := tlog.Tree{}

@@ -30,6 +30,8 @@ var (
 	ErrClosed = errors.New("the record is closed")
 	// ErrShorter says that rows were removed while the log was open.
 	ErrShorter = errors.New("the record has fewer rows than this process has seen: run mcprun audit verify")
+	// ErrChanged says that the record does not go on from the head that was signed last. No further head is signed.
+	ErrChanged = errors.New("the record was changed")
 )
 
 // Options configure a Log.
@@ -40,6 +42,10 @@ type Options struct {
 	Warn func(error)
 	// Key signs the heads of the tree. Nil: they are not signed, and an edited record whose hashes were recomputed is not found.
 	Key *Key
+	// HeadFile keeps the newest signed head, in a folder where only the owner of the key can write. Processes of one user share it. A tree that
+	// does not go on from that head is not signed: Warn gets [ErrChanged], once. It may not exist yet: the first tree is believed then. Empty:
+	// every tree is believed.
+	HeadFile string
 	// Publish gets each signed head, at most one a second, so that it is kept where nobody can change it who can change the store. See
 	// [PublishFile] and [PublishCommand]. Nil: heads are kept only in the store.
 	Publish func(ctx context.Context, head []byte) error
@@ -73,6 +79,7 @@ type Log struct {
 	publishing sync.Mutex
 	signed     int64 // size of the newest head in the store
 	published  int64 // size of the newest head that was published
+	changed    bool  // ErrChanged was returned
 }
 
 // batch is what one transaction writes.
@@ -372,7 +379,7 @@ func (l *Log) extend(entries []content) error {
 		return add, nil
 	})
 	if err != nil {
-		return fmt.Errorf("write the record: %w", err)
+		return err // it says what was not done
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -449,54 +456,9 @@ func (l *Log) Code(ctx context.Context, code string) (digest string, err error) 
 	sum := sha256.Sum256([]byte(code))
 	digest = hex.EncodeToString(sum[:])
 	if err := l.store.SetCode(ctx, digest, []byte(code)); err != nil {
-		return "", fmt.Errorf("write the record: %w", err)
+		return "", err // it says what was not done
 	}
 	return digest, nil
-}
-
-// Forget removes the contents of the rows before the first one that is not older than a time, with a row of kind [KindForget] that says so.
-// The hashes stay, so that the rest can be verified. It returns how many contents it removed.
-func (l *Log) Forget(ctx context.Context, before time.Time) (removed int64, err error) {
-	if l == nil {
-		return 0, nil
-	}
-	if err := l.Flush(ctx); err != nil {
-		return 0, err
-	}
-	index := int64(-1)
-	first := func(r store.Row) error { index = r.Index; return nil }
-	if err := l.store.Rows(ctx, store.Range{From: before, Limit: 1}, first); err != nil {
-		return 0, err
-	}
-	if index < 0 {
-		if index, err = l.store.Size(ctx); err != nil {
-			return 0, err
-		}
-	}
-	covered, err := forgotten(ctx, l.store)
-	if err != nil {
-		return 0, err
-	}
-	if index > covered {
-		if err := l.Append(ctx, Entry{Kind: KindForget, Body: Forget{Before: index}}); err != nil {
-			return 0, err
-		}
-		covered = index
-	}
-	return l.store.Forget(ctx, covered) // again, if a process died in between
-}
-
-// forgotten returns the index before which the newest row of kind forget covers removed contents.
-func forgotten(ctx context.Context, s store.Record) (before int64, err error) {
-	newest := store.Range{Kinds: []string{string(KindForget)}, Limit: 1, NewestFirst: true}
-	err = s.Rows(ctx, newest, func(r store.Row) error {
-		row, err := Decode(r)
-		if err == nil {
-			before, err = forgetsBefore(row)
-		}
-		return err
-	})
-	return before, err
 }
 
 // Close flushes the log and publishes its head. It returns what Flush does, or why the head was not published.

@@ -204,6 +204,26 @@ func TestLogFails(t *testing.T) {
 	}
 }
 
+// TestErrorsSayOnceWhatFailed checks that the log does not repeat what the store says.
+func TestErrorsSayOnceWhatFailed(t *testing.T) {
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, _ := createKey(t, "test")
+	l := open(t, s, audit.Options{Key: key})
+	intent, _ := call(1)
+	if err := errors.Join(l.Append(t.Context(), intent), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, noCode := l.Code(t.Context(), "x")
+	for want, err := range map[string]error{"write the record: ": l.Append(t.Context(), intent), "keep the code of a script: ": noCode, "keep the head of the record: ": l.Close()} {
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Count(err.Error(), "record") > 1 {
+			t.Errorf("the error is %v, want it to begin with %q once", err, want)
+		}
+	}
+}
+
 func TestNilLog(t *testing.T) {
 	var l *audit.Log
 	l.Later(audit.Entry{})

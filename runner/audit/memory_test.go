@@ -59,7 +59,11 @@ func (m *memory) kept() (rows []store.Row, transactions int) {
 func (m *memory) Size(context.Context) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return int64(len(m.rows)), nil
+	last := int64(-1)
+	for _, r := range m.rows {
+		last = max(last, r.Index)
+	}
+	return last + 1, nil
 }
 
 func (m *memory) Rows(_ context.Context, r store.Range, each func(store.Row) error) error {

@@ -55,6 +55,18 @@ var tampers = map[string]func(e *editor, i int64) place{
 		e.exec("UPDATE record_rows SET at = at - 1 WHERE idx = ?", i)
 		return at(i)
 	},
+	"time as text": func(e *editor, i int64) place {
+		e.exec("UPDATE record_rows SET at = 'soon' WHERE idx BETWEEN ? AND ?", i, i+5)
+		return at(i)
+	},
+	"time as text, and content": func(e *editor, i int64) place {
+		j := e.other(i)
+		e.exec("UPDATE record_rows SET at = 'soon' WHERE idx = ?", j)
+		e.set("content", i, e.flip(e.content(i)))
+		return at(min(i, j))
+	},
+	"table of heads": func(e *editor, _ int64) place { e.exec("DROP TABLE record_heads"); return at(-1) },
+	"table of codes": func(e *editor, _ int64) place { e.exec("DROP TABLE record_codes"); return at(0) },
 	"contents exchanged": func(e *editor, i int64) place {
 		j := e.other(i)
 		a, b := e.content(i), e.content(j)

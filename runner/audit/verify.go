@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -29,6 +30,9 @@ type VerifyOptions struct {
 	Keys []note.Verifier
 	// Heads are published heads, as [PublishFile] writes them: the evidence that is not in the store. May be empty.
 	Heads []byte
+	// Kept is the text of [Options.HeadFile]: the newest head that this user has signed. Empty: whoever can write the store may have changed
+	// any row, and removed the heads there.
+	Kept []byte
 }
 
 // Verification is what Verify has found.
@@ -36,11 +40,14 @@ type Verification struct {
 	Rows      int64     `json:"rows"`      // that are intact; with a finding, those before it
 	Forgotten int64     `json:"forgotten"` // of which the content was removed, as a later row says
 	Root      tlog.Hash `json:"root"`      // of the tree of all rows, if they are intact
-	// Signed is how many rows the largest head in the store covers, and Published the largest of VerifyOptions.Heads. Rows behind them can
-	// be changed unnoticed by somebody who computes all hashes again.
+	// Signed is how many rows the largest head in the store covers, Kept that in VerifyOptions.Kept, and Published the largest of
+	// VerifyOptions.Heads. Rows behind them can be changed unnoticed by somebody who computes all hashes again.
 	Signed    int64 `json:"signed"`
+	Kept      int64 `json:"kept"`
 	Published int64 `json:"published"`
 	Heads     int   `json:"heads"` // that fit
+	// Others counts the published heads of other records, by their names: those of none of VerifyOptions.Keys. They were not compared.
+	Others map[string]int `json:"others"`
 	// Finding is the first one. Nil: the record is intact.
 	Finding *Finding `json:"finding"`
 }
@@ -95,7 +102,7 @@ func (f *Finding) String() string {
 // Verify computes the whole tree again and compares it with the hashes in the store and with all heads. Rows that are added meanwhile are not
 // verified. It returns an error if the store cannot be read or a head in opt.Heads not be parsed; a change of the record is no error.
 func Verify(ctx context.Context, s store.Record, opt VerifyOptions) (*Verification, error) {
-	v := &verifier{ctx: ctx, store: s, codes: map[string]int64{}}
+	v := &verifier{ctx: ctx, store: s, keys: opt.Keys, codes: map[string]int64{}, result: Verification{Others: map[string]int{}}}
 	if err := v.readHeads(opt); err != nil {
 		return nil, err
 	}
@@ -116,18 +123,23 @@ func Verify(ctx context.Context, s store.Record, opt VerifyOptions) (*Verificati
 		return &v.result, nil
 	}
 	v.result.Rows = min(v.result.Rows, finding.First)
-	return &v.result, s.Rows(ctx, store.Range{After: finding.First, Limit: 1}, func(r store.Row) error {
+	err = s.Rows(ctx, store.Range{After: finding.First, Limit: 1}, func(r store.Row) error {
 		if r.Index == finding.First {
 			finding.Time, finding.Kind, finding.Run = r.Time, Kind(r.Kind), r.Run
 		}
 		return nil
 	})
+	if _, damaged := errors.AsType[*store.DamagedError](err); damaged {
+		err = nil
+	}
+	return &v.result, err
 }
 
 // verifier is a verification in progress.
 type verifier struct {
 	ctx    context.Context
 	store  store.Record
+	keys   []note.Verifier
 	result Verification
 
 	heads   []signedHead // by size; those that were compared are removed
@@ -137,9 +149,16 @@ type verifier struct {
 	page    page
 	added   []tlog.Hash // by the last row
 
-	removed  []span           // rows without content
-	forgetTo int64            // rows below it may have no content
-	codes    map[string]int64 // digest → the first row that refers to it
+	removed []span           // rows without content
+	forgets []forgetRow      // in their order
+	codes   map[string]int64 // digest → the first row that refers to it
+}
+
+// forgetRow is a row of kind forget.
+type forgetRow struct {
+	index   int64
+	covers  tlog.Tree // whose contents may be missing
+	invalid error     // why it covers nothing
 }
 
 // span is the rows from a first to a last one.
@@ -148,43 +167,79 @@ type span struct{ first, last int64 }
 // signedHead is a head that is compared with the tree.
 type signedHead struct {
 	tlog.Tree
-	from string // where it is, for people
-	own  bool   // it is in the store
+	from   string // where it is, for people
+	covers *int64 // the rows that heads of its kind cover
 }
 
 // readHeads reads all heads.
 func (v *verifier) readHeads(opt VerifyOptions) error {
-	add := func(text []byte, size int64, from string, own bool) {
-		t, err := openHead(text, opt.Keys)
-		if err == nil && own && t.N != size {
-			err = fmt.Errorf("the store says that it covers %d rows, and it covers %d", size, t.N)
-		}
-		switch {
-		case err == nil:
-			v.heads = append(v.heads, signedHead{t, from, own})
-		case v.badHead == nil:
-			v.badHead = &Finding{Damage: BadHead, First: -1, Last: -1, Explanation: fmt.Sprintf("%s is not valid: %v", from, err)}
+	add := func(t tlog.Tree, err error, from string, covers *int64) {
+		if err == nil {
+			v.heads = append(v.heads, signedHead{t, from, covers})
+		} else if v.badHead == nil {
+			v.badHead = badHead("%s is not valid: %v", from, err)
 		}
 	}
-	given, err := splitHeads(opt.Heads)
+	if len(opt.Kept) > 0 {
+		t, err := openHead(opt.Kept, nil) // only the owner of the key can write it
+		add(t, err, "the head that is kept beside the key", &v.result.Kept)
+	}
+	given, err := v.ofThisRecord(opt)
 	if err != nil {
 		return err
 	}
 	for i, text := range given {
-		add(text, 0, fmt.Sprintf("published head %d", i+1), false)
+		if text != nil {
+			t, err := openHead(text, opt.Keys)
+			add(t, err, fmt.Sprintf("published head %d", i+1), &v.result.Published)
+		}
 	}
-	err = v.store.Heads(v.ctx, func(h store.Head) error {
-		add(h.Text, h.Size, fmt.Sprintf("the head of %s in the store", h.Time.UTC().Format(time.RFC3339)), true)
+	ofStore := func(h store.Head) error {
+		t, err := openHead(h.Text, opt.Keys)
+		if err == nil && t.N != h.Size {
+			err = fmt.Errorf("the store says that it covers %d rows, and it covers %d", h.Size, t.N)
+		}
+		add(t, err, fmt.Sprintf("the head of %s in the store", h.Time.UTC().Format(time.RFC3339)), &v.result.Signed)
 		return nil
-	})
+	}
+	if err = v.store.Heads(v.ctx, ofStore); err != nil && v.answers() {
+		add(tlog.Tree{}, err, "the list of heads in the store", nil)
+		err = nil
+	}
 	slices.SortStableFunc(v.heads, func(a, b signedHead) int { return cmp.Compare(a.N, b.N) })
 	return err
 }
 
+// answers reports whether the store answers: what could not be read there is damaged then.
+func (v *verifier) answers() bool {
+	_, err := v.store.Size(v.ctx)
+	return err == nil
+}
+
+// ofThisRecord returns the published heads, with nil in the place of those of other records, which it counts.
+func (v *verifier) ofThisRecord(opt VerifyOptions) (heads [][]byte, err error) {
+	if heads, err = splitHeads(opt.Heads); err != nil {
+		return nil, err
+	}
+	names := map[string]int{}
+	for i, text := range heads {
+		line, _, _ := strings.Cut(string(text), "\n")
+		names[line]++
+		if len(opt.Keys) > 0 && !slices.ContainsFunc(opt.Keys, func(k note.Verifier) bool { return k.Name() == line }) {
+			v.result.Others[ident.Clip(line, maxName)]++
+			heads[i] = nil
+		}
+	}
+	if len(opt.Keys) == 0 && len(names) > 1 {
+		return nil, fmt.Errorf("the published heads are of %d records, as several databases were used with one file: name the public key of this one", len(names))
+	}
+	return heads, nil
+}
+
 // verify verifies rows and heads in their order.
 func (v *verifier) verify() (*Finding, error) {
-	end := int64(0)
-	if err := v.store.Rows(v.ctx, store.Range{NewestFirst: true, Limit: 1}, func(r store.Row) error { end = r.Index + 1; return nil }); err != nil {
+	end, err := v.store.Size(v.ctx)
+	if err != nil {
 		return nil, err
 	}
 	for v.tree.size < end {
@@ -199,13 +254,47 @@ func (v *verifier) verify() (*Finding, error) {
 	if f, err := v.cutOff(); f != nil || err != nil {
 		return f, err
 	}
+	return v.checkForgotten()
+}
+
+// checkForgotten looks for contents that were removed otherwise than by [Log.Forget].
+func (v *verifier) checkForgotten() (*Finding, error) {
+	var forged *forgetRow
+	to := int64(0) // rows below it may have no content
+	for _, f := range v.forgets {
+		if f.invalid == nil {
+			root, err := tlog.TreeHash(f.covers.N, hashesOf(v.ctx, v.store))
+			if err != nil {
+				return nil, err
+			}
+			if root != f.covers.Hash {
+				f.invalid = fmt.Errorf("it was signed for %d other rows", f.covers.N)
+			}
+		}
+		if f.invalid == nil {
+			to = max(to, f.covers.N)
+		} else if forged == nil {
+			forged = &f
+		}
+	}
 	for _, s := range v.removed {
-		if first := max(s.first, v.forgetTo); first <= s.last {
+		first := max(s.first, to)
+		switch {
+		case first > s.last:
+		case forged != nil:
+			return found(Removed, first, first, "its content was removed, and row %d of kind %q is not valid: %v", forged.index, KindForget, forged.invalid), nil
+		default:
 			return found(Removed, first, first, "its content was removed, and no later row of kind %q covers it", KindForget), nil
 		}
 	}
+	if forged != nil {
+		return found(Inserted, forged.index, forged.index, "it is of kind %q, and not valid: %v", KindForget, forged.invalid), nil
+	}
 	return nil, nil
 }
+
+// badHead makes a finding of a head.
+func badHead(format string, args ...any) *Finding { return found(BadHead, -1, -1, format, args...) }
 
 // found makes a finding.
 func found(d Damage, first, last int64, format string, args ...any) *Finding {
@@ -228,11 +317,16 @@ func (v *verifier) verifyPage(to int64) (finding *Finding, err error) {
 		}
 		return nil
 	})
+	damaged, _ := errors.AsType[*store.DamagedError](err)
 	switch {
 	case suspect != nil:
 		return v.classify(*suspect)
 	case finding != nil:
 		return finding, nil
+	case damaged != nil && damaged.Index == v.tree.size:
+		return found(Edited, damaged.Index, damaged.Index, "it cannot be read: %v", damaged.Err), nil
+	case damaged != nil && damaged.Index > v.tree.size:
+		return found(Removed, v.tree.size, damaged.Index-1, "there is no row with this index"), nil
 	case err != nil && !errors.Is(err, errFound):
 		return nil, err
 	case v.tree.size < to:
@@ -300,9 +394,8 @@ func (v *verifier) compareColumns(r store.Row, row Row) *Finding {
 func (v *verifier) note(row Row) {
 	switch row.Kind {
 	case KindForget:
-		if before, err := forgetsBefore(row); err == nil && before <= row.Index {
-			v.forgetTo = max(v.forgetTo, before)
-		}
+		t, err := openForget(row, v.keys)
+		v.forgets = append(v.forgets, forgetRow{row.Index, t, err})
 	case KindRun, KindRunEnd:
 		var body struct{ Code Text }
 		if err := json.Unmarshal(row.Body, &body); err != nil || body.Code == "" {
@@ -324,11 +417,7 @@ func (v *verifier) compareHeads() *Finding {
 			return found(Forked, v.fits, max(v.fits, size-1), "%s was signed over %d other rows", h.from, size)
 		}
 		v.result.Heads++
-		if h.own {
-			v.result.Signed = size
-		} else {
-			v.result.Published = size
-		}
+		*h.covers = size
 		fits = size // later, as another head of this size may not fit
 	}
 	v.fits = fits
@@ -367,8 +456,10 @@ func (v *verifier) verifyCodes(before *Finding) (finding *Finding, err error) {
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			finding = found(Removed, row, row, "its code %s is missing", ident.Clip(digest, 80))
-		case err != nil:
+		case err != nil && !v.answers():
 			return nil, err
+		case err != nil:
+			finding = found(Edited, row, row, "its code %s cannot be read: %v", ident.Clip(digest, 80), err)
 		case hex.EncodeToString(sum[:]) != digest:
 			finding = found(Edited, row, row, "its code does not have the SHA-256 %s", ident.Clip(digest, 80))
 		}
@@ -381,11 +472,15 @@ func (v *verifier) classify(r store.Row) (*Finding, error) {
 	i := v.tree.size
 	from := place(r.Content) // the place that the content had
 	if from >= 0 && from != i {
-		hashes, err := v.store.Hashes(v.ctx, []int64{tlog.StoredHashIndex(0, i), tlog.StoredHashIndex(0, from)})
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
+		p := tlog.StoredHashIndex(0, i)
+		hashes, err := v.store.Hashes(v.ctx, []int64{p, tlog.StoredHashIndex(0, from)})
+		if errors.Is(err, store.ErrNotFound) { // the row came with its hash, if it did
+			hashes, err = v.store.Hashes(v.ctx, []int64{p})
+		}
+		if err != nil {
 			return nil, err
 		}
-		if err == nil && !slices.Contains(hashes, tlog.RecordHash(r.Content)) {
+		if !slices.Contains(hashes, tlog.RecordHash(r.Content)) {
 			from = -1 // its index was edited, too
 		}
 	}
@@ -397,8 +492,9 @@ func (v *verifier) classify(r store.Row) (*Finding, error) {
 		}
 		return nil
 	})
+	_, damaged := errors.AsType[*store.DamagedError](err)
 	switch {
-	case err != nil && !errors.Is(err, errFound):
+	case err != nil && !damaged && !errors.Is(err, errFound):
 		return nil, err
 	case to >= 0 && from > i:
 		return found(Reordered, i, i, "it has the content of row %d, and row %d has its own", from, to), nil

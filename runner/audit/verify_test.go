@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,11 +40,12 @@ type written struct {
 	key       *audit.Key
 	verifier  note.Verifier
 	published []byte
+	headFile  string
 }
 
 func write(t testing.TB) *written {
 	t.Helper()
-	w := &written{memory: &memory{}}
+	w := &written{memory: &memory{}, headFile: filepath.Join(t.TempDir(), "test.head")}
 	w.key, w.verifier = createKey(t, "test")
 	for part := range 3 {
 		l := w.log(t)
@@ -72,10 +74,20 @@ func write(t testing.TB) *written {
 
 // log opens the record's log.
 func (w *written) log(t testing.TB) *audit.Log {
-	return open(t, w.memory, audit.Options{Key: w.key, Publish: func(_ context.Context, head []byte) error {
+	return open(t, w.memory, audit.Options{Key: w.key, HeadFile: w.headFile, Publish: func(_ context.Context, head []byte) error {
 		w.published = append(append(w.published, head...), '\n')
 		return nil
 	}})
+}
+
+// options returns what the record is compared with.
+func (w *written) options(t testing.TB) audit.VerifyOptions {
+	t.Helper()
+	kept, err := os.ReadFile(w.headFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return audit.VerifyOptions{Keys: []note.Verifier{w.verifier}, Heads: w.published, Kept: kept}
 }
 
 // edit changes a row's content, and nothing else.
@@ -283,10 +295,16 @@ func TestVerifyForgotten(t *testing.T) {
 	if err != nil || !row.Forgotten || row.Kind != audit.KindRun || row.Body != nil {
 		t.Errorf("Decode() = %+v, %v, want a forgotten row", row, err)
 	}
+	content := w.rows[14].Content
 	w.rows[14].Content = nil
 	if v, err = audit.Verify(t.Context(), w.memory, opt); err != nil || v.Finding == nil || v.Finding.Damage != audit.Removed || v.Finding.First != 14 {
 		t.Errorf("Verify() = %+v, %v, want that the content of row 14 was removed", v.Finding, err)
 	}
+	l = w.log(t)
+	if _, err := l.Forget(t.Context(), time.Now().Add(time.Hour)); err == nil || !strings.Contains(err.Error(), "row 14 has no content, and no row of kind") || len(w.rows) != 22 {
+		t.Errorf("Forget() = %v; %d rows, want that it does not cover what somebody else removed", err, len(w.rows))
+	}
+	w.rows[14].Content = content
 
 	// A second time, nothing is left to forget, and no row says so.
 	l = w.log(t)

@@ -82,16 +82,12 @@ func (p *mortal) run() error {
 		return err
 	}
 	defer s.Close()
-	seal, err := journal.NewSealer(make([]byte, 32))
-	if err != nil {
-		return err
-	}
 	for name, to := range map[string]**os.File{"calls": &p.calls, "acknowledged": &p.acknowledged} {
 		if *to, err = os.OpenFile(filepath.Join(p.Dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
 			return err
 		}
 	}
-	j, err := journal.Open(ctx, s, store.Key{Kind: "journal", Name: "run-1"}, seal)
+	j, err := journal.Open(ctx, s, store.Key{Kind: "journal", Name: "run-1"}, make([]byte, 32))
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ type request struct {
 	decision    *policy.Decision      // the policy's; nil: the call did not get that far
 	waiting     waiting
 	restored    *pii.Restored // the values in the arguments that tokens stood for
+	hint        string        // what the tool does, as in [policy.Hints.Word]; empty: the call did not get to the policy
 	isAudited   bool          // the record has the intent
 	isToolError bool          // the raw result is a failure of the tool
 	kept        *journal.Call // what the journal knows of the call; nil without a journal

@@ -60,11 +60,16 @@ type Settings struct {
 	// records nothing. If Who has no customer or session, it is that of Subject.
 	Audit *audit.Log
 	Who   audit.Who
+	// Machine is where calls are made, for the record.
+	Machine audit.Machine
 	// AuditTokens replaces personal data in the record. Nil: the run gets its own; see [Chain.RecordMask].
 	AuditTokens pii.Masker
 	// Journal keeps how calls end, so that the run can be continued after its process has died; see package journal. A dry run and a replay do
 	// not use it. Nil: nothing is kept.
 	Journal *journal.Journal
+	// Ending is closed when the process ends, and the run goes on in another one. Calls that have not been sent by then are not sent here. It
+	// counts with a Journal only, and may be nil.
+	Ending <-chan struct{}
 	// Observer keeps shapes of the results of tools without an output schema. Nil: no shapes are kept.
 	Observer Observer
 	// Details asks for CallRecord.Details.

@@ -30,7 +30,7 @@ func (c *Calls) audit(next handler) handler {
 		return next
 	}
 	return func(ctx context.Context, req *request) (*call.Result, error) {
-		row := audit.CallStart{Call: req.Seq, Tool: req.Tool, Arguments: c.rowArguments(req)}
+		row := audit.CallStart{Call: req.Seq, Tool: req.Tool, Hint: audit.Text(req.hint), Arguments: c.rowArguments(req)}
 		row.Effect, row.Rule, row.By = decidedBy(req.decision)
 		err := c.set.Audit.Intend(ctx, c.row(audit.KindCall, row))
 		switch {
@@ -47,13 +47,14 @@ func (c *Calls) audit(next handler) handler {
 	}
 }
 
-// auditEnd adds the end of a call to the record, unless the journal has answered it: the record has it already. A call without an intent there has its arguments and what decided about it.
+// auditEnd adds the end of a call to the record, unless the journal has answered it: it ended there before. One that is refused as unknown
+// ends now. A call without an intent of this process has its arguments and what decided about it.
 func (c *Calls) auditEnd(req *request, rec *CallRecord, failed error) {
 	if c.set.Audit == nil || req.isReplayed || !req.isAudited && c.unsent.Add(1) > maxUnsent {
 		return
 	}
 	mask := c.rowMask(req)
-	row := audit.CallEnd{Call: rec.Call, Tool: rec.Tool, Outcome: rec.Outcome, DurationMS: rec.DurationMS, ResultBytes: rec.ResultBytes}
+	row := audit.CallEnd{Call: rec.Call, Tool: rec.Tool, Hint: audit.Text(req.hint), Outcome: rec.Outcome, DurationMS: rec.DurationMS, ResultBytes: rec.ResultBytes}
 	if c.chain.knownName(req) == "" { // the script's text
 		row.Tool = mask.String(row.Tool)
 	}
@@ -64,6 +65,9 @@ func (c *Calls) auditEnd(req *request, rec *CallRecord, failed error) {
 		row.Error = audit.Text(ident.Clip(mask.String(messageOf(failed)), maxErrorText))
 	}
 	if !req.isAudited {
+		if hints, known := c.chain.Hints(req.Tool); known && row.Hint == "" {
+			row.Hint = audit.Text(hints.Word())
+		}
 		row.Arguments = c.rowArguments(req)
 		row.Effect, row.Rule, row.By = decidedBy(req.decision)
 	}
@@ -95,10 +99,16 @@ func (c *Calls) rowMask(req *request) record.Mask {
 	return c.rows
 }
 
+// defaultAllows is the rule of a call that no rule was about, as [policy.Decision.Source] writes it.
+const defaultAllows = `rule "default: allow"`
+
 // decidedBy returns what the record says about a decision.
 func decidedBy(d *policy.Decision) (effect, rule, by audit.Text) {
 	if d == nil {
 		return "", "", ""
+	}
+	if rule = defaultAllows; d.Effect != policy.Allow {
+		rule = ""
 	}
 	if d.Rule != "" {
 		rule = audit.Text(ident.Clip(d.Source(), maxErrorText))

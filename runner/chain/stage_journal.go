@@ -37,7 +37,6 @@ func (c *Calls) journal(next handler) handler {
 			return c.replayed(req, out)
 		case !req.announces:
 		case req.kept.Interrupted():
-			req.isReplayed = true // the record has the intent, without an end
 			return c.refuseUnknown(ctx, req, (&call.UnknownError{}).Error())
 		case !c.alone(ctx, req):
 			if ctx.Err() != nil {
@@ -65,7 +64,7 @@ func (c *Calls) alone(ctx context.Context, req *request) bool {
 func (c *Calls) refuseUnknown(ctx context.Context, req *request, message string) (*call.Result, error) {
 	failed := refusal(call.KindConnection, req, "%s", message)
 	failed.Cause = &call.UnknownError{Call: req.Tool}
-	c.keepOutcome(ctx, req, &journal.Outcome{Error: failed, Unknown: true, Sent: req.isReplayed})
+	c.keepOutcome(ctx, req, &journal.Outcome{Error: failed, Unknown: true, Sent: req.kept.Interrupted()})
 	return nil, failed
 }
 
@@ -109,6 +108,22 @@ func (c *Calls) replayed(req *request, out *journal.Outcome) (*call.Result, erro
 		res.Raw = res.Value
 	}
 	return res, nil
+}
+
+// stay keeps calls from being sent when the process ends, which might cut them off. They are made where the run is continued.
+func (c *Calls) stay(next handler) handler {
+	if c.set.Journal == nil || c.set.DryRun || c.player != nil {
+		return next
+	}
+	return func(ctx context.Context, req *request) (*call.Result, error) {
+		select {
+		case <-c.set.Ending:
+			<-ctx.Done()
+			return nil, callError(ctx, req, ctx.Err())
+		default:
+			return next(ctx, req)
+		}
+	}
 }
 
 // intend announces a call in the journal, unless it may be made again. If that fails, the call is not sent.

@@ -41,11 +41,7 @@ func newState(t testing.TB) store.Store {
 // execution begins an execution of the run whose calls are kept in s.
 func execution(t testing.TB, s store.Logs) *journal.Journal {
 	t.Helper()
-	seal, err := journal.NewSealer(make([]byte, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := journal.Open(context.Background(), s, store.Key{Kind: "journal", Name: "run-x"}, seal)
+	j, err := journal.Open(context.Background(), s, store.Key{Kind: "journal", Name: "run-x"}, make([]byte, 32))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,8 +175,13 @@ func TestUnknownCalls(t *testing.T) {
 	if d.n != 3 {
 		t.Fatalf("%d calls, want 3", d.n)
 	}
+	rows, err := audit.Open(state, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
 	for range 2 { // the error is kept
-		w = newTestCalls(t, always(`{"n":7}`), trusted, Settings{Journal: execution(t, state)}, "")
+		w = newTestCalls(t, always(`{"n":7}`), trusted, Settings{Journal: execution(t, state), Audit: rows}, "")
 		_, err := w.handler(t.Context(), &call.Request{Tool: "crm__send", Args: json.RawMessage(`{"id":1}`)})
 		if got := outcomeOf(nil, err); got != unknown {
 			t.Errorf("crm__send = %s, want %s", got, unknown)
@@ -191,6 +192,45 @@ func TestUnknownCalls(t *testing.T) {
 		wants(t, w.do(t.Context(), "crm__get", `{"id":1}`), `{"n":7}`)
 		wants(t, w.do(t.Context(), "crm__put", `{"id":1}`), `{"n":7}`)
 		wants(t, w.do(t.Context(), "crm__send", `{"id":2}`), `{"n":7}`)
+	}
+	if err := rows.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ends := 0
+	err = state.Rows(t.Context(), store.Range{Kinds: []string{string(audit.KindCallEnd)}}, func(r store.Row) error {
+		if strings.Contains(string(r.Content), "unknown whether the call was made") {
+			ends++
+		}
+		return nil
+	})
+	if err != nil || ends != 1 {
+		t.Errorf("the record has %d ends of the unknown call, %v; want one", ends, err)
+	}
+}
+
+// TestEnding: when the process ends, a call that has not been sent is not sent there, and is made where the run is continued. The call that was
+// sent ends as usual.
+func TestEnding(t *testing.T) {
+	state, n := newState(t), 0
+	ending := make(chan struct{})
+	up := answerer(func(context.Context, string, json.RawMessage, *upstream.CallOptions) (*upstream.CallResult, error) {
+		if n++; n == 1 {
+			close(ending)
+		}
+		return structured(fmt.Sprintf(`{"n":%d}`, n)), nil
+	})
+	w := newTestCalls(t, up, trusted, Settings{Journal: execution(t, state), Ending: ending}, "")
+	wants(t, w.do(t.Context(), "crm__send", `{"id":1}`), `{"n":1}`)
+	ctx, cut := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cut()
+	for _, tool := range []string{"crm__send", "crm__get"} {
+		if got := w.do(ctx, tool, `{"id":2}`); ctx.Err() == nil || n != 1 {
+			t.Errorf("%s = %s and %d calls before the end, want none to be sent", tool, got, n)
+		}
+	}
+	w = newTestCalls(t, up, trusted, Settings{Journal: execution(t, state)}, "")
+	for i, id := range []string{"1", "2"} {
+		wants(t, w.do(t.Context(), "crm__send", `{"id":`+id+`}`), fmt.Sprintf(`{"n":%d}`, i+1))
 	}
 }
 

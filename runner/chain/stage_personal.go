@@ -35,6 +35,20 @@ func (p *Personal) Of(server string) config.PIIMode {
 	return cmp.Or(p.Servers[server], p.Mode, config.PIIOff)
 }
 
+// String describes the modes, as in "output, crm: off".
+func (p *Personal) String() string {
+	text := string(p.Of(""))
+	if p == nil {
+		return text
+	}
+	for _, server := range slices.Sorted(maps.Keys(p.Servers)) {
+		if mode := p.Of(server); mode != p.Of("") {
+			text += ", " + server + ": " + string(mode)
+		}
+	}
+	return text
+}
+
 // Bridges reports whether results of any server reach scripts with tokens only.
 func (p *Personal) Bridges() bool {
 	return p != nil && (p.Mode == config.PIIBridge || slices.Contains(slices.Collect(maps.Values(p.Servers)), config.PIIBridge))

@@ -20,7 +20,7 @@ func (c *Calls) policy(next handler) handler {
 		asked.Listed = c.set.DryRun && !asked.Hints.ReadOnly
 		asked.Unsent = asked.Listed || c.player != nil
 		d := c.set.Policy.Decide(ctx, asked)
-		req.decision = &d
+		req.decision, req.hint = &d, asked.Hints.Word()
 		switch {
 		case c.set.DryRun && (d.Effect == policy.Ask || d.Effect == policy.Deny && c.unknownYet(req.Args)):
 			req.skipped = fmt.Sprintf("policy: %s: %s", d.Effect, explain(&d))
@@ -80,6 +80,15 @@ func (ch *Chain) policyRequest(req *request, run *policy.Run) *policy.Request {
 		}
 	}
 	return p
+}
+
+// Hints returns what is known about a tool's effects. ok is false if the catalog does not have it.
+func (ch *Chain) Hints(tool string) (hints policy.Hints, ok bool) {
+	server, t, ok := ch.catalog.Lookup(tool)
+	if !ok {
+		return policy.Hints{}, false
+	}
+	return ch.policyRequest(&request{Request: call.Request{Tool: tool, Server: server.Key, Name: t.Name}}, nil).Hints, true
 }
 
 // approve waits for a person's answer. The run's clock is held meanwhile; the call's clocks have not started.

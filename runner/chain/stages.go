@@ -22,6 +22,7 @@ func (c *Calls) Handler() call.Handler {
 		c.dryRun,         // nor does a dry run for the calls that it skips
 		c.queue,          // waiting here does not count against the call's timeout, which starts below
 		c.waitForMemory,  // below the queue, so that a call which waits for memory does not hold back calls to other servers
+		c.stay,           // below what may delay the call; above audit, so that a call which stays has no intent
 		c.audit,          // below what may refuse or delay the call, so that an intent without an end was sent; above retry, so that all tries have one
 		c.scriptTimeout,  // the timeout that the script gave; it starts when the call has left the queue
 		c.retry,          // a retry keeps its place in the queue, so it adds nothing to a server's load

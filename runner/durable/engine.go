@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
-	"github.com/dbos-inc/dbos-transact-golang/dbos/internals"
 
 	"github.com/mcpgen/mcpgen/runner/store"
 )
@@ -67,8 +66,9 @@ type Engine struct {
 	kinds    map[string]*kind // does not change once launched
 	queues   map[string]*admission
 	running  map[string]*Work
-	absent   map[string]time.Time // groups without a process, and since when
 	over     map[string]*Work     // whose function has returned, until the database has the outcome
+	dropped  map[string]bool      // ids of work that must not begin, because Start has given up
+	absent   map[string]time.Time // groups without a process, and since when
 }
 
 // Open connects to the database, and makes its tables. The engine runs no work before [Engine.Launch]; without it, work can be listed,
@@ -89,7 +89,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	e := &Engine{
 		root: root, store: o.Store, missed: o.Missed, log: o.Logger,
 		executor: &executor{name: name, leases: o.Store, lasts: o.Lease},
-		kinds:    map[string]*kind{}, queues: map[string]*admission{}, running: map[string]*Work{}, over: map[string]*Work{},
+		kinds:    map[string]*kind{}, queues: map[string]*admission{}, running: map[string]*Work{}, over: map[string]*Work{}, dropped: map[string]bool{},
 		absent: map[string]time.Time{},
 		places: map[string]map[string]int{}, placed: map[string]time.Time{},
 	}
@@ -286,7 +286,7 @@ type Start struct {
 }
 
 // Start starts work and returns its id. The error is ErrExists if there is work with the id, or a *BusyError if the queue is full. When it
-// returns without an error, the work survives the death of the process.
+// returns without an error, the work survives the death of the process; after another error it does not run, also if the database got it.
 func (e *Engine) Start(ctx context.Context, kind string, input json.RawMessage, s Start) (id string, err error) {
 	if s.ID == "" {
 		s.ID = strings.ToLower(rand.Text())
@@ -304,12 +304,37 @@ func (e *Engine) Start(ctx context.Context, kind string, input json.RawMessage, 
 	select {
 	case err = <-result:
 	case <-ctx.Done():
-		err = fmt.Errorf("the database does not answer: %w", ctx.Err())
+		if e.drop(s.ID, result) {
+			err = fmt.Errorf("the database does not answer: %w", ctx.Err())
+		}
 	}
 	if err != nil {
 		return "", explain("starting "+kind+" "+s.ID, err)
 	}
 	return s.ID, nil
+}
+
+// drop makes sure that work does not run whose start has not come to a result yet. It returns false if the work runs here already.
+func (e *Engine) drop(id string, result <-chan error) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.running[id] != nil {
+		return false
+	}
+	e.dropped[id] = true
+	go func() {
+		<-result // whatever it is, the database may have the work
+		for err := e.Cancel(e.ended, id); err != nil && !errors.Is(err, store.ErrNotFound) && e.ended.Err() == nil; err = e.Cancel(e.ended, id) {
+			select {
+			case <-e.ended.Done():
+			case <-time.After(time.Second):
+			}
+		}
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.dropped, id)
+	}()
+	return true
 }
 
 func (e *Engine) startHere(ctx context.Context, name string, input json.RawMessage, s Start) error {
@@ -397,7 +422,7 @@ func (bare) Value(any) any { return nil }
 
 // owner returns the token of the execution that owns work; empty: none does.
 func (e *Engine) owner(ctx context.Context, id string) (string, error) {
-	owner, err := e.root.(internals.Runtime).SystemDB().GetWorkflowOwner(ctx, id)
+	owner, err := e.database().GetWorkflowOwner(ctx, id)
 	if err != nil || owner == nil {
 		return "", err
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dbos-inc/dbos-transact-golang/dbos/internals"
+
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
@@ -62,4 +64,53 @@ func TestFull(t *testing.T) {
 	if _, err := Open(t.Context(), empty); !errors.Is(err, store.ErrFull) {
 		t.Errorf("Open() without room for the tables = %v, want %v", err, store.ErrFull)
 	}
+}
+
+// TestSilent starts work while the database does not answer, and gives up. When the database answers again, the work does not run, neither
+// here nor in another process.
+func TestSilent(t *testing.T) {
+	eachState(t, func(t *testing.T, o Options) {
+		kinds := map[string]Func{"job": func(w *Work, _ json.RawMessage) (json.RawMessage, error) {
+			t.Errorf("%s runs", w.ID)
+			return nil, nil
+		}}
+		e, other := open(t, o, kinds), open(t, o, kinds)
+		for _, each := range []*Engine{e, other} {
+			if err := each.AddQueue(t.Context(), Queue{Name: "jobs", Concurrency: 1, Each: true, Bound: 5}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		db := other.database()
+		silence, err := db.Pool().BeginTx(t.Context(), internals.TxOptions{})
+		if err == nil && !isFile(o.State) {
+			_, err = silence.Exec(t.Context(), "LOCK TABLE "+db.Dialect().SchemaPrefix(db.Schema())+"workflow_status")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []Start{{ID: "here"}, {ID: "queued", Queue: "jobs"}} {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			if _, err := e.Start(ctx, "job", nil, s); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Start(%+v) = %v, want the end of the time", s, err)
+			}
+			cancel()
+		}
+		if err := silence.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		until(t, func() bool {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			return len(e.dropped) == 0
+		})
+		list, err := other.List(t.Context(), Filter{})
+		for _, s := range list {
+			if !s.State.Ended() {
+				t.Errorf("%+v, want it ended", s)
+			}
+		}
+		if err != nil || len(list) == 0 {
+			t.Errorf("%d works, %v; want the one that the database has got", len(list), err)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,13 +17,13 @@ type Work struct {
 	ID       string
 	Kind     string
 	Customer string
+	Queue    string // which admitted it; empty: none
 
 	e               *Engine
 	root            dbos.Context // ends with the engine, or at the work's timeout
 	ctx             dbos.Context // and when the work is cancelled
 	cancel          context.CancelCauseFunc
 	emits           sync.Mutex
-	queue           string // which admitted it; empty: none
 	began, returned time.Time
 
 	owner string // the token of this execution: the database takes results only from the last one
@@ -91,7 +92,7 @@ func (e *Engine) begin(ctx dbos.Context, k *kind) (*Work, error) {
 		if len(rows) == 0 || owner == "" {
 			w.fault = ErrTakenOver
 		} else {
-			w.queue, w.began = rows[0].QueueName, time.Now()
+			w.Queue, w.began = rows[0].QueueName, time.Now()
 		}
 		return nil
 	})
@@ -104,6 +105,13 @@ func (e *Engine) begin(ctx dbos.Context, k *kind) (*Work, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.dropped[w.ID] {
+		w.cancel(ErrCancelled)
+		return nil, failed(ErrCancelled)
+	}
+	if e.queues[w.Queue] == nil { // the library's own, of what it continues
+		w.Queue = ""
+	}
 	if older := e.running[w.ID]; older != nil {
 		older.cancel(ErrTakenOver)
 	}
@@ -120,7 +128,7 @@ func (e *Engine) finish(w *Work) {
 		w.returned = time.Now()
 		e.over[w.ID] = w
 	}
-	if q := e.queues[w.queue]; q != nil {
+	if q := e.queues[w.Queue]; q != nil && w.fault == nil {
 		took := time.Since(w.began)
 		if q.mean == 0 {
 			q.mean = took
@@ -205,6 +213,25 @@ func (w *Work) resume(ctx context.Context) error {
 	}
 	_, err = dbos.ResumeWorkflow[json.RawMessage](w.e.with(ctx), w.ID)
 	return err
+}
+
+// GiveBack puts work that a queue has admitted back into its place there, so that another process can do it. The work must not have done
+// anything. Its function should keep the returned error until this process has room for further work of the queue: until then it counts as
+// running here.
+func (w *Work) GiveBack() error {
+	db := w.e.database()
+	err := w.patiently(func() error {
+		_, err := db.Pool().Exec(w.ctx, db.RenderSQL(`
+			UPDATE %sworkflow_status
+			SET status = 'ENQUEUED', owner_xid = NULL, started_at_epoch_ms = NULL, recovery_attempts = recovery_attempts - 1, updated_at = %s
+			WHERE workflow_uuid = $1 AND status = 'PENDING' AND owner_xid = $2`,
+			db.Dialect().SchemaPrefix(db.Schema()), db.Dialect().NowMsSQL()), w.ID, w.owner)
+		return err
+	})
+	if err == nil {
+		w.fault = ErrTakenOver
+	}
+	return cmp.Or(err, w.fault)
 }
 
 // outcome is what is kept of a step.

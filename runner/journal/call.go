@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -58,7 +57,7 @@ func (c *Call) Outcome(ctx context.Context) (*Outcome, error) {
 	if c.former.outcome.Large == 0 {
 		return c.former.outcome, nil
 	}
-	var sealed, plain []byte
+	var sealed []byte
 	err := c.j.logs.Lines(ctx, c.largeKey(), 0, func(l store.Line) error {
 		sealed = l.Value // the last one, if a crash has left several
 		return nil
@@ -66,12 +65,9 @@ func (c *Call) Outcome(ctx context.Context) (*Outcome, error) {
 	if err == nil && sealed == nil {
 		err = errors.New("it is missing")
 	}
-	if err == nil {
-		plain, err = c.j.seal.Open(sealed)
-	}
 	out := &Outcome{}
 	if err == nil {
-		err = json.Unmarshal(plain, out)
+		err = c.j.unseal(c.largeKey(), sealed, out)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the result of %s from the journal: %w", c.tool, err)
@@ -131,7 +127,7 @@ func (c *Call) Finish(ctx context.Context, out *Outcome) error {
 	if out.Error == nil && len(out.Value) <= maxInline || out.Error != nil && len(out.Error.Content)+len(out.Error.Data) <= maxInline {
 		return c.j.add(ctx, &line{Call: &c.id, Tool: c.tool, Outcome: out})
 	}
-	sealed, err := c.j.sealed(out)
+	sealed, err := c.j.sealed(c.largeKey(), out)
 	if err != nil {
 		return err
 	}

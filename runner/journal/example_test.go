@@ -23,12 +23,8 @@ func ExampleOpen() {
 		panic(err)
 	}
 	defer s.Close()
-	seal, err := journal.NewSealer([]byte("a secret of the project"))
-	if err != nil {
-		panic(err)
-	}
 	for range 2 { // as if the process had died after the call
-		j, err := journal.Open(ctx, s, store.Key{Kind: "journal", Name: "run-1"}, seal)
+		j, err := journal.Open(ctx, s, store.Key{Kind: "journal", Name: "run-1"}, []byte("a secret of the user"))
 		if err != nil {
 			panic(err)
 		}

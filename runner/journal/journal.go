@@ -33,10 +33,13 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/internal/seal"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 const (
+	// sealing is the purpose of the key that seals journals.
+	sealing = "mcprun journal 2"
 	// maxInline is the size of the largest result, in bytes, that is in the log of the run. Larger ones are in logs of their own, which are
 	// read when they are needed.
 	maxInline = 16 << 10
@@ -65,12 +68,6 @@ func (e *OutsideError) Error() string {
 // Hint implements the interface of errors with a remedy.
 func (e *OutsideError) Hint() string {
 	return "look at what it has done, and start it again yourself if that does no harm"
-}
-
-// Sealer encrypts what is kept, because results hold personal data.
-type Sealer interface {
-	Seal(plain []byte) ([]byte, error)
-	Open(sealed []byte) ([]byte, error)
 }
 
 // Outcome is how a call ended, as the stage of the chain that keeps it sees it: a result, or an error.
@@ -117,12 +114,12 @@ type entry struct {
 type Journal struct {
 	logs store.Logs
 	key  store.Key
-	seal Sealer
+	seal *seal.Sealer
 	by   string // this execution
 
 	writing sync.Mutex // held while a line is added
 	last    int64      // the last line that this execution knows
-	lost    bool       // another execution has begun
+	lost    bool       // another execution has begun, or the log was deleted
 
 	mu      sync.Mutex
 	entries map[id]*entry
@@ -137,12 +134,17 @@ type Journal struct {
 }
 
 // Open begins an execution of the run whose log has this key, and reads what former ones have kept. They can keep nothing from now on.
-func Open(ctx context.Context, logs store.Logs, key store.Key, seal Sealer) (*Journal, error) {
+// What is kept is sealed for its log, because results hold personal data, with a key that is derived from a secret of at least 16 bytes.
+func Open(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (*Journal, error) {
+	sealer, err := seal.New(secret, nil, sealing)
+	if err != nil {
+		return nil, fmt.Errorf("open the journal of %s: %w", key.Name, err)
+	}
 	j := &Journal{
-		logs: logs, key: key, seal: seal, by: rand.Text(),
+		logs: logs, key: key, seal: sealer, by: rand.Text(),
 		entries: map[id]*entry{}, asked: map[[sha256.Size]byte]int{}, waiting: map[string]int{}, settled: make(chan struct{}), outside: map[string]bool{},
 	}
-	begins, err := j.sealed(&line{By: j.by, Begins: true})
+	begins, err := j.sealed(key, &line{By: j.by, Begins: true})
 	if err == nil {
 		if j.last, err = logs.AppendLine(ctx, key, begins); err == nil {
 			err = j.read(ctx)
@@ -194,12 +196,8 @@ func (j *Journal) lines(ctx context.Context, after, last int64, each func(*line)
 		if l.Number > last {
 			return enough
 		}
-		plain, err := j.seal.Open(l.Value)
 		var decoded line
-		if err == nil {
-			err = json.Unmarshal(plain, &decoded)
-		}
-		if err != nil {
+		if err := j.unseal(j.key, l.Value, &decoded); err != nil {
 			return fmt.Errorf("line %d: %w", l.Number, err)
 		}
 		each(&decoded)
@@ -211,21 +209,29 @@ func (j *Journal) lines(ctx context.Context, after, last int64, each func(*line)
 	return err
 }
 
-// sealed returns a value as sealed JSON. Errors of tools in it keep their text, without escapes for HTML.
-func (j *Journal) sealed(v any) ([]byte, error) {
+// sealed returns a value as JSON that is sealed for a log. Errors of tools in it keep their text, without escapes for HTML.
+func (j *Journal) sealed(log store.Key, v any) ([]byte, error) {
 	var plain bytes.Buffer
 	enc := json.NewEncoder(&plain)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return j.seal.Seal(plain.Bytes())
+	return j.seal.Seal(plain.Bytes(), seal.At(log)), nil
+}
+
+func (j *Journal) unseal(log store.Key, sealed []byte, v any) error {
+	plain, err := j.seal.Open(sealed, seal.At(log))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(plain, v)
 }
 
 // add adds a line, and makes sure that no other execution had begun before.
 func (j *Journal) add(ctx context.Context, l *line) error {
 	l.By = j.by
-	sealed, err := j.sealed(l)
+	sealed, err := j.sealed(j.key, l)
 	if err != nil {
 		return err
 	}
@@ -237,6 +243,10 @@ func (j *Journal) add(ctx context.Context, l *line) error {
 	number, err := j.logs.AppendLine(ctx, j.key, sealed)
 	if err != nil {
 		return err
+	}
+	if number <= j.last { // it was deleted, so that calls that were made are not in it any more
+		j.lost = true
+		return ErrTakenOver
 	}
 	if number != j.last+1 { // there are lines of others, or one of ours whose append had returned an error
 		if err := j.lines(ctx, j.last, number, func(l *line) { j.lost = j.lost || l.Begins && l.By != j.by }); err != nil {
@@ -251,9 +261,13 @@ func (j *Journal) add(ctx context.Context, l *line) error {
 }
 
 // Sent returns how often former executions of a run have sent which tools that change something. It begins no execution.
-func Sent(ctx context.Context, logs store.Logs, key store.Key, seal Sealer) (map[string]int, error) {
-	j := &Journal{logs: logs, key: key, seal: seal, last: math.MaxInt64, entries: map[id]*entry{}, waiting: map[string]int{}, outside: map[string]bool{}}
-	if err := j.read(ctx); err != nil {
+func Sent(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (map[string]int, error) {
+	sealer, err := seal.New(secret, nil, sealing)
+	j := &Journal{logs: logs, key: key, seal: sealer, last: math.MaxInt64, entries: map[id]*entry{}, waiting: map[string]int{}, outside: map[string]bool{}}
+	if err == nil {
+		err = j.read(ctx)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read the journal of %s: %w", key.Name, err)
 	}
 	return j.waiting, nil

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/internal/seal"
 	"github.com/mcpgen/mcpgen/runner/journal"
 	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/store/postgres"
@@ -23,7 +25,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-var key = store.Key{Customer: "acme", Kind: "journal", Name: "run-1"}
+var (
+	key    = store.Key{Customer: "acme", Kind: "journal", Name: "run-1"}
+	secret = []byte("0123456789abcdef")
+)
 
 func newStore(t testing.TB) store.Store {
 	t.Helper()
@@ -35,19 +40,10 @@ func newStore(t testing.TB) store.Store {
 	return s
 }
 
-func newSealer(t testing.TB) journal.Sealer {
-	t.Helper()
-	seal, err := journal.NewSealer([]byte("0123456789abcdef"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return seal
-}
-
 // open begins an execution.
 func open(t testing.TB, logs store.Logs) *journal.Journal {
 	t.Helper()
-	j, err := journal.Open(context.Background(), logs, key, newSealer(t))
+	j, err := journal.Open(context.Background(), logs, key, secret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,13 +163,40 @@ func TestSecrets(t *testing.T) {
 	if err != nil || n != 3 {
 		t.Errorf("%d lines, %v, want 3", n, err)
 	}
-	other, err := journal.NewSealer([]byte("fedcba9876543210"))
-	must(t, err)
-	if _, err := journal.Open(t.Context(), s, key, other); err == nil || !strings.Contains(err.Error(), "open the journal of run-1: line 1: it was sealed with another key") {
+	if _, err := journal.Open(t.Context(), s, key, []byte("fedcba9876543210")); err == nil || !strings.Contains(err.Error(), "open the journal of run-1: line 1: it was sealed with another key") {
 		t.Errorf("Open() with another key = %v", err)
 	}
-	if _, err := journal.NewSealer([]byte("short")); err == nil {
-		t.Error("NewSealer() took a short secret")
+	if _, err := journal.Open(t.Context(), s, key, []byte("short")); err == nil {
+		t.Error("Open() took a short secret")
+	}
+}
+
+// TestMoved gives a run the lines of another, and a call the large result of another.
+func TestMoved(t *testing.T) {
+	logs, ctx := &memory{}, t.Context()
+	j := open(t, logs)
+	for _, args := range []string{"1", "2"} {
+		must(t, j.Call("crm__get", []byte(args), false).Finish(ctx, value(`"`+strings.Repeat(args, 20<<10)+`"`)))
+	}
+	var large []store.Key
+	for k := range logs.logs {
+		if k != key {
+			large = append(large, k)
+		}
+	}
+	a, b := large[0], large[1]
+	logs.logs[a], logs.logs[b] = logs.logs[b], logs.logs[a]
+	j = open(t, logs)
+	for _, args := range []string{"1", "2"} {
+		if out, err := j.Call("crm__get", []byte(args), false).Outcome(ctx); !errors.Is(err, seal.ErrForeign) {
+			t.Errorf("Outcome() of %s = %.20v, %v, want ErrForeign", args, out, err)
+		}
+	}
+	for _, other := range []store.Key{{Customer: "bob", Kind: key.Kind, Name: key.Name}, {Customer: key.Customer, Kind: key.Kind, Name: "run-2"}} {
+		logs.logs[other] = slices.Clone(logs.logs[key])
+		if _, err := journal.Open(ctx, logs, other, secret); !errors.Is(err, seal.ErrForeign) {
+			t.Errorf("Open() of %v = %v, want ErrForeign", other, err)
+		}
 	}
 }
 
@@ -321,7 +344,7 @@ func TestSent(t *testing.T) {
 	logs, ctx := newStore(t), t.Context()
 	sent := func(want string) {
 		t.Helper()
-		got, err := journal.Sent(ctx, logs, key, newSealer(t))
+		got, err := journal.Sent(ctx, logs, key, secret)
 		if text := fmt.Sprint(got); err != nil || text != want {
 			t.Errorf("Sent() = %s, %v, want %s", text, err, want)
 		}
@@ -339,9 +362,7 @@ func TestSent(t *testing.T) {
 	sent("map[crm__delete:1 crm__send:2]")
 	must(t, j.Call("crm__send", []byte("2"), false).Intend(ctx))
 	sent("map[crm__delete:1 crm__send:3]")
-	other, err := journal.NewSealer([]byte("another secret, as long"))
-	must(t, err)
-	if got, err := journal.Sent(ctx, logs, key, other); err == nil {
+	if got, err := journal.Sent(ctx, logs, key, []byte("another secret, as long")); err == nil {
 		t.Errorf("Sent() with another key = %v, want an error", got)
 	}
 }
@@ -360,7 +381,7 @@ func TestFullDisk(t *testing.T) {
 	if err := c.Finish(ctx, value("1")); !errors.Is(err, store.ErrFull) {
 		t.Errorf("Finish() = %v, want ErrFull", err)
 	}
-	if _, err := journal.Open(ctx, logs, key, newSealer(t)); !errors.Is(err, store.ErrFull) {
+	if _, err := journal.Open(ctx, logs, key, secret); !errors.Is(err, store.ErrFull) {
 		t.Errorf("Open() = %v, want ErrFull", err)
 	}
 	logs.fails = nil

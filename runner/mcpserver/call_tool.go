@@ -38,13 +38,13 @@ type callToolArgs struct {
 
 func callCallTool(ctx context.Context, c *toolCall, args *callToolArgs) (*reply, error) {
 	if err := c.object(&args.Arguments); err != nil {
-		return nil, err
+		return nil, c.refused(ctx, err)
 	}
 	if t := c.cs.s.ownTool(args.Tool); t != nil {
 		return t.run(ctx, &toolCall{cs: c.cs, view: c.view, tool: t, args: args.Arguments, progress: c.progress, session: c.session, client: c.client, ask: c.ask, canAsk: c.canAsk})
 	}
 	if c.cs.s.opt.Call == nil {
-		return nil, c.errorf("calls without a script are not available here; use execute_code")
+		return nil, c.refused(ctx, c.errorf("calls without a script are not available here; use execute_code"))
 	}
 	return c.forward(ctx, args, c.upstreamReply)
 }
@@ -71,7 +71,7 @@ func (c *toolCall) forward(ctx context.Context, args *callToolArgs, reply func(c
 }
 
 func (c *toolCall) send(ctx context.Context, args *callToolArgs, reply func(context.Context, *CallAnswer) (*reply, error)) (*reply, chain.CallRecord, error) {
-	answer, err := c.cs.s.opt.Call(ctx, &CallJob{Customer: c.cs.customer, Session: c.session, Client: c.client, Tool: args.Tool, Args: args.Arguments, Ask: c.ask, CanAsk: c.canAsk, Watch: c.progress.Watch, Work: c.work})
+	answer, err := c.cs.s.opt.Call(ctx, &CallJob{Customer: c.cs.customer, Session: c.session, Client: c.client, Tool: args.Tool, Args: args.Arguments, Ask: c.ask, CanAsk: c.canAsk, Watch: c.progress.Watch, Work: c.work, Ending: c.cs.s.ctx.Done()})
 	if err != nil {
 		return nil, chain.CallRecord{}, c.errorf("%v", err)
 	}

@@ -29,10 +29,29 @@ type Customer struct {
 	Personal func() *chain.Personal
 	// Labels records whose data the files hold. Nil: it is not recorded.
 	Labels Labels
+	// Used is called before a client gets personal data that tokens stood for, a file or a skill, and before it writes one. An error ends the
+	// call. Nil: nobody is told.
+	Used func(ctx context.Context, u Use) error
 	// Log keeps runs. Nil: only totals are kept, until the server ends.
 	Log Log
 	// Close is called once, when the server ends. It may be nil.
 	Close func() error
+}
+
+// Use is what a client does without a script.
+type Use struct {
+	Tool    string   // such as "restore_pii"
+	Names   []string // the tokens, or the file or skill; hostile
+	Session string   // as in Entry
+	Client  Client
+}
+
+// used tells the customer's owner what the client does.
+func (c *toolCall) used(ctx context.Context, names ...string) error {
+	if c.cs.customer.Used == nil {
+		return nil
+	}
+	return c.cs.customer.Used(ctx, Use{Tool: c.tool.name, Names: names, Session: c.session, Client: c.client})
 }
 
 // Log keeps a customer's runs beyond the life of the server.

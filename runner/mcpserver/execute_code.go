@@ -62,7 +62,7 @@ type execution struct {
 func callExecuteCode(ctx context.Context, c *toolCall, args *executeArgs) (*reply, error) {
 	job, err := c.newJob(args)
 	if err != nil {
-		return nil, err
+		return nil, c.refused(ctx, err)
 	}
 	shown := &images.Images{}
 	job.Image = shown.Add
@@ -87,7 +87,7 @@ func (c *toolCall) newJob(args *executeArgs) (*Job, error) {
 	if len(args.Code) > maxCode {
 		return nil, c.errorf("code has %d bytes; at most %d. Put data into context_vars%s.", len(args.Code), maxCode, c.advise(", or with %s into a file", "write_workspace_file"))
 	}
-	job := &Job{Customer: c.cs.customer, Session: c.session, Client: c.client, Code: args.Code, Vars: args.Vars, Timeout: c.view.Time, Memory: c.view.Memory, Network: args.Network, Work: c.work}
+	job := &Job{Customer: c.cs.customer, Session: c.session, Client: c.client, Code: args.Code, Vars: args.Vars, Timeout: c.view.Time, Memory: c.view.Memory, Network: args.Network, Work: c.work, Ending: c.cs.s.ctx.Done()}
 	var err error
 	if job.Language, err = c.language(args.Language, args.Code); err != nil {
 		return nil, err

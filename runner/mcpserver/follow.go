@@ -29,9 +29,10 @@ func (s *Server) place(ctx context.Context, customer string) (leave func(), ok b
 }
 
 // enqueue makes a task of a call that must wait for its turn.
-func (cs *customerServer) enqueue(ctx context.Context, in *workInput, made *madeTask) (*mcp.CallToolResult, error) {
+func (c *toolCall) enqueue(ctx context.Context, in *workInput, made *madeTask) (*mcp.CallToolResult, error) {
+	cs := c.cs
 	if err := cs.s.startCall(ctx, in, cs.s.workQueue()); err != nil {
-		return cs.notQueued(in, err)
+		return c.notQueued(ctx, err)
 	}
 	cs.tasks.count()
 	now := time.Now()
@@ -42,18 +43,19 @@ func (cs *customerServer) enqueue(ctx context.Context, in *workInput, made *made
 }
 
 // notQueued returns the result of a call that the queue did not take.
-func (cs *customerServer) notQueued(in *workInput, err error) (*mcp.CallToolResult, error) {
+func (c *toolCall) notQueued(ctx context.Context, err error) (*mcp.CallToolResult, error) {
 	if busy, ok := errors.AsType[*durable.BusyError](err); ok {
-		return cs.busy(fmt.Sprintf("%d calls wait already", busy.Waiting), busy.RetryAfter)
+		return c.busy(ctx, fmt.Sprintf("%d calls wait already", busy.Waiting), busy.RetryAfter)
 	}
-	return cs.result(nil, fmt.Errorf("%s: %w", in.Tool, err))
+	return c.cs.result(nil, c.refused(ctx, fmt.Errorf("%s: %w", c.tool.name, err)))
 }
 
 // busy is the result of a call that was not made because there was no room.
-func (cs *customerServer) busy(why string, retry time.Duration) (*mcp.CallToolResult, error) {
+func (c *toolCall) busy(ctx context.Context, why string, retry time.Duration) (*mcp.CallToolResult, error) {
 	seconds := int(max(retry, time.Second).Seconds())
 	text := fmt.Sprintf("the server is busy: %s. Nothing was run; try again in %d s.", why, seconds)
-	return cs.result(&reply{text: text, failed: true, data: map[string]any{"success": false, "error": text, "busy": true, "retry_after_seconds": seconds}}, nil)
+	c.refuse(ctx, text)
+	return c.cs.result(&reply{text: text, failed: true, data: map[string]any{"success": false, "error": text, "busy": true, "retry_after_seconds": seconds}}, nil)
 }
 
 // runQueued makes a call once the queue has a turn for it: here, or in another process. Then its progress, its questions and its result come
@@ -64,7 +66,7 @@ func (c *toolCall) runQueued(ctx context.Context, l *longCall) (*mcp.CallToolRes
 	s.here.Store(in.ID, l)
 	defer s.here.Delete(in.ID)
 	if err := s.startCall(ctx, in, s.workQueue()); err != nil {
-		return c.cs.notQueued(in, err)
+		return c.notQueued(ctx, err)
 	}
 	f := &follower{toolCall: c, l: l, asked: map[string]bool{}, until: time.Now().Add(s.opt.MaxWait)}
 	tick := time.NewTimer(pollTime)
@@ -110,7 +112,7 @@ func (f *follower) look(ctx context.Context) (end func() (*mcp.CallToolResult, e
 	case st.State == durable.Queued && time.Now().After(f.until):
 		return func() (*mcp.CallToolResult, error) {
 			f.cancel(ctx)
-			return f.cs.busy(fmt.Sprintf("no place became free for %v", s.opt.MaxWait), time.Second)
+			return f.busy(ctx, fmt.Sprintf("no place became free for %v", s.opt.MaxWait), min(s.opt.MaxWait, time.Minute))
 		}, nil
 	case st.State == durable.Queued:
 		f.progress.Announce(turn(st.Position))

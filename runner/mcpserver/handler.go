@@ -23,7 +23,8 @@ func (cs *customerServer) handler(t *tool) mcp.ToolHandler {
 		}
 		v, err := cs.s.refresh(ctx)
 		if err != nil {
-			return cs.result(nil, modelErrorf("%s: nothing was done: %s", t.name, reasonOf(err)))
+			c := &toolCall{cs: cs, tool: t, args: req.Params.Arguments, session: sessionOf(req), client: clientOf(req)}
+			return cs.result(nil, c.refused(ctx, modelErrorf("%s: nothing was done: %s", t.name, reasonOf(err))))
 		}
 		cs.openStream(req)
 		if t.long {
@@ -31,7 +32,7 @@ func (cs *customerServer) handler(t *tool) mcp.ToolHandler {
 		}
 		p := progress.New(ctx, req, cs.s.opt.Quiet, t.name+" running")
 		defer p.Close()
-		return cs.result(t.run(ctx, &toolCall{cs: cs, view: v, tool: t, args: req.Params.Arguments, progress: p}))
+		return cs.result(t.run(ctx, &toolCall{cs: cs, view: v, tool: t, args: req.Params.Arguments, progress: p, session: sessionOf(req), client: clientOf(req)}))
 	}
 }
 

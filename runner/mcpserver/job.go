@@ -37,6 +37,8 @@ type Job struct {
 	// Work names the durable work that the run is, or may become. If it begins again in another process, calls that it has made must not be
 	// made again. Empty: the run ends with this process.
 	Work string
+	// Ending is closed when the server is. Work has a moment then to end what it has begun, and should begin no call.
+	Ending <-chan struct{}
 }
 
 // CallJob is one call without a script.
@@ -49,7 +51,8 @@ type CallJob struct {
 	Ask      upstream.ElicitFunc
 	CanAsk   bool // as in Job
 	Watch    func(chain.Event)
-	Work     string // as in Job
+	Work     string          // as in Job
+	Ending   <-chan struct{} // as in Job
 }
 
 // CallAnswer is the outcome of a CallJob.

@@ -51,7 +51,7 @@ func (cs *customerServer) startLongCall(ctx context.Context, v *view, t *tool, r
 		case made != nil && cs.tasks.room():
 			defer cs.s.work.Done()
 			defer cancel(nil)
-			return cs.enqueue(ctx, l.input, made)
+			return c.enqueue(ctx, l.input, made)
 		default:
 			l.turn, run = make(chan func()), c.runQueued
 		}
@@ -90,11 +90,11 @@ func (cs *customerServer) takesTask(ctx context.Context) *madeTask {
 // runInTurn runs the tool once the queue of this process has a place.
 func (c *toolCall) runInTurn(ctx context.Context, _ *longCall) (*mcp.CallToolResult, error) {
 	leave, err := c.cs.s.queue.Enter(ctx, c.cs.customer.ID)
-	if err != nil {
-		if ctx.Err() != nil {
-			err = modelErrorf("%s was ended before its turn came: %v", c.tool.name, err)
-		}
-		return c.cs.result(nil, err)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return c.cs.result(nil, modelErrorf("%s was ended before its turn came: %v", c.tool.name, err))
+	case err != nil:
+		return c.cs.result(nil, c.refused(ctx, err))
 	}
 	return c.runNow(ctx, leave)
 }

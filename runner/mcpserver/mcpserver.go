@@ -16,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/runner/internal/seal"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/runqueue"
 )
 
@@ -28,8 +29,8 @@ func New(opt *Options) (*Server, error) {
 	if !slices.Contains(Modes(), o.Mode) {
 		return nil, fmt.Errorf("mcpserver: mode %q is not one of %s", o.Mode, Modes())
 	}
-	if o.Engine != nil && (o.State == nil || o.Sealer == nil) {
-		return nil, errors.New("mcpserver: Engine needs State and Sealer")
+	if o.Engine != nil && (o.State == nil || o.Secret == nil) {
+		return nil, errors.New("mcpserver: Engine needs State and Secret")
 	}
 	s := &Server{opt: o, log: o.Logger, queue: runqueue.New(o.Parallel, o.Share, o.Waiting, o.MaxWait), customers: map[string]*customerServer{}}
 	first, err := s.newView(&o.Project)
@@ -39,7 +40,10 @@ func New(opt *Options) (*Server, error) {
 	s.now.Store(first)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	if o.Engine != nil {
-		if err := s.launch(s.ctx); err != nil {
+		if s.sealer, err = seal.New(o.Secret, nil, sealing); err == nil {
+			err = s.launch(s.ctx)
+		}
+		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
@@ -122,6 +126,9 @@ func (s *Server) Close() error {
 	s.end()
 	var errs []error
 	for _, cs := range s.customers {
+		if rest := cs.refusals.takeRest(); rest != nil {
+			s.opt.Refused(*rest)
+		}
 		if cs.customer.Close != nil {
 			errs = append(errs, cs.customer.Close())
 		}

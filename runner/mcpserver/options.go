@@ -58,6 +58,9 @@ type Options struct {
 	Run func(ctx context.Context, job *Job) (*runner.Result, error)
 	// Call calls one tool without a script. Nil: call_tool answers that it is not available.
 	Call func(ctx context.Context, job *CallJob) (*CallAnswer, error)
+	// Refused is told of calls of execute_code, call_tool and, in ModePassthrough, tools of the tree that neither Run nor Call gets to see. Of one
+	// customer, it is called at most 21 times a minute. It may be nil.
+	Refused func(Refusal)
 	// Customer opens a customer, once for each id. The customer is closed with the server.
 	Customer func(ctx context.Context, id string) (*Customer, error)
 
@@ -65,7 +68,7 @@ type Options struct {
 	Parallel int
 	// Share bounds the runs and calls in progress of one customer. Zero: Parallel.
 	Share int
-	// Waiting bounds how many runs and calls wait for their turn, and MaxWait how long each waits. Zero: 64 and 30 s; in ModePassthrough
+	// Waiting bounds how many runs and calls of one customer wait for their turn, and MaxWait how long each waits. Zero: 64 and 30 s; in ModePassthrough
 	// 1,000 and 5 min, because a host's code starts as many calls at once as a script does.
 	Waiting int
 	MaxWait time.Duration
@@ -85,10 +88,10 @@ type Options struct {
 	// Engine makes tasks outlive this process, and lets calls wait in a queue that all processes share. It must not be launched; the server
 	// does that, and closes it. Nil: tasks and the queue are in memory.
 	Engine *durable.Engine
-	// State and Sealer are required with Engine: where processes tell each other about calls, and what encrypts what is kept of them. The
-	// caller closes State after the server.
+	// State and Secret are required with Engine: where processes tell each other about calls, and at least 16 bytes, the same in all of them,
+	// from which the key is derived that encrypts what is kept of calls. The caller closes State after the server.
 	State  State
-	Sealer Sealer
+	Secret []byte
 	// Settled is called when a run or call with a [Job.Work] will not begin again: it ended before it was work, its outcome is kept, or it was
 	// cancelled. It may be nil.
 	Settled func(ctx context.Context, customer, work string)
@@ -98,6 +101,9 @@ type Options struct {
 	// StrandTime is how long the calls of servers that were started in another way wait for one of these, before any server ends them. Zero:
 	// 10 min.
 	StrandTime time.Duration
+	// Sweep is called now and then, to delete what processes that died have left of runs and calls with a [Job.Work]: what was not added to since
+	// a time, and is of no known work. It may be nil.
+	Sweep func(ctx context.Context, since time.Time, known func(ctx context.Context, work string) (bool, error)) error
 	// Rate bounds how many runs and calls start in RatePeriod, over all processes. All of them then wait in the queue of the engine. Zero: no
 	// limit.
 	Rate       int

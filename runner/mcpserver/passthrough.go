@@ -82,11 +82,11 @@ func annotations(h catalog.Hints) *mcp.ToolAnnotations {
 func callPassed(id string, described bool) func(context.Context, *toolCall) (*reply, error) {
 	return func(ctx context.Context, c *toolCall) (*reply, error) {
 		if c.cs.s.opt.Call == nil {
-			return nil, c.errorf("calls are not available here")
+			return nil, c.refused(ctx, c.errorf("calls are not available here"))
 		}
 		args := &callToolArgs{Tool: id, Arguments: c.args}
 		if err := c.object(&args.Arguments); err != nil {
-			return nil, err
+			return nil, c.refused(ctx, err)
 		}
 		return c.forward(ctx, args, func(_ context.Context, a *CallAnswer) (*reply, error) { return c.passedReply(a, described) })
 	}

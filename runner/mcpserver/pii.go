@@ -60,7 +60,7 @@ func callSanitizePII(ctx context.Context, c *toolCall, args *piiArgs) (*reply, e
 	}{sanitized, sanitized, values, types, found}}, nil
 }
 
-func callRestorePII(_ context.Context, c *toolCall, args *piiArgs) (*reply, error) {
+func callRestorePII(ctx context.Context, c *toolCall, args *piiArgs) (*reply, error) {
 	if c.cs.personal() != nil {
 		return nil, c.errorf("personal data does not reach the model here; pass tokens to tools, which get what they stand for")
 	}
@@ -71,6 +71,11 @@ func callRestorePII(_ context.Context, c *toolCall, args *piiArgs) (*reply, erro
 	restored, err := vault.Restore(*args.Text)
 	if err != nil {
 		return nil, c.errorf("%v", hinted(err))
+	}
+	if tokens := pii.Tokens(*args.Text); len(tokens) > 0 {
+		if err := c.used(ctx, tokens...); err != nil {
+			return nil, err
+		}
 	}
 	return &reply{text: restored, data: map[string]string{"text": restored, "restored_text": restored}}, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/runner/internal/seal"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/eventstream"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/runqueue"
 )
@@ -19,6 +20,7 @@ type Server struct {
 	log     *slog.Logger
 	now     atomic.Pointer[view]
 	queue   *runqueue.Queue
+	sealer  *seal.Sealer // of what is kept of calls; nil without an engine
 	streams eventstream.Streams
 	here    sync.Map // calls of this process that are work, or wait in the queue: *longCall by the id of the work
 
@@ -71,6 +73,7 @@ type customerServer struct {
 	parked   parkedCalls
 	tasks    tasks
 	stats    stats
+	refusals refusals
 	calls    sessionCalls
 }
 

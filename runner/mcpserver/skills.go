@@ -84,6 +84,9 @@ func callSaveSkill(ctx context.Context, c *toolCall, args *saveSkillArgs) (*repl
 	if err != nil {
 		return nil, err
 	}
+	if err := c.used(ctx, args.Name); err != nil {
+		return nil, err
+	}
 	saved, err := skills.Save(ctx, skill.Draft{
 		Name: args.Name, Description: description, Language: sandbox.Language(language), Code: code, Author: skill.AuthorAgent, Taint: taint,
 	})
@@ -120,6 +123,9 @@ func callLoadSkill(ctx context.Context, c *toolCall, args *loadSkillArgs) (*repl
 		return nil, c.errorf("%v", hinted(err))
 	}
 	if err := c.cs.gets(ctx, c.session, k); err != nil {
+		return nil, err
+	}
+	if err := c.used(ctx, args.Name); err != nil {
 		return nil, err
 	}
 	r := replyOf(k)

@@ -1,8 +1,10 @@
 package mcpserver_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +21,7 @@ func (s *sharedState) group(t *testing.T, name string) func(*mcpserver.Options) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Engine, o.State, o.Sealer, o.Parallel = e, s.store, testSealer{}, 1
+		o.Engine, o.State, o.Secret, o.Parallel = e, s.store, testSecret, 1
 	}
 }
 
@@ -113,18 +115,17 @@ func TestStranded(t *testing.T) {
 	})
 }
 
-// otherSealer has another key.
-type otherSealer struct {
-	testSealer
-	tried chan bool
-}
+// keyLog is a log that tells when it says that a key is another.
+type keyLog chan bool
 
-func (s otherSealer) Open([]byte) ([]byte, error) {
-	select {
-	case s.tried <- true:
-	default:
+func (l keyLog) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("need the same key")) {
+		select {
+		case l <- true:
+		default:
+		}
 	}
-	return nil, errors.New("another key")
+	return len(line), nil
 }
 
 // TestOtherKey has a server that cannot read a task: it leaves it for one that can.
@@ -135,10 +136,10 @@ func TestOtherKey(t *testing.T) {
 	if err := first.srv.Close(); err != nil {
 		t.Fatal(err)
 	}
-	tried := make(chan bool)
+	tried := make(keyLog)
 	unable, other, _ := tasksFixture(t, func(o *mcpserver.Options) {
 		s.group(t, "one")(o)
-		o.Sealer = otherSealer{tried: tried}
+		o.Secret, o.Logger = bytes.Repeat([]byte{1}, 32), slog.New(slog.NewTextHandler(tried, nil))
 	})
 	<-tried
 	<-tried // which it does not keep

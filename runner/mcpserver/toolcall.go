@@ -129,7 +129,7 @@ func withArgs[Args any](run func(ctx context.Context, c *toolCall, args *Args) (
 	return func(ctx context.Context, c *toolCall) (*reply, error) {
 		args := new(Args)
 		if err := arguments.Decode(c.args, args); err != nil {
-			return nil, c.errorf("%v", err)
+			return nil, c.refused(ctx, c.errorf("%v", err))
 		}
 		return run(ctx, c, args)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -13,13 +14,19 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/durable"
+	"github.com/mcpgen/mcpgen/runner/internal/seal"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/progress"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 // With an engine, a call that outlives its request, or waits for its turn, is durable work: it continues in another process, where it runs
 // again from its beginning. The journal that is named after the work gives it the answers that it had.
 const (
 	workKind = "call.v1"
+	// kindResult is the kind of what a call returns, as workKind is of what it is given.
+	kindResult = "call.v1-result"
+	// sealing is the purpose of the key that seals calls.
+	sealing = "mcprun calls 1"
 	// Priorities in the queue, of one customer's calls: lower numbers first.
 	priorityWaited = 0 // a client waits for the answer
 	priorityTask   = 1
@@ -36,16 +43,10 @@ const (
 	strandTime = 10 * time.Minute
 )
 
-// Sealer encrypts what a call is given and what it returns, before it is kept. All processes that share the state need the same key.
-type Sealer interface {
-	Seal(plain []byte) ([]byte, error)
-	Open(sealed []byte) ([]byte, error)
-}
-
 // workInput is a call as it is kept.
 type workInput struct {
-	ID        string          `json:"id"`       // of the work, and
-	Customer  string          `json:"customer"` // whose it is, so that none can be taken for another
+	ID        string          `json:"id"`       // of the work
+	Customer  string          `json:"customer"` // whose it is
 	Tool      string          `json:"tool"`
 	Called    string          `json:"called,omitempty"` // the name under which otherTool was called
 	Arguments json.RawMessage `json:"arguments,omitempty"`
@@ -95,7 +96,7 @@ func (cs *customerServer) inputOf(ctx context.Context, t *tool, req *mcp.CallToo
 
 // startCall starts the work of a call, in the queue if that is named.
 func (s *Server) startCall(ctx context.Context, in *workInput, queue string) error {
-	sealed, err := s.seal(in)
+	sealed, err := s.seal(workKey(workKind, in.Customer, in.ID), in)
 	if err != nil {
 		return err
 	}
@@ -109,24 +110,25 @@ func (s *Server) startCall(ctx context.Context, in *workInput, queue string) err
 	return err
 }
 
-// seal encrypts a value, as JSON.
-func (s *Server) seal(value any) (json.RawMessage, error) {
+// workKey names what is kept of a call.
+func workKey(kind, customer, id string) store.Key {
+	return store.Key{Customer: customer, Kind: kind, Name: id}
+}
+
+// seal encrypts a value, as JSON, so that it can only be read under this key.
+func (s *Server) seal(key store.Key, value any) (json.RawMessage, error) {
 	plain, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := s.opt.Sealer.Seal(plain)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(sealed)
+	return json.Marshal(s.sealer.Seal(plain, seal.At(key)))
 }
 
-func (s *Server) unseal(kept []byte, value any) error {
+func (s *Server) unseal(key store.Key, kept []byte, value any) error {
 	var sealed []byte
 	err := json.Unmarshal(kept, &sealed)
 	if err == nil {
-		sealed, err = s.opt.Sealer.Open(sealed)
+		sealed, err = s.sealer.Open(sealed, seal.At(key))
 	}
 	if err == nil {
 		err = json.Unmarshal(sealed, value)
@@ -137,46 +139,73 @@ func (s *Server) unseal(kept []byte, value any) error {
 // doWork makes the call of a piece of work: one that this process has begun, or one that it takes from the queue or continues.
 func (s *Server) doWork(w *durable.Work, kept json.RawMessage) (json.RawMessage, error) {
 	in := &workInput{}
-	if err := s.unseal(kept, in); err != nil {
+	if err := s.unseal(workKey(workKind, w.Customer, w.ID), kept, in); err != nil {
 		s.log.Warn("a call of another process cannot be read: the processes that share the state need the same key", "id", w.ID, "error", err)
 		return nil, fmt.Errorf("%w: %w", durable.ErrElsewhere, err)
 	}
-	out, err := durable.Step(w, "call", func(ctx context.Context) (json.RawMessage, error) {
-		if in.ID != w.ID || in.Customer != w.Customer {
-			return nil, errors.New("it is not the call that was kept")
-		}
-		if !s.startWork() {
-			return interrupted(ctx)
-		}
-		defer s.work.Done()
-		defer s.here.Delete(in.ID)
-		l, err := s.callOf(ctx, in)
-		if err != nil && (ctx.Err() != nil || errors.Is(err, errClosing)) {
-			return interrupted(ctx)
-		}
-		out := &outcome{}
-		switch {
-		case err != nil:
-			out.Error = s.notContinued(in, err)
-		case l.turn != nil: // its client has got the result
-			return nil, nil
-		default:
-			stop := context.AfterFunc(ctx, func() { l.cancel(endOf(ctx)) })
-			defer stop()
-			<-l.done
-			if ctx.Err() != nil || errors.Is(context.Cause(l.ctx), errClosing) {
-				return interrupted(ctx)
-			}
-			if out.Result, err = completeResult(l.result); l.err != nil || err != nil {
-				out.Error = taskError(errors.Join(l.err, err))
-			}
-		}
-		return s.seal(out)
-	})
+	var out json.RawMessage
+	leave, err := s.placeFor(w)
+	if err == nil {
+		defer leave()
+		out, err = durable.Step(w, "call", func(ctx context.Context) (json.RawMessage, error) { return s.doCall(ctx, w, in, leave) })
+	}
 	if err == nil || errors.Is(err, durable.ErrCancelled) {
 		s.settled(w.Customer, w.ID)
 	}
 	return out, err
+}
+
+// placeFor takes a place for a piece of work, unless its call has one. Work of the queue that finds none here goes back, for another process,
+// and the queue gives this one no more than it has places for.
+func (s *Server) placeFor(w *durable.Work) (leave func(), err error) {
+	ctx := w.Context()
+	if here, ok := s.here.Load(w.ID); ok && here.(*longCall).turn == nil {
+		return func() {}, nil
+	}
+	leave, ok := s.queue.Try(ctx, w.Customer, patience)
+	switch {
+	case ok:
+	case w.Queue == "": // no queue could give it to another process
+		leave, err = s.queue.Await(ctx, w.Customer)
+	default:
+		err = w.GiveBack()
+		s.queue.Watch(ctx, w.Customer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sync.OnceFunc(leave), nil
+}
+
+// doCall makes the call of a piece of work, in the place that leave frees.
+func (s *Server) doCall(ctx context.Context, w *durable.Work, in *workInput, leave func()) (json.RawMessage, error) {
+	if !s.startWork() {
+		return interrupted(ctx)
+	}
+	defer s.work.Done()
+	defer s.here.Delete(in.ID)
+	l, err := s.callOf(ctx, in, leave)
+	if err != nil && (ctx.Err() != nil || errors.Is(err, errClosing)) {
+		return interrupted(ctx)
+	}
+	out := &outcome{}
+	switch {
+	case err != nil:
+		out.Error = s.notContinued(in, err)
+	case l.turn != nil: // its client has got the result
+		return nil, nil
+	default:
+		stop := context.AfterFunc(ctx, func() { l.cancel(endOf(ctx)) })
+		defer stop()
+		<-l.done
+		if ctx.Err() != nil || errors.Is(context.Cause(l.ctx), errClosing) {
+			return interrupted(ctx)
+		}
+		if out.Result, err = completeResult(l.result); l.err != nil || err != nil {
+			out.Error = taskError(errors.Join(l.err, err))
+		}
+	}
+	return s.seal(workKey(kindResult, w.Customer, w.ID), out)
 }
 
 func (s *Server) settled(customer, work string) {
@@ -201,8 +230,8 @@ func endOf(ctx context.Context) error {
 	return errClosing
 }
 
-// callOf returns the call of a piece of work, which runs then. If its client waits in this process, it has ended.
-func (s *Server) callOf(ctx context.Context, in *workInput) (*longCall, error) {
+// callOf returns the call of a piece of work, which runs then, in the place that leave frees. If its client waits in this process, it has ended.
+func (s *Server) callOf(ctx context.Context, in *workInput, leave func()) (*longCall, error) {
 	if here, ok := s.here.Load(in.ID); ok {
 		l := here.(*longCall)
 		if l.turn == nil { // it has run since before it was work
@@ -210,36 +239,32 @@ func (s *Server) callOf(ctx context.Context, in *workInput) (*longCall, error) {
 			close(l.adopted)
 			return l, nil
 		}
-		leave, err := s.queue.Await(ctx, in.Customer)
-		if err != nil {
-			return nil, err
-		}
 		select {
 		case l.turn <- leave:
 			stop := context.AfterFunc(ctx, func() { l.cancel(endOf(ctx)) })
 			defer stop()
 			<-l.done
 		case <-l.done:
-			leave()
 		}
 		return l, nil
-	}
-	if in.Follower != "" {
-		if alive, err := s.opt.Engine.Alive(ctx, in.Follower); err != nil || !alive {
-			return nil, errors.Join(errors.New("the process whose client waited for the result has ended, so the call is not made"), err)
-		}
 	}
 	cs, err := s.customer(in.Customer)
 	if err != nil {
 		return nil, err
 	}
+	c := &toolCall{cs: cs, tool: &tool{name: in.Tool, long: true}, args: in.Arguments, session: in.Session, client: in.Client}
+	if in.Follower != "" {
+		if alive, err := s.opt.Engine.Alive(ctx, in.Follower); err != nil || !alive {
+			return nil, c.refused(ctx, errors.Join(errors.New("the process whose client waited for the result has ended, so the call is not made"), err))
+		}
+	}
 	v, err := s.refresh(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", in.Tool, reasonOf(err))
+		return nil, c.refused(ctx, fmt.Errorf("%s: %s", in.Tool, reasonOf(err)))
 	}
 	t := v.tool(in.Tool)
 	if t == nil {
-		return nil, fmt.Errorf("the tool %q is not here any more", in.Tool)
+		return nil, c.refused(ctx, fmt.Errorf("the tool %q is not here any more", in.Tool))
 	}
 	before, err := cs.publishedOf(ctx, in.ID)
 	if err != nil {
@@ -247,10 +272,6 @@ func (s *Server) callOf(ctx context.Context, in *workInput) (*longCall, error) {
 	}
 	if before.Begun >= maxBegun {
 		return nil, fmt.Errorf("%d processes that ran it have died; its outcome is unknown", before.Begun)
-	}
-	leave, err := s.queue.Await(ctx, in.Customer)
-	if err != nil {
-		return nil, err
 	}
 	return cs.continueCall(v, t, in, leave, before.Begun+1), nil
 }
@@ -316,6 +337,14 @@ func (s *Server) forgetNow(ctx context.Context) error {
 	if _, err := s.opt.Engine.Forget(ctx, time.Now().Add(-s.opt.KeepTask), workKind); err != nil {
 		return err
 	}
+	// A call may last so long until it is work, or ends: it computes for MaxTime, and waits for an answer. What is left after that, and is not
+	// work, is of a process that died. KeepTask is for clocks that differ, and other processes with another MaxTime.
+	expired := time.Now().Add(-s.opt.MaxTime - s.opt.AnswerTime - s.opt.KeepTask)
+	if s.opt.Sweep != nil {
+		if err := s.opt.Sweep(ctx, expired, s.hasWork); err != nil {
+			return err
+		}
+	}
 	s.mu.Lock()
 	var customers []string
 	for id := range s.customers {
@@ -329,7 +358,7 @@ func (s *Server) forgetNow(ctx context.Context) error {
 				return err
 			}
 			for _, d := range all {
-				if time.Since(d.Updated) < s.opt.MaxTime+s.opt.AnswerTime+s.opt.KeepTask {
+				if d.Updated.After(expired) {
 					continue
 				}
 				if err := s.opt.State.DeleteDocument(ctx, d.Key); err != nil {
@@ -339,4 +368,13 @@ func (s *Server) forgetNow(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// hasWork reports whether there is work with an id, which may have ended.
+func (s *Server) hasWork(ctx context.Context, id string) (bool, error) {
+	_, err := s.opt.Engine.Get(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }

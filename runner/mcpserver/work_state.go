@@ -57,10 +57,6 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), stateTime)
 }
 
-func (cs *customerServer) key(kind, name string) store.Key {
-	return store.Key{Customer: cs.customer.ID, Kind: kind, Name: name}
-}
-
 // publish tells other processes what a task does, if that has changed.
 func (cs *customerServer) publish(t *task) {
 	t.mu.Lock()
@@ -73,11 +69,12 @@ func (cs *customerServer) publish(t *task) {
 	if err != nil || bytes.Equal(plain, t.told) {
 		return
 	}
-	value, err := cs.s.seal(json.RawMessage(plain))
+	key := workKey(kindTask, cs.customer.ID, t.id)
+	value, err := cs.s.seal(key, json.RawMessage(plain))
 	if err == nil {
 		ctx, cancel := bounded(cs.s.ctx)
 		defer cancel()
-		err = cs.overwrite(ctx, &store.Document{Key: cs.key(kindTask, t.id), Value: value, Version: t.version}, t)
+		err = cs.overwrite(ctx, &store.Document{Key: key, Value: value, Version: t.version}, t)
 	}
 	if err != nil {
 		cs.logger().Warn("other processes cannot see what a task does", "error", err)
@@ -105,7 +102,7 @@ func (cs *customerServer) overwrite(ctx context.Context, d *store.Document, t *t
 func (cs *customerServer) unpublish(t *task) {
 	ctx, cancel := bounded(cs.s.ctx)
 	defer cancel()
-	if err := cs.s.opt.State.DeleteDocument(ctx, cs.key(kindTask, t.id)); err != nil {
+	if err := cs.s.opt.State.DeleteDocument(ctx, workKey(kindTask, cs.customer.ID, t.id)); err != nil {
 		cs.logger().Debug("a task's document could not be removed", "error", err)
 	}
 }
@@ -113,19 +110,19 @@ func (cs *customerServer) unpublish(t *task) {
 // publishedOf returns what the process that runs a call has told, with the questions that nobody has answered yet.
 func (cs *customerServer) publishedOf(ctx context.Context, id string) (*published, error) {
 	p := &published{}
-	d, err := cs.s.opt.State.Document(ctx, cs.key(kindTask, id))
+	d, err := cs.s.opt.State.Document(ctx, workKey(kindTask, cs.customer.ID, id))
 	if errors.Is(err, store.ErrNotFound) {
 		return p, nil
 	}
 	if err == nil {
-		err = cs.s.unseal(d.Value, p)
+		err = cs.s.unseal(d.Key, d.Value, p)
 	}
 	if err != nil {
 		return nil, err
 	}
 	var open []publishedQuestion
 	for _, q := range p.Questions {
-		_, err := cs.s.opt.State.Document(ctx, cs.key(kindTaskAnswer, id+"/"+q.Key))
+		_, err := cs.s.opt.State.Document(ctx, workKey(kindTaskAnswer, cs.customer.ID, id+"/"+q.Key))
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			open = append(open, q)
@@ -139,11 +136,12 @@ func (cs *customerServer) publishedOf(ctx context.Context, id string) (*publishe
 
 // setAnswer keeps the answer to a question of a call that runs in another process. The first answer counts.
 func (cs *customerServer) setAnswer(ctx context.Context, id, key string, answer json.RawMessage) error {
-	value, err := cs.s.seal(answer)
+	at := workKey(kindTaskAnswer, cs.customer.ID, id+"/"+key)
+	value, err := cs.s.seal(at, answer)
 	if err != nil {
 		return err
 	}
-	_, err = cs.s.opt.State.SetDocument(ctx, &store.Document{Key: cs.key(kindTaskAnswer, id+"/"+key), Value: value})
+	_, err = cs.s.opt.State.SetDocument(ctx, &store.Document{Key: at, Value: value})
 	if errors.Is(err, store.ErrConflict) {
 		return nil
 	}
@@ -161,13 +159,13 @@ func (cs *customerServer) takeAnswers(t *task) {
 	ctx, cancel := bounded(cs.s.ctx)
 	defer cancel()
 	for _, key := range keys {
-		at := cs.key(kindTaskAnswer, t.id+"/"+key)
+		at := workKey(kindTaskAnswer, cs.customer.ID, t.id+"/"+key)
 		d, err := cs.s.opt.State.Document(ctx, at)
 		if err != nil {
 			continue
 		}
 		var raw json.RawMessage
-		if err := cs.s.unseal(d.Value, &raw); err != nil {
+		if err := cs.s.unseal(at, d.Value, &raw); err != nil {
 			cs.logger().Warn("the answer to a question cannot be read", "error", err)
 		}
 		t.answer(map[string]json.RawMessage{key: raw})
@@ -221,7 +219,9 @@ func (ts *tasks) elsewhere(ctx context.Context, st *durable.Status) (*taskResult
 		if r.Message, open = p.Message, p.Questions; len(open) > 0 {
 			r.Status = taskInputRequired
 		}
-		r.Updated = st.Started
+		if st.Started.After(r.Updated) { // taken from the queue, or continued
+			r.Updated = st.Started
+		}
 	}
 	res := r.view(st.ID)
 	for _, q := range open {
@@ -238,7 +238,7 @@ func (s *Server) outcomeOf(st *durable.Status) *outcome {
 	out := &outcome{}
 	switch st.State {
 	case durable.Done:
-		if err := s.unseal(st.Result, out); err != nil {
+		if err := s.unseal(workKey(kindResult, st.Customer, st.ID), st.Result, out); err != nil {
 			s.log.Warn("the result of a task cannot be read", "error", err)
 			out.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "its result cannot be read; the server's log has the reason"}
 		}

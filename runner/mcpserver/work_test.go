@@ -4,9 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -52,14 +51,12 @@ func serveFront(place string) error {
 	if err != nil {
 		return err
 	}
-	said := make(chan bool) // closed once the address is the first line
 	server, err := mcpserver.New(&mcpserver.Options{
-		Engine: engine, State: s, Sealer: testSealer{}, TaskAfter: time.Millisecond, Parallel: 1,
+		Engine: engine, State: s, Secret: testSecret, TaskAfter: time.Millisecond, Parallel: 1,
 		Customer: func(_ context.Context, id string) (*mcpserver.Customer, error) {
 			return &mcpserver.Customer{ID: id}, nil
 		},
 		Run: func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
-			<-said
 			fmt.Println("runs " + job.Work)
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -77,7 +74,6 @@ func serveFront(place string) error {
 		return err
 	}
 	fmt.Println(httptest.NewServer(h).URL)
-	close(said)
 	select {}
 }
 
@@ -91,27 +87,7 @@ func openState(ctx context.Context, place string) (store.Store, error) {
 	return sqlite.Open(ctx, place, sqlite.Options{})
 }
 
-// testSealer encrypts with a known key.
-type testSealer struct{}
-
-func (testSealer) aead() cipher.AEAD {
-	block, err := aes.NewCipher(make([]byte, 32))
-	if err != nil {
-		panic(err)
-	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		panic(err)
-	}
-	return aead
-}
-
-func (s testSealer) Seal(plain []byte) ([]byte, error) {
-	return s.aead().Seal(nil, nil, plain, nil), nil
-}
-func (s testSealer) Open(sealed []byte) ([]byte, error) {
-	return s.aead().Open(nil, nil, sealed, nil)
-}
+var testSecret = make([]byte, 32)
 
 // sharedState is a state that several fronts share.
 type sharedState struct {
@@ -147,7 +123,7 @@ func (s *sharedState) join(t *testing.T) func(*mcpserver.Options) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Engine, o.State, o.Sealer = e, s.store, testSealer{}
+		o.Engine, o.State, o.Secret = e, s.store, testSecret
 	}
 }
 
@@ -164,6 +140,7 @@ type child struct {
 	cmd   *exec.Cmd
 	lines *bufio.Scanner
 	url   string
+	early []string // what it said before its address
 }
 
 func (s *sharedState) child(t *testing.T) *child {
@@ -181,14 +158,24 @@ func (s *sharedState) child(t *testing.T) *child {
 	}
 	t.Cleanup(c.kill)
 	c.lines = bufio.NewScanner(out)
-	if c.url = c.line(); c.url == "" {
-		c.kill()
-		t.Fatalf("the front ended: %s", &stderr)
+	for !strings.HasPrefix(c.url, "http") {
+		if !c.lines.Scan() {
+			c.kill()
+			t.Fatalf("the front ended: %s", &stderr)
+		}
+		if c.url = c.lines.Text(); !strings.HasPrefix(c.url, "http") { // it continues a call already
+			c.early = append(c.early, c.url)
+		}
 	}
 	return c
 }
 
 func (c *child) line() string {
+	if len(c.early) > 0 {
+		line := c.early[0]
+		c.early = c.early[1:]
+		return line
+	}
 	c.lines.Scan()
 	return c.lines.Text()
 }
@@ -253,6 +240,55 @@ func TestTaskOutlivesServer(t *testing.T) {
 			t.Errorf("%+v, want the result", got)
 		}
 	}
+}
+
+// TestSweep checks that what is left of calls is swept again and again, by a time at which none of them could be going on, and that work is known
+// in each process until it is forgotten.
+func TestSweep(t *testing.T) {
+	eachState(t, func(t *testing.T, s *sharedState) {
+		type sweep struct {
+			since          time.Time
+			work, orphaned bool
+		}
+		made, swept := make(chan string, 1), make(chan sweep, 1)
+		sweeps := func(ctx context.Context, since time.Time, known func(context.Context, string) (bool, error)) error {
+			select {
+			case id := <-made:
+				work, err := known(ctx, id)
+				orphaned, failed := known(ctx, "orphan")
+				made <- id
+				select {
+				case swept <- sweep{since, work, !orphaned}:
+				case <-ctx.Done():
+				}
+				return errors.Join(err, failed)
+			default:
+				return nil
+			}
+		}
+		_, first, release := tasksFixture(t, s.join(t))
+		tasksFixture(t, func(o *mcpserver.Options) {
+			o.Sweep, o.KeepTask, o.MaxTime, o.AnswerTime = sweeps, 300*time.Millisecond, time.Minute, time.Hour
+			s.join(t)(o)
+		})
+		running := first.run()
+		made <- running.TaskID
+		for range 2 {
+			began := time.Now()
+			if got := <-swept; !got.work || !got.orphaned || got.since.After(began.Add(-time.Hour)) {
+				t.Errorf("%+v, want work, an orphan, and a time more than an hour ago", got)
+			}
+		}
+		release <- "done"
+		for end := time.Now().Add(20 * time.Second); ; {
+			if got := <-swept; !got.work { // it has ended, and was forgotten
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("work that has ended is known forever")
+			}
+		}
+	})
 }
 
 // TestCancelElsewhere checks that another server cancels a task that runs, and one that waits.
@@ -330,32 +366,133 @@ func TestQuestionElsewhere(t *testing.T) {
 	})
 }
 
+// fill adds a task to those of direct calls that have all the places of a customer. It waits in the queue, to which the server has given it back.
+func (c taskClient) fill(ids ...string) []string {
+	c.t.Helper()
+	next := c.run().TaskID
+	waiting := func() bool { return strings.Contains(c.get(next).StatusMessage, "queue") }
+	waitFor(c.t, func() bool { return !waiting() })
+	waitFor(c.t, waiting)
+	return append(ids, next)
+}
+
+// jam adds tasks until there is no room for one, and returns the answer to that too.
+func (c taskClient) jam(ids []string) (all []string, busy *wireTask) {
+	c.t.Helper()
+	for range 10 {
+		made := c.run()
+		if made.ResultType != "task" {
+			return ids, made
+		}
+		ids = append(ids, made.TaskID)
+	}
+	c.t.Fatal("there is always room")
+	return nil, nil
+}
+
 // TestPosition checks that tasks without room wait in the order of the queue, that clients see their places, and that beyond the bound the
 // answer is busy.
 func TestPosition(t *testing.T) {
 	s := newState(t)
-	_, c, release := tasksFixture(t, func(o *mcpserver.Options) { o.Waiting = 2; s.one(t)(o) })
-	running, next := c.run(), c.run()
-	waitFor(t, func() bool { return !strings.Contains(c.get(next.TaskID).StatusMessage, "queue") }) // it waits for the place of this process
-	second, third := c.run(), c.run()
-	for id, place := range map[string]string{second.TaskID: "waiting for a turn: 1st in the queue", third.TaskID: "waiting for a turn: 2nd in the queue"} {
-		if got := c.get(id); got.Status != "working" || got.StatusMessage != place {
-			t.Errorf("%+v, want %q", got, place)
+	_, c, release := tasksFixture(t, func(o *mcpserver.Options) { o.Waiting = 3; s.one(t)(o) })
+	ids, busy := c.jam(c.fill(c.run().TaskID))
+	if len(ids) != 4 {
+		t.Fatalf("%d tasks, want one that runs and three that wait", len(ids))
+	}
+	for i, place := range []string{"1st", "2nd", "3rd"} {
+		if got := c.get(ids[i+1]); got.Status != "working" || got.StatusMessage != "waiting for a turn: "+place+" in the queue" {
+			t.Errorf("%+v, want it to be %s", got, place)
 		}
 	}
-	busy := c.run()
 	var said struct {
 		Busy  bool    `json:"busy"`
 		Retry float64 `json:"retry_after_seconds"`
 	}
-	if err := json.Unmarshal(busy.StructuredContent, &said); err != nil || !said.Busy || said.Retry < 1 || !strings.Contains(busy.Content[0].Text, "the server is busy: 2 calls wait already. Nothing was run; try again in 1 s.") {
+	text := fmt.Sprint(busy.Content)
+	if err := json.Unmarshal(busy.StructuredContent, &said); err != nil || !said.Busy || said.Retry < 1 || !strings.Contains(text, fmt.Sprintf("the server is busy: 3 calls wait already. Nothing was run; try again in %v s.", said.Retry)) {
 		t.Errorf("%s %+v, want busy", busy.StructuredContent, busy)
 	}
-	for i, id := range []string{running.TaskID, next.TaskID, second.TaskID, third.TaskID} {
+	for i, id := range ids {
 		release <- fmt.Sprint("number ", i)
 		if got := c.until(id, "completed", "failed"); !strings.Contains(string(got.Result), fmt.Sprint("number ", i)) {
 			t.Errorf("%+v, want the result %d", got, i)
 		}
+	}
+}
+
+// TestRoomForOthers checks that a customer has the places that another one cannot take, whatever waits.
+func TestRoomForOthers(t *testing.T) {
+	eachState(t, func(t *testing.T, s *sharedState) {
+		_, ada, release := tasksFixture(t, func(o *mcpserver.Options) {
+			o.Parallel, o.Share, o.Waiting = 3, 2, 2
+			s.join(t)(o)
+		})
+		ids, busy := ada.jam(ada.fill(ada.run().TaskID, ada.run().TaskID))
+		if !strings.Contains(string(busy.StructuredContent), `"busy":true`) {
+			t.Errorf("%+v, want busy", busy)
+		}
+		bob := ada
+		bob.token = tokenOfBob
+		for i := range 3 {
+			made := bob.run()
+			waitFor(t, func() bool { return strings.Contains(bob.get(made.TaskID).StatusMessage, "half done") })
+			if bob.do("tasks/cancel", `"taskId":"`+made.TaskID+`"`).refused != nil {
+				t.Errorf("task %d was not cancelled", i)
+			}
+		}
+		close(release)
+		for _, id := range ids {
+			if got := ada.until(id, "completed", "failed"); got.Status != "completed" {
+				t.Errorf("%+v, want it completed", got)
+			}
+		}
+	})
+}
+
+// TestIdleServer checks that a server without calls makes those of the queue while the places of another one are taken by calls that came to it
+// directly, and that others know when such a call was last updated.
+func TestIdleServer(t *testing.T) {
+	eachState(t, func(t *testing.T, s *sharedState) {
+		_, c, release := tasksFixture(t, s.one(t))
+		ids := c.fill(c.run().TaskID)
+		_, idle, other := tasksFixture(t, s.join(t))
+		close(other)
+		ids = append(ids, c.run().TaskID, c.run().TaskID)
+		for _, id := range ids[1:] {
+			if got := c.until(id, "completed", "failed"); got.Status != "completed" {
+				t.Errorf("%+v, want it completed", got)
+			}
+		}
+		got := idle.get(ids[0])
+		if updated, err := time.Parse(time.RFC3339, got.LastUpdatedAt); got.Status != "working" || err != nil || time.Since(updated) > time.Minute {
+			t.Errorf("%+v, %v; want it working, with the time of its last change", got, err)
+		}
+		close(release)
+	})
+}
+
+// TestQueueTime checks that a call whose client waits is given up in time, although this server had taken it from the queue.
+func TestQueueTime(t *testing.T) {
+	s := newState(t)
+	w, c, _ := tasksFixture(t, func(o *mcpserver.Options) { o.MaxWait = 2 * time.Second; s.one(t)(o) })
+	running := c.run()
+	c.caps = "{}"
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	began := time.Now()
+	got, err := c.send(ctx, "tools/call", `"name":"execute_code","arguments":{"code":"1"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took < 2*time.Second || !strings.Contains(fmt.Sprint(got.Content), "no place became free for 2s. Nothing was run; try again in 2 s.") {
+		t.Errorf("%+v after %v, want busy after two seconds", got, took)
+	}
+	c.caps = takesTasks
+	c.do("tasks/cancel", `"taskId":"`+running.TaskID+`"`)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.jobs) != 1 {
+		t.Errorf("%d calls were made, want one", len(w.jobs))
 	}
 }
 
@@ -364,8 +501,7 @@ func TestWaitingCall(t *testing.T) {
 	for _, revision := range revisions {
 		s := newState(t)
 		w, c, release := tasksFixture(t, s.one(t))
-		running, next := c.run(), c.run()
-		waitFor(t, func() bool { return !strings.Contains(c.get(next.TaskID).StatusMessage, "queue") })
+		ids := c.fill(c.run().TaskID)
 		places := make(chan string, 100)
 		session := w.stdio(w.srv, revision, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			places <- r.Params.Message
@@ -378,7 +514,7 @@ func TestWaitingCall(t *testing.T) {
 		ctx, giveUp := context.WithCancel(t.Context())
 		gone := make(chan error, 1)
 		go func() { _, err := send(ctx, "gone"); gone <- err }()
-		if got := <-places; got != "waiting for a turn: 1st in the queue" {
+		if got := <-places; got != "waiting for a turn: 1st in the queue" { // before the task
 			t.Errorf("%s: the client hears %q, want its place", revision, got)
 		}
 		giveUp()
@@ -397,10 +533,10 @@ func TestWaitingCall(t *testing.T) {
 		for i := range 3 {
 			release <- fmt.Sprint("number ", i)
 		}
-		if got := <-done; textOf(got) != "number 2" {
-			t.Errorf("%s: %q, want the last result", revision, textOf(got))
+		if got := textOf(<-done); got != "number 1" && got != "number 2" { // customers have their turns in a random order
+			t.Errorf("%s: %q, want one of the results after the first", revision, got)
 		}
-		for _, id := range []string{running.TaskID, next.TaskID} {
+		for _, id := range ids {
 			if got := c.until(id, "completed", "failed"); got.Status != "completed" {
 				t.Errorf("%+v, want the result", got)
 			}
@@ -646,6 +782,7 @@ func TestCloseInterruptsTasks(t *testing.T) {
 	var causes atomic.Int32
 	w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
 		started <- true
+		<-job.Ending
 		<-ctx.Done()
 		causes.Add(1)
 		return nil, ctx.Err()
@@ -708,8 +845,8 @@ func TestEngineNeedsState(t *testing.T) {
 	w := newFixture(t)
 	newState(t).join(t)(&w.opt)
 	defer w.opt.Engine.Close(t.Context())
-	w.opt.Sealer = nil
-	if _, err := mcpserver.New(&w.opt); err == nil || !strings.Contains(err.Error(), "State and Sealer") {
+	w.opt.Secret = nil
+	if _, err := mcpserver.New(&w.opt); err == nil || !strings.Contains(err.Error(), "State and Secret") {
 		t.Errorf("New() = %v, want an error", err)
 	}
 }

@@ -84,6 +84,9 @@ func callWriteWorkspaceFile(ctx context.Context, c *toolCall, args *writeFileArg
 	if size > maxFile {
 		return nil, c.errorf("content has %d bytes; at most %d at once", size, maxFile)
 	}
+	if err := c.used(ctx, file); err != nil {
+		return nil, err
+	}
 	if err := c.writeFile(ctx, file, *args.Content); err != nil {
 		return nil, err
 	}
@@ -193,6 +196,9 @@ func callReadWorkspaceFile(ctx context.Context, c *toolCall, args *readFileArgs)
 		return nil, c.errorf("%v", hidePath(err))
 	}
 	if err := c.reads(ctx, file); err != nil {
+		return nil, err
+	}
+	if err := c.used(ctx, file); err != nil {
 		return nil, err
 	}
 	out := fileContent{File: ident.CleanName(file), Name: ident.CleanName(file), Bytes: size, Size: size}

@@ -2,14 +2,12 @@ package pii
 
 import (
 	"bytes"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/hkdf"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/mcpgen/mcpgen/runner/internal/seal"
 )
 
 // The format of a vault's lines:
@@ -18,8 +16,8 @@ import (
 //	8 bytes              derived from the key, to distinguish another key from damage
 //	16 bytes             derived from the key and the owner's name, to distinguish another owner from damage
 //	1 byte               kindWhole or kindAdded
-//	12 bytes and the rest  nonce and text, sealed with AES-256-GCM under a key derived from the key and the owner's name (HKDF, SHA-256);
-//	everything before it, the line's number, the end of the line before, and the owner's name are authenticated too
+//	12 bytes and the rest  nonce and text, sealed with a key derived from the key and the owner's name; its place is everything before it, the
+//	line's number, the end of the line before, and the owner's name
 //
 // So a line is only valid in its place, after the line that it was written after. A whole line follows none.
 const (
@@ -43,18 +41,16 @@ type sealKey struct {
 	owner string
 }
 
-// derive returns bytes that are derived from the key for one purpose.
-func (s sealKey) derive(version, purpose string, salt []byte, size int) ([]byte, error) {
-	return hkdf.Key(sha256.New, s.key, salt, magicName+version+": "+purpose, size)
-}
+// purpose returns what a part of the format derives from the key for.
+func purpose(version, part string) string { return magicName + version + ": " + part }
 
 // names returns the beginning of what the key has sealed: type, version, and what is derived from the key and the owner's name.
 func (s sealKey) names(version string) ([]byte, error) {
-	id, err := s.derive(version, "name of the key", nil, keyIDSize)
+	id, err := seal.Derive(s.key, nil, purpose(version, "name of the key"), keyIDSize)
 	if err != nil {
 		return nil, err
 	}
-	owner, err := s.derive(version, "owner "+s.owner, nil, ownerSize)
+	owner, err := seal.Derive(s.key, nil, purpose(version, "owner "+s.owner), ownerSize)
 	if err != nil {
 		return nil, err
 	}
@@ -78,14 +74,6 @@ func check(in, names []byte) error {
 	return nil
 }
 
-func newGCM(key []byte) (cipher.AEAD, error) {
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	return cipher.NewGCMWithRandomNonce(block)
-}
-
 var errBroken = errors.New("it is damaged: its seal is broken")
 
 // tag is the end of a line, which authenticates it.
@@ -100,7 +88,7 @@ func tagOf(line []byte) (t tag) {
 type sealer struct {
 	owner string
 	names []byte
-	aead  cipher.AEAD
+	seals *seal.Sealer
 }
 
 func newSealer(key sealKey) (*sealer, error) {
@@ -108,12 +96,8 @@ func newSealer(key sealKey) (*sealer, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := key.derive(lineVersion, "sealing for "+key.owner, nil, keySize)
-	if err != nil {
-		return nil, err
-	}
-	aead, err := newGCM(own)
-	return &sealer{key.owner, names, aead}, err
+	seals, err := seal.New(key.key, nil, purpose(lineVersion, "sealing for "+key.owner))
+	return &sealer{key.owner, names, seals}, err
 }
 
 // seal returns the line with a number, which follows the line that ends with after.
@@ -122,10 +106,8 @@ func (s *sealer) seal(number int64, after tag, b *batch) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]byte, namesSize, namesSize+1+len(text)+s.aead.Overhead())
-	copy(out, s.names)
-	out = append(out, b.kind)
-	return s.aead.Seal(out, nil, text, s.bound(out, number, after)), nil
+	head := append(bytes.Clone(s.names), b.kind)
+	return append(head, s.seals.Seal(text, s.place(head, number, after))...), nil
 }
 
 // open reads a line.
@@ -137,7 +119,7 @@ func (s *sealer) open(number int64, after tag, line []byte) (*batch, error) {
 		return nil, errors.New("it is damaged: its end is missing")
 	}
 	head := line[:namesSize+1]
-	text, err := s.aead.Open(nil, nil, line[len(head):], s.bound(head, number, after))
+	text, err := s.seals.Open(line[len(head):], s.place(head, number, after))
 	if err != nil {
 		return nil, errBroken
 	}
@@ -149,8 +131,8 @@ func (s *sealer) open(number int64, after tag, line []byte) (*batch, error) {
 	return b, nil
 }
 
-// bound returns the data that is authenticated with a line's text.
-func (s *sealer) bound(head []byte, number int64, after tag) []byte {
+// place returns what a line's text is bound to.
+func (s *sealer) place(head []byte, number int64, after tag) []byte {
 	if head[namesSize] == kindWhole {
 		after = tag{}
 	}

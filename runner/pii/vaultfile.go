@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/internal/kept"
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+	"github.com/mcpgen/mcpgen/runner/internal/seal"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
@@ -88,8 +89,7 @@ func (v *Vault) MoveFile(ctx context.Context, path string) (moved bool, err erro
 //	"mcprun vault 2\n"   type and version
 //	8 and 16 bytes       as in a line
 //	32 bytes             salt
-//	12 bytes and the rest  nonce and text, sealed with AES-256-GCM under a key derived from key and salt (HKDF, SHA-256); everything before
-//	it, and the owner's name, is authenticated too
+//	12 bytes and the rest  nonce and text, sealed with a key derived from key and salt; its place is everything before it, and the owner's name
 //
 // It also returns a digest of the file.
 func readFile(path string, key sealKey) (l *ledger, digest string, err error) {
@@ -122,15 +122,11 @@ func unseal(file []byte, key sealKey) (*ledger, error) {
 		return nil, errors.New("it is damaged: its end is missing")
 	}
 	head := file[:namesSize+saltSize]
-	own, err := key.derive(fileVersion, "sealing", head[namesSize:], keySize)
+	seals, err := seal.New(key.key, head[namesSize:], purpose(fileVersion, "sealing"))
 	if err != nil {
 		return nil, err
 	}
-	aead, err := newGCM(own)
-	if err != nil {
-		return nil, err
-	}
-	text, err := aead.Open(nil, nil, file[len(head):], append(bytes.Clone(head), key.owner...))
+	text, err := seals.Open(file[len(head):], append(bytes.Clone(head), key.owner...))
 	if err != nil {
 		return nil, errBroken
 	}

@@ -84,15 +84,38 @@ type Hints struct {
 	Destructive, OpenWorld bool
 }
 
+// Words for what a tool does, by its hints.
+const (
+	Reads       = "reads"
+	Writes      = "writes" // or nobody says that it only reads
+	Destructive = "destructive"
+)
+
+// Word returns [Reads], [Writes] or [Destructive].
+func (h Hints) Word() string {
+	switch {
+	case h.Destructive:
+		return Destructive
+	case h.ReadOnly:
+		return Reads
+	}
+	return Writes
+}
+
+// Risk returns the risk of a call, and why it is not lower.
+func (h Hints) Risk() (level risk.Risk, why string) {
+	switch h.Word() {
+	case Destructive:
+		return risk.High, "the server says that the tool is destructive"
+	case Reads:
+		return risk.Low, "the tool only reads"
+	}
+	return risk.Medium, "the tool may change something"
+}
+
 // Risk returns the risk of the script, or that of the call by its hints if that is higher.
 func (r *Request) Risk() risk.Risk {
-	own := risk.Medium
-	switch {
-	case r.Hints.Destructive:
-		own = risk.High
-	case r.Hints.ReadOnly:
-		own = risk.Low
-	}
+	own, _ := r.Hints.Risk()
 	return max(own, r.Run.Risk)
 }
 

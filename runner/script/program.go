@@ -2,6 +2,7 @@ package script
 
 import (
 	"context"
+	"maps"
 
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/script/internal/pyimport"
@@ -37,6 +38,17 @@ type Program struct {
 // Source returns the text of a file of the script or of a skill as the guest got it, except that Python skills are read again. name is the
 // file's name in a position that the guest reports, and is hostile. Source is safe for concurrent use.
 func (p *Program) Source(name string) (string, bool) { return p.sources.find(name) }
+
+// Imported returns the texts of the files beside the script, and of the skills, that it has imported so far, by the names that [Program.Source]
+// uses. It is safe for concurrent use.
+func (p *Program) Imported() map[string]string {
+	out := maps.Clone(p.Texts)
+	if out == nil {
+		out = p.sources.all()
+	}
+	delete(out, p.src.Name)
+	return out
+}
 
 // ImportsModule reports whether a Python script, a file beside it or a skill that it imports by name has an import of a module for which wanted
 // is true. wanted gets the first part of the module's name.

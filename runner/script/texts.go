@@ -3,6 +3,7 @@ package script
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"strings"
 	"sync"
 )
@@ -33,10 +34,7 @@ func (s *sources) add(bundle string) {
 func (s *sources) find(name string) (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, text := range s.bundles {
-		s.read(text)
-	}
-	s.bundles = nil
+	s.readAll()
 	if text, ok := s.texts[name]; ok {
 		return text, true
 	}
@@ -51,6 +49,22 @@ func (s *sources) find(name string) (string, bool) {
 	}
 	text, err := f.read(skillsNamespace, file)
 	return string(text), err == nil
+}
+
+// all returns the texts by name.
+func (s *sources) all() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readAll()
+	return maps.Clone(s.texts)
+}
+
+// readAll reads the source maps that were not read yet. s.mu is held.
+func (s *sources) readAll() {
+	for _, text := range s.bundles {
+		s.read(text)
+	}
+	s.bundles = nil
 }
 
 // read adds the texts of a source map.

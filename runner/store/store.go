@@ -8,6 +8,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -24,6 +25,19 @@ var (
 	// ErrNewer says that the database has tables of a later version of mcprun.
 	ErrNewer = errors.New("the state was written by a newer version of mcprun")
 )
+
+// DamagedError says that a row of the record does not have the form in which it was written.
+type DamagedError struct {
+	Index int64 // of the row
+	Err   error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("row %d cannot be read: %v", e.Index, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *DamagedError) Unwrap() error { return e.Err }
 
 // Store is a database. Its methods are safe for concurrent use, by several processes too. What a method has written when it returns
 // survives the death of the process.
@@ -91,7 +105,8 @@ type Record interface {
 	Extend(ctx context.Context, next func(size int64, hashes tlog.HashReader) (Addition, error)) error
 	// Size returns the number of rows, those with removed contents included.
 	Size(ctx context.Context) (int64, error)
-	// Rows calls each with the selected rows, in order. An error of each ends it and is returned.
+	// Rows calls each with the selected rows, in order. An error of each ends it and is returned. A row that was damaged ends it with a
+	// [DamagedError].
 	Rows(ctx context.Context, r Range, each func(Row) error) error
 	// Hashes returns hashes of the tree by their storage index. An index without one is ErrNotFound.
 	Hashes(ctx context.Context, indexes []int64) ([]tlog.Hash, error)
@@ -163,6 +178,8 @@ type Logs interface {
 	LogSize(ctx context.Context, k Key) (bytes int64, err error)
 	// ListLogs returns the names of the logs of a customer and a kind, sorted.
 	ListLogs(ctx context.Context, customer, kind string) ([]string, error)
+	// LogCustomers returns the customers that have logs, in any order. Empty: the project itself.
+	LogCustomers(ctx context.Context) ([]string, error)
 	// DeleteLog deletes a log. One that does not exist is no error.
 	DeleteLog(ctx context.Context, k Key) error
 }

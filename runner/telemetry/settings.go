@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -90,20 +91,11 @@ func read(from lookup) (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	pairs["service.name"] = firstOf(from.get("OTEL_SERVICE_NAME"), pairs["service.name"], "mcprun")
+	pairs["service.name"] = cmp.Or(from.get("OTEL_SERVICE_NAME"), pairs["service.name"], "mcprun")
 	for name, value := range pairs {
 		set.attributes = append(set.attributes, attribute.String(name, value))
 	}
 	return set, nil
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 // endpoint returns where a signal is sent; path follows the address of all signals.

@@ -60,7 +60,7 @@ func rules() []rule {
 		{"runner/call", []string{"gen/exit"}},
 		{"runner/policy", []string{"gen/config", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/exit", "runner/internal/kept", "runner/policy/internal/spelling", "runner/risk", "runner/script/judge", "runner/store"}},
 		{"runner/policy/internal/spelling", []string{"gen/ident"}},
-		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/audit", "runner/internal/page", "runner/pii", "runner/policy", "runner/risk", "runner/store"}},
+		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/audit", "runner/internal/page", "runner/internal/seal", "runner/pii", "runner/policy", "runner/risk", "runner/store"}},
 		{"runner/egress", []string{"gen/config", "gen/ident", "runner/internal/notify"}},
 		{"runner/audit", []string{"gen/atomicfile", "gen/ident", "runner/internal/notify", "runner/store", "runner/internal/kept"}},
 		{"runner/store", nil},
@@ -72,6 +72,7 @@ func rules() []rule {
 		{"runner/audit/alert", []string{"gen/config", "runner/audit", "runner/egress", "runner/internal/notify", "runner/risk"}},
 		{"runner/internal/notify", nil},
 		{"runner/internal/safeopen", nil},
+		{"runner/internal/seal", []string{"runner/store"}},
 		{"runner/internal/kept", []string{"gen/atomicfile", "runner/internal/safeopen"}},
 		{"runner/traffic", []string{"gen/learn", "runner/internal/kept", "runner/store"}},
 		{"runner/taint", []string{"gen/ident", "runner/internal/kept", "runner/internal/safeopen", "runner/workspace"}},
@@ -96,14 +97,14 @@ func rules() []rule {
 		{"runner/pii/detect/internal/postal", []string{"runner/pii/detect/internal/char", "runner/pii/detect/internal/lexicon"}},
 		{"runner/pii/presidio", []string{"runner/pii/detect"}},
 		{"runner/pii/internal/rawjson", nil},
-		{"runner/pii", []string{"gen/atomicfile", "runner/pii/detect", "runner/pii/detect/known", "runner/pii/internal/rawjson", "runner/internal/kept", "runner/internal/safeopen", "runner/store"}},
+		{"runner/pii", []string{"gen/atomicfile", "runner/pii/detect", "runner/pii/detect/known", "runner/pii/internal/rawjson", "runner/internal/kept", "runner/internal/safeopen", "runner/internal/seal", "runner/store"}},
 		{"runner/pii/piitest", []string{"runner/pii", "runner/store/sqlite"}},
 		{"runner/packages", []string{"gen/ident", "runner/sandbox"}}, // knows nothing of projects and runs
 		{"runner/record", []string{"gen/ident", "runner/call"}},
 		{"runner/trace", []string{"gen/ident", "runner", "runner/chain", "runner/egress", "runner/internal/page"}},
 		{"runner/daemon", nil},
-		{"runner/durable", []string{"runner/call", "runner/store", "runner/store/*"}}, // the only importer of DBOS; of the stores only the tests
-		{"runner/journal", []string{"runner/call", "runner/store", "runner/store/*"}}, // keeps outcomes of calls, and makes none; of the stores only the tests
+		{"runner/durable", []string{"runner/call", "runner/store", "runner/store/*"}},                         // the only importer of DBOS; of the stores only the tests
+		{"runner/journal", []string{"runner/call", "runner/internal/seal", "runner/store", "runner/store/*"}}, // keeps outcomes of calls, and makes none; of the stores only the tests
 		{"runner/skill/internal/frontmatter", []string{"gen/ident"}},
 		{"runner/skill", []string{"gen/atomicfile", "runner/skill/internal/frontmatter", "gen/catalog", "gen/catalog/diff", "gen/ident", "gen/poison", "runner/sandbox", "runner/script", "runner/script/check", "runner/internal/safeopen"}},
 		{"runner/script", []string{"runner/script/judge", "gen/ident", "runner/bridge", "runner/sandbox", "templates", "runner/internal/safeopen", "runner/script/internal/pyimport"}},
@@ -125,7 +126,7 @@ func rules() []rule {
 		{"runner/mcpserver/internal/index", []string{"gen/catalog", "gen/ident", "gen/tokens"}},
 		{"runner/mcpserver/internal/*", nil},
 		{"runner/mcpserver/bearer", nil},
-		{"runner/mcpserver", []string{"gen/atomicfile", "gen/config", "gen/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/durable", "runner/sandbox", "runner/script", "runner/skill", "runner/store", "runner/telemetry", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/schema/listing", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen"}},
+		{"runner/mcpserver", []string{"gen/atomicfile", "gen/config", "gen/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/durable", "runner/sandbox", "runner/script", "runner/skill", "runner/store", "runner/telemetry", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/schema/listing", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen", "runner/internal/seal"}},
 		{"runner/chain", []string{
 			"gen/catalog", "gen/catalog/diff", "gen/config", "gen/ident", "gen/learn", "gen/poison", "gen/schema/validate", "gen/tokens", "gen/upstream",
 			"runner/approve", "runner/audit", "runner/call", "runner/internal/clock", "runner/journal", "runner/pii", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/telemetry", "runner/workspace",
@@ -230,7 +231,7 @@ func homes() []home {
 		{"github.com/tailscale/hujson", []string{"gen/config/edit", "gen/config/ignore", "gen/config/node"}},
 		{"github.com/pelletier/go-toml/v2", []string{"gen/config/edit", "gen/config/ignore", "gen/config/node"}},
 		{"go.yaml.in/yaml/v3", []string{"gen/config", "gen/config/edit", "gen/config/node", "runner/skill/internal/frontmatter"}},
-		{"github.com/rogpeppe/go-internal/diff", []string{"gen/tree", "runner/script/migrate"}},
+		{"github.com/rogpeppe/go-internal/diff", []string{"gen/tree", "runner/audit/report", "runner/script/migrate"}},
 		{"golang.org/x/term", []string{"cmd/internal/cli"}},
 		// Parts of Go that are released apart from it.
 		{"golang.org/x/sync", []string{"**"}},

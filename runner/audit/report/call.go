@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/audit"
@@ -13,6 +14,7 @@ type Call struct {
 	Call        int             `json:"call"` // its number in the run, from 1
 	Time        time.Time       `json:"time"` // when it was sent, or refused
 	Tool        string          `json:"tool"`
+	Hint        audit.Text      `json:"hint"` // what the tool does: "reads", "writes" or "destructive"
 	Arguments   json.RawMessage `json:"arguments"`
 	Effect      audit.Text      `json:"effect"` // of the rule: "allow", "ask" or "deny"
 	Rule        audit.Text      `json:"rule"`
@@ -31,18 +33,29 @@ type callKey struct {
 
 // start adds what the row before a call says.
 func (c *Call) start(r *row, b *audit.CallStart) {
-	c.Call, c.Time, c.Tool, c.Arguments, c.Effect, c.Rule, c.By = b.Call, r.Time, b.Tool, known(b.Arguments), b.Effect, b.Rule, b.By
+	c.Call, c.Time, c.Tool, c.Hint = b.Call, r.Time, b.Tool, b.Hint
+	c.decided(b)
 	if c.Outcome == "" {
 		c.Outcome = Unknown
 	}
 }
 
+// decided adds what the row before a call says about what was decided.
+func (c *Call) decided(b *audit.CallStart) {
+	c.Arguments, c.Effect, c.Rule, c.By = known(b.Arguments), b.Effect, b.Rule, b.By
+}
+
 // finish adds what the row after a call says.
 func (c *Call) finish(r *row, b *audit.CallEnd) {
 	if c.Tool == "" { // refused, or its beginning is not known
-		c.start(r, &audit.CallStart{Call: b.Call, Tool: b.Tool, Arguments: b.Arguments, Effect: b.Effect, Rule: b.Rule, By: b.By})
+		c.start(r, &audit.CallStart{Call: b.Call, Tool: b.Tool, Hint: b.Hint, Arguments: b.Arguments, Effect: b.Effect, Rule: b.Rule, By: b.By})
 	}
 	c.Outcome, c.Error, c.DurationMS, c.ResultBytes = b.Outcome, b.Error, &b.DurationMS, &b.ResultBytes
+}
+
+// changes reports whether the call may have changed something: it was sent, as far as is known, and nobody says that its tool only reads.
+func (c *Call) changes() bool {
+	return c.Hint != "reads" && !slices.Contains([]string{"dry", string(call.KindDenied), string(call.KindArgument)}, c.Outcome)
 }
 
 // class returns the outcome of a call in the words for runs.

@@ -148,11 +148,14 @@ func (c *contract) row(r *row) error {
 		if err != nil {
 			return err
 		}
-		if began := c.runs[r.Run] != nil || b.Sandbox != "none" || b.Action == callTool; began { // it is written, or began before the period
+		if began := c.runs[r.Run] != nil || b.Sandbox != "none" || b.Action == callTool && b.Calls > 0; began { // it is written, or began before the period
 			delete(c.runs, r.Run)
 			return nil
 		}
 		caller.Flagged, caller.Human = flagged(b.Risk) || len(b.Violations) > 0, contractOptional(b.By)
+		if b.Action == callTool {
+			record.EventType, record.ToolName = "tool_call", contractOptional(b.Name)
+		}
 		defer delete(c.runs, r.Run)
 		c.runs[r.Run] = &b.Program
 		if record.Outcome = "error"; outcomeOf(b) == Refused {

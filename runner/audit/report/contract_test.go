@@ -88,6 +88,8 @@ func TestContract(t *testing.T) {
 	add("direct", audit.KindRunEnd, audit.RunEnd{Program: audit.Program{Action: "call_tool"}, Sandbox: "none", ExitCode: 126})
 	add("earlier", audit.KindCallEnd, audit.CallEnd{Call: 1, Tool: "crm__get", Outcome: "ok"})
 	add("earlier", audit.KindRunEnd, audit.RunEnd{Program: program, Sandbox: "docker"})
+	add("began earlier", audit.KindRunEnd, audit.RunEnd{Program: audit.Program{Action: "call_tool"}, Sandbox: "none", ExitCode: 126, Calls: 1})
+	add("refused", audit.KindRunEnd, audit.RunEnd{Program: audit.Program{Action: "call_tool", Name: "crm__send"}, Sandbox: "none", ExitCode: 126})
 
 	var out bytes.Buffer
 	if err := Contract(t.Context(), rec, time.Time{}, time.Time{}, &out); err != nil {
@@ -106,6 +108,7 @@ func TestContract(t *testing.T) {
 	want := []string{
 		"row-0 code_execution <nil> allowed true", `row-1 tool_call crm\n__get allowed false`, "row-3 tool_call crm__delete denied true",
 		"row-4 network_connection example.com:443 denied true", "row-6 code_execution <nil> denied true", "row-7 code_execution <nil> error true",
+		"row-13 tool_call crm__send denied false",
 	}
 	var previous any
 	for i, r := range doc.Records {
@@ -114,7 +117,11 @@ func TestContract(t *testing.T) {
 		if i >= len(want) || line != want[i] {
 			t.Errorf("record %d = %s, want %v", i, line, want[min(i, len(want)-1)])
 		}
-		if r["principal_id"] != "acme" || caller["session_id"] != "s1" || caller["purpose_declared"] != "execute_code a.ts sha256:c0de" {
+		purpose := "execute_code a.ts sha256:c0de"
+		if r["event_id"] == "row-13" {
+			purpose = "call_tool crm__send"
+		}
+		if r["principal_id"] != "acme" || caller["session_id"] != "s1" || caller["purpose_declared"] != purpose {
 			t.Errorf("record %d: principal %v, session %v, purpose %v", i, r["principal_id"], caller["session_id"], caller["purpose_declared"])
 		}
 		// An independent verification (§2.6): a map is marshalled with sorted keys.

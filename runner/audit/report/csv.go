@@ -86,6 +86,12 @@ func cellOf(v reflect.Value) string {
 		return string(x)
 	case []string:
 		return strings.Join(x, "; ")
+	case []Module:
+		names := make([]string, len(x))
+		for i, m := range x {
+			names[i] = m.Name + " " + m.Digest
+		}
+		return strings.Join(names, "; ")
 	case audit.Text:
 		return string(x)
 	}

@@ -25,16 +25,16 @@ type Event struct {
 	// Text says in words what happened, and holds names from elsewhere.
 	Text string          `json:"text"`
 	Body json.RawMessage `json:"body"` // null: retention has removed it
-	call *Call           // that has ended
+	Call *Call           `json:"call"` // null: it is about something else
 }
 
 // EventKinds are the kinds that [Events] lists.
 var EventKinds = []audit.Kind{
-	audit.KindCall, audit.KindApproval, audit.KindPlan, audit.KindConnection, audit.KindPersonal, audit.KindLogin, audit.KindChange, audit.KindSchedule, audit.KindForget,
+	audit.KindCall, audit.KindApproval, audit.KindPlan, audit.KindConnection, audit.KindPersonal, audit.KindAccess, audit.KindLogin, audit.KindChange, audit.KindSchedule, audit.KindForget,
 }
 
-// Events returns the events of a kind, the latest first. The filter's Risk, Violations and Code select nothing here; Tool and Failed are about
-// calls, and Tool about approvals too.
+// Events returns the events of a kind, the latest first. The filter's Risk, Violations and Code select nothing here; Tool, Failed and Changes
+// are about calls, and Tool about approvals too.
 func Events(ctx context.Context, rec store.Record, kind audit.Kind, f Filter) ([]*Event, error) {
 	events := []*Event{}
 	r := store.Range{From: f.From, To: f.To, Kinds: []string{string(kind)}, NewestFirst: true}
@@ -48,12 +48,13 @@ func Events(ctx context.Context, rec store.Record, kind audit.Kind, f Filter) ([
 		if err != nil {
 			return err
 		}
-		e := &Event{Row: row.Index, Time: row.Time, Kind: kind, Run: audit.Text(row.Run), Who: row.Who, Text: "removed", Body: row.Body}
+		e := new(newEvent(row))
+		e.Kind = kind // also of the end of a call
 		tool, class, err := e.read(row, ended)
 		if err != nil || class == "" {
 			return err
 		}
-		if !f.who(&row.Who) || f.Tool != "" && f.Tool != tool || f.Failed && class == OK {
+		if !f.who(&row.Who) || f.Tool != "" && f.Tool != tool || f.Failed && class == OK || f.Changes && (e.Call == nil || !e.Call.changes()) {
 			return nil
 		}
 		if events = append(events, e); class == Unknown {
@@ -85,11 +86,15 @@ func Events(ctx context.Context, rec store.Record, kind audit.Kind, f Filter) ([
 	return events, addStarts(ctx, rec, events)
 }
 
+func newEvent(r *row) Event {
+	return Event{Row: r.Index, Time: r.Time, Kind: r.Kind, Run: audit.Text(r.Run), Who: r.Who, Text: Removed, Body: r.Body}
+}
+
 // addStarts adds to the texts of calls that have ended what was decided before they were sent.
 func addStarts(ctx context.Context, rec store.Record, events []*Event) error {
 	runs := map[string][]*Event{}
 	for _, e := range events {
-		if e.call != nil && e.call.Effect == "" {
+		if e.Call != nil && e.Call.Effect == "" {
 			runs[string(e.Run)] = append(runs[string(e.Run)], e)
 		}
 	}
@@ -106,9 +111,9 @@ func addStarts(ctx context.Context, rec store.Record, events []*Event) error {
 			return err
 		}
 		for _, e := range ends {
-			if b := starts[e.call.Call]; b != nil {
-				e.call.Effect, e.call.Rule, e.call.By = b.Effect, b.Rule, b.By
-				e.Text = e.call.text()
+			if b := starts[e.Call.Call]; b != nil {
+				e.Call.decided(b)
+				e.Text = e.Call.text()
 			}
 		}
 	}
@@ -139,12 +144,18 @@ func (e *Event) read(r *row, ended map[callKey]bool) (tool, class string, err er
 	}
 	var c Call
 	switch r.Kind {
+	case audit.KindRun:
+		err = with(r, func(b *audit.RunStart) { e.Text = join(b.Action, " ", b.Name) + " is about to start" })
+	case audit.KindRunEnd:
+		err = with(r, func(b *audit.RunEnd) {
+			class, e.Text = outcomeOf(b), join(b.Action, " ", b.Name)+" ended: "+outcomeOf(b)
+		})
 	case audit.KindCallEnd:
 		err = with(r, func(b *audit.CallEnd) { c.finish(r, b); ended[callKey{r.Run, b.Call}] = true })
-		tool, class, e.Text, e.call = c.Tool, c.class(), c.text(), &c
+		tool, class, e.Text, e.Call = c.Tool, c.class(), c.text(), &c
 	case audit.KindCall:
 		err = with(r, func(b *audit.CallStart) { c.start(r, b) })
-		tool, class, e.Text = c.Tool, c.class(), c.text()
+		tool, class, e.Text, e.Call = c.Tool, c.class(), c.text(), &c
 		if ended[callKey{r.Run, c.Call}] {
 			class = ""
 		}
@@ -161,11 +172,15 @@ func (e *Event) read(r *row, ended map[callKey]bool) (tool, class string, err er
 			}
 		})
 	case audit.KindPersonal:
-		err = with(r, func(b *audit.Personal) { e.Text = "left as tokens: " + Counts(b.Tokens) })
+		err = with(r, func(b *audit.Personal) { e.Text = Left(b.Tokens, b.Clear) })
+	case audit.KindAccess:
+		err = with(r, func(b *audit.Access) {
+			e.Text = fmt.Sprintf("%s (%d): %s", b.Action, b.Count, strings.Join(b.Names, ", "))
+		})
 	case audit.KindLogin:
-		err = with(r, func(b *audit.Login) { e.Text = join(join(b.Event, " at ", b.Server), " as ", b.Subject) })
+		err = with(r, func(b *audit.Login) { e.Text = join(join(b.Event, " of ", r.Who.Customer), " from ", b.Subject) })
 	case audit.KindChange:
-		err = with(r, func(b *audit.Change) { e.Text = b.What + " changed from " + short(b.From) + " to " + short(b.To) })
+		err = with(r, func(b *audit.Change) { e.Text = changeText(b) })
 	case audit.KindSchedule:
 		err = with(r, func(b *audit.Schedule) { class, e.Text = Failed, scheduleText(b) })
 	case audit.KindForget:
@@ -195,6 +210,13 @@ func (c *Call) Decision() string {
 		text = strings.TrimPrefix(join(text, "; ", c.Error), "; ")
 	}
 	return text
+}
+
+func changeText(b *audit.Change) string {
+	if b.Unsure {
+		return b.What + " is " + short(b.To) + "; what it was before was removed"
+	}
+	return b.What + " changed from " + short(b.From) + " to " + short(b.To)
 }
 
 func approvalText(b *audit.Approval) string {
@@ -260,14 +282,27 @@ func Millis(ms float64) string {
 	return fmt.Sprintf("%.0f ms", ms)
 }
 
-// toolOf returns the tool of a row, or "".
-func toolOf(r *row) (string, error) {
-	if r.Forgotten || r.Kind != audit.KindCall && r.Kind != audit.KindCallEnd {
-		return "", nil
+// Left says how much personal data left, as tokens and in the clear. It may be empty.
+func Left(tokens, clear map[string]int) string {
+	var parts []string
+	if len(tokens) > 0 {
+		parts = append(parts, "left as tokens: "+Counts(tokens))
 	}
-	b, err := body[struct{ Tool string }](r)
-	if err != nil {
-		return "", err
+	if len(clear) > 0 {
+		parts = append(parts, "left in the clear: "+Counts(clear))
 	}
-	return b.Tool, nil
+	return strings.Join(parts, "; ")
+}
+
+// callOf returns what a row says about a call, or nil.
+func callOf(r *row) (c *Call, err error) {
+	c = &Call{}
+	switch {
+	case r.Forgotten:
+	case r.Kind == audit.KindCall:
+		return c, with(r, func(b *audit.CallStart) { c.start(r, b) })
+	case r.Kind == audit.KindCallEnd:
+		return c, with(r, func(b *audit.CallEnd) { c.finish(r, b) })
+	}
+	return nil, nil
 }

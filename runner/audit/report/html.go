@@ -26,7 +26,8 @@ func (r *Report) HTML(w io.Writer) error {
 		Title: r.Title(), Style: style,
 		Head: []page.Node{el("meta", attr("http-equiv", "Content-Security-Policy"), attr("content", "default-src 'none'; style-src 'unsafe-inline'"))},
 		Body: []page.Node{
-			el("h1", text(r.Title())), el("p", text("Made "+r.Cell(r.Made)+". Record: "+ident.CleanLine(r.Record)+".")),
+			el("h1", text(r.Title())), el("p", text("Made "+r.Cell(r.Made)+".")),
+			el("p", when(r.RecordChanged, class("alarm")), text("Record: "+ident.CleanLine(r.Record)+".")),
 			when(r.Removed > 0, el("p", text(fmt.Sprintf("%d more runs are not counted, because their contents were removed.", r.Removed)))),
 			el("dl", page.Each(r.Figures(), func(f *Figure) page.Node {
 				return el("div", el("dt", text(f.Name)), el("dd", text(r.Cell(f.Value))))

@@ -21,8 +21,9 @@ const MaxNotable = 100
 type Options struct {
 	// Filter selects what is counted: From, To, Customer, Session and User; the rest is ignored.
 	Filter Filter
-	// Verified checks the record, and says what it found in one line. Nil: the report says that nobody checked it.
-	Verified func(context.Context) (string, error)
+	// Verified checks the record, and says in one line what it found, and whether the record is intact. Nil: the report says that nobody
+	// checked it.
+	Verified func(context.Context) (says string, intact bool, err error)
 	// Now is when the report is made. Zone decides where days begin, and how times are written for people; nil is UTC.
 	Now  time.Time
 	Zone *time.Location
@@ -38,6 +39,8 @@ type Report struct {
 	User     audit.Text `json:"user"`
 	// Record says what a check of the whole record found, not only of the period.
 	Record string `json:"record"`
+	// RecordChanged says that the record is not intact.
+	RecordChanged bool `json:"recordChanged"`
 
 	Totals
 	ByRisk map[string]int `json:"byRisk"` // executions; "unknown" are those without a risk
@@ -53,6 +56,7 @@ type Report struct {
 	Approvers   []Approver     `json:"approvers"`
 	Hosts       []Host         `json:"hosts"`
 	Personal    map[string]int `json:"personal"`    // values that left as tokens, by type
+	Clear       map[string]int `json:"clear"`       // values that left as they are, by type
 	Changes     []Change       `json:"changes"`     // of policy, tree and configuration, the latest first, at most MaxNotable
 	ChangeCount int            `json:"changeCount"` // all of them
 	// Notable are the executions with violations, of high or critical risk, and those that did not succeed: the latest first, at most
@@ -94,6 +98,7 @@ type Day struct {
 // Tool are the numbers of a tool's calls.
 type Tool struct {
 	Tool    string   `json:"tool"`
+	Hint    string   `json:"hint"` // what it does: "reads", "writes" or "destructive"; "unknown" in old rows
 	Calls   int      `json:"calls"`
 	OK      int      `json:"ok"`
 	Failed  int      `json:"failed"`
@@ -127,6 +132,7 @@ type Host struct {
 
 // Change is a change of policy, tree or configuration.
 type Change struct {
+	Row  int64      `json:"row"`
 	Time time.Time  `json:"time"`
 	User audit.Text `json:"user"`
 	audit.Change
@@ -150,16 +156,17 @@ func Make(ctx context.Context, rec store.Record, opt Options) (*Report, error) {
 	f := opt.Filter
 	r := &Report{
 		Made: opt.Now.UTC(), From: bound(f.From), To: bound(f.To), Customer: audit.Text(f.Customer), Session: audit.Text(f.Session), User: audit.Text(f.User),
-		Record: "not checked", ByRisk: map[string]int{}, ByAction: map[string]int{}, Personal: map[string]int{}, Changes: []Change{}, Notable: []Notable{}, zone: cmp.Or(opt.Zone, time.UTC),
+		Record: "not checked", ByRisk: map[string]int{}, ByAction: map[string]int{}, Personal: map[string]int{}, Clear: map[string]int{}, Changes: []Change{}, Notable: []Notable{}, zone: cmp.Or(opt.Zone, time.UTC),
 	}
 	for _, level := range risk.All() {
 		r.ByRisk[level.String()] = 0
 	}
 	if opt.Verified != nil {
-		var err error
-		if r.Record, err = opt.Verified(ctx); err != nil {
+		says, intact, err := opt.Verified(ctx)
+		if err != nil {
 			return nil, err
 		}
+		r.Record, r.RecordChanged = says, !intact
 	}
 	s := &sums{
 		report: r, filter: &f, days: map[string]*Day{}, customers: map[string]*Group{}, users: map[string]*Group{}, tools: map[string]*Tool{},
@@ -194,7 +201,6 @@ type sums struct {
 	hosts            map[string]*Host
 	ended            map[callKey]bool
 	open             []*Event // calls without an end in the period
-	openTools        []string
 }
 
 func (s *sums) run(run *Run) error {
@@ -282,7 +288,7 @@ func (s *sums) row(r *row) error {
 			s.ended[callKey{r.Run, b.Call}] = true
 			var c Call
 			c.finish(r, b)
-			s.tool(b.Tool).add(c.class(), b.DurationMS)
+			s.tool(&c).add(c.class(), b.DurationMS)
 		})
 	case audit.KindCall:
 		return with(r, func(b *audit.CallStart) {
@@ -290,7 +296,9 @@ func (s *sums) row(r *row) error {
 				delete(s.ended, key)
 				return
 			}
-			s.open, s.openTools = append(s.open, &Event{Run: audit.Text(r.Run), Body: r.Body}), append(s.openTools, b.Tool)
+			var c Call
+			c.start(r, b)
+			s.open = append(s.open, &Event{Run: audit.Text(r.Run), Body: r.Body, Call: &c})
 		})
 	case audit.KindApproval:
 		return with(r, func(b *audit.Approval) { of(s.approvers, string(b.By), Approver{By: string(b.By)}).add(b) })
@@ -298,21 +306,23 @@ func (s *sums) row(r *row) error {
 		return with(r, func(b *egress.Event) { of(s.hosts, b.Host, Host{Host: b.Host}).add(b) })
 	case audit.KindPersonal:
 		return with(r, func(b *audit.Personal) {
-			for name, n := range b.Tokens {
-				s.report.Personal[name] += n
-			}
+			addAll(s.report.Personal, b.Tokens)
+			addAll(s.report.Clear, b.Clear)
 		})
 	case audit.KindChange:
 		return with(r, func(b *audit.Change) {
 			if s.report.ChangeCount++; len(s.report.Changes) < MaxNotable {
-				s.report.Changes = append(s.report.Changes, Change{r.Time, r.Who.User, *b})
+				s.report.Changes = append(s.report.Changes, Change{r.Index, r.Time, r.Who.User, *b})
 			}
 		})
 	}
 	return nil
 }
 
-func (s *sums) tool(id string) *Tool { return of(s.tools, id, Tool{Tool: id}) }
+// tool returns the numbers of a call's tool. What a tool does may change.
+func (s *sums) tool(c *Call) *Tool {
+	return of(s.tools, c.Tool+" "+string(c.Hint), Tool{Tool: c.Tool, Hint: named(c.Hint)})
+}
 
 func (t *Tool) add(class string, ms float64) {
 	t.Calls++
@@ -343,7 +353,7 @@ func (h *Host) add(e *egress.Event) {
 
 func (s *sums) finish(ctx context.Context, rec store.Record) error {
 	r := s.report
-	for i, e := range s.open {
+	for _, e := range s.open {
 		ended := false
 		if !s.filter.To.IsZero() {
 			var err error
@@ -352,11 +362,11 @@ func (s *sums) finish(ctx context.Context, rec store.Record) error {
 			}
 		}
 		if !ended { // otherwise it counts in the period in which it ended
-			s.tool(s.openTools[i]).add(Unknown, 0)
+			s.tool(e.Call).add(Unknown, 0)
 		}
 	}
 	r.Customers, r.Users = groups(s.customers), groups(s.users)
-	r.Tools = most(s.tools, func(t *Tool) (int, string) { return t.Calls, t.Tool })
+	r.Tools = most(s.tools, func(t *Tool) (int, string) { return t.Calls, t.Tool + " " + t.Hint })
 	r.Approvers = most(s.approvers, func(a *Approver) (int, string) { return a.Questions, a.By })
 	r.Hosts = most(s.hosts, func(h *Host) (int, string) { return h.Allowed + h.Refused, h.Host })
 	r.Days = daily(s.days)

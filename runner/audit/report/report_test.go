@@ -77,12 +77,12 @@ func TestMake(t *testing.T) {
 
 // TestMakeJSON checks that what is not known is null, and no list is.
 func TestMakeJSON(t *testing.T) {
-	r, err := report.Make(t.Context(), &memory{}, report.Options{Verified: func(context.Context) (string, error) { return "verified up to row 3", nil }})
+	r, err := report.Make(t.Context(), &memory{}, report.Options{Verified: func(context.Context) (string, bool, error) { return "verified up to row 3", true, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := object(t, r)
-	for key, value := range map[string]any{"meanMs": nil, "from": nil, "customer": nil, "executions": 0.0, "days": []any{}, "record": "verified up to row 3"} {
+	for key, value := range map[string]any{"meanMs": nil, "from": nil, "customer": nil, "executions": 0.0, "days": []any{}, "record": "verified up to row 3", "recordChanged": false} {
 		if v, ok := got[key]; !ok || !cmp.Equal(v, value) {
 			t.Errorf("%s = %v (present: %v), want %v", key, v, ok, value)
 		}
@@ -277,6 +277,25 @@ func TestHTMLIsSafe(t *testing.T) {
 	}
 }
 
+// TestHTMLShowsChangedRecord checks that nobody overlooks that the record was changed.
+func TestHTMLShowsChangedRecord(t *testing.T) {
+	for _, intact := range []bool{true, false} {
+		verified := func(context.Context) (string, bool, error) { return "what was found", intact, nil }
+		r, err := report.Make(t.Context(), &memory{}, report.Options{Verified: verified})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := r.HTML(&out); err != nil {
+			t.Fatal(err)
+		}
+		plain, alarm := strings.Contains(out.String(), `<p>Record: what was found.</p>`), strings.Contains(out.String(), `<p class="alarm">Record: what was found.</p>`)
+		if plain != intact || alarm == intact {
+			t.Errorf("intact %v: the page has the plain line: %v, the one in red: %v", intact, plain, alarm)
+		}
+	}
+}
+
 func TestList(t *testing.T) {
 	m := planted(t)
 	m.add(t, audit.Entry{Kind: audit.KindRun, Time: noon.Add(time.Hour), Run: "open", Body: audit.RunStart{Program: audit.Program{Action: "execute_code", Risk: "low"}, Sandbox: "docker"}})
@@ -437,5 +456,78 @@ func TestJSONL(t *testing.T) {
 	want := `{"index":0,"kind":"run","removed":true,"run":"r0","time":"2026-11-30T12:00:00Z"}` + "\n" + string(m.rows[1].Content) + "\n"
 	if out.String() != want {
 		t.Errorf("JSONL() = %s, want %s", out.String(), want)
+	}
+}
+
+// hinted is a record of runs whose calls say what their tools do. The run "reads" only reads; "refused" was refused a deletion; "writes" was
+// killed after two calls, and what was printed left as it is.
+func hinted(t testing.TB) *memory {
+	m := &memory{codes: map[string]string{"1": "level: read_only\n", "2": "level: execute_full\n", "11b": "export const one = 1;\n"}}
+	who := audit.Who{Customer: "acme"}
+	add := func(run string, kind audit.Kind, body any) {
+		m.add(t, audit.Entry{Kind: kind, Time: noon, Run: run, Who: who, Body: body})
+	}
+	program := audit.Program{Action: "execute_code", Name: "s.ts", PII: "off", Machine: audit.Machine{Host: "box", Version: "1"}, Modules: []audit.Module{{Name: "lib.ts", Digest: "11b"}}}
+	for _, run := range []string{"reads", "refused", "writes"} {
+		add(run, audit.KindRun, audit.RunStart{Program: program, Sandbox: "docker"})
+		add(run, audit.KindCall, audit.CallStart{Call: 1, Tool: "crm__get", Hint: "reads", Effect: "allow"})
+		add(run, audit.KindCallEnd, audit.CallEnd{Call: 1, Tool: "crm__get", Hint: "reads", Outcome: "ok"})
+	}
+	add("refused", audit.KindCallEnd, audit.CallEnd{Call: 2, Tool: "crm__delete", Hint: "destructive", Outcome: "denied", Effect: "deny"})
+	add("writes", audit.KindCall, audit.CallStart{Call: 2, Tool: "crm__set", Hint: "writes", Effect: "allow", Rule: "sets", Arguments: json.RawMessage(`{"id":1}`)})
+	add("writes", audit.KindPersonal, audit.Personal{Tokens: map[string]int{}, Clear: map[string]int{"EMAIL": 2}})
+	add("", audit.KindChange, audit.Change{What: "policy", From: "a", To: "b", FromText: "1", ToText: "2"})
+	add("", audit.KindAccess, audit.Access{Action: "restore_pii", Names: []string{"[EMAIL_1]"}, Count: 1})
+	return m
+}
+
+func TestChanges(t *testing.T) {
+	m := hinted(t)
+	runs, err := report.List(t.Context(), m, report.Filter{Changes: true})
+	if err != nil || len(runs) != 1 || runs[0].ID != "writes" || *runs[0].CallCount != 2 || runs[0].PII != "off" || runs[0].Host != "box" {
+		t.Errorf("List(Changes) = %+v, %v, want the run writes with two calls", runs, err)
+	}
+	if runs, err = report.List(t.Context(), m, report.Filter{Changes: true, Tool: "crm__get"}); err != nil || len(runs) != 0 {
+		t.Errorf("List(Changes, crm__get) = %+v, %v, want none", runs, err)
+	}
+	events, err := report.Events(t.Context(), m, audit.KindCall, report.Filter{Changes: true})
+	if err != nil || len(events) != 1 || events[0].Call.Tool != "crm__set" || events[0].Call.Hint != "writes" || string(events[0].Call.Arguments) != `{"id":1}` || events[0].Customer != "acme" {
+		t.Errorf("Events(Changes) = %+v, %v, want the call of crm__set", events, err)
+	}
+	r, err := report.Make(t.Context(), m, report.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tools []string
+	for _, tool := range r.Tools {
+		tools = append(tools, fmt.Sprint(tool.Tool, " ", tool.Hint, " ", tool.Calls))
+	}
+	if want := []string{"crm__get reads 3", "crm__delete destructive 1", "crm__set writes 1"}; !cmp.Equal(tools, want) {
+		t.Errorf("the tools are %q, want %q", tools, want)
+	}
+	if r.Clear["EMAIL"] != 2 || len(r.Personal) != 0 {
+		t.Errorf("left in the clear: %v, as tokens: %v", r.Clear, r.Personal)
+	}
+	d, err := report.Show(t.Context(), m, "writes")
+	if err != nil || *d.CallCount != 2 || d.Clear["EMAIL"] != 2 || len(d.Modules) != 1 || d.Modules[0].Code != "export const one = 1;\n" {
+		t.Errorf("Show() = %+v, %v", d, err)
+	}
+}
+
+func TestShowRow(t *testing.T) {
+	m := hinted(t)
+	for index, want := range map[int64]struct{ text, diff string }{
+		0:                      {"execute_code s.ts is about to start", ""},
+		2:                      {"crm__get: ok, allow", ""},
+		int64(len(m.rows)) - 2: {"policy changed from a to b", "--- policy a\n+++ policy b\n@@ -1,1 +1,1 @@\n-level: read_only\n+level: execute_full\n"},
+		int64(len(m.rows)) - 1: {"restore_pii (1): [EMAIL_1]", ""},
+	} {
+		d, err := report.ShowRow(t.Context(), m, index)
+		if err != nil || d.Text != want.text || d.Diff != want.diff {
+			t.Errorf("ShowRow(%d) = %+v, %v, want %q", index, d, err, want)
+		}
+	}
+	if _, err := report.ShowRow(t.Context(), m, int64(len(m.rows))); !isNotFound(err) {
+		t.Errorf("a row beyond the end: %v, want a NotFoundError", err)
 	}
 }

@@ -28,21 +28,29 @@ type Run struct {
 	ID   string    `json:"run"`
 	Time time.Time `json:"time"` // when it began, or was refused
 	audit.Who
-	Action       audit.Text      `json:"action"`
-	Name         audit.Text      `json:"name"`
-	Language     audit.Text      `json:"language"`
-	Code         audit.Text      `json:"code"`     // filled by [Show], and if the [Filter] says so
-	CodeHash     audit.Text      `json:"codeHash"` // the SHA-256 of the code, in hexadecimal
-	Input        json.RawMessage `json:"input"`
-	Sandbox      audit.Text      `json:"sandbox"`
-	Risk         audit.Text      `json:"risk"`
-	RiskReason   audit.Text      `json:"riskReason"`
+	Action     audit.Text      `json:"action"`
+	Name       audit.Text      `json:"name"`
+	Language   audit.Text      `json:"language"`
+	Code       audit.Text      `json:"code"`     // filled by [Show], and if the [Filter] says so
+	CodeHash   audit.Text      `json:"codeHash"` // the SHA-256 of the code, in hexadecimal
+	Modules    []Module        `json:"modules"`  // files and skills that it imported
+	Input      json.RawMessage `json:"input"`
+	Sandbox    audit.Text      `json:"sandbox"`
+	Risk       audit.Text      `json:"risk"`
+	RiskReason audit.Text      `json:"riskReason"`
+	PII        audit.Text      `json:"pii"` // the mode for personal data
+	audit.Machine
 	Outcome      string          `json:"outcome"`
 	Success      *bool           `json:"success"`
 	ExitCode     *int            `json:"exitCode"`
 	Cause        audit.Text      `json:"cause"`
 	Error        audit.Text      `json:"error"`
 	Output       audit.Text      `json:"output"`
+	OutputBytes  *int            `json:"outputBytes"`
+	OutputHash   audit.Text      `json:"outputHash"`
+	Stderr       audit.Text      `json:"stderr"`
+	StderrBytes  *int            `json:"stderrBytes"`
+	StderrHash   audit.Text      `json:"stderrHash"`
 	Result       json.RawMessage `json:"result"`
 	DurationMS   *float64        `json:"durationMs"`
 	TokensUsed   *int            `json:"tokensUsed"`
@@ -56,12 +64,19 @@ type Run struct {
 	Files        []string        `json:"files"` // that it wrote
 }
 
+// Module is a file that a run imported.
+type Module struct {
+	audit.Module
+	Code audit.Text `json:"code"` // filled by [Show]
+}
+
 // Filter selects runs. The zero value selects all of them.
 type Filter struct {
 	From, To                time.Time // From ≤ time < To; zero: unbounded
 	Customer, Session, User string
 	Risk                    string
 	Tool                    string // only runs that called it, or tried to
+	Changes                 bool   // only runs with a call that may have changed something
 	Failed                  bool   // only runs that did not succeed: failed, refused and unknown ones
 	Violations              bool   // only runs with violations
 	Limit                   int    // the latest ones; zero: no limit
@@ -97,23 +112,47 @@ func List(ctx context.Context, rec store.Record, f Filter) ([]*Run, error) {
 	if f.Limit > 0 {
 		runs = runs[:min(len(runs), f.Limit)]
 	}
+	for _, r := range runs {
+		if err := r.countCalls(ctx, rec); err != nil {
+			return nil, err
+		}
+	}
 	return runs, nil
+}
+
+// countCalls counts the calls of a run without an end.
+func (r *Run) countCalls(ctx context.Context, rec store.Record) error {
+	if r.Outcome != Unknown || r.CallCount != nil {
+		return nil
+	}
+	calls := map[int]bool{}
+	kinds := []string{string(audit.KindCall), string(audit.KindCallEnd)}
+	err := rec.Rows(ctx, store.Range{Run: r.ID, Kinds: kinds}, func(s store.Row) error {
+		row, err := decode(s)
+		if err == nil && !row.Forgotten {
+			err = with(row, func(b *struct{ Call int }) { calls[b.Call] = true })
+		}
+		return err
+	})
+	n := len(calls)
+	r.CallCount = &n
+	return err
 }
 
 // Each calls each with the selected runs, the latest first but for those that reach over a bound of the period. The filter's Limit is ignored.
 func Each(ctx context.Context, rec store.Record, f Filter, each func(*Run) error) error {
 	w := &walk{from: f.From, to: f.To, kinds: []audit.Kind{}}
-	if f.Tool != "" {
+	if f.Tool != "" || f.Changes {
 		w.kinds = []audit.Kind{audit.KindCall, audit.KindCallEnd}
 	}
 	callers := map[string]bool{}
 	w.row = func(r *row) error {
-		tool, err := toolOf(r)
-		callers[r.Run] = callers[r.Run] || tool == f.Tool
+		c, err := callOf(r)
+		callers[r.Run] = callers[r.Run] || c != nil && (f.Tool == "" || c.Tool == f.Tool) && (!f.Changes || c.changes())
 		return err
 	}
 	w.run = func(r *Run) error {
-		if !f.run(r) || f.Tool != "" && !callers[r.ID] {
+		if !f.run(r) || (f.Tool != "" || f.Changes) && !callers[r.ID] {
 			return nil
 		}
 		if f.Code {
@@ -127,15 +166,21 @@ func Each(ctx context.Context, rec store.Record, f Filter, each func(*Run) error
 }
 
 func (r *Run) readCode(ctx context.Context, rec store.Record) error {
-	if r.CodeHash == "" {
-		return nil
-	}
-	code, err := rec.Code(ctx, string(r.CodeHash))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil // retention has removed it
-	}
-	r.Code = audit.Text(code)
+	var err error
+	r.Code, err = codeOf(ctx, rec, string(r.CodeHash))
 	return err
+}
+
+// codeOf returns the code with a digest, or "" if retention has removed it.
+func codeOf(ctx context.Context, rec store.Record, digest string) (audit.Text, error) {
+	if digest == "" {
+		return "", nil
+	}
+	code, err := rec.Code(ctx, digest)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	return audit.Text(code), err
 }
 
 // walk reads rows, the latest first, and puts runs together.
@@ -285,12 +330,17 @@ func newRun(begin, end *row) (*Run, error) {
 
 func (r *Run) set(p *audit.Program) {
 	r.Action, r.Name, r.Language, r.CodeHash = audit.Text(p.Action), p.Name, p.Language, p.Code
-	r.Input, r.Risk, r.RiskReason = known(p.Input), p.Risk, p.RiskReason
+	r.Input, r.Risk, r.RiskReason, r.PII, r.Machine = known(p.Input), p.Risk, p.RiskReason, p.PII, p.Machine
+	r.Modules = nil
+	for _, m := range p.Modules {
+		r.Modules = append(r.Modules, Module{Module: m})
+	}
 }
 
 func (r *Run) finish(e *audit.RunEnd) {
 	r.Sandbox, r.Success, r.ExitCode, r.Cause = audit.Text(e.Sandbox), &e.Success, &e.ExitCode, audit.Text(e.Cause)
 	r.Error, r.Output, r.Result, r.DurationMS = e.Error, e.Output, known(e.Result), &e.DurationMS
+	r.OutputBytes, r.OutputHash, r.Stderr, r.StderrBytes, r.StderrHash = &e.OutputBytes, e.OutputHash, e.Stderr, &e.StderrBytes, e.StderrHash
 	r.TokensUsed, r.TokensSaved, r.Approved, r.AutoApproved = e.TokensUsed, e.TokensSaved, &e.Approved, &e.AutoApproved
 	r.By, r.Rule, r.Violations, r.CallCount, r.Files = e.By, e.Rule, e.Violations, &e.Calls, e.Files
 	r.Outcome = outcomeOf(e)

@@ -17,10 +17,9 @@ type Detail struct {
 	Run
 	Calls       []Call         `json:"calls"` // by number
 	Approvals   []Approval     `json:"approvals"`
-	Plans       []Plan         `json:"plans"`
 	Connections []egress.Event `json:"connections"`
 	Personal    map[string]int `json:"personal"` // values that left as tokens, by type
-	Logins      []Login        `json:"logins"`
+	Clear       map[string]int `json:"clear"`    // values that left as they are
 	Rows        []int64        `json:"rows"`    // indexes of its rows
 	Removed     int            `json:"removed"` // rows whose contents retention has removed
 }
@@ -31,22 +30,15 @@ type Approval struct {
 	audit.Approval
 }
 
-// Plan is an event of a plan.
-type Plan struct {
-	Time time.Time `json:"time"`
-	audit.Plan
+// NotFoundError says that the record has no such run, or no such row.
+type NotFoundError struct{ Run, Row string }
+
+func (e *NotFoundError) Error() string {
+	if e.Row != "" {
+		return "the record has no row " + e.Row
+	}
+	return fmt.Sprintf("the record has no run %.80q", e.Run)
 }
-
-// Login is a login that happened during a run.
-type Login struct {
-	Time time.Time `json:"time"`
-	audit.Login
-}
-
-// NotFoundError says that the record has no such run.
-type NotFoundError struct{ Run string }
-
-func (e *NotFoundError) Error() string { return fmt.Sprintf("the record has no run %.80q", e.Run) }
 
 // Hint says where runs are listed.
 func (e *NotFoundError) Hint() string { return "mcprun audit list shows the runs" }
@@ -56,7 +48,7 @@ func Show(ctx context.Context, rec store.Record, id string) (*Detail, error) {
 	if id == "" { // it would select all rows
 		return nil, &NotFoundError{}
 	}
-	d := &Detail{Calls: []Call{}, Approvals: []Approval{}, Plans: []Plan{}, Connections: []egress.Event{}, Personal: map[string]int{}, Logins: []Login{}, Rows: []int64{}}
+	d := &Detail{Calls: []Call{}, Approvals: []Approval{}, Connections: []egress.Event{}, Personal: map[string]int{}, Clear: map[string]int{}, Rows: []int64{}}
 	var begin, end *row
 	calls := map[int]*Call{}
 	err := rec.Rows(ctx, store.Range{Run: id}, func(s store.Row) error {
@@ -83,7 +75,7 @@ func Show(ctx context.Context, rec store.Record, id string) (*Detail, error) {
 		return nil, err
 	}
 	if len(d.Rows) == 0 {
-		return nil, &NotFoundError{id}
+		return nil, &NotFoundError{Run: id}
 	}
 	d.Run = Run{ID: id, Outcome: Unknown}
 	if begin != nil || end != nil {
@@ -97,7 +89,22 @@ func Show(ctx context.Context, rec store.Record, id string) (*Detail, error) {
 		d.Calls = append(d.Calls, *c)
 	}
 	slices.SortFunc(d.Calls, func(a, b Call) int { return cmp.Compare(a.Call, b.Call) })
+	if n := len(d.Calls); d.Outcome == Unknown {
+		d.CallCount = &n
+	}
+	for i := range d.Modules {
+		m := &d.Modules[i]
+		if m.Code, err = codeOf(ctx, rec, m.Digest); err != nil {
+			return nil, err
+		}
+	}
 	return d, d.readCode(ctx, rec)
+}
+
+func addAll(sum, more map[string]int) {
+	for name, n := range more {
+		sum[name] += n
+	}
 }
 
 func (d *Detail) add(r *row, calls map[int]*Call) error {
@@ -114,17 +121,12 @@ func (d *Detail) add(r *row, calls map[int]*Call) error {
 		return with(r, func(b *audit.CallEnd) { at(b.Call).finish(r, b) })
 	case audit.KindApproval:
 		return with(r, func(b *audit.Approval) { d.Approvals = append(d.Approvals, Approval{r.Time, *b}) })
-	case audit.KindPlan:
-		return with(r, func(b *audit.Plan) { d.Plans = append(d.Plans, Plan{r.Time, *b}) })
 	case audit.KindConnection:
 		return with(r, func(b *egress.Event) { d.Connections = append(d.Connections, *b) })
-	case audit.KindLogin:
-		return with(r, func(b *audit.Login) { d.Logins = append(d.Logins, Login{r.Time, *b}) })
 	case audit.KindPersonal:
 		return with(r, func(b *audit.Personal) {
-			for name, n := range b.Tokens {
-				d.Personal[name] += n
-			}
+			addAll(d.Personal, b.Tokens)
+			addAll(d.Clear, b.Clear)
 		})
 	}
 	return nil

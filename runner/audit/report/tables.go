@@ -88,11 +88,11 @@ func millisOf(ms *float64) any {
 func (r *Report) Tables() []Table {
 	all := []Table{
 		r.overTime(), r.risks(), byName("Executions by action", "Action", "Executions", r.ByAction), r.notable(), groupTable("customer", r.Customers), groupTable("user", r.Users), r.toolTable(), r.approverTable(), r.hostTable(),
-		byName("Personal data that left as tokens", "Type", "Values", r.Personal), r.changeTable(),
+		byName("Personal data that left as tokens", "Type", "Values", r.Personal), byName("Personal data that left in the clear", "Type", "Values", r.Clear), r.changeTable(),
 	}
 	var shown []Table
 	for _, t := range all {
-		if len(t.Rows) > 0 && r.Executions+len(r.Tools)+len(r.Hosts)+len(r.Approvers)+len(r.Personal)+len(r.Changes) > 0 {
+		if len(t.Rows) > 0 && r.Executions+len(r.Tools)+len(r.Hosts)+len(r.Approvers)+len(r.Personal)+len(r.Clear)+len(r.Changes) > 0 {
 			shown = append(shown, t)
 		}
 	}
@@ -153,20 +153,23 @@ func latest(n, of int) string {
 	return fmt.Sprintf(" The latest %d of %d.", n, of)
 }
 
+// nobody names those without a customer or a user.
+var nobody = map[string]string{"customer": "no customer", "user": Unknown}
+
 func groupTable(what string, groups []Group) Table {
 	t := Table{Title: "Executions by " + what, Head: []string{strings.ToUpper(what[:1]) + what[1:], "Executions", "Violations", "High", "Critical", "Failed", "Unknown", "Tokens"}}
 	for i := range groups {
 		g := &groups[i]
-		t.Rows = append(t.Rows, []any{named(audit.Text(g.Name)), g.Executions, g.WithViolations, g.HighRisk, g.Critical, g.Failed, g.Unknown, g.TokensUsed})
+		t.Rows = append(t.Rows, []any{cmp.Or(g.Name, nobody[what]), g.Executions, g.WithViolations, g.HighRisk, g.Critical, g.Failed, g.Unknown, g.TokensUsed})
 	}
 	return t
 }
 
 func (r *Report) toolTable() Table {
-	t := Table{Title: "Calls by tool", Head: []string{"Tool", "Succeeded", "Failed", "Refused", "Unknown", "Calls", "Mean"}, Parts: []int{0, 1, 1, 2}}
+	t := Table{Title: "Calls by tool", Head: []string{"Tool", "Succeeded", "Failed", "Refused", "Unknown", "Calls", "Mean", "Does"}, Parts: []int{0, 1, 1, 2}}
 	for i := range r.Tools {
 		tool := &r.Tools[i]
-		t.Rows = append(t.Rows, []any{tool.Tool, tool.OK, tool.Failed, tool.Refused, tool.Unknown, tool.Calls, millisOf(tool.MeanMS)})
+		t.Rows = append(t.Rows, []any{tool.Tool, tool.OK, tool.Failed, tool.Refused, tool.Unknown, tool.Calls, millisOf(tool.MeanMS), tool.Hint})
 	}
 	return t
 }
@@ -196,10 +199,10 @@ func byName(title, what, number string, n map[string]int) Table {
 }
 
 func (r *Report) changeTable() Table {
-	t := Table{Title: "Changes", Note: strings.TrimSpace(latest(len(r.Changes), r.ChangeCount)), Head: []string{"What", "Time", "User", "From", "To"}}
+	t := Table{Title: "Changes", Note: "mcprun audit show ROW has the difference." + latest(len(r.Changes), r.ChangeCount), Head: []string{"What", "Time", "User", "From", "To", "Row"}}
 	for i := range r.Changes {
 		c := &r.Changes[i]
-		t.Rows = append(t.Rows, []any{c.What, c.Time, named(c.User), short(c.From), short(c.To)})
+		t.Rows = append(t.Rows, []any{c.What, c.Time, named(c.User), short(c.From), short(c.To), int(c.Row)})
 	}
 	return t
 }

@@ -427,6 +427,16 @@ func testLogs(t *testing.T, open func() store.Store) {
 	if names, err := handles[1].ListLogs(t.Context(), "acme", "session"); err != nil || !slices.Equal(names, []string{"S2", "s1"}) {
 		t.Errorf("ListLogs() = %v, %v, want S2 and s1", names, err)
 	}
+	for _, customer := range []string{"", "Zoë", "acme"} {
+		if _, err := handles[0].AppendLine(t.Context(), store.Key{Customer: customer, Kind: "other", Name: "o"}, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	customers, err := handles[1].LogCustomers(t.Context())
+	slices.Sort(customers)
+	if err != nil || !slices.Equal(customers, []string{"", "Zoë", "acme"}) {
+		t.Errorf("LogCustomers() = %q, %v, want the project, Zoë and acme", customers, err)
+	}
 	if err := handles[0].DeleteLog(t.Context(), k); err != nil {
 		t.Fatal(err)
 	}

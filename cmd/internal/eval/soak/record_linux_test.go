@@ -88,7 +88,7 @@ func writeRecord(settings string) error {
 	if err != nil {
 		return err
 	}
-	log, err := audit.Open(&sometimesFull{Record: s}, audit.Options{Key: key, Ahead: ahead(w.Place), Publish: audit.PublishFile(w.Heads)})
+	log, err := audit.Open(&sometimesFull{Record: s}, audit.Options{Key: key, HeadFile: w.Key + ".head", Ahead: ahead(w.Place), Publish: audit.PublishFile(w.Heads)})
 	if err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func recordWithFaults(t *testing.T, place string, runs int, driver, address stri
 	all.Wait()
 	stop()
 	took := time.Since(began)
-	log, err := audit.Open(s, audit.Options{Key: key, Ahead: ahead(place), Publish: audit.PublishFile(w.Heads)}) // adds what killed writers left
+	log, err := audit.Open(s, audit.Options{Key: key, HeadFile: w.Key + ".head", Ahead: ahead(place), Publish: audit.PublishFile(w.Heads)}) // adds what killed writers left
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,8 +317,12 @@ func recordWithFaults(t *testing.T, place string, runs int, driver, address stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := audit.Verify(t.Context(), s, audit.VerifyOptions{Keys: []note.Verifier{verifier}, Heads: heads})
-	if err != nil || v.Finding != nil || v.Rows != rows || v.Signed != rows || v.Published != rows {
+	kept, err := os.ReadFile(w.Key + ".head")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := audit.Verify(t.Context(), s, audit.VerifyOptions{Keys: []note.Verifier{verifier}, Heads: heads, Kept: kept})
+	if err != nil || v.Finding != nil || v.Rows != rows || v.Signed != rows || v.Kept != rows || v.Published != rows {
 		t.Errorf("Verify() = %+v, %v, want %d intact rows, all signed", v, err, rows)
 	}
 	t.Logf("%d runs acknowledged in %s, %d processes killed; %d rows, %d heads; told: %v", len(a.done), took.Round(time.Millisecond), kills.Load(), rows, v.Heads, a.kinds)

@@ -55,7 +55,7 @@ func (o *recordCommand) key(cmd *cobra.Command) (*audit.Key, error) {
 		}
 		return state.ConfiguredKey(cmd.Context(), o.app, &cfg.Settings)
 	}
-	path, err := state.KeyFile(o.app, place)
+	path, _, err := state.KeyFiles(o.app, place)
 	if err != nil {
 		return nil, err
 	}

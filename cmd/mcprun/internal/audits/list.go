@@ -37,7 +37,7 @@ and so on; ROW is their place in the record.`,
 		Example: `  mcprun audit list --from 24h
   mcprun audit list --customer acme --failed
   mcprun audit list --risk critical --json
-  mcprun audit list --kind call --tool crm__delete_contact`,
+  mcprun audit list --kind call --changes --from 24h`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
@@ -51,6 +51,7 @@ and so on; ROW is their place in the record.`,
 	bindWho(cmd, &o.filter)
 	f.Var(flags.Choice(&o.filter.Risk, risks()...), "risk", "runs of this risk only")
 	f.BoolVar(&o.filter.Failed, "failed", false, "runs or calls that did not succeed only: failed, refused and unknown ones")
+	f.BoolVar(&o.filter.Changes, "changes", false, "calls that may have changed something only, or runs that made one")
 	f.BoolVar(&o.filter.Violations, "violations", false, "runs that broke a rule only")
 	f.StringVar(&o.filter.Tool, "tool", "", "runs that called this tool only, or calls and approvals of it")
 	f.Var(flags.Choice(&o.kind, kinds...), "kind", "what to list")
@@ -81,6 +82,9 @@ func (o *listCommand) run(cmd *cobra.Command) error {
 	kind := audit.Kind(o.kind)
 	if kind != audit.KindRun && (o.filter.Risk != "" || o.filter.Violations) {
 		return cli.Usage(cmd, "--risk and --violations select runs, and --kind %s lists something else", o.kind)
+	}
+	if o.filter.Changes && kind != audit.KindRun && kind != audit.KindCall {
+		return cli.Usage(cmd, "--changes selects runs and calls, and --kind %s lists something else", o.kind)
 	}
 	if about := []audit.Kind{audit.KindRun, audit.KindCall, audit.KindApproval}; o.filter.Tool != "" && !slices.Contains(about, kind) {
 		return cli.Usage(cmd, "--tool selects runs, calls and approvals, and --kind %s lists something else", o.kind)
@@ -126,6 +130,12 @@ func (o *listCommand) run(cmd *cobra.Command) error {
 			rows[i] = slices.Delete(rows[i], 4, 5)
 		}
 	}
+	if o.filter.Failed || o.filter.Violations {
+		header = append(header, "WHY")
+		for i, r := range runs {
+			rows[i] = append(rows[i], cmp.Or(strings.Join(r.Violations, "; "), string(r.Error), "-"))
+		}
+	}
 	if err := o.app.Table(header, rows); err != nil {
 		return err
 	}
@@ -160,11 +170,24 @@ func (o *listCommand) events(ctx context.Context, rec store.Record, kind audit.K
 	if len(events) == 0 {
 		return o.none("rows of kind " + o.kind)
 	}
+	header := []string{"ROW", "TIME", "RUN", "FOR", "WHAT"}
+	if kind == audit.KindCall {
+		header = []string{"ROW", "TIME", "RUN", "FOR", "DOES", "WHAT", "ARGUMENTS"}
+	}
 	var rows [][]string
 	for _, e := range events {
-		rows = append(rows, []string{fmt.Sprint(e.Row), shortTime(e.Time, narrow(o.app)), cmp.Or(string(e.Run), "-"), e.Text})
+		row := []string{fmt.Sprint(e.Row), shortTime(e.Time, narrow(o.app)), cmp.Or(string(e.Run), "-"), cmp.Or(forWhom(&e.Who), string(e.User), "-")}
+		switch {
+		case e.Call != nil:
+			row = append(row, dash(e.Call.Hint), e.Text, string(e.Call.Arguments))
+		case kind == audit.KindCall:
+			row = append(row, "-", e.Text, "")
+		default:
+			row = append(row, e.Text)
+		}
+		rows = append(rows, row)
 	}
-	if err := o.app.Table([]string{"ROW", "TIME", "RUN", "WHAT"}, rows); err != nil {
+	if err := o.app.Table(header, rows); err != nil {
 		return err
 	}
 	return o.more(len(events))

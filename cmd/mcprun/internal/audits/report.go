@@ -47,29 +47,38 @@ Executions belong to the period in which they began. The HTML page loads nothing
 }
 
 // verified says whether the record is intact, as mcprun audit verify does.
-func (o *reportCommand) verified(cmd *cobra.Command, rec store.Record) (string, error) {
-	v, keys, from, err := (&verifyCommand{recordCommand: o.recordCommand}).verify(cmd, rec)
+func (o *reportCommand) verified(cmd *cobra.Command, rec store.Record) (text string, intact bool, err error) {
+	v, with, err := (&verifyCommand{recordCommand: o.recordCommand}).verify(cmd, rec)
 	switch {
 	case err != nil:
-		return "", err
+		return "", false, err
 	case v.Finding != nil:
-		return "CHANGED: " + v.Finding.String(), nil
+		return "CHANGED: " + v.Finding.String(), false, nil
 	case v.Rows == 0:
-		return "empty", nil
+		return "empty", true, nil
 	}
-	text := fmt.Sprintf("verified up to row %d, head %s", v.Rows-1, v.Root)
+	upTo := func(what string, rows int64) {
+		if rows == 0 {
+			text += fmt.Sprintf("; no row is %s", what)
+		} else {
+			text += fmt.Sprintf("; %s up to row %d", what, rows-1)
+		}
+	}
+	text = fmt.Sprintf("verified up to row %d, head %s", v.Rows-1, v.Root)
+	upTo("signed", v.Signed)
 	switch {
 	case v.Signed == 0:
-		text += "; no row is signed"
-	case len(keys) == 0:
-		text += fmt.Sprintf("; signed up to row %d, with a key that was not verified", v.Signed-1)
+	case len(with.Keys) == 0:
+		text += ", with a key that was not verified"
 	default:
-		text += fmt.Sprintf("; signed up to row %d by %s", v.Signed-1, keyNames(keys))
+		text += " by " + keyNames(with.Keys)
 	}
-	if from == "" {
-		return text + "; heads are not published", nil
+	upTo("covered by the head beside the key", v.Kept)
+	if with.published == "" {
+		return text + "; heads are not published", true, nil
 	}
-	return text + fmt.Sprintf("; published up to row %d", v.Published-1), nil
+	upTo("published", v.Published)
+	return text, true, nil
 }
 
 func (o *reportCommand) run(cmd *cobra.Command) error {
@@ -84,7 +93,7 @@ func (o *reportCommand) run(cmd *cobra.Command) error {
 	o.filter.From, o.filter.To = o.from, o.to
 	opt := report.Options{Filter: o.filter, Now: now(), Zone: time.Local}
 	if o.verify {
-		opt.Verified = func(context.Context) (string, error) { return o.verified(cmd, rec) }
+		opt.Verified = func(context.Context) (string, bool, error) { return o.verified(cmd, rec) }
 	}
 	r, err := report.Make(cmd.Context(), rec, opt)
 	if err != nil {
@@ -113,7 +122,11 @@ func (o *reportCommand) text(w io.Writer, r *report.Report) error {
 	if o.path != "" {
 		app.Terminal.Columns, style = 0, cli.Style{}
 	}
-	fmt.Fprintf(w, "%s\nrecord: %s\n\n", style.Bold(r.Title()), cli.EscapeLine(r.Record))
+	record := cli.EscapeLine(r.Record)
+	if r.RecordChanged {
+		record = style.Red(record)
+	}
+	fmt.Fprintf(w, "%s\nrecord: %s\n\n", style.Bold(r.Title()), record)
 	var rows [][]string
 	for _, f := range r.Figures() {
 		rows = append(rows, []string{f.Name, r.Cell(f.Value)})

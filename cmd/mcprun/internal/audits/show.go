@@ -3,9 +3,11 @@ package audits
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/audit/report"
+	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 type showCommand struct {
@@ -24,11 +27,13 @@ type showCommand struct {
 func newShowCmd(app *cli.App) *cobra.Command {
 	o := &showCommand{recordCommand: recordCommand{app: app}}
 	cmd := &cobra.Command{
-		Use: "show RUN", Short: "Show everything the record has about a run",
+		Use: "show RUN|ROW", Short: "Show everything the record has about a run, or one row",
 		Long: `Shows everything that the record has about a run: whom it was for, its code by digest, its input, what
 was decided and by whom, each call with its rule and outcome, approvals, connections, and the result.
-With --json, what is not known is null.`,
-		Example: "  mcprun audit show run-4KXQ2M7ZB3TA\n  mcprun audit show run-4KXQ2M7ZB3TA --code\n  mcprun audit show run-4KXQ2M7ZB3TA --json",
+With --json, what is not known is null.
+
+With the number of a row, it shows that row: of a change of settings, the difference.`,
+		Example: "  mcprun audit show run-4KXQ2M7ZB3TA\n  mcprun audit show run-4KXQ2M7ZB3TA --code\n  mcprun audit show run-4KXQ2M7ZB3TA --json\n  mcprun audit show 17",
 		Args:    cli.Args(cobra.ExactArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
 	}
@@ -45,6 +50,9 @@ func (o *showCommand) run(cmd *cobra.Command, id string) error {
 		return err
 	}
 	defer rec.Close()
+	if index, err := strconv.ParseInt(id, 10, 64); err == nil {
+		return o.row(cmd.Context(), rec, index)
+	}
 	d, err := report.Show(cmd.Context(), rec, id)
 	if err != nil {
 		return err
@@ -60,6 +68,32 @@ func (o *showCommand) run(cmd *cobra.Command, id string) error {
 	return err
 }
 
+// row prints one row.
+func (o *showCommand) row(ctx context.Context, rec store.Store, index int64) error {
+	d, err := report.ShowRow(ctx, rec, index)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return o.app.JSON(d)
+	}
+	style := o.app.OutStyle()
+	fmt.Fprintln(o.app.Stdout, style.Bold(fmt.Sprint("row ", d.Row)), d.Kind)
+	facts := [][]string{
+		{"  time", d.Time.Local().Format("2006-01-02 15:04:05 MST")}, {"  run", dash(d.Run)}, {"  user", dash(d.User)}, {"  customer", dash(d.Customer)},
+		{"  session", dash(d.Session)}, {"  client", dash(d.Client)}, {"  what", d.Text},
+	}
+	if err := cli.Table(o.app.Stdout, style, nil, facts); err != nil {
+		return err
+	}
+	if d.Diff != "" {
+		o.text(o.app.Stdout, "Difference", d.Diff)
+	} else {
+		o.text(o.app.Stdout, "Body", indented(d.Body))
+	}
+	return nil
+}
+
 func (o *showCommand) print(w *bytes.Buffer, d *report.Detail) error {
 	style := o.app.OutStyle()
 	fmt.Fprintln(w, style.Bold(cli.EscapeLine(d.ID)), cli.EscapeLine(string(d.Name)))
@@ -71,30 +105,22 @@ func (o *showCommand) print(w *bytes.Buffer, d *report.Detail) error {
 		header []string
 		rows   [][]string
 	}{
-		{"Calls", []string{"#", "TOOL", "OUTCOME", "TOOK", "DECISION", "ARGUMENTS"}, callRows(d.Calls)},
+		{"Calls", []string{"#", "TOOL", "DOES", "OUTCOME", "TOOK", "DECISION", "ARGUMENTS"}, callRows(d.Calls)},
 		{"Approvals", []string{"TIME", "OF", "ANSWER", "BY", "AFTER", "RULE"}, nil},
-		{"Plans", []string{"TIME", "PLAN", "EVENT", "CALLS", "BY"}, nil},
 		{"Connections", []string{"TIME", "CONNECTION"}, nil},
-		{"Logins", []string{"TIME", "SERVER", "EVENT", "AS"}, nil},
 	}
 	if narrow(o.app) { // decisions say more
 		calls := &parts[0]
-		calls.header = calls.header[:5]
+		calls.header = calls.header[:6]
 		for i := range calls.rows {
-			calls.rows[i] = calls.rows[i][:5]
+			calls.rows[i] = calls.rows[i][:6]
 		}
 	}
 	for _, a := range d.Approvals {
 		parts[1].rows = append(parts[1].rows, []string{clock(a.Time), strings.TrimSpace(a.Subject + " " + string(a.Tool)), a.Answer, dash(a.By), report.Millis(a.WaitMS), dash(a.Rule)})
 	}
-	for _, p := range d.Plans {
-		parts[2].rows = append(parts[2].rows, []string{clock(p.Time), p.Plan.Plan, p.Event, fmt.Sprint(p.Calls), dash(p.By)})
-	}
 	for i := range d.Connections {
-		parts[3].rows = append(parts[3].rows, []string{clock(d.Connections[i].Time), report.Connection(&d.Connections[i])})
-	}
-	for _, l := range d.Logins {
-		parts[4].rows = append(parts[4].rows, []string{clock(l.Time), dash(l.Server), l.Event, dash(l.Subject)})
+		parts[2].rows = append(parts[2].rows, []string{clock(d.Connections[i].Time), report.Connection(&d.Connections[i])})
 	}
 	for _, p := range parts {
 		if len(p.rows) == 0 {
@@ -107,7 +133,11 @@ func (o *showCommand) print(w *bytes.Buffer, d *report.Detail) error {
 	}
 	if o.code {
 		o.text(w, "Code", string(d.Code))
-		o.text(w, "Output", string(d.Output))
+		for _, m := range d.Modules {
+			o.text(w, cli.EscapeLine(m.Name), string(m.Code))
+		}
+		o.text(w, "Output"+ofBytes(d.OutputHash, d.OutputBytes), string(d.Output))
+		o.text(w, "Standard error"+ofBytes(d.StderrHash, d.StderrBytes), string(d.Stderr))
 		o.text(w, "Result", indented(d.Result))
 	}
 	return nil
@@ -127,7 +157,7 @@ func callRows(calls []report.Call) (rows [][]string) {
 		if c.DurationMS != nil {
 			took = report.Millis(*c.DurationMS)
 		}
-		rows = append(rows, []string{fmt.Sprint(c.Call), c.Tool, c.Outcome, took, cmp.Or(cli.Shorten(cli.EscapeLine(c.Decision()), 80), "-"), string(c.Arguments)})
+		rows = append(rows, []string{fmt.Sprint(c.Call), c.Tool, dash(c.Hint), c.Outcome, took, cmp.Or(cli.Shorten(cli.EscapeLine(c.Decision()), 80), "-"), string(c.Arguments)})
 	}
 	return rows
 }
@@ -151,8 +181,12 @@ func (o *showCommand) facts(d *report.Detail) (rows [][]string) {
 	add("model", strings.TrimSpace(string(d.Model)+" "+string(d.ModelVersion)))
 	add("action", string(d.Action))
 	add("code", strings.TrimSpace(string(d.Language)+" "+string(d.CodeHash)))
+	for _, m := range d.Modules {
+		add("imports", m.Name+" "+m.Digest)
+	}
 	add("input", string(d.Input))
 	add("sandbox", string(d.Sandbox))
+	add("machine", strings.TrimSpace(string(d.Host)+" "+string(d.Version)))
 	add("risk", strings.TrimSuffix(string(d.Risk)+": "+string(d.RiskReason), ": "))
 	add("approved", approved(&d.Run))
 	add("violations", strings.Join(d.Violations, "; "))
@@ -164,10 +198,12 @@ func (o *showCommand) facts(d *report.Detail) (rows [][]string) {
 		add("tokens", text)
 	}
 	add("files", strings.Join(d.Files, ", "))
-	add("personal", personal(d.Personal))
+	add("pii", string(d.PII))
+	add("personal", report.Left(d.Personal, d.Clear))
 	if !o.code {
 		add("result", cli.Shorten(string(d.Result), shortText))
 		add("output", cli.Shorten(cli.EscapeLine(strings.TrimSpace(string(d.Output))), shortText))
+		add("stderr", cli.Shorten(cli.EscapeLine(strings.TrimSpace(string(d.Stderr))), shortText))
 	}
 	if n := len(d.Rows); n > 0 {
 		add("rows", fmt.Sprintf("%d, from %d to %d", n, d.Rows[0], d.Rows[n-1]))
@@ -211,11 +247,12 @@ func rule(r *report.Run) string {
 	return "; " + string(r.Rule)
 }
 
-func personal(tokens map[string]int) string {
-	if len(tokens) == 0 {
+// ofBytes says how much of an output stream is not kept. Only a stream with a hash is cut.
+func ofBytes(hash audit.Text, size *int) string {
+	if hash == "" {
 		return ""
 	}
-	return report.Counts(tokens) + " left as tokens"
+	return fmt.Sprintf(", the end of %d bytes with the SHA-256 %s", *size, hash)
 }
 
 func (o *showCommand) text(w io.Writer, title, text string) {

@@ -64,14 +64,24 @@ func (o *FolderFlags) Open(app *cli.App, base string, at store.Opener, upstreams
 // logMask returns a function that removes secrets and personal data from a value of a log, as a recording does. Each value has
 // its own tokens, so that no personal data stays in memory.
 func logMask(upstreams chain.Upstreams) func(json.RawMessage) json.RawMessage {
-	var conceal func(string) string
-	if up, ok := upstreams.(interface{ Conceal(string) string }); ok {
-		conceal = up.Conceal
-	}
 	return func(value json.RawMessage) json.RawMessage {
-		m := record.Mask{Text: conceal, JSON: pii.New().MaskJSON}
+		m := record.Mask{Text: Conceal(upstreams), JSON: pii.New().MaskJSON}
 		return m.Value(value)
 	}
+}
+
+// Conceal returns a function that removes the secrets of servers from a text, as a recording does. Nil: there are no servers.
+func Conceal(upstreams chain.Upstreams) func(string) string {
+	if up, ok := upstreams.(interface{ Conceal(string) string }); ok {
+		return up.Conceal
+	}
+	return nil
+}
+
+// RecordMask returns a function that removes secrets and personal data from a text for the record.
+func RecordMask(upstreams chain.Upstreams) func(string) string {
+	m := record.Mask{Text: Conceal(upstreams), JSON: pii.NewPrivate().MaskJSON}
+	return m.String
 }
 
 // Prices returns the value of the flag --prices.

@@ -55,7 +55,7 @@ func newPIIListCmd(app *cli.App) *cobra.Command {
 		Use: "list", Short: "Count the values in the vault by type", Example: "  mcprun pii list --json",
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.with(cmd, func(v *pii.Vault) error {
+			return o.with(cmd, func(v *pii.Vault, _ noteFunc) error {
 				found, err := v.Counts()
 				if err != nil {
 					return err
@@ -103,7 +103,7 @@ func (o *piiCommand) show(cmd *cobra.Command, args []string) error {
 		return cli.WithHint(errors.New("what tokens stand for is shown only in a terminal, and standard output is not one"),
 			"a person runs it in a terminal; tools get what tokens in their arguments stand for")
 	}
-	return o.with(cmd, func(v *pii.Vault) error {
+	return o.with(cmd, func(v *pii.Vault, note noteFunc) error {
 		values := map[string]string{}
 		var missing missingError
 		for _, token := range tokens {
@@ -117,6 +117,9 @@ func (o *piiCommand) show(cmd *cobra.Command, args []string) error {
 		}
 		if len(missing) > 0 {
 			return missing
+		}
+		if err := note("pii show", tokens, len(values)); err != nil {
+			return fmt.Errorf("nothing is shown, because that cannot be recorded: %w", err)
 		}
 		if o.json {
 			return o.app.JSON(values)
@@ -212,7 +215,7 @@ func (o *piiCommand) forget(cmd *cobra.Command, args []string) error {
 	case !named && len(single) == 0:
 		f.All = true
 	}
-	return o.with(cmd, func(v *pii.Vault) error {
+	return o.with(cmd, func(v *pii.Vault, note noteFunc) error {
 		n, missing, err := o.forgetEach(cmd.Context(), v, single)
 		if err != nil {
 			return err
@@ -224,6 +227,9 @@ func (o *piiCommand) forget(cmd *cobra.Command, args []string) error {
 			}
 			n += more
 		}
+		if err := note("pii forget", o.named(append(single, f.Values...)), n); err != nil {
+			return fmt.Errorf("%s forgotten, but that is not recorded: %w", cli.Count(n, "value"), err)
+		}
 		if o.json {
 			err = o.app.JSON(map[string]int{"forgotten": n})
 		} else {
@@ -234,6 +240,25 @@ func (o *piiCommand) forget(cmd *cobra.Command, args []string) error {
 		}
 		return err
 	})
+}
+
+// named says what was to be forgotten: tokens and flags, but not values.
+func (o *piiCommand) named(values []string) (names []string) {
+	for _, value := range values {
+		if token, is := tokenOf(value); is {
+			names = append(names, token)
+		}
+	}
+	for _, typ := range o.types {
+		names = append(names, "--type "+typ)
+	}
+	if o.all {
+		names = append(names, "--all")
+	}
+	if o.unused > 0 {
+		names = append(names, "--unused "+o.unused.String())
+	}
+	return names[:min(len(names), 100)]
 }
 
 // forgetEach removes values or tokens one by one, and returns how many values it removed, and which are not in the vault.
@@ -251,8 +276,11 @@ func (o *piiCommand) forgetEach(ctx context.Context, v *pii.Vault, values []stri
 	return n, missing, nil
 }
 
+// noteFunc adds to the record what a person does with the vault.
+type noteFunc func(action string, names []string, count int) error
+
 // with opens the vault.
-func (o *piiCommand) with(cmd *cobra.Command, do func(v *pii.Vault) error) (err error) {
+func (o *piiCommand) with(cmd *cobra.Command, do func(v *pii.Vault, note noteFunc) error) (err error) {
 	p := &project.Project{Base: o.app.Dir}
 	if p.Cfg, err = o.project.LoadFor(cmd.Context(), o.app, cmd.Flags()); err != nil {
 		return err
@@ -274,5 +302,7 @@ func (o *piiCommand) with(cmd *cobra.Command, do func(v *pii.Vault) error) (err 
 	if err != nil {
 		return err
 	}
-	return do(v)
+	return do(v, func(action string, names []string, count int) error {
+		return o.state.NoteAccess(cmd.Context(), o.app, p, o.customer, action, names, count)
+	})
 }

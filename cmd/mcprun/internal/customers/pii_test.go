@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
@@ -53,6 +54,25 @@ func (w *vaultTest) vault() *pii.Vault {
 	return v
 }
 
+// recorded returns the bodies of the rows of the record.
+func (w *vaultTest) recorded() (bodies string) {
+	w.t.Helper()
+	s, err := sqlite.Open(w.t.Context(), w.db(), sqlite.Options{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer s.Close()
+	err = s.Rows(w.t.Context(), store.Range{Kinds: []string{"access"}}, func(r store.Row) error {
+		body, _, _ := strings.Cut(strings.TrimPrefix(string(r.Content), `{"body":`), `,"index"`)
+		bodies += body + " "
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return bodies
+}
+
 func (w *vaultTest) run(terminal bool, args ...string) (stdout, stderr string, code int) {
 	var out, said bytes.Buffer
 	app := &cli.App{Name: "mcprun", FailCode: 125, Dir: w.state, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said, Terminal: cli.Terminal{Stdout: terminal}}
@@ -71,9 +91,9 @@ func TestPIIShow(t *testing.T) {
 	if got, _, err := v.TokenizeJSON([]byte(`{"email":"ann@example.com","address":"Main Street 1\nOslo"}`)); err != nil || string(got) != `{"email":"[EMAIL_1]","address":"[ADDRESS_1]"}` {
 		t.Fatalf("%s, %v, want the first tokens", got, err)
 	}
-	const want = "[EMAIL_1]  ann@example.com\n[ADDRESS_1]  Main Street 1\\nOslo\n"
-	if got, said, code := run(true, "show", "EMAIL_1", "[ADDRESS_1]"); got != want || code != 0 {
-		t.Errorf("code %d, %q, %q, want %q", code, got, said, want)
+	const shown = "[EMAIL_1]  ann@example.com\n[ADDRESS_1]  Main Street 1\\nOslo\n"
+	if got, said, code := run(true, "show", "EMAIL_1", "[ADDRESS_1]"); got != shown || code != 0 {
+		t.Errorf("code %d, %q, %q, want %q", code, got, said, shown)
 	}
 	if got, said, code := run(false, "show", "EMAIL_1"); got != "" || !strings.Contains(said, "only in a terminal") || code != 125 {
 		t.Errorf("without a terminal: code %d, %q, %q, want an error", code, got, said)
@@ -83,6 +103,24 @@ func TestPIIShow(t *testing.T) {
 	}
 	if got, said, code := run(true, "show", "EMAIL_1", "ADDRESS_1", "NAME_7"); got != "" || !strings.Contains(said, "not in the vault: [ADDRESS_1], [NAME_7]") || code != 1 {
 		t.Errorf("unknown tokens: code %d, %q, %q, want an error that names both", code, got, said)
+	}
+	if _, said, code := run(true, "forget", "ann@example.com"); code != 0 {
+		t.Fatal(said)
+	}
+	want := `{"action":"pii show","count":2,"names":["[EMAIL_1]","[ADDRESS_1]"]} {"action":"pii forget","count":1,"names":["[ADDRESS_1]"]} {"action":"pii forget","count":1,"names":[]} `
+	if got := w.recorded(); got != want {
+		t.Errorf("the record has %s, want %s", got, want)
+	}
+	for name, text := range map[string]string{"mcpgen.yaml": "version: 1\nrun: {audit: false}\n", ".mcp.json": `{"mcpServers":{}}`} {
+		if err := os.WriteFile(filepath.Join(w.state, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, said, code := run(true, "forget", "--all"); code != 0 {
+		t.Fatal(said)
+	}
+	if got := w.recorded(); got != want {
+		t.Errorf("with audit: false, the record has %s, want %s", got, want)
 	}
 }
 

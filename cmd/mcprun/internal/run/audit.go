@@ -1,17 +1,21 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/chain"
@@ -32,24 +36,43 @@ func Record(ctx context.Context, app *cli.App, at *state.Flags, p *project.Proje
 	if err != nil {
 		return cli.WithHint(fmt.Errorf("runs are not recorded: %w", err), "--audit=false runs without a record")
 	}
+	host, _ := os.Hostname()
 	calls.Audit, calls.Who.User = log, audit.Text(state.UserName())
+	calls.Machine = audit.Machine{Host: audit.Text(host), Version: audit.Text("mcprun " + cli.Version())}
 	lock, err := os.ReadFile(filepath.Join(p.Wanted, catalog.LockPath))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the lock: %w", err)
 	}
-	policy, err := p.Settings.Policy.Digest()
-	if err != nil {
-		return err
-	}
-	network, err := p.Settings.Network.Digest()
-	if err != nil {
-		return err
-	}
-	tree := ""
+	tree := audit.Subject{What: "tree"}
 	if lock != nil {
-		tree = approve.Digest(string(lock))
+		tree.Digest = approve.Digest(string(lock))
 	}
-	return errors.Join(log.NoteChange(ctx, "policy", policy), log.NoteChange(ctx, "network", network), log.NoteChange(ctx, "tree", tree))
+	settings, err := subjects(p, customers.Conceal(p.Upstreams))
+	if err != nil {
+		return err
+	}
+	return log.NoteChanges(ctx, customers.RecordMask(p.Upstreams), append(settings, tree)...)
+}
+
+// subjects returns the settings whose changes the record has. conceal removes secrets from those of servers; nil: there are no servers.
+func subjects(p *project.Project, conceal func(string) string) (list []audit.Subject, err error) {
+	for what, read := range map[string]func() (string, error){
+		"policy": p.Settings.Policy.Text, "network": p.Settings.Network.Text, "pii": p.Settings.PII.Text, "audit": p.Settings.Audit.Text,
+		"servers": func() (string, error) {
+			if p.Cfg == nil || conceal == nil {
+				return "", nil
+			}
+			return config.ServersText(p.Cfg.Servers, conceal)
+		},
+	} {
+		text, err := read()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, audit.Subject{What: what, Text: text})
+	}
+	slices.SortFunc(list, func(a, b audit.Subject) int { return cmp.Compare(a.What, b.What) })
+	return list, nil
 }
 
 // notePlan adds to the record what has happened to a plan.

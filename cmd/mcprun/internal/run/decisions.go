@@ -50,7 +50,7 @@ func keepDecisions(ctx context.Context, app *cli.App, at *state.Flags, p *projec
 // addDecisions adds a run with its decisions to the record, as if it had been recorded.
 func addDecisions(ctx context.Context, set *chain.Settings, run *customer.Run) error {
 	end := audit.RunEnd{
-		Program: audit.Program{Action: "call_tool", Name: audit.Text(run.Name), Language: audit.Text(run.Language), Risk: audit.Text(run.Risk), RiskReason: audit.Text(run.RiskReason)},
+		Program: audit.Program{Action: "call_tool", Name: audit.Text(run.Name), Language: audit.Text(run.Language), Risk: audit.Text(run.Risk), RiskReason: audit.Text(run.RiskReason), Machine: set.Machine},
 		Sandbox: cmp.Or(run.Sandbox, "none"), ExitCode: run.ExitCode, Cause: run.Cause, Error: audit.Text(run.Message), DurationMS: run.DurationMS, Calls: run.CallCount,
 		Violations: []string{}, Files: []string{},
 	}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/durable"
@@ -62,8 +63,8 @@ type Follower struct {
 	ctx    context.Context // its end interrupts runs
 	name   string          // of the lease while schedules are followed
 	slots  chan struct{}
-	begun  chan struct{} // closed by the first Follow
-	engine *durable.Engine
+	begun  chan struct{}   // closed by the first Follow
+	engine *durable.Engine // nil: not open yet
 	leases store.Leases
 	leave  func() // releases the lease; nil: it is not held
 	forgot time.Time
@@ -85,18 +86,52 @@ func NewFollower(ctx context.Context, h Host) *Follower {
 	return &Follower{host: h, ctx: ctx, name: followers + rand.Text(), slots: make(chan struct{}, atOnce), begun: make(chan struct{}), now: map[string]*followed{}}
 }
 
-// Options returns what the engine of a Follower needs.
-func (f *Follower) Options() durable.Options {
+// Open opens the durable work in a project's state, the first time. The group is that of [durable.Options].
+func (f *Follower) Open(ctx context.Context, s *state.Shared, group string) error {
+	if f.engine != nil {
+		return nil
+	}
+	kept, err := s.Open(ctx)
+	if err != nil {
+		return err
+	}
+	o := f.options()
+	o.Group = group
+	e, err := s.Engine(ctx, o)
+	if err != nil {
+		return err
+	}
+	return f.launch(ctx, e, kept)
+}
+
+func (f *Follower) options() durable.Options {
 	return durable.Options{Missed: f.missed, Logger: f.host.Log}
 }
 
-// Register tells an engine how to run schedules, before it is launched.
-func (f *Follower) Register(e *durable.Engine, leases store.Leases) {
-	f.engine, f.leases = e, leases
+// launch makes an engine run schedules.
+func (f *Follower) launch(ctx context.Context, e *durable.Engine, leases store.Leases) error {
+	f.leases = leases
 	e.Register(kind, f.work)
+	if err := e.Launch(ctx); err != nil {
+		return errors.Join(err, e.Close(ctx))
+	}
+	f.engine = e
+	return nil
 }
 
-// Follow makes schedules those that are followed. The engine must be launched. A run in progress goes on.
+// IsOpen reports whether the durable work is open.
+func (f *Follower) IsOpen() bool { return f.engine != nil }
+
+// Close starts no further runs, waits for those in progress until ctx ends, and closes the durable work. Then the state may be closed.
+func (f *Follower) Close(ctx context.Context) error {
+	if f.engine == nil {
+		return nil
+	}
+	f.stop(ctx)
+	return f.engine.Close(ctx)
+}
+
+// Follow makes schedules those that are followed, after Open. A run in progress goes on.
 func (f *Follower) Follow(schedules map[string]config.Schedule) error {
 	if f.forgot.IsZero() {
 		defer close(f.begun)
@@ -162,8 +197,8 @@ func (f *Follower) Names() []string {
 	return slices.Sorted(maps.Keys(f.now))
 }
 
-// Stop starts no further runs, and waits for those in progress until ctx ends. Call it before the engine is closed.
-func (f *Follower) Stop(ctx context.Context) {
+// stop starts no further runs, and waits for those in progress until ctx ends.
+func (f *Follower) stop(ctx context.Context) {
 	f.mu.Lock()
 	for _, s := range f.now {
 		s.cancel()

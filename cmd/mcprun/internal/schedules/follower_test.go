@@ -68,7 +68,7 @@ func (w *world) host() Host {
 func (w *world) follower(ctx context.Context, change func(*durable.Options)) (*Follower, *durable.Engine) {
 	w.Helper()
 	f := NewFollower(ctx, w.host())
-	o := f.Options()
+	o := f.options()
 	o.State, o.Store = w.place, w.store
 	if change != nil {
 		change(&o)
@@ -77,12 +77,11 @@ func (w *world) follower(ctx context.Context, change func(*durable.Options)) (*F
 	if err != nil {
 		w.Fatal(err)
 	}
-	f.Register(e, w.store)
-	if err := e.Launch(w.Context()); err != nil {
+	if err := f.launch(w.Context(), e, w.store); err != nil {
 		w.Fatal(err)
 	}
 	w.Cleanup(func() {
-		f.Stop(context.Background())
+		f.stop(context.Background())
 		if err := e.Close(context.Background()); err != nil {
 			w.Errorf("Close() = %v", err)
 		}
@@ -182,7 +181,7 @@ func TestOverlap(t *testing.T) {
 	f, e := w.follower(ctx, nil)
 	w.follow(f, "slow", "@every 1s")
 	<-w.runs
-	f.Stop(stopped) // another process follows it from now on
+	f.stop(stopped) // another process follows it from now on
 	g, _ := w.follower(t.Context(), nil)
 	w.follow(g, "slow", "@every 1s")
 	w.await("slow skipped 1")
@@ -191,7 +190,7 @@ func TestOverlap(t *testing.T) {
 	}
 	finish <- true
 	<-w.runs
-	g.Stop(stopped)
+	g.stop(stopped)
 	finish <- true
 	outcomes := map[string]bool{}
 	for _, work := range await(t, e) {
@@ -205,7 +204,7 @@ func TestOverlap(t *testing.T) {
 	// The end of the process interrupts a run, and that is its outcome.
 	w.follow(f, "last", "@every 1s")
 	<-w.runs
-	f.Stop(stopped)
+	f.stop(stopped)
 	cancel(errors.New("it has ended"))
 	list := await(t, e)
 	if got, want := string(list[0].Result), `{"exitCode":130,"message":"it has ended"}`; got != want {
@@ -256,7 +255,7 @@ func TestUnknown(t *testing.T) {
 	w.follow(f, "nightly", "@every 1s")
 	<-w.runs
 	off.Store(true)
-	f.Stop(stopped)
+	f.stop(stopped)
 	g, e := w.follower(t.Context(), func(o *durable.Options) { o.Lease = 500 * time.Millisecond })
 	w.follow(g, "nightly", "@yearly")
 	w.await("nightly unknown 1")
@@ -288,7 +287,7 @@ func TestMissed(t *testing.T) {
 	w.follow(f, "often", "@every 1s")
 	<-w.runs
 	await(t, e)
-	f.Stop(stopped)
+	f.stop(stopped)
 	doc, err := w.store.Document(t.Context(), store.Key{Kind: "schedule", Name: "often"})
 	if err != nil {
 		t.Fatal(err)

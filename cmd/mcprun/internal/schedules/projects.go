@@ -20,7 +20,6 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/audit"
-	"github.com/mcpgen/mcpgen/runner/durable"
 )
 
 const (
@@ -127,7 +126,6 @@ type one struct {
 	follower *Follower
 	state    state.Flags
 	shared   *state.Shared
-	engine   *durable.Engine
 
 	mu    sync.Mutex
 	app   *cli.App
@@ -202,34 +200,15 @@ func (o *one) look() (has bool, err error) {
 	return true, nil
 }
 
-// open opens the state and the engine, the first time.
+// open opens the state and the durable work, the first time.
 func (o *one) open(app *cli.App, cfg *config.Config) error {
-	if o.engine != nil {
-		return nil
-	}
 	if o.shared == nil {
 		if err := flags.ApplyDefaults(app, flags.Set(o.state.Bind), &cfg.Settings); err != nil {
 			return err
 		}
 		o.shared = o.state.Share(app, cfg.Dir, project.NameOf(cfg))
 	}
-	ctx := o.projects.ctx
-	kept, err := o.shared.Open(ctx)
-	if err != nil {
-		return err
-	}
-	options := o.follower.Options()
-	options.Group = group
-	engine, err := o.shared.Engine(ctx, options)
-	if err != nil {
-		return err
-	}
-	o.follower.Register(engine, kept)
-	if err := engine.Launch(ctx); err != nil {
-		return errors.Join(err, engine.Close(ctx))
-	}
-	o.engine = engine
-	return nil
+	return o.follower.Open(o.projects.ctx, o.shared, group)
 }
 
 // close waits for the runs in progress. The end of the daemon's context interrupts them.
@@ -237,11 +216,7 @@ func (o *one) close() error {
 	ended, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	defer context.AfterFunc(o.projects.ctx, func() { time.AfterFunc(endTime, cancel) })()
-	o.follower.Stop(ended)
-	var err error
-	if o.engine != nil {
-		err = o.engine.Close(ended)
-	}
+	err := o.follower.Close(ended)
 	if o.shared != nil {
 		err = errors.Join(err, o.shared.Close())
 	}

@@ -30,6 +30,7 @@ func (b *snapshot) equip(c *mcpserver.Customer, own *customer.Customer) {
 		defer leave()
 		return now.skillsOf(c.ID)
 	}
+	c.Used = func(ctx context.Context, u mcpserver.Use) error { return b.live.used(ctx, c, u) }
 	c.Labels = &labels{live: b.live, id: c.ID, files: c.Files}
 	c.Vault = hostapi.Once(func() (*pii.Vault, error) {
 		return customers.OpenVault(b.o.app, b.project, own, c.Files, func(line string) { b.log.Warn(line) })

@@ -46,7 +46,7 @@ type live struct {
 	said      run.Options // the flags as the command line sets them
 	clients   policy.Conversations
 	kept      *state.Shared  // the project's state
-	sealer    journal.Sealer // of journals; nil: no call can begin again
+	secret    []byte         // the user's; nil: no call can begin again
 	inherited []string       // flags of runs that schedules start
 	checked   *snapshot      // the last one whose schedules were checked
 	ending    sync.WaitGroup // snapshots that wait for the end of their last call
@@ -184,7 +184,7 @@ func (e *projectError) Unwrap() error { return e.error }
 func (l *live) options(b *snapshot) *mcpserver.Options {
 	opt := &mcpserver.Options{
 		Version: cli.Version(), Mode: mcpserver.Mode(l.o.tools), IndexTokens: l.o.index, Project: *b.offer, Reload: l.reload,
-		Run: l.runJob, Call: l.callTool, Customer: l.openCustomer,
+		Run: l.runJob, Call: l.callTool, Refused: l.refused, Customer: l.openCustomer,
 		Parallel: l.o.parallel, MaxWait: l.o.queueTime, MaxTime: l.o.maxTime, MaxMemory: l.o.maxMemory, Prices: l.o.prices,
 		AnswerTime: max(b.o.run.ApproveTime(), approve.DefaultTimeout),
 		MaxText:    b.o.run.OutputBound(), ShowPaths: l.o.http == "", Logger: l.log,
@@ -209,19 +209,19 @@ func (l *live) share(ctx context.Context, opt *mcpserver.Options) error {
 	if err != nil {
 		return err
 	}
-	secret, err := customers.Key(l.o.app)
-	if err != nil {
+	if l.secret, err = customers.Key(l.o.app); err != nil {
 		l.log.Warn("tasks end with this process, because there is no key to encrypt what would be kept of them", "error", hinted(err))
 		return nil
 	}
-	if err := l.kept.CheckKey(ctx, secret); err != nil {
+	if err := l.kept.CheckKey(ctx, l.secret); err != nil {
 		return err
 	}
-	if l.sealer, err = journal.NewSealer(secret); err != nil {
+	opt.Secret, opt.State, opt.Settled, opt.Made, opt.Rate, opt.RatePeriod = l.secret, kept, l.settled, l.made, l.o.rate.Count, l.o.rate.Period
+	opt.Sweep = func(ctx context.Context, since time.Time, known func(context.Context, string) (bool, error)) error {
+		_, err := journal.Sweep(ctx, kept, journalKind, since, known)
 		return err
 	}
-	opt.Sealer, opt.State, opt.Settled, opt.Made, opt.Rate, opt.RatePeriod = l.sealer, kept, l.settled, l.made, l.o.rate.Count, l.o.rate.Period
-	group, err := l.o.group(l.current().project, secret)
+	group, err := l.o.group(l.current().project, l.secret)
 	if err != nil {
 		return err
 	}
@@ -229,9 +229,12 @@ func (l *live) share(ctx context.Context, opt *mcpserver.Options) error {
 	return err
 }
 
+// journalKind is the kind of the logs that are journals.
+const journalKind = "journal"
+
 // journalKey names the journal of a run or call that may begin again.
 func journalKey(customer, work string) store.Key {
-	return store.Key{Customer: customer, Kind: "journal", Name: work}
+	return store.Key{Customer: customer, Kind: journalKind, Name: work}
 }
 
 // journal opens the journal of a run or call, which returns what its calls returned if it begins again. It is nil if it cannot begin again.
@@ -243,7 +246,7 @@ func (l *live) journal(ctx context.Context, customer, work string) (*journal.Jou
 	if err != nil {
 		return nil, err
 	}
-	return journal.Open(ctx, kept, journalKey(customer, work), l.sealer)
+	return journal.Open(ctx, kept, journalKey(customer, work), l.secret)
 }
 
 // settled deletes the journal of a run or call that will not begin again.
@@ -263,7 +266,7 @@ func (l *live) made(ctx context.Context, customer, work string) (map[string]int,
 	if err != nil {
 		return nil, err
 	}
-	return journal.Sent(ctx, kept, journalKey(customer, work), l.sealer)
+	return journal.Sent(ctx, kept, journalKey(customer, work), l.secret)
 }
 
 func (l *live) reload(ctx context.Context) (*mcpserver.Project, error) {
@@ -311,6 +314,38 @@ func (l *live) login(in mcpserver.Login) {
 		row.Event = "refused"
 	}
 	calls.Audit.Later(calls.Entry(audit.KindLogin, "", row))
+}
+
+// maxNames bounds the names in a row about what a client did.
+const maxNames = 100
+
+// used adds what a client does without a script to the record.
+func (l *live) used(ctx context.Context, customer *mcpserver.Customer, u mcpserver.Use) error {
+	now, leave, err := l.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	calls, mask := now.o.run.Calls, customers.RecordMask(now.project.Upstreams)
+	setClient(&calls, customer, u.Session, u.Client)
+	row := audit.Access{Action: u.Tool, Names: []string{}, Count: len(u.Names)}
+	for _, name := range u.Names[:min(len(u.Names), maxNames)] {
+		row.Names = append(row.Names, mask(name))
+	}
+	for _, told := range []*audit.Text{&calls.Who.Client, &calls.Who.ClientVersion} {
+		*told = audit.Text(mask(string(*told)))
+	}
+	return calls.Audit.Append(ctx, calls.Entry(audit.KindAccess, "", row))
+}
+
+// refused adds to the record a request of a client that was refused before it became a run or a call.
+func (l *live) refused(in mcpserver.Refusal) {
+	l.mu.Lock()
+	b := l.now
+	b.users.Add(1)
+	l.mu.Unlock()
+	defer b.users.Done()
+	b.refused(in)
 }
 
 // follow tells clients of changes of the project, until the returned function is called.

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/schedules"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/audit"
-	"github.com/mcpgen/mcpgen/runner/durable"
 )
 
 // errEnds is why runs of schedules are interrupted when the server ends.
@@ -29,13 +28,12 @@ func (l *live) schedule(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var work sync.WaitGroup
 	work.Go(func() {
-		var engine *durable.Engine
 		f := schedules.NewFollower(ctx, schedules.Host{Run: l.runSchedule, Note: l.noteSchedule, Log: l.log})
 		clock := time.NewTicker(followTime)
 		defer clock.Stop()
 		for said := ""; ctx.Err() == nil; {
 			text := ""
-			if err := l.followSchedules(ctx, f, &engine); err != nil && ctx.Err() == nil {
+			if err := l.followSchedules(ctx, f); err != nil && ctx.Err() == nil {
 				text = hinted(err).Error()
 			}
 			if text != said && text != "" {
@@ -47,44 +45,28 @@ func (l *live) schedule(ctx context.Context) (end func()) {
 			case <-ctx.Done():
 			}
 		}
-		if engine == nil {
-			return
-		}
 		ended, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineTime)
 		defer cancel()
-		f.Stop(ended)
-		if err := engine.Close(ended); err != nil {
+		if err := f.Close(ended); err != nil {
 			l.log.Warn("close the durable work", "error", err)
 		}
 	})
 	return func() { cancel(errEnds); work.Wait() }
 }
 
-// followSchedules makes f follow what mcpgen.yaml says now. It opens the engine if there is one to follow.
-func (l *live) followSchedules(ctx context.Context, f *schedules.Follower, engine **durable.Engine) error {
+// followSchedules makes f follow what mcpgen.yaml says now.
+func (l *live) followSchedules(ctx context.Context, f *schedules.Follower) error {
 	b, leave, err := l.enter(ctx)
 	if err != nil {
 		return nil // it has been logged; until it is in order, runs fail
 	}
 	defer leave()
 	wanted := b.project.Settings.Schedules
-	if *engine == nil {
-		if len(wanted) == 0 {
-			return nil
-		}
-		kept, err := l.kept.Open(ctx)
-		if err != nil {
-			return err
-		}
-		e, err := l.kept.Engine(ctx, f.Options())
-		if err != nil {
-			return err
-		}
-		f.Register(e, kept)
-		if err := e.Launch(ctx); err != nil {
-			return errors.Join(err, e.Close(ctx))
-		}
-		*engine = e
+	if len(wanted) == 0 && !f.IsOpen() {
+		return nil
+	}
+	if err := f.Open(ctx, l.kept, ""); err != nil {
+		return err
 	}
 	if l.checked != b {
 		l.checked = b

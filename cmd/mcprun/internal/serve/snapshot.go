@@ -246,15 +246,15 @@ func (b *snapshot) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Resu
 		lang = sandbox.LangPython
 	}
 	s, err := b.script(lang, job.Code)
-	if err != nil {
-		return nil, err
+	setClient(&s.Calls, job.Customer, job.Session, job.Client)
+	if err == nil {
+		s.Calls.Ending = job.Ending
+		s.Calls.Journal, err = b.live.journal(ctx, job.Customer.ID, job.Work)
 	}
-	s.Calls.Subject.Customer, s.Calls.Subject.Session = job.Customer.ID, job.Session
-	setClient(&s.Calls.Who, job.Client)
-	if s.Calls.Journal, err = b.live.journal(ctx, job.Customer.ID, job.Work); err != nil {
-		return nil, err
+	var res *runner.Result
+	if err == nil {
+		res, err = b.runScript(ctx, job, s)
 	}
-	res, err := b.runScript(ctx, job, s)
 	if err == nil || s.Calls.Audit == nil {
 		return res, err
 	}
@@ -316,19 +316,20 @@ func (b *snapshot) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpse
 		return nil, err
 	}
 	defer done()
-	tool, err := b.toolID(job.Tool)
-	if err != nil {
-		return nil, err
-	}
 	calls := b.o.run.Calls
 	calls.Personal, calls.Tokens = b.personalOf(job.Customer), b.masker(job.Customer)
-	calls.Subject.Customer, calls.Subject.Session = job.Customer.ID, job.Session
+	setClient(&calls, job.Customer, job.Session, job.Client)
 	calls.Conversation = b.live.clients.Of(job.Customer.ID, job.Session)
-	setClient(&calls.Who, job.Client)
-	if calls.Journal, err = b.live.journal(ctx, job.Customer.ID, job.Work); err != nil {
-		return nil, err
+	tool, err := b.toolID(job.Tool)
+	if err == nil {
+		calls.Ending = job.Ending
+		calls.Journal, err = b.live.journal(ctx, job.Customer.ID, job.Work)
 	}
-	if calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask); err != nil {
+	if err == nil {
+		calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask)
+	}
+	if err != nil {
+		at.Runner.Refused(calls, "call_tool", job.Tool, err.Error())
 		return nil, err
 	}
 	res, record, warnings, err := at.Runner.Call(ctx, runner.DirectCall{
@@ -343,9 +344,34 @@ func (b *snapshot) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpse
 	return &mcpserver.CallAnswer{Raw: res.Raw, Warnings: warnings, Record: record}, nil
 }
 
-// setClient says that a client of this server asked for a run.
-func setClient(who *audit.Who, c mcpserver.Client) {
-	who.Client, who.ClientVersion = audit.Text(c.Name), audit.Text(c.Version)
+// refused adds a request to the record that was refused before it became a run or a call.
+func (b *snapshot) refused(in mcpserver.Refusal) {
+	calls := b.o.run.Calls
+	if calls.Audit == nil {
+		return
+	}
+	at, done, err := b.environment(context.Background(), b.project.Skills)
+	if err != nil {
+		b.log.Warn("a request that was refused is not in the record", "error", err)
+		return
+	}
+	defer done()
+	calls.Personal = b.personalOf(in.Customer)
+	setClient(&calls, in.Customer, in.Session, in.Client)
+	name, reason := "script", in.Reason
+	if in.Action == "call_tool" {
+		name = in.Tool
+	}
+	if in.More > 0 {
+		reason = fmt.Sprintf("%d requests were refused, the last one: %s", in.More+1, reason)
+	}
+	at.Runner.Refused(calls, in.Action, name, reason)
+}
+
+// setClient says that a client of this server asked for a run or a call.
+func setClient(calls *chain.Settings, customer *mcpserver.Customer, session string, c mcpserver.Client) {
+	calls.Subject.Customer, calls.Subject.Session = customer.ID, session
+	calls.Who.Client, calls.Who.ClientVersion = audit.Text(c.Name), audit.Text(c.Version)
 }
 
 // approver returns who is asked about calls that need approval, for one run or one call.

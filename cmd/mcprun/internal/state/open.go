@@ -8,6 +8,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,7 +66,7 @@ func (o *Flags) OpenLog(ctx context.Context, app *cli.App, p *project.Project, w
 	if err != nil {
 		return nil, err
 	}
-	key, err := key(ctx, app, p, place)
+	key, head, err := key(ctx, app, p, place)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (o *Flags) OpenLog(ctx context.Context, app *cli.App, p *project.Project, w
 	if err != nil {
 		return nil, err
 	}
-	log, err := audit.Open(s, audit.Options{Key: key, Who: audit.Who{User: audit.Text(UserName())}, Publish: publish(p), Ahead: ahead(place), Warn: report, Written: alerts.Observe})
+	log, err := audit.Open(s, audit.Options{Key: key, HeadFile: head, Who: audit.Who{User: audit.Text(UserName())}, Publish: publish(p), Ahead: ahead(place), Warn: report, Written: alerts.Observe})
 	if err != nil {
 		alerts.Close()
 		return nil, err
@@ -86,9 +87,11 @@ func (o *Flags) OpenLog(ctx context.Context, app *cli.App, p *project.Project, w
 	stop := forgetDaily(log, p.Settings.Audit.RetentionTime(), report)
 	p.OnClose(func() error {
 		stop()
-		err := log.Close()
+		if err := log.Close(); err != nil {
+			report(err) // who closes a project at the end of a run tells nobody
+		}
 		alerts.Close() // sends those of the last rows
-		return err
+		return nil
 	})
 	return log, nil
 }
@@ -138,21 +141,27 @@ func alerts(p *project.Project, warn func(error)) (*alert.Alerts, error) {
 	return alert.New(alert.Options{Kinds: set.On, Args: slices.Clone(set.Command), Dir: filepath.Dir(p.Settings.Path), Env: os.Environ(), Warn: warn})
 }
 
-// key returns the key that signs heads of the record at a place: that of the settings, else the user's own for this place, which is made if
-// it does not exist.
-func key(ctx context.Context, app *cli.App, p *project.Project, place string) (*audit.Key, error) {
+// key returns the key that signs heads of the record at a place, and the file that keeps the newest head. The key is that of the settings,
+// else the user's own for this place, which is made if it does not exist. With a key of the settings, the file is "" where the user has no
+// folder for it, as in a container.
+func key(ctx context.Context, app *cli.App, p *project.Project, place string) (key *audit.Key, head string, err error) {
+	path, head, err := KeyFiles(app, place)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
 	if p.Settings.Audit.Key != nil {
-		return ConfiguredKey(ctx, app, &p.Settings)
+		if err != nil {
+			head = ""
+		}
+		key, err = ConfiguredKey(ctx, app, &p.Settings)
+	} else if err == nil {
+		p.Trusted = append(p.Trusted, path)
+		key, err = audit.CreateKey(path, filepath.Base(strings.TrimSuffix(path, keySuffix))[:12])
 	}
-	path, err := KeyFile(app, place)
-	if err != nil {
-		return nil, err
+	if head != "" {
+		p.Trusted = append(p.Trusted, head)
 	}
-	p.Trusted = append(p.Trusted, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	return audit.CreateKey(path, filepath.Base(path[:len(path)-len(keySuffix)])[:12])
+	return key, head, err
 }
 
 // ConfiguredKey reads audit.key of settings that a person has agreed to.
@@ -177,12 +186,13 @@ func ConfiguredKey(ctx context.Context, app *cli.App, settings *config.Settings)
 	return k, nil
 }
 
-const keySuffix = ".key"
+const keySuffix, headSuffix = ".key", ".head"
 
-// KeyFile returns the file of the user's own key for the record at a place. It may not exist.
-func KeyFile(app *cli.App, place string) (string, error) {
+// KeyFiles returns the file of the user's own key for the record at a place, and that with the newest head that the user has signed there,
+// also with another key. They may not exist.
+func KeyFiles(app *cli.App, place string) (key, head string, err error) {
 	path, err := app.ProjectState("audit", place)
-	return path + keySuffix, noPlace(err)
+	return path + keySuffix, path + headSuffix, noPlace(err)
 }
 
 // publish returns what publishes heads as the project's settings say, or nil.

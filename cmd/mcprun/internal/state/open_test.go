@@ -5,11 +5,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
@@ -66,6 +69,61 @@ func TestRetention(t *testing.T) {
 	want := []string{"run without content", "run", "forget"}
 	if err != nil || len(got) != len(want) || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
 		t.Errorf("the record has %q, %v, want %q", got, err, want)
+	}
+}
+
+// TestHeadFile checks that the newest head is kept also with a key of the settings, and that a database in the place of another is not signed.
+func TestHeadFile(t *testing.T) {
+	for name, home := range map[string]bool{"with a state folder": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			app := &cli.App{Dir: dir, LookupEnv: func(string) (string, bool) { return "", false }}
+			if home {
+				app.LookupEnv = func(name string) (string, bool) { return filepath.Join(dir, "state"), name == "XDG_STATE_HOME" }
+			}
+			if _, err := audit.CreateKey(filepath.Join(dir, "audit.key"), "shop"); err != nil {
+				t.Fatal(err)
+			}
+			place := PlaceFlag{filepath.Join(dir, "shop.db")}
+			var warned []string
+			write := func() {
+				t.Helper()
+				p := &project.Project{Base: dir}
+				p.Settings.Path = filepath.Join(dir, "mcpgen.yaml")
+				p.Settings.Audit.Key = &config.Secret{File: "audit.key"}
+				place.Attach(app, p)
+				log, err := (&Flags{PlaceFlag: place}).OpenLog(t.Context(), app, p, func(line string) { warned = append(warned, line) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := errors.Join(log.Append(t.Context(), audit.Entry{Kind: audit.KindRun, Body: audit.RunStart{}}), p.Close()); err != nil {
+					t.Fatal(err)
+				}
+				_, head, _ := KeyFiles(app, place.place)
+				if home != slices.Contains(p.Trusted, head) {
+					t.Errorf("files that scripts may not change: %q, want %s among them: %v", p.Trusted, head, home)
+				}
+			}
+			write()
+			write()
+			if _, head, err := KeyFiles(app, place.place); home {
+				if text, err := os.ReadFile(head); err != nil || !strings.HasPrefix(string(text), "mcprun/shop\n2\n") {
+					t.Errorf("the file has %q, %v, want a head over 2 rows", text, err)
+				}
+			} else if !errors.Is(err, ErrNoPlace) {
+				t.Errorf("KeyFiles() = %v, want %v", err, ErrNoPlace)
+			}
+			if len(warned) > 0 {
+				t.Errorf("warnings: %q", warned)
+			}
+			if err := os.Remove(place.place); err != nil {
+				t.Fatal(err)
+			}
+			write()
+			if home != (len(warned) == 1 && strings.Contains(warned[0], "the record was changed: the head in ")) {
+				t.Errorf("warnings about another database: %q", warned)
+			}
+		})
 	}
 }
 

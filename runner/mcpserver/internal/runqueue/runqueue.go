@@ -1,5 +1,5 @@
 // Package runqueue bounds how many runs a server has at once, in all and per customer. Callers that find no place wait in the order of
-// arrival. A customer that has used up its share lets others pass. The queue is bounded in length and time.
+// arrival. A customer that has used up its share lets others pass. The queue is bounded in time, and in length for each customer.
 package runqueue
 
 import (
@@ -16,10 +16,11 @@ type Queue struct {
 	places, share, length int
 	maxWait               time.Duration
 
-	mu      sync.Mutex
-	taken   map[string]int // by customer
-	total   int
-	waiting []*waiter // in order of arrival
+	mu       sync.Mutex
+	taken    map[string]int // by customer
+	total    int
+	waiting  []*waiter // in order of arrival
+	watching []*waiter
 }
 
 // waiter is a caller that waits for a place.
@@ -28,8 +29,8 @@ type waiter struct {
 	turn     chan struct{} // closed when it has a place
 }
 
-// New returns a queue with the given number of places, of which one customer may have share at once. At most length callers wait, each at
-// most maxWait.
+// New returns a queue with the given number of places, of which one customer may have share at once. At most length callers of a
+// customer wait, each at most maxWait.
 func New(places, share, length int, maxWait time.Duration) *Queue {
 	return &Queue{places: places, share: min(share, places), length: length, maxWait: maxWait, taken: map[string]int{}}
 }
@@ -68,7 +69,7 @@ func (q *Queue) enter(ctx context.Context, customer string, length int, late <-c
 		q.mu.Unlock()
 		return leave, nil
 	}
-	if len(q.waiting) >= length {
+	if q.crowd(customer) >= length {
 		q.mu.Unlock()
 		return nil, &BusyError{fmt.Sprintf("the server is busy: %d calls wait already. Nothing was run; try again in a few seconds.", q.length)}
 	}
@@ -90,6 +91,40 @@ func (q *Queue) enter(ctx context.Context, customer string, length int, late <-c
 	return nil, err
 }
 
+// Watch waits until there may be a place for a customer, or ctx is done. It takes none. Each place that nobody waits for lets one caller go.
+func (q *Queue) Watch(ctx context.Context, customer string) {
+	w := &waiter{customer: customer, turn: make(chan struct{})}
+	q.mu.Lock()
+	q.watching = append(q.watching, w)
+	q.tell()
+	q.mu.Unlock()
+	select {
+	case <-w.turn:
+	case <-ctx.Done():
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.watching = slices.DeleteFunc(q.watching, func(other *waiter) bool { return other == w })
+	}
+}
+
+// tell lets the first go that watches for a place that is free.
+func (q *Queue) tell() {
+	if i := slices.IndexFunc(q.watching, func(w *waiter) bool { return q.free(w.customer) }); i >= 0 {
+		close(q.watching[i].turn)
+		q.watching = slices.Delete(q.watching, i, i+1)
+	}
+}
+
+// crowd returns how many callers of a customer wait.
+func (q *Queue) crowd(customer string) (n int) {
+	for _, w := range q.waiting {
+		if w.customer == customer {
+			n++
+		}
+	}
+	return n
+}
+
 func (q *Queue) free(customer string) bool { return q.total < q.places && q.taken[customer] < q.share }
 
 func (q *Queue) take(customer string) {
@@ -108,6 +143,7 @@ func (q *Queue) leave(customer string) {
 	}
 	i := slices.IndexFunc(q.waiting, func(w *waiter) bool { return q.free(w.customer) })
 	if i < 0 {
+		q.tell()
 		return
 	}
 	w := q.waiting[i]

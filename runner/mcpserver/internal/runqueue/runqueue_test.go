@@ -69,6 +69,60 @@ func TestQueueWithoutBounds(t *testing.T) {
 	})
 }
 
+// TestQueueWatch checks that a free place lets one go of those who watch for one and may have it, after those who wait, and that it stays free.
+func TestQueueWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(3, 2, 10, time.Minute)
+		enter := func(who string) func() {
+			leave, err := q.Enter(t.Context(), who)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return leave
+		}
+		told := make(chan string, 10)
+		watch := func(ctx context.Context, who string) {
+			go func() { q.Watch(ctx, who); told <- who }()
+			synctest.Wait()
+		}
+		said := func() (all string) {
+			synctest.Wait()
+			for len(told) > 0 {
+				all += <-told
+			}
+			return all
+		}
+		a, b, c := enter("a"), enter("a"), enter("b")
+		ctx, giveUp := context.WithCancel(t.Context())
+		watch(ctx, "b")
+		giveUp()
+		if got := said(); got != "b" {
+			t.Errorf("%q was told, want the one that gave up", got)
+		}
+		for _, who := range []string{"a", "a", "b", "b"} {
+			watch(t.Context(), who)
+		}
+		for i, leave := range []func(){c, a, b} { // the place of b is not for a
+			leave()
+			if got := said(); got != []string{"b", "a", "a"}[i] {
+				t.Errorf("%q was told of place %d", got, i)
+			}
+		}
+		c, b, a = enter("b"), enter("a"), enter("a")
+		go func() { enter("b")(); told <- "waiter" }()
+		synctest.Wait()
+		a()
+		if got := said(); got != "waiterb" && got != "bwaiter" {
+			t.Errorf("%q were told, want the one that waited, and then the last that watches", got)
+		}
+		b()
+		c()
+		if watch(t.Context(), "a"); said() != "a" || q.total != 0 || len(q.watching) != 0 {
+			t.Errorf("queue after all left = %+v, want it empty", q)
+		}
+	})
+}
+
 func TestQueueBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(1, 1, 1, time.Minute)
@@ -82,6 +136,11 @@ func TestQueueBounds(t *testing.T) {
 		if _, err := q.Enter(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "wait already") {
 			t.Errorf("Enter() with a full queue = %v, want \"wait already\"", err)
 		}
+		soon, end := context.WithTimeout(t.Context(), time.Second)
+		if _, err := q.Enter(soon, "y"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Enter() of another customer = %v, want it to wait", err)
+		}
+		end()
 		var busy *BusyError
 		if err := <-errs; !errors.As(err, &busy) {
 			t.Errorf("Enter() after maxWait = %v, want a *BusyError", err)

@@ -95,6 +95,20 @@ func (d *DB) ListLogs(ctx context.Context, customer, kind string) ([]string, err
 	return names, d.failed("list each "+kind, err)
 }
 
+// LogCustomers implements [store.Logs]. It looks up one customer after the other, since there may be very many lines.
+func (d *DB) LogCustomers(ctx context.Context) ([]string, error) {
+	var customers []string
+	err := list(ctx, d.backend.Read(), func(scan func(...any) error) error {
+		var customer string
+		err := scan(&customer)
+		customers = append(customers, customer)
+		return err
+	}, "WITH RECURSIVE c (customer) AS (SELECT min(customer) FROM log_lines UNION ALL"+
+		" SELECT (SELECT min(customer) FROM log_lines WHERE customer > c.customer) FROM c WHERE customer IS NOT NULL)"+
+		" SELECT customer FROM c WHERE customer IS NOT NULL")
+	return customers, d.failed("list the customers with logs", err)
+}
+
 // DeleteLog implements [store.Logs].
 func (d *DB) DeleteLog(ctx context.Context, k store.Key) error {
 	return d.exec(ctx, "delete "+k.Kind, "DELETE FROM log_lines WHERE customer = ? AND kind = ? AND name = ?", k.Customer, k.Kind, k.Name)

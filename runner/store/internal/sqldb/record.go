@@ -230,14 +230,14 @@ func (d *DB) Rows(ctx context.Context, r store.Range, each func(store.Row) error
 	}
 	for from, to, left := r.After, int64(math.MaxInt64), cmp.Or(r.Limit, math.MaxInt); left > 0; {
 		n := min(left, pageRows)
-		page, err := d.page(ctx, query+fmt.Sprintf(" LIMIT %d", n), append(args, from, to))
-		if err != nil {
-			return d.failed("read the record", err)
-		}
+		page, failed := d.page(ctx, query+fmt.Sprintf(" LIMIT %d", n), append(args, from, to))
 		for _, row := range page {
 			if err := each(row); err != nil {
 				return err
 			}
+		}
+		if failed != nil {
+			return d.failed("read the record", failed)
 		}
 		if len(page) < n {
 			return nil
@@ -255,14 +255,20 @@ func (d *DB) Rows(ctx context.Context, r store.Range, each func(store.Row) error
 // pageRows bounds the rows that are read at once. No connection is held while a caller looks at them, who may need one.
 const pageRows = 200
 
+// page returns the rows of a query, or those before one that cannot be read.
 func (d *DB) page(ctx context.Context, query string, args []any) (page []store.Row, err error) {
 	err = list(ctx, d.backend.Read(), func(scan func(...any) error) error {
-		var row store.Row
+		row := store.Row{Index: -1}
 		var when int64
-		err := scan(&row.Index, &when, &row.Kind, &row.Run, &row.Content)
+		if err := scan(&row.Index, &when, &row.Kind, &row.Run, &row.Content); err != nil {
+			if row.Index >= 0 { // it comes first
+				err = &store.DamagedError{Index: row.Index, Err: err}
+			}
+			return err
+		}
 		row.Time = at(when)
 		page = append(page, row)
-		return err
+		return nil
 	}, query, args...)
 	return page, err
 }

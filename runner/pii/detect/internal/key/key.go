@@ -251,13 +251,40 @@ func Private(s string, i int) (end int) {
 	}
 	body := i + len(begin) + at + len(close)
 	rest := s[body:min(len(s), body+most)]
+	// Nothing of a key is a bracket, but a program is full of them: a marker in a comment must not hide what it does.
+	if at := strings.IndexAny(rest, "(){};"); at >= 0 {
+		rest = rest[:at]
+	}
 	tail := strings.Index(rest, "-----END ")
-	if tail < 0 {
-		return body + len(rest) // cut off: all of it rather than half
+	if tail < 0 { // cut off: all of it rather than half
+		return body + base64Run(rest)
 	}
 	end = body + tail + len("-----END ")
 	if at := strings.Index(s[end:min(len(s), end+mostName)], close); at >= 0 {
 		end += at + len(close)
+	}
+	return end
+}
+
+// base64Run returns the length of the base64 that a text begins with, in lines that may be indented or escaped; 0 if it is too short for a key.
+func base64Run(s string) int {
+	const least = 20
+	end, line := 0, true // line: at its beginning
+	for end < len(s) {
+		c := s[end]
+		switch {
+		case char.IsAlnum(c) || strings.IndexByte(`+/=\`, c) >= 0:
+			line = false
+		case c == '\n' || c == '\r':
+			line = true
+		case !line || c != ' ' && c != '\t':
+			s = s[:end]
+			continue
+		}
+		end++
+	}
+	if end < least {
+		return 0
 	}
 	return end
 }

@@ -58,6 +58,19 @@ func TestKeys(t *testing.T) {
 			t.Errorf("Find = %q, want %q", got, want)
 		}
 	}
+	// The marker alone hides no program behind it; a key that was cut off is hidden as far as it goes.
+	begin, end := "-----BEGIN "+"PRIVATE KEY-----", "-----END "+"PRIVATE KEY-----"
+	indented, escaped := begin+"\n  "+body(alnum, 64)+"\n  "+body(alnum, 30), begin+`\n`+body(alnum, 64)
+	for text, want := range map[string]string{
+		"// " + begin + "\nimport { update } from \"./servers/crm\";\nupdate();\n": begin,
+		"// " + begin + "\nupdate();\n// " + end:                                   begin,
+		"key: |\n  " + indented:                                                    indented,
+		`"` + escaped + `" + more()`:                                               escaped,
+	} {
+		if got := first(text); got != "API_KEY "+want {
+			t.Errorf("Find(%q) = %q, want %q", text, got, want)
+		}
+	}
 	for _, text := range []string{"sk-learn-contrib-extensions", "npm_config_registry_and_something_long", "bearer of bad news and other things", "key-value-store", "eyJ.eyJ.x",
 		"task-" + body(alnum, 30), "hf_transfer", "-----BEGIN CERTIFICATE-----", "sk-aaaaaaaaaaaaaaaaaaaaaaaaaa1"} {
 		if got := first(text); got != "" {
