@@ -96,3 +96,47 @@ func TestTaskOutlivesServe(t *testing.T) {
 		})
 	}
 }
+
+// TestTaskKeepsFlags: a task of a server with --dry-run makes no call that changes something at a server without it, which shows the task.
+func TestTaskKeepsFlags(t *testing.T) {
+	w := newRecorded(t)
+	serve := func(t *testing.T, args ...string) (url string) {
+		return serveURL(t, w.command(context.WithoutCancel(t.Context()), append([]string{"serve", "--http", "127.0.0.1:0", "--no-token"}, args...)...))
+	}
+	start := func(t *testing.T, url string, seconds int, call string) (id string) {
+		t.Helper()
+		code, err := json.Marshal(fmt.Sprintf(`import { look, hold } from "./servers/rec"; await new Promise(done => setTimeout(done, %d000)); await %s;`, seconds, call))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := askTask(t, url, "tools/call", "execute_code", `"name":"execute_code","arguments":{"code":`+string(code)+`}`)
+		if made.Result.TaskID == "" {
+			t.Fatalf("%+v, want a task", made)
+		}
+		return made.Result.TaskID
+	}
+	until := func(t *testing.T, url, id, status string) {
+		t.Helper()
+		end := time.Now().Add(time.Minute)
+		got := askTask(t, url, "tasks/get", id, `"taskId":"`+id+`"`)
+		for ; got.Result.Status == "working" && status != "working" && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+			got = askTask(t, url, "tasks/get", id, `"taskId":"`+id+`"`)
+		}
+		if got.Result.Status != status {
+			t.Fatalf("%+v %s, want %s", got.Result, got.Error, status)
+		}
+	}
+	var id string
+	t.Run("dry", func(t *testing.T) { id = start(t, serve(t, "--dry-run"), 2, `hold({ to: "a" })`) })
+	t.Run("wet", func(t *testing.T) {
+		url := serve(t)
+		until(t, url, id, "working")
+		until(t, url, start(t, url, 5, `look({ to: "b" })`), "completed") // later than the other would, if it was continued
+		until(t, url, id, "working")
+	})
+	until(t, serve(t, "--dry-run"), id, "completed")
+	calls, err := os.ReadFile(w.seen + ".calls")
+	if text := strings.ReplaceAll(string(calls), "\n", " "); err != nil || text != "look " {
+		t.Errorf("the server got the calls %q, %v; want only that of the other task", text, err)
+	}
+}

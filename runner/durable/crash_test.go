@@ -143,6 +143,9 @@ func (w *worker) run() error {
 	}
 	fmt.Println(e.executor.name)
 	e.Register("trip", w.trip)
+	if err := e.AddQueue(ctx, Queue{Name: "trips", Concurrency: 100}); err != nil {
+		return err
+	}
 	if err := e.Launch(ctx); err != nil {
 		return err
 	}

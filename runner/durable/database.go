@@ -71,6 +71,12 @@ func connect(ctx context.Context, o *Options, executor string) (dbos.Context, er
 // version is that of the library's application, which keeps groups apart in queues.
 func version(o *Options) string { return strings.TrimSuffix(format+"-"+o.Group, "-") }
 
+// ofVersion returns the group of a version, if it is one of this format.
+func ofVersion(version string) (group string, ok bool) {
+	rest, ok := strings.CutPrefix(version+"-", format+"-")
+	return strings.TrimSuffix(rest, "-"), ok
+}
+
 // openSQLite opens the file with few connections: SQLite has one writer. An intent must outlive a loss of power, hence synchronous(FULL).
 func openSQLite(o *Options) (*sql.DB, error) {
 	if _, err := os.Stat(o.State); err != nil { // the store makes it, for its owner alone

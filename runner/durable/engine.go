@@ -34,8 +34,8 @@ type Options struct {
 	// Missed is told the times at which a schedule should have started its work, and no process was there to do it. At most 1000 times
 	// are listed, the last ones. Nil: they are logged.
 	Missed func(schedule string, times []time.Time)
-	// Group names those engines on the database that register the same kinds: only they take over each other's work, and admit each other's
-	// work from queues. Lower-case letters; empty is a group too. Schedules are followed once over all groups.
+	// Group names those engines on the database that do the same work in the same way: only they take over each other's work, and admit each
+	// other's work from queues. Lower-case letters, digits and hyphens; empty is a group too. Schedules are followed once over all groups.
 	Group string
 	// Logger gets what the engine does in the background. Nil: nobody.
 	Logger *slog.Logger
@@ -66,8 +66,9 @@ type Engine struct {
 	kinds    map[string]*kind // does not change once launched
 	queues   map[string]*admission
 	running  map[string]*Work
-	over     map[string]*Work // whose function has returned, until the database has the outcome
-	dropped  map[string]bool  // ids of work that must not begin, because Start has given up
+	over     map[string]*Work     // whose function has returned, until the database has the outcome
+	dropped  map[string]bool      // ids of work that must not begin, because Start has given up
+	absent   map[string]time.Time // groups without a process, and since when
 }
 
 // Open connects to the database, and makes its tables. The engine runs no work before [Engine.Launch]; without it, work can be listed,
@@ -89,8 +90,10 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 		root: root, store: o.Store, missed: o.Missed, log: o.Logger,
 		executor: &executor{name: name, leases: o.Store, lasts: o.Lease},
 		kinds:    map[string]*kind{}, queues: map[string]*admission{}, running: map[string]*Work{}, over: map[string]*Work{}, dropped: map[string]bool{},
+		absent: map[string]time.Time{},
 		places: map[string]map[string]int{}, placed: map[string]time.Time{},
 	}
+	dbos.ListenQueues(root, "") // to none; without a name, it would look into those of all groups
 	e.ended, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	return e, nil
 }
@@ -120,6 +123,9 @@ func (e *Engine) Register(name string, fn Func) {
 // Launch begins to run work: that which is started here, that of queues, and that of processes that have ended.
 func (e *Engine) Launch(ctx context.Context) error {
 	if err := e.executor.renew(ctx); err != nil {
+		return err
+	}
+	if err := e.present(ctx, groupOf(e.executor.name)); err != nil {
 		return err
 	}
 	// Before the library first looks for work; it does that once a second.

@@ -27,6 +27,9 @@ var (
 	ErrCancelled = errors.New("the work was cancelled")
 	// ErrTakenOver says that another process runs the work now, because this one did not renew its lease in time.
 	ErrTakenOver = errors.New("another process has taken the work over")
+	// ErrElsewhere is the error of a function that cannot do the work in this process, such as for want of a key. The work has not failed: it is
+	// put back for another process of the group. The function must not have taken a step.
+	ErrElsewhere = errors.New("another process must do the work")
 	// ErrTimeout says that nothing was received in time.
 	ErrTimeout = errors.New("no answer in time")
 )

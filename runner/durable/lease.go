@@ -43,6 +43,9 @@ func groupOf(name string) string {
 // Name is the random name of this process among those that share the database.
 func (e *Engine) Name() string { return e.executor.name }
 
+// Group is that of its options.
+func (e *Engine) Group() string { return groupOf(e.executor.name) }
+
 // Alive reports whether the process with a name has a lease. One that was killed still has it, until it expires.
 func (e *Engine) Alive(ctx context.Context, name string) (bool, error) {
 	leases, err := e.store.Leases(ctx, executors+name)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,7 +48,8 @@ type admission struct {
 	mean   time.Duration // of the time that its work took lately; zero: nothing known
 }
 
-// AddQueue makes a queue, or changes the limits of one that exists; those of the last call hold in all processes.
+// AddQueue makes a queue, or changes the limits of one that exists; those of the last call hold in all processes. A process takes work only
+// from queues that it has added.
 func (e *Engine) AddQueue(ctx context.Context, q Queue) error {
 	if q.PerCustomer == 0 {
 		q.PerCustomer = q.Concurrency
@@ -70,6 +73,7 @@ func (e *Engine) AddQueue(ctx context.Context, q Queue) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.queues[q.Name] = &admission{Queue: q, handle: handle}
+	dbos.ListenQueues(e.root, slices.Collect(maps.Keys(e.queues))...)
 	return nil
 }
 

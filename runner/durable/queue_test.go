@@ -61,7 +61,9 @@ func TestQueue(t *testing.T) {
 			}
 		}
 		for range 2 {
-			open(t, o, kinds)
+			if err := open(t, o, kinds).AddQueue(t.Context(), queue); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for _, id := range ids {
 			if s := wait(t, client, id); s.State != Done {

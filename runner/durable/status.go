@@ -26,6 +26,9 @@ const (
 	Cancelled State = "cancelled" // by a person or a client
 )
 
+// attributeFailed says that work failed, and was not cancelled.
+const attributeFailed = "failed"
+
 // Ended reports whether the state is final.
 func (s State) Ended() bool { return s == Done || s == Failed || s == Unknown || s == Cancelled }
 
@@ -128,7 +131,9 @@ func status(row dbos.WorkflowStatus) Status {
 		}
 	case dbos.WorkflowStatusCancelled:
 		s.State = Cancelled
-		if !row.Deadline.IsZero() && !row.CompletedAt.Before(row.Deadline) {
+		if text, ok := row.Attributes[attributeFailed].(string); ok {
+			s.State, s.Error = Failed, text
+		} else if !row.Deadline.IsZero() && !row.CompletedAt.Before(row.Deadline) {
 			s.State, s.Error = Failed, "it took longer than it may"
 		}
 	case dbos.WorkflowStatusEnqueued, dbos.WorkflowStatusDelayed:

@@ -48,6 +48,15 @@ func (k *kind) run(ctx dbos.Context, input json.RawMessage) (json.RawMessage, er
 	case w.fault != nil:
 		w.again()
 		return nil, w.fault
+	case errors.Is(err, ErrElsewhere):
+		w.fault = err
+		select { // this process may be the next to take it
+		case <-w.ctx.Done():
+			return nil, w.ctx.Err()
+		case <-time.After(k.engine.executor.lasts / 3):
+		}
+		w.again()
+		return nil, err
 	case err != nil:
 		return nil, failed(err)
 	case len(out) > 0 && !json.Valid(out):

@@ -26,6 +26,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -257,6 +258,19 @@ func (j *Journal) add(ctx context.Context, l *line) error {
 	}
 	j.last = number
 	return nil
+}
+
+// Sent returns how often former executions of a run have sent which tools that change something. It begins no execution.
+func Sent(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (map[string]int, error) {
+	sealer, err := seal.New(secret, nil, sealing)
+	j := &Journal{logs: logs, key: key, seal: sealer, last: math.MaxInt64, entries: map[id]*entry{}, waiting: map[string]int{}, outside: map[string]bool{}}
+	if err == nil {
+		err = j.read(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the journal of %s: %w", key.Name, err)
+	}
+	return j.waiting, nil
 }
 
 // Continues returns an *OutsideError if a former execution did something that cannot be repeated: the run must not be started then.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -336,6 +337,34 @@ func (m *memory) Lines(_ context.Context, k store.Key, after int64, each func(st
 		}
 	}
 	return nil
+}
+
+// TestSent reads what a run has sent, which ends no execution.
+func TestSent(t *testing.T) {
+	logs, ctx := newStore(t), t.Context()
+	sent := func(want string) {
+		t.Helper()
+		got, err := journal.Sent(ctx, logs, key, secret)
+		if text := fmt.Sprint(got); err != nil || text != want {
+			t.Errorf("Sent() = %s, %v, want %s", text, err, want)
+		}
+	}
+	sent("map[]")
+	j := open(t, logs)
+	must(t, j.Call("crm__get", []byte("1"), false).Finish(ctx, value("1"))) // changes nothing
+	for i, tool := range []string{"crm__send", "crm__send", "crm__delete"} {
+		c := j.Call(tool, []byte(`"same"`), false)
+		must(t, c.Intend(ctx))
+		if i > 0 { // the outcome of the first is unknown
+			must(t, c.Finish(ctx, value("1")))
+		}
+	}
+	sent("map[crm__delete:1 crm__send:2]")
+	must(t, j.Call("crm__send", []byte("2"), false).Intend(ctx))
+	sent("map[crm__delete:1 crm__send:3]")
+	if got, err := journal.Sent(ctx, logs, key, []byte("another secret, as long")); err == nil {
+		t.Errorf("Sent() with another key = %v, want an error", got)
+	}
 }
 
 func TestFullDisk(t *testing.T) {

@@ -18,7 +18,7 @@ const patience = 500 * time.Millisecond
 
 // place takes a place for a call that need not wait, or not for long. Without an engine, calls wait in this process.
 func (s *Server) place(ctx context.Context, customer string) (leave func(), ok bool) {
-	if s.opt.Rate > 0 || s.opt.Engine.Crowded(workQueue) { // others come first
+	if s.opt.Rate > 0 || s.opt.Engine.Crowded(s.workQueue()) { // others come first
 		return nil, false
 	}
 	wait := patience
@@ -31,7 +31,7 @@ func (s *Server) place(ctx context.Context, customer string) (leave func(), ok b
 // enqueue makes a task of a call that must wait for its turn.
 func (c *toolCall) enqueue(ctx context.Context, in *workInput, made *madeTask) (*mcp.CallToolResult, error) {
 	cs := c.cs
-	if err := cs.s.startCall(ctx, in, workQueue); err != nil {
+	if err := cs.s.startCall(ctx, in, cs.s.workQueue()); err != nil {
 		return c.notQueued(ctx, err)
 	}
 	cs.tasks.count()
@@ -65,7 +65,7 @@ func (c *toolCall) runQueued(ctx context.Context, l *longCall) (*mcp.CallToolRes
 	in.Follower = s.opt.Engine.Name()
 	s.here.Store(in.ID, l)
 	defer s.here.Delete(in.ID)
-	if err := s.startCall(ctx, in, workQueue); err != nil {
+	if err := s.startCall(ctx, in, s.workQueue()); err != nil {
 		return c.notQueued(ctx, err)
 	}
 	f := &follower{toolCall: c, l: l, asked: map[string]bool{}, until: time.Now().Add(s.opt.MaxWait)}

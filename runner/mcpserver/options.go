@@ -95,6 +95,12 @@ type Options struct {
 	// Settled is called when a run or call with a [Job.Work] will not begin again: it ended before it was work, its outcome is kept, or it was
 	// cancelled. It may be nil.
 	Settled func(ctx context.Context, customer, work string)
+	// Made returns how often the run or call with a [Job.Work] has called which tools that change something, if it has ended otherwise than by
+	// itself. It may be nil.
+	Made func(ctx context.Context, customer, work string) (map[string]int, error)
+	// StrandTime is how long the calls of servers that were started in another way wait for one of these, before any server ends them. Zero:
+	// 10 min.
+	StrandTime time.Duration
 	// Sweep is called now and then, to delete what processes that died have left of runs and calls with a [Job.Work]: what was not added to since
 	// a time, and is of no known work. It may be nil.
 	Sweep func(ctx context.Context, since time.Time, known func(ctx context.Context, work string) (bool, error)) error
@@ -134,6 +140,7 @@ func (o Options) WithDefaults() Options {
 	o.MaxText = cmp.Or(o.MaxText, 30_000)
 	o.AnswerTime = cmp.Or(o.AnswerTime, 5*time.Minute)
 	o.TaskAfter = cmp.Or(o.TaskAfter, 500*time.Millisecond)
+	o.StrandTime = cmp.Or(o.StrandTime, strandTime)
 	o.KeepTask = cmp.Or(o.KeepTask, time.Hour)
 	o.Prices = cmp.Or(o.Prices, customer.DefaultPrices())
 	o.Quiet = cmp.Or(o.Quiet, 10*time.Second)

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,8 +22,7 @@ import (
 // With an engine, a call that outlives its request, or waits for its turn, is durable work: it continues in another process, where it runs
 // again from its beginning. The journal that is named after the work gives it the answers that it had.
 const (
-	workKind  = "call.v1"
-	workQueue = "calls"
+	workKind = "call.v1"
 	// kindResult is the kind of what a call returns, as workKind is of what it is given.
 	kindResult = "call.v1-result"
 	// sealing is the purpose of the key that seals calls.
@@ -38,6 +38,9 @@ const (
 	maxBegun = 5
 	// forgetTime is the longest pause between two removals of what has expired.
 	forgetTime = 5 * time.Minute
+	// strandTime is how long calls wait for a server that can go on with them: more than a restart or an update takes, and less than a person
+	// waits for an answer that does not come.
+	strandTime = 10 * time.Minute
 )
 
 // workInput is a call as it is kept.
@@ -66,7 +69,7 @@ func (s *Server) launch(ctx context.Context) error {
 	e := s.opt.Engine
 	e.Register(workKind, s.doWork)
 	err := e.AddQueue(ctx, durable.Queue{
-		Name: workQueue, Concurrency: s.opt.Parallel, PerCustomer: min(s.opt.Share, s.opt.Parallel), Each: true, Bound: s.opt.Waiting,
+		Name: s.workQueue(), Concurrency: s.opt.Parallel, PerCustomer: min(s.opt.Share, s.opt.Parallel), Each: true, Bound: s.opt.Waiting,
 		Rate: s.opt.Rate, RatePeriod: s.opt.RatePeriod,
 	})
 	if err == nil {
@@ -74,9 +77,13 @@ func (s *Server) launch(ctx context.Context) error {
 	}
 	if err == nil {
 		s.work.Go(s.forget)
+		s.work.Go(s.endStranded)
 	}
 	return err
 }
+
+// workQueue names the queue of those servers that continue each other's calls.
+func (s *Server) workQueue() string { return cmp.Or(s.opt.Engine.Group(), "calls") }
 
 // inputOf describes the call of a request.
 func (cs *customerServer) inputOf(ctx context.Context, t *tool, req *mcp.CallToolRequest, id string) *workInput {
@@ -131,11 +138,16 @@ func (s *Server) unseal(key store.Key, kept []byte, value any) error {
 
 // doWork makes the call of a piece of work: one that this process has begun, or one that it takes from the queue or continues.
 func (s *Server) doWork(w *durable.Work, kept json.RawMessage) (json.RawMessage, error) {
+	in := &workInput{}
+	if err := s.unseal(workKey(workKind, w.Customer, w.ID), kept, in); err != nil {
+		s.log.Warn("a call of another process cannot be read: the processes that share the state need the same key", "id", w.ID, "error", err)
+		return nil, fmt.Errorf("%w: %w", durable.ErrElsewhere, err)
+	}
 	var out json.RawMessage
 	leave, err := s.placeFor(w)
 	if err == nil {
 		defer leave()
-		out, err = durable.Step(w, "call", func(ctx context.Context) (json.RawMessage, error) { return s.doCall(ctx, w, kept, leave) })
+		out, err = durable.Step(w, "call", func(ctx context.Context) (json.RawMessage, error) { return s.doCall(ctx, w, in, leave) })
 	}
 	if err == nil || errors.Is(err, durable.ErrCancelled) {
 		s.settled(w.Customer, w.ID)
@@ -166,11 +178,7 @@ func (s *Server) placeFor(w *durable.Work) (leave func(), err error) {
 }
 
 // doCall makes the call of a piece of work, in the place that leave frees.
-func (s *Server) doCall(ctx context.Context, w *durable.Work, kept json.RawMessage, leave func()) (json.RawMessage, error) {
-	in := &workInput{}
-	if err := s.unseal(workKey(workKind, w.Customer, w.ID), kept, in); err != nil {
-		return nil, fmt.Errorf("the call cannot be read; the processes that share the state need the same key: %w", err)
-	}
+func (s *Server) doCall(ctx context.Context, w *durable.Work, in *workInput, leave func()) (json.RawMessage, error) {
 	if !s.startWork() {
 		return interrupted(ctx)
 	}
@@ -183,7 +191,7 @@ func (s *Server) doCall(ctx context.Context, w *durable.Work, kept json.RawMessa
 	out := &outcome{}
 	switch {
 	case err != nil:
-		out.Error = taskError(err)
+		out.Error = s.notContinued(in, err)
 	case l.turn != nil: // its client has got the result
 		return nil, nil
 	default:

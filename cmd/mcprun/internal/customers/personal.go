@@ -35,13 +35,7 @@ func (o *PIIFlag) Personal(app *cli.App, settings *config.PII, id string, isProg
 	if given != "" && !slices.Contains(config.PIIModes(), given) {
 		return nil, flags.Usage("%s: %q is not one of %v", piiVariable, given, config.PIIModes())
 	}
-	otherwise := config.PIIOff
-	if isProgram && given == "" {
-		if _, err := keyPlace(app); err == nil {
-			otherwise = config.PIIOutput
-		}
-	}
-	part := settings.Effective(id, given, otherwise)
+	part := settings.Effective(id, given, o.otherwise(app, isProgram))
 	if part.IsOff() {
 		return nil, nil
 	}
@@ -60,6 +54,21 @@ func (o *PIIFlag) Personal(app *cli.App, settings *config.PII, id string, isProg
 // given returns the mode of the flag, else that of the variable.
 func (o *PIIFlag) given(app *cli.App) config.PIIMode {
 	return config.PIIMode(cmp.Or(o.mode, app.Env(piiVariable)))
+}
+
+// otherwise is the mode without a setting.
+func (o *PIIFlag) otherwise(app *cli.App, isProgram bool) config.PIIMode {
+	if isProgram && o.given(app) == "" {
+		if _, err := keyPlace(app); err == nil {
+			return config.PIIOutput
+		}
+	}
+	return config.PIIOff
+}
+
+// Mode returns the mode of customers and servers that the settings leave out; see [PIIFlag.Personal].
+func (o *PIIFlag) Mode(app *cli.App, settings *config.PII, isProgram bool) config.PIIMode {
+	return cmp.Or(o.given(app), settings.Mode, o.otherwise(app, isProgram))
 }
 
 // Issued returns the function for [chain.Settings], or nil if the flag, the variable or the settings have a mode.

@@ -237,6 +237,12 @@ func (o *Options) Personal(p *project.Project, id string, open func() (*pii.Vaul
 	return o.pii.Personal(o.App, &p.Settings.PII, id, o.JSON, open)
 }
 
+// Decisive returns what flags, the environment and the settings of the project together say about what calls may do, where no flag alone has
+// it, by the flag's name. ApplyDefaults must have been called.
+func (o *Options) Decisive(p *project.Project) map[string]string {
+	return map[string]string{"pii": string(o.pii.Mode(o.App, &p.Settings.PII, o.JSON)), "risk": o.risk.String(), "trust": string(o.author)}
+}
+
 // Network says what runs of the project may connect to if they ask for the network. ApplyDefaults must have been called.
 func (o *Options) Network(p *project.Project) (string, error) { return o.network.Offer(p.Policy) }
 

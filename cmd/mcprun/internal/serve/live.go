@@ -219,13 +219,16 @@ func (l *live) share(ctx context.Context, opt *mcpserver.Options) error {
 	if err := l.kept.CheckKey(ctx, l.secret); err != nil {
 		return err
 	}
-	opt.Secret, opt.State, opt.Settled, opt.Rate, opt.RatePeriod = l.secret, kept, l.settled, l.o.rate.Count, l.o.rate.Period
+	opt.Secret, opt.State, opt.Settled, opt.Made, opt.Rate, opt.RatePeriod = l.secret, kept, l.settled, l.made, l.o.rate.Count, l.o.rate.Period
 	opt.Sweep = func(ctx context.Context, since time.Time, known func(context.Context, string) (bool, error)) error {
 		_, err := journal.Sweep(ctx, kept, journalKind, since, known)
 		return err
 	}
-	// A server with other tools could not do its work.
-	opt.Engine, err = l.kept.Engine(ctx, durable.Options{Group: "calls-" + l.o.tools, Logger: l.log})
+	group, err := l.o.group(l.current().project, l.secret)
+	if err != nil {
+		return err
+	}
+	opt.Engine, err = l.kept.Engine(ctx, durable.Options{Group: group, Logger: l.log})
 	return err
 }
 
@@ -258,6 +261,15 @@ func (l *live) settled(ctx context.Context, customer, work string) {
 	if err != nil {
 		l.log.Warn("the journal of a call could not be deleted", "error", err)
 	}
+}
+
+// made returns what a run or call has called, by its journal.
+func (l *live) made(ctx context.Context, customer, work string) (map[string]int, error) {
+	kept, err := l.kept.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return journal.Sent(ctx, kept, journalKey(customer, work), l.secret)
 }
 
 func (l *live) reload(ctx context.Context) (*mcpserver.Project, error) {

@@ -50,7 +50,9 @@ const serveExamples = `  mcprun serve                                       for 
 const TokenVariable = flags.EnvPrefix + "SERVE_TOKEN"
 
 // NewCommand returns the command serve.
-func NewCommand(app *cli.App) *cobra.Command {
+func NewCommand(app *cli.App) *cobra.Command { return newCommand(app).cmd }
+
+func newCommand(app *cli.App) *command {
 	inner := &run.Options{App: app}
 	inner.AnyConfig, inner.Home = true, true
 	innerCmd := &cobra.Command{Use: "mcprun"}
@@ -69,7 +71,7 @@ func NewCommand(app *cli.App) *cobra.Command {
 		},
 	}
 	o.bind(o.cmd, innerCmd)
-	return o.cmd
+	return o
 }
 
 // bind registers the flags. Those that a run has too are the same values.
@@ -105,7 +107,7 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 	groups.Add("Limits", func(f *pflag.FlagSet) {
 		f.Var(flags.Count(&o.parallel, 1), "parallel", "runs and calls at once; others wait (with --tools passthrough: 64)")
 		f.Var(flags.Duration(&o.queueTime), "queue-time", "how long a run or call waits for its turn (with --tools passthrough: 5m)")
-		f.Var(flags.NewRate(&o.rate), "rate", "runs and calls that may start in a time, over all processes that share the state, such as 100/1m; others wait")
+		f.Var(flags.NewRate(&o.rate), "rate", "runs and calls that may start in a time, over all processes that share the state and have the same flags, such as 100/1m; others wait")
 		f.Var(flags.Duration(&o.maxTime), "max-timeout", "upper limit of timeout_seconds")
 		f.Var(flags.Size(&o.maxMemory, sandbox.MinMemory), "max-memory", "upper limit of memory_mb")
 		f.AddFlagSet(shared.Limits)
