@@ -316,7 +316,8 @@ func TestMissed(t *testing.T) {
 	<-w.runs
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.notes) != 1 || w.notes[0] != "often missed 999" && w.notes[0] != "often missed 1000" {
-		t.Errorf("notes = %q, want one of a thousand missed times", w.notes)
+	// A busy machine misses some more, each of which is a note of its own.
+	if len(w.notes) == 0 || w.notes[0] != "often missed 999" && w.notes[0] != "often missed 1000" {
+		t.Errorf("notes = %q, want one of a thousand missed times first", w.notes)
 	}
 }
