@@ -57,7 +57,12 @@ func start(t testing.TB, e *Engine, kind string, input any) string {
 // wait waits until work has ended.
 func wait(t testing.TB, e *Engine, id string) *Status {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	return waitFor(t, e, id, 30*time.Second)
+}
+
+func waitFor(t testing.TB, e *Engine, id string, most time.Duration) *Status {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), most)
 	defer cancel()
 	s, err := e.Wait(ctx, id)
 	if err != nil {
