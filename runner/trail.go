@@ -378,7 +378,7 @@ func (t *trail) beginCall(tool string, ch *chain.Chain) {
 	t.log.Later(t.entry(audit.KindRun, audit.RunStart{Program: t.program}))
 }
 
-// request sets what the record has of a script or a tool of which there is only the name. The risk of a tool is known.
+// request records a script or a tool by its name alone, and the risk of a tool.
 func (t *trail) request(action, name string, ch *chain.Chain) {
 	t.program = audit.Program{Action: action, Name: t.text(name, maxRowName), PII: t.mode(), Machine: t.set.Machine, Modules: []audit.Module{}}
 	if hints, known := ch.Hints(name); known {

@@ -53,7 +53,7 @@ func (c *Call) finish(r *row, b *audit.CallEnd) {
 	c.Outcome, c.Error, c.DurationMS, c.ResultBytes = b.Outcome, b.Error, &b.DurationMS, &b.ResultBytes
 }
 
-// changes reports whether the call may have changed something: it was sent, as far as is known, and nobody says that its tool only reads.
+// changes reports whether the call may have changed something: it may have been sent, and its tool is not known to be read-only.
 func (c *Call) changes() bool {
 	return c.Hint != "reads" && !slices.Contains([]string{"dry", string(call.KindDenied), string(call.KindArgument)}, c.Outcome)
 }

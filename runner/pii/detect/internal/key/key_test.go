@@ -58,7 +58,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("Find = %q, want %q", got, want)
 		}
 	}
-	// The marker alone hides no program behind it; a key that was cut off is hidden as far as it goes.
+	// A marker without a key does not hide the code after it. A truncated key is hidden up to where it ends.
 	begin, end := "-----BEGIN "+"PRIVATE KEY-----", "-----END "+"PRIVATE KEY-----"
 	indented, escaped := begin+"\n  "+body(alnum, 64)+"\n  "+body(alnum, 30), begin+`\n`+body(alnum, 64)
 	for text, want := range map[string]string{
