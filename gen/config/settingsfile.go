@@ -74,6 +74,9 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 	if err := out.takePackages(file, root); err != nil {
 		return Settings{}, err
 	}
+	if err := out.takeCache(file, node.Value(root, "cache")); err != nil {
+		return Settings{}, err
+	}
 	out.normalize()
 	if err := out.Policy.complete(file, node.Value(root, "policy")); err != nil {
 		return out, err
