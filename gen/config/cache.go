@@ -83,18 +83,17 @@ func (c *Cache) Bytes() int64 {
 	if c.Size == "" {
 		return DefaultCacheSize
 	}
-	bytes, _ := ParseSize(c.Size) // takeCache has checked it
+	bytes, _ := ParseSize(c.Size) // completeCache has checked it
 	return bytes
 }
 
-// takeCache reads the key, which means something without a value, too.
-func (s *Settings) takeCache(file *node.File, n *yaml.Node) error {
+// completeCache makes the checks that the schema cannot make. The key means something without a value, too.
+func (s *Settings) completeCache(file *node.File, n *yaml.Node) error {
 	if n == nil {
 		return nil
 	}
-	s.Cache = &Cache{}
-	if err := n.Decode(s.Cache); err != nil {
-		return file.YAMLError(err)
+	if s.Cache == nil {
+		s.Cache = &Cache{}
 	}
 	if size := node.Value(n, "size"); size != nil {
 		if bytes, err := ParseSize(s.Cache.Size); err != nil || bytes < minCacheSize {

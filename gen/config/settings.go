@@ -67,7 +67,7 @@ type Settings struct {
 	// Audit says what is done with the record.
 	Audit Audit
 	// Cache says which results of calls are kept. Nil: none.
-	Cache *Cache `yaml:"-"`
+	Cache *Cache
 	// Schedules say what mcprun serve and the daemon run at times, by name.
 	Schedules map[string]Schedule
 

@@ -74,7 +74,7 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 	if err := out.takePackages(file, root); err != nil {
 		return Settings{}, err
 	}
-	if err := out.takeCache(file, node.Value(root, "cache")); err != nil {
+	if err := out.completeCache(file, node.Value(root, "cache")); err != nil {
 		return Settings{}, err
 	}
 	out.normalize()

@@ -256,6 +256,14 @@ type Use struct {
 	SavedMS float64 `json:"savedMs"`
 }
 
+// Some returns what was counted, or nil if that is nothing.
+func (u Use) Some() *Use {
+	if u == (Use{}) {
+		return nil
+	}
+	return &u
+}
+
 // Add adds what others have used.
 func (u *Use) Add(o Use) {
 	u.Hits += o.Hits

@@ -17,8 +17,8 @@ type identifier interface {
 	Identity(server string) (upstream.Identity, error)
 }
 
-// changedTime bounds removing the results of a server from the cache, in a run that may have ended.
-const changedTime = 10 * time.Second
+// cacheTime bounds each use of the cache's state, because calls can be made without it.
+const cacheTime = 3 * time.Second
 
 // cache answers calls of tools that change nothing from the cache, and keeps their results there. Any other call that is sent removes the
 // results of its server, so that a script which has changed something does not read what was there before.
@@ -60,17 +60,23 @@ func (c *Calls) cache(next handler) handler {
 		sent, began := c.set.Cache.Now(), time.Now()
 		res, err := next(ctx, req)
 		if err == nil && c.mayKeep(req, identity) {
-			ttl := c.set.Cache.TTL(req.Tool)
-			if said, ok := upstream.TTL(res.Raw); ok {
-				ttl = min(ttl, said)
-			}
 			took := time.Since(began) - time.Duration(req.queueMS*float64(time.Millisecond))
-			r := &cache.Result{Value: res.Value, As: res.As, Structured: res.Structured, Took: took, Sent: sent}
-			if err := c.set.Cache.Set(ctx, key, r, ttl, version); err != nil {
-				c.notCached(req, err)
-			}
+			c.keepResult(ctx, req, res, key, &cache.Result{Value: res.Value, As: res.As, Structured: res.Structured, Took: took, Sent: sent}, version)
 		}
 		return res, err
+	}
+}
+
+// keepResult keeps a result for as long as both the settings and the server allow.
+func (c *Calls) keepResult(ctx context.Context, req *request, res *call.Result, key cache.Key, r *cache.Result, version int64) {
+	ttl := c.set.Cache.TTL(req.Tool)
+	if said, ok := upstream.TTL(res.Raw); ok {
+		ttl = min(ttl, said)
+	}
+	ctx, cancel := context.WithTimeout(ctx, cacheTime)
+	defer cancel()
+	if err := c.set.Cache.Set(ctx, key, r, ttl, version); err != nil {
+		c.notCached(req, err)
 	}
 }
 
@@ -80,7 +86,7 @@ func (c *Calls) cacheKey(up identifier, req *request) (id upstream.Identity, key
 	_, tool, known := c.chain.catalog.Lookup(req.Tool)
 	hints := c.chain.hints(req)
 	switch {
-	case !known || c.set.AllowDrift || c.set.Cache.TTL(req.Tool) <= 0:
+	case !known || c.set.AllowDrift || c.uncached.Load() || c.set.Cache.TTL(req.Tool) <= 0:
 		return id, key, false
 	case req.decision != nil && req.decision.Effect == policy.Ask:
 		return id, key, false
@@ -118,7 +124,7 @@ func (ch *Chain) hasDrifted(tool string) bool {
 // ended.
 func (c *Calls) cached(ctx context.Context, key cache.Key) (kept *cache.Result, version int64, end func(), err error) {
 	end = func() {}
-	kept, version, err = c.set.Cache.Get(ctx, key)
+	kept, version, err = c.lookUp(ctx, key)
 	if err != nil || c.set.NoCache {
 		return nil, version, end, err
 	}
@@ -127,14 +133,22 @@ func (c *Calls) cached(ctx context.Context, key cache.Key) (kept *cache.Result, 
 	}
 	lead, other := c.set.Cache.Lead(key)
 	if other == nil {
-		return nil, version, lead, nil
+		end = lead
+	} else {
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, version, end, nil
+		}
 	}
-	select {
-	case <-other:
-		kept, version, err = c.set.Cache.Get(ctx, key)
-	case <-ctx.Done():
-	}
+	kept, version, err = c.lookUp(ctx, key) // another call may have ended since
 	return kept, version, end, err
+}
+
+func (c *Calls) lookUp(ctx context.Context, key cache.Key) (*cache.Result, int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, cacheTime)
+	defer cancel()
+	return c.set.Cache.Get(ctx, key)
 }
 
 // mayKeep reports whether the result of a call that did not fail may answer others.
@@ -144,14 +158,27 @@ func (c *Calls) mayKeep(req *request, identity upstream.Identity) bool {
 
 // changed removes the results of a server to which a call was sent that may have changed something.
 func (c *Calls) changed(ctx context.Context, req *request) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), changedTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cacheTime) // the run may have ended
 	defer cancel()
 	if err := c.set.Cache.Changed(ctx, req.Server); err != nil {
 		c.advise(req, "cached results of server %q may be from before this call, because they could not be removed: %v", req.Server, err)
 	}
 }
 
-// notCached tells the operator why a result is not cached.
+// flushCache tells the cache about the hits of the run.
+func (c *Calls) flushCache() {
+	if c.set.Cache == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), cacheTime)
+	defer cancel()
+	if err := c.set.Cache.Flush(ctx); err != nil {
+		c.advise(&request{}, "hits of cached results are not counted: %v", err)
+	}
+}
+
+// notCached tells the operator why results are not cached. The run makes its other calls without the cache.
 func (c *Calls) notCached(req *request, err error) {
+	c.uncached.Store(true)
 	c.advise(req, "results are not cached: %v", err)
 }

@@ -34,6 +34,7 @@ type Summary struct {
 func (c *Calls) Finish() *Summary {
 	c.work.Wait()
 	c.usage.counted()
+	c.flushCache()
 	u := c.usage
 	u.mu.Lock()
 	defer u.mu.Unlock()
