@@ -227,6 +227,8 @@ type CachedResult struct {
 type CachedPart struct {
 	Customer *string // nil: of all customers; empty: of the project itself
 	Server   string  // empty: of all servers
+	// Expired selects those that have expired by then. Zero: those that have not, too.
+	Expired time.Time
 }
 
 // CachedUse is what there is of one customer and server.

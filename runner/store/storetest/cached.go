@@ -83,6 +83,12 @@ func testCachedResults(t *testing.T, open func() store.Store) {
 	if has("acme", "mail", "1", noon) {
 		t.Error("a call that was in progress during DeleteCachedResults() has left its result")
 	}
+	if n, err := b.DeleteCachedResults(t.Context(), store.CachedPart{Customer: &acme, Expired: noon.Add(59 * time.Second)}); n != 0 || err != nil {
+		t.Errorf("DeleteCachedResults() of what has expired = %d, %v, want none yet", n, err)
+	}
+	if n, err := b.DeleteCachedResults(t.Context(), store.CachedPart{Customer: &acme, Expired: noon.Add(time.Minute)}); n != 1 || err != nil {
+		t.Errorf("DeleteCachedResults() of what has expired = %d, %v, want 1", n, err)
+	}
 	keep(result("bolt", "crm", "1", 100, noon.Add(time.Hour)), generation("crm"), room) // removes what has expired
 	if uses, err = b.CachedUses(t.Context()); err != nil || len(uses) != 1 || uses[0].Customer != "bolt" {
 		t.Errorf("CachedUses() after all others have expired = %v, %v, want bolt", uses, err)

@@ -117,6 +117,9 @@ func (d *DB) DeleteCachedResults(ctx context.Context, p store.CachedPart) (remov
 		if p.Customer != nil {
 			query, args = query+" AND customer = ?", append(args, *p.Customer)
 		}
+		if !p.Expired.IsZero() {
+			query, args = query+" AND expires <= ?", append(args, micros(p.Expired))
+		}
 		res, err := q.ExecContext(ctx, query, args...)
 		if err != nil {
 			return err
