@@ -28,7 +28,7 @@ type CallOptions struct {
 	Reserve func(ctx context.Context, bytes int) error
 	// Trace is for a trace of the call; it may be nil.
 	Trace *Trace
-	// Origin is set by [Pool.Call]; it may be nil. Each call needs its own.
+	// Origin is set by [Pool.Call] and [Pool.ReadResource]; it may be nil. Each call needs its own.
 	Origin *Origin
 }
 

@@ -84,13 +84,13 @@ func (s *Session) identity() Identity {
 	return s.configured.as(s.login())
 }
 
-// noting makes a call and notes its origin.
-func (s *Session) noting(opt *CallOptions, call func() (*CallResult, error)) (*CallResult, error) {
+// noting sends a request and notes the origin of its answer.
+func noting[T any](s *Session, opt *CallOptions, send func() (T, error)) (T, error) {
 	if opt == nil || opt.Origin == nil {
-		return call()
+		return send()
 	}
 	before := s.identity()
-	out, err := call()
+	out, err := send()
 	if opt.Origin.Identity = before; s.identity() != before {
 		opt.Origin.Identity = Identity{}
 	}

@@ -244,7 +244,7 @@ func (p *Pool) expire(m *member) {
 // second time here; the caller knows whether another repetition does harm: see [ConnectionError.NotSent].
 func (p *Pool) Call(ctx context.Context, key, tool string, args json.RawMessage, opt *CallOptions) (*CallResult, error) {
 	return through(ctx, p, key, ownerOf(opt), func(s *Session) (*CallResult, error) {
-		return s.noting(opt, func() (*CallResult, error) { return s.Call(ctx, tool, args, opt) })
+		return noting(s, opt, func() (*CallResult, error) { return s.Call(ctx, tool, args, opt) })
 	})
 }
 

@@ -20,7 +20,7 @@ type identifier interface {
 // cacheTime bounds each use of the cache's state, because calls can be made without it.
 const cacheTime = 3 * time.Second
 
-// cache answers calls of tools that change nothing from the cache, and keeps their results there. Any other call that is sent removes the
+// cache answers calls of tools that change nothing, and reads of resources, from the cache, and keeps their results there. Any other call that is sent removes the
 // results of its server, so that a script which has changed something does not read what was there before.
 func (c *Calls) cache(next handler) handler {
 	up, ok := c.chain.upstreams.(identifier)
@@ -28,7 +28,10 @@ func (c *Calls) cache(next handler) handler {
 		return next
 	}
 	return func(ctx context.Context, req *request) (*call.Result, error) {
-		if !c.chain.readOnly(req) {
+		switch {
+		case req.isAsk && req.Name != methodReadResource:
+			return next(ctx, req)
+		case !req.isAsk && !c.chain.readOnly(req):
 			res, err := next(ctx, req)
 			if req.waiting.wasSent() {
 				c.changed(ctx, req)
@@ -51,7 +54,7 @@ func (c *Calls) cache(next handler) handler {
 			req.cached = kept
 			c.set.Cache.Hit(key)
 			out := &call.Result{Value: kept.Value, As: kept.As, Structured: kept.Structured}
-			if req.Raw {
+			if req.Raw || req.isAsk {
 				out.Raw = out.Value
 			}
 			return out, nil
@@ -83,10 +86,12 @@ func (c *Calls) keepResult(ctx context.Context, req *request, res *call.Result, 
 // cacheKey returns the key of a call and the identity of its server. ok is false if the cache must not answer the call, nor keep its result: a person
 // has approved that it is sent, nobody has reviewed what its tool is by now, or its results are not cached.
 func (c *Calls) cacheKey(up identifier, req *request) (id upstream.Identity, key cache.Key, ok bool) {
-	_, tool, known := c.chain.catalog.Lookup(req.Tool)
-	hints := c.chain.hints(req)
+	definition, hints := "", c.chain.hints(req)
+	if _, tool, known := c.chain.catalog.Lookup(req.Tool); known {
+		definition = tool.Digest
+	}
 	switch {
-	case !known || c.set.AllowDrift || c.uncached.Load() || c.set.Cache.TTL(req.Tool) <= 0:
+	case definition == "" && !req.isAsk || c.set.AllowDrift || c.uncached.Load() || c.set.Cache.TTL(req.Tool) <= 0:
 		return id, key, false
 	case req.decision != nil && req.decision.Effect == policy.Ask:
 		return id, key, false
@@ -103,7 +108,7 @@ func (c *Calls) cacheKey(up identifier, req *request) (id upstream.Identity, key
 		return id, key, false
 	}
 	key, err = c.set.Cache.Key(&cache.Call{
-		Customer: c.set.Subject.Customer, Server: req.Server, Identity: id[:], Tool: req.Tool, Definition: tool.Digest, Arguments: args,
+		Customer: c.set.Subject.Customer, Server: req.Server, Identity: id[:], Tool: req.Tool, Definition: definition, Arguments: args,
 		Form: fmt.Sprintf("raw %t, checked %t, asks %t", req.Raw, !req.Raw || c.run.Direct, c.run.Elicit != nil),
 	})
 	if err != nil {

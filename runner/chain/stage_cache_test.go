@@ -419,3 +419,52 @@ func TestCacheWithoutState(t *testing.T) {
 		t.Errorf("advice %q after %d attempts to open the state, want one of each", advice, opened)
 	}
 }
+
+// shelf is a server with a resource whose content changes with each read.
+type shelf struct {
+	library
+	*tallied
+	ttl string // that it says, as JSON
+}
+
+func (s *shelf) Call(ctx context.Context, server, tool string, args json.RawMessage, opt *upstream.CallOptions) (*upstream.CallResult, error) {
+	return s.tallied.Call(ctx, server, tool, args, opt)
+}
+
+func (s *shelf) ReadResource(_ context.Context, _, uri string, opt *upstream.CallOptions) (json.RawMessage, error) {
+	s.calls++
+	opt.Origin.Identity = s.who
+	return fmt.Appendf(nil, `{%s"contents":[{"uri":%q,"text":"%d"}]}`, s.ttl, uri, s.calls), nil
+}
+
+// TestCacheResources reads resources, whose servers say how long they may be kept. Nothing else of resources and prompts is kept.
+func TestCacheResources(t *testing.T) {
+	for name, c := range map[string]struct {
+		ttl  string
+		want string // after some seconds
+		last string // after a minute
+	}{
+		"by the settings": {"", "1", "2"},
+		"for a second":    {`"ttlMs":1000,`, "2", "3"},
+		"for an hour":     {`"ttlMs":3600000,"cacheScope":"private",`, "1", "2"},
+		"not at all":      {`"ttlMs":0,`, "2", "3"},
+		"nonsense":        {`"ttlMs":"never",`, "2", "3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, up := newResults(t), &shelf{tallied: rising(), ttl: c.ttl}
+			w := newTestCalls(t, up, nil, Settings{Cache: r.Cache}, "")
+			ask := func(method, want string) {
+				t.Helper()
+				value, err := w.Answerer()(t.Context(), &call.Ask{Method: method, Params: json.RawMessage(`{"server":"crm","uri":"x","name":"p"}`)})
+				wants(t, outcomeOf(&call.Result{Value: value}, err), want)
+			}
+			ask(methodReadResource, `"text":"1"`)
+			ask(methodPrompt, `"messages"`)
+			ask(methodResources, `"uri":"a"`)
+			r.now = r.now.Add(10 * time.Second)
+			ask(methodReadResource, `"text":"`+c.want+`"`)
+			r.now = r.now.Add(50 * time.Second)
+			ask(methodReadResource, `"text":"`+c.last+`"`)
+		})
+	}
+}

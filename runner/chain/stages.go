@@ -37,5 +37,5 @@ func (c *Calls) Handler() call.Handler {
 
 // asker returns the stages of requests that are not tool calls: the same, without those about tools. None is announced in the journal: they change nothing.
 func (c *Calls) asker() handler {
-	return wrap(c.chain.askUpstream, c.report, c.reserve, c.resourceParts, c.personal, c.record, c.restore, c.journal, c.policy, c.replay, c.queue, c.audit, c.retry, c.timeout, c.trace)
+	return wrap(c.chain.askUpstream, c.report, c.reserve, c.resourceParts, c.personal, c.record, c.restore, c.journal, c.policy, c.replay, c.cache, c.queue, c.audit, c.retry, c.timeout, c.trace)
 }
