@@ -42,7 +42,7 @@ func (c *Calls) cache(next handler) handler {
 		if !ok {
 			return next(ctx, req)
 		}
-		kept, version, end, err := c.cached(ctx, key)
+		kept, version, end, err := c.cached(ctx, key, req.Timeout == 0)
 		defer end()
 		switch {
 		case ctx.Err() != nil:
@@ -125,15 +125,15 @@ func (ch *Chain) hasDrifted(tool string) bool {
 	return known != nil && known.verdict != ""
 }
 
-// cached returns the result of an equal call, or nil. While one is in progress, it waits for that, once. The caller calls end when its own has
-// ended.
-func (c *Calls) cached(ctx context.Context, key cache.Key) (kept *cache.Result, version int64, end func(), err error) {
+// cached returns the result of an equal call, or nil. With waits, it waits once for one that is in progress. The caller calls end when its own call
+// has ended.
+func (c *Calls) cached(ctx context.Context, key cache.Key, waits bool) (kept *cache.Result, version int64, end func(), err error) {
 	end = func() {}
 	kept, version, err = c.lookUp(ctx, key)
 	if err != nil || c.set.NoCache {
 		return nil, version, end, err
 	}
-	if kept != nil {
+	if kept != nil || !waits {
 		return kept, version, end, nil
 	}
 	lead, other := c.set.Cache.Lead(key)

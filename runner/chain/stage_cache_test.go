@@ -468,3 +468,25 @@ func TestCacheResources(t *testing.T) {
 		})
 	}
 }
+
+// TestCacheTimeout makes a call with a timeout of its own while an equal one is in progress. It does not wait for that.
+func TestCacheTimeout(t *testing.T) {
+	r, up := newResults(t), rising()
+	first, release := make(chan struct{}), make(chan struct{})
+	inside := up.answer
+	up.answer = func(ctx context.Context, tool string, args json.RawMessage, opt *upstream.CallOptions) (*upstream.CallResult, error) {
+		if up.calls == 1 {
+			close(first)
+			<-release
+		}
+		return inside(ctx, tool, args, opt)
+	}
+	w := newTestCalls(t, up, vouched, Settings{Cache: r.Cache}, "")
+	var all sync.WaitGroup
+	all.Go(func() { wants(t, w.do(t.Context(), "crm__get", `{}`), `{"n":2}`) })
+	<-first
+	res, err := w.handler(t.Context(), &call.Request{Tool: "crm__get", Args: json.RawMessage(`{}`), Timeout: time.Minute})
+	wants(t, outcomeOf(res, err), `{"n":1}`)
+	close(release)
+	all.Wait()
+}
