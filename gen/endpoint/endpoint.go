@@ -76,7 +76,6 @@ func (e *StatusError) Error() string {
 type Endpoint struct {
 	opts    Options
 	url     *url.URL
-	client  *http.Client
 	secrets redact.Redactor
 }
 
@@ -96,10 +95,10 @@ func New(opts Options) (*Endpoint, error) {
 	case strings.ContainsFunc(opts.Key, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
 		return nil, &Error{opts.Setting, "key", "it has characters that no key has", "copy the key again, in one line"}
 	}
-	e := &Endpoint{opts: opts, url: address(base, &opts), client: &http.Client{
-		Transport:     opts.Transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return &redirectError{opts.Setting} }, // the key would be sent to another address
-	}}
+	if opts.Transport == nil {
+		opts.Transport = http.DefaultTransport
+	}
+	e := &Endpoint{opts: opts, url: address(base, &opts)}
 	e.secrets.Add(opts.Key, "key")
 	return e, nil
 }
@@ -156,13 +155,16 @@ func (e *Endpoint) Post(ctx context.Context, body []byte) (io.ReadCloser, error)
 	default:
 		req.Header.Set(e.opts.KeyHeader, key)
 	}
-	res, err := e.client.Do(req)
+	res, err := e.opts.Transport.RoundTrip(req) // which follows no redirect: the key would be sent to another address
 	if err != nil {
 		return nil, e.Failure(&connectionError{err})
 	}
 	if res.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorRead)) // part of a text is better than nothing
 		_ = res.Body.Close()
+		if res.StatusCode/100 == 3 {
+			return nil, e.Failure(fmt.Errorf("the endpoint redirects, which is not followed; write the new address in %s.url", e.opts.Setting))
+		}
 		return nil, e.Failure(&StatusError{res.StatusCode, e.Quote(string(text)), e.Clean(string(text)), retryAfter(res.Header)})
 	}
 	return &answer{res.Body, MaxAnswer, e}, nil
@@ -186,23 +188,10 @@ func (a *answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// redirectError says that a service redirects.
-type redirectError struct{ setting string }
-
-func (e *redirectError) Error() string {
-	return fmt.Sprintf("the endpoint redirects, which is not followed; write the new address in %s.url", e.setting)
-}
-
 // connectionError is an error of a connection, before the answer or in it.
 type connectionError struct{ err error }
 
-func (e *connectionError) Error() string {
-	if of, ok := errors.AsType[*url.Error](e.err); ok {
-		return of.Err.Error() // without the address
-	}
-	return e.err.Error()
-}
-
+func (e *connectionError) Error() string { return e.err.Error() }
 func (e *connectionError) Unwrap() error { return e.err }
 
 // Again reports whether the same request may succeed later: the service was busy or failed, or the connection broke. An address or a
@@ -215,10 +204,9 @@ func Again(err error) bool {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
 		return false
 	}
-	_, moved := errors.AsType[*redirectError](err)
 	_, forged := errors.AsType[*tls.CertificateVerificationError](err)
 	_, broken := errors.AsType[*connectionError](err)
-	return broken && !moved && !forged
+	return broken && !forged
 }
 
 // failure is an error of an endpoint.

@@ -57,7 +57,8 @@ type Request struct {
 type Server struct {
 	// URL is the address without a path: that of Anthropic and Azure. OpenAI's is URL + "/v1".
 	URL string
-	// Answer returns the answer to a request, if it is not nil. Otherwise answers come in the order in which they were added.
+	// Answer returns the answer to a request, if it is not nil. Otherwise answers come in the order in which they were added. A Server with it
+	// is a handler without [New].
 	Answer func(Request) Answer
 
 	t        testing.TB
