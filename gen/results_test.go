@@ -1,6 +1,7 @@
 package gen_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -120,6 +121,42 @@ func TestResultsTrouble(t *testing.T) {
 	}
 	if _, err := tree.Results(hits, search.DetailFull, "perl"); err == nil || !strings.Contains(err.Error(), "perl") {
 		t.Errorf(`a language that is not there: %v, want an error and "perl" in it`, err)
+	}
+}
+
+// TestEmbedderVariables: variables of Azure in .env name the deployment and the version for embeddings, if mcpgen.yaml has no endpoint, and a
+// person is asked before anything goes there.
+func TestEmbedderVariables(t *testing.T) {
+	var got []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.URL.String()+" "+r.Header.Get("Api-Key"))
+		http.Error(w, "busy", http.StatusServiceUnavailable)
+	}))
+	defer s.Close()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		".mcp.json": `{"mcpServers": {"drive": {"command": "true"}}}`,
+		".env":      "AZURE_OPENAI_ENDPOINT=" + s.URL + "\nAZURE_OPENAI_API_KEY=our-secret-key\nAZURE_OPENAI_EMBEDDER_NAME=our-embedder\nAZURE_OPENAI_EMBEDDER_VERSION=2023-05-15\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := errors.New("a person is asked")
+	opts := gen.Options{Dir: dir, Out: demoDir(t), Consent: func(context.Context, *config.Config) error { return asked }}
+	if _, _, err := gen.OpenSearch(t.Context(), opts, nil, ""); !errors.Is(err, asked) {
+		t.Errorf("OpenSearch() error %v, want %v", err, asked)
+	}
+	opts.Consent = nil
+	_, x, err := gen.OpenSearch(t.Context(), opts, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := x.Answer(t.Context(), search.Query{Text: "get a document"}); err != nil || a.Degraded == nil || len(a.Hits) == 0 {
+		t.Errorf("Answer() = %+v, %v, want hits by words, and why", a, err)
+	}
+	if want := "/openai/deployments/our-embedder/embeddings?api-version=2023-05-15 our-secret-key"; len(got) != 1 || got[0] != want {
+		t.Errorf("requests %q, want one: %q", got, want)
 	}
 }
 

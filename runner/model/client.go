@@ -106,7 +106,9 @@ func New(o Options) (Client, error) {
 	case o.API != "" && o.API != Chat && o.API != Responses || o.API == Responses && o.Provider == Anthropic:
 		return bad("api", fmt.Sprintf("unknown protocol %q", o.API), "write chat or responses, or remove it for Anthropic")
 	case o.Provider == Azure && o.URL == "":
-		return bad("url", "it is missing", "write the address of the resource, as https://NAME.openai.azure.com")
+		return bad("url", "it is missing", "write the address of the resource, as https://NAME.openai.azure.com, or set AZURE_OPENAI_ENDPOINT")
+	case o.Key == "" && o.Token == nil && (o.Provider == Azure || o.URL == ""):
+		return bad("key", "it is missing", "say where it is, as in key: ${AZURE_OPENAI_API_KEY}; Azure also takes auth: entra")
 	}
 	switch o.Provider {
 	case Anthropic:

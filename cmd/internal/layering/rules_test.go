@@ -246,6 +246,7 @@ func homes() []home {
 		// For tests only.
 		{"github.com/google/go-cmp", nil},
 		{"github.com/rogpeppe/go-internal", nil},
+		{"gopkg.in/dnaeon/go-vcr.v4", nil},
 		{"github.com/ory/dockertest/v3", nil},
 	}
 }
