@@ -193,6 +193,9 @@ func TestModelBudget(t *testing.T) {
 	if _, said, code := p.mcprun(t, nil, "model", "check"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, said)
 	}
+	if out, said, _ := p.mcprun(t, nil, "doctor", "--no-speed"); !strings.Contains(out, "model     azure our-chat; mcprun model check") || strings.Contains(out+said, modelKey) {
+		t.Errorf("doctor printed %s, want the model", out)
+	}
 	_, said, code := p.mcprun(t, nil, "model", "check")
 	if code == 0 || !strings.Contains(said, "this day has used 1100 tokens of 1000\nhint: wait until 00:00 UTC, or raise model.budget.day in mcpgen.yaml") {
 		t.Errorf("exit code %d, said %s; want that the budget is used up", code, said)

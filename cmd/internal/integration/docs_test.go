@@ -27,6 +27,7 @@ var notRun = map[string]string{
 	"docker build -t mcpgen/sandbox:mine https://github.com/mcpgen/mcpgen.git#main:runner/sandbox/docker": "builds an image from the network",
 	"mcprun --image mcpgen/sandbox:mine script.py":                                                        "needs the line before it",
 	`docker run -i --rm --user "$(id -u):$(id -g)" -v "$PWD:/project" ghcr.io/mcpgen/mcprun`:              "pulls an image",
+	"mcprun model check":    "asks a model",
 	"mcprun image":          "pulls an image",
 	"mcprun image --newest": "pulls an image",
 	"mcprun image --data":   "builds an image",
