@@ -35,6 +35,9 @@ func SearchOptions(cfg *config.Config, lookup func(name string) (string, bool), 
 	endpoint, err := search.NewEndpoint(search.EndpointOptions{
 		URL: e.URL, Model: e.Model, API: search.API(e.API), APIVersion: e.APIVersion, Key: key, Dimensions: e.Dimensions,
 	})
+	if err != nil && cfg.Settings.Search.Embeddings == nil {
+		return nil, fmt.Errorf("variables AZURE_OPENAI_…: %w", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.Settings.Path, err)
 	}

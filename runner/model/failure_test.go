@@ -185,6 +185,7 @@ func TestSettings(t *testing.T) {
 		"model.key: it":  {Provider: model.OpenAI, Model: "m"},
 		"model.key: i":   {Provider: model.Azure, Model: "m", URL: "https://a.example"},
 		"model.budget":   {Provider: model.OpenAI, Model: "mine", Key: secret, Budget: model.Budget{Run: model.Limit{Cost: 1}}},
+		"model.budget: ": {Provider: model.OpenAI, Model: "gpt-5", Key: secret, Budget: model.Budget{Day: model.Limit{Tokens: 1}}},
 	} {
 		_, err := model.New(o)
 		bad, ok := errors.AsType[*endpoint.Error](err)
