@@ -39,6 +39,9 @@ func (a *attempts) once(ctx context.Context) (*Response, error) {
 	}
 	body, err := a.endpoint.Post(ctx, sent)
 	if err != nil {
+		if ctx.Err() != nil { // the model may be at work on it
+			a.count(&reading{quote: a.endpoint.Quote}, sent)
+		}
 		return a.refused(ctx, err)
 	}
 	defer body.Close()

@@ -63,7 +63,7 @@ func (a *reading) malformed(data []byte, err error) error {
 func (a *reading) stream(body io.Reader, p protocol) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, endpoint.MaxAnswer)
-	for lines.Scan() && !a.ended && lines.Err() == nil { // the last line may be cut off by an error
+	for !a.ended && lines.Scan() && lines.Err() == nil { // the last line may be cut off by an error
 		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
 		if data = bytes.TrimSpace(data); !ok || len(data) == 0 {
 			continue
