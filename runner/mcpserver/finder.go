@@ -164,7 +164,7 @@ func cleanResult(f *search.Result) {
 	for _, line := range []*string{&f.Tool, &f.Server, &f.Category, &f.Description, &f.Import} {
 		*line = ident.CleanLine(*line)
 	}
-	f.OtherImports = cleanLines(f.OtherImports)
+	f.OtherImports, f.UseCases = cleanLines(f.OtherImports), cleanLines(f.UseCases)
 	f.Signature, f.Source = ident.CleanText(f.Signature), ident.CleanText(f.Source)
 	if f.Source != "" {
 		f.Description, f.Signature = "", ""
@@ -175,6 +175,9 @@ func resultText(f *search.Result) string {
 	rows := []string{f.Tool}
 	if f.Description != "" {
 		rows[0] += ": " + f.Description
+	}
+	if len(f.UseCases) > 0 {
+		rows = append(rows, "Used for: "+strings.Join(f.UseCases, "; "))
 	}
 	for _, row := range slices.Concat([]string{f.Import}, f.OtherImports, []string{f.Signature, f.Source}) {
 		if row != "" {

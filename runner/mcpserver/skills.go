@@ -179,7 +179,7 @@ func callListSkills(ctx context.Context, c *toolCall, args *queryArgs) (*reply, 
 	case len(list) == 0 && strings.TrimSpace(args.Query) == "":
 		text = "there are no skills yet"
 	case len(list) == 0:
-		text = "no skill has words of the query in its name, triggers or description; leave the query out to list all"
+		text = "no skill has the query's words in its name, triggers or description; leave the query out to list all"
 	}
 	return &reply{text: cutText(text, c.cs.s.opt.MaxText), data: map[string]any{"count": len(list), "skills": list}}, nil
 }
