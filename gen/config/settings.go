@@ -143,6 +143,8 @@ func (s *RunSetting) UnmarshalYAML(n *yaml.Node) error {
 type SearchSettings struct {
 	// Embeddings is an endpoint that ranks by meaning. Without one, tools are found by their words only.
 	Embeddings *EmbeddingSettings
+	// Recommend says that results of mcprun name the tools and skills that the customer's recorded runs used with them.
+	Recommend bool
 }
 
 // EmbeddingSettings are the settings of an HTTP endpoint for embeddings. They do not contain the endpoint's key, which is a secret.

@@ -88,6 +88,13 @@ func (f *finder) unknown(ctx context.Context, name string) error {
 	return fmt.Errorf("no tool %.100q; did you mean %s?", name, strings.Join(ids, ", "))
 }
 
+// together adds what the customer's runs used with the tools that were found. A search does not fail because of it.
+func (b *snapshot) together(ctx context.Context, customer string, found []search.Result) {
+	if err := b.project.Recommend(ctx, b.tree.Catalog, customer, found); err != nil {
+		b.log.Warn("what was used together is left out of a search", "error", err)
+	}
+}
+
 // Categories lists the groups of tools.
 func (f *finder) Categories() []mcpserver.Category {
 	var out []mcpserver.Category
