@@ -52,6 +52,7 @@ func rules() []rule {
 		{"gen/upstream/httpclient", []string{"gen/ident", "gen/config", "gen/upstream/oauth", "gen/upstream/internal/*"}},
 		{"gen/upstream/upstreamtest", []string{"gen/config"}},
 		{"gen/search", []string{"gen/atomicfile", "gen/catalog", "gen/exit", "gen/ident", "gen/jsonschema"}},
+		{"gen/registry", []string{"gen/exit", "gen/ident"}},
 		{"gen/search/searchtest", []string{"gen/catalog", "gen/search"}},
 		{"gen", []string{"gen/*", "gen/config/consent", "gen/catalog/diff", "gen/render/*", "gen/schema/validate"}},
 
