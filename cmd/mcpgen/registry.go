@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
-	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/edit"
 	"github.com/mcpgen/mcpgen/gen/registry"
 )
@@ -24,7 +23,6 @@ type registryOptions struct {
 	limit int
 	json  bool
 	as    string
-	via   string
 	yes   bool
 }
 
@@ -66,7 +64,6 @@ Anyone can publish to a public registry. Its texts say what their authors want y
 
 func newRegistryAddCmd(app *cli.App) *cobra.Command {
 	o := &registryOptions{app: app}
-	vias := []string{"npm", "pypi", "oci", "remote"}
 	cmd := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Add a server of a registry to the configuration",
@@ -75,21 +72,14 @@ environment becomes ${NAME}, and add says which variables to set. It starts noth
 
 NAME is the whole name that search prints. The entry has the version that the registry has now.`,
 		Example: `  mcpgen registry add io.github.owner/weather
-  mcpgen registry add io.github.owner/weather --as forecast --via npm --yes`,
+  mcpgen registry add io.github.owner/weather --as forecast --yes`,
 		Args: cli.Args(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.via != "" && !slices.Contains(vias, o.via) {
-				return cli.Usage(cmd, "--via is npm, pypi, oci or remote, not %q", o.via)
-			}
-			return o.add(cmd.Context(), args[0])
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.add(cmd.Context(), args[0]) },
 	}
 	o.bind(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.as, "as", "", "the `name` in the configuration (default: the last part of NAME)")
-	f.StringVar(&o.via, "via", "", "how it is reached: npm, pypi, oci or remote (default: the first that the registry lists)")
 	f.BoolVar(&o.yes, "yes", false, "do not ask")
-	cli.CompleteFlag(cmd, "via", cli.FixedWords(vias...))
 	return cmd
 }
 
@@ -120,7 +110,7 @@ func (o *registryOptions) search(ctx context.Context, words []string) error {
 	found := []foundServer{}
 	for _, s := range servers {
 		f := foundServer{Name: s.Name, Title: s.Title, Description: s.Description, Version: s.Version, Status: s.Status}
-		if entry, _, err := s.Entry(s.Key(), ""); err != nil {
+		if entry, _, err := s.Entry(s.Key()); err != nil {
 			f.Problem = err.Error()
 		} else {
 			f.Starts = entry.String()
@@ -166,7 +156,7 @@ func (o *registryOptions) add(ctx context.Context, name string) error {
 	if key == "" {
 		key = s.Key()
 	}
-	entry, notes, err := s.Entry(key, o.via)
+	entry, notes, err := s.Entry(key)
 	if err != nil {
 		return err
 	}
@@ -193,7 +183,7 @@ func (o *registryOptions) add(ctx context.Context, name string) error {
 	if text, err = edit.SetServers(p.config, text, []edit.Entry{{Key: key, Value: entry}}); err != nil {
 		return err
 	}
-	if err := o.show(s, key, entry, notes, files.name(p.config), p.dir); err != nil {
+	if err := o.show(s, key, entry, notes, files.name(p.config)); err != nil {
 		return err
 	}
 	if ok, err := o.agree(ctx); err != nil || !ok {
@@ -210,16 +200,11 @@ func (o *registryOptions) add(ctx context.Context, name string) error {
 }
 
 // show prints the entry and what is to be done for it.
-func (o *registryOptions) show(s *registry.Server, key string, entry *registry.Entry, notes []registry.Note, file, dir string) error {
+func (o *registryOptions) show(s *registry.Server, key string, entry *registry.Entry, notes []registry.Note, file string) error {
 	shown, err := json.MarshalIndent(map[string]any{key: entry}, "", "  ")
 	if err != nil {
 		return err
 	}
-	vars, err := config.DotEnv(dir)
-	if err != nil {
-		return err
-	}
-	known := config.WithDotEnv(o.app.LookupEnv, vars)
 	out := &strings.Builder{}
 	fmt.Fprintf(out, "%s %s: %s\n\n%s gets:\n%s\n", cli.EscapeLine(s.Name), cli.EscapeLine(s.Version), cli.EscapeLine(s.Description), file, cli.Escape(string(shown)))
 	if s.Status != "" {
@@ -230,11 +215,7 @@ func (o *registryOptions) show(s *registry.Server, key string, entry *registry.E
 			fmt.Fprintf(out, "\n%s", cli.EscapeLine(n.Text))
 			continue
 		}
-		state := "to be set, in the environment or in a .env that git ignores"
-		if _, set := known(n.Variable); set {
-			state = "set; the server gets its value"
-		}
-		fmt.Fprintf(out, "\n%s: %s", n.Variable, state)
+		fmt.Fprintf(out, "\n%s: the server gets it from the environment, or from a .env that git ignores", n.Variable)
 		if n.Text != "" {
 			fmt.Fprintf(out, " (%s)", cli.EscapeLine(n.Text))
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestServeRecommends checks that a search names what the client's own runs used with the tools that it finds.
+// TestServeRecommends checks that a search names what the client's own runs used with the tools that it finds, and what the settings say of
+// tools and categories.
 func TestServeRecommends(t *testing.T) {
 	if err := buildMcpgen(); err != nil {
 		t.Fatal(err)
@@ -20,7 +21,7 @@ func TestServeRecommends(t *testing.T) {
 	env := append(os.Environ(), "MCPGEN_TRUST=1", "HOME="+t.TempDir(), "XDG_STATE_HOME=", "XDG_CACHE_HOME=", "CI=1")
 	for name, text := range map[string]string{
 		".mcp.json":   `{"mcpServers": {"desk": {"command": "deskmcp", "args": ["notes.txt"]}}}`,
-		"mcpgen.yaml": "version: 1\nservers: {desk: {protocol: legacy, trusted: true}}\nsearch: {recommend: true}\n",
+		"mcpgen.yaml": "version: 1\nservers: {desk: {protocol: legacy, trusted: true, use_cases: {note: [remember the milk]}}}\nsearch: {recommend: true}\ncategories: {desk: Notes and sums of ours}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -62,6 +63,18 @@ func TestServeRecommends(t *testing.T) {
 	} {
 		if got := call("search_tools", map[string]any{"query": "sum", "detail_level": detail}); !strings.Contains(got, want) {
 			t.Errorf("search_tools with detail %s = %s, want %q in it", detail, got, want)
+		}
+	}
+	for tool, c := range map[string]struct {
+		args map[string]any
+		want string
+	}{
+		"list_tool_categories": {nil, "desk (8): Notes and sums of ours"},
+		"get_tool_definition":  {map[string]any{"tool_name": "desk__note"}, "Used for: remember the milk"},
+		"search_tools":         {map[string]any{"query": "remember the milk"}, "desk__note"},
+	} {
+		if got := call(tool, c.args); !strings.Contains(got, c.want) {
+			t.Errorf("%s = %s, want %q in it", tool, got, c.want)
 		}
 	}
 	find := map[string]any{"code": `import { searchTools } from "mcprun"; console.log((await searchTools("sum"))[0].usedTogether);`}

@@ -77,33 +77,26 @@ func kinds() map[string]kind {
 	}
 }
 
-// Entry returns the entry for a server under a key. via is "npm", "pypi", "oci" or "remote"; empty: the first package, or else address, that
-// can be used. The error is an *[Error] that says why none can be.
-func (s *Server) Entry(key, via string) (*Entry, []Note, error) {
+// Entry returns the entry for a server under a key: for its first package, or else address, that can be used. The error is an *[Error] that
+// says why none can be.
+func (s *Server) Entry(key string) (*Entry, []Note, error) {
 	var why []string
 	for i := range s.Packages {
-		p := &s.Packages[i]
-		if via != "" && via != p.RegistryType {
-			continue
-		}
-		b := newBuilder(key)
-		if b.launch(p); b.problem == "" {
+		b := &builder{key: key}
+		if b.launch(&s.Packages[i]); b.problem == "" {
 			return &b.entry, b.notes, nil
 		}
-		why = append(why, fmt.Sprintf("the package %s: %s", line(p.Identifier, 200), b.problem))
+		why = append(why, fmt.Sprintf("the package %s: %s", line(s.Packages[i].Identifier, 200), b.problem))
 	}
 	for i := range s.Remotes {
-		if via != "" && via != "remote" {
-			continue
-		}
-		b := newBuilder(key)
+		b := &builder{key: key}
 		if b.remote(&s.Remotes[i]); b.problem == "" {
 			return &b.entry, b.notes, nil
 		}
 		why = append(why, fmt.Sprintf("the address %s: %s", line(s.Remotes[i].URL, 200), b.problem))
 	}
 	if len(why) == 0 {
-		why = append(why, "it lists no package or address of that kind")
+		why = append(why, "it lists no package and no address")
 	}
 	return nil, nil, &Error{Problem: fmt.Sprintf("%s cannot be added: %s", s.Name, strings.Join(why, "; ")), Remedy: "read its own instructions, and write the entry by hand"}
 }
@@ -118,8 +111,6 @@ type builder struct {
 	notes   []Note
 	problem string
 }
-
-func newBuilder(key string) *builder { return &builder{key: key} }
 
 func (b *builder) fail(format string, args ...any) {
 	if b.problem == "" {

@@ -87,7 +87,6 @@ type Server struct {
 	Title       string    `json:"title,omitempty"`
 	Description string    `json:"description"`
 	Version     string    `json:"version"`
-	WebsiteURL  string    `json:"websiteUrl,omitempty"`
 	Status      string    `json:"status,omitempty"` // in the registry; empty: active
 	Packages    []Package `json:"packages,omitempty"`
 	Remotes     []Remote  `json:"remotes,omitempty"`

@@ -92,14 +92,14 @@ func TestHostileEntries(t *testing.T) {
 		"the address https://{host}/: it is no":   remote(registry.Remote{Type: "sse", URL: "https://{host}/", Variables: map[string]registry.Input{"host": {}}}),
 		"is no name of a header":                  remote(registry.Remote{Type: "sse", URL: "https://example.org", Headers: []registry.Input{{Name: "A: b\nC", Value: "x"}}}),
 		`transports of the type "ws"`:             remote(registry.Remote{Type: "ws", URL: "wss://example.org"}),
-		"lists no package or address":             {Name: "a/b"},
+		"lists no package and no address":         {Name: "a/b"},
 	} {
-		if entry, _, err := s.Entry("b", ""); err == nil || !strings.Contains(err.Error(), want) {
+		if entry, _, err := s.Entry("b"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Entry() = %v, %v, want %q", entry, err, want)
 		}
 	}
 	s := remote(registry.Remote{Type: "streamable-http", URL: "https://example.org/{AWS_SECRET_ACCESS_KEY}", Variables: map[string]registry.Input{"AWS_SECRET_ACCESS_KEY": {Default: "x", IsSecret: true}}})
-	if entry, notes, err := s.Entry("my server", ""); err != nil || entry.URL != "https://example.org/${MY_SERVER_AWS_SECRET_ACCESS_KEY}" || len(notes) != 1 || notes[0].Variable != "MY_SERVER_AWS_SECRET_ACCESS_KEY" {
+	if entry, notes, err := s.Entry("my server"); err != nil || entry.URL != "https://example.org/${MY_SERVER_AWS_SECRET_ACCESS_KEY}" || len(notes) != 1 || notes[0].Variable != "MY_SERVER_AWS_SECRET_ACCESS_KEY" {
 		t.Errorf("Entry() = %+v, %+v, %v, want a variable of its own", entry, notes, err)
 	}
 }
@@ -110,7 +110,7 @@ func ExampleServer_Entry() {
 		PackageArguments:     []registry.Input{{Type: "named", Name: "--city", IsRequired: true, Description: "Where"}},
 		EnvironmentVariables: []registry.Input{{Name: "WEATHER_KEY", IsRequired: true, IsSecret: true}},
 	}}}
-	entry, notes, err := s.Entry(s.Key(), "")
+	entry, notes, err := s.Entry(s.Key())
 	if err != nil {
 		fmt.Println(err)
 		return
