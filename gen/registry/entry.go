@@ -39,7 +39,7 @@ type Note struct {
 
 // kind is how packages of one registry are started.
 type kind struct {
-	base                string // the only registryBaseUrl that the command asks
+	home                string // the domain below .org of the registry of packages that the command asks; empty: the identifier names it
 	identifier, version *regexp.Regexp
 	launch              func(b *builder, p *Package)
 }
@@ -49,7 +49,7 @@ var version = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,99}$`)
 // kinds are the types of packages that an entry can start.
 func kinds() map[string]kind {
 	return map[string]kind{
-		"npm": {"https://registry.npmjs.org", regexp.MustCompile(`^(@[a-z0-9~][a-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$`), version, func(b *builder, p *Package) {
+		"npm": {"npmjs", regexp.MustCompile(`^(@[a-z0-9~][a-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$`), version, func(b *builder, p *Package) {
 			b.entry.Command = "npx"
 			b.arguments(p.RuntimeArguments)
 			if !slices.Contains(b.entry.Args, "-y") && !slices.Contains(b.entry.Args, "--yes") {
@@ -57,12 +57,12 @@ func kinds() map[string]kind {
 			}
 			b.entry.Args = append(b.entry.Args, p.Identifier+"@"+p.Version)
 		}},
-		"pypi": {"https://pypi.org", regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`), version, func(b *builder, p *Package) {
+		"pypi": {"pypi", regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`), version, func(b *builder, p *Package) {
 			b.entry.Command = "uvx"
 			b.arguments(p.RuntimeArguments)
 			b.entry.Args = append(b.entry.Args, p.Identifier+"@"+p.Version)
 		}},
-		"oci": {"https://docker.io", regexp.MustCompile(`^[a-z0-9][A-Za-z0-9._:/@-]*$`), regexp.MustCompile(`^([0-9A-Za-z][0-9A-Za-z._-]{0,127})?$`), func(b *builder, p *Package) {
+		"oci": {"", regexp.MustCompile(`^[a-z0-9][A-Za-z0-9._:/@-]*$`), regexp.MustCompile(`^([0-9A-Za-z][0-9A-Za-z._-]{0,127})?$`), func(b *builder, p *Package) {
 			b.entry.Command, b.entry.Args = "docker", []string{"run", "-i", "--rm"}
 			b.arguments(p.RuntimeArguments)
 			for _, name := range slices.Sorted(maps.Keys(b.entry.Env)) {
@@ -75,6 +75,12 @@ func kinds() map[string]kind {
 			b.entry.Args = append(b.entry.Args, image)
 		}},
 	}
+}
+
+// asks reports whether the command asks the registry of packages at an address.
+func (k *kind) asks(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && k.home != "" && strings.HasSuffix("."+u.Hostname(), "."+k.home+".org")
 }
 
 // Entry returns the entry for a server under a key: for its first package, or else address, that can be used. The error is an *[Error] that
@@ -125,7 +131,7 @@ func (b *builder) launch(p *Package) {
 		b.fail("packages of the type %q are not started", line(p.RegistryType, 50))
 	case p.Transport.Type != "stdio":
 		b.fail("it does not speak over standard input and output")
-	case p.RegistryBaseURL != "" && strings.TrimRight(p.RegistryBaseURL, "/") != k.base:
+	case p.RegistryBaseURL != "" && !k.asks(p.RegistryBaseURL):
 		b.fail("it is in another registry of packages, %s", line(p.RegistryBaseURL, 200))
 	case len(p.Identifier) > 300 || !k.identifier.MatchString(p.Identifier):
 		b.fail("this is no name of a package of the type %s", p.RegistryType)
