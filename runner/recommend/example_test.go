@@ -12,6 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 )
 
+// After ten runs that used a sheet with a record of the CRM, a search for a sheet names the other tool.
 func ExampleAnnotate() {
 	dir, err := os.MkdirTemp("", "record")
 	if err != nil {
@@ -31,7 +32,7 @@ func ExampleAnnotate() {
 		fmt.Println(err)
 		return
 	}
-	for i := range 5 {
+	for i := range 10 {
 		run := fmt.Sprintf("run-%d", i)
 		for n, tool := range []string{"drive__get_sheet", "crm__update_record"} {
 			log.Later(audit.Entry{Kind: audit.KindCallEnd, Run: run, Body: audit.CallEnd{Call: n + 1, Tool: tool, Outcome: "ok"}})
@@ -47,5 +48,5 @@ func ExampleAnnotate() {
 		fmt.Println(err)
 	}
 	fmt.Println(found[0].UsedTogether)
-	// Output: [crm__update_record (in 5 of 5 runs)]
+	// Output: [crm__update_record (in 10 of 10 runs)]
 }
