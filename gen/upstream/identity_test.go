@@ -26,10 +26,11 @@ func TestIdentity(t *testing.T) {
 		return id
 	}
 	same := func(*config.Server, map[string]string) {}
-	if of(same) != of(same) {
+	own := of(same)
+	if again := of(same); again != own {
 		t.Error("two pools of one server have two identities")
 	}
-	seen := map[Identity]string{of(same): "the server"}
+	seen := map[Identity]string{own: "the server"}
 	for name, change := range map[string]func(*config.Server, map[string]string){
 		"another name":     func(s *config.Server, _ map[string]string) { s.Key = "shop" },
 		"another command":  func(s *config.Server, _ map[string]string) { s.Command = "other" },
