@@ -19,6 +19,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"strconv"
 	"sync"
 	"time"
@@ -269,5 +270,5 @@ func (u *Use) Add(o Use) {
 	u.Hits += o.Hits
 	u.Misses += o.Misses
 	u.Bytes += o.Bytes
-	u.SavedMS += o.SavedMS
+	u.SavedMS = math.Round(1000*(u.SavedMS+o.SavedMS)) / 1000 // no rounding errors
 }
