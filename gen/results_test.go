@@ -189,12 +189,29 @@ func TestSearchOptions(t *testing.T) {
 			t.Errorf("degraded: %v, want %q", a.Degraded, tt.want)
 		}
 	}
+	described := "categories: {office: What we write}\n" + strings.Replace(yaml, "category: office", "category: office, use_cases: {get_document: [read the minutes]}", 1)
+	if err := os.WriteFile(filepath.Join(dir, "mcpgen.yaml"), []byte(described), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tree, x, err := gen.OpenSearch(t.Context(), gen.Options{Dir: dir}, func(string) (string, bool) { return "", false }, filepath.Join(dir, "cache"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hits, err := x.Search(t.Context(), search.Query{Text: "read the minutes", Limit: 1})
+	if err != nil || len(hits) != 1 || hits[0].ID != "drive__get_document" {
+		t.Errorf("hits %v, %v, want drive__get_document", hits, err)
+	}
+	for detail, want := range map[search.Detail]int{search.DetailFull: 1, search.DetailDescription: 0} {
+		if got, err := tree.Results(hits, detail, ""); err != nil || len(got[0].UseCases) != want {
+			t.Errorf("Results(%s) = %+v, %v, want %d use cases", detail, got, err, want)
+		}
+	}
 	bad := strings.Replace(yaml, "https://", "http://", 1)
 	bad = strings.Replace(bad, "127.0.0.1:1", "example.com", 1)
 	if err := os.WriteFile(filepath.Join(dir, "mcpgen.yaml"), []byte(bad), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := gen.OpenSearch(t.Context(), gen.Options{Dir: dir}, nil, "")
+	_, _, err = gen.OpenSearch(t.Context(), gen.Options{Dir: dir}, nil, "")
 	var setting *search.EndpointError
 	if !errors.As(err, &setting) || !strings.Contains(err.Error(), "mcpgen.yaml") {
 		t.Errorf("a key without encryption: %v", err)
