@@ -76,9 +76,9 @@ func (c *Calls) keepResult(ctx context.Context, req *request, res *call.Result, 
 	if said, ok := upstream.TTL(res.Raw); ok {
 		ttl = min(ttl, said)
 	}
-	ctx, cancel := context.WithTimeout(ctx, cacheTime)
+	limited, cancel := context.WithTimeout(ctx, cacheTime)
 	defer cancel()
-	if err := c.set.Cache.Set(ctx, key, r, ttl, version); err != nil {
+	if err := c.set.Cache.Set(limited, key, r, ttl, version); err != nil && ctx.Err() == nil {
 		c.notCached(req, err)
 	}
 }
