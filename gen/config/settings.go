@@ -68,6 +68,10 @@ type Settings struct {
 	Audit Audit
 	// Schedules say what mcprun serve and the daemon run at times, by name.
 	Schedules map[string]Schedule
+	// Plugins are asked before and after runs and calls, in this order.
+	Plugins []Plugin
+	// Guardrails says which of them are, and more.
+	Guardrails Guardrails
 
 	document map[string]any
 }
