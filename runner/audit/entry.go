@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -122,6 +124,30 @@ type RunEnd struct {
 	Violations   []string        `json:"violations"`   // never nil
 	Calls        int             `json:"calls"`
 	Files        []string        `json:"files"` // that it wrote; never nil
+	Plugins      []Plugin        `json:"plugins,omitempty"`
+}
+
+// Plugin is what a plugin did about a run or a call, other than to allow it.
+type Plugin struct {
+	Name     string `json:"name"`
+	Hook     string `json:"hook"`     // where it was asked: "run", "run_end", "call" or "result"
+	Decision string `json:"decision"` // "deny", "change", or "failed" if it gave no valid answer
+	Reason   Text   `json:"reason"`   // why it denied, or how it failed
+	// From and To are the SHA-256, in hexadecimal, of what it changed, with tokens for personal data, before and after.
+	From Text `json:"from,omitempty"`
+	To   Text `json:"to,omitempty"`
+}
+
+// String describes it for people.
+func (p *Plugin) String() string {
+	switch p.Decision {
+	case "change":
+		what := map[string]string{"run": "the variables", "call": "the arguments"}[p.Hook]
+		return fmt.Sprintf("plugin %s: changed %s", p.Name, cmp.Or(what, "the result"))
+	case "deny":
+		return fmt.Sprintf("plugin %s: refused: %s", p.Name, p.Reason)
+	}
+	return fmt.Sprintf("plugin %s: failed: %s", p.Name, p.Reason)
 }
 
 // CallStart is the body of [KindCall].
@@ -133,6 +159,8 @@ type CallStart struct {
 	Effect    Text            `json:"effect"` // of the rule: "allow" or "ask"
 	Rule      Text            `json:"rule"`
 	By        Text            `json:"by"` // who approved it
+	// Plugins are what plugins did until now. Arguments are those after their changes.
+	Plugins []Plugin `json:"plugins,omitempty"`
 }
 
 // CallEnd is the body of [KindCallEnd]. A refused call has no [CallStart]: its Effect, Rule and Arguments are here.
@@ -148,6 +176,7 @@ type CallEnd struct {
 	Effect      Text            `json:"effect,omitempty"`
 	Rule        Text            `json:"rule,omitempty"`
 	By          Text            `json:"by,omitempty"`
+	Plugins     []Plugin        `json:"plugins,omitempty"` // those of the CallStart too
 }
 
 // Approval is the body of [KindApproval].
@@ -191,7 +220,7 @@ type Login struct {
 
 // Change is the body of [KindChange].
 type Change struct {
-	What string `json:"what"` // "policy", "network", "pii", "audit", "servers" or "tree"
+	What string `json:"what"` // "policy", "network", "pii", "audit", "plugins", "servers" or "tree"
 	From Text   `json:"from"` // SHA-256, in hexadecimal; null: there was none
 	To   Text   `json:"to"`
 	// FromText and ToText are the digests by which the record keeps the texts, with tokens for personal data, like the code of scripts.
