@@ -32,7 +32,7 @@ func (e *PluginError) ExitCode() int { return exit.Refused }
 // askPlugins asks plugins whether the script may start, and sets the variables that they have changed. Where a mode hides personal data, they
 // see tokens, as whoever wrote the script does; in changed variables, tokens count as in given ones.
 func (r *Runner) askPlugins(ctx context.Context, s *Script) error {
-	if s.Calls.Replay != nil || !s.Calls.Plugins.Fits(plugin.Run, "", "") {
+	if !s.Calls.Plugins.Fits(plugin.Run, "", "") {
 		return nil
 	}
 	e := s.event(plugin.Run, s.trail.id)
@@ -64,7 +64,7 @@ func (r *Runner) askPlugins(ctx context.Context, s *Script) error {
 // holdOutput keeps the output until plugins have allowed it, if they are asked when the script ends. The function that it returns sets the
 // streams again.
 func (s *Script) holdOutput() (reset func()) {
-	if s.Calls.Replay != nil || !s.Calls.Plugins.Fits(plugin.RunEnd, "", "") {
+	if !s.Calls.Plugins.Fits(plugin.RunEnd, "", "") {
 		return func() {}
 	}
 	stdout, stderr := s.Stdout, s.Stderr
@@ -100,6 +100,15 @@ func (r *Runner) askAfter(ctx context.Context, s *Script, res *Result) {
 		}
 	}
 	res.Plugins = s.trail.plugins
+}
+
+// logged returns the denial for a session's log.
+func (e *PluginError) logged() []audit.Plugin {
+	p := audit.Plugin{Name: e.Denied.Plugin, Hook: string(plugin.Run), Decision: string(plugin.Deny), Reason: audit.Text(e.Denied.Reason)}
+	if e.Denied.Failed {
+		p.Decision = string(plugin.Failed)
+	}
+	return []audit.Plugin{p}
 }
 
 // event returns what plugins see of a script at any point.
@@ -140,12 +149,4 @@ func refuseFindings(name string, report *judge.Report) error {
 		return nil
 	}
 	return &FindingsError{name, found}
-}
-
-// pluginTexts describes what plugins did, for a session's log.
-func pluginTexts(done []audit.Plugin) (texts []string) {
-	for i := range done {
-		texts = append(texts, done[i].String())
-	}
-	return texts
 }

@@ -92,7 +92,7 @@ func (r *Result) Logged(s *Script) *customer.Run {
 		Name: s.Name, Language: string(s.Language), Code: s.Code, Sandbox: r.Sandbox, ExitCode: r.ExitCode, Cause: string(r.Cause), Message: r.Message, Risk: r.Risk.String(), RiskReason: r.RiskReason,
 		Start: loggedDecision(r.Start), Mask: r.mask, DurationMS: r.DurationMS, Result: r.Value, Output: r.Stdout, CallCount: r.CallCount, Files: r.Files, Tokens: r.Tokens.logged(),
 	}
-	run.Plugins = pluginTexts(r.Plugins)
+	run.Plugins = r.Plugins
 	if r.Tokens != nil {
 		run.ToolTokens = r.Tokens.tools
 	}
@@ -107,7 +107,7 @@ func (r *Result) Logged(s *Script) *customer.Run {
 
 // LoggedCall returns the entry of a call.
 func LoggedCall(c *chain.CallRecord) customer.Call {
-	return customer.Call{Tool: c.Tool, MS: c.DurationMS, Outcome: c.Outcome, Decision: loggedDecision(c.Policy), Arguments: c.Masked, Plugins: pluginTexts(c.Plugins)}
+	return customer.Call{Tool: c.Tool, MS: c.DurationMS, Outcome: c.Outcome, Decision: loggedDecision(c.Policy), Arguments: c.Masked, Plugins: c.Plugins}
 }
 
 func loggedDecision(d *policy.Decision) *customer.Decision {
@@ -129,7 +129,7 @@ func LoggedFailure(s *Script, err error) *customer.Run {
 	case byRule:
 		run.Start = loggedDecision(&refused.Decision)
 	case byPlugin:
-		run.Plugins = []string{denied.Denied.Error()}
+		run.Plugins = denied.logged()
 	case restricted:
 		run.Start = &customer.Decision{Effect: string(policy.Deny), Rule: "restricted"}
 	case run.ExitCode == exit.Refused:

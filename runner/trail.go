@@ -415,7 +415,7 @@ func (t *trail) endCall(res *call.Result, rec *chain.CallRecord, failed error) {
 	}
 	row := audit.RunEnd{
 		Program: t.program, Sandbox: "none", Cause: string(CauseExit), DurationMS: ms(time.Since(t.began)), Violations: []string{}, Files: []string{}, Calls: 1,
-		Approved: !slices.Contains([]string{"", chain.OutcomeDry, string(call.KindDenied), string(call.KindArgument)}, rec.Outcome),
+		Approved: !slices.Contains([]string{"", chain.OutcomeDry, string(call.KindDenied), string(call.KindArgument)}, rec.Outcome) || audit.Answered(rec.Plugins),
 	}
 	row.AutoApproved = row.Approved
 	if d := rec.Policy; d != nil {

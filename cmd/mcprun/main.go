@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/image"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/network"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/packages"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/plugins"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/policies"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
@@ -78,6 +79,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		policies.NewCommand(app, at),
 		network.NewCommand(app, at),
 		packages.NewCommand(app, at),
+		plugins.NewCommand(app, at),
 		doctor.NewCommand(app),
 		image.NewCommand(app),
 		tools.NewCommand(app),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -136,6 +137,11 @@ type Plugin struct {
 	// From and To are the SHA-256, in hexadecimal, of what it changed, with tokens for personal data, before and after.
 	From Text `json:"from,omitempty"`
 	To   Text `json:"to,omitempty"`
+}
+
+// Answered reports whether a plugin was asked about the result of a call: then it was made, although it may count as denied.
+func Answered(list []Plugin) bool {
+	return slices.ContainsFunc(list, func(p Plugin) bool { return p.Hook == "result" })
 }
 
 // String describes it for people.

@@ -33,7 +33,10 @@ func (c *Calls) report(next handler) handler {
 			Retries: req.retries, ArgumentBytes: len(args), Outcome: OutcomeOK, Arguments: req.arguments, Planned: req.arguments, Skipped: req.skipped, Drift: req.drift, ToolError: req.isToolError, Plugins: req.plugins, reached: req.waiting.wasSent(),
 		}
 		if req.decision != nil && req.decision.Rule != "" {
-			rec.Policy, rec.Masked = req.decision, c.usage.decided(c.Mask, req.Args)
+			rec.Policy = req.decision
+		}
+		if rec.Policy != nil || rec.Plugins != nil {
+			rec.Masked = c.usage.decided(c.Mask, req.Args)
 		}
 		var answer json.RawMessage
 		switch {

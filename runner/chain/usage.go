@@ -66,8 +66,8 @@ type CallRecord struct {
 	Policy *policy.Decision `json:"policy,omitempty"`
 	// Plugins are what plugins did about the call, other than to allow it.
 	Plugins []audit.Plugin `json:"plugins,omitempty"`
-	// Masked has the arguments that the rule decided about, with the same tokens for personal data as in questions about the run's calls.
-	// It is JSON in which members over 16 KiB are replaced by their size, or its first 2,000 bytes. It is empty if Policy is nil, and once
+	// Masked has the arguments that were decided about, with the same tokens for personal data as in questions about the run's calls.
+	// It is JSON in which members over 16 KiB are replaced by their size, or its first 2,000 bytes. It is empty if Policy and Plugins are nil, and once
 	// a run has more than 8 MiB of such arguments.
 	Masked string `json:"-"`
 

@@ -94,8 +94,8 @@ type End struct {
 	StderrBytes int64  `json:"stderrBytes"`
 }
 
-// value returns what may be changed, or nil.
-func (e *Event) value() json.RawMessage {
+// Value returns what may be changed at the point of the event, or nil.
+func (e *Event) Value() json.RawMessage {
 	switch e.Hook {
 	case Run:
 		text, err := json.Marshal(e.Vars)
@@ -272,9 +272,9 @@ func (s *Set) Ask(ctx context.Context, e *Event, at Place) (done []audit.Plugin,
 			return done, context.Cause(ctx)
 		}
 		if failed == nil && answer.Decision == Change {
-			row.From = at.digest(e.value())
+			row.From = at.digest(e.Value())
 			failed = change(e, answer.Value, at.Check)
-			row.To = at.digest(e.value())
+			row.To = at.digest(e.Value())
 		}
 		switch {
 		case failed != nil:

@@ -57,6 +57,7 @@ func rules() []rule {
 
 		// Leaves of runner, then what stands on them.
 		{"runner/risk", nil},
+		{"runner/plugin", []string{"gen/config", "gen/ident", "gen/upstream/redact", "gen/upstream/stdio", "runner/audit"}}, // knows nothing of runs, chains and tokens
 		{"runner/call", []string{"gen/exit"}},
 		{"runner/policy", []string{"gen/config", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/exit", "runner/internal/kept", "runner/policy/internal/spelling", "runner/risk", "runner/script/judge", "runner/store"}},
 		{"runner/policy/internal/spelling", []string{"gen/ident"}},
@@ -83,7 +84,7 @@ func rules() []rule {
 		{"runner/internal/page", nil},
 		{"runner/internal/output", []string{"gen/ident", "runner/workspace"}},
 		{"runner/workspace", []string{"runner/internal/safeopen"}},
-		{"runner/workspace/customer", []string{"gen/ident", "runner/internal/kept", "runner/internal/safeopen", "runner/store", "runner/workspace"}},
+		{"runner/workspace/customer", []string{"gen/ident", "runner/audit", "runner/internal/kept", "runner/internal/safeopen", "runner/store", "runner/workspace"}},
 		{"runner/sandbox", nil},
 		{"runner/bridge", []string{"gen/ident", "runner/call"}},
 		{"runner/pii/detect", []string{"runner/pii/detect/internal/*"}}, // finds personal data; knows nothing of tokens and vaults
@@ -129,10 +130,10 @@ func rules() []rule {
 		{"runner/mcpserver", []string{"gen/atomicfile", "gen/config", "gen/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/durable", "runner/sandbox", "runner/script", "runner/skill", "runner/store", "runner/telemetry", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/schema/listing", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen", "runner/internal/seal"}},
 		{"runner/chain", []string{
 			"gen/catalog", "gen/catalog/diff", "gen/config", "gen/ident", "gen/learn", "gen/poison", "gen/schema/validate", "gen/tokens", "gen/upstream",
-			"runner/approve", "runner/audit", "runner/call", "runner/internal/clock", "runner/journal", "runner/pii", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/telemetry", "runner/workspace",
+			"runner/approve", "runner/audit", "runner/call", "runner/internal/clock", "runner/journal", "runner/pii", "runner/plugin", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/telemetry", "runner/workspace",
 		}},
 		{"runner", []string{
-			"runner/approve", "runner/audit", "runner/egress", "runner/pii", "runner/record", "runner/bridge", "runner/call", "runner/chain", "gen/exit", "runner/internal/clock", "runner/internal/hint", "runner/internal/output", "runner/packages", "runner/policy", "runner/risk",
+			"runner/approve", "runner/audit", "runner/egress", "runner/pii", "runner/record", "runner/bridge", "runner/call", "runner/chain", "gen/exit", "runner/internal/clock", "runner/internal/hint", "runner/internal/output", "runner/packages", "runner/plugin", "runner/policy", "runner/risk",
 			"runner/sandbox", "runner/script", "runner/script/check", "runner/script/judge", "runner/skill", "runner/taint", "runner/telemetry", "runner/workspace", "runner/workspace/customer",
 			"gen/catalog", "gen/config", "gen/ident", "gen/schema", "gen/schema/validate", "gen/tokens", "gen/upstream", "templates",
 		}},

@@ -23,6 +23,7 @@ type Call struct {
 	Error       audit.Text      `json:"error"`
 	DurationMS  *float64        `json:"durationMs"`
 	ResultBytes *int            `json:"resultBytes"`
+	Plugins     []audit.Plugin  `json:"plugins,omitempty"`
 }
 
 // callKey names a call.
@@ -50,12 +51,13 @@ func (c *Call) finish(r *row, b *audit.CallEnd) {
 	if c.Tool == "" { // refused, or its beginning is not known
 		c.start(r, &audit.CallStart{Call: b.Call, Tool: b.Tool, Hint: b.Hint, Arguments: b.Arguments, Effect: b.Effect, Rule: b.Rule, By: b.By})
 	}
+	c.Plugins = b.Plugins
 	c.Outcome, c.Error, c.DurationMS, c.ResultBytes = b.Outcome, b.Error, &b.DurationMS, &b.ResultBytes
 }
 
 // changes reports whether the call may have changed something: it may have been sent, and its tool is not known to be read-only.
 func (c *Call) changes() bool {
-	return c.Hint != "reads" && !slices.Contains([]string{"dry", string(call.KindDenied), string(call.KindArgument)}, c.Outcome)
+	return c.Hint != "reads" && (audit.Answered(c.Plugins) || !slices.Contains([]string{"dry", string(call.KindDenied), string(call.KindArgument)}, c.Outcome))
 }
 
 // class returns the outcome of a call in the words for runs.

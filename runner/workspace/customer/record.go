@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/audit"
 )
 
 // Kind is the kind of a record in a session's log.
@@ -65,7 +67,7 @@ type Run struct {
 	// Start is the decision about starting the script, if a rule made it.
 	Start *Decision `json:"start,omitempty"`
 	// Plugins are as in [Call], about the script.
-	Plugins []string `json:"plugins,omitempty"`
+	Plugins []audit.Plugin `json:"plugins,omitempty"`
 	// Cause says how the run ended: "exit" if the script ended by itself, "failed" if it could not be run, or the name of a limit.
 	Cause      string  `json:"cause"`
 	Message    string  `json:"message,omitempty"`
@@ -95,19 +97,19 @@ func (r *Run) Decided() bool {
 	return r.Start != nil || slices.ContainsFunc(r.Calls, func(c Call) bool { return c.Decision != nil || c.Plugins != nil }) || r.Plugins != nil
 }
 
-// maxPlugins bounds the texts about plugins of a run, and of each call, and maxPlugin each of them, in bytes.
+// maxPlugins bounds what plugins did about a run, and about each call, and maxReason each of their reasons, in bytes.
 const (
 	maxPlugins = 10
-	maxPlugin  = 500
+	maxReason  = 500
 )
 
-// cutPlugins returns a copy of texts about plugins in which none is longer than times its limit.
-func cutPlugins(texts []string, times int) []string {
-	texts = slices.Clone(texts[:min(len(texts), maxPlugins)])
-	for i := range texts {
-		texts[i] = clip(texts[i], times*maxPlugin)
+// cutPlugins returns a copy in which no reason is longer than times its limit.
+func cutPlugins(list []audit.Plugin, times int) []audit.Plugin {
+	list = slices.Clone(list[:min(len(list), maxPlugins)])
+	for i := range list {
+		list[i].Reason = audit.Text(clip(string(list[i].Reason), times*maxReason))
 	}
-	return texts
+	return list
 }
 
 // setDigest computes the digest, if there is code.
@@ -127,8 +129,8 @@ type Call struct {
 	// Arguments are the arguments that were decided, or the beginning of them, as JSON with tokens for personal data. It is empty without a
 	// Decision.
 	Arguments string `json:"arguments,omitempty"`
-	// Plugins say in words what plugins did about the call, other than to allow it: at most 10.
-	Plugins []string `json:"plugins,omitempty"`
+	// Plugins are what plugins did about the call, other than to allow it: at most 10.
+	Plugins []audit.Plugin `json:"plugins,omitempty"`
 }
 
 // Decision is a rule's decision, and the answer if it asked.
@@ -246,13 +248,13 @@ func (r Record) masked(mask func(json.RawMessage) json.RawMessage) Record {
 		r.Run = &run
 		texts = append(texts, &run.Name, &run.Code, &run.Message, &run.Output, &run.RiskReason)
 		for i := range run.Plugins {
-			texts = append(texts, &run.Plugins[i])
+			texts = append(texts, (*string)(&run.Plugins[i].Reason))
 		}
 		for i := range run.Calls { // a script may make up the names of tools
 			c := &run.Calls[i]
 			texts = append(texts, &c.Tool, &c.Arguments)
 			for j := range c.Plugins {
-				texts = append(texts, &c.Plugins[j])
+				texts = append(texts, (*string)(&c.Plugins[j].Reason))
 			}
 		}
 		for i := range run.Files {

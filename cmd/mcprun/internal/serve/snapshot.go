@@ -419,7 +419,7 @@ func (b *snapshot) emptyRun(ctx context.Context, language string) error {
 		return err
 	}
 	s.Workspace = ""
-	s.Calls.Approver, s.Calls.Audit = own{}, nil
+	s.Calls.Approver, s.Calls.Audit, s.Calls.Plugins = own{}, nil, nil
 	at, done, err := b.environment(ctx, "")
 	if err != nil {
 		return err
