@@ -91,6 +91,12 @@ func (p *Plugin) defaultName() string {
 	return strings.TrimSuffix(file, path.Ext(file))
 }
 
+// Judges reports whether the plugin is asked about calls of a tool, by its id or own name, unless guardrails switch it off.
+func (p *Plugin) Judges(id, name string) bool {
+	fits := func(glob string) bool { return MatchGlob(glob, id) || MatchGlob(glob, name) }
+	return (p.On == nil || slices.Contains(p.On, "call") || slices.Contains(p.On, "result")) && (p.Tools == nil || slices.ContainsFunc(p.Tools, fits))
+}
+
 // Files returns the absolute paths of the files of the plugin: its file, or the words of its command that are files in the folder dir of
 // mcpgen.yaml.
 func (p *Plugin) Files(dir string) []string {

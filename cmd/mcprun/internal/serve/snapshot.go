@@ -48,6 +48,7 @@ type snapshot struct {
 	users sync.WaitGroup     // calls that use it
 
 	installed string // what packages returned at first
+	plugins   string // what pluginFiles returned at first
 
 	mu       sync.Mutex
 	stores   map[string]*skill.Store    // by customer
@@ -55,10 +56,16 @@ type snapshot struct {
 	maskers  map[string]*pii.Tokenizer  // by customer; used without personal
 }
 
+// pluginFiles returns a text that changes when a file of a plugin changes.
+func (b *snapshot) pluginFiles() string {
+	text, err := b.project.Settings.PluginsText(b.project.Base)
+	return fmt.Sprint(text, err)
+}
+
 // newSnapshot opens the tree and its index, and decides what clients are shown.
 func (o *command) newSnapshot(ctx context.Context, p *project.Project, l *live) (*snapshot, error) {
 	b := &snapshot{o: o, project: p, log: l.log, live: l, stores: map[string]*skill.Store{}, personal: map[string]*chain.Personal{}, maskers: map[string]*pii.Tokenizer{}}
-	b.installed = b.packages()
+	b.installed, b.plugins = b.packages(), b.pluginFiles()
 	personal, err := o.run.Personal(p, "", nil)
 	if err != nil {
 		return nil, err
