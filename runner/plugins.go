@@ -47,9 +47,7 @@ func (r *Runner) askPlugins(ctx context.Context, s *Script) error {
 			e.Vars[name] = p.MaskJSON(value)
 		}
 	}
-	mask := r.chain.RecordMask(&s.Calls)
-	done, err := s.Calls.Plugins.Ask(ctx, e, plugin.Place{Mask: mask.Value})
-	s.trail.plugins = append(s.trail.plugins, done...)
+	done, err := r.ask(ctx, s, e)
 	if denied, ok := errors.AsType[*plugin.DeniedError](err); ok {
 		return &PluginError{s.Name, denied}
 	}
@@ -59,6 +57,20 @@ func (r *Runner) askPlugins(ctx context.Context, s *Script) error {
 		}
 	}
 	return err
+}
+
+// ask asks plugins about a script, and notes what they did.
+func (r *Runner) ask(ctx context.Context, s *Script, e *plugin.Event) ([]audit.Plugin, error) {
+	mask := r.chain.RecordMask(&s.Calls)
+	done, err := s.Calls.Plugins.Ask(ctx, e, plugin.Place{Mask: mask.Value})
+	for i := range done {
+		done[i].Reason = audit.Text(s.Calls.Personal.Mask(string(done[i].Reason)))
+		if done[i].Decision == string(plugin.Failed) {
+			r.log.Warn(done[i].String(), "hook", done[i].Hook)
+		}
+	}
+	s.trail.plugins = append(s.trail.plugins, done...)
+	return done, err
 }
 
 // holdOutput keeps the output until plugins have allowed it, if they are asked when the script ends. The function that it returns sets the
@@ -88,12 +100,9 @@ func (r *Runner) askAfter(ctx context.Context, s *Script, res *Result) {
 		e := s.event(plugin.RunEnd, s.trail.id)
 		e.Result = s.Calls.Personal.MaskJSON(res.Value) // which hide has masked already
 		e.End = &plugin.End{ExitCode: res.ExitCode, Cause: string(res.Cause), Calls: res.CallCount, StdoutBytes: int64(len(res.Stdout)) + res.StdoutCut, StderrBytes: int64(len(res.Stderr)) + res.StderrCut}
-		mask := r.chain.RecordMask(&s.Calls)
-		done, err := s.Calls.Plugins.Ask(context.WithoutCancel(ctx), e, plugin.Place{Mask: mask.Value})
-		s.trail.plugins = append(s.trail.plugins, done...)
-		if err != nil {
+		if _, err := r.ask(context.WithoutCancel(ctx), s, e); err != nil {
 			res.Value, res.Error, res.Stdout, res.Stderr, res.TypeErrors, res.Warnings = nil, nil, "", "", nil, nil
-			res.ExitCode, res.Cause, res.Message = exit.Refused, CauseDenied, fmt.Sprintf("%v; the script has run, and its result is withheld", err)
+			res.ExitCode, res.Cause, res.Message = exit.Refused, CauseDenied, s.Calls.Personal.Mask(fmt.Sprintf("%v; the script has run, and its result is withheld", err))
 		} else {
 			res.Value = e.Result
 			s.release(res)

@@ -38,7 +38,7 @@ func lookup(name string) (string, bool) {
 }
 
 // open returns a set with this program as its only plugin.
-func open(t *testing.T, behaviour string, set func(*config.Plugin)) *Set {
+func open(t testing.TB, behaviour string, set func(*config.Plugin)) *Set {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -384,5 +384,19 @@ func TestChangedFile(t *testing.T) {
 	write("#!/bin/sh\necho '{\"decision\":\"allow\"}' # changed\n")
 	if _, err := s.Ask(t.Context(), callOf(1), Place{}); err == nil || !strings.Contains(err.Error(), "a.sh has changed since mcprun has read it") {
 		t.Errorf("Ask() = %v, want that the file has changed", err)
+	}
+}
+
+// BenchmarkAsk measures an answer of a plugin that is a small program.
+func BenchmarkAsk(b *testing.B) {
+	for _, mode := range []string{config.PluginOnce, config.PluginStream} {
+		b.Run(mode, func(b *testing.B) {
+			s := open(b, "limit", func(c *config.Plugin) { c.Mode = mode })
+			for b.Loop() {
+				if _, err := s.Ask(b.Context(), callOf(1), Place{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

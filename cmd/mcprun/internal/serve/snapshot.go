@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -56,10 +57,16 @@ type snapshot struct {
 	maskers  map[string]*pii.Tokenizer  // by customer; used without personal
 }
 
-// pluginFiles returns a text that changes when a file of a plugin changes.
-func (b *snapshot) pluginFiles() string {
-	text, err := b.project.Settings.PluginsText(b.project.Base)
-	return fmt.Sprint(text, err)
+// pluginFiles returns a text that changes when a file of a plugin changes. One that changes unnoticed is refused when it is started.
+func (b *snapshot) pluginFiles() (text string) {
+	for i := range b.project.Settings.Plugins {
+		for _, file := range b.project.Settings.Plugins[i].Files(b.project.Base) {
+			if info, err := os.Stat(file); err == nil {
+				text += fmt.Sprintf("%q %d %v\n", file, info.Size(), info.ModTime())
+			}
+		}
+	}
+	return text
 }
 
 // newSnapshot opens the tree and its index, and decides what clients are shown.
