@@ -58,7 +58,7 @@ func rules() []rule {
 		// Leaves of runner, then what stands on them.
 		{"runner/risk", nil},
 		{"runner/call", []string{"gen/exit"}},
-		{"runner/policy", []string{"gen/config", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/exit", "runner/internal/kept", "runner/policy/internal/spelling", "runner/risk", "runner/script/judge", "runner/store"}},
+		{"runner/policy", []string{"gen/config", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/exit", "runner/internal/expr", "runner/internal/kept", "runner/policy/internal/spelling", "runner/risk", "runner/script/judge", "runner/store"}},
 		{"runner/policy/internal/spelling", []string{"gen/ident"}},
 		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/audit", "runner/internal/page", "runner/internal/seal", "runner/pii", "runner/policy", "runner/risk", "runner/store"}},
 		{"runner/egress", []string{"gen/config", "gen/ident", "runner/internal/notify"}},
@@ -73,6 +73,7 @@ func rules() []rule {
 		{"runner/internal/notify", nil},
 		{"runner/internal/safeopen", nil},
 		{"runner/internal/seal", []string{"runner/store"}},
+		{"runner/internal/expr", nil}, // the one way to evaluate CEL
 		{"runner/internal/kept", []string{"gen/atomicfile", "runner/internal/safeopen"}},
 		{"runner/traffic", []string{"gen/learn", "runner/internal/kept", "runner/store"}},
 		{"runner/taint", []string{"gen/ident", "runner/internal/kept", "runner/internal/safeopen", "runner/workspace"}},
@@ -196,7 +197,7 @@ func homes() []home {
 		{"github.com/kljensen/snowball", []string{"gen/search"}},
 		{"github.com/go-json-experiment/json", []string{"gen/**", "runner/**"}},
 		{"github.com/google/shlex", []string{"gen/config"}},
-		{"github.com/google/cel-go", []string{"runner/policy"}},
+		{"github.com/google/cel-go", []string{"runner/internal/expr", "runner/policy"}},
 		{"github.com/dbos-inc/dbos-transact-golang", []string{"runner/durable"}},
 		{"github.com/jackc/pgx/v5", []string{"runner/durable", "runner/store/postgres", "runner/store/storetest/pgtest"}},
 		{"github.com/pressly/goose/v3", []string{"runner/store/postgres", "runner/store/sqlite"}},
