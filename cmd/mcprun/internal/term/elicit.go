@@ -68,6 +68,9 @@ func NewElicitor(app *cli.App, con *Console, tty, mode string) (*elicitor, error
 	return e, nil
 }
 
+// Asks reports whether somebody answers questions: a person at the terminal, or the file of --elicit.
+func (e *elicitor) Asks() bool { return e.in != nil || e.file != nil }
+
 // findTerminal finds the terminal where a person reads and answers.
 func (e *elicitor) findTerminal(tty string) error {
 	switch {
