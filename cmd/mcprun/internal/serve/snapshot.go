@@ -295,7 +295,9 @@ func (b *snapshot) runScript(ctx context.Context, job *mcpserver.Job, s *runner.
 	if b.project.Policy.UsesTaint(job.Customer.ID) {
 		s.Calls.Known = &policy.Run{}
 	}
-	s.Stdout, s.Stderr, s.Elicit, s.Watch, s.Answers = job.Stdout, job.Stderr, job.Ask, b.watch(job.Watch), b.answers(job, s.Calls.Known)
+	s.Stdout, s.Stderr, s.Elicit, s.Watch = job.Stdout, job.Stderr, job.Ask, b.watch(job.Watch)
+	answers := b.answers(job, s.Calls.Known)
+	s.Answers, s.Methods = answers.All(), answers.Calling()
 	s.Trouble = func(err error) {
 		b.log.Warn("a run could not keep personal data", "customer", job.Customer.ID, "error", hinted(err))
 	}
