@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/doctor"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/forms"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/image"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/models"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/network"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/packages"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/policies"
@@ -80,6 +81,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		policies.NewCommand(app, at),
 		network.NewCommand(app, at),
 		packages.NewCommand(app, at),
+		models.NewCommand(app, at),
 		doctor.NewCommand(app),
 		image.NewCommand(app),
 		tools.NewCommand(app),

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/form"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/model"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/skill"
@@ -90,7 +91,7 @@ func (b *snapshot) masker(c *mcpserver.Customer) pii.Masker {
 // A session begins with its first run.
 type sessionLog struct {
 	customer *customer.Customer
-	prices   customer.Prices
+	prices   model.Prices
 
 	mu       sync.Mutex
 	sessions map[string]*customer.Session // by the client's session
@@ -150,7 +151,7 @@ func (l *sessionLog) Stats() (json.RawMessage, error) {
 		Calls    int             `json:"calls"`
 		Tokens   customer.Tokens `json:"tokens"`
 		Costs    customer.Costs  `json:"costs"`
-	}{len(all.Sessions), all.Runs, all.Failed, all.Calls, all.Tokens, l.prices.Costs(&all.Tokens)})
+	}{len(all.Sessions), all.Runs, all.Failed, all.Calls, all.Tokens, all.Tokens.Costs(l.prices)})
 }
 
 // answers returns what a script may ask the host for. known records the data that the run has seen, for the policy. It is nil if
