@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/models"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
@@ -35,6 +36,7 @@ const exitOpen = 3
 type command struct {
 	run.Caller
 	data, id string
+	text     string
 	row      int
 	set      []string
 	keep     bool
@@ -112,6 +114,7 @@ terminal is asked for what is missing or does not fit. If nobody can be asked, t
 func (o *command) bindData(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Var(flags.Text(&o.data, "file"), "data", "the data: a file with a JSON object, a JSON list or CSV; - is standard input")
+	f.Var(flags.Text(&o.text, "words"), "text", "a person's words; the model of the project reads values of fields out of them")
 	f.IntVar(&o.row, "row", 0, "which element of the list or row of the CSV, from 1")
 	f.StringArrayVar(&o.set, "set", nil, "set a field: `FIELD=VALUE`, or FIELD:=JSON")
 }
@@ -177,6 +180,9 @@ func (o *command) filled(ctx context.Context, f *form.Form, r *form.Record) (*fo
 	} else {
 		x, err = f.Fill(data, o.restore)
 	}
+	if err == nil && o.text != "" {
+		err = o.readWords(ctx, f, x)
+	}
 	if err != nil || len(o.set) == 0 {
 		return x, err
 	}
@@ -188,6 +194,23 @@ func (o *command) filled(ctx context.Context, f *form.Form, r *form.Record) (*fo
 		return nil, flags.Usage("--set: the form %s has no field %q", f.Name, unknown[0])
 	}
 	return x, x.Set(values, "--set")
+}
+
+// readWords fills in what a model reads out of --text. What leaves for it has tokens in the place of personal data, unless the mode is off.
+func (o *command) readWords(ctx context.Context, f *form.Form, x *form.Filling) error {
+	client, err := models.Open(ctx, o.App, o.p)
+	if err != nil {
+		return err
+	}
+	p, err := o.Outward(o.p)
+	if err != nil {
+		return err
+	}
+	values, _, err := f.Read(ctx, form.Words{Text: o.text, Client: client, Mask: p.Mask, Restore: p.Restored})
+	if err != nil {
+		return fmt.Errorf("read the words with %s: %w", client.Name(), err)
+	}
+	return x.Set(values, "model")
 }
 
 func (o *command) readData(ctx context.Context) (json.RawMessage, error) {

@@ -116,8 +116,8 @@ func (e *elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.
 		return &upstream.Reply{Action: upstream.ActionDecline}, nil
 	default:
 		message := strings.TrimRight(e.Personal.MaskForeign(q.Message), " \t\r\n:.…") // masked whole, since half of an address would not be recognized
-		e.con.Say(fmt.Sprintf("mcprun: server %s asks: %s: declined, because %s",
-			cli.EscapeLine(q.Server), cli.EscapeLine(cli.Shorten(message, 300)), e.why))
+		e.con.Say(fmt.Sprintf("mcprun: %s asks: %s: declined, because %s",
+			asker(q), cli.EscapeLine(cli.Shorten(message, 300)), e.why))
 		return &upstream.Reply{Action: upstream.ActionDecline}, nil
 	}
 	var reply *upstream.Reply

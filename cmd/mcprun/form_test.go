@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runner/model/modeltest"
+)
+
+const contactForm = `schema:
+  type: object
+  required: [to, due]
+  properties:
+    to: {type: string, format: email}
+    due: {type: string, format: date}
+submit:
+  tool: people__send
+  with: {to: "${fields.to}"}
+`
+
+func (p *people) writeForm(name, text string) {
+	p.t.Helper()
+	if err := os.MkdirAll(filepath.Join(p.dir, "forms"), 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	p.write(filepath.Join("forms", name+".yaml"), text)
+}
+
+// TestFormWords checks that a model reads a form out of a person's words, and sees no personal data.
+func TestFormWords(t *testing.T) {
+	p := newPeople(t, "")
+	p.writeForm("contact", contactForm)
+	m := modeltest.New(t, modeltest.Answer{Text: `{"to": "[EMAIL_1]", "due": "2026-12-31", "note": "rm -rf"}`}, modeltest.Answer{Text: `{"to": "nobody", "due": null}`}, modeltest.Answer{Text: "As a model, I will not."})
+	p.env = append(p.env, "MCPRUN_MODEL=openai/test", "OPENAI_API_KEY=sk-secret-key-of-the-test", "OPENAI_BASE_URL="+m.URL+"/v1")
+	fill := []string{"form", "fill", "contact", "--text", "Write to " + canaries[0] + " by the end of 2026"}
+	stdout, stderr, err := p.run("mcprun", fill...)
+	if err != nil || !strings.Contains(p.received(), `"to":"`+canaries[0]+`"`) || !strings.Contains(stderr, "model") {
+		t.Errorf("%v: %s %s; the server got %s", err, stdout, stderr, p.received())
+	}
+	before := p.received()
+	stdout, stderr, _ = p.run("mcprun", append(fill, "--json")...)
+	if !strings.Contains(stdout, `"state": "open"`) || !strings.Contains(stdout, "to: expected a text of the format email") || !strings.Contains(stdout, `"due"`) || p.received() != before {
+		t.Errorf("an answer that does not fit: %s %s; the server got %s", stdout, stderr, p.received())
+	}
+	_, stderr, err = p.run("mcprun", fill...)
+	if err == nil || !strings.Contains(stderr, "the model's answer has no JSON object") || strings.Contains(stderr, "secret-key") {
+		t.Errorf("no answer: %v, %s", err, stderr)
+	}
+	for _, r := range m.Requests() {
+		p.hasNoCanary("what the model got", r.Body)
+	}
+	if n := len(m.Requests()); n != 3 {
+		t.Errorf("the model was asked %d times, want 3", n)
+	}
+}
+
+// TestFormTokens checks that a script that has tokens fills a form in with them, that the check and the tool see what they stand for, and that
+// the script learns nothing of it.
+func TestFormTokens(t *testing.T) {
+	p := newPeople(t, "")
+	p.writeForm("contact", contactForm)
+	p.write("a.ts", `import { fillForm } from "mcprun";
+import { listContacts } from "./servers/people";
+const { contacts } = (await listContacts({})) as any;
+const bad = await fillForm("contact", { to: contacts[0].phone, due: contacts[0].email });
+console.log(bad.status, JSON.stringify(bad.problems));
+const done = await fillForm("contact", { to: contacts[0].email, due: "2026-12-31" });
+console.log(done.status, contacts[0].email);`)
+	stdout, stderr, err := p.run("mcprun", "--pii", "bridge", "a.ts")
+	if err != nil || !strings.Contains(stdout, "submitted [EMAIL_1]") || !strings.Contains(stdout, "invalid") || !strings.Contains(p.received(), canaries[0]) {
+		t.Errorf("%v: %s %s; the server got %s", err, stdout, stderr, p.received())
+	}
+	p.hasNoCanary("a script with tokens", stdout+stderr)
+	stdout, stderr, err = p.run("mcprun", "form", "list", "--json")
+	if err != nil || !strings.Contains(stdout, `"state": "submitted"`) {
+		t.Errorf("form list: %v, %s %s", err, stdout, stderr)
+	}
+	p.hasNoCanary("form list --json", stdout+stderr)
+}
