@@ -49,6 +49,7 @@ var notRun = map[string]string{
 	"mcpgen logout web":                                          "needs a login",
 	"ssh -L 41234:127.0.0.1:41234 host":                          "needs another machine",
 	"mcprun serve --http 127.0.0.1:8700 --token-file tokens.txt": "serves until it is stopped",
+	`mcprun form fill lead --text "Ann Lee of Harbor & Sons asked for a quote, ann.lee@example.com"`: "asks a model",
 	"mcprun approvals":                                           "serves until it is stopped",
 	"pg_dump --format=custom --file=state.dump --dbname=postgres://mcprun@db.example.com/mcprun":         "needs a server of Postgres",
 	"pg_restore --dbname=postgres://mcprun@db.example.com/restored state.dump":                           "needs a server of Postgres",
