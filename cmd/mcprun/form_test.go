@@ -1,7 +1,13 @@
 package main
 
 import (
+	"bufio"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -78,4 +84,55 @@ console.log(done.status, contacts[0].email);`)
 		t.Errorf("form list: %v, %s %s", err, stdout, stderr)
 	}
 	p.hasNoCanary("form list --json", stdout+stderr)
+}
+
+// TestFormPage fills a form in on its page, and checks that it is then submitted.
+func TestFormPage(t *testing.T) {
+	p := newPeople(t, "")
+	p.writeForm("contact", contactForm)
+	cmd := exec.CommandContext(t.Context(), "mcprun", "form", "fill", "contact", "--page", "--set", "due=soon")
+	cmd.Dir, cmd.Env = p.dir, p.env
+	said, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var address string
+	lines := bufio.NewScanner(said)
+	for address == "" && lines.Scan() {
+		_, address, _ = strings.Cut(lines.Text(), "fill the form in at ")
+	}
+	jar, _ := cookiejar.New(nil)
+	client := &http.Client{Jar: jar}
+	res, err := client.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(res.Body)
+	res.Body.Close()
+	_, word, _ := strings.Cut(string(text), `name="word" content="`)
+	word, _, ok := strings.Cut(word, `"`)
+	if err != nil || !ok {
+		t.Fatalf("%v: %s", err, text)
+	}
+	base, _, _ := strings.Cut(address, "/?")
+	r, err := http.NewRequestWithContext(t.Context(), "POST", base+"/answer", strings.NewReader(`{"values":{"to":"`+canaries[0]+`","due":"2026-12-31"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Word", word)
+	if res, err = client.Do(r); err != nil {
+		t.Fatal(err)
+	}
+	text, err = io.ReadAll(res.Body)
+	res.Body.Close()
+	if err != nil || !strings.Contains(string(text), `"done":true`) {
+		t.Errorf("the page answered %s, %v", text, err)
+	}
+	rest, err := io.ReadAll(said)
+	if err := errors.Join(err, cmd.Wait()); err != nil || !strings.Contains(p.received(), canaries[0]) {
+		t.Errorf("%v: %s; the server got %s", err, rest, p.received())
+	}
 }

@@ -114,6 +114,22 @@ func (x *Filling) Set(values json.RawMessage, from string) error {
 	return x.validate()
 }
 
+// Replace is [Filling.Set] for all fields: those that the object lacks have no value any more. Values that stay keep where they come from.
+func (x *Filling) Replace(values json.RawMessage, from string) error {
+	before, was := x.values, x.from
+	x.values, x.from, x.mistaken = map[string]json.RawMessage{}, map[string]string{}, map[string]string{}
+	if err := x.Set(values, from); err != nil {
+		x.values, x.from = before, was
+		return err
+	}
+	for name, value := range x.values {
+		if bytes.Equal(value, before[name]) {
+			x.from[name] = was[name]
+		}
+	}
+	return nil
+}
+
 // Unknown returns the members of an object that are no fields.
 func (f *Form) Unknown(values json.RawMessage) []string {
 	var all map[string]json.RawMessage

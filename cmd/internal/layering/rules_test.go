@@ -73,6 +73,7 @@ func rules() []rule {
 		{"runner/audit/alert", []string{"gen/config", "runner/audit", "runner/egress", "runner/internal/notify", "runner/risk"}},
 		{"runner/internal/notify", nil},
 		{"runner/internal/safeopen", nil},
+		{"runner/internal/page/pagetest", nil},
 		{"runner/internal/seal", []string{"runner/store"}},
 		{"runner/internal/expr", nil}, // the one way to evaluate CEL
 		{"runner/internal/kept", []string{"gen/atomicfile", "runner/internal/safeopen"}},

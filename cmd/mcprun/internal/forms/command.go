@@ -8,9 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +43,8 @@ type command struct {
 	row      int
 	set      []string
 	keep     bool
+	page     bool
+	port     int
 	again    bool
 
 	con   *term.Console
@@ -83,6 +88,8 @@ terminal is asked for what is missing or does not fit. If nobody can be asked, t
 	}, (*command).fill, calls, (*command).bindData, func(o *command, cmd *cobra.Command) {
 		f := cmd.Flags()
 		f.Var(flags.Text(&o.id, "id"), "id", "go on with this open form")
+		f.BoolVar(&o.page, "page", false, "fill it in on a page of this machine")
+		f.IntVar(&o.port, "port", 0, "port of the page on 127.0.0.1 (default any that is free)")
 		f.BoolVar(&o.keep, "keep", false, "keep the form open, and do not submit it")
 	})
 	add(&cobra.Command{
@@ -270,10 +277,14 @@ func (o *command) fill(cmd *cobra.Command, args []string) error {
 	if !o.JSON && !o.Quiet {
 		o.con.Say(strings.TrimRight(o.table(x), "\n"))
 	}
-	if !x.Complete() && o.calls.Asks {
-		if err := x.Ask(ctx, form.Asker(o.calls.Elicit)); err != nil {
-			return err
-		}
+	switch {
+	case o.page:
+		err = o.onPage(ctx, x)
+	case !x.Complete() && o.calls.Asks:
+		err = x.Ask(ctx, form.Asker(o.calls.Elicit))
+	}
+	if err != nil {
+		return err
 	}
 	r.Take(x)
 	if err := o.kept.Save(ctx, r); err != nil {
@@ -283,6 +294,30 @@ func (o *command) fill(cmd *cobra.Command, args []string) error {
 		return o.report(r, nil)
 	}
 	return o.submit(ctx, r, x)
+}
+
+// onPage has a person fill a form in on a page, whose address it prints.
+func (o *command) onPage(ctx context.Context, x *form.Filling) error {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.port))
+	if err != nil {
+		return fmt.Errorf("serve the page: %w", err)
+	}
+	page := form.NewPage(x, l.Addr().String())
+	server := &http.Server{Handler: page.Handler(), ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	o.con.Say("mcprun: fill the form in at " + page.URL())
+	select {
+	case <-page.Done():
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = server.Shutdown(last) // sends the last answer
+		return nil
+	case err := <-ended:
+		return fmt.Errorf("serve the page: %w", err)
+	case <-ctx.Done():
+		return errors.Join(context.Cause(ctx), server.Close())
+	}
 }
 
 // submit submits a form, and prints what came of it.
