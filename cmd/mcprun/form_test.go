@@ -136,3 +136,26 @@ func TestFormPage(t *testing.T) {
 		t.Errorf("%v: %s; the server got %s", err, rest, p.received())
 	}
 }
+
+// TestFormServe fills a form in over MCP: the client's user is asked for what is missing, and sees tokens only.
+func TestFormServe(t *testing.T) {
+	p := newPeople(t, "")
+	p.writeForm("contact", contactForm)
+	p.serve()
+	if text, failed := p.call("call_tool", map[string]any{"tool": "people__list_contacts"}); failed || !strings.Contains(text, "[EMAIL_1]") {
+		t.Fatalf("list_contacts: %s", text)
+	}
+	text, failed := p.call("call_tool", map[string]any{"tool": "mcprun__fill_form", "arguments": map[string]any{"form": "contact", "data": map[string]any{"due": "2026-12-31"}}})
+	if failed || !strings.Contains(text, `"status":"submitted"`) || !strings.Contains(p.received(), `send {"to":"`+canaries[0]+`"}`) {
+		t.Errorf("fill_form: %s; the server got %s", text, p.received())
+	}
+	before := p.received()
+	text, failed = p.call("fill_form", map[string]any{"form": "contact", "data": map[string]any{"due": "soon", "to": "[EMAIL_1]"}})
+	if failed || !strings.Contains(text, `"status":"invalid"`) || !strings.Contains(text, "due: expected a text of the format date") || p.received() != before {
+		t.Errorf("fill_form: %s; the server got %s", text, p.received())
+	}
+	if text, failed := p.call("fill_form", map[string]any{"form": "contakt"}); !failed || !strings.Contains(text, "did you mean contact") {
+		t.Errorf("fill_form of an unknown form: %s", text)
+	}
+	p.hasNoCanary("the client", p.got.String())
+}

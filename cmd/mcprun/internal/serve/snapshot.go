@@ -101,6 +101,11 @@ func (o *command) newSnapshot(ctx context.Context, p *project.Project, l *live) 
 	for _, l := range b.offer.Languages[1:] {
 		f.also = append(f.also, config.Language(l))
 	}
+	names, err := o.run.Forms(o.app, p).List()
+	if err != nil {
+		return b, fmt.Errorf("list the forms: %w", err)
+	}
+	b.offer.Forms = len(names) > 0
 	b.offer.Catalog, b.offer.Lock, b.offer.Finder = b.tree.Catalog, b.tree.Lock, f
 	return b, nil
 }
