@@ -33,8 +33,8 @@ const (
 type Options struct {
 	// Setting is the key of the settings that errors name, such as "search.embeddings", and What says in errors whose answer failed.
 	Setting, What string
-	// URL is the base address. Path is added to it, unless the address ends with the last element of Path already. Query is added to it; what
-	// the address has itself takes precedence.
+	// URL is the base address. Path is added to it, without the elements with which the address ends already, and not at all if it ends with the
+	// last element. Query is added to it; what the address has itself takes precedence.
 	URL   string
 	Path  []string
 	Query url.Values
@@ -111,8 +111,15 @@ func thisMachine(host string) bool {
 func address(base *url.URL, opts *Options) *url.URL {
 	u := *base
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
-	if len(opts.Path) > 0 && !strings.HasSuffix(u.Path, "/"+opts.Path[len(opts.Path)-1]) {
-		u = *u.JoinPath(opts.Path...)
+	rest := opts.Path
+	for n := len(rest); n > 0; n-- {
+		if strings.HasSuffix(u.Path, "/"+strings.Join(rest[:n], "/")) {
+			rest = rest[n:]
+			break
+		}
+	}
+	if len(rest) > 0 && !strings.HasSuffix(u.Path, "/"+rest[len(rest)-1]) {
+		u = *u.JoinPath(rest...)
 	}
 	q := u.Query()
 	for name, values := range opts.Query {

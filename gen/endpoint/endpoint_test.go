@@ -38,6 +38,8 @@ func TestAddresses(t *testing.T) {
 		"https://a.example":                      "https://a.example/v1/chat?v=1",
 		"https://a.example/x//":                  "https://a.example/x/v1/chat?v=1",
 		"https://a.example/v1/chat":              "https://a.example/v1/chat?v=1",
+		"https://a.example/v1/":                  "https://a.example/v1/chat?v=1",
+		"https://a.example/own/chat":             "https://a.example/own/chat?v=1",
 		"https://a.example/v1/chat/?v=2&user=me": "https://a.example/v1/chat?user=me&v=2",
 		"http://127.0.0.1:1":                     "http://127.0.0.1:1/v1/chat?v=1",
 	} {

@@ -145,6 +145,20 @@ func TestBudgetTogether(t *testing.T) {
 	}
 }
 
+// TestBudgetOfUnanswered checks that a request counts whose answer the client has not waited for.
+func TestBudgetOfUnanswered(t *testing.T) {
+	s := modeltest.New(t, modeltest.Answer{Wait: make(chan struct{})})
+	o := endpoints(s)["anthropic"]
+	o.Timeout, o.Budget.Run.Tokens = 50*time.Millisecond, 10
+	c := client(t, o)
+	if _, err := c.Generate(t.Context(), ask()); err == nil || !strings.Contains(err.Error(), "no answer within") {
+		t.Errorf("Generate() error %v, want a time-out", err)
+	}
+	if got := refusedBy(t, c); got != "run" {
+		t.Errorf("the next request was refused by %q, want run", got)
+	}
+}
+
 // TestClaims checks that tokens are estimated if an endpoint does not count them, or claims a negative number.
 func TestClaims(t *testing.T) {
 	for name := range endpoints(&modeltest.Server{}) {

@@ -175,14 +175,17 @@ func TestConversations(t *testing.T) {
 // TestSettings checks that invalid settings are refused with a remedy, and without the key.
 func TestSettings(t *testing.T) {
 	for field, o := range map[string]model.Options{
-		"model.provider": {Provider: "other", Model: "m"},
+		"model.provider": {Provider: "other", Model: "m", Key: secret},
 		"model.name":     {Provider: model.OpenAI},
 		"model.api":      {Provider: model.Anthropic, Model: "m", API: model.Responses},
 		"model.url":      {Provider: model.Azure, Model: "m"},
 		"model.url: ":    {Provider: model.OpenAI, Model: "m", URL: "http://example.com/v1", Key: secret},
 		"model.url: i":   {Provider: model.OpenAI, Model: "m", URL: "https://u:" + secret + "@example.com/v1"},
 		"model.key":      {Provider: model.OpenAI, Model: "m", Key: secret + "\nx"},
-		"model.budget":   {Provider: model.OpenAI, Model: "mine", Budget: model.Budget{Run: model.Limit{Cost: 1}}},
+		"model.key: it":  {Provider: model.OpenAI, Model: "m"},
+		"model.key: i":   {Provider: model.Azure, Model: "m", URL: "https://a.example"},
+		"model.budget":   {Provider: model.OpenAI, Model: "mine", Key: secret, Budget: model.Budget{Run: model.Limit{Cost: 1}}},
+		"model.budget: ": {Provider: model.OpenAI, Model: "gpt-5", Key: secret, Budget: model.Budget{Day: model.Limit{Tokens: 1}}},
 	} {
 		_, err := model.New(o)
 		bad, ok := errors.AsType[*endpoint.Error](err)

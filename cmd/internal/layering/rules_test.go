@@ -51,8 +51,9 @@ func rules() []rule {
 		{"gen/upstream/oauth", []string{"gen/ident", "gen/atomicfile", "gen/exit", "gen/upstream/internal/*"}},
 		{"gen/upstream/httpclient", []string{"gen/ident", "gen/config", "gen/upstream/oauth", "gen/upstream/internal/*"}},
 		{"gen/upstream/upstreamtest", []string{"gen/config"}},
-		{"gen/endpoint", []string{"gen/exit", "gen/ident", "gen/upstream/redact"}}, // carries requests; knows no protocol
+		{"gen/endpoint", []string{"gen/exit", "gen/ident", "gen/upstream/redact"}},
 		{"gen/search", []string{"gen/atomicfile", "gen/catalog", "gen/endpoint", "gen/exit", "gen/ident", "gen/jsonschema"}},
+		{"gen/registry", []string{"gen/exit", "gen/ident"}},
 		{"gen/search/searchtest", []string{"gen/catalog", "gen/search"}},
 		{"gen", []string{"gen/*", "gen/config/consent", "gen/catalog/diff", "gen/render/*", "gen/schema/validate"}},
 
@@ -69,6 +70,7 @@ func rules() []rule {
 		{"runner/store/storetest", []string{"runner/store"}},
 		{"runner/store/storetest/pgtest", nil},
 		{"runner/store/*", []string{"runner/internal/kept", "runner/store", "runner/store/internal/sqldb"}},
+		{"runner/recommend", []string{"gen/search", "runner/audit", "runner/store"}},
 		{"runner/audit/report", []string{"gen/exit", "gen/ident", "runner/audit", "runner/call", "runner/egress", "runner/internal/page", "runner/risk", "runner/store"}},
 		{"runner/audit/alert", []string{"gen/config", "runner/audit", "runner/egress", "runner/internal/notify", "runner/risk"}},
 		{"runner/internal/notify", nil},
@@ -162,7 +164,7 @@ func rules() []rule {
 		{"cmd/mcpgen/internal/syncview", []string{"cmd/internal/cli", "cmd/mcpgen/internal/permit", "gen", "gen/catalog/diff", "gen/tree", "runner/policy"}},
 		{"cmd/internal/trust", []string{"gen/exit", "cmd/internal/cli", "gen/config", "gen/config/consent"}},
 		{"cmd/mcpgen/internal/permit", []string{"cmd/internal/cli", "gen", "gen/catalog/diff", "gen/config", "runner/approve", "runner/chain", "runner/policy", "runner/risk", "runner/store"}},
-		{"cmd/mcpgen", []string{"gen/ident", "gen/atomicfile", "cmd/internal/checkers", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcpgen/internal/*", "gen/catalog/diff", "gen/config", "gen/config/*", "gen/exit", "gen/learn", "gen/search", "gen", "runner/script", "runner/script/check", "runner/script/migrate", "runner/skill", "runner/traffic"}},
+		{"cmd/mcpgen", []string{"gen/registry", "gen/ident", "gen/atomicfile", "cmd/internal/checkers", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcpgen/internal/*", "gen/catalog/diff", "gen/config", "gen/config/*", "gen/exit", "gen/learn", "gen/search", "gen", "runner/script", "runner/script/check", "runner/script/migrate", "runner/skill", "runner/traffic"}},
 		{"cmd/mcprun", []string{"gen/exit", "cmd/internal/cli", "cmd/internal/backends", "runner", "cmd/mcprun/internal/*"}},
 		{"cmd/mcprun/internal/state", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "gen/config", "gen/upstream/oauth", "runner/audit", "runner/audit/alert", "runner/store", "runner/store/*", "runner/durable", "cmd/mcprun/internal/customers"}},
 		{"cmd/mcprun/internal/audits", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/atomicfile", "gen/config", "gen/exit", "gen/ident", "runner/audit", "runner/audit/report", "runner/risk", "runner/store"}},
@@ -178,7 +180,7 @@ func rules() []rule {
 		{"cmd/mcprun/internal/models", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/state", "gen/config", "runner/model"}},
 		{"cmd/mcprun/internal/packages", []string{"cmd/internal/cli", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "runner/packages", "runner/sandbox"}},
 		{"cmd/mcprun/internal/policies", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "gen", "gen/config", "gen/schema/validate", "runner/chain", "runner/policy", "runner/risk"}},
-		{"cmd/mcprun/internal/project", []string{"cmd/internal/cli", "cmd/internal/trust", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/config", "gen/upstream", "runner", "runner/chain", "runner/form", "runner/policy", "runner/script", "runner/telemetry", "runner/store", "runner/traffic"}},
+		{"cmd/mcprun/internal/project", []string{"gen/catalog", "gen/search", "runner/recommend", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/config", "gen/upstream", "runner", "runner/chain", "runner/form", "runner/policy", "runner/script", "runner/telemetry", "runner/store", "runner/traffic"}},
 		{"cmd/mcprun/internal/resources", []string{"cmd/internal/backends", "cmd/internal/cli", "gen", "gen/config", "gen/search", "gen/upstream", "runner", "runner/chain", "runner/policy", "runner/sandbox", "runner/sandbox/pool", "runner/script", "runner/telemetry"}},
 		{"cmd/mcprun/internal/approvals", []string{"cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "runner/approve", "runner/store", "runner/workspace/customer", "gen/config"}},
 		{"cmd/mcprun/internal/forms", []string{"cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/models", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/run", "cmd/mcprun/internal/state", "cmd/mcprun/internal/term", "gen", "gen/schema/validate", "runner/call", "runner/form"}},
@@ -250,6 +252,7 @@ func homes() []home {
 		// For tests only.
 		{"github.com/google/go-cmp", nil},
 		{"github.com/rogpeppe/go-internal", nil},
+		{"gopkg.in/dnaeon/go-vcr.v4", nil},
 		{"github.com/ory/dockertest/v3", nil},
 	}
 }

@@ -171,7 +171,9 @@ func (b *snapshot) answers(job *mcpserver.Job, known *policy.Run) *hostapi.Metho
 	}
 	if b.index != nil {
 		h.Tools = func(ctx context.Context, q search.Query, detail search.Detail) ([]search.Result, error) {
-			return (&finder{tree: b.tree, index: b.index, log: b.log}).Search(ctx, q, detail, job.Language)
+			found, err := (&finder{tree: b.tree, index: b.index, log: b.log}).Search(ctx, q, detail, job.Language)
+			b.together(ctx, job.Customer.ID, found)
+			return found, err
 		}
 	}
 	return h

@@ -107,6 +107,9 @@ func (o *command) newSnapshot(ctx context.Context, p *project.Project, l *live) 
 	}
 	b.offer.Forms = len(names) > 0
 	b.offer.Catalog, b.offer.Lock, b.offer.Finder = b.tree.Catalog, b.tree.Lock, f
+	if p.Settings.Search.Recommend {
+		b.offer.Together = b.together
+	}
 	return b, nil
 }
 
