@@ -62,7 +62,7 @@ func (c *Calls) Answerer() call.Answerer {
 		if own := c.run.Answers[a.Method]; own != nil {
 			return c.answerHost(ctx, a, own)
 		}
-		if own := c.run.Methods[a.Method]; own != nil {
+		if own := c.run.Methods[a.Method]; own != nil { // not noted in the journal, which has its call
 			c.askedHost.Store(true)
 			return own(ctx, a.Params, c.hostFor(a))
 		}
@@ -78,6 +78,8 @@ type Method = func(ctx context.Context, params json.RawMessage, h *Host) (json.R
 type Host struct {
 	// Run is the id of the run.
 	Run string
+	// Replay says that calls are answered from a recording.
+	Replay bool
 	// Call makes a call through all stages of the run. It has the number of the request, so a method makes at most one.
 	Call call.Handler
 	// Ask asks a person, while the clock of the run is held. Nil: nobody can be asked.
@@ -89,7 +91,7 @@ type Host struct {
 // hostFor returns what a method does for a request.
 func (c *Calls) hostFor(a *call.Ask) *Host {
 	handle := c.Handler()
-	h := &Host{Run: c.run.ID, Personal: c.set.Personal, Call: func(ctx context.Context, req *call.Request) (*call.Result, error) {
+	h := &Host{Run: c.run.ID, Replay: c.player != nil, Personal: c.set.Personal, Call: func(ctx context.Context, req *call.Request) (*call.Result, error) {
 		req.Seq, req.At = a.Seq, a.At
 		return handle(ctx, req)
 	}}

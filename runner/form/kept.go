@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/internal/seal"
@@ -70,7 +71,18 @@ type Kept struct {
 	Secret func() ([]byte, error)
 	// Customer is whose forms they are. Empty: the project's.
 	Customer string
+
+	memory *memory
 }
+
+// memory holds forms that are forgotten with the process.
+type memory struct {
+	mu      sync.Mutex
+	records map[string]Record
+}
+
+// InMemory returns a Kept that keeps nothing beyond this process, for a replay, in which nothing is submitted.
+func InMemory() *Kept { return &Kept{memory: &memory{records: map[string]Record{}}} }
 
 // open returns the state, and what seals documents in it.
 func (k *Kept) open(ctx context.Context) (store.Store, *seal.Sealer, error) {
@@ -91,6 +103,12 @@ func NewID() string { return "form-" + strings.ToLower(rand.Text()[:10]) }
 
 // Save keeps a form. The error wraps [store.ErrConflict] if somebody else has changed it since it was loaded.
 func (k *Kept) Save(ctx context.Context, r *Record) error {
+	if m := k.memory; m != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.records[r.ID] = *r
+		return nil
+	}
 	s, sealer, err := k.open(ctx)
 	if err != nil {
 		return err
@@ -114,6 +132,15 @@ func (k *Kept) Save(ctx context.Context, r *Record) error {
 
 // Load returns a kept form, or a [*NotFoundError].
 func (k *Kept) Load(ctx context.Context, id string) (*Record, error) {
+	if m := k.memory; m != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		r, ok := m.records[id]
+		if !ok {
+			return nil, &NotFoundError{id}
+		}
+		return &r, nil
+	}
 	s, sealer, err := k.open(ctx)
 	if err != nil {
 		return nil, err

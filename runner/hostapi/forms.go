@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config/node"
@@ -41,7 +43,7 @@ type filledForm struct {
 
 // fillForm answers form/fill. With an id, the data are values of fields for a form that stayed open. A call that fails is the method's error, as it
 // is a call's.
-func (h *Methods) fillForm(ctx context.Context, params json.RawMessage, host *chain.Host) (json.RawMessage, error) {
+func (h *Methods) fillForm(ctx context.Context, params json.RawMessage, host *chain.Host, kept *form.Kept) (json.RawMessage, error) {
 	in := struct {
 		Form   string          `json:"form"`
 		ID     string          `json:"id"`
@@ -67,7 +69,7 @@ func (h *Methods) fillForm(ctx context.Context, params json.RawMessage, host *ch
 	var x *form.Filling
 	if in.ID == "" {
 		x, err = f.Fill(in.Data, host.Personal.Restored)
-	} else if r, err = h.Forms.Kept.Load(ctx, in.ID); err == nil {
+	} else if r, err = kept.Load(ctx, in.ID); err == nil {
 		switch {
 		case r.Form != in.Form:
 			return nil, badParams(methodFillForm, "%s is a form %s", r.ID, r.Form)
@@ -87,11 +89,11 @@ func (h *Methods) fillForm(ctx context.Context, params json.RawMessage, host *ch
 		return nil, h.formError(err)
 	}
 	r.Take(x)
-	if err := h.Forms.Kept.Save(ctx, r); err != nil {
+	if err := kept.Save(ctx, r); err != nil {
 		return nil, h.internal("the state that keeps forms", err)
 	}
 	if in.Submit && x.Complete() {
-		err = h.Forms.Kept.Submit(ctx, r, x, false, func(ctx context.Context, tool string, args json.RawMessage) (*call.Result, error) {
+		err = kept.Submit(ctx, r, x, false, func(ctx context.Context, tool string, args json.RawMessage) (*call.Result, error) {
 			return host.Call(ctx, &call.Request{Tool: tool, Args: args})
 		})
 		if err != nil && !errors.Is(err, form.ErrDry) {
@@ -119,7 +121,7 @@ func answerFor(r *form.Record, p *chain.Personal) filledForm {
 	return out
 }
 
-// formError converts an error for the script: those of its request, of the form's file and of its call are shown.
+// formError converts an error for the script, which is shown those of its request, of the form's file and of its call.
 func (h *Methods) formError(err error) error {
 	if failed, ok := errors.AsType[*call.Error](err); ok {
 		return failed
@@ -130,8 +132,13 @@ func (h *Methods) formError(err error) error {
 		return h.internal("the folder of forms", err)
 	}
 	message := err.Error()
-	if bad, ok := errors.AsType[*node.FileError](err); ok {
-		message = bad.Error()
+	if bad, ok := errors.AsType[*node.FileError](err); ok { // scripts see no path of the host
+		shown := *bad
+		shown.File = filepath.Base(bad.File)
+		message = shown.Error()
+	}
+	if unknown, ok := errors.AsType[*form.UnknownError](err); ok {
+		message = fmt.Sprintf("there is no form %.100q", unknown.Name)
 	}
 	if hinted, ok := errors.AsType[interface {
 		error

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/form"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/skill"
@@ -95,7 +96,13 @@ func (h *Methods) Calling() map[string]chain.Method {
 	if h.Forms == nil {
 		return nil
 	}
-	return map[string]chain.Method{methodFillForm: h.fillForm}
+	replayed := form.InMemory()
+	return map[string]chain.Method{methodFillForm: func(ctx context.Context, params json.RawMessage, host *chain.Host) (json.RawMessage, error) {
+		if host.Replay {
+			return h.fillForm(ctx, params, host, replayed)
+		}
+		return h.fillForm(ctx, params, host, h.Forms.Kept)
+	}}
 }
 
 // badParams returns an error about invalid parameters.

@@ -139,6 +139,9 @@ func (o *command) open(cmd *cobra.Command) (err error) {
 		return err
 	}
 	o.kept = &form.Kept{State: o.p.State, Secret: func() ([]byte, error) { return customers.KeyFor(o.App, "") }}
+	if o.Replays() {
+		o.kept = form.InMemory()
+	}
 	return nil
 }
 
@@ -343,7 +346,7 @@ func (o *command) submit(ctx context.Context, r *form.Record, x *form.Filling) e
 		if r.State == form.Unknown {
 			err = cli.WithHint(fmt.Errorf("it is unknown whether the form %s was submitted: %w", r.ID, err), "look at the server what has happened; mcprun form submit --again sends it once more")
 		} else if r.State == form.Open {
-			err = fmt.Errorf("the form %s stays open: %w", r.ID, err)
+			err = fmt.Errorf("the form %s stays open as %s: %w", r.Form, r.ID, err)
 		}
 		return err
 	}

@@ -118,6 +118,9 @@ func (o *Caller) Begin(cmd *cobra.Command, con *term.Console, p *project.Project
 	return c, nil
 }
 
+// Replays reports whether calls are answered from a recording.
+func (o *Caller) Replays() bool { return o.replay != "" }
+
 // Outward returns what is done with personal data that leaves for a model. Nil: nothing, because the mode is off.
 func (o *Caller) Outward(p *project.Project) (*chain.Personal, error) {
 	return o.pii.Personal(o.App, &p.Settings.PII, "", true, func() (*pii.Vault, error) { return customers.OpenVault(o.App, p, nil, "", func(string) {}) })
