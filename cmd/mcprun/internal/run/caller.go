@@ -111,6 +111,7 @@ func (o *Caller) Begin(cmd *cobra.Command, con *term.Console, p *project.Project
 	}
 	asked.Personal, c.Personal = o.Calls.Personal, o.Calls.Personal
 	o.State.Attach(o.App, p)
+	o.Calls.Cache = NewCache(o.App, p, "")
 	if err := Record(cmd.Context(), o.App, &o.State, p, &o.Calls, false, c.say); err != nil {
 		return nil, errors.Join(err, asked.Close())
 	}
@@ -163,7 +164,7 @@ func (c *Calling) Call(ctx context.Context, tool string, args json.RawMessage, v
 
 // keepDecisions keeps what policy and people decided about the call.
 func (c *Calling) keepDecisions(ctx context.Context, record *chain.CallRecord, err error) {
-	run := &customer.Run{Name: c.o.Name, Cause: string(runner.CauseExit), DurationMS: record.DurationMS, Calls: []customer.Call{runner.LoggedCall(record)}, CallCount: 1}
+	run := &customer.Run{Name: c.o.Name, Cause: string(runner.CauseExit), DurationMS: record.DurationMS, Calls: []customer.Call{runner.LoggedCall(record)}, CallCount: 1, Cache: record.CacheUse().Some()}
 	if err != nil {
 		run.ExitCode, run.Cause, run.Message = exit.Of(err, exit.Runner), string(runner.CauseError), err.Error()
 	}
