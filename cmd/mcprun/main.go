@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/daemon"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/doctor"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/forms"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/image"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/models"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/network"
@@ -72,6 +73,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		run.NewCallCommand(app, at),
 		run.NewCheckCommand(app, at),
 		approvals.NewCommand(app),
+		forms.NewCommand(app, at),
 		audits.NewCommand(app),
 		customers.NewSessionCommand(app, run.NewResumeCommand(app, at)),
 		customers.NewCommand(app),

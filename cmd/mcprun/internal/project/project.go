@@ -26,6 +26,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/form"
 	"github.com/mcpgen/mcpgen/runner/plugin"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -64,6 +65,7 @@ type LocationFlags struct {
 	Configs []string
 	servers string
 	Skills  string
+	forms   string
 	Debug   bool // bound with the output flags
 	// AnyConfig accepts --config without a terminal whatever the policy says, because a host may start a server in any folder.
 	AnyConfig bool
@@ -80,6 +82,16 @@ func (o *LocationFlags) Bind(f *pflag.FlagSet) {
 	o.BindConsent(f)
 	f.Var(flags.Text(&o.servers, "folder"), "servers", "the generated tree (default: out in mcpgen.yaml, else servers/)")
 	f.Var(flags.Text(&o.Skills, "folder"), "skills", "saved scripts, for ./skills/NAME (default: skills/ beside the configuration)")
+}
+
+// BindForms adds the flag that names the folder of forms.
+func (o *LocationFlags) BindForms(f *pflag.FlagSet) {
+	f.Var(flags.Text(&o.forms, "folder"), "forms", "forms to fill in (default: forms/ beside the configuration)")
+}
+
+// Forms returns the forms of a project.
+func (o *LocationFlags) Forms(app *cli.App, p *Project) *form.Folder {
+	return form.NewFolder(cmp.Or(app.Path(o.forms), filepath.Join(p.Base, "forms")))
 }
 
 // BindConsent adds only the flags that name the configuration and agree to it.

@@ -300,7 +300,7 @@ func (o *Options) runFor(ctx context.Context, con *term.Console, p *project.Proj
 		return nil, errors.Join(err, v.Close())
 	}
 	s.Calls.Personal, answers.Sealed = o.personal, o.personal.Bridges()
-	s.Answers = answers.All()
+	s.Answers, s.Methods = answers.All(), answers.Calling()
 	res, err := o.runAt(ctx, con, p, s, at)
 	o.shown = answers.finish()
 	o.logged = v.Place()
