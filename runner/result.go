@@ -8,6 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/egress"
+	"github.com/mcpgen/mcpgen/runner/journal"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
@@ -27,6 +28,7 @@ const (
 	CauseDisk        Cause = "disk"        // it wrote more into its workspace than allowed
 	CauseFileSize    Cause = "file size"   // it wrote a larger file than allowed
 	CauseInterrupted Cause = "interrupted" // its caller ended it
+	CauseSuspended   Cause = "suspended"   // it only waits, and goes on in another run; see chain.Settings.Suspend
 	CauseBridge      Cause = "bridge"      // its bridge broke the protocol, or its sandbox failed
 	CauseFailed      Cause = "failed"      // the run could not start: configuration, tree, sandbox
 )
@@ -65,6 +67,9 @@ type Result struct {
 	// Calls lists the calls in the order in which the script made them, at most 10,000; CallCount counts all.
 	Calls     []chain.CallRecord `json:"calls"`
 	CallCount int                `json:"callCount"`
+	// Steps are those that ended, at most 10,000. Waits are what a suspended script waits for.
+	Steps []chain.StepRecord `json:"steps,omitempty"`
+	Waits []journal.Step     `json:"-"`
 	// Connections are the connections and requests of a run with a network, at most 1,000; ConnectionCount counts all.
 	Connections     []egress.Event `json:"network,omitempty"`
 	ConnectionCount int            `json:"networkCount,omitempty"`
@@ -93,6 +98,11 @@ func (r *Result) Logged(s *Script) *customer.Run {
 	}
 	if r.Error != nil {
 		run.Message = r.Error.Name + ": " + r.Error.Message
+	}
+	for _, s := range r.Steps {
+		if !s.Replayed {
+			run.Steps = append(run.Steps, customer.Step{Kind: string(s.Kind), Name: s.Name, Number: s.Number, MS: s.DurationMS, Input: string(s.Input), Output: string(s.Output), Error: s.Error})
+		}
 	}
 	for i := range r.Calls {
 		run.Calls = append(run.Calls, LoggedCall(&r.Calls[i]))

@@ -275,7 +275,7 @@ type run struct {
 }
 
 // prepare sets up the host's side of the bridge.
-func (x *run) prepare(ctx context.Context, program *script.Program) error {
+func (x *run) prepare(ctx context.Context, program *script.Program, suspend func()) error {
 	s := x.script
 	s.Calls.Masker() // also of questions about connections
 	x.job = *program.Job
@@ -291,7 +291,7 @@ func (x *run) prepare(ctx context.Context, program *script.Program) error {
 	s.Calls.Subject.Risk = max(s.Calls.Subject.Risk, s.Risk.Overall())
 	var err error
 	x.calls, err = x.runner.chain.NewCalls(ctx, chain.Run{
-		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Answers: x.network.answers(s.Answers), Import: program.Import, Source: program.Source, CountTokens: s.Capture,
+		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Suspend: suspend, Answers: x.network.answers(s.Answers), Import: program.Import, Source: program.Source, CountTokens: s.Capture,
 	})
 	if err == nil && s.Network && s.Calls.DryRun {
 		x.calls.Warn("a dry run has no network, because a request may change something")
@@ -303,7 +303,7 @@ func (x *run) prepare(ctx context.Context, program *script.Program) error {
 func (x *run) do(parent context.Context, program *script.Program) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	if err := x.prepare(ctx, program); err != nil {
+	if err := x.prepare(ctx, program, func() { cancel(chain.ErrSuspended) }); err != nil {
 		return err
 	}
 	turn := sandbox.NewTurn(startTimeout, func() { cancel(errStart) })
