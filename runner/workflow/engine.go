@@ -16,12 +16,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/exit"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/durable"
@@ -55,6 +57,8 @@ const (
 	// keepTime is how long workflows that have ended are kept.
 	keepTime = 30 * 24 * time.Hour
 )
+
+var validID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // Options are those of New. Durable, State and Secret are required.
 type Options struct {
@@ -127,6 +131,9 @@ func (e *Engine) Close(ctx context.Context) error {
 // Start starts a workflow and returns its id. The error wraps durable.ErrExists if there is one with the id.
 func (e *Engine) Start(ctx context.Context, p *Program, s Start) (string, error) {
 	s.ID = cmp.Or(s.ID, "wf-"+strings.ToLower(rand.Text()[:10]))
+	if !validID.MatchString(s.ID) {
+		return "", fmt.Errorf("%q names no workflow: use up to 64 letters, digits and . _ -, a letter or a digit first", ident.Clip(s.ID, 100))
+	}
 	if _, err := e.o.Durable.Get(ctx, s.ID); !errors.Is(err, store.ErrNotFound) {
 		return "", cmp.Or(err, fmt.Errorf("%w: %s", durable.ErrExists, s.ID))
 	}

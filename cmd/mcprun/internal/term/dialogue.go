@@ -1,6 +1,7 @@
 package term
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,7 +34,11 @@ func (d *dialogue) say(format string, args ...any) { _, _ = fmt.Fprintf(d.w, for
 
 // head prints the server and its message.
 func (d *dialogue) head(q *upstream.Question) {
-	d.say("%s\n", d.style.Bold("The server "+cli.EscapeLine(q.Server)+" asks:"))
+	who := "The server " + cli.EscapeLine(q.Server)
+	if q.Server == "" {
+		who = "The script"
+	}
+	d.say("%s\n", d.style.Bold(who+" asks:"))
 	for line := range strings.Lines(cli.Shorten(strings.TrimSpace(q.Message), MaxShown)) {
 		d.say("  %s\n", cli.EscapeLine(strings.TrimRight(line, "\r\n")))
 	}
@@ -114,7 +119,7 @@ func (d *dialogue) form(ctx context.Context, q *upstream.Question) (*upstream.Re
 		if err != nil {
 			return nil, err
 		}
-		d.say("To be sent to %s: %s\n", cli.EscapeLine(q.Server), cli.EscapeLine(string(filled)))
+		d.say("To be sent to %s: %s\n", cli.EscapeLine(cmp.Or(q.Server, "the script")), cli.EscapeLine(string(filled)))
 		word, err := d.pick(ctx, "send", "change", "decline")
 		switch {
 		case err != nil:
