@@ -69,6 +69,9 @@ func (p *printed) print(line []byte) error {
 	if p.next = len(p.lines); len(p.lines) == maxPrinted {
 		p.next = maxPrinted
 	}
+	if p.to == nil { // with --json
+		return nil
+	}
 	_, err := p.to.Write(line)
 	return err
 }

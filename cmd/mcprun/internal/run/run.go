@@ -355,13 +355,13 @@ func (o *Options) runAt(ctx context.Context, con *term.Console, p *project.Proje
 	s.Elicit, s.Watch = asked.Answer, watch.Event
 	if !o.JSON {
 		s.Stdout, s.Stderr = con.Streams()
-		if o.flow != nil {
-			s.Stdout = o.flow.begin(s.Stdout)
-			defer o.flow.end()
-		}
 		if o.planned != nil {
 			s.Stdout = s.Stderr // standard output is for the plan's id
 		}
+	}
+	if o.flow != nil {
+		s.Stdout = o.flow.begin(s.Stdout)
+		defer o.flow.end()
 	}
 	return o.RunScript(ctx, at, s, o.printer(con))
 }

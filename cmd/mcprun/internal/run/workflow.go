@@ -290,7 +290,7 @@ func (w *workflowCommand) part(ctx context.Context, part *workflow.Part) (*runne
 		o.Session = part.ID
 	}
 	if part.ID != w.id {
-		o.Quiet, o.JSON, o.elicit = true, true, term.ElicitDecline
+		o.Quiet, o.JSON, o.flow, o.elicit = true, true, nil, term.ElicitDecline
 	}
 	res, err := o.runFor(ctx, con, w.project, &s, w.at)
 	w.at.Runner.NotStarted(ctx, &s, err)
