@@ -232,14 +232,16 @@ func (w *workflowCommand) start(ctx context.Context) error {
 		return err
 	}
 	program := &workflow.Program{Name: w.script.Name, Code: w.script.Code, Language: w.script.Language, Dir: w.script.Dir}
-	w.id, err = w.engine.Start(ctx, program, workflow.Start{ID: w.id, Customer: w.Customer, Input: w.input, Settings: raw})
+	id, err := w.engine.Start(ctx, program, workflow.Start{ID: w.id, Customer: w.Customer, Input: w.input, Settings: raw})
 	if errors.Is(err, durable.ErrExists) {
 		return cli.WithHint(fmt.Errorf("there is a workflow %s already", w.id), "see mcprun workflow show, and continue it with mcprun workflow resume")
 	}
-	if w.workflow = w.id; err == nil {
-		w.printer(w.con)("workflow " + w.id)
+	if err != nil {
+		return err
 	}
-	return err
+	w.id, w.workflow = id, id
+	w.printer(w.con)("workflow " + id)
+	return nil
 }
 
 // resume continues a workflow with its settings, or shows how it has ended.
