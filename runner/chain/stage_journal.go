@@ -119,6 +119,7 @@ func (c *Calls) stay(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		select {
 		case <-c.set.Ending:
+			c.stays()
 			<-ctx.Done()
 			return nil, callError(ctx, req, ctx.Err())
 		default:

@@ -68,6 +68,7 @@ type steps struct {
 	busy      int // calls and requests in progress that do not wait for a time, a value or a person
 	change    int // counts changes
 	suspended bool
+	staying   bool // a call is not sent, because the process ends
 }
 
 // openStep is a step that has not ended.
@@ -140,11 +141,11 @@ func (s *steps) idle() bool {
 		waiting[w.In] = true
 	}
 	for _, a := range s.active {
-		if !waiting[a.Path()] {
+		if !waiting[a.Path()] && !s.staying {
 			return false
 		}
 	}
-	return s.busy == 0 && len(s.waits) > 0
+	return s.busy == 0 && (len(s.waits) > 0 || s.staying)
 }
 
 // Waiting returns what the script waits for, the oldest first.
@@ -590,6 +591,15 @@ func (c *Calls) park(s *openStep) error {
 	c.steps.waits[s] = true
 	c.steps.busy--
 	return nil
+}
+
+// stays makes a call that is not sent any more, since the process ends, no hindrance for the end of the run.
+func (c *Calls) stays() {
+	c.steps.mu.Lock()
+	defer c.considerSuspension()
+	defer c.steps.mu.Unlock()
+	c.steps.busy--
+	c.steps.staying = true
 }
 
 func (c *Calls) unpark(s *openStep) {

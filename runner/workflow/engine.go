@@ -42,10 +42,8 @@ const (
 	kindMessage = "workflow-message"
 	kindEnd     = "workflow-end"
 	sealing     = "mcprun workflows 1"
-	// wake is the topic on which the work receives everything.
-	wake = "wake"
-	// resumed is the topic of the message that has a refused workflow go on.
-	resumed = "!resume"
+	// wake is the topic on which the work receives everything but resume, with which a refused workflow goes on.
+	wake, resume = "wake", "resume"
 	// maxParts bounds the parts of a workflow, which are kept until it is forgotten.
 	maxParts = 10_000
 	// maxMessage bounds a value that is sent to a workflow, in bytes.
@@ -205,7 +203,8 @@ func (e *Engine) work(w *durable.Work, _ json.RawMessage) (json.RawMessage, erro
 	var messages []journal.Message
 	received := 0
 	for n := 1; n <= maxParts; n++ {
-		sealed, err := durable.Step(w, fmt.Sprintf("part %d", n), func(ctx context.Context) ([]byte, error) { return e.part(ctx, w, k, n, messages) })
+		part := func(ctx context.Context) ([]byte, error) { return e.part(ctx, w, k, n, messages) }
+		sealed, err := durable.Step(w, fmt.Sprintf("part %d", n), part)
 		if err != nil {
 			return nil, err
 		}
@@ -216,10 +215,14 @@ func (e *Engine) work(w *durable.Work, _ json.RawMessage) (json.RawMessage, erro
 		if ended.Outcome != nil {
 			return json.Marshal(sealed)
 		}
-		if messages, err = e.await(w, &ended, received); err != nil {
+		more, err := e.await(w, &ended, received)
+		if err != nil {
 			return nil, err
 		}
-		received += len(messages)
+		if received += len(more); ended.Refused == "" { // a part that was refused has not taken its messages
+			messages = nil
+		}
+		messages = append(messages, more...)
 	}
 	return nil, fmt.Errorf("the workflow has waited %d times, which is too often", maxParts)
 }
@@ -324,7 +327,11 @@ func (e *Engine) run(ctx context.Context, w *durable.Work, k *kept, number int, 
 // await waits until a part can go on, and returns what has come for it. received is how much had come before.
 func (e *Engine) await(w *durable.Work, ended *end, received int) (messages []journal.Message, err error) {
 	var until time.Time
-	topics := map[string]bool{resumed: ended.Refused != ""}
+	if ended.Refused != "" {
+		_, err := durable.Receive[json.RawMessage](w, resume, 0)
+		return nil, err
+	}
+	topics := map[string]bool{}
 	for _, s := range ended.Waits {
 		if topics[s.Topic] = true; !s.Until.IsZero() && (until.IsZero() || s.Until.Before(until)) {
 			until = s.Until

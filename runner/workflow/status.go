@@ -22,6 +22,8 @@ type Status struct {
 	State    durable.State
 	Created  time.Time
 	Ended    time.Time // zero: it goes on
+	// Refused says that it was not continued, because its files have changed, and that it waits for [Engine.Resume].
+	Refused bool
 	// Outcome is how it ended. Nil if it has not, or was cancelled.
 	Outcome *Outcome
 	// Settings are those of Start.
@@ -89,7 +91,7 @@ func (e *Engine) find(ctx context.Context, id string) (*durable.Status, error) {
 
 // status converts the status of work.
 func (e *Engine) status(ctx context.Context, w *durable.Status) (*Status, error) {
-	s := &Status{ID: w.ID, Customer: w.Customer, State: w.State, Created: w.Created, Ended: w.Ended}
+	s := &Status{ID: w.ID, Customer: w.Customer, State: w.State, Created: w.Created, Ended: w.Ended, Refused: w.Waiting == resume}
 	if k, err := e.program(ctx, w.Customer, w.ID); err == nil {
 		s.Name, s.Settings = k.Program.Name, k.Settings
 	} else if ctx.Err() != nil {
@@ -159,9 +161,13 @@ func (e *Engine) Answer(ctx context.Context, id string, question *journal.Step, 
 	return e.Send(ctx, id, question.Topic, reply.Result())
 }
 
-// Resume lets a workflow go on that was not continued, because its files had changed.
+// Resume tries again to continue a workflow that was not continued, because its files had changed. Others go on by themselves.
 func (e *Engine) Resume(ctx context.Context, id string) error {
-	return e.Send(ctx, id, resumed, json.RawMessage("null"))
+	work, err := e.find(ctx, id)
+	if err != nil || work.Waiting != resume {
+		return err
+	}
+	return e.o.Durable.Send(ctx, id, resume, nil)
 }
 
 // Cancel ends a workflow. A part in progress is stopped.

@@ -346,6 +346,10 @@ func (w *workflowCommand) look(ctx context.Context, asked *term.Elicitor, told m
 	if err != nil || status.State != durable.Waiting {
 		return // tried again
 	}
+	if changed := (&workflow.ChangedError{ID: w.id, Name: status.Name}); status.Refused && !told["!"] {
+		told["!"] = true
+		w.con.Say("mcprun: " + cli.EscapeLine(changed.Error()+"; "+changed.Hint()))
+	}
 	for _, s := range status.Waits() {
 		if told[s.Topic] {
 			continue

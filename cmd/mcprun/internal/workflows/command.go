@@ -82,6 +82,7 @@ type listed struct {
 	Created  time.Time     `json:"created"`
 	Ended    time.Time     `json:"ended,omitzero"`
 	Waits    []waiting     `json:"waits,omitempty"`
+	Refused  bool          `json:"refused,omitempty"` // its files have changed
 	Steps    []step        `json:"steps,omitempty"`
 	// Calls counts the calls that changed something.
 	Calls   map[string]int    `json:"calls,omitempty"`
@@ -115,7 +116,7 @@ type step struct {
 }
 
 func of(s *workflow.Status) listed {
-	l := listed{ID: s.ID, Name: s.Name, Customer: s.Customer, State: s.State, Created: s.Created, Ended: s.Ended, Calls: s.Calls, Outcome: s.Outcome}
+	l := listed{ID: s.ID, Name: s.Name, Customer: s.Customer, State: s.State, Created: s.Created, Ended: s.Ended, Calls: s.Calls, Outcome: s.Outcome, Refused: s.Refused}
 	for _, w := range s.Waits() {
 		at := waiting{Kind: w.Kind, Until: w.Until}
 		if w.Kind != journal.StepSleep {
@@ -240,6 +241,9 @@ func (o *located) show(l listed) error {
 	}
 	for tool, n := range l.Calls {
 		fmt.Fprintf(w, "calls %s: %d\n", cli.EscapeLine(tool), n)
+	}
+	if l.Refused {
+		fmt.Fprintf(w, "not continued, because its files have changed: restore them, and mcprun workflow resume %s\n", l.ID)
 	}
 	for i := range l.Waits {
 		fmt.Fprintf(w, "waits for %s\n", cli.EscapeLine(l.Waits[i].String()))
