@@ -126,6 +126,9 @@ func (s *Script) Read(ctx context.Context, b *script.Bundler, opt script.Options
 	return s.was.program, s.was.err
 }
 
+// Reread makes the next use of the script read its files again.
+func (s *Script) Reread() { s.was = nil }
+
 func (r *Runner) read(ctx context.Context, s *Script) (*script.Program, error) {
 	return s.Read(ctx, r.opt.Bundler, r.opt.Reading())
 }

@@ -23,14 +23,18 @@ import (
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/durable"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/embedded"
+	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/store/postgres"
 	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 	"github.com/mcpgen/mcpgen/runner/store/storetest/pgtest"
 )
 
-// TestMain makes the test binary a process that runs a workflow, and may be killed.
+// TestMain makes the test binary a process that runs a workflow, and may be killed. Examples run scripts in child processes of it.
 func TestMain(m *testing.M) {
+	script.Child()
+	embedded.Child()
 	if setup := os.Getenv("WORKFLOW_MORTAL"); setup != "" {
 		p := &mortal{}
 		if err := errors.Join(json.Unmarshal([]byte(setup), p), p.run()); err != nil {

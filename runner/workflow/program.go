@@ -45,6 +45,7 @@ type Part struct {
 // Apply makes a script the part's. Its streams, limits and the other settings of its calls stay.
 func (p *Part) Apply(s *runner.Script) {
 	s.Name, s.Code, s.Language, s.Dir = p.Program.Name, p.Program.Code, p.Program.Language, p.Program.Dir
+	s.Reread()
 	s.Vars = maps.Clone(s.Vars)
 	if s.Vars == nil {
 		s.Vars = map[string]json.RawMessage{}
