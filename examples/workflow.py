@@ -10,7 +10,7 @@ names: list[str] = (vars.get("input") or {}).get("names") or ["Ada", "Grace"]
 ids: list[str] = []
 for name in names:
     # Once it has finished, a step is not run again: no lead is created twice.
-    lead = workflow.step("copy", lambda name: create_record(object_type="Lead", data={"LastName": name, "Company": "Copied"}), name)
+    lead = workflow.step("copy", lambda name: create_record(object_type="Lead", data={"Name": name, "Company": "Copied", "Status": "New"}), name)
     ids.append(lead["id"])
 workflow.sleep("100ms")  # of a workflow that waits for hours, nothing runs
 there = workflow.step("count", lambda: query_records(object_type="Lead", limit=200))

@@ -7,7 +7,7 @@ const names: string[] = vars["input"]?.names ?? ["Ada", "Grace"];
 const ids: string[] = [];
 for (const name of names) {
   // Once it has finished, a step is not run again: no lead is created twice.
-  const lead = await workflow.step("copy", (LastName) => createRecord({ object_type: "Lead", data: { LastName, Company: "Copied" } }), name);
+  const lead = await workflow.step("copy", (Name) => createRecord({ object_type: "Lead", data: { Name, Company: "Copied", Status: "New" } }), name);
   ids.push(lead.id);
 }
 await workflow.sleep("100ms"); // of a workflow that waits for hours, nothing runs
