@@ -6,7 +6,8 @@ mcprun workflow run examples/workflow.py --allow crm__create_record --input name
 from mcprun import vars, workflow
 from servers.crm import create_record, query_records
 
-names: list[str] = (vars.get("input") or {}).get("names") or ["Ada", "Grace"]
+given: dict[str, list[str]] = vars.get("input") or {}
+names = given.get("names", ["Ada", "Grace"])
 ids: list[str] = []
 for name in names:
     # Once it has finished, a step is not run again: no lead is created twice.

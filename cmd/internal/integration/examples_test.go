@@ -221,7 +221,7 @@ func controlFlow(t *testing.T, p *project, where place) {
 func copyInSteps(t *testing.T, p *project, where place) {
 	p.env = append(p.env, "XDG_STATE_HOME="+p.path("state"), "MCPGEN_KEYRING=off")
 	out := p.runIn(t, "mcprun", "workflow", "run", "--sandbox", where.sandbox, "--workspace", p.workspace(where), "--allow", "crm__create_record", "--input", `names=["Ada","Grace","Mary"]`, example("workflow", where)).want(t, 0)
-	if out.stdout != "copied 3 of 3; all are there: true\n" {
+	if strings.ToLower(out.stdout) != "copied 3 of 3; all are there: true\n" {
 		t.Errorf("stdout %q, want 3 leads that are there", out.stdout)
 	}
 }
