@@ -75,6 +75,9 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 		return Settings{}, err
 	}
 	out.normalize()
+	if err := out.checkCategories(file, root, servers); err != nil {
+		return out, err
+	}
 	if err := out.Policy.complete(file, node.Value(root, "policy")); err != nil {
 		return out, err
 	}
@@ -82,6 +85,9 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 		return out, err
 	}
 	if err := out.Audit.complete(file, node.Value(root, "audit")); err != nil {
+		return out, err
+	}
+	if err := out.Model.complete(file, node.Value(root, "model")); err != nil {
 		return out, err
 	}
 	if err := completeSchedules(file, out.Schedules, node.Value(root, "schedules")); err != nil {

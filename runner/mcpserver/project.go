@@ -20,6 +20,8 @@ type Project struct {
 	Denied func(customer string) map[string]bool
 	// Finder finds tools. Nil: the tools that need it answer that there is no generated tree.
 	Finder Finder
+	// Together adds to the results of a search what the customer's runs used with the tools. Nil: nothing is added.
+	Together func(ctx context.Context, customer string, found []search.Result)
 	// Languages are the languages allowed for scripts. Wrappers are shown in the first one. Empty: TypeScript, Python.
 	Languages []string
 	// Network says what scripts may connect to if execute_code asks for the network; see runner.Network.Offer. Empty: it cannot be asked for.
