@@ -30,7 +30,7 @@ const (
 	maxStepName = 300 // of a step or a topic, in bytes
 	maxQuestion = 4 << 10
 	maxOpen     = 1000 // steps and waits that have begun and not ended
-	// maxSleep bounds a sleep in a run that cannot be suspended.
+	// maxSleep bounds the sleeps of a run that cannot be suspended.
 	maxSleep = 10 * time.Minute
 	// maxStepInput bounds what is kept of a step's input, in bytes.
 	maxStepInput = 16 << 10
@@ -64,6 +64,7 @@ type steps struct {
 	waits   map[*openStep]bool // those that wait
 	numbers map[string]int     // of steps without a journal, by kind, place and name
 	records []StepRecord
+	slept   time.Duration // in all, in a run that cannot be suspended
 
 	busy      int // calls and requests in progress that do not wait for a time, a value or a person
 	change    int // counts changes
@@ -167,7 +168,7 @@ func (c *Calls) journalOf() *journal.Journal {
 	return c.set.Journal
 }
 
-// path returns the path of the step that a guest names for a call, or "" for none.
+// path returns the path of the step that a guest names for a call, or "" outside of steps.
 func (c *Calls) path(step int) string {
 	if step == 0 {
 		return ""
@@ -214,7 +215,7 @@ func checkName(a *call.Ask, what, name string) error {
 	return nil
 }
 
-// workflow answers a method of the library's workflow, or returns nil if it is none.
+// workflow answers a method of the library's workflow, or returns nil for any other method.
 func (c *Calls) workflow(method string) func(context.Context, *call.Ask) (json.RawMessage, error) {
 	switch method {
 	case methodStep:
@@ -381,8 +382,8 @@ func (c *Calls) sleep(ctx context.Context, a *call.Ask) (json.RawMessage, error)
 	if err != nil {
 		return nil, err
 	}
-	if d > maxSleep && !c.suspends() && !c.set.DryRun {
-		return nil, badStep(a.Method, "%v is too long for this run, which can sleep %v at once; mcprun workflow run has no limit", d, maxSleep)
+	if !c.suspends() && !c.maySleep(d) {
+		return nil, badStep(a.Method, "%v is too long for this run, which can sleep %v in all; mcprun workflow run has no limit", d, maxSleep)
 	}
 	s := c.stepOf(journal.StepSleep, c.path(a.Step), "sleep")
 	if c.set.DryRun || c.player != nil {
@@ -393,6 +394,17 @@ func (c *Calls) sleep(ctx context.Context, a *call.Ask) (json.RawMessage, error)
 	}
 	_, err = c.await(ctx, a, s, !c.suspends() || d <= c.set.Suspend, nil)
 	return json.RawMessage("{}"), err
+}
+
+// maySleep reports whether a run that is not suspended may sleep for so long, which does not count against its timeout.
+func (c *Calls) maySleep(d time.Duration) bool {
+	c.steps.mu.Lock()
+	defer c.steps.mu.Unlock()
+	if c.set.DryRun || d > maxSleep-c.steps.slept {
+		return c.set.DryRun
+	}
+	c.steps.slept += d
+	return true
 }
 
 // wait answers workflow/wait.

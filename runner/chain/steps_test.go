@@ -101,6 +101,23 @@ func counting(n *int) answerer {
 	}
 }
 
+// TestLargeStep keeps a result that has a log of its own.
+func TestLargeStep(t *testing.T) {
+	logs, large := &lines{logs: map[store.Key][]store.Line{}}, `"`+strings.Repeat("<é>", 30_000)+`"`
+	s := newStepper(t, logs, nil, nil)
+	s.want(0, "step", `{"name":"a"}`, `{"step":1}`)
+	s.want(0, "done", `{"step":1,"value":[`+large+`]}`, `{"outcome":{"value":[`)
+	s = newStepper(t, logs, nil, nil)
+	raw, err := s.ask(s.ctx, &call.Ask{Method: methodStep, Params: json.RawMessage(`{"name":"a"}`)})
+	var out struct{ Outcome struct{ Value []string } }
+	if err := errors.Join(err, json.Unmarshal(raw, &out)); err != nil || len(out.Outcome.Value) != 1 || `"`+out.Outcome.Value[0]+`"` != large {
+		t.Errorf("workflow/step = %.100s, %v, want the large value", raw, err)
+	}
+	if len(logs.logs) != 2 {
+		t.Errorf("%d logs, want one of its own for the large value", len(logs.logs))
+	}
+}
+
 func TestSteps(t *testing.T) {
 	n, logs := 0, &lines{logs: map[store.Key][]store.Line{}}
 	for round := range 2 {
@@ -240,6 +257,7 @@ func TestWaits(t *testing.T) {
 		if took := time.Since(began); took != 10*time.Minute {
 			t.Errorf("a sleep of 10 minutes took %v", took)
 		}
+		plain.want(0, "sleep", `{"time":1}`, `workflow/sleep: 1s is too long for this run`)
 		plain.want(0, "ask", `{"question":"Who?"}`, `the person did not answer: Who?`)
 		dry := newStepper(t, nil, nil, func(s *Settings) { s.DryRun = true })
 		dry.want(0, "sleep", `{"time":"24h"}`, `{}`)

@@ -59,8 +59,8 @@ func (s *Step) path(number int) string { return fmt.Sprintf("%s#%d", s.Name, num
 // Path names the step for the calls that its function makes.
 func (s *Step) Path() string { return s.path(s.Number) }
 
-// Step returns the next step of a kind and a name, which the step with the path in makes; "" is none. If it began in a former execution, it
-// says when, and until when it waits. A nil Journal keeps no steps and numbers none.
+// Step returns the next step of a kind and a name, which the step with the path in makes, or which is outside of steps. If it began in a former execution, it
+// says when, and until when it waits. A nil Journal keeps no steps, and does not number them.
 func (j *Journal) Step(kind StepKind, in, name string) *Step {
 	s := &Step{Kind: kind, Name: name, In: in}
 	if j == nil {
