@@ -41,6 +41,11 @@ type Options struct {
 	// State says where state is kept, and whether runs are recorded.
 	State state.Flags
 
+	shared *state.Shared // the project's
+	// flow is what its workflow has printed; nil: it is not part of one.
+	flow     *printed
+	workflow string // the id; empty: it is not part of one
+
 	// schedule is the run's schedule; nil: it has none.
 	schedule *Schedule
 
