@@ -100,6 +100,7 @@ type Script struct {
 	trail *trail   // what the record has of its run; nil: nothing
 
 	launched bool
+	release  func(*Result) // passes on the output that was held until the end; nil: it was not held
 }
 
 func (s *Script) timeout() time.Duration {

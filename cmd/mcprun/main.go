@@ -20,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/models"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/network"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/packages"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/plugins"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/policies"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
@@ -83,6 +84,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		network.NewCommand(app, at),
 		packages.NewCommand(app, at),
 		models.NewCommand(app, at),
+		plugins.NewCommand(app, at),
 		doctor.NewCommand(app),
 		image.NewCommand(app),
 		tools.NewCommand(app),

@@ -59,6 +59,7 @@ func rules() []rule {
 
 		// Leaves of runner, then what stands on them.
 		{"runner/risk", nil},
+		{"runner/plugin", []string{"gen/config", "gen/ident", "gen/upstream/redact", "gen/upstream/stdio", "runner/audit"}}, // knows nothing of runs, chains and tokens
 		{"runner/call", []string{"gen/exit"}},
 		{"runner/policy", []string{"gen/config", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/exit", "runner/internal/expr", "runner/internal/kept", "runner/policy/internal/spelling", "runner/risk", "runner/script/judge", "runner/store"}},
 		{"runner/policy/internal/spelling", []string{"gen/ident"}},
@@ -90,7 +91,7 @@ func rules() []rule {
 		{"runner/internal/page", nil},
 		{"runner/internal/output", []string{"gen/ident", "runner/workspace"}},
 		{"runner/workspace", []string{"runner/internal/safeopen"}},
-		{"runner/workspace/customer", []string{"runner/cache", "runner/model", "gen/ident", "runner/internal/kept", "runner/internal/safeopen", "runner/store", "runner/workspace"}},
+		{"runner/workspace/customer", []string{"runner/cache", "runner/model", "gen/ident", "runner/internal/kept", "runner/internal/safeopen", "runner/store", "runner/workspace", "runner/audit"}},
 		{"runner/sandbox", nil},
 		{"runner/bridge", []string{"gen/ident", "runner/call"}},
 		{"runner/pii/detect", []string{"runner/pii/detect/internal/*"}}, // finds personal data; knows nothing of tokens and vaults
@@ -142,6 +143,8 @@ func rules() []rule {
 		}},
 		{"runner", []string{
 			"runner/approve", "runner/audit", "runner/egress", "runner/pii", "runner/record", "runner/bridge", "runner/cache", "runner/call", "runner/chain", "gen/exit", "runner/internal/clock", "runner/internal/hint", "runner/internal/output", "runner/packages", "runner/policy", "runner/risk",
+			"runner/approve", "runner/audit", "runner/call", "runner/internal/clock", "runner/journal", "runner/pii", "runner/plugin", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/telemetry", "runner/workspace",
+			"runner/approve", "runner/audit", "runner/egress", "runner/pii", "runner/record", "runner/bridge", "runner/call", "runner/chain", "gen/exit", "runner/internal/clock", "runner/internal/hint", "runner/internal/output", "runner/packages", "runner/plugin", "runner/policy", "runner/risk",
 			"runner/sandbox", "runner/script", "runner/script/check", "runner/script/judge", "runner/skill", "runner/taint", "runner/telemetry", "runner/workspace", "runner/workspace/customer",
 			"gen/catalog", "gen/config", "gen/ident", "gen/schema", "gen/schema/validate", "gen/tokens", "gen/upstream", "templates",
 		}},
@@ -181,8 +184,9 @@ func rules() []rule {
 		{"cmd/mcprun/internal/network", []string{"cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "gen/config", "gen/exit", "runner", "runner/egress"}},
 		{"cmd/mcprun/internal/models", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/state", "gen/config", "runner/model"}},
 		{"cmd/mcprun/internal/packages", []string{"cmd/internal/cli", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "runner/packages", "runner/sandbox"}},
+		{"cmd/mcprun/internal/plugins", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "gen/config", "runner/plugin"}},
 		{"cmd/mcprun/internal/policies", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "gen", "gen/config", "gen/schema/validate", "runner/chain", "runner/policy", "runner/risk"}},
-		{"cmd/mcprun/internal/project", []string{"gen/catalog", "gen/search", "runner/recommend", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/config", "gen/upstream", "runner", "runner/chain", "runner/form", "runner/policy", "runner/script", "runner/telemetry", "runner/store", "runner/traffic"}},
+		{"cmd/mcprun/internal/project", []string{"gen/catalog", "gen/search", "runner/recommend", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/config", "gen/upstream", "runner", "runner/chain", "runner/plugin", "runner/form", "runner/policy", "runner/script", "runner/telemetry", "runner/store", "runner/traffic"}},
 		{"cmd/mcprun/internal/resources", []string{"cmd/internal/backends", "cmd/internal/cli", "gen", "gen/config", "gen/search", "gen/upstream", "runner", "runner/chain", "runner/policy", "runner/sandbox", "runner/sandbox/pool", "runner/script", "runner/telemetry"}},
 		{"cmd/mcprun/internal/approvals", []string{"cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "runner/approve", "runner/store", "runner/workspace/customer", "gen/config"}},
 		{"cmd/mcprun/internal/forms", []string{"cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/models", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/run", "cmd/mcprun/internal/state", "cmd/mcprun/internal/term", "gen", "gen/schema/validate", "runner/call", "runner/form"}},

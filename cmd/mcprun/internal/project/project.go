@@ -27,6 +27,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/form"
+	"github.com/mcpgen/mcpgen/runner/plugin"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/store"
@@ -111,10 +112,13 @@ type Project struct {
 	Servers   map[string]chain.ServerSettings
 	Settings  config.Settings
 	Policy    *policy.Policy
-	Taint     string         // the store that knows whose data workspaces hold; empty if no condition is about that
-	Shapes    *traffic.Store // keeps the shapes of results; nil if none are kept
-	Cfg       *config.Config // nil if there is none
-	ToRead    bool           // nobody has agreed to the configuration: nothing of it may be started or connected to
+	// Guardrails are those of the settings, as variables change them, and Plugins are asked about runs and calls.
+	Guardrails config.Guardrails
+	Plugins    *plugin.Set
+	Taint      string         // the store that knows whose data workspaces hold; empty if no condition is about that
+	Shapes     *traffic.Store // keeps the shapes of results; nil if none are kept
+	Cfg        *config.Config // nil if there is none
+	ToRead     bool           // nobody has agreed to the configuration: nothing of it may be started or connected to
 	// configured reports whether there is a file of servers.
 	configured bool
 	Trusted    []string // the files of the configuration, and others that no script may reach
@@ -224,6 +228,11 @@ func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writ
 	if err := p.newPolicy(app, at, base, stderr); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
+	if run {
+		if err := p.openPlugins(app, base); err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+	}
 	p.keepShapes(app, base, stderr)
 	const variable = flags.EnvPrefix + "SERVERS"
 	if tree := cmp.Or(app.Path(app.Env(variable)), p.Settings.Variables[variable]); tree != "" {
@@ -308,6 +317,21 @@ func (p *Project) observe(app *cli.App, at resources.Provider, stderr io.Writer,
 	}
 	p.Telemetry = tel
 	p.OnClose(func() error { release(); return nil })
+	return nil
+}
+
+// openPlugins opens the plugins. Nothing is started before they are asked.
+func (p *Project) openPlugins(app *cli.App, base string) (err error) {
+	if p.Guardrails, err = flags.Guardrails(app, &p.Settings); err != nil {
+		return err
+	}
+	if p.Plugins, err = plugin.Open(p.Settings.Plugins, plugin.Options{Dir: base, Lookup: p.Lookup, Guardrails: p.Guardrails, Log: p.Log}); err != nil {
+		return err
+	}
+	p.OnClose(p.Plugins.Close)
+	for i := range p.Settings.Plugins {
+		p.Trusted = append(p.Trusted, p.Settings.Plugins[i].Files(base)...)
+	}
 	return nil
 }
 
