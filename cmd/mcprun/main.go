@@ -11,9 +11,11 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/approvals"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/audits"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/caches"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/daemon"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/doctor"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/forms"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/image"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/models"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/network"
@@ -71,6 +73,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		run.NewCallCommand(app, at),
 		run.NewCheckCommand(app, at),
 		approvals.NewCommand(app),
+		forms.NewCommand(app, at),
 		audits.NewCommand(app),
 		customers.NewSessionCommand(app, run.NewResumeCommand(app, at)),
 		customers.NewCommand(app),
@@ -89,6 +92,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		serve.NewCommand(app),
 		schedules.NewCommand(app, at),
 		shapes.NewCommand(app),
+		caches.NewCommand(app),
 		newVersionCmd(app),
 	)
 	return root

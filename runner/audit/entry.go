@@ -169,7 +169,7 @@ type CallStart struct {
 	Plugins []Plugin `json:"plugins,omitempty"`
 }
 
-// CallEnd is the body of [KindCallEnd]. A refused call has no [CallStart]: its Effect, Rule and Arguments are here.
+// CallEnd is the body of [KindCallEnd]. A refused call has no [CallStart], nor has a cached one: its Effect, Rule and Arguments are here.
 type CallEnd struct {
 	Call        int             `json:"call"`
 	Tool        string          `json:"tool"`
@@ -182,7 +182,10 @@ type CallEnd struct {
 	Effect      Text            `json:"effect,omitempty"`
 	Rule        Text            `json:"rule,omitempty"`
 	By          Text            `json:"by,omitempty"`
-	Plugins     []Plugin        `json:"plugins,omitempty"` // those of the CallStart too
+	// Cached says that no server was asked: the result is from the cache, where it has been for AgeMS.
+	Cached  bool     `json:"cached,omitempty"`
+	AgeMS   float64  `json:"ageMs,omitempty"`
+	Plugins []Plugin `json:"plugins,omitempty"` // those of the CallStart too
 }
 
 // Approval is the body of [KindApproval].

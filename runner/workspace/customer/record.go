@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpgen/mcpgen/runner/cache"
+
 	"github.com/mcpgen/mcpgen/runner/audit"
 )
 
@@ -83,6 +85,8 @@ type Run struct {
 	Files     []string `json:"files,omitempty"`
 	FileCount int      `json:"fileCount,omitempty"`
 	Tokens    *Tokens  `json:"tokens,omitempty"`
+	// Cache counts the calls that the cache has or could have answered. Nil: none.
+	Cache *cache.Use `json:"cache,omitempty"`
 	// ToolTokens are the parts of Tokens that concern a single tool, by its id. It is empty for a run that calls more than 300 tools.
 	ToolTokens map[string]ToolTokens `json:"toolTokens,omitempty"`
 	// Cut reports whether a part of the record was cut.
@@ -129,6 +133,9 @@ type Call struct {
 	// Arguments are the arguments that were decided, or the beginning of them, as JSON with tokens for personal data. It is empty without a
 	// Decision.
 	Arguments string `json:"arguments,omitempty"`
+	// Cached says that the result is from the cache, where it had been for AgeMS.
+	Cached bool    `json:"cached,omitempty"`
+	AgeMS  float64 `json:"ageMs,omitempty"`
 	// Plugins are what plugins did about the call, other than to allow it: at most 10.
 	Plugins []audit.Plugin `json:"plugins,omitempty"`
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/form"
 	"github.com/mcpgen/mcpgen/runner/plugin"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -64,6 +65,7 @@ type LocationFlags struct {
 	Configs []string
 	servers string
 	Skills  string
+	forms   string
 	Debug   bool // bound with the output flags
 	// AnyConfig accepts --config without a terminal whatever the policy says, because a host may start a server in any folder.
 	AnyConfig bool
@@ -80,6 +82,16 @@ func (o *LocationFlags) Bind(f *pflag.FlagSet) {
 	o.BindConsent(f)
 	f.Var(flags.Text(&o.servers, "folder"), "servers", "the generated tree (default: out in mcpgen.yaml, else servers/)")
 	f.Var(flags.Text(&o.Skills, "folder"), "skills", "saved scripts, for ./skills/NAME (default: skills/ beside the configuration)")
+}
+
+// BindForms adds the flag that names the folder of forms.
+func (o *LocationFlags) BindForms(f *pflag.FlagSet) {
+	f.Var(flags.Text(&o.forms, "folder"), "forms", "forms to fill in (default: forms/ beside the configuration)")
+}
+
+// Forms returns the forms of a project.
+func (o *LocationFlags) Forms(app *cli.App, p *Project) *form.Folder {
+	return form.NewFolder(cmp.Or(app.Path(o.forms), filepath.Join(p.Base, "forms")))
 }
 
 // BindConsent adds only the flags that name the configuration and agree to it.
@@ -326,7 +338,7 @@ func (p *Project) openPlugins(app *cli.App, base string) (err error) {
 // newPolicy compiles the policy.
 func (p *Project) newPolicy(app *cli.App, at resources.Provider, base string, stderr io.Writer) (err error) {
 	old, noFolder := app.ProjectState("counts", base)
-	rates := at.Rates().In(policy.Counts{State: p.openState, Old: old, Moved: sayOn(stderr)})
+	rates := at.Rates().In(policy.Counts{State: p.OpenState, Old: old, Moved: sayOn(stderr)})
 	if p.Policy, err = policy.New(&p.Settings.Policy, rates); err != nil {
 		return err
 	}
@@ -342,8 +354,8 @@ func (p *Project) newPolicy(app *cli.App, at resources.Provider, base string, st
 	return nil
 }
 
-// openState opens the state that the project has by then.
-func (p *Project) openState(ctx context.Context) (store.Store, error) {
+// OpenState opens the state that the project has by then.
+func (p *Project) OpenState(ctx context.Context) (store.Store, error) {
 	if p.State == nil {
 		return nil, errors.New("the command has opened no state")
 	}
@@ -364,7 +376,7 @@ func (p *Project) keepShapes(app *cli.App, base string, stderr io.Writer) {
 	if err == nil { // else there is no old file
 		p.Trusted = append(p.Trusted, old)
 	}
-	p.Shapes = traffic.New(traffic.Options{State: p.openState, Old: old, Moved: sayOn(stderr)})
+	p.Shapes = traffic.New(traffic.Options{State: p.OpenState, Old: old, Moved: sayOn(stderr)})
 }
 
 // Observer returns what keeps the shapes of results, or nil.

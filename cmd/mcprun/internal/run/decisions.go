@@ -96,7 +96,7 @@ const maxViolations = 20
 
 // isSent reports whether a call was sent to its server.
 func isSent(c *customer.Call) bool {
-	return c.Outcome != chain.OutcomeDry && c.Outcome != string(call.KindDenied) || audit.Answered(c.Plugins)
+	return !c.Cached && (c.Outcome != chain.OutcomeDry && c.Outcome != string(call.KindDenied) || audit.Answered(c.Plugins))
 }
 
 // callRows returns the rows of a decided call: its beginning, if it was sent, and its end.
@@ -111,7 +111,7 @@ func callRows(set *chain.Settings, id string, number int, c *customer.Call) []au
 	if d := c.Decision; d != nil {
 		effect, rule, by = audit.Text(d.Effect), audit.Text(d.Rule), audit.Text(d.By)
 	}
-	end := audit.CallEnd{Call: number, Tool: c.Tool, Outcome: c.Outcome, DurationMS: c.MS, Plugins: c.Plugins}
+	end := audit.CallEnd{Call: number, Tool: c.Tool, Outcome: c.Outcome, DurationMS: c.MS, Cached: c.Cached, AgeMS: c.AgeMS, Plugins: c.Plugins}
 	if !isSent(c) {
 		end.Arguments, end.Effect, end.Rule, end.By = arguments, effect, rule, by
 		return []audit.Entry{set.Entry(audit.KindCallEnd, id, end)}

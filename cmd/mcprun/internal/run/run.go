@@ -6,6 +6,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -197,6 +198,7 @@ func (o *Options) openProject(ctx context.Context, con *term.Console) (*project.
 	}
 	o.State.Attach(o.App, p)
 	o.Calls.Observer = p.Observer()
+	o.Calls.Cache = NewCache(o.App, p, cmp.Or(o.App.Path(o.Base.Workspace), p.Workspace))
 	return p, nil
 }
 
@@ -298,7 +300,7 @@ func (o *Options) runFor(ctx context.Context, con *term.Console, p *project.Proj
 		return nil, errors.Join(err, v.Close())
 	}
 	s.Calls.Personal, answers.Sealed = o.personal, o.personal.Bridges()
-	s.Answers = answers.All()
+	s.Answers, s.Methods = answers.All(), answers.Calling()
 	res, err := o.runAt(ctx, con, p, s, at)
 	o.shown = answers.finish()
 	o.logged = v.Place()

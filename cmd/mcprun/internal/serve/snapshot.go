@@ -115,6 +115,11 @@ func (o *command) newSnapshot(ctx context.Context, p *project.Project, l *live) 
 	for _, l := range b.offer.Languages[1:] {
 		f.also = append(f.also, config.Language(l))
 	}
+	names, err := o.run.Forms(o.app, p).List()
+	if err != nil {
+		return b, fmt.Errorf("list the forms: %w", err)
+	}
+	b.offer.Forms = len(names) > 0
 	b.offer.Catalog, b.offer.Lock, b.offer.Finder = b.tree.Catalog, b.tree.Lock, f
 	if p.Settings.Search.Recommend {
 		b.offer.Together = b.together
@@ -312,7 +317,9 @@ func (b *snapshot) runScript(ctx context.Context, job *mcpserver.Job, s *runner.
 	if b.project.Policy.UsesTaint(job.Customer.ID) {
 		s.Calls.Known = &policy.Run{}
 	}
-	s.Stdout, s.Stderr, s.Elicit, s.Watch, s.Answers = job.Stdout, job.Stderr, job.Ask, b.watch(job.Watch), b.answers(job, s.Calls.Known)
+	s.Stdout, s.Stderr, s.Elicit, s.Watch = job.Stdout, job.Stderr, job.Ask, b.watch(job.Watch)
+	answers := b.answers(job, s.Calls.Known)
+	s.Answers, s.Methods = answers.All(), answers.Calling()
 	s.Trouble = func(err error) {
 		b.log.Warn("a run could not keep personal data", "customer", job.Customer.ID, "error", hinted(err))
 	}
