@@ -139,7 +139,7 @@ func rules() []rule {
 		{"runner/mcpserver", []string{"runner/cache", "runner/model", "gen/atomicfile", "gen/config", "gen/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/durable", "runner/sandbox", "runner/script", "runner/skill", "runner/store", "runner/telemetry", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/schema/listing", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen", "runner/internal/seal"}},
 		{"runner/chain", []string{
 			"gen/catalog", "gen/catalog/diff", "gen/config", "gen/ident", "gen/learn", "gen/poison", "gen/schema/validate", "gen/tokens", "gen/upstream",
-			"runner/approve", "runner/audit", "runner/cache", "runner/call", "runner/internal/clock", "runner/journal", "runner/pii", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/telemetry", "runner/workspace",
+			"runner/approve", "runner/audit", "runner/cache", "runner/call", "runner/internal/clock", "runner/journal", "runner/pii", "runner/plugin", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/telemetry", "runner/workspace",
 		}},
 		{"runner", []string{
 			"runner/approve", "runner/audit", "runner/egress", "runner/pii", "runner/record", "runner/bridge", "runner/cache", "runner/call", "runner/chain", "gen/exit", "runner/internal/clock", "runner/internal/hint", "runner/internal/output", "runner/packages", "runner/policy", "runner/risk",
