@@ -145,7 +145,7 @@ func rules() []rule {
 		{"runner", []string{
 			"runner/approve", "runner/audit", "runner/egress", "runner/pii", "runner/record", "runner/bridge", "runner/cache", "runner/call", "runner/chain", "gen/exit", "runner/internal/clock", "runner/internal/hint", "runner/internal/output", "runner/packages", "runner/policy", "runner/risk",
 			"runner/journal", "runner/plugin", "runner/sandbox", "runner/script", "runner/telemetry", "runner/workspace",
-			
+
 			"runner/script/check", "runner/script/judge", "runner/skill", "runner/taint", "runner/workspace/customer",
 			"gen/catalog", "gen/config", "gen/ident", "gen/schema", "gen/schema/validate", "gen/tokens", "gen/upstream", "templates",
 		}},
