@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/tokens"
+	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/record"
 )
@@ -74,7 +75,18 @@ type CallRecord struct {
 	// ToolError reports that the tool reported a failure in a result that the script wanted as it is.
 	ToolError bool `json:"-"`
 
-	reached bool // a server may have acted on it
+	reached    bool // a server may have acted on it
+	repeatable bool // a second call has no further effect
+}
+
+// Changing reports whether the call may have changed something that a second one would change again: it may have reached a server that did not
+// say it failed, and nobody who is trusted says that the tool is read-only or idempotent.
+func (r *CallRecord) Changing() bool {
+	switch call.Kind(r.Outcome) {
+	case call.KindTool, call.KindArgument, call.KindDenied:
+		return false
+	}
+	return r.reached && !r.repeatable
 }
 
 // CallDetails are details of a call for people, with secrets and personal data masked as in a recording. All of it may be hostile text.
