@@ -9,13 +9,14 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 )
 
-// SearchOptions returns the settings of a search from the configuration: the servers' categories, and the endpoint for embeddings. lookup
+// SearchOptions returns the settings of a search from the configuration: the servers' categories, and the endpoint for embeddings, which
+// variables may name too. lookup
 // finds the variable with the endpoint's key; variables that it does not have are looked up in a .env beside the configuration. A missing
 // key is not an error: searches then use words only, and say why. cacheDir is for [search.Options]. The errors are *[search.EndpointError],
 // and those of reading the .env.
 func SearchOptions(cfg *config.Config, lookup func(name string) (string, bool), cacheDir string) (*search.Options, error) {
 	opt := &search.Options{Categories: cfg.Settings.Categories(), CacheDir: cacheDir}
-	e := cfg.Settings.Search.Embeddings
+	e := cfg.Settings.Embeddings(lookup)
 	if e == nil {
 		return opt, nil
 	}
@@ -56,7 +57,7 @@ func OpenSearch(ctx context.Context, opts Options, lookup func(name string) (str
 	case err != nil:
 		return nil, nil, err
 	default:
-		if cfg.Settings.Search.Embeddings != nil { // it receives the queries, and a key
+		if cfg.Settings.Embeddings(lookup) != nil { // it receives the queries, and a key
 			if err := opts.consent(ctx, cfg); err != nil {
 				return nil, nil, err
 			}
@@ -74,5 +75,5 @@ type keyless struct{ variable string }
 func (k keyless) Name() string { return "" }
 
 func (k keyless) Embed(context.Context, []string) ([][]float32, error) {
-	return nil, fmt.Errorf("the variable %s, which search.embeddings.key_env names, is not set", k.variable)
+	return nil, fmt.Errorf("the variable %s, which has the key of the endpoint for embeddings, is not set", k.variable)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/daemon"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/doctor"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/image"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/models"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/network"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/packages"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/policies"
@@ -79,6 +80,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		policies.NewCommand(app, at),
 		network.NewCommand(app, at),
 		packages.NewCommand(app, at),
+		models.NewCommand(app, at),
 		doctor.NewCommand(app),
 		image.NewCommand(app),
 		tools.NewCommand(app),

@@ -15,10 +15,14 @@ const (
 // ownVariables are the settings of mcprun that a project's .env may have besides those of run: in mcpgen.yaml, with their formats.
 func ownVariables() map[string]schema {
 	file, program := schema{Format: "file"}, schema{Format: "program"}
-	return map[string]schema{
+	out := map[string]schema{
 		"LOG_FILE": file, "LOG_LEVEL": {}, "MCPRUN_LOG_FILE": file, "MCPRUN_LOG_LEVEL": {}, "MCPRUN_PII": {}, "MCPRUN_SERVE_TOKEN": {},
 		"MCPRUN_SERVERS": {Format: "folder"}, "MCPRUN_NODE": program, "MCPRUN_PYTHON": program, "MCPRUN_RUNSC": program,
 	}
+	for _, name := range modelVariables {
+		out[name] = schema{}
+	}
+	return out
 }
 
 // runKey returns the key of run: that a variable sets.
@@ -45,7 +49,7 @@ func Variables() []string {
 
 // IsSecretVariable reports whether the value of one of [Settings.Variables] must not be shown.
 func IsSecretVariable(name string) bool {
-	return strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_HEADERS")
+	return strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_KEY") || strings.HasSuffix(name, "_HEADERS")
 }
 
 // takeDotEnv takes the settings in the .env of a folder. Those of run: take precedence over mcpgen.yaml, except for risk and trust, of which

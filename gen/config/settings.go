@@ -48,7 +48,7 @@ type Settings struct {
 	// Run are the defaults of mcprun's flags, from the project's .env, else from mcpgen.yaml. Flags and the environment take precedence.
 	Run RunSettings
 	// Variables are the settings of mcprun in the project's .env, by their names: MCPRUN_* (also those that are in Run), LOG_LEVEL, LOG_FILE,
-	// and OTEL_* of OpenTelemetry. The environment takes precedence: see [WithDotEnv].
+	// OTEL_* of OpenTelemetry, and those of vendors of models. The environment takes precedence: see [WithDotEnv].
 	Variables map[string]string `yaml:"-"`
 	// Unknown are the names MCPRUN_* in the .env that are no settings, sorted.
 	Unknown []string `yaml:"-"`
@@ -56,6 +56,8 @@ type Settings struct {
 	Packages Packages `yaml:"-"`
 	// Search are the settings of the search for tools.
 	Search SearchSettings
+	// Model is the endpoint that is asked for texts. Nil: variables may name one, see [Settings.ModelEndpoint].
+	Model *Model
 	// Learn is [LearnTraffic] or empty. It says whether runs record the shapes of results that no schema declares.
 	Learn string
 	// Policy says which calls scripts may make.
@@ -137,7 +139,8 @@ func (s *RunSetting) UnmarshalYAML(n *yaml.Node) error {
 
 // SearchSettings are the settings of the search for tools.
 type SearchSettings struct {
-	// Embeddings is an endpoint that ranks by meaning. Without one, tools are found by their words only.
+	// Embeddings is an endpoint that ranks by meaning. Nil: variables may name one, see [Settings.Embeddings]. Without one, tools are found by
+	// their words only.
 	Embeddings *EmbeddingSettings
 }
 

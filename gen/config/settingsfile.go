@@ -84,6 +84,9 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 	if err := out.Audit.complete(file, node.Value(root, "audit")); err != nil {
 		return out, err
 	}
+	if err := out.Model.complete(file, node.Value(root, "model")); err != nil {
+		return out, err
+	}
 	if err := completeSchedules(file, out.Schedules, node.Value(root, "schedules")); err != nil {
 		return out, err
 	}

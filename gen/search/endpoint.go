@@ -1,19 +1,14 @@
 package search
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"strings"
 
-	"github.com/mcpgen/mcpgen/gen/exit"
-	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/endpoint"
 )
 
 // API is the protocol of an endpoint for embeddings.
@@ -29,16 +24,10 @@ const (
 // DefaultAPIVersion is the default of [EndpointOptions].APIVersion.
 const DefaultAPIVersion = "2024-10-21"
 
-const (
-	// maxEmbedAnswer bounds an answer, in bytes. maxEmbedError bounds the quoted part of an error answer.
-	maxEmbedAnswer, maxEmbedError = 32 << 20, 300
-)
-
 // Endpoint is an [Embedder] that calls an HTTP endpoint.
 type Endpoint struct {
-	opts   EndpointOptions
-	url    string
-	client *http.Client
+	opts EndpointOptions
+	http *endpoint.Endpoint
 }
 
 // EndpointOptions are the settings of [NewEndpoint].
@@ -61,17 +50,7 @@ type EndpointOptions struct {
 }
 
 // EndpointError reports an invalid setting.
-type EndpointError struct{ Field, Message, Remedy string }
-
-func (e *EndpointError) Error() string {
-	return fmt.Sprintf("search.embeddings.%s: %s", e.Field, e.Message)
-}
-
-// Hint says what to write instead.
-func (e *EndpointError) Hint() string { return e.Remedy }
-
-// ExitCode is exit.Usage.
-func (e *EndpointError) ExitCode() int { return exit.Usage }
+type EndpointError = endpoint.Error
 
 // NewEndpoint checks the settings and sends nothing. Its errors are *[EndpointError].
 func NewEndpoint(opts EndpointOptions) (*Endpoint, error) {
@@ -81,57 +60,26 @@ func NewEndpoint(opts EndpointOptions) (*Endpoint, error) {
 	if opts.APIVersion == "" {
 		opts.APIVersion = DefaultAPIVersion
 	}
-	base, err := url.Parse(opts.URL)
+	to := endpoint.Options{Setting: "search.embeddings", What: "embeddings", URL: opts.URL, Path: []string{"embeddings"}, Key: opts.Key, KeyHeader: "Authorization", Transport: opts.Transport}
 	switch {
-	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, &EndpointError{"url", "it is not an http or https address", "write it as https://api.openai.com/v1"}
-	case base.User != nil:
-		return nil, &EndpointError{"url", "it holds a password", "name the variable that holds the key in key_env"}
-	case opts.Model == "":
-		return nil, &EndpointError{"model", "it is missing", "write the name of the model, or of the deployment"}
 	case opts.API != OpenAI && opts.API != Azure:
-		return nil, &EndpointError{"api", fmt.Sprintf("unknown protocol %q", opts.API), "write openai or azure"}
-	case opts.Key != "" && base.Scheme == "http" && !thisMachine(base.Hostname()):
-		return nil, &EndpointError{"url", "a key is not sent without encryption", "write an https address, or leave key_env out"}
-	}
-	e := &Endpoint{opts: opts, url: address(base, opts), client: &http.Client{
-		Transport:     opts.Transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect }, // the key would be sent to another address
-	}}
-	return e, nil
-}
-
-var errRedirect = errors.New("the endpoint redirects, which is not followed; write the new address in search.embeddings.url")
-
-func thisMachine(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-func address(base *url.URL, opts EndpointOptions) string {
-	u := *base
-	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
-	complete := strings.HasSuffix(u.Path, "/embeddings")
-	switch {
-	case complete:
+		return nil, &EndpointError{Setting: to.Setting, Field: "api", Message: fmt.Sprintf("unknown protocol %q", opts.API), Remedy: "write openai or azure"}
+	case opts.Model == "":
+		return nil, &EndpointError{Setting: to.Setting, Field: "model", Message: "it is missing", Remedy: "write the name of the model, or of the deployment"}
 	case opts.API == Azure:
-		u = *u.JoinPath("openai", "deployments", opts.Model, "embeddings")
-	default:
-		u = *u.JoinPath("embeddings")
+		to.Path, to.KeyHeader = []string{"openai", "deployments", opts.Model, "embeddings"}, "api-key"
+		to.Query = url.Values{"api-version": {opts.APIVersion}}
 	}
-	if opts.API == Azure {
-		q := u.Query()
-		if q.Get("api-version") == "" {
-			q.Set("api-version", opts.APIVersion)
-		}
-		u.RawQuery = q.Encode()
+	http, err := endpoint.New(to)
+	if err != nil {
+		return nil, err
 	}
-	return u.String()
+	return &Endpoint{opts: opts, http: http}, nil
 }
 
 // Name returns protocol, address, model and dimensions.
 func (e *Endpoint) Name() string {
-	return fmt.Sprintf("%s %s %s %d", e.opts.API, e.url, e.opts.Model, e.opts.Dimensions)
+	return fmt.Sprintf("%s %s %s %d", e.opts.API, e.http.URL(), e.opts.Model, e.opts.Dimensions)
 }
 
 // Embed implements [Embedder] with one request.
@@ -144,70 +92,20 @@ func (e *Endpoint) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	if err != nil {
 		return nil, err
 	}
-	answer, err := e.post(ctx, sent)
+	res, err := e.http.Post(ctx, sent)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Close()
+	answer, err := io.ReadAll(res)
 	if err != nil {
 		return nil, err
 	}
 	vectors, err := readVectors(answer, len(texts))
 	if err != nil {
-		return nil, e.failure(err)
+		return nil, e.http.Failure(err)
 	}
 	return vectors, nil
-}
-
-// post sends one request.
-func (e *Endpoint) post(ctx context.Context, body []byte) (answer []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
-	if err != nil {
-		return nil, e.failure(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	switch {
-	case e.opts.Key == "":
-	case e.opts.API == Azure:
-		req.Header.Set("api-key", e.opts.Key)
-	default:
-		req.Header.Set("Authorization", "Bearer "+e.opts.Key)
-	}
-	res, err := e.client.Do(req)
-	if err != nil {
-		return nil, e.failure(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // part of a text is better than nothing
-		return nil, e.failure(fmt.Errorf("%s: %s", res.Status, e.shown(text)))
-	}
-	answer, err = io.ReadAll(io.LimitReader(res.Body, maxEmbedAnswer+1))
-	if err == nil && len(answer) > maxEmbedAnswer {
-		err = fmt.Errorf("the answer is larger than %d MiB", maxEmbedAnswer>>20)
-	}
-	if err != nil {
-		return nil, e.failure(err)
-	}
-	return answer, nil
-}
-
-// failure adds the host of the endpoint to an error, without the rest of its address, which may contain secrets.
-func (e *Endpoint) failure(err error) error {
-	var of *url.Error
-	if errors.As(err, &of) {
-		err = of.Err
-	}
-	host := ""
-	if u, parseErr := url.Parse(e.url); parseErr == nil {
-		host = u.Host
-	}
-	return fmt.Errorf("embeddings from %s: %w", host, err)
-}
-
-// shown returns the beginning of an error text on one line, without the key.
-func (e *Endpoint) shown(text []byte) string {
-	s := string(text)
-	if e.opts.Key != "" {
-		s = strings.ReplaceAll(s, e.opts.Key, "[key]")
-	}
-	return strings.Join(strings.Fields(ident.Head(strings.ToValidUTF8(s, "\uFFFD"), maxEmbedError)), " ")
 }
 
 // readVectors returns the vectors of an answer in the order of the texts.

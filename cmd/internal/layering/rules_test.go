@@ -51,7 +51,8 @@ func rules() []rule {
 		{"gen/upstream/oauth", []string{"gen/ident", "gen/atomicfile", "gen/exit", "gen/upstream/internal/*"}},
 		{"gen/upstream/httpclient", []string{"gen/ident", "gen/config", "gen/upstream/oauth", "gen/upstream/internal/*"}},
 		{"gen/upstream/upstreamtest", []string{"gen/config"}},
-		{"gen/search", []string{"gen/atomicfile", "gen/catalog", "gen/exit", "gen/ident", "gen/jsonschema"}},
+		{"gen/endpoint", []string{"gen/exit", "gen/ident", "gen/upstream/redact"}}, // carries requests; knows no protocol
+		{"gen/search", []string{"gen/atomicfile", "gen/catalog", "gen/endpoint", "gen/exit", "gen/ident", "gen/jsonschema"}},
 		{"gen/search/searchtest", []string{"gen/catalog", "gen/search"}},
 		{"gen", []string{"gen/*", "gen/config/consent", "gen/catalog/diff", "gen/render/*", "gen/schema/validate"}},
 
@@ -74,6 +75,8 @@ func rules() []rule {
 		{"runner/internal/safeopen", nil},
 		{"runner/internal/seal", []string{"runner/store"}},
 		{"runner/internal/kept", []string{"gen/atomicfile", "runner/internal/safeopen"}},
+		{"runner/model", []string{"gen/endpoint", "gen/tokens", "runner/store"}}, // asks; knows neither tools nor scripts
+		{"runner/model/modeltest", []string{"runner/model"}},
 		{"runner/traffic", []string{"gen/learn", "runner/internal/kept", "runner/store"}},
 		{"runner/taint", []string{"gen/ident", "runner/internal/kept", "runner/internal/safeopen", "runner/workspace"}},
 		{"runner/internal/clock", nil},
@@ -170,6 +173,7 @@ func rules() []rule {
 		{"cmd/mcprun/internal/image", []string{"cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/tools", "runner/sandbox/docker"}},
 		{"cmd/mcprun/internal/flags", []string{"cmd/internal/cli", "gen/config", "gen/ident", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/network", []string{"cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "gen/config", "gen/exit", "runner", "runner/egress"}},
+		{"cmd/mcprun/internal/models", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/state", "gen/config", "runner/model"}},
 		{"cmd/mcprun/internal/packages", []string{"cmd/internal/cli", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "runner/packages", "runner/sandbox"}},
 		{"cmd/mcprun/internal/policies", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "gen", "gen/config", "gen/schema/validate", "runner/chain", "runner/policy", "runner/risk"}},
 		{"cmd/mcprun/internal/project", []string{"cmd/internal/cli", "cmd/internal/trust", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/config", "gen/upstream", "runner", "runner/chain", "runner/policy", "runner/script", "runner/telemetry", "runner/store", "runner/traffic"}},
@@ -223,7 +227,8 @@ func homes() []home {
 		{"kernel.org/pub/linux/libs/security/libcap/psx", []string{"runner/sandbox/internal/jail"}},
 		{"github.com/zalando/go-keyring", []string{"gen/upstream/oauth"}},
 		{"github.com/sony/gobreaker/v2", []string{"gen/upstream/internal/circuit"}},
-		{"github.com/cenkalti/backoff/v5", []string{"gen/upstream/internal/circuit", "runner/policy", "runner/store/postgres", "runner/store/sqlite", "runner/telemetry"}},
+		{"github.com/Azure/azure-sdk-for-go/sdk", []string{"cmd/mcprun/internal/models"}}, // it reads the environment
+		{"github.com/cenkalti/backoff/v5", []string{"gen/upstream/internal/circuit", "runner/model", "runner/policy", "runner/store/postgres", "runner/store/sqlite", "runner/telemetry"}},
 		{"github.com/gofrs/flock", []string{"gen/upstream/oauth", "runner/internal/kept", "runner/packages", "runner/pii", "runner/skill", "runner/workspace/customer"}},
 		{"golang.org/x/oauth2", []string{"gen/upstream/oauth"}},
 		{"go.opentelemetry.io/otel", []string{"runner/telemetry", "runner/sandbox/docker"}}, // docker switches its client's spans off

@@ -102,6 +102,7 @@ type Project struct {
 	Taint     string         // the store that knows whose data workspaces hold; empty if no condition is about that
 	Shapes    *traffic.Store // keeps the shapes of results; nil if none are kept
 	Cfg       *config.Config // nil if there is none
+	ToRead    bool           // nobody has agreed to the configuration: nothing of it may be started or connected to
 	// configured reports whether there is a file of servers.
 	configured bool
 	Trusted    []string // the files of the configuration, and others that no script may reach
@@ -185,7 +186,7 @@ func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writ
 	if err != nil {
 		return nil, err
 	}
-	p := &Project{}
+	p := &Project{ToRead: !run}
 	if cfg == nil || !run {
 		err = p.observe(app, at, stderr, nil, run, o.Debug)
 	} else if err = may(cfg); err == nil {

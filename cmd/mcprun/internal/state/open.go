@@ -167,16 +167,23 @@ func key(ctx context.Context, app *cli.App, p *project.Project, place string) (k
 	return key, head, err
 }
 
-// ConfiguredKey reads audit.key of settings that a person has agreed to.
-func ConfiguredKey(ctx context.Context, app *cli.App, settings *config.Settings) (*audit.Key, error) {
-	secret, dir := settings.Audit.Key, filepath.Dir(settings.Path)
+// Secrets returns where secrets of settings are read from. A person must have agreed to the settings.
+func Secrets(app *cli.App, settings *config.Settings) (config.SecretSources, error) {
+	dir := filepath.Dir(settings.Path)
 	vars, err := config.DotEnv(dir)
-	if err != nil {
-		return nil, err
-	}
 	from := config.SecretSources{Dir: dir, Environment: os.Environ(), Lookup: config.WithDotEnv(app.LookupEnv, vars)}
 	if app.Keyring() {
 		from.Keyring = oauth.System{}.Get
+	}
+	return from, err
+}
+
+// ConfiguredKey reads audit.key of settings that a person has agreed to.
+func ConfiguredKey(ctx context.Context, app *cli.App, settings *config.Settings) (*audit.Key, error) {
+	secret := settings.Audit.Key
+	from, err := Secrets(app, settings)
+	if err != nil {
+		return nil, err
 	}
 	text, err := secret.Read(ctx, from)
 	if err != nil {
