@@ -46,7 +46,7 @@ func (noModelError) Error() string {
 }
 
 func (noModelError) Hint() string {
-	return "fill in the scaffold and run it with mcprun, or configure an endpoint with model: in mcpgen.yaml; mcprun model check tries it"
+	return "complete the scaffold, and run it with mcprun"
 }
 
 // ExitCode is exit.Runner.

@@ -3,11 +3,14 @@ package task
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -50,8 +53,8 @@ func checkProblem(wrong []string) *problem {
 	return &problem{text: cut(strings.Join(wrong, "\n"), maxProblem), repairable: true}
 }
 
-// runProblem returns what went wrong in a run, or nil if nothing did. A run may be repeated unless it was refused or interrupted, or has made a
-// call that a second run might make again with a further effect.
+// runProblem returns what went wrong in a run, or nil if nothing did. A run may be repeated unless it was refused or interrupted, a call of it
+// was denied, or it has made a call that a second run might make again with a further effect.
 func runProblem(run *runner.Result) *problem {
 	if run.ExitCode == 0 {
 		return nil
@@ -79,6 +82,8 @@ func runProblem(run *runner.Result) *problem {
 	switch {
 	case len(changed) > 0:
 		parts = append(parts, fmt.Sprintf("It is not run again, because these calls may have changed something: %s.", strings.Join(changed, ", ")))
+	case slices.ContainsFunc(run.Calls, func(c chain.CallRecord) bool { return c.Outcome == string(call.KindDenied) }):
+		parts = append(parts, "It is not run again, because a call was denied.")
 	case run.ExitCode == exit.Refused, run.Cause == runner.CauseInterrupted, run.Cause == runner.CauseBridge, run.Cause == runner.CauseFailed:
 	default:
 		p.repairable = true

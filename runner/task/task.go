@@ -134,7 +134,7 @@ func (d *doing) do(ctx context.Context, text string) error {
 			return problem.end()
 		}
 		if d.Retrying != nil {
-			d.Retrying(problem.text)
+			d.Retrying(d.out.Error)
 		}
 		request.Messages = append(request.Messages, model.Message{Role: model.Assistant, Text: answer}, model.Message{Role: model.User, Text: problem.prompt(d.Language)})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/model"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/task"
@@ -246,6 +247,7 @@ func TestRepairs(t *testing.T) {
 		"a refusal":         {[]string{script("1"), script("2")}, nil, []*runner.Result{{ExitCode: exit.Refused, Cause: runner.CauseError}}, 2, 0, exit.Refused, "", 1},
 		"an interruption":   {[]string{script("1"), script("2")}, nil, []*runner.Result{{ExitCode: exit.Interrupted, Cause: runner.CauseInterrupted}}, 2, 0, exit.Interrupted, "", 1},
 		"a change":          {[]string{script("1"), script("2")}, nil, []*runner.Result{{ExitCode: 1, Cause: runner.CauseError, CallCount: 1}}, 2, 0, 1, "", 1},
+		"a denied call":     {[]string{script("1"), script("2")}, nil, []*runner.Result{{ExitCode: 1, Cause: runner.CauseError, Calls: []chain.CallRecord{{Tool: "x", Outcome: "denied"}}, CallCount: 1}}, 2, 0, 1, "", 1},
 		"a time-out":        {[]string{script("1"), script("2")}, nil, []*runner.Result{{ExitCode: exit.Timeout, Cause: runner.CauseTimeout, Message: "stopped after 30s"}, good}, 2, 0, 0, "stopped after 30s", 2},
 	}
 	tree := treeOf(t, four(), nil)

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/models"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
@@ -23,7 +24,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
-	"github.com/mcpgen/mcpgen/runner/model"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -81,9 +81,6 @@ script is a scaffold for you to complete, and the exit code is 125 (0 with --pla
 	return cmd
 }
 
-// openModel returns the configured model, or nil if none is.
-var openModel = func(*cli.App, *project.Project) (model.Client, error) { return nil, nil }
-
 // taskOutcome is a task's outcome, with what [shownResult] adds to its run.
 type taskOutcome struct {
 	*task.Outcome
@@ -138,7 +135,7 @@ func (o *Options) doTask(ctx context.Context) (out *task.Outcome, err error) {
 		return nil, err
 	}
 	out, err = task.Do(ctx, o.task.text, *opt)
-	err = errors.Join(o.explainTrust(err), o.keepScript(ctx, p, out, err))
+	err = errors.Join(o.explain(err), o.keepScript(ctx, p, out, err))
 	if o.JSON {
 		return out, err
 	}
@@ -163,7 +160,7 @@ func (o *Options) taskOptions(ctx context.Context, con *term.Console, p *project
 		Tree: &task.Tree{Tree: x.Tree, Index: x.Index}, Language: lang, Repairs: o.task.repairs,
 		Rules: task.Rules{Variables: slices.Sorted(maps.Keys(vars))},
 	}
-	if opt.Model, err = openModel(o.App, p); err != nil {
+	if opt.Model, err = models.Open(ctx, o.App, p); err != nil && !errors.Is(err, models.ErrNone) {
 		return nil, err
 	}
 	if err := o.openTask(ctx, con, p, opt); err != nil {
@@ -178,6 +175,9 @@ func (o *Options) taskOptions(ctx context.Context, con *term.Console, p *project
 		}
 	}
 	say, loud := o.printer(con), !o.Quiet && !o.JSON && (o.verbose || o.App.Terminal.Stderr)
+	if o.JSON { // which has the same
+		say = func(string) {}
+	}
 	opt.Selected = func(s *task.Selection) {
 		if say(cli.EscapeLine(s.String())); s.Degraded != "" {
 			say(cli.EscapeLine("tools are searched with less than is configured: " + s.Degraded))
@@ -259,15 +259,31 @@ func (o *Options) checkTask(ctx context.Context, p *project.Project, ts *task.Sc
 	if err := o.prepare(ctx, con, p, &s); err != nil {
 		return nil, err
 	}
+	set, err := o.installed()
+	if err != nil {
+		return nil, err
+	}
+	reads := runner.Options{Tree: p.Tree, Skills: p.Skills, Packages: set, Trusted: o.Trusted(o.App, p)}
+	program, err := s.Read(ctx, o.Resources.Bundler(), reads.Reading())
+	if bad, ok := errors.AsType[*script.Error](err); ok {
+		return lines(bad.Problems), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(program.Uses.Missing) > 0 {
+		var wrong []string
+		for _, m := range program.Uses.Missing {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: the tree has no %s", m.File, m.Line, m.Name))
+		}
+		return wrong, nil
+	}
 	at, leave, err := o.Host(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	report, err := at.Runner.Judge(ctx, &s, at.backends, judge.Options{Restricted: s.Restricted})
-	if bad, ok := errors.AsType[*script.Error](err); ok {
-		return lines(bad.Problems), nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -310,10 +326,16 @@ func (o *Options) tryTask(ctx context.Context, p *project.Project, ts *task.Scri
 	return res, err
 }
 
-// explainTrust adds to the error of a script that no sandbox here is strong enough for what a person can do.
-func (o *Options) explainTrust(err error) error {
-	if _, weak := errors.AsType[*runner.BackendError](err); weak && !o.task.trustSet {
-		return cli.WithHint(err, "a model wrote the script, which needs a container; if you accept a weaker sandbox, say --trust own")
+// explain adds to an error what a person can do. A plan needs no model.
+func (o *Options) explain(err error) error {
+	_, weak := errors.AsType[*runner.BackendError](err)
+	switch {
+	case errors.Is(err, task.ErrNoModel) && o.task.only:
+		return nil
+	case errors.Is(err, task.ErrNoModel):
+		return cli.WithHint(err, cli.Hints(models.ErrNone)[0])
+	case weak && !o.task.trustSet:
+		return cli.WithHint(err, "a model wrote the script, so it needs a container; if you accept a weaker sandbox, say --trust own")
 	}
 	return err
 }
