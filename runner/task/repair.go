@@ -71,7 +71,7 @@ func runProblem(run *runner.Result) *problem {
 	}
 	add("", run.Message)
 	if e := run.Error; e != nil {
-		add("Uncaught error:", e.Name+": "+e.Message+"\n"+e.Stack)
+		add("Uncaught error:", p.short+"\n"+strings.TrimPrefix(e.Stack, p.short))
 	} else {
 		add("Standard error:", ident.Tail(run.Stderr, maxProblem))
 	}
