@@ -20,6 +20,9 @@ type Project struct {
 	Denied func(customer string) map[string]bool
 	// Finder finds tools. Nil: the tools that need it answer that there is no generated tree.
 	Finder Finder
+	// Task returns what a model is told to do a task in words with scripts in a language; see task.Selection.Instructions. Its errors are for the
+	// client. Nil: there is no generated tree.
+	Task func(ctx context.Context, text, language string) (string, error)
 	// Languages are the languages allowed for scripts. Wrappers are shown in the first one. Empty: TypeScript, Python.
 	Languages []string
 	// Network says what scripts may connect to if execute_code asks for the network; see runner.Network.Offer. Empty: it cannot be asked for.

@@ -101,7 +101,7 @@ func (o *command) newSnapshot(ctx context.Context, p *project.Project, l *live) 
 	for _, l := range b.offer.Languages[1:] {
 		f.also = append(f.also, config.Language(l))
 	}
-	b.offer.Catalog, b.offer.Lock, b.offer.Finder = b.tree.Catalog, b.tree.Lock, f
+	b.offer.Catalog, b.offer.Lock, b.offer.Finder, b.offer.Task = b.tree.Catalog, b.tree.Lock, f, b.selectTools
 	return b, nil
 }
 
