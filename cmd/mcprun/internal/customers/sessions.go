@@ -150,7 +150,11 @@ func (o *sessionCommand) show(cmd *cobra.Command, id string) error {
 		return err
 	}
 	if o.json {
-		return o.app.JSON(map[string]any{"session": info, "records": records, "unreadable": bad})
+		work, err := s.Work()
+		if err != nil {
+			return err
+		}
+		return o.app.JSON(map[string]any{"session": info, "work": work, "records": records, "unreadable": bad})
 	}
 	style, w := o.app.OutStyle(), o.app.Stdout
 	fmt.Fprintf(w, "%s of %s, %s, last used %s\n", style.Bold(info.ID), info.Customer, flags.Bytes(int(info.Bytes)), ago(time.Now(), info.LastUsed))

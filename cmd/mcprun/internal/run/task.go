@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -221,6 +222,9 @@ func (o *Options) openTask(ctx context.Context, con *term.Console, p *project.Pr
 			return err
 		}
 		o.task.own, o.Session = session.Customer(), session.ID()
+		if err := o.giveWork(session, opt); err != nil {
+			return err
+		}
 		workspace, id = o.task.own.Files(), o.task.own.ID()
 	}
 	vault := hostapi.Once(func() (*pii.Vault, error) {
@@ -231,6 +235,51 @@ func (o *Options) openTask(ctx context.Context, con *term.Console, p *project.Pr
 		opt.Mask, opt.Rules.Personal = o.personal.Mask, true
 	}
 	return err
+}
+
+// workVariable is the variable of scripts that says what was done for the customer before.
+const workVariable = "session"
+
+// maxSessions bounds the sessions that are looked at.
+const maxSessions = 20
+
+// numbered matches tokens of a log. Those of the vault look the same and stand for something else.
+var numbered = regexp.MustCompile(`\[([A-Z][A-Z_]*)_[0-9]+\]`)
+
+// giveWork gives the script a variable with what was done in its session or, if nothing was, in the one that the customer used last.
+func (o *Options) giveWork(s *customer.Session, opt *task.Options) error {
+	if slices.Contains(opt.Rules.Variables, workVariable) {
+		return nil
+	}
+	work, err := s.Work()
+	if err != nil {
+		return err
+	}
+	if len(work.Tasks) == 0 {
+		all, err := s.Customer().Sessions()
+		if err != nil {
+			return err
+		}
+		for _, other := range all[max(0, len(all)-maxSessions):] {
+			w, err := other.Work()
+			if err != nil {
+				return err
+			}
+			if len(w.Tasks) > 0 && w.Ended.After(work.Ended) || len(work.Tasks) == 0 {
+				work = w
+			}
+		}
+	}
+	if len(work.Tasks) == 0 {
+		return nil
+	}
+	value, err := json.Marshal(work)
+	if err != nil {
+		return err
+	}
+	o.single[workVariable] = numbered.ReplaceAll(value, []byte("[$1]"))
+	opt.Rules.Variables = append(opt.Rules.Variables, workVariable+` (what was done for this customer before: {tasks: [{description, code, result, output, time, exitCode}], files, checkpoint})`)
+	return nil
 }
 
 // scriptOf returns the run of a script of the task.
