@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mcpgen/mcpgen/gen/exit"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 // TextError reports a task that is empty or too long.
@@ -21,8 +22,26 @@ func (e *TextError) Hint() string {
 	return `say in a few words what is to be done, such as "Copy the open orders of the sheet rollout-plan to the CRM"`
 }
 
-// ExitCode is exit.Usage.
-func (e *TextError) ExitCode() int { return exit.Usage }
+// ExitCode is exit.Runner.
+func (e *TextError) ExitCode() int { return exit.Runner }
+
+// LanguageError reports a tree without wrappers in the language of the script.
+type LanguageError struct {
+	Language sandbox.Language
+	Have     []sandbox.Language
+}
+
+func (e *LanguageError) Error() string {
+	return fmt.Sprintf("the tree has no wrappers in %s; it has %v", e.Language, e.Have)
+}
+
+// Hint says what to do.
+func (e *LanguageError) Hint() string {
+	return "name another language with --language, or add it to languages: in mcpgen.yaml and run mcpgen sync"
+}
+
+// ExitCode is exit.Runner.
+func (e *LanguageError) ExitCode() int { return exit.Runner }
 
 // NothingError reports a task for which no tool was found.
 type NothingError struct{ Selection *Selection }

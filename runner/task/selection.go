@@ -36,6 +36,21 @@ type Tree struct {
 	*search.Index
 }
 
+// Languages are those of scripts that the tree has wrappers for, the preferred one first.
+func (t *Tree) Languages() []sandbox.Language {
+	var out []sandbox.Language
+	for _, l := range gen.Languages() {
+		has := func(tool catalog.LockTool) bool { _, ok := tool.Names[l.Name]; return ok }
+		for _, s := range t.Lock.Servers {
+			if slices.ContainsFunc(slices.Collect(maps.Values(s.Tools)), has) {
+				out = append(out, sandbox.Language(l.Name))
+				break
+			}
+		}
+	}
+	return out
+}
+
 // Selection is the tools that a task needs.
 type Selection struct {
 	Language sandbox.Language `json:"language"`
@@ -94,10 +109,13 @@ func count(n int, what string) string {
 }
 
 // Select finds the tools that a task needs, in a language that the tree has. The zero values of the bounds are their defaults. The error is a
-// *[TextError], a *[NothingError], the context's, or that of a wrapper which cannot be read.
+// *[TextError], a *[LanguageError], a *[NothingError], the context's, or that of a wrapper which cannot be read.
 func (t *Tree) Select(ctx context.Context, text string, lang sandbox.Language, maxTools, maxTokens int) (*Selection, error) {
 	if text = strings.TrimSpace(text); text == "" || len(text) > MaxText {
 		return nil, &TextError{len(text)}
+	}
+	if have := t.Languages(); !slices.Contains(have, lang) && len(have) > 0 {
+		return nil, &LanguageError{Language: lang, Have: have}
 	}
 	s := &Selection{Language: lang, Found: t.Catalog.Tools(), Servers: len(t.Catalog.Servers), By: "words", Tools: []Tool{}}
 	hits, err := t.likely(ctx, text, s)

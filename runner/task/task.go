@@ -25,7 +25,7 @@ const DefaultRepairs = 2
 // Options say how a task is done. Tree is required.
 type Options struct {
 	Tree *Tree
-	// Language is that of the script. Empty: TypeScript.
+	// Language is that of the script. Empty: TypeScript, or else one that the tree has.
 	Language sandbox.Language
 	// MaxTools and MaxTokens bound the selection, and what a model reads of it. Zero: [DefaultMaxTools], [DefaultMaxTokens].
 	MaxTools, MaxTokens int
@@ -90,6 +90,9 @@ type Outcome struct {
 // error: then Outcome.Error and Outcome.Run say what happened. Errors are those of [Tree.Select], Check, Run and the model, [ErrNoModel], a
 // *[RefusedError], or a *[ScriptError] if no answer of the model was a script that could run.
 func Do(ctx context.Context, text string, opt Options) (*Outcome, error) {
+	if have := opt.Tree.Languages(); opt.Language == "" && len(have) > 0 {
+		opt.Language = have[0]
+	}
 	opt.Language = cmp.Or(opt.Language, sandbox.LangTypeScript)
 	if opt.Mask == nil {
 		opt.Mask = func(text string) string { return text }

@@ -111,7 +111,7 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	groups.Add("The script", func(f *pflag.FlagSet) {
 		if o.task != nil {
 			o.task.bind(f)
-			f.Var(flags.Text(&o.language, "name"), "language", "language of the script: typescript or python (default typescript)")
+			f.Var(flags.Text(&o.language, "name"), "language", "language of the script: typescript or python (default typescript, or the one that the tree has)")
 			o.varFlags.bind(f)
 			o.CheckFlags.BindCheckers(f)
 			return

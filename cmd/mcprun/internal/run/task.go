@@ -153,12 +153,16 @@ func (o *Options) taskOptions(ctx context.Context, con *term.Console, p *project
 	if err != nil {
 		return nil, err
 	}
+	tree := &task.Tree{Tree: x.Tree, Index: x.Index}
+	if have := tree.Languages(); o.language == "" && len(have) > 0 {
+		lang = have[0]
+	}
 	vars, err := o.values(o.App)
 	if err != nil {
 		return nil, err
 	}
 	opt := &task.Options{
-		Tree: &task.Tree{Tree: x.Tree, Index: x.Index}, Language: lang, Repairs: o.task.repairs,
+		Tree: tree, Language: lang, Repairs: o.task.repairs,
 		Rules: task.Rules{Variables: slices.Sorted(maps.Keys(vars))},
 	}
 	if opt.Model, err = models.Open(ctx, o.App, p); err != nil && !errors.Is(err, models.ErrNone) {
@@ -203,6 +207,7 @@ func (o *Options) taskOptions(ctx context.Context, con *term.Console, p *project
 // the runs share.
 func (o *Options) openTask(ctx context.Context, con *term.Console, p *project.Project, opt *task.Options) error {
 	o.task.trustSet = o.author != runner.TrustUnset
+	o.distrust()
 	if opt.Model != nil {
 		o.Calls.Who.Model = audit.Text(opt.Model.Name())
 	}
