@@ -70,15 +70,17 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.16.0
 RELEASE_CONFIG := .goreleaser.yaml
 RELEASE_DIST := build/dist
 
-release-snapshot: ## build all files of a release for all platforms to build/dist, with npm packages, MCPB bundles and, with Docker, this machine's container image; nothing is published
+release-snapshot: ## build all files of a release for all platforms to build/dist, with npm packages, the Python wheel, MCPB bundles and, with Docker, this machine's container image; nothing is published
 	$(GORELEASER) release --config $(RELEASE_CONFIG) --snapshot --skip=docker --clean
 	node deploy/npm/pack.mjs $(RELEASE_DIST)
+	python3 deploy/python/pack.py $(RELEASE_DIST)
 	set -e; for program in $(RELEASE_DIST)/mcprun_*/mcprun*; do set -- $$(basename $$(dirname $$program) | tr _ " "); node deploy/mcpb/pack.mjs $$program $$2 $$3 0.0.0; done
 	@if docker version >/dev/null 2>&1; then $(MAKE) --no-print-directory container; else echo "no container image: no Docker engine answers"; fi
 
 release: # of the tag at HEAD, by .github/workflows/release.yml only
 	$(GORELEASER) release --clean --release-notes build/notes.md
 	node deploy/npm/pack.mjs
+	python3 deploy/python/pack.py
 
 site: ## build the documentation as a website in build/site and check its links (installs MkDocs: Debian, as root)
 	bash .ci/site/render

@@ -180,6 +180,11 @@ func (s *job) keepStoredForm(server *catalog.Server) {
 // filter applies the include and exclude globs of the settings.
 func (s *job) filter(server *catalog.Server) {
 	all := len(server.Tools)
+	for name := range s.config.Settings.Servers[server.Key].UseCases {
+		if name != config.AllTools && !slices.ContainsFunc(server.Tools, func(t catalog.Tool) bool { return t.Name == name }) {
+			s.report.Warnings = append(s.report.Warnings, Warning{Place: server.Key, Message: fmt.Sprintf("use_cases name the tool %q, which it does not have", name)})
+		}
+	}
 	server.Tools = slices.DeleteFunc(server.Tools, func(t catalog.Tool) bool { return !s.config.Allows(server.Key, t.Name) })
 	if all > 0 && len(server.Tools) == 0 {
 		s.emptied = append(s.emptied, server.Key)

@@ -60,6 +60,7 @@ func (t *Tree) Results(hits []search.Hit, detail search.Detail, lang config.Lang
 				return nil, err
 			}
 			if detail == search.DetailFull {
+				r.UseCases = h.UseCases
 				r.Description, r.Source = "", ident.CleanText(lean(source)) // which contains the rest
 			} else {
 				r.Comment = language.Comment

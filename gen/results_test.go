@@ -1,6 +1,7 @@
 package gen_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -123,6 +124,42 @@ func TestResultsTrouble(t *testing.T) {
 	}
 }
 
+// TestEmbedderVariables: variables of Azure in .env name the deployment and the version for embeddings, if mcpgen.yaml has no endpoint, and a
+// person is asked before anything goes there.
+func TestEmbedderVariables(t *testing.T) {
+	var got []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.URL.String()+" "+r.Header.Get("Api-Key"))
+		http.Error(w, "busy", http.StatusServiceUnavailable)
+	}))
+	defer s.Close()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		".mcp.json": `{"mcpServers": {"drive": {"command": "true"}}}`,
+		".env":      "AZURE_OPENAI_ENDPOINT=" + s.URL + "\nAZURE_OPENAI_API_KEY=our-secret-key\nAZURE_OPENAI_EMBEDDER_NAME=our-embedder\nAZURE_OPENAI_EMBEDDER_VERSION=2023-05-15\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := errors.New("a person is asked")
+	opts := gen.Options{Dir: dir, Out: demoDir(t), Consent: func(context.Context, *config.Config) error { return asked }}
+	if _, _, err := gen.OpenSearch(t.Context(), opts, nil, ""); !errors.Is(err, asked) {
+		t.Errorf("OpenSearch() error %v, want %v", err, asked)
+	}
+	opts.Consent = nil
+	_, x, err := gen.OpenSearch(t.Context(), opts, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := x.Answer(t.Context(), search.Query{Text: "get a document"}); err != nil || a.Degraded == nil || len(a.Hits) == 0 {
+		t.Errorf("Answer() = %+v, %v, want hits by words, and why", a, err)
+	}
+	if want := "/openai/deployments/our-embedder/embeddings?api-version=2023-05-15 our-secret-key"; len(got) != 1 || got[0] != want {
+		t.Errorf("requests %q, want one: %q", got, want)
+	}
+}
+
 // TestSearchOptions reads categories and endpoint from mcpgen.yaml. A missing key is reported when it is needed.
 func TestSearchOptions(t *testing.T) {
 	dir := t.TempDir()
@@ -152,12 +189,29 @@ func TestSearchOptions(t *testing.T) {
 			t.Errorf("degraded: %v, want %q", a.Degraded, tt.want)
 		}
 	}
+	described := "categories: {office: What we write}\n" + strings.Replace(yaml, "category: office", "category: office, use_cases: {get_document: [read the minutes]}", 1)
+	if err := os.WriteFile(filepath.Join(dir, "mcpgen.yaml"), []byte(described), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tree, x, err := gen.OpenSearch(t.Context(), gen.Options{Dir: dir}, func(string) (string, bool) { return "", false }, filepath.Join(dir, "cache"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hits, err := x.Search(t.Context(), search.Query{Text: "read the minutes", Limit: 1})
+	if err != nil || len(hits) != 1 || hits[0].ID != "drive__get_document" {
+		t.Errorf("hits %v, %v, want drive__get_document", hits, err)
+	}
+	for detail, want := range map[search.Detail]int{search.DetailFull: 1, search.DetailDescription: 0} {
+		if got, err := tree.Results(hits, detail, ""); err != nil || len(got[0].UseCases) != want {
+			t.Errorf("Results(%s) = %+v, %v, want %d use cases", detail, got, err, want)
+		}
+	}
 	bad := strings.Replace(yaml, "https://", "http://", 1)
 	bad = strings.Replace(bad, "127.0.0.1:1", "example.com", 1)
 	if err := os.WriteFile(filepath.Join(dir, "mcpgen.yaml"), []byte(bad), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := gen.OpenSearch(t.Context(), gen.Options{Dir: dir}, nil, "")
+	_, _, err = gen.OpenSearch(t.Context(), gen.Options{Dir: dir}, nil, "")
 	var setting *search.EndpointError
 	if !errors.As(err, &setting) || !strings.Contains(err.Error(), "mcpgen.yaml") {
 		t.Errorf("a key without encryption: %v", err)

@@ -9,13 +9,15 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 )
 
-// SearchOptions returns the settings of a search from the configuration: the servers' categories, and the endpoint for embeddings, which
-// variables may name too. lookup
-// finds the variable with the endpoint's key; variables that it does not have are looked up in a .env beside the configuration. A missing
-// key is not an error: searches then use words only, and say why. cacheDir is for [search.Options]. The errors are *[search.EndpointError],
-// and those of reading the .env.
+// SearchOptions returns the settings of a search from the configuration: categories, use cases, and the endpoint for embeddings, which
+// variables may name too. lookup finds the variable with the endpoint's key; variables that it does not have are looked up in a .env beside
+// the configuration. A missing key is not an error: searches then use words only, and say why. cacheDir is for [search.Options]. The errors
+// are *[search.EndpointError], and those of reading the .env.
 func SearchOptions(cfg *config.Config, lookup func(name string) (string, bool), cacheDir string) (*search.Options, error) {
-	opt := &search.Options{Categories: cfg.Settings.Categories(), CacheDir: cacheDir}
+	opt := &search.Options{Categories: map[string]string{}, About: cfg.Settings.Categories, UseCases: map[string]map[string][]string{}, CacheDir: cacheDir}
+	for name, server := range cfg.Settings.Servers {
+		opt.Categories[name], opt.UseCases[name] = server.Category, server.UseCases
+	}
 	e := cfg.Settings.Embeddings(lookup)
 	if e == nil {
 		return opt, nil
@@ -35,6 +37,9 @@ func SearchOptions(cfg *config.Config, lookup func(name string) (string, bool), 
 	endpoint, err := search.NewEndpoint(search.EndpointOptions{
 		URL: e.URL, Model: e.Model, API: search.API(e.API), APIVersion: e.APIVersion, Key: key, Dimensions: e.Dimensions,
 	})
+	if err != nil && cfg.Settings.Search.Embeddings == nil {
+		return nil, fmt.Errorf("variables AZURE_OPENAI_…: %w", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.Settings.Path, err)
 	}

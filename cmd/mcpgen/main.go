@@ -48,7 +48,7 @@ suspicious (sync --strict), 130 interrupted.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cli.ShowVersion(app, root)
-	root.AddCommand(newInitCmd(app), newSyncCmd(app), newLoginCmd(app), newLogoutCmd(app), newListCmd(app), newShowCmd(app), newSearchCmd(app), newTokensCmd(app), newTypesCmd(app), newLearnCmd(app), newTrustCmd(app), newVersionCmd(app))
+	root.AddCommand(newInitCmd(app), newSyncCmd(app), newLoginCmd(app), newLogoutCmd(app), newListCmd(app), newShowCmd(app), newSearchCmd(app), newTokensCmd(app), newTypesCmd(app), newLearnCmd(app), newTrustCmd(app), newRegistryCmd(app), newVersionCmd(app))
 	return root
 }
 

@@ -6,10 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sort"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +36,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("MCPGEN_TRUST", "1") // trust.txtar takes it away
+			env.Setenv("REGISTRY", fakeRegistry(env))
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -111,6 +116,46 @@ func waitFile(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	ts.Fatalf("%s never came", args[0])
+}
+
+// fakeRegistry starts a registry of the servers in registry.json, which answers with pages of two, and returns its address.
+func fakeRegistry(env *testscript.Env) string {
+	type listed struct {
+		Server json.RawMessage `json:"server"`
+		Meta   json.RawMessage `json:"_meta,omitempty"`
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, err := os.ReadFile(filepath.Join(env.WorkDir, "registry.json"))
+		var all []listed
+		if err = errors.Join(err, json.Unmarshal(text, &all)); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		fits := []listed{}
+		for _, l := range all {
+			var head struct{ Name string }
+			_ = json.Unmarshal(l.Server, &head) // some are no objects
+			if r.URL.EscapedPath() == "/v0.1/servers/"+url.PathEscape(head.Name)+"/versions/latest" {
+				_ = json.NewEncoder(w).Encode(l)
+				return
+			}
+			if strings.Contains(head.Name, r.FormValue("search")) || head.Name == "" {
+				fits = append(fits, l)
+			}
+		}
+		if r.URL.Path != "/v0.1/servers" || r.FormValue("version") != "latest" {
+			http.NotFound(w, r)
+			return
+		}
+		from, _ := strconv.Atoi(r.FormValue("cursor"))
+		to, next := min(from+2, len(fits)), ""
+		if to < len(fits) {
+			next = strconv.Itoa(to)
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"servers": fits[from:to], "metadata": map[string]any{"nextCursor": next}})
+	}))
+	env.Defer(s.Close)
+	return s.URL
 }
 
 // fakeServer is an MCP server of the older era over stdio: fakemcp FILE lists the tools in the JSON file. With a

@@ -185,6 +185,9 @@ func (o *searchOptions) print(results []search.Result) error {
 		}
 		if r.Source != "" { // as code, which names the tool
 			fmt.Fprintf(&out, "%s\n%s\n", cli.EscapeLine(r.Import), cli.Escape(strings.TrimSpace(r.Source)))
+			if len(r.UseCases) > 0 {
+				fmt.Fprintln(&out, "Used for: "+cli.EscapeLine(strings.Join(r.UseCases, "; ")))
+			}
 			continue
 		}
 		fmt.Fprintln(&out, style.Bold(cli.EscapeLine(r.Tool)))

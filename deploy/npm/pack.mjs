@@ -57,3 +57,7 @@ for (const name of ["mcpgen", "mcprun"]) {
   }
   pack(name, manifest);
 }
+
+// The module for programs.
+cpSync(join(here, "host"), join(out, "@mcpgen/host"), { recursive: true });
+pack("@mcpgen/host", { ...readJSON(here, "host", "package.json"), engines: { node: ">=20" } });

@@ -54,6 +54,8 @@ type Settings struct {
 	Unknown []string `yaml:"-"`
 	// Packages says what scripts may import beside the standard library.
 	Packages Packages `yaml:"-"`
+	// Categories are descriptions of the servers' groups, by the names in [ServerSettings].Category, or by the names of servers without one.
+	Categories map[string]string
 	// Search are the settings of the search for tools.
 	Search SearchSettings
 	// Model is the endpoint that is asked for texts. Nil: variables may name one, see [Settings.ModelEndpoint].
@@ -115,6 +117,8 @@ type ServerSettings struct {
 	ClosedInputs *bool `yaml:"closed_inputs,omitempty"`
 	// Category is the server's group in the search for tools.
 	Category string `yaml:"category,omitempty"`
+	// UseCases are what people use its tools for, for the search for tools.
+	UseCases UseCases `yaml:"use_cases,omitempty"`
 	// AllowText are the rules for suspicious text that this server may break.
 	AllowText []string `yaml:"allow_text,omitempty,flow"`
 }
@@ -142,6 +146,8 @@ type SearchSettings struct {
 	// Embeddings is an endpoint that ranks by meaning. Nil: variables may name one, see [Settings.Embeddings]. Without one, tools are found by
 	// their words only.
 	Embeddings *EmbeddingSettings
+	// Recommend says that results of mcprun name the tools and skills that the customer's recorded runs used with them.
+	Recommend bool
 }
 
 // EmbeddingSettings are the settings of an HTTP endpoint for embeddings. They do not contain the endpoint's key, which is a secret.
@@ -250,15 +256,4 @@ func MatchGlob(glob, s string) bool {
 // trusted and says so in a hint, which may be nil.
 func Believed(globs []string, trusted bool, tool string, hint *bool) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool { return MatchGlob(glob, tool) }) || trusted && hint != nil && *hint
-}
-
-// Categories returns the categories of the servers that have one, by server name.
-func (s *Settings) Categories() map[string]string {
-	out := map[string]string{}
-	for name, server := range s.Servers {
-		if server.Category != "" {
-			out[name] = server.Category
-		}
-	}
-	return out
 }

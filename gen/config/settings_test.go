@@ -63,8 +63,8 @@ func TestSearchSettings(t *testing.T) {
 	if diff := cmp.Diff(want, cfg.Settings.Search.Embeddings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]string{"crm": "sales"}, cfg.Settings.Categories()); diff != "" {
-		t.Errorf("categories (-want +got):\n%s", diff)
+	if got := cfg.Settings.Servers["crm"].Category; got != "sales" {
+		t.Errorf("category %q, want sales", got)
 	}
 	for yaml, want := range map[string]string{
 		"search: {embeddings: {model: m}}":                                   "mcpgen.yaml:2: search.embeddings.url: it is missing",
@@ -79,6 +79,34 @@ func TestSearchSettings(t *testing.T) {
 	}
 }
 
+func TestUseCases(t *testing.T) {
+	cfg, err := loadWith(t, "version: 1\ncategories: {sales: Deals and contacts, git hub: Code}\nservers:\n  crm: {category: sales, use_cases: {add: [new deal], '*': [selling]}}\n  git hub: {use_cases: [reviews, releases]}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"sales": "Deals and contacts", "git hub": "Code"}, cfg.Settings.Categories); diff != "" {
+		t.Errorf("categories (-want +got):\n%s", diff)
+	}
+	want := map[string]UseCases{"crm": {"add": {"new deal"}, AllTools: {"selling"}}, "git hub": {AllTools: {"reviews", "releases"}}}
+	for name, want := range want {
+		if diff := cmp.Diff(want, cfg.Settings.Servers[name].UseCases); diff != "" {
+			t.Errorf("use cases of %s (-want +got):\n%s", name, diff)
+		}
+	}
+	for yaml, want := range map[string]string{
+		"categories: {sale: Deals}\nservers: {crm: {category: sales}}": "mcpgen.yaml:2: categories.sale: no server has this category; give it to a server",
+		"categories: {crm: Deals}\nservers: {crm: {category: sales}}":  "categories.crm: no server has this category",
+		"categories: [a]":                              "categories: it is a list, not a mapping",
+		"servers: {crm: {use_cases: new deal}}":        "servers.crm.use_cases: it is a text, not a list",
+		"servers: {crm: {use_cases: {add: new deal}}}": "servers.crm.use_cases.add: it is a text, not a list",
+		"servers: {crm: {use_cases: ['']}}":            "servers.crm.use_cases[0]: it is empty",
+	} {
+		if _, err := loadWith(t, "version: 1\n"+yaml); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", yaml, err, want)
+		}
+	}
+}
+
 func TestSettingsErrors(t *testing.T) {
 	cases := map[string]string{
 		"":                                                    "mcpgen.yaml:1: version: it is missing; write version: 1",
@@ -86,7 +114,7 @@ func TestSettingsErrors(t *testing.T) {
 		"version: 1\nconfig: [a]":                             "mcpgen.yaml:2: config: it is a list, not a text",
 		"version: 2":                                          "mcpgen.yaml:1: version: only version 1 is known",
 		"version: \"1\"":                                      "only version 1 is known",
-		"version: 1\noutput: x":                               `mcpgen.yaml:2: the key "output" is not known; known here: audit, config, defaults, languages, learn, model, name, network, out, pii, policy, run, schedules, search, servers, version`,
+		"version: 1\noutput: x":                               `mcpgen.yaml:2: the key "output" is not known; known here: audit, categories, config, defaults, languages, learn, model, name, network, out, pii, policy, run, schedules, search, servers, version`,
 		"version: 1\nversion: 1":                              "mcpgen.yaml:2: ",
 		"version: 1\n\tout: x":                                "mcpgen.yaml:2: ",
 		"- a":                                                 "mcpgen.yaml:1: ",

@@ -75,6 +75,9 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 		return Settings{}, err
 	}
 	out.normalize()
+	if err := out.checkCategories(file, root, servers); err != nil {
+		return out, err
+	}
 	if err := out.Policy.complete(file, node.Value(root, "policy")); err != nil {
 		return out, err
 	}

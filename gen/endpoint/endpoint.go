@@ -33,8 +33,8 @@ const (
 type Options struct {
 	// Setting is the key of the settings that errors name, such as "search.embeddings", and What says in errors whose answer failed.
 	Setting, What string
-	// URL is the base address. Path is added to it, unless the address ends with the last element of Path already. Query is added to it; what
-	// the address has itself takes precedence.
+	// URL is the base address. Path is added to it, without the elements with which the address ends already, and not at all if it ends with the
+	// last element. Query is added to it; what the address has itself takes precedence.
 	URL   string
 	Path  []string
 	Query url.Values
@@ -76,7 +76,6 @@ func (e *StatusError) Error() string {
 type Endpoint struct {
 	opts    Options
 	url     *url.URL
-	client  *http.Client
 	secrets redact.Redactor
 }
 
@@ -96,10 +95,10 @@ func New(opts Options) (*Endpoint, error) {
 	case strings.ContainsFunc(opts.Key, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
 		return nil, &Error{opts.Setting, "key", "it has characters that no key has", "copy the key again, in one line"}
 	}
-	e := &Endpoint{opts: opts, url: address(base, &opts), client: &http.Client{
-		Transport:     opts.Transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return &redirectError{opts.Setting} }, // the key would be sent to another address
-	}}
+	if opts.Transport == nil {
+		opts.Transport = http.DefaultTransport
+	}
+	e := &Endpoint{opts: opts, url: address(base, &opts)}
 	e.secrets.Add(opts.Key, "key")
 	return e, nil
 }
@@ -112,8 +111,15 @@ func thisMachine(host string) bool {
 func address(base *url.URL, opts *Options) *url.URL {
 	u := *base
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
-	if len(opts.Path) > 0 && !strings.HasSuffix(u.Path, "/"+opts.Path[len(opts.Path)-1]) {
-		u = *u.JoinPath(opts.Path...)
+	rest := opts.Path
+	for n := len(rest); n > 0; n-- {
+		if strings.HasSuffix(u.Path, "/"+strings.Join(rest[:n], "/")) {
+			rest = rest[n:]
+			break
+		}
+	}
+	if len(rest) > 0 && !strings.HasSuffix(u.Path, "/"+rest[len(rest)-1]) {
+		u = *u.JoinPath(rest...)
 	}
 	q := u.Query()
 	for name, values := range opts.Query {
@@ -156,13 +162,16 @@ func (e *Endpoint) Post(ctx context.Context, body []byte) (io.ReadCloser, error)
 	default:
 		req.Header.Set(e.opts.KeyHeader, key)
 	}
-	res, err := e.client.Do(req)
+	res, err := e.opts.Transport.RoundTrip(req) // which follows no redirect: the key would be sent to another address
 	if err != nil {
 		return nil, e.Failure(&connectionError{err})
 	}
 	if res.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorRead)) // part of a text is better than nothing
 		_ = res.Body.Close()
+		if res.StatusCode/100 == 3 {
+			return nil, e.Failure(fmt.Errorf("the endpoint redirects, which is not followed; write the new address in %s.url", e.opts.Setting))
+		}
 		return nil, e.Failure(&StatusError{res.StatusCode, e.Quote(string(text)), e.Clean(string(text)), retryAfter(res.Header)})
 	}
 	return &answer{res.Body, MaxAnswer, e}, nil
@@ -186,23 +195,10 @@ func (a *answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// redirectError says that a service redirects.
-type redirectError struct{ setting string }
-
-func (e *redirectError) Error() string {
-	return fmt.Sprintf("the endpoint redirects, which is not followed; write the new address in %s.url", e.setting)
-}
-
 // connectionError is an error of a connection, before the answer or in it.
 type connectionError struct{ err error }
 
-func (e *connectionError) Error() string {
-	if of, ok := errors.AsType[*url.Error](e.err); ok {
-		return of.Err.Error() // without the address
-	}
-	return e.err.Error()
-}
-
+func (e *connectionError) Error() string { return e.err.Error() }
 func (e *connectionError) Unwrap() error { return e.err }
 
 // Again reports whether the same request may succeed later: the service was busy or failed, or the connection broke. An address or a
@@ -215,10 +211,9 @@ func Again(err error) bool {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
 		return false
 	}
-	_, moved := errors.AsType[*redirectError](err)
 	_, forged := errors.AsType[*tls.CertificateVerificationError](err)
 	_, broken := errors.AsType[*connectionError](err)
-	return broken && !moved && !forged
+	return broken && !forged
 }
 
 // failure is an error of an endpoint.

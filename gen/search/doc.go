@@ -44,7 +44,9 @@ type doc struct {
 	category    string
 	lead        string // the lead of its server
 	deprecated  bool
+	about       string // the description of its category; empty if Options has none
 	phrases     []string
+	useCases    []string
 	// text holds the texts of its fields; nil once the index is built.
 	text *[fieldCount]string
 }
@@ -73,13 +75,21 @@ func read(cat *catalog.Catalog, opt *Options) ([]doc, []member, []Category) {
 			byName[category] = c
 		}
 		c.Servers, c.Tools = append(c.Servers, s.Key), c.Tools+len(s.Tools)
-		if text := about(s); len(c.About)+len(text) <= maxAbout {
+		described := ident.CleanLine(ident.Head(opt.About[category], maxAbout))
+		if described != "" {
+			c.About = described
+		} else if text := about(s); len(c.About)+len(text) <= maxAbout {
 			c.About = strings.TrimPrefix(c.About+"; "+text, "; ")
 		}
 		lead := s.Lead()
 		for j := range s.Tools {
 			t := &s.Tools[j]
-			d := doc{server: s, tool: t, serverIndex: int32(i), category: category, lead: lead, deprecated: t.Deprecated(), phrases: opt.Phrases[t.ID]}
+			d := doc{server: s, tool: t, serverIndex: int32(i), category: category, lead: lead, deprecated: t.Deprecated(), about: described, phrases: opt.Phrases[t.ID]}
+			for _, name := range []string{t.Name, "*"} {
+				for _, text := range bounded(opt.UseCases[s.Key][name]) {
+					d.useCases = append(d.useCases, ident.CleanLine(text))
+				}
+			}
 			d.text = d.fields()
 			docs = append(docs, d)
 		}
@@ -131,18 +141,23 @@ func (d *doc) fields() *[fieldCount]string {
 		fieldGroup:  ident.Head(s.Key, maxName) + " " + ident.Head(s.Title, maxTitle) + " " + ident.Head(d.category, maxName) + " " + ident.Head(d.lead, maxTitle),
 		fieldLead:   lead,
 		fieldBody:   body,
-		fieldPhrase: joinPhrases(d.phrases),
+		fieldPhrase: strings.Join(slices.Concat(bounded(d.phrases), d.useCases, []string{d.about}), "\n"),
 		fieldInput:  inputs(t.Input),
 	}
 }
 
-// joinPhrases joins phrases into one text, within their bounds.
-func joinPhrases(phrases []string) string {
-	var out strings.Builder
+// bounded returns phrases within their bounds.
+func bounded(phrases []string) []string {
+	var out []string
 	for _, p := range phrases[:min(len(phrases), catalog.MaxPhrases)] {
-		out.WriteString(ident.Head(p, catalog.MaxPhrase) + "\n")
+		out = append(out, ident.Head(p, catalog.MaxPhrase))
 	}
-	return out.String()
+	return out
+}
+
+// hit returns the tool as a hit.
+func (d *doc) hit(score float64) Hit {
+	return Hit{ID: d.tool.ID, Server: d.server, Tool: d.tool, Category: d.category, UseCases: d.useCases, Score: score}
 }
 
 // split cuts a description after its first sentence or line, which says what the tool is for.

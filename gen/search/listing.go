@@ -2,11 +2,15 @@ package search
 
 import "strings"
 
-// Listing returns results as text for [DetailSignature]: first the ids, and then how those with a signature are imported and called.
+// Listing returns results as text for [DetailSignature]: first the ids, then how those with a signature are imported and called, and
+// then what was used together.
 func Listing(results []Result) string {
-	var ids, calls strings.Builder
+	var ids, calls, used strings.Builder
 	for _, r := range results {
 		ids.WriteString(r.Tool + "\n")
+		if len(r.UsedTogether) > 0 {
+			used.WriteString("\nUsed together with " + r.Tool + ": " + strings.Join(r.UsedTogether, ", "))
+		}
 		if r.Signature == "" {
 			continue
 		}
@@ -24,5 +28,8 @@ func Listing(results []Result) string {
 		}
 		calls.WriteByte('\n')
 	}
-	return ids.String() + calls.String()
+	if used.Len() > 0 {
+		used.WriteByte('\n')
+	}
+	return ids.String() + calls.String() + used.String()
 }

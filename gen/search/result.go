@@ -41,6 +41,10 @@ type Result struct {
 	Category string `json:"category,omitempty"`
 	// Description is the beginning of the server's own text, on one line. Its content is still hostile.
 	Description string `json:"description,omitempty"`
+	// UseCases are from the project's settings.
+	UseCases []string `json:"useCases,omitempty"`
+	// UsedTogether are tools and skills that runs used with this one, and how often, if mcprun is told to recommend them.
+	UsedTogether []string `json:"usedTogether,omitempty"`
 	// Import is the statement with which a script imports the tool's function. Signature is the function's head with the types it needs,
 	// without comments. Source is the wrapper without its header and imports; it includes signature and description. All are in one
 	// language.

@@ -40,6 +40,11 @@ type Options struct {
 	// Categories are the names of groups to which servers belong, by server key. A server without one is a category of its own, with the
 	// server's name.
 	Categories map[string]string
+	// About are descriptions of categories by their names, and UseCases what people use a server's tools for: by server key, and by the
+	// tool's own name or "*" for all of them. They are searched and shown. Only the first [catalog.MaxPhrases] of each list are used, and of
+	// each only the first [catalog.MaxPhrase] bytes.
+	About    map[string]string
+	UseCases map[string]map[string][]string
 	// Phrases are what people say when they want a tool, by tool id. They are searched too. Only the first [catalog.MaxPhrases] are used,
 	// and of each only the first [catalog.MaxPhrase] bytes.
 	Phrases map[string][]string
@@ -88,6 +93,8 @@ type Hit struct {
 	Tool   *catalog.Tool
 	// Category is the server's category.
 	Category string
+	// UseCases are those of the tool, and then those of its server.
+	UseCases []string
 	// Score is higher for a better fit. Scores are only comparable within one answer.
 	Score float64
 }
@@ -106,8 +113,8 @@ type Answer struct {
 // Category is a group of servers.
 type Category struct {
 	Name string `json:"name"`
-	// About says what the tools are for: the title of each server, or the beginning of its instructions, or else the names of
-	// its first tools. It is foreign text, on one line.
+	// About says what the tools are for, on one line: the description in [Options], or foreign text, which is the title of each server, or the
+	// beginning of its instructions, or else the names of its first tools.
 	About string `json:"about"`
 	// Servers are the keys of its servers, sorted.
 	Servers []string `json:"servers"`
@@ -205,8 +212,16 @@ func (x *Index) hits(list []ranked, limit int) []Hit {
 	}
 	out := make([]Hit, 0, min(limit, len(list)))
 	for _, r := range list[:min(limit, len(list))] {
-		d := &x.docs[r.doc]
-		out = append(out, Hit{ID: d.tool.ID, Server: d.server, Tool: d.tool, Category: d.category, Score: r.score})
+		out = append(out, x.docs[r.doc].hit(r.score))
 	}
 	return out
+}
+
+// Hit returns the tool with an id, with a score of 0. It reports whether the tool is in the index.
+func (x *Index) Hit(id string) (Hit, bool) {
+	i := slices.IndexFunc(x.docs, func(d doc) bool { return d.tool.ID == id })
+	if i < 0 {
+		return Hit{}, false
+	}
+	return x.docs[i].hit(0), true
 }

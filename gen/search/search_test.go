@@ -156,6 +156,33 @@ func TestFilters(t *testing.T) {
 	}
 }
 
+// TestUseCases finds tools by what people use them for, and by the description of their category. Neither changes other answers.
+func TestUseCases(t *testing.T) {
+	opt := &search.Options{
+		Categories: map[string]string{"git-hub": "code"}, About: map[string]string{"code": "Software\u200b we ship", "gone": "x"},
+		UseCases: map[string]map[string][]string{"git-hub": {"list_issues": {"weekly triage", strings.Repeat("x", 200)}, "*": {"stand-up meeting"}}, "gone": {"*": {"x"}}},
+	}
+	x, plain := index(t, small(t), opt), index(t, small(t), nil)
+	for text, want := range map[string]string{"weekly triage": "git_hub__list_issues", "standup meeting": "git_hub__create_pull_request", "ship software": "git_hub__create_pull_request"} {
+		if got := first(t, plain, text); got != "" {
+			t.Errorf("without settings, %q finds %q", text, got)
+		}
+		if got := first(t, x, text); got != want {
+			t.Errorf("%q finds %q first, want %q", text, got, want)
+		}
+	}
+	if got := x.Categories()[0]; got.Name != "code" || got.About != "Software we ship" {
+		t.Errorf("category %+v, want the description of the settings", got)
+	}
+	h, ok := x.Hit("git_hub__list_issues")
+	if want := []string{"weekly triage", strings.Repeat("x", 100), "stand-up meeting"}; !ok || !slices.Equal(h.UseCases, want) {
+		t.Errorf("Hit() = %+v, %v, want use cases %q", h, ok, want)
+	}
+	if _, ok := x.Hit("git_hub__nothing"); ok {
+		t.Error("Hit() found a tool that is not there")
+	}
+}
+
 // TestLimits checks that the number of hits is at most the requested one.
 func TestLimits(t *testing.T) {
 	var tools []tool

@@ -73,6 +73,9 @@ func callSearchTools(ctx context.Context, c *toolCall, args *searchArgs) (*reply
 		none := "Nothing was found. Try other words, or leave the category out" + c.advise("; %s lists the categories", "list_tool_categories") + "."
 		return &reply{text: none, data: map[string]any{"tools": []search.Result{}, "message": none}}, nil
 	}
+	if add := c.view.Together; add != nil {
+		add(ctx, c.cs.customer.ID, found)
+	}
 	return c.found(found, args.Detail), nil
 }
 
@@ -164,7 +167,7 @@ func cleanResult(f *search.Result) {
 	for _, line := range []*string{&f.Tool, &f.Server, &f.Category, &f.Description, &f.Import} {
 		*line = ident.CleanLine(*line)
 	}
-	f.OtherImports = cleanLines(f.OtherImports)
+	f.OtherImports, f.UseCases, f.UsedTogether = cleanLines(f.OtherImports), cleanLines(f.UseCases), cleanLines(f.UsedTogether)
 	f.Signature, f.Source = ident.CleanText(f.Signature), ident.CleanText(f.Source)
 	if f.Source != "" {
 		f.Description, f.Signature = "", ""
@@ -175,6 +178,12 @@ func resultText(f *search.Result) string {
 	rows := []string{f.Tool}
 	if f.Description != "" {
 		rows[0] += ": " + f.Description
+	}
+	if len(f.UseCases) > 0 {
+		rows = append(rows, "Used for: "+strings.Join(f.UseCases, "; "))
+	}
+	if len(f.UsedTogether) > 0 {
+		rows = append(rows, "Used together: "+strings.Join(f.UsedTogether, ", "))
 	}
 	for _, row := range slices.Concat([]string{f.Import}, f.OtherImports, []string{f.Signature, f.Source}) {
 		if row != "" {

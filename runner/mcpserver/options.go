@@ -8,9 +8,9 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/durable"
+	"github.com/mcpgen/mcpgen/runner/model"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/telemetry"
-	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
 // Mode selects the tools that clients see in tools/list.
@@ -108,8 +108,8 @@ type Options struct {
 	// limit.
 	Rate       int
 	RatePeriod time.Duration
-	// Prices are used by get_execution_stats. Zero: customer.DefaultPrices.
-	Prices customer.Prices
+	// Prices are used by get_execution_stats. Zero: model.MidRange.
+	Prices model.Prices
 	// ShowPaths tells clients the path of the workspace on this machine. It is for clients on the same machine.
 	ShowPaths bool
 	// Quiet is how long a call may be silent before its client is told what the call waits for. Zero: 10 s.
@@ -142,7 +142,7 @@ func (o Options) WithDefaults() Options {
 	o.TaskAfter = cmp.Or(o.TaskAfter, 500*time.Millisecond)
 	o.StrandTime = cmp.Or(o.StrandTime, strandTime)
 	o.KeepTask = cmp.Or(o.KeepTask, time.Hour)
-	o.Prices = cmp.Or(o.Prices, customer.DefaultPrices())
+	o.Prices = cmp.Or(o.Prices, model.MidRange())
 	o.Quiet = cmp.Or(o.Quiet, 10*time.Second)
 	o.KeepAlive = cmp.Or(o.KeepAlive, 15*time.Second)
 	o.MaxSessions = cmp.Or(o.MaxSessions, 1000)

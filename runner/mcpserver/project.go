@@ -23,6 +23,8 @@ type Project struct {
 	// Task returns what a model is told to do a task in words with scripts in a language; see task.Selection.Instructions. Its errors are for the
 	// client. Nil: there is no generated tree.
 	Task func(ctx context.Context, text, language string) (string, error)
+	// Together adds to the results of a search what the customer's runs used with the tools. Nil: nothing is added.
+	Together func(ctx context.Context, customer string, found []search.Result)
 	// Languages are the languages allowed for scripts. Wrappers are shown in the first one. Empty: TypeScript, Python.
 	Languages []string
 	// Network says what scripts may connect to if execute_code asks for the network; see runner.Network.Offer. Empty: it cannot be asked for.

@@ -154,18 +154,15 @@ func callListSkills(ctx context.Context, c *toolCall, args *queryArgs) (*reply, 
 	if err != nil {
 		return nil, err
 	}
-	all, err := skills.List()
+	found, err := skills.Search(args.Query)
 	if err != nil {
 		return nil, c.errorf("%v", err)
 	}
-	if err := c.cs.gets(ctx, c.session, all...); err != nil {
+	if err := c.cs.gets(ctx, c.session, found...); err != nil {
 		return nil, err
 	}
 	list, rows := []skillReply{}, []string{}
-	for _, k := range all {
-		if !mentions(args.Query, k.Name, k.Description) {
-			continue
-		}
+	for _, k := range found {
 		r := replyOf(k)
 		list = append(list, r)
 		row := r.Name + ": " + r.Description
@@ -179,10 +176,10 @@ func callListSkills(ctx context.Context, c *toolCall, args *queryArgs) (*reply, 
 	}
 	text := strings.Join(rows, "\n")
 	switch {
-	case len(all) == 0:
+	case len(list) == 0 && strings.TrimSpace(args.Query) == "":
 		text = "there are no skills yet"
 	case len(list) == 0:
-		text = "no skill has the query in its name or description; leave it out to list all"
+		text = "no skill has the query's words in its name, triggers or description; leave the query out to list all"
 	}
 	return &reply{text: cutText(text, c.cs.s.opt.MaxText), data: map[string]any{"count": len(list), "skills": list}}, nil
 }

@@ -183,7 +183,7 @@ func callGetExecutionStats(_ context.Context, c *toolCall, args *statsArgs) (*re
 		Costs  customer.Costs       `json:"costs"`
 		MS     float64              `json:"durationMs"`
 		Tools  []customer.ToolStats `json:"tools"`
-	}{env, all.Runs, all.Failed, all.Calls, all.Tokens.Used, all.Tokens.Saved, all.Tokens.SavedSearch, c.cs.s.opt.Prices.Costs(&all.Tokens), all.DurationMS, append([]customer.ToolStats{}, firstOf(all.Tools, top)...)}
+	}{env, all.Runs, all.Failed, all.Calls, all.Tokens.Used, all.Tokens.Saved, all.Tokens.SavedSearch, all.Tokens.Costs(c.cs.s.opt.Prices), all.DurationMS, append([]customer.ToolStats{}, firstOf(all.Tools, top)...)}
 	totals, err := compactJSON(data)
 	if err != nil {
 		return nil, err

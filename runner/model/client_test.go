@@ -103,3 +103,15 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenStreams checks that the last event ends an answer, whether or not the endpoint closes the connection.
+func TestOpenStreams(t *testing.T) {
+	for name := range endpoints(&modeltest.Server{}) {
+		s := modeltest.New(t, modeltest.Answer{Text: "It is four.", Open: true})
+		r := ask()
+		r.Stream = func(string) {}
+		if got, err := client(t, endpoints(s)[name]).Generate(t.Context(), r); err != nil || got.Text != "It is four." {
+			t.Errorf("%s: Generate() = %+v, %v, want the answer", name, got, err)
+		}
+	}
+}

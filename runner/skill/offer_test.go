@@ -43,6 +43,30 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// TestTriggers checks that the words in the front matter under which people ask for a skill find it, as a list and as a text.
+func TestTriggers(t *testing.T) {
+	w := newWorld(t)
+	writeAll(t, w.skills, map[string]string{
+		"discover/SKILL.md": "---\nname: discover\ndescription: Browse the tree.\ntriggers:\n  - find tool\n  - which server\n  - {a: b}\n---\nBody.\n",
+		"report/SKILL.md":   "---\nname: report\ndescription: A tool that sums up.\ntriggers: monthly figures, revenue\n---\nBody.\n",
+		"many/SKILL.md":     "---\nname: many\ndescription: x\ntriggers: [" + strings.Repeat("word, ", 40) + "late]\n---\nBody.\n",
+	})
+	s := w.open(t)
+	for query, want := range map[string]string{"find tool": "discover report", "revenue": "report", "servers": "discover", "late": ""} {
+		found, err := s.Search(query)
+		var names []string
+		for _, k := range found {
+			names = append(names, k.Name)
+		}
+		if err != nil || strings.Join(names, " ") != want {
+			t.Errorf("Search(%q) = %v, %v, want %v and no error", query, names, err, want)
+		}
+	}
+	if k := load(t, s, "discover"); strings.Join(k.Triggers, ", ") != "find tool, which server" {
+		t.Errorf("Triggers = %q", k.Triggers)
+	}
+}
+
 // TestLink checks that a host sees a skill through a relative link, and that foreign files are neither replaced nor
 // removed.
 func TestLink(t *testing.T) {

@@ -89,6 +89,11 @@ func (s *Skill) take(c *content) {
 	s.front, s.Description, s.Author, s.Given, s.Tools = f, oneLine(f.Description, MaxDescription), oneLine(f.Metadata[keyAuthor], 200), oneLine(f.Metadata[keyGiven], MaxName), toolsIn(f.Metadata)
 	s.Skills = strings.Fields(oneLine(f.Metadata[keySkills], 2000))
 	s.Taint = taintIn(f.Metadata)
+	for _, t := range f.Triggers[:min(len(f.Triggers), maxTriggers)] {
+		if t = oneLine(strings.TrimSpace(t), maxTrigger); t != "" {
+			s.Triggers = append(s.Triggers, t)
+		}
+	}
 	saved := f.Metadata[keyVersion]
 	s.Edited = saved != "" && saved != s.Version
 	s.Suspicious = s.suspicious()
@@ -185,6 +190,7 @@ func (s *Skill) suspicious() []string {
 	read("its name", s.Name, true)
 	read("the name it was saved under", s.Given, true)
 	read("its description", s.front.Description, false)
+	read("its triggers", strings.Join(s.Triggers, "\n"), false)
 	read(File, s.front.Body, false)
 	for _, name := range slices.Sorted(maps.Keys(s.content.files)) {
 		if sandbox.LanguageOf(name) != "" {

@@ -11,8 +11,8 @@ import (
 // maxQuery limits a query in bytes.
 const maxQuery = 1000
 
-// Search returns the skills that match a query, the best first: by words in their names, then in their descriptions, then
-// by name. Skills that cannot work come last. An empty query matches all.
+// Search returns the skills that match a query, the best first: by words in their names, then in their triggers, then in their
+// descriptions, then by name. Skills that cannot work come last. An empty query matches all.
 func (s *Store) Search(query string) ([]*Skill, error) {
 	all, err := s.List()
 	if err != nil {
@@ -42,19 +42,19 @@ func (s *Store) Search(query string) ([]*Skill, error) {
 // score returns how well a skill matches. Each word counts once, where it matches best; more words count more than better
 // matches.
 func score(k *Skill, wanted []string) int {
-	name, description := wordsOf(k.Name), wordsOf(k.Description)
+	fields := [][]string{wordsOf(k.Name), wordsOf(strings.Join(k.Triggers, " ")), wordsOf(k.Description)}
 	sum := 0
 	for _, w := range wanted {
-		switch {
-		case slices.Contains(name, w):
-			sum += 16
-		case slices.ContainsFunc(name, func(n string) bool { return alike(n, w) }):
-			sum += 14
-		case slices.Contains(description, w):
-			sum += 12
-		case slices.ContainsFunc(description, func(n string) bool { return alike(n, w) }):
-			sum += 10
+		best := 0
+		for i, field := range fields {
+			switch worth := 18 - 4*i; { // a form of the word in one field is worth as much as the word itself in the next
+			case slices.Contains(field, w):
+				best = max(best, worth)
+			case slices.ContainsFunc(field, func(n string) bool { return alike(n, w) }):
+				best = max(best, worth-3)
+			}
 		}
+		sum += best
 	}
 	return sum
 }

@@ -31,6 +31,8 @@ const (
 	MaxSavedSize   = 2 << 20  // bytes of a skill that a script or an agent saves
 	MaxSkills      = 1000     // skills in one folder; further ones are ignored
 	maxVersions    = 20       // earlier versions that are kept of a skill
+	maxTriggers    = 32       // triggers of a skill; further ones are ignored
+	maxTrigger     = 100      // characters of one
 )
 
 // Authors of a skill. Any other author is a person.
@@ -72,6 +74,9 @@ type Skill struct {
 	// Marked lists the tools whose results have another learned type than when the skill was saved. That does not make it broken: learning
 	// changes types, not results. A type check that passes removes the marks.
 	Marked []Reason `json:"marked,omitempty"`
+
+	// Triggers are words in which people ask for the skill, as its author lists them. They are searched.
+	Triggers []string `json:"triggers,omitempty"`
 
 	// Suspicious describes passages that try to instruct a model, one line each. A person must review them.
 	Suspicious []string `json:"suspicious,omitempty"`

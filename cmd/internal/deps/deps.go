@@ -3,5 +3,4 @@ package deps
 
 import (
 	_ "charm.land/huh/v2"
-	_ "gopkg.in/dnaeon/go-vcr.v4/pkg/recorder"
 )

@@ -27,6 +27,7 @@ var notRun = map[string]string{
 	"docker build -t mcpgen/sandbox:mine https://github.com/mcpgen/mcpgen.git#main:runner/sandbox/docker": "builds an image from the network",
 	"mcprun --image mcpgen/sandbox:mine script.py":                                                        "needs the line before it",
 	`docker run -i --rm --user "$(id -u):$(id -g)" -v "$PWD:/project" ghcr.io/mcpgen/mcprun`:              "pulls an image",
+	"mcprun model check":    "asks a model",
 	"mcprun image":          "pulls an image",
 	"mcprun image --newest": "pulls an image",
 	"mcprun image --data":   "builds an image",
@@ -79,18 +80,19 @@ type pageSettings struct {
 }
 
 var pages = map[string]pageSettings{
-	"README.md":                        {setup: `ln -s "$ROOT" mcpgen; mkdir your-project; mv .mcp.json your-project`, answer: "y"},
-	"docs/tutorial.md":                 {setup: `ln -s "$ROOT" mcpgen; rm -r .mcp.json servers`, npm: true},
-	"docs/how-to/claude-code.md":       {setup: "git init -q your-project; mv .mcp.json your-project", answer: "y"},
-	"docs/how-to/review-a-change.md":   {setup: "git init -q .; mkdir scripts; mv *.ts scripts"},
-	"docs/how-to/serve-customers.md":   {sandbox: "docker"},
-	"docs/how-to/write-a-policy.md":    {setup: `git init -q .; cp "$ROOT/mcpgen.yaml" .; git add .; git commit -qm .; git update-ref refs/remotes/origin/main HEAD`},
-	"docs/reference/command-line.md":   {setup: "mkdir -p ~/.config/fish/completions"},
-	"docs/reference/configuration.md":  {setup: "mkdir -p .cursor \"$HOME\"; cp .mcp.json \"$HOME/.claude.json\"; mv .mcp.json .cursor/mcp.json; rm -r servers", answer: "y"},
-	"docs/reference/approval.md":       {answer: "y"},
-	"docs/reference/skills.md":         {setup: "mkdir -p folder/scripts; cp sheet.ts folder/scripts/main.ts"},
-	"docs/how-to/run-on-a-schedule.md": {setup: `trap 'mcprun daemon stop --now; rm -r "$XDG_RUNTIME_DIR/mcprun-daemon"' EXIT`},
-	"docs/reference/daemon.md":         {setup: `trap 'rm -r "$XDG_RUNTIME_DIR/mcprun-daemon"' EXIT`},
+	"README.md":                         {setup: `ln -s "$ROOT" mcpgen; mkdir your-project; mv .mcp.json your-project`, answer: "y"},
+	"docs/tutorial.md":                  {setup: `ln -s "$ROOT" mcpgen; rm -r .mcp.json servers`, npm: true},
+	"docs/how-to/claude-code.md":        {setup: "git init -q your-project; mv .mcp.json your-project", answer: "y"},
+	"docs/how-to/review-a-change.md":    {setup: "git init -q .; mkdir scripts; mv *.ts scripts"},
+	"docs/how-to/serve-customers.md":    {sandbox: "docker"},
+	"docs/how-to/use-from-a-program.md": {setup: `export PYTHONPATH="$ROOT/deploy/python" PYTHONDONTWRITEBYTECODE=1; mkdir -p node_modules/@mcpgen; ln -s "$ROOT/deploy/npm/host" node_modules/@mcpgen/host`, sandbox: "process"},
+	"docs/how-to/write-a-policy.md":     {setup: `git init -q .; cp "$ROOT/mcpgen.yaml" .; git add .; git commit -qm .; git update-ref refs/remotes/origin/main HEAD`},
+	"docs/reference/command-line.md":    {setup: "mkdir -p ~/.config/fish/completions"},
+	"docs/reference/configuration.md":   {setup: "mkdir -p .cursor \"$HOME\"; cp .mcp.json \"$HOME/.claude.json\"; mv .mcp.json .cursor/mcp.json; rm -r servers", answer: "y"},
+	"docs/reference/approval.md":        {answer: "y"},
+	"docs/reference/skills.md":          {setup: "mkdir -p folder/scripts; cp sheet.ts folder/scripts/main.ts"},
+	"docs/how-to/run-on-a-schedule.md":  {setup: `trap 'mcprun daemon stop --now; rm -r "$XDG_RUNTIME_DIR/mcprun-daemon"' EXIT`},
+	"docs/reference/daemon.md":          {setup: `trap 'rm -r "$XDG_RUNTIME_DIR/mcprun-daemon"' EXIT`},
 }
 
 // TestDocs runs the commands of README.md and docs as they are, page by page. A block whose first line is a comment with the name

@@ -17,7 +17,7 @@ var built string
 var root string
 
 func TestMain(m *testing.M) {
-	if serveTools() || serveArticles() {
+	if serveTools() || serveArticles() || serveHost() {
 		return
 	}
 	os.Exit(buildAndRun(m))

@@ -51,8 +51,9 @@ func rules() []rule {
 		{"gen/upstream/oauth", []string{"gen/ident", "gen/atomicfile", "gen/exit", "gen/upstream/internal/*"}},
 		{"gen/upstream/httpclient", []string{"gen/ident", "gen/config", "gen/upstream/oauth", "gen/upstream/internal/*"}},
 		{"gen/upstream/upstreamtest", []string{"gen/config"}},
-		{"gen/endpoint", []string{"gen/exit", "gen/ident", "gen/upstream/redact"}}, // carries requests; knows no protocol
+		{"gen/endpoint", []string{"gen/exit", "gen/ident", "gen/upstream/redact"}},
 		{"gen/search", []string{"gen/atomicfile", "gen/catalog", "gen/endpoint", "gen/exit", "gen/ident", "gen/jsonschema"}},
+		{"gen/registry", []string{"gen/exit", "gen/ident"}},
 		{"gen/search/searchtest", []string{"gen/catalog", "gen/search"}},
 		{"gen", []string{"gen/*", "gen/config/consent", "gen/catalog/diff", "gen/render/*", "gen/schema/validate"}},
 
@@ -69,6 +70,7 @@ func rules() []rule {
 		{"runner/store/storetest", []string{"runner/store"}},
 		{"runner/store/storetest/pgtest", nil},
 		{"runner/store/*", []string{"runner/internal/kept", "runner/store", "runner/store/internal/sqldb"}},
+		{"runner/recommend", []string{"gen/search", "runner/audit", "runner/store"}},
 		{"runner/audit/report", []string{"gen/exit", "gen/ident", "runner/audit", "runner/call", "runner/egress", "runner/internal/page", "runner/risk", "runner/store"}},
 		{"runner/audit/alert", []string{"gen/config", "runner/audit", "runner/egress", "runner/internal/notify", "runner/risk"}},
 		{"runner/internal/notify", nil},
@@ -86,7 +88,7 @@ func rules() []rule {
 		{"runner/internal/page", nil},
 		{"runner/internal/output", []string{"gen/ident", "runner/workspace"}},
 		{"runner/workspace", []string{"runner/internal/safeopen"}},
-		{"runner/workspace/customer", []string{"gen/ident", "runner/internal/kept", "runner/internal/safeopen", "runner/store", "runner/workspace"}},
+		{"runner/workspace/customer", []string{"runner/model", "gen/ident", "runner/internal/kept", "runner/internal/safeopen", "runner/store", "runner/workspace"}},
 		{"runner/sandbox", nil},
 		{"runner/bridge", []string{"gen/ident", "runner/call"}},
 		{"runner/pii/detect", []string{"runner/pii/detect/internal/*"}}, // finds personal data; knows nothing of tokens and vaults
@@ -130,7 +132,7 @@ func rules() []rule {
 		{"runner/mcpserver/internal/index", []string{"gen/catalog", "gen/ident", "gen/tokens"}},
 		{"runner/mcpserver/internal/*", nil},
 		{"runner/mcpserver/bearer", nil},
-		{"runner/mcpserver", []string{"gen/atomicfile", "gen/config", "gen/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/durable", "runner/sandbox", "runner/script", "runner/skill", "runner/store", "runner/telemetry", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/schema/listing", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen", "runner/internal/seal"}},
+		{"runner/mcpserver", []string{"runner/model", "gen/atomicfile", "gen/config", "gen/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/durable", "runner/sandbox", "runner/script", "runner/skill", "runner/store", "runner/telemetry", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/schema/listing", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen", "runner/internal/seal"}},
 		{"runner/chain", []string{
 			"gen/catalog", "gen/catalog/diff", "gen/config", "gen/ident", "gen/learn", "gen/poison", "gen/schema/validate", "gen/tokens", "gen/upstream",
 			"runner/approve", "runner/audit", "runner/call", "runner/internal/clock", "runner/journal", "runner/pii", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/telemetry", "runner/workspace",
@@ -160,11 +162,11 @@ func rules() []rule {
 		{"cmd/mcpgen/internal/syncview", []string{"cmd/internal/cli", "cmd/mcpgen/internal/permit", "gen", "gen/catalog/diff", "gen/tree", "runner/policy"}},
 		{"cmd/internal/trust", []string{"gen/exit", "cmd/internal/cli", "gen/config", "gen/config/consent"}},
 		{"cmd/mcpgen/internal/permit", []string{"cmd/internal/cli", "gen", "gen/catalog/diff", "gen/config", "runner/approve", "runner/chain", "runner/policy", "runner/risk", "runner/store"}},
-		{"cmd/mcpgen", []string{"gen/ident", "gen/atomicfile", "cmd/internal/checkers", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcpgen/internal/*", "gen/catalog/diff", "gen/config", "gen/config/*", "gen/exit", "gen/learn", "gen/search", "gen", "runner/script", "runner/script/check", "runner/script/migrate", "runner/skill", "runner/traffic"}},
+		{"cmd/mcpgen", []string{"gen/registry", "gen/ident", "gen/atomicfile", "cmd/internal/checkers", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcpgen/internal/*", "gen/catalog/diff", "gen/config", "gen/config/*", "gen/exit", "gen/learn", "gen/search", "gen", "runner/script", "runner/script/check", "runner/script/migrate", "runner/skill", "runner/traffic"}},
 		{"cmd/mcprun", []string{"gen/exit", "cmd/internal/cli", "cmd/internal/backends", "runner", "cmd/mcprun/internal/*"}},
 		{"cmd/mcprun/internal/state", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "gen/config", "gen/upstream/oauth", "runner/audit", "runner/audit/alert", "runner/store", "runner/store/*", "runner/durable", "cmd/mcprun/internal/customers"}},
 		{"cmd/mcprun/internal/audits", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/atomicfile", "gen/config", "gen/exit", "gen/ident", "runner/audit", "runner/audit/report", "runner/risk", "runner/store"}},
-		{"cmd/mcprun/internal/customers", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/config", "gen/upstream/oauth", "runner", "runner/chain", "runner/pii", "runner/pii/presidio", "runner/record", "runner/sandbox", "runner/store", "runner/workspace/customer"}},
+		{"cmd/mcprun/internal/customers", []string{"runner/model", "cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/config", "gen/upstream/oauth", "runner", "runner/chain", "runner/pii", "runner/pii/presidio", "runner/record", "runner/sandbox", "runner/store", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/daemon", []string{"gen/exit", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/doctor", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/upstream", "runner", "runner/daemon", "cmd/mcprun/internal/project"}},
 		{"cmd/mcprun/internal/shapes", []string{"cmd/internal/cli", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/learn", "runner/traffic"}},
 		{"cmd/mcprun/internal/schedules", []string{"cmd/internal/cli", "cmd/mcprun/internal/daemon", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/run", "cmd/mcprun/internal/state", "gen/config", "gen/exit", "gen/ident", "runner/audit", "runner/durable", "runner/pii", "runner/store", "runner/store/sqlite"}},
@@ -176,11 +178,11 @@ func rules() []rule {
 		{"cmd/mcprun/internal/models", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/state", "gen/config", "runner/model"}},
 		{"cmd/mcprun/internal/packages", []string{"cmd/internal/cli", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "runner/packages", "runner/sandbox"}},
 		{"cmd/mcprun/internal/policies", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "gen", "gen/config", "gen/schema/validate", "runner/chain", "runner/policy", "runner/risk"}},
-		{"cmd/mcprun/internal/project", []string{"cmd/internal/cli", "cmd/internal/trust", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/config", "gen/upstream", "runner", "runner/chain", "runner/policy", "runner/script", "runner/telemetry", "runner/store", "runner/traffic"}},
+		{"cmd/mcprun/internal/project", []string{"gen/catalog", "gen/search", "runner/recommend", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/config", "gen/upstream", "runner", "runner/chain", "runner/policy", "runner/script", "runner/telemetry", "runner/store", "runner/traffic"}},
 		{"cmd/mcprun/internal/resources", []string{"cmd/internal/backends", "cmd/internal/cli", "gen", "gen/config", "gen/search", "gen/upstream", "runner", "runner/chain", "runner/policy", "runner/sandbox", "runner/sandbox/pool", "runner/script", "runner/telemetry"}},
 		{"cmd/mcprun/internal/approvals", []string{"cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "runner/approve", "runner/store", "runner/workspace/customer", "gen/config"}},
-		{"cmd/mcprun/internal/run", []string{"gen/exit", "runner/risk", "runner/script/judge", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/approvals", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/daemon", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/models", "cmd/mcprun/internal/network", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/source", "cmd/mcprun/internal/state", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/ident", "gen/search", "gen/upstream", "runner", "runner/approve", "runner/audit", "runner/chain", "runner/bridge", "runner/call", "runner/hostapi", "runner/packages", "runner/pii", "runner/policy", "runner/sandbox", "runner/script", "runner/script/check", "runner/skill", "runner/model", "runner/task", "runner/taint", "runner/trace", "runner/workspace", "runner/workspace/customer", "runner/store"}},
-		{"cmd/mcprun/internal/serve", []string{"cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/run", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/search", "gen/upstream", "runner", "runner/approve", "runner/audit", "runner/call", "runner/chain", "runner/hostapi", "runner/mcpserver", "runner/mcpserver/bearer", "runner/pii", "runner/policy", "runner/sandbox", "runner/skill", "runner/taint", "runner/task", "runner/workspace", "runner/workspace/customer", "cmd/mcprun/internal/state", "runner/durable", "runner/journal", "runner/store", "cmd/mcprun/internal/schedules"}},
+		{"cmd/mcprun/internal/run", []string{"gen/exit", "runner/risk", "runner/script/judge", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/approvals", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/daemon", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/network", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/source", "cmd/mcprun/internal/state", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/ident", "gen/search", "gen/upstream", "runner", "runner/approve", "runner/audit", "runner/chain", "runner/bridge", "runner/call", "runner/hostapi", "runner/packages", "runner/pii", "runner/policy", "runner/sandbox", "runner/script", "runner/script/check", "runner/skill", "runner/taint", "runner/trace", "runner/workspace", "runner/workspace/customer", "runner/store", "cmd/mcprun/internal/models", "runner/model", "runner/task"}},
+		{"cmd/mcprun/internal/serve", []string{"runner/model", "cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/run", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/search", "gen/upstream", "runner", "runner/approve", "runner/audit", "runner/call", "runner/chain", "runner/hostapi", "runner/mcpserver", "runner/mcpserver/bearer", "runner/pii", "runner/policy", "runner/sandbox", "runner/skill", "runner/taint", "runner/workspace", "runner/workspace/customer", "cmd/mcprun/internal/state", "runner/durable", "runner/journal", "runner/store", "cmd/mcprun/internal/schedules", "runner/task"}},
 		{"cmd/mcprun/internal/skills", []string{"cmd/internal/checkers", "cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/source", "cmd/mcprun/internal/state", "gen/catalog", "runner", "runner/sandbox", "runner/script", "runner/script/check", "runner/skill", "runner/workspace", "runner/workspace/customer", "skills"}},
 		{"cmd/mcprun/internal/source", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "runner", "runner/sandbox", "runner/script"}},
 		{"cmd/mcprun/internal/term", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "gen/upstream", "runner", "runner/approve", "runner/chain", "runner/risk"}},
@@ -247,6 +249,7 @@ func homes() []home {
 		// For tests only.
 		{"github.com/google/go-cmp", nil},
 		{"github.com/rogpeppe/go-internal", nil},
+		{"gopkg.in/dnaeon/go-vcr.v4", nil},
 		{"github.com/ory/dockertest/v3", nil},
 	}
 }

@@ -36,8 +36,10 @@ type Answer struct {
 	Cut bool
 	// Overloaded reports a failure in the middle of a stream instead of its end.
 	Overloaded bool
-	// Wait delays the answer, or the second half of a stream, until it is closed or the client has left.
+	// Wait delays the answer, or the second half of a stream, until it is closed or the client has left. Open leaves the connection of a stream
+	// open after the last event.
 	Wait <-chan struct{}
+	Open bool
 }
 
 // Request is a request as the endpoint has read it.
@@ -57,7 +59,8 @@ type Request struct {
 type Server struct {
 	// URL is the address without a path: that of Anthropic and Azure. OpenAI's is URL + "/v1".
 	URL string
-	// Answer returns the answer to a request, if it is not nil. Otherwise answers come in the order in which they were added.
+	// Answer returns the answer to a request, if it is not nil. Otherwise answers come in the order in which they were added. A Server with it
+	// is a handler without [New].
 	Answer func(Request) Answer
 
 	t        testing.TB
@@ -187,6 +190,10 @@ func stream(w http.ResponseWriter, r *http.Request, events []map[string]any, a A
 	}
 	if strings.HasSuffix(r.URL.Path, "/chat/completions") {
 		_, _ = io.WriteString(w, "data: [DONE]\n\n")
+	}
+	if a.Open {
+		flush()
+		<-r.Context().Done()
 	}
 }
 

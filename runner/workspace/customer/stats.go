@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/model"
 )
 
 // Stats are totals over runs, of one conversation ([Stats.Add]) or of several ([Stats.Merge]). The zero value has no runs. It
@@ -100,8 +102,8 @@ func (s *Stats) Merge(o *Stats) {
 }
 
 // Price sets Costs.
-func (s *Stats) Price(p Prices) {
-	costs := p.Costs(&s.Tokens)
+func (s *Stats) Price(p model.Prices) {
+	costs := s.Tokens.Costs(p)
 	s.Costs = &costs
 }
 

@@ -1,10 +1,9 @@
 package customer
 
 import (
-	"fmt"
 	"math"
-	"strconv"
-	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/model"
 )
 
 // Tokens compares what one or several runs cost the model, in tokens, with the cost of direct tool calls and of search-then-call, where a
@@ -83,37 +82,6 @@ func percent(part, of int64) float64 {
 	return math.Round(1000*float64(part)/float64(of)) / 10
 }
 
-// Prices are what a model costs, in US dollars or any other currency, for a million tokens.
-type Prices struct {
-	Input  float64 `json:"input"`  // for tokens that it reads
-	Output float64 `json:"output"` // for tokens that it writes
-}
-
-// DefaultPrices returns the prices of a mid-range model.
-func DefaultPrices() Prices { return Prices{Input: 3, Output: 15} }
-
-// ParsePrices parses "INPUT,OUTPUT", such as "3,15".
-func ParsePrices(text string) (Prices, error) {
-	var p Prices
-	input, output, ok := strings.Cut(text, ",")
-	for _, each := range []struct {
-		text string
-		into *float64
-	}{{input, &p.Input}, {output, &p.Output}} {
-		n, err := strconv.ParseFloat(strings.TrimSpace(each.text), 64)
-		if !ok || err != nil || !(n >= 0 && n < 1e6) {
-			return p, fmt.Errorf("%q is not two prices of a million tokens, read and written, such as 3,15", text)
-		}
-		*each.into = n
-	}
-	return p, nil
-}
-
-// String returns the prices as ParsePrices reads them.
-func (p Prices) String() string {
-	return strconv.FormatFloat(p.Input, 'f', -1, 64) + "," + strconv.FormatFloat(p.Output, 'f', -1, 64)
-}
-
 // ReadSpeed and WriteSpeed are a model's assumed speeds, in tokens per second.
 const (
 	ReadSpeed  = 5000
@@ -127,9 +95,8 @@ type Cost struct {
 	Seconds float64 `json:"seconds"` // for reading and writing; the number of turns is not considered
 }
 
-func (p Prices) cost(read, wrote int64) Cost {
-	in, out := float64(read), float64(wrote)
-	return Cost{read + wrote, math.Round(in*p.Input+out*p.Output) / 1e6, math.Round(1000*(in/ReadSpeed+out/WriteSpeed)) / 1000}
+func cost(p model.Prices, read, wrote int64) Cost {
+	return Cost{read + wrote, math.Round(1e6*p.Cost(read, wrote)) / 1e6, math.Round(1000*(float64(read)/ReadSpeed+float64(wrote)/WriteSpeed)) / 1000}
 }
 
 // Less returns how much less c costs than o. It is negative if c costs more.
@@ -144,9 +111,9 @@ type Costs struct {
 	Direct Cost `json:"direct"`
 }
 
-// Costs returns the cost of tokens. A model writes scripts and arguments, and reads everything else.
-func (p Prices) Costs(t *Tokens) Costs {
+// Costs returns what the tokens cost. A model writes scripts and arguments, and reads everything else.
+func (t *Tokens) Costs(p model.Prices) Costs {
 	return Costs{
-		Used: p.cost(t.Wrappers+t.Output, t.Script), Search: p.cost(t.Called+t.Results, t.Arguments), Direct: p.cost(t.Definitions+t.Results, t.Arguments),
+		Used: cost(p, t.Wrappers+t.Output, t.Script), Search: cost(p, t.Called+t.Results, t.Arguments), Direct: cost(p, t.Definitions+t.Results, t.Arguments),
 	}
 }

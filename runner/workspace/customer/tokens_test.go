@@ -1,6 +1,10 @@
 package customer
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runner/model"
+)
 
 // TestCosts prices two runs of a conversation that call the same tools. Their definitions and wrappers are read once.
 func TestCosts(t *testing.T) {
@@ -14,7 +18,7 @@ func TestCosts(t *testing.T) {
 		t.Errorf("one run: %+v", s.Tokens)
 	}
 	s.Add(s.First, run())
-	s.Price(Prices{Input: 2, Output: 10})
+	s.Price(model.Prices{Input: 2, Output: 10})
 	want := Costs{ // the second run adds neither 400 of definitions nor 50 of wrappers
 		Used:   Cost{Tokens: 350, Money: 0.0023, Seconds: 3.363},  // 150 read, 200 written
 		Search: Cost{Tokens: 4520, Money: 0.01, Seconds: 2.88},    // 4,400 read, 120 written
@@ -25,21 +29,5 @@ func TestCosts(t *testing.T) {
 	}
 	if less := s.Costs.Used.Less(s.Costs.Search); less != (Cost{Tokens: 4170, Money: 0.0077, Seconds: -0.483}) {
 		t.Errorf("saved %+v", less)
-	}
-}
-
-func TestParsePrices(t *testing.T) {
-	for text, want := range map[string]Prices{"3,15": DefaultPrices(), "0.25, 2": {0.25, 2}, "0,0": {}} {
-		if got, err := ParsePrices(text); err != nil || got != want {
-			t.Errorf("%q: %v, error %v, want %v and no error", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "3", "3,", "3,15,75", "-1,2", "NaN,1", "Inf,1", "a,b"} {
-		if got, err := ParsePrices(text); err == nil {
-			t.Errorf("%q: %v, no error", text, got)
-		}
-	}
-	if text := DefaultPrices().String(); text != "3,15" {
-		t.Error(text)
 	}
 }

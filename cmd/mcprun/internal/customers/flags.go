@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/model"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/record"
 	"github.com/mcpgen/mcpgen/runner/store"
@@ -85,10 +86,10 @@ func RecordMask(upstreams chain.Upstreams) func(string) string {
 }
 
 // Prices returns the value of the flag --prices.
-func Prices(p *customer.Prices) pflag.Value {
-	*p = customer.DefaultPrices()
+func Prices(p *model.Prices) pflag.Value {
+	*p = model.MidRange()
 	return flags.New("input,output", p.String, func(text string) (err error) {
-		*p, err = customer.ParsePrices(text)
+		*p, err = model.ParsePrices(text)
 		return err
 	})
 }

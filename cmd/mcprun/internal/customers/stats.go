@@ -9,13 +9,14 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/runner/model"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
 type statsCommand struct {
 	customersCommand
 	customer string
-	prices   customer.Prices
+	prices   model.Prices
 }
 
 // NewStatsCommand returns the command stats.
@@ -45,7 +46,7 @@ of a session; --json has the calls of each tool.`,
 
 // statsReport is the total and its parts.
 type statsReport struct {
-	Prices    customer.Prices           `json:"prices"` // for a million tokens
+	Prices    model.Prices              `json:"prices"` // for a million tokens
 	Total     customer.Stats            `json:"total"`
 	Customers []*customer.CustomerStats `json:"customers"`
 }

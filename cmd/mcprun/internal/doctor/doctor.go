@@ -40,6 +40,7 @@ type command struct {
 	places   check.Places // where type checkers are looked for
 	pii      config.PII   // the project's settings
 	packages string       // what is said of the project's packages; empty if it names none
+	model    string       // the language model; empty if nothing names one
 	state    *state.Inspection
 }
 
@@ -106,6 +107,11 @@ func (o *command) applyDefaults(ctx context.Context, set *pflag.FlagSet) error {
 	defer p.Close()
 	settings = p.Settings
 	o.pii = settings.PII
+	if m, err := settings.ModelEndpoint(o.app.LookupEnv); err != nil {
+		o.model = cli.ErrorLine(err)
+	} else if m != nil {
+		o.model = m.Provider + " " + m.Name + "; mcprun model check sends it a request"
+	}
 	named := skills.CheckFlags{
 		TSC:     cmp.Or(o.app.Env(flags.EnvPrefix+"TSC"), settings.Run["tsc"].Value),
 		Pyright: cmp.Or(o.app.Env(flags.EnvPrefix+"PYRIGHT"), settings.Run["pyright"].Value),

@@ -39,6 +39,9 @@ func (o *command) print(ctx context.Context, findings []Finding) {
 	if o.packages != "" {
 		o.line("packages", o.packages)
 	}
+	if o.model != "" {
+		o.line("model", o.model)
+	}
 	fmt.Fprintln(o.app.Stdout)
 	for i := range findings {
 		o.detail(&findings[i])

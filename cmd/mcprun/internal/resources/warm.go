@@ -178,11 +178,11 @@ func (h *Warm) Index(tree string, opt *search.Options) (*TreeIndex, error) {
 	if err != nil || opt != nil && opt.Embedder != nil {
 		return Cold{}.Index(tree, opt)
 	}
-	categories := map[string]string{}
+	var of search.Options
 	if opt != nil {
-		categories = opt.Categories
+		of = *opt
 	}
-	x, release, err := h.indexes.get(digestOf(tree, state, categories), func() (*TreeIndex, error) { return Cold{}.Index(tree, opt) })
+	x, release, err := h.indexes.get(digestOf(tree, state, of.Categories, of.About, of.UseCases), func() (*TreeIndex, error) { return Cold{}.Index(tree, opt) })
 	release() // an index needs no closing, so it may leave the keeper while it is used
 	return x, err
 }

@@ -71,7 +71,7 @@ func (o *Options) newRunAnswers(project *project.Project, s *runner.Script, v *c
 		a.Run, a.labels = s.Calls.Known, project.Taint
 	}
 	if project.Tree != "" {
-		a.Tools = o.finder(project, config.Language(s.Language), a.sayTrouble)
+		a.Tools = o.finder(project, config.Language(s.Language), s.Calls.Subject.Customer, a.sayTrouble)
 	}
 	return a
 }
@@ -94,7 +94,7 @@ func (a *answers) finish() []hostapi.ImageFile {
 
 // finder returns a function that finds tools of the project's tree. The first search builds the index. If a search could not use
 // everything that is configured, degraded is called with the reason, but only once.
-func (o *Options) finder(p *project.Project, lang config.Language, degraded func(error)) func(context.Context, search.Query, search.Detail) ([]search.Result, error) {
+func (o *Options) finder(p *project.Project, lang config.Language, customer string, degraded func(error)) func(context.Context, search.Query, search.Detail) ([]search.Result, error) {
 	open := hostapi.Once(func() (*resources.TreeIndex, error) { return resources.OpenIndex(o.App, o.Resources, p.Tree, p.Cfg) })
 	var first sync.Once
 	return func(ctx context.Context, q search.Query, detail search.Detail) ([]search.Result, error) {
@@ -103,6 +103,9 @@ func (o *Options) finder(p *project.Project, lang config.Language, degraded func
 			return nil, err
 		}
 		found, lost, err := x.Search(ctx, q, detail, lang)
+		if err := p.Recommend(ctx, x.Tree.Catalog, customer, found); err != nil {
+			degraded(err)
+		}
 		if lost != nil {
 			first.Do(func() { degraded(fmt.Errorf("tools are searched with less than is configured: %w", lost)) })
 		}

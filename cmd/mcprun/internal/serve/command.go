@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
-	"github.com/mcpgen/mcpgen/runner/workspace/customer"
+	"github.com/mcpgen/mcpgen/runner/model"
 )
 
 // command holds the flags of mcprun serve, with the options of its runs in run.
@@ -32,7 +32,7 @@ type command struct {
 	maxTime   time.Duration
 	maxMemory int64
 	index     int
-	prices    customer.Prices
+	prices    model.Prices
 }
 
 func (o *command) usage(format string, args ...any) error {

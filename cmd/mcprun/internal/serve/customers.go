@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/model"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/skill"
@@ -88,7 +89,7 @@ func (b *snapshot) masker(c *mcpserver.Customer) pii.Masker {
 // A session begins with its first run.
 type sessionLog struct {
 	customer *customer.Customer
-	prices   customer.Prices
+	prices   model.Prices
 
 	mu       sync.Mutex
 	sessions map[string]*customer.Session // by the client's session
@@ -148,7 +149,7 @@ func (l *sessionLog) Stats() (json.RawMessage, error) {
 		Calls    int             `json:"calls"`
 		Tokens   customer.Tokens `json:"tokens"`
 		Costs    customer.Costs  `json:"costs"`
-	}{len(all.Sessions), all.Runs, all.Failed, all.Calls, all.Tokens, l.prices.Costs(&all.Tokens)})
+	}{len(all.Sessions), all.Runs, all.Failed, all.Calls, all.Tokens, all.Tokens.Costs(l.prices)})
 }
 
 // answers returns what a script may ask the host for. known records the data that the run has seen, for the policy. It is nil if
@@ -162,7 +163,9 @@ func (b *snapshot) answers(job *mcpserver.Job, known *policy.Run) map[string]hos
 	}
 	if b.index != nil {
 		h.Tools = func(ctx context.Context, q search.Query, detail search.Detail) ([]search.Result, error) {
-			return (&finder{tree: b.tree, index: b.index, log: b.log}).Search(ctx, q, detail, job.Language)
+			found, err := (&finder{tree: b.tree, index: b.index, log: b.log}).Search(ctx, q, detail, job.Language)
+			b.together(ctx, job.Customer.ID, found)
+			return found, err
 		}
 	}
 	return h.All()

@@ -59,7 +59,7 @@ func (b *snapshot) selectTools(ctx context.Context, text, language string) (stri
 
 // Definition finds tools by name: an id, a server's own name for it, or the name of the wrapper's function.
 func (f *finder) Definition(ctx context.Context, name, category, language string) ([]search.Result, error) {
-	of := map[string]string{} // by server: its category
+	of := map[string]bool{} // servers in the category
 	if category != "" {
 		// A search without words checks the category and says which servers are in it.
 		if _, err := f.index.Search(ctx, search.Query{Category: category, Limit: 1}); err != nil {
@@ -71,14 +71,13 @@ func (f *finder) Definition(ctx context.Context, name, category, language string
 			continue
 		}
 		for _, key := range c.Servers {
-			of[key] = c.Name
+			of[key] = true
 		}
 	}
 	var hits []search.Hit
 	for _, id := range f.tree.Named(name) {
-		server, tool, _ := f.tree.Catalog.Lookup(id)
-		if in, ok := of[server.Key]; ok {
-			hits = append(hits, search.Hit{ID: id, Server: server, Tool: tool, Category: in})
+		if h, ok := f.index.Hit(id); ok && of[h.Server.Key] {
+			hits = append(hits, h)
 		}
 	}
 	const most = 5
@@ -102,6 +101,13 @@ func (f *finder) unknown(ctx context.Context, name string) error {
 		ids[i] = h.ID
 	}
 	return fmt.Errorf("no tool %.100q; did you mean %s?", name, strings.Join(ids, ", "))
+}
+
+// together adds what the customer's runs used with the tools that were found. A search does not fail because of it.
+func (b *snapshot) together(ctx context.Context, customer string, found []search.Result) {
+	if err := b.project.Recommend(ctx, b.tree.Catalog, customer, found); err != nil {
+		b.log.Warn("what was used together is left out of a search", "error", err)
+	}
 }
 
 // Categories lists the groups of tools.

@@ -102,6 +102,9 @@ func (o *command) newSnapshot(ctx context.Context, p *project.Project, l *live) 
 		f.also = append(f.also, config.Language(l))
 	}
 	b.offer.Catalog, b.offer.Lock, b.offer.Finder, b.offer.Task = b.tree.Catalog, b.tree.Lock, f, b.selectTools
+	if p.Settings.Search.Recommend {
+		b.offer.Together = b.together
+	}
 	return b, nil
 }
 

@@ -52,7 +52,7 @@ func newSkillListCmd(app *cli.App, at resources.Provider) *cobra.Command {
 func newSkillSearchCmd(app *cli.App, at resources.Provider) *cobra.Command {
 	o := &skillOptions{app: app, at: at}
 	cmd := &cobra.Command{
-		Use: "search WORDS...", Short: "Search skills by name and description",
+		Use: "search WORDS...", Short: "Search skills by name, triggers and description",
 		Example: "  mcprun skill search save sheet csv",
 		Args:    cli.Args(cobra.MinimumNArgs(1)),
 		RunE:    func(_ *cobra.Command, args []string) error { return o.list(strings.Join(args, " ")) },

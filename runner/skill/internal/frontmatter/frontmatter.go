@@ -36,7 +36,8 @@ type Front struct {
 	Name        string
 	Description string
 	Metadata    map[string]string
-	Body        string // the text after the front matter
+	Triggers    []string // a list, or a text with commas
+	Body        string   // the text after the front matter
 
 	root *yaml.Node // a mapping
 }
@@ -80,6 +81,13 @@ func Parse(text []byte) (*Front, error) {
 		for i := 0; i+1 < len(m.Content); i += 2 {
 			f.Metadata[m.Content[i].Value] = scalar(m.Content[i+1])
 		}
+	}
+	if t := value(f.root, "triggers"); t != nil && t.Kind == yaml.SequenceNode {
+		for _, item := range t.Content {
+			f.Triggers = append(f.Triggers, scalar(item))
+		}
+	} else {
+		f.Triggers = strings.Split(scalar(t), ",")
 	}
 	return f, nil
 }
