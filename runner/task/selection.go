@@ -73,6 +73,8 @@ type Tool struct {
 	Import string `json:"import"`
 	// Signature is the head of its function with the types it needs.
 	Signature string `json:"signature"`
+	// UsedTogether are tools and skills that runs used with it, if the caller recommends them; see [search.Result].
+	UsedTogether []string `json:"usedTogether,omitempty"`
 
 	name     string // of the function in the script
 	function string // that is imported

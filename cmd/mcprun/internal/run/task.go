@@ -22,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
@@ -187,6 +188,7 @@ func (o *Options) taskOptions(ctx context.Context, con *term.Console, p *project
 		if say(cli.EscapeLine(s.String())); s.Degraded != "" {
 			say(cli.EscapeLine("tools are searched with less than is configured: " + s.Degraded))
 		}
+		o.recommend(ctx, p, x, s, say)
 	}
 	opt.Retrying = func(problem string) {
 		say(cli.EscapeLine("the model tries again: " + cli.Shorten(problem, term.MaxShown)))
@@ -203,8 +205,24 @@ func (o *Options) taskOptions(ctx context.Context, con *term.Console, p *project
 	return opt, nil
 }
 
-// openTask finds the customer's session, which all runs of the task are logged in, and opens the outlet for personal data that the model and
-// the runs share.
+// recommend adds to selected tools what the customer's runs used with them. A task does not fail because of it.
+func (o *Options) recommend(ctx context.Context, p *project.Project, x *resources.TreeIndex, s *task.Selection, say func(line string)) {
+	found := make([]search.Result, len(s.Tools))
+	for i := range s.Tools {
+		found[i].Tool = s.Tools[i].ID
+	}
+	if err := p.Recommend(ctx, x.Tree.Catalog, o.Customer, found); err != nil {
+		say(cli.EscapeLine("what was used together is left out: " + err.Error()))
+	}
+	for i, f := range found {
+		if s.Tools[i].UsedTogether = f.UsedTogether; len(f.UsedTogether) > 0 {
+			say(cli.EscapeLine(fmt.Sprintf("used together with %s: %s", f.Tool, strings.Join(f.UsedTogether, ", "))))
+		}
+	}
+}
+
+// openTask sets what all runs of the task share: who wrote their scripts, the customer's session, and the outlet for personal data, which the
+// model has too.
 func (o *Options) openTask(ctx context.Context, con *term.Console, p *project.Project, opt *task.Options) error {
 	o.task.trustSet = o.author != runner.TrustUnset
 	o.distrust()
@@ -212,25 +230,12 @@ func (o *Options) openTask(ctx context.Context, con *term.Console, p *project.Pr
 		o.Calls.Who.Model = audit.Text(opt.Model.Name())
 	}
 	o.Calls.Conversation = &policy.Run{} // what one run received, the model puts into the next one
+	if err := o.openCustomer(con, p, opt); err != nil {
+		return err
+	}
 	workspace, id := p.Workspace, ""
-	if o.Customer != "" {
-		root, err := o.Flags.Open(o.App, p.Base, p.State, p.Upstreams, p.Policy.Customers(), o.printer(con))
-		if err != nil {
-			return err
-		}
-		p.OnClose(root.Close)
-		if o.Task == "" {
-			o.Task = o.task.text
-		}
-		session, err := o.Find(root)
-		if err != nil {
-			return err
-		}
-		o.task.own, o.Session = session.Customer(), session.ID()
-		if err := o.giveWork(session, opt); err != nil {
-			return err
-		}
-		workspace, id = o.task.own.Files(), o.task.own.ID()
+	if own := o.task.own; own != nil {
+		workspace, id = own.Files(), own.ID()
 	}
 	vault := hostapi.Once(func() (*pii.Vault, error) {
 		return customers.OpenVault(o.App, p, o.task.own, workspace, o.printer(con))
@@ -240,6 +245,31 @@ func (o *Options) openTask(ctx context.Context, con *term.Console, p *project.Pr
 		opt.Mask, opt.Rules.Personal = o.personal.Mask, true
 	}
 	return err
+}
+
+// openCustomer finds the customer of the task, and the session that all its runs are logged in. A plan has no runs.
+func (o *Options) openCustomer(con *term.Console, p *project.Project, opt *task.Options) error {
+	if o.Customer == "" {
+		return nil
+	}
+	root, err := o.Flags.Open(o.App, p.Base, p.State, p.Upstreams, p.Policy.Customers(), o.printer(con))
+	if err != nil {
+		return err
+	}
+	p.OnClose(root.Close)
+	if o.task.only {
+		o.task.own, err = root.Customer(o.Customer)
+		return err
+	}
+	if o.Task == "" {
+		o.Task = o.task.text
+	}
+	session, err := o.Find(root)
+	if err != nil {
+		return err
+	}
+	o.task.own, o.Session = session.Customer(), session.ID()
+	return o.giveWork(session, opt)
 }
 
 // workVariable is the variable of scripts that says what was done for the customer before.
