@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -25,10 +26,7 @@ func TestScaffoldsHaveTypes(t *testing.T) {
 		tool("endless", "Has an argument without an end", `{"type":"object","required":["t"],"properties":{"t":{"$ref":"#/$defs/t"}},"$defs":{"t":{"type":"object","required":["t"],"properties":{"t":{"$ref":"#/$defs/t"}}}}}`),
 		tool("both", "Has an intersection", `{"type":"object","required":["v"],"properties":{"v":{"allOf":[{"type":"object","required":["a"],"properties":{"a":{"type":"string"}}},{"type":"object","required":["b"],"properties":{"b":{"type":"number"}}}]}}}`),
 	}
-	paths, err := filepath.Glob("/work/shared/corpus/*.json")
-	if dir := os.Getenv("MCPGEN_TEST_CORPUS"); dir != "" {
-		paths, err = filepath.Glob(filepath.Join(dir, "*.json"))
-	}
+	paths, err := filepath.Glob(filepath.Join(cmp.Or(os.Getenv("MCPGEN_TEST_CORPUS"), "../../../shared/corpus"), "*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,11 +14,7 @@ import (
 // lists returns recorded tool lists of public servers, which may be beside the repository.
 func lists(t testing.TB) []string {
 	t.Helper()
-	dir := os.Getenv("MCPGEN_TEST_CORPUS")
-	if dir == "" {
-		dir = "../../../shared/corpus"
-	}
-	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	paths, err := filepath.Glob(filepath.Join(cmp.Or(os.Getenv("MCPGEN_TEST_CORPUS"), "../../../shared/corpus"), "*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +24,12 @@ func lists(t testing.TB) []string {
 // TestSelectionRecall checks in how many selections the tool is that answers a question, and how many tools they have. The demo servers are in
 // every checkout; the recorded lists may be beside the repository.
 func TestSelectionRecall(t *testing.T) {
-	for name, paths := range map[string][]string{"demo": nil, "recorded": lists(t)} {
+	for name, want := range map[string]struct {
+		paths  []string
+		recall float64 // at least
+		mean   float64 // at most
+	}{"demo": {nil, 0.93, 3.2}, "recorded": {lists(t), 0.89, 6.5}} {
+		paths := want.paths
 		c, err := searchtest.Catalog(paths, "../../servers")
 		if err != nil {
 			t.Fatal(err)
@@ -52,5 +54,8 @@ func TestSelectionRecall(t *testing.T) {
 		}
 		recall, mean := float64(found)/float64(len(all)), float64(tools)/float64(len(all))
 		t.Logf("%s: %d questions, %d tools: recall %.3f with %.1f tools", name, len(all), c.Tools(), recall, mean)
+		if recall < want.recall || mean > want.mean {
+			t.Errorf("%s: recall %.3f with %.1f tools, want at least %.3f with at most %.1f", name, recall, mean, want.recall, want.mean)
+		}
 	}
 }

@@ -177,11 +177,6 @@ func digest(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// run is a run that ends like this.
-func run(res *runner.Result) func(context.Context, *task.Script) (*runner.Result, error) {
-	return func(context.Context, *task.Script) (*runner.Result, error) { return res, nil }
-}
-
 // TestDo follows a task to its result. [5.4]
 func TestDo(t *testing.T) {
 	m := says("Here it is:\n" + script(`import { calculate } from "./servers/calculator";`+"\nexport const result = await calculate({ expression: \"5 + 3\" });"))

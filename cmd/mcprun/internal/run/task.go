@@ -45,7 +45,6 @@ type taskRun struct {
 
 	text      string
 	own       *customer.Customer // nil: the project's
-	untyped   string             // why types are not checked, once that was said
 	trustSet  bool               // a person said who wrote the script
 	hasFailed bool               // a script has run, and the model reads what came of it
 	taint     []string           // the servers whose data the model may have read
@@ -269,14 +268,19 @@ func (o *Options) openCustomer(con *term.Console, p *project.Project, opt *task.
 		return err
 	}
 	o.task.own, o.Session = session.Customer(), session.ID()
+	if p.Policy.UsesTaint(o.task.own.ID()) { // a log does not know whose data it has
+		return nil
+	}
 	return o.giveWork(session, opt)
 }
 
 // workVariable is the variable of scripts that says what was done for the customer before.
 const workVariable = "session"
 
-// maxSessions bounds the sessions that are looked at.
-const maxSessions = 20
+const (
+	maxSessions = 20      // that are looked at
+	maxWork     = 1 << 20 // bytes of the variable, which then has fewer tasks
+)
 
 // numbered matches tokens of a log. Those of the vault look the same and stand for something else.
 var numbered = regexp.MustCompile(`\[([A-Z][A-Z_]*)_[0-9]+\]`)
@@ -309,6 +313,10 @@ func (o *Options) giveWork(s *customer.Session, opt *task.Options) error {
 		return nil
 	}
 	value, err := json.Marshal(work)
+	for err == nil && len(value) > maxWork {
+		work.Tasks = work.Tasks[(len(work.Tasks)+1)/2:]
+		value, err = json.Marshal(work)
+	}
 	if err != nil {
 		return err
 	}
@@ -377,10 +385,9 @@ func (o *Options) checkTask(ctx context.Context, p *project.Project, ts *task.Sc
 	}
 	found, err := o.typeErrors(ctx, p, &s)
 	if missing, ok := errors.AsType[*check.MissingError](err); ok {
-		if o.task.untyped == "" && o.verbose {
+		if o.verbose {
 			o.printer(con)("types are not checked: " + cli.EscapeLine(missing.Error()))
 		}
-		o.task.untyped = missing.Error()
 		return nil, nil
 	}
 	return lines(found), err
