@@ -151,6 +151,16 @@ func TestTwoTasks(t *testing.T) {
 		}
 		selected = append(selected, functions(out.Selection))
 	}
+	var read [2]*scripted
+	for i := range read { // what a model reads depends on the task and the tree alone
+		read[i] = says(script("1"))
+		if _, err := task.Do(t.Context(), "Read file and calculate sum", task.Options{Tree: treeOf(t, four(), nil), Model: read[i]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !reflect.DeepEqual(read[0].asked, read[1].asked) {
+		t.Errorf("the model was asked %v and %v, want the same", read[0].asked, read[1].asked)
+	}
 	if reflect.DeepEqual(selected[0], selected[1]) {
 		t.Errorf("both tasks selected %v", selected[0])
 	}

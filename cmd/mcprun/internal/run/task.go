@@ -190,7 +190,8 @@ func (o *Options) taskOptions(ctx context.Context, con *term.Console, p *project
 		o.recommend(ctx, p, x, s, say)
 	}
 	opt.Retrying = func(problem string) {
-		say(cli.EscapeLine("the model tries again: " + cli.Shorten(problem, term.MaxShown)))
+		line, _, _ := strings.Cut(problem, "\n")
+		say(cli.EscapeLine("the model tries again: " + cli.Shorten(line, term.MaxShown)))
 	}
 	opt.Written = func(s *task.Script) {
 		if loud {
