@@ -21,6 +21,7 @@ func endpoints(s *modeltest.Server) map[string]model.Options {
 		"openai responses":  {Provider: model.OpenAI, Model: "gpt-5", URL: s.URL + "/v1", API: model.Responses, Key: secret},
 		"azure":             {Provider: model.Azure, Model: "gpt-5", URL: s.URL, Key: secret, APIVersion: "2025-01-01-preview"},
 		"azure responses":   {Provider: model.Azure, Model: "gpt-5", URL: s.URL + "/", API: model.Responses, Key: secret},
+		"azure, preview":    {Provider: model.Azure, Model: "gpt-5", URL: s.URL + "/openai/v1/", Key: secret, APIVersion: "preview"},
 		"azure, an earlier": {Provider: model.Azure, Model: "gpt-5", URL: s.URL, API: model.Responses, Key: secret, APIVersion: "2025-03-01-preview"},
 	}
 }
@@ -82,6 +83,7 @@ func TestAddresses(t *testing.T) {
 		"openai responses":  "/v1/responses Authorization=Bearer " + secret,
 		"azure":             "/openai/deployments/gpt-5/chat/completions?api-version=2025-01-01-preview Api-Key=" + secret,
 		"azure responses":   "/openai/v1/responses Api-Key=" + secret,
+		"azure, preview":    "/openai/v1/chat/completions?api-version=preview Api-Key=" + secret,
 		"azure, an earlier": "/openai/responses?api-version=2025-03-01-preview Api-Key=" + secret,
 	} {
 		s := modeltest.New(t, modeltest.Answer{})

@@ -49,7 +49,8 @@ type Options struct {
 	URL string
 	// API is for OpenAI and Azure. Empty: [Chat].
 	API API
-	// APIVersion is Azure's. Empty: [DefaultAPIVersion] for chat completions, and the current one for responses.
+	// APIVersion is Azure's: a date, or preview or latest, which have addresses of their own. Empty: [DefaultAPIVersion] for chat completions,
+	// and the current one for responses.
 	APIVersion string
 	// Key is the secret. Empty: none is sent.
 	Key string
@@ -118,10 +119,10 @@ func (o *Options) endpoint() endpoint.Options {
 		to.KeyHeader = "api-key"
 		version, above := o.APIVersion, []string{"openai"}
 		switch {
+		case version == "preview" || version == "latest" || version == "" && o.API == Responses: // since May 2025
+			above = append(above, "v1")
 		case o.API != Responses:
 			version, above = cmp.Or(version, DefaultAPIVersion), append(above, "deployments", o.Model)
-		case version == "":
-			above = append(above, "v1")
 		}
 		to.Path = append(above, to.Path...)
 		if version != "" {
