@@ -2,12 +2,16 @@ package customer
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"time"
 )
 
-// maxWork bounds the tasks of a [Work]. Earlier ones are in the log.
-const maxWork = 100
+const (
+	maxWork    = 100     // tasks of a [Work]; earlier ones are in the log
+	maxEarlier = 1 << 20 // bytes of [Session.Earlier]
+	maxLooked  = 20      // sessions that it looks at
+)
 
 // Work is what was done in a session, task by task.
 type Work struct {
@@ -69,4 +73,40 @@ func (w *Work) ran(r *Record) {
 	t.Time, t.Language, t.Code, t.Result, t.Output = r.Time, r.Run.Language, r.Run.Code, r.Run.Result, r.Run.Output
 	t.ExitCode, t.Message = r.Run.ExitCode, r.Run.Message
 	w.Files = append(w.Files, r.Run.Files...)
+}
+
+// numbered matches tokens for personal data.
+var numbered = regexp.MustCompile(`\[([A-Z][A-Z_]*)_[0-9]+\]`)
+
+// Earlier returns, as JSON for a script, the [Work] of the session or, if nothing was done in it, of the one among the customer's last 20 that was
+// used last. It has at most a mebibyte, and fewer tasks if they have more. It is nil if nothing was done. Tokens in it have no number, because those
+// of a vault look the same and stand for something else.
+func (s *Session) Earlier() (json.RawMessage, error) {
+	all, err := s.customer.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	all = append([]*Session{s}, all[max(0, len(all)-maxLooked):]...)
+	var last *Work
+	for i, each := range all {
+		w, err := each.Work()
+		if err != nil {
+			return nil, err
+		}
+		if len(w.Tasks) > 0 && (last == nil || w.Ended.After(last.Ended)) {
+			last = w
+		}
+		if i == 0 && last != nil {
+			break
+		}
+	}
+	if last == nil {
+		return nil, nil
+	}
+	value, err := json.Marshal(last)
+	for err == nil && len(value) > maxEarlier {
+		last.Tasks = last.Tasks[(len(last.Tasks)+1)/2:]
+		value, err = json.Marshal(last)
+	}
+	return numbered.ReplaceAll(value, []byte("[$1]")), err
 }

@@ -1,9 +1,12 @@
 package customer
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
 // TestWork checks that a session's tasks are with their last runs, and bounded.
@@ -40,5 +43,60 @@ func TestWork(t *testing.T) {
 	}
 	if w, err = s.Work(); err != nil || len(w.Tasks) != maxWork || w.Tasks[0].Description != "0" {
 		t.Errorf("Work() has %d tasks, %v, want the last %d", len(w.Tasks), err, maxWork)
+	}
+}
+
+// TestEarlier checks which session's work a script gets, and how much of it.
+func TestEarlier(t *testing.T) {
+	root, now := openTest(t, 0)
+	c := customer(t, root, "acme")
+	begin := func(id string) *Session {
+		t.Helper()
+		*now = now.Add(time.Minute)
+		s, err := c.NewSession(Meta{ID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	do := func(s *Session, task string, run *Run) {
+		t.Helper()
+		*now = now.Add(time.Minute)
+		if err := s.Append(Record{Kind: KindTask, ID: task, Task: task}); err != nil {
+			t.Fatal(err)
+		}
+		run.TaskID = task
+		if err := s.Append(Record{Kind: KindRun, Run: run}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	earlier := func(s *Session) (w Work, text string) {
+		t.Helper()
+		value, err := s.Earlier()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if value != nil && json.Unmarshal(value, &w) != nil {
+			t.Fatalf("not JSON: %.100s", value)
+		}
+		return w, string(value)
+	}
+	one, two := begin("one"), begin("two")
+	if _, text := earlier(two); text != "" {
+		t.Errorf("nothing was done, got %s", text)
+	}
+	do(two, "second", &Run{Output: "to [EMAIL_1] and [API_KEY_12]"})
+	do(one, "first", &Run{})
+	if w, _ := earlier(begin("three")); w.Session != "one" {
+		t.Errorf("a new session gets the work of %q, want that of the one used last", w.Session)
+	}
+	if w, text := earlier(two); w.Session != "two" || !strings.Contains(text, "to [EMAIL] and [API_KEY]") {
+		t.Errorf("a session gets %s, want its own work, and tokens without numbers", text)
+	}
+	for i := range 40 {
+		do(two, fmt.Sprint(i), &Run{Code: strings.Repeat("x", 50_000)})
+	}
+	if w, text := earlier(two); len(text) > maxEarlier || len(w.Tasks) == 0 || w.Tasks[len(w.Tasks)-1].Description != "39" {
+		t.Errorf("%d bytes with %d tasks, want at most %d with the last ones", len(text), len(w.Tasks), maxEarlier)
 	}
 }

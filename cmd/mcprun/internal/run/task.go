@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -278,52 +277,17 @@ func (o *Options) openCustomer(con *term.Console, p *project.Project, opt *task.
 // workVariable is the variable of scripts that says what was done for the customer before.
 const workVariable = "session"
 
-const (
-	maxSessions = 20      // that are looked at
-	maxWork     = 1 << 20 // bytes of the variable, which then has fewer tasks
-)
-
-// numbered matches tokens of a log. Those of the vault look the same and stand for something else.
-var numbered = regexp.MustCompile(`\[([A-Z][A-Z_]*)_[0-9]+\]`)
-
-// giveWork gives the script a variable with what was done in its session or, if nothing was, in the one that the customer used last.
+// giveWork gives the script that variable, unless the person has set it.
 func (o *Options) giveWork(s *customer.Session, opt *task.Options) error {
 	if slices.Contains(opt.Rules.Variables, workVariable) {
 		return nil
 	}
-	work, err := s.Work()
-	if err != nil {
-		return err
+	value, err := s.Earlier()
+	if err == nil && value != nil {
+		o.single[workVariable] = value
+		opt.Rules.Variables = append(opt.Rules.Variables, workVariable+` (what was done for this customer before: {tasks: [{description, code, result, output, time, exitCode}], files, checkpoint})`)
 	}
-	if len(work.Tasks) == 0 {
-		all, err := s.Customer().Sessions()
-		if err != nil {
-			return err
-		}
-		for _, other := range all[max(0, len(all)-maxSessions):] {
-			w, err := other.Work()
-			if err != nil {
-				return err
-			}
-			if len(w.Tasks) > 0 && w.Ended.After(work.Ended) || len(work.Tasks) == 0 {
-				work = w
-			}
-		}
-	}
-	if len(work.Tasks) == 0 {
-		return nil
-	}
-	value, err := json.Marshal(work)
-	for err == nil && len(value) > maxWork {
-		work.Tasks = work.Tasks[(len(work.Tasks)+1)/2:]
-		value, err = json.Marshal(work)
-	}
-	if err != nil {
-		return err
-	}
-	o.single[workVariable] = numbered.ReplaceAll(value, []byte("[$1]"))
-	opt.Rules.Variables = append(opt.Rules.Variables, workVariable+` (what was done for this customer before: {tasks: [{description, code, result, output, time, exitCode}], files, checkpoint})`)
-	return nil
+	return err
 }
 
 // scriptOf returns the run of a script of the task.
