@@ -50,7 +50,6 @@ var notRun = map[string]string{
 	"mcpgen logout web":                                          "needs a login",
 	"ssh -L 41234:127.0.0.1:41234 host":                          "needs another machine",
 	"mcprun serve --http 127.0.0.1:8700 --token-file tokens.txt": "serves until it is stopped",
-	"mcprun model check":                                         "needs a model",
 	`mcprun task "Calculate 5 + 3"`:                              "needs a model",
 	`mcprun task --customer acme --save-skill weekly-leads "Copy the leads of this week from the sheet leads to the CRM"`: "needs a model",
 	"mcprun approvals": "serves until it is stopped",
