@@ -62,6 +62,7 @@ func (x *run) result(ctx context.Context) *Result {
 	x.warnOfTrouble()
 	x.summary, res.mask = x.calls.Finish(), x.calls.Mask
 	res.Warnings, res.Calls, res.CallCount = x.summary.Warnings, x.summary.Calls, x.summary.Count
+	res.Cache = x.summary.Cache.Some()
 	made := ""
 	if res.Cause != CauseExit || crashes[res.ExitCode] != "" {
 		made = x.summary.Made()

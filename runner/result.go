@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/cache"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/egress"
 	"github.com/mcpgen/mcpgen/runner/policy"
@@ -78,6 +79,8 @@ type Result struct {
 	// itself reports are listed, which leaves out files written by programs that the script started.
 	Files  []string `json:"files"`
 	Tokens *Tokens  `json:"tokens,omitempty"`
+	// Cache counts the calls that the cache has or could have answered. Nil: none.
+	Cache *cache.Use `json:"cache,omitempty"`
 
 	changed []string                              // the files of the workspace that changed during the run
 	mask    func(json.RawMessage) json.RawMessage // as in CallRecord.Masked; nil: nothing was masked
@@ -103,7 +106,7 @@ func (r *Result) Changing() []string {
 func (r *Result) Logged(s *Script) *customer.Run {
 	run := &customer.Run{
 		Name: s.Name, Language: string(s.Language), Code: s.Code, Sandbox: r.Sandbox, ExitCode: r.ExitCode, Cause: string(r.Cause), Message: r.Message, Risk: r.Risk.String(), RiskReason: r.RiskReason,
-		Start: loggedDecision(r.Start), Mask: r.mask, DurationMS: r.DurationMS, Result: r.Value, Output: r.Stdout, CallCount: r.CallCount, Files: r.Files, Tokens: r.Tokens.logged(),
+		Start: loggedDecision(r.Start), Mask: r.mask, DurationMS: r.DurationMS, Result: r.Value, Output: r.Stdout, CallCount: r.CallCount, Files: r.Files, Tokens: r.Tokens.logged(), Cache: r.Cache,
 	}
 	if r.Tokens != nil {
 		run.ToolTokens = r.Tokens.tools
@@ -119,7 +122,7 @@ func (r *Result) Logged(s *Script) *customer.Run {
 
 // LoggedCall returns the entry of a call.
 func LoggedCall(c *chain.CallRecord) customer.Call {
-	return customer.Call{Tool: c.Tool, MS: c.DurationMS, Outcome: c.Outcome, Decision: loggedDecision(c.Policy), Arguments: c.Masked}
+	return customer.Call{Tool: c.Tool, MS: c.DurationMS, Outcome: c.Outcome, Decision: loggedDecision(c.Policy), Arguments: c.Masked, Cached: c.Cached, AgeMS: c.AgeMS}
 }
 
 func loggedDecision(d *policy.Decision) *customer.Decision {

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/approvals"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/audits"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/caches"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/daemon"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/doctor"
@@ -88,6 +89,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		serve.NewCommand(app),
 		schedules.NewCommand(app, at),
 		shapes.NewCommand(app),
+		caches.NewCommand(app),
 		newVersionCmd(app),
 	)
 	return root

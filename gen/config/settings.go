@@ -70,6 +70,8 @@ type Settings struct {
 	PII PII `yaml:"pii"`
 	// Audit says what is done with the record.
 	Audit Audit
+	// Cache says which results of calls are kept. Nil: none.
+	Cache *Cache
 	// Schedules say what mcprun serve and the daemon run at times, by name.
 	Schedules map[string]Schedule
 

@@ -74,6 +74,9 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 	if err := out.takePackages(file, root); err != nil {
 		return Settings{}, err
 	}
+	if err := out.completeCache(file, node.Value(root, "cache")); err != nil {
+		return Settings{}, err
+	}
 	out.normalize()
 	if err := out.checkCategories(file, root, servers); err != nil {
 		return out, err

@@ -135,7 +135,7 @@ type CallStart struct {
 	By        Text            `json:"by"` // who approved it
 }
 
-// CallEnd is the body of [KindCallEnd]. A refused call has no [CallStart]: its Effect, Rule and Arguments are here.
+// CallEnd is the body of [KindCallEnd]. A refused call has no [CallStart], nor has a cached one: its Effect, Rule and Arguments are here.
 type CallEnd struct {
 	Call        int             `json:"call"`
 	Tool        string          `json:"tool"`
@@ -148,6 +148,9 @@ type CallEnd struct {
 	Effect      Text            `json:"effect,omitempty"`
 	Rule        Text            `json:"rule,omitempty"`
 	By          Text            `json:"by,omitempty"`
+	// Cached says that no server was asked: the result is from the cache, where it has been for AgeMS.
+	Cached bool    `json:"cached,omitempty"`
+	AgeMS  float64 `json:"ageMs,omitempty"`
 }
 
 // Approval is the body of [KindApproval].

@@ -88,6 +88,7 @@ type Calls struct {
 	restored  atomic.Bool // arguments of a call had tokens
 	nulls     atomic.Bool // see Summary
 	undefined atomic.Bool
+	uncached  atomic.Bool // the cache cannot be used
 
 	watching sync.Mutex // held while Run.Watch runs
 

@@ -54,7 +54,7 @@ func (c *Calls) auditEnd(req *request, rec *CallRecord, failed error) {
 		return
 	}
 	mask := c.rowMask(req)
-	row := audit.CallEnd{Call: rec.Call, Tool: rec.Tool, Hint: audit.Text(req.hint), Outcome: rec.Outcome, DurationMS: rec.DurationMS, ResultBytes: rec.ResultBytes}
+	row := audit.CallEnd{Call: rec.Call, Tool: rec.Tool, Hint: audit.Text(req.hint), Outcome: rec.Outcome, DurationMS: rec.DurationMS, ResultBytes: rec.ResultBytes, Cached: rec.Cached, AgeMS: rec.AgeMS}
 	if c.chain.knownName(req) == "" { // the script's text
 		row.Tool = mask.String(row.Tool)
 	}

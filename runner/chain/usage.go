@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/tokens"
+	"github.com/mcpgen/mcpgen/runner/cache"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/record"
@@ -58,6 +59,11 @@ type CallRecord struct {
 	Planned json.RawMessage `json:"-"`
 	// Skipped is why a dry run did not make a call of a tool that may be read-only.
 	Skipped string `json:"skipped,omitempty"`
+	// Cached reports that the call was answered from the cache, with a result that a server had been asked for AgeMS before, which took SavedMS
+	// then.
+	Cached  bool    `json:"cached,omitempty"`
+	AgeMS   float64 `json:"ageMs,omitempty"`
+	SavedMS float64 `json:"savedMs,omitempty"`
 	// Drift says how the tool's definition has changed since the tree was generated: the verdict ("harmless", "breaking" or "undecided")
 	// and what changed, which is partly text from the server.
 	Drift string `json:"drift,omitempty"`
@@ -77,16 +83,28 @@ type CallRecord struct {
 
 	reached    bool // a server may have acted on it
 	repeatable bool // a second call has no further effect
+	missed     bool // the cache could not answer it
+}
+
+// CacheUse counts the call, if a cache has or could have answered it.
+func (rec *CallRecord) CacheUse() (u cache.Use) {
+	switch {
+	case rec.Cached:
+		u = cache.Use{Hits: 1, Bytes: int64(rec.ResultBytes), SavedMS: rec.SavedMS}
+	case rec.missed:
+		u.Misses = 1
+	}
+	return u
 }
 
 // Changing reports whether the call may have changed something that a second one would change again: it may have reached a server that did not
 // say it failed, and nobody who is trusted says that the tool is read-only or idempotent.
-func (r *CallRecord) Changing() bool {
-	switch call.Kind(r.Outcome) {
+func (rec *CallRecord) Changing() bool {
+	switch call.Kind(rec.Outcome) {
 	case call.KindTool, call.KindArgument, call.KindDenied:
 		return false
 	}
-	return r.reached && !r.repeatable
+	return rec.reached && !rec.repeatable
 }
 
 // CallDetails are details of a call for people, with secrets and personal data masked as in a recording. All of it may be hostile text.
@@ -118,11 +136,13 @@ type usage struct {
 	pending   int // bytes of uncounted
 	arguments int // tokens
 	results   int // tokens
+	cache     cache.Use
 }
 
 func (u *usage) add(rec CallRecord, args, answer json.RawMessage) {
 	u.mu.Lock()
 	u.total++
+	u.cache.Add(rec.CacheUse())
 	u.list(rec)
 	if rec.WaitingFor != "" {
 		u.inFlight = append(u.inFlight, rec)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/cache"
 )
 
 // Kind is the kind of a record in a session's log.
@@ -83,6 +85,8 @@ type Run struct {
 	Files     []string `json:"files,omitempty"`
 	FileCount int      `json:"fileCount,omitempty"`
 	Tokens    *Tokens  `json:"tokens,omitempty"`
+	// Cache counts the calls that the cache has or could have answered. Nil: none.
+	Cache *cache.Use `json:"cache,omitempty"`
 	// ToolTokens are the parts of Tokens that concern a single tool, by its id. It is empty for a run that calls more than 300 tools.
 	ToolTokens map[string]ToolTokens `json:"toolTokens,omitempty"`
 	// Cut reports whether a part of the record was cut.
@@ -114,6 +118,9 @@ type Call struct {
 	// Arguments are the arguments that were decided, or the beginning of them, as JSON with tokens for personal data. It is empty without a
 	// Decision.
 	Arguments string `json:"arguments,omitempty"`
+	// Cached says that the result is from the cache, where it had been for AgeMS.
+	Cached bool    `json:"cached,omitempty"`
+	AgeMS  float64 `json:"ageMs,omitempty"`
 }
 
 // Decision is a rule's decision, and the answer if it asked.

@@ -302,7 +302,7 @@ func (p *Project) observe(app *cli.App, at resources.Provider, stderr io.Writer,
 // newPolicy compiles the policy.
 func (p *Project) newPolicy(app *cli.App, at resources.Provider, base string, stderr io.Writer) (err error) {
 	old, noFolder := app.ProjectState("counts", base)
-	rates := at.Rates().In(policy.Counts{State: p.openState, Old: old, Moved: sayOn(stderr)})
+	rates := at.Rates().In(policy.Counts{State: p.OpenState, Old: old, Moved: sayOn(stderr)})
 	if p.Policy, err = policy.New(&p.Settings.Policy, rates); err != nil {
 		return err
 	}
@@ -318,8 +318,8 @@ func (p *Project) newPolicy(app *cli.App, at resources.Provider, base string, st
 	return nil
 }
 
-// openState opens the state that the project has by then.
-func (p *Project) openState(ctx context.Context) (store.Store, error) {
+// OpenState opens the state that the project has by then.
+func (p *Project) OpenState(ctx context.Context) (store.Store, error) {
 	if p.State == nil {
 		return nil, errors.New("the command has opened no state")
 	}
@@ -340,7 +340,7 @@ func (p *Project) keepShapes(app *cli.App, base string, stderr io.Writer) {
 	if err == nil { // else there is no old file
 		p.Trusted = append(p.Trusted, old)
 	}
-	p.Shapes = traffic.New(traffic.Options{State: p.openState, Old: old, Moved: sayOn(stderr)})
+	p.Shapes = traffic.New(traffic.Options{State: p.OpenState, Old: old, Moved: sayOn(stderr)})
 }
 
 // Observer returns what keeps the shapes of results, or nil.

@@ -216,6 +216,7 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 	}
 	asked.Personal = o.Calls.Personal
 	o.state.Attach(o.app, p)
+	o.Calls.Cache = NewCache(o.app, p, "")
 	if err := Record(cmd.Context(), o.app, &o.state, p, &o.Calls, false, func(line string) { con.Say("mcprun: " + line) }); err != nil {
 		return err
 	}
@@ -255,7 +256,7 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 
 // keepDecisions keeps what policy and people decided about the call.
 func (o *callCommand) keepDecisions(ctx context.Context, p *project.Project, record *chain.CallRecord, err error, say func(string)) {
-	run := &customer.Run{Name: "mcprun call", Cause: string(runner.CauseExit), DurationMS: record.DurationMS, Calls: []customer.Call{runner.LoggedCall(record)}, CallCount: 1}
+	run := &customer.Run{Name: "mcprun call", Cause: string(runner.CauseExit), DurationMS: record.DurationMS, Calls: []customer.Call{runner.LoggedCall(record)}, CallCount: 1, Cache: record.CacheUse().Some()}
 	if err != nil {
 		run.ExitCode, run.Cause, run.Message = exit.Of(err, exit.Runner), string(runner.CauseError), err.Error()
 	}

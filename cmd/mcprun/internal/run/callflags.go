@@ -39,6 +39,7 @@ func (o *callFlags) bindShared(f *pflag.FlagSet) {
 	f.Var(flags.Duration(&o.Calls.Timeout), "call-timeout", "time limit of one call; each progress message restarts it (default: the server's timeout, else 60s)")
 	f.Var(flags.Size(&o.Calls.MaxResult, flags.MinSize), "max-result", "a larger result becomes a file in the workspace, and the script gets a handle (default 1MiB)")
 	flags.BindSwitch(f, &o.Calls.StrictOutput, "strict-output", "a result that does not match its tool's output schema is an error, not a warning")
+	flags.BindSwitch(f, &o.Calls.NoCache, "no-cache", "ask the servers, although cache: in mcpgen.yaml keeps results, and keep what they answer")
 	flags.BindSwitch(f, &o.Calls.AllowDrift, "allow-drift", "call tools that have changed since the tree was generated")
 	f.StringArrayVar(&o.allow, "allow", nil, "call tools that match this `glob`, such as crm__delete_*, without asking; calls that the policy denies stay denied")
 	o.approveFlags.bind(f)

@@ -91,7 +91,7 @@ const maxViolations = 20
 
 // isSent reports whether a call was sent to its server.
 func isSent(c *customer.Call) bool {
-	return c.Outcome != chain.OutcomeDry && c.Outcome != string(call.KindDenied)
+	return !c.Cached && c.Outcome != chain.OutcomeDry && c.Outcome != string(call.KindDenied)
 }
 
 // callRows returns the rows of a decided call: its beginning, if it was sent, and its end.
@@ -103,7 +103,7 @@ func callRows(set *chain.Settings, id string, number int, c *customer.Call) []au
 		}
 	}
 	effect, rule, by := audit.Text(c.Decision.Effect), audit.Text(c.Decision.Rule), audit.Text(c.Decision.By)
-	end := audit.CallEnd{Call: number, Tool: c.Tool, Outcome: c.Outcome, DurationMS: c.MS}
+	end := audit.CallEnd{Call: number, Tool: c.Tool, Outcome: c.Outcome, DurationMS: c.MS, Cached: c.Cached, AgeMS: c.AgeMS}
 	if !isSent(c) {
 		end.Arguments, end.Effect, end.Rule, end.By = arguments, effect, rule, by
 		return []audit.Entry{set.Entry(audit.KindCallEnd, id, end)}

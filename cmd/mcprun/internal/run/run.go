@@ -6,6 +6,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -208,6 +209,7 @@ func (o *Options) openProject(ctx context.Context, con *term.Console) (*project.
 	}
 	o.State.Attach(o.App, p)
 	o.Calls.Observer = p.Observer()
+	o.Calls.Cache = NewCache(o.App, p, cmp.Or(o.App.Path(o.Base.Workspace), p.Workspace))
 	return p, nil
 }
 

@@ -133,6 +133,7 @@ func (l *live) open(ctx context.Context) (*snapshot, error) {
 	}
 	if err == nil {
 		l.o.run.Calls.Observer = p.Observer()
+		l.o.run.Calls.Cache = run.NewCache(l.o.app, p, l.o.files(p))
 		err = run.Record(ctx, l.o.app, &l.o.run.State, p, &l.o.run.Calls, true, func(line string) { l.log.Warn(line) })
 	}
 	own, flags := *l.o, *l.o.run // flags of the command write to l.o.run
