@@ -151,7 +151,7 @@ func (t *Tree) Select(ctx context.Context, text string, lang sandbox.Language, m
 	return s, nil
 }
 
-// read reads a tool's wrapper. It returns nil if there is none in the language.
+// read reads a tool's wrapper. It returns nil if the tree has no wrapper in the language.
 func (t *Tree) read(h search.Hit, lang sandbox.Language) (*Tool, error) {
 	d, err := t.Find(h.ID)
 	if err != nil {
