@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mcpgen/mcpgen/gen/exit"
+	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/cache"
 	"github.com/mcpgen/mcpgen/runner/chain"
@@ -30,6 +31,7 @@ const (
 	CauseDisk        Cause = "disk"        // it wrote more into its workspace than allowed
 	CauseFileSize    Cause = "file size"   // it wrote a larger file than allowed
 	CauseInterrupted Cause = "interrupted" // its caller ended it
+	CauseDenied      Cause = "denied"      // it has ended, and a plugin withholds its result
 	CauseBridge      Cause = "bridge"      // its bridge broke the protocol, or its sandbox failed
 	CauseFailed      Cause = "failed"      // the run could not start: configuration, tree, sandbox
 )
@@ -68,6 +70,8 @@ type Result struct {
 	// Calls lists the calls in the order in which the script made them, at most 10,000; CallCount counts all.
 	Calls     []chain.CallRecord `json:"calls"`
 	CallCount int                `json:"callCount"`
+	// Plugins are what plugins did about the script, other than to allow it.
+	Plugins []audit.Plugin `json:"plugins,omitempty"`
 	// Connections are the connections and requests of a run with a network, at most 1,000; ConnectionCount counts all.
 	Connections     []egress.Event `json:"network,omitempty"`
 	ConnectionCount int            `json:"networkCount,omitempty"`
@@ -108,6 +112,7 @@ func (r *Result) Logged(s *Script) *customer.Run {
 		Name: s.Name, Language: string(s.Language), Code: s.Code, Sandbox: r.Sandbox, ExitCode: r.ExitCode, Cause: string(r.Cause), Message: r.Message, Risk: r.Risk.String(), RiskReason: r.RiskReason,
 		Start: loggedDecision(r.Start), Mask: r.mask, DurationMS: r.DurationMS, Result: r.Value, Output: r.Stdout, CallCount: r.CallCount, Files: r.Files, Tokens: r.Tokens.logged(), Cache: r.Cache,
 	}
+	run.Plugins = r.Plugins
 	if r.Tokens != nil {
 		run.ToolTokens = r.Tokens.tools
 	}
@@ -122,7 +127,7 @@ func (r *Result) Logged(s *Script) *customer.Run {
 
 // LoggedCall returns the entry of a call.
 func LoggedCall(c *chain.CallRecord) customer.Call {
-	return customer.Call{Tool: c.Tool, MS: c.DurationMS, Outcome: c.Outcome, Decision: loggedDecision(c.Policy), Arguments: c.Masked, Cached: c.Cached, AgeMS: c.AgeMS}
+	return customer.Call{Tool: c.Tool, MS: c.DurationMS, Outcome: c.Outcome, Decision: loggedDecision(c.Policy), Arguments: c.Masked, Cached: c.Cached, AgeMS: c.AgeMS, Plugins: c.Plugins}
 }
 
 func loggedDecision(d *policy.Decision) *customer.Decision {
@@ -138,10 +143,13 @@ func LoggedFailure(s *Script, err error) *customer.Run {
 		Name: s.Name, Language: string(s.Language), Code: s.Code, ExitCode: exit.Of(err, exit.Runner), Cause: string(CauseFailed), Message: err.Error(), Risk: s.Risk.Overall().String(), RiskReason: s.Risk.Reason(),
 	}
 	refused, byRule := errors.AsType[*policy.RunError](err)
+	denied, byPlugin := errors.AsType[*PluginError](err)
 	_, restricted := errors.AsType[*RestrictedError](err)
 	switch {
 	case byRule:
 		run.Start = loggedDecision(&refused.Decision)
+	case byPlugin:
+		run.Plugins = denied.logged()
 	case restricted:
 		run.Start = &customer.Decision{Effect: string(policy.Deny), Rule: "restricted"}
 	case run.ExitCode == exit.Refused:

@@ -15,10 +15,12 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/daemon"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/doctor"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/forms"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/image"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/models"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/network"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/packages"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/plugins"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/policies"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
@@ -72,6 +74,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		run.NewCallCommand(app, at),
 		run.NewCheckCommand(app, at),
 		approvals.NewCommand(app),
+		forms.NewCommand(app, at),
 		audits.NewCommand(app),
 		customers.NewSessionCommand(app, run.NewResumeCommand(app, at)),
 		customers.NewCommand(app),
@@ -82,6 +85,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		network.NewCommand(app, at),
 		packages.NewCommand(app, at),
 		models.NewCommand(app, at),
+		plugins.NewCommand(app, at),
 		doctor.NewCommand(app),
 		image.NewCommand(app),
 		tools.NewCommand(app),

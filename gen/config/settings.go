@@ -74,6 +74,10 @@ type Settings struct {
 	Cache *Cache
 	// Schedules say what mcprun serve and the daemon run at times, by name.
 	Schedules map[string]Schedule
+	// Plugins are asked before and after runs and calls, in this order.
+	Plugins []Plugin
+	// Guardrails says which of them are, and more.
+	Guardrails Guardrails
 
 	document map[string]any
 }

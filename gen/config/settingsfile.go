@@ -96,6 +96,12 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 	if err := completeSchedules(file, out.Schedules, node.Value(root, "schedules")); err != nil {
 		return out, err
 	}
+	if err := completePlugins(file, out.Plugins, node.Value(root, "plugins")); err != nil {
+		return out, err
+	}
+	if err := out.Guardrails.complete(file, node.Value(root, "guardrails")); err != nil {
+		return out, err
+	}
 	return out, out.Network.complete(file, node.Value(root, "network"), &out.Policy)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/cache"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/internal/clock"
@@ -34,6 +35,7 @@ type request struct {
 	clock       *clock.Clock          // of the timeout that the script gave; nil: none
 	options     *upstream.CallOptions // of the current try
 	decision    *policy.Decision      // the policy's; nil: the call did not get that far
+	plugins     []audit.Plugin        // what plugins did about the call
 	waiting     waiting
 	restored    *pii.Restored    // the values in the arguments that tokens stood for
 	hint        string           // what the tool does, as in [policy.Hints.Word]; empty: the call did not get to the policy

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/cache"
 	"github.com/mcpgen/mcpgen/runner/journal"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/plugin"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/record"
 )
@@ -41,6 +42,9 @@ type Settings struct {
 	MaxResult int64
 	// Policy decides which calls are made. Nil: policy.Default().
 	Policy policy.Decider
+	// Plugins are asked before and after each call, and by package runner before and after a script. They can only make things stricter. Nil: none
+	// is asked.
+	Plugins *plugin.Set
 	// Approver asks a person about calls that the policy wants approved. Nil: nobody can be asked, and they are refused.
 	Approver approve.Approver
 	// Personal says what is done with personal data. Nil: scripts and the model get it as it is.

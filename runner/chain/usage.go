@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/tokens"
+	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/cache"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/policy"
@@ -70,8 +71,10 @@ type CallRecord struct {
 
 	// Policy is the decision about the call, if a rule decided, and Policy.By who approved it.
 	Policy *policy.Decision `json:"policy,omitempty"`
-	// Masked has the arguments that the rule decided about, with the same tokens for personal data as in questions about the run's calls.
-	// It is JSON in which members over 16 KiB are replaced by their size, or its first 2,000 bytes. It is empty if Policy is nil, and once
+	// Plugins are what plugins did about the call, other than to allow it.
+	Plugins []audit.Plugin `json:"plugins,omitempty"`
+	// Masked has the arguments that were decided about, with the same tokens for personal data as in questions about the run's calls.
+	// It is JSON in which members over 16 KiB are replaced by their size, or its first 2,000 bytes. It is empty if Policy and Plugins are nil, and once
 	// a run has more than 8 MiB of such arguments.
 	Masked string `json:"-"`
 

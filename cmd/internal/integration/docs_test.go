@@ -52,6 +52,8 @@ var notRun = map[string]string{
 	"mcprun serve --http 127.0.0.1:8700 --token-file tokens.txt": "serves until it is stopped",
 	`mcprun task "Calculate 5 + 3"`:                              "needs a model",
 	`mcprun task --customer acme --save-skill weekly-leads "Copy the leads of this week from the sheet leads to the CRM"`: "needs a model",
+	`mcprun form fill lead --text "Ann Lee of Harbor & Sons asked for a quote, ann.lee@example.com"`:                      "asks a model",
+	"mcprun form fill lead --data leads.csv --row 2 --page":                                                               "serves until somebody answers",
 	"mcprun approvals": "serves until it is stopped",
 	"pg_dump --format=custom --file=state.dump --dbname=postgres://mcprun@db.example.com/mcprun":         "needs a server of Postgres",
 	"pg_restore --dbname=postgres://mcprun@db.example.com/restored state.dump":                           "needs a server of Postgres",

@@ -61,7 +61,7 @@ func testCachedResults(t *testing.T, open func() store.Store) {
 	}
 	keep(result("", "drive", "1", 100, noon), generation("drive"), room)
 	uses, err := b.CachedUses(t.Context())
-	if want := []store.CachedUse{{"", "drive", 1, 612, 0}, {"acme", "crm", 10, 10*612 - 50, 2}}; err != nil || !slices.Equal(uses, want) {
+	if want := []store.CachedUse{{Customer: "", Server: "drive", Results: 1, Bytes: 612, Hits: 0}, {Customer: "acme", Server: "crm", Results: 10, Bytes: 10*612 - 50, Hits: 2}}; err != nil || !slices.Equal(uses, want) {
 		t.Errorf("CachedUses() = %v, %v, want %v", uses, err, want)
 	}
 

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/policy"
@@ -23,6 +24,7 @@ type callFlags struct {
 	pii         customers.PIIFlag
 	allow       []string
 	policy      *policy.Policy // of the project; nil: the default
+	guardrails  config.Guardrails
 	record      string
 	replay      string
 	replayMatch string
@@ -55,8 +57,9 @@ func (o *callFlags) bind(f *pflag.FlagSet) {
 	f.Var(flags.Choice(&o.replayMatch, matchStrict, matchLoose), "replay-match", "strict: each tool's calls come in the recorded order; loose: in any order")
 }
 
-// setPolicy makes the project's policy decide about calls.
+// setPolicy makes the project's policy and plugins decide about calls.
 func (o *callFlags) setPolicy(p *project.Project) {
+	o.guardrails, o.Calls.Plugins = p.Guardrails, p.Plugins
 	if o.policy = p.Policy; p.Policy != nil {
 		o.Calls.Policy = policy.WithConsent(p.Policy, o.allow)
 	}

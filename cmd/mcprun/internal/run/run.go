@@ -314,7 +314,7 @@ func (o *Options) runFor(ctx context.Context, con *term.Console, p *project.Proj
 		return nil, errors.Join(err, v.Close())
 	}
 	s.Calls.Personal, answers.Sealed = o.personal, o.personal.Bridges()
-	s.Answers = answers.All()
+	s.Answers, s.Methods = answers.All(), answers.Calling()
 	res, err := o.runAt(ctx, con, p, s, at)
 	o.shown = answers.finish()
 	o.logged = v.Place()
@@ -371,13 +371,17 @@ func (o *Options) RunScript(ctx context.Context, at *Host, s *runner.Script, say
 	var files files
 	s.Risk.Set = max(s.Risk.Set, o.risk)
 	res, err := at.Runner.Launch(ctx, s, runner.LaunchOptions{
-		Sandboxes: at.backends, Sandbox: o.sandboxName(), Trust: o.author, Policy: o.policy, Network: o.network,
+		Sandboxes: at.backends, Sandbox: o.sandboxName(), Trust: o.author, Policy: o.policy, Guardrails: o.guardrails, Network: o.network,
 		Starting: func(choice runner.Choice, lowered []string) error {
 			if choice.Reason != "" && !(brief && choice.Usual) {
 				say(fmt.Sprintf("sandbox %s (%s)", choice.Backend.Name(), cli.EscapeLine(choice.Reason)))
 			}
 			if lowered != nil && !brief {
-				say("lowered by the policy: " + strings.Join(lowered, ", "))
+				by := "the policy"
+				if o.guardrails.Present {
+					by = "policy or guardrails"
+				}
+				say("lowered by " + by + ": " + strings.Join(lowered, ", "))
 			}
 			err := files.Close() // of a sandbox that did not start
 			if err == nil {

@@ -66,7 +66,7 @@ func (l *live) enter(ctx context.Context) (b *snapshot, leave func(), err error)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	files := l.o.run.Files(l.o.app)
-	if l.now == nil || l.now.files != files || l.now.stamp != resources.TreeStamp(l.now.project.Wanted) || l.now.installed != l.now.packages() {
+	if l.now == nil || l.now.files != files || l.now.stamp != resources.TreeStamp(l.now.project.Wanted) || l.now.installed != l.now.packages() || l.now.plugins != l.now.pluginFiles() {
 		next, err := l.open(ctx)
 		if err != nil {
 			return nil, nil, l.fail(err)

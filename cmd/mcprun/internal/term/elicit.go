@@ -68,6 +68,9 @@ func NewElicitor(app *cli.App, con *Console, tty, mode string) (*elicitor, error
 	return e, nil
 }
 
+// Asks reports whether somebody answers questions: a person at the terminal, or the file of --elicit.
+func (e *elicitor) Asks() bool { return e.in != nil || e.file != nil }
+
 // findTerminal finds the terminal where a person reads and answers.
 func (e *elicitor) findTerminal(tty string) error {
 	switch {
@@ -113,8 +116,8 @@ func (e *elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.
 		return &upstream.Reply{Action: upstream.ActionDecline}, nil
 	default:
 		message := strings.TrimRight(e.Personal.MaskForeign(q.Message), " \t\r\n:.…") // masked whole, since half of an address would not be recognized
-		e.con.Say(fmt.Sprintf("mcprun: server %s asks: %s: declined, because %s",
-			cli.EscapeLine(q.Server), cli.EscapeLine(cli.Shorten(message, 300)), e.why))
+		e.con.Say(fmt.Sprintf("mcprun: %s asks: %s: declined, because %s",
+			asker(q), cli.EscapeLine(cli.Shorten(message, 300)), e.why))
 		return &upstream.Reply{Action: upstream.ActionDecline}, nil
 	}
 	var reply *upstream.Reply
