@@ -61,10 +61,11 @@ func (x *run) result(ctx context.Context) *Result {
 	x.warnOfTokens()
 	x.warnOfTrouble()
 	x.summary, res.mask = x.calls.Finish(), x.calls.Mask
+	res.Steps, res.Waits = x.summary.Steps, x.summary.Waits
 	res.Warnings, res.Calls, res.CallCount = x.summary.Warnings, x.summary.Calls, x.summary.Count
 	res.Cache = x.summary.Cache.Some()
 	made := ""
-	if res.Cause != CauseExit || crashes[res.ExitCode] != "" {
+	if res.Cause != CauseExit && res.Cause != CauseSuspended || crashes[res.ExitCode] != "" {
 		made = x.summary.Made()
 	}
 	for _, text := range []string{x.summary.InFlight, made, x.hint()} {
@@ -115,6 +116,8 @@ func (x *run) setCause(ctx context.Context, res *Result) {
 		if errors.As(x.lost, &h) {
 			res.Message += "; " + h.Hint()
 		}
+	case errors.Is(x.cause, chain.ErrSuspended):
+		res.ExitCode, res.Cause = 0, CauseSuspended
 	case errors.Is(x.cause, chain.ErrRunTimeout):
 		res.ExitCode, res.Cause = exit.Timeout, CauseTimeout
 		res.Message = fmt.Sprintf("the script was stopped after %s (--timeout)", config.FormatDuration(x.script.timeout()))

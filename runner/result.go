@@ -12,6 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/cache"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/egress"
+	"github.com/mcpgen/mcpgen/runner/journal"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
@@ -32,6 +33,7 @@ const (
 	CauseFileSize    Cause = "file size"   // it wrote a larger file than allowed
 	CauseInterrupted Cause = "interrupted" // its caller ended it
 	CauseDenied      Cause = "denied"      // it has ended, and a plugin withholds its result
+	CauseSuspended   Cause = "suspended"   // it only waits, and goes on in another run; see chain.Settings.Suspend
 	CauseBridge      Cause = "bridge"      // its bridge broke the protocol, or its sandbox failed
 	CauseFailed      Cause = "failed"      // the run could not start: configuration, tree, sandbox
 )
@@ -72,6 +74,9 @@ type Result struct {
 	CallCount int                `json:"callCount"`
 	// Plugins are what plugins did about the script, other than to allow it.
 	Plugins []audit.Plugin `json:"plugins,omitempty"`
+	// Steps are those that ended, at most 10,000. Waits are what a suspended script waits for.
+	Steps []chain.StepRecord `json:"steps,omitempty"`
+	Waits []journal.Step     `json:"-"`
 	// Connections are the connections and requests of a run with a network, at most 1,000; ConnectionCount counts all.
 	Connections     []egress.Event `json:"network,omitempty"`
 	ConnectionCount int            `json:"networkCount,omitempty"`
@@ -118,6 +123,11 @@ func (r *Result) Logged(s *Script) *customer.Run {
 	}
 	if r.Error != nil {
 		run.Message = r.Error.Name + ": " + r.Error.Message
+	}
+	for _, s := range r.Steps {
+		if !s.Replayed {
+			run.Steps = append(run.Steps, customer.Step{Kind: string(s.Kind), Name: s.Name, Number: s.Number, MS: s.DurationMS, Input: string(s.Input), Output: string(s.Output), Error: s.Error})
+		}
 	}
 	for i := range r.Calls {
 		run.Calls = append(run.Calls, LoggedCall(&r.Calls[i]))

@@ -129,6 +129,9 @@ func (s *Script) Read(ctx context.Context, b *script.Bundler, opt script.Options
 	return s.was.program, s.was.err
 }
 
+// Reread makes the next use of the script read its files again.
+func (s *Script) Reread() { s.was = nil }
+
 func (r *Runner) read(ctx context.Context, s *Script) (*script.Program, error) {
 	return s.Read(ctx, r.opt.Bundler, r.opt.Reading())
 }
@@ -278,7 +281,7 @@ type run struct {
 }
 
 // prepare sets up the host's side of the bridge.
-func (x *run) prepare(ctx context.Context, program *script.Program) error {
+func (x *run) prepare(ctx context.Context, program *script.Program, suspend func()) error {
 	s := x.script
 	s.Calls.Masker() // also of questions about connections
 	x.job = *program.Job
@@ -294,7 +297,7 @@ func (x *run) prepare(ctx context.Context, program *script.Program) error {
 	s.Calls.Subject.Risk = max(s.Calls.Subject.Risk, s.Risk.Overall())
 	var err error
 	x.calls, err = x.runner.chain.NewCalls(ctx, chain.Run{
-		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Answers: x.network.answers(s.Answers), Methods: s.Methods, Import: program.Import, Source: program.Source, CountTokens: s.Capture,
+		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Suspend: suspend, Answers: x.network.answers(s.Answers), Methods: s.Methods, Import: program.Import, Source: program.Source, CountTokens: s.Capture,
 	})
 	if err == nil && s.Network && s.Calls.DryRun {
 		x.calls.Warn("a dry run has no network, because a request may change something")
@@ -306,7 +309,7 @@ func (x *run) prepare(ctx context.Context, program *script.Program) error {
 func (x *run) do(parent context.Context, program *script.Program) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	if err := x.prepare(ctx, program); err != nil {
+	if err := x.prepare(ctx, program, func() { cancel(chain.ErrSuspended) }); err != nil {
 		return err
 	}
 	turn := sandbox.NewTurn(startTimeout, func() { cancel(errStart) })

@@ -171,6 +171,9 @@ func (t *trail) input(s *Script) json.RawMessage {
 			options[name] = true
 		}
 	}
+	if s.Calls.Workflow != "" {
+		options["workflow"] = s.Calls.Workflow
+	}
 	part := func(v any, most int) json.RawMessage {
 		raw, err := json.Marshal(v)
 		if err != nil {

@@ -308,7 +308,7 @@ func TestLibraryIsDeclared(t *testing.T) {
 	if diff := cmp.Diff(told, has); diff != "" || len(has) < 15 {
 		t.Errorf("TypeScript (-declared +there):\n%s", diff)
 	}
-	public := regexp.MustCompile(`^(MCP\w*Error|[a-z]+(_[a-z]+)+|callMCPTool|vars|workspace)$`)
+	public := regexp.MustCompile(`^(MCP\w*Error|[a-z]+(_[a-z]+)+|callMCPTool|vars|workflow|workspace)$`)
 	has = slices.DeleteFunc(append(names(PythonLibrary(), `"(\w+)"`), "vars"), func(s string) bool { return !public.MatchString(s) })
 	slices.Sort(has)
 	has = slices.Compact(has)

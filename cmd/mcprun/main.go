@@ -29,6 +29,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/shapes"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/tools"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/workflows"
 	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
@@ -92,6 +93,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		daemon.NewCommand(app, newRoot, schedules.NewProjects),
 		serve.NewCommand(app),
 		schedules.NewCommand(app, at),
+		workflows.NewCommand(app, at),
 		shapes.NewCommand(app),
 		caches.NewCommand(app),
 		newVersionCmd(app),

@@ -15,6 +15,7 @@
 //	guest → host  {"type":"call","id":1,"tool":"drive__get_document","args":{…}}
 //	guest → host  {"type":"call","id":2,"tool":"…","args":{…},"options":{"timeoutMs":5000,"raw":true}}
 //	guest → host  {"type":"call","id":2,"tool":"…","args":{…},"at":"script.ts:12"}    if the job has "lines":true
+//	guest → host  {"type":"call","id":2,"tool":"…","args":{…},"step":4}    in a step; the host has given it that number
 //	guest → host  {"type":"request","id":3,"method":"resources/read","params":{…}}
 //	host → guest  {"type":"reply","id":1,"value":…}
 //	host → guest  {"type":"reply","id":1,"as":"content","value":…}
@@ -37,7 +38,7 @@
 //
 // The options of a call are optional, and so is each of them. timeoutMs is how long the script waits once the
 // call is in flight, from 1 to 2^31-1; raw asks for the whole CallToolResult. The host decides about both. at is the line of
-// the script that made the call or request; it is left out if none is known.
+// the script that made the call or request; it is left out if none is known. step is the step whose function makes it; outside of steps it is left out.
 //
 // Members of a reply come in the order shown, without white space between them, so that a guest may find the id
 // without parsing the value. "as" says what a guest makes of the value, see [call.As]; without it the value is plain

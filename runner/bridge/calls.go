@@ -184,12 +184,12 @@ func (s *session) handle(ctx context.Context, msg *callMsg) (res *call.Result, e
 		return nil, msg.refused("arguments are not an object")
 	}
 	if !msg.request {
-		return s.opts.Handler(ctx, &call.Request{Tool: msg.name, Args: msg.args, Seq: msg.seq, Timeout: msg.timeout, Raw: msg.raw, At: msg.at})
+		return s.opts.Handler(ctx, &call.Request{Tool: msg.name, Args: msg.args, Seq: msg.seq, Timeout: msg.timeout, Raw: msg.raw, At: msg.at, Step: msg.step})
 	}
 	if s.opts.Answers == nil {
 		return nil, msg.refused(fmt.Sprintf("unknown method %q: this host answers tool calls only", msg.name))
 	}
-	value, err := s.opts.Answers(ctx, &call.Ask{Method: msg.name, Params: msg.args, Seq: msg.seq, At: msg.at})
+	value, err := s.opts.Answers(ctx, &call.Ask{Method: msg.name, Params: msg.args, Seq: msg.seq, At: msg.at, Step: msg.step})
 	return &call.Result{Value: value}, err
 }
 

@@ -39,6 +39,7 @@ type callMsg struct {
 	timeout time.Duration // zero if not given
 	raw     bool
 	at      string
+	step    int // that makes it; 0: none
 	seq     int // the position among all calls and requests, from 1; set when it is accepted
 }
 
@@ -73,11 +74,11 @@ func decode(frame []byte) (message, error) {
 	case "hello":
 		msg = &hello{protocol: f.integer("protocol"), secret: f.text("secret"), runtime: f.text("runtime")}
 	case "call":
-		c := &callMsg{id: f.id("id"), name: f.text("tool"), args: f.value("args"), at: f.at()}
+		c := &callMsg{id: f.id("id"), name: f.text("tool"), args: f.value("args"), at: f.at(), step: f.step()}
 		f.options(c)
 		msg = c
 	case "request":
-		msg = &callMsg{id: f.id("id"), request: true, name: f.text("method"), args: f.value("params"), at: f.at()}
+		msg = &callMsg{id: f.id("id"), request: true, name: f.text("method"), args: f.value("params"), at: f.at(), step: f.step()}
 	case "cancel":
 		msg = &cancel{id: f.id("id")}
 	case "open", "data", "shut", "more", "close":
@@ -147,6 +148,19 @@ func (f *fields) at() string {
 		return ""
 	}
 	return ident.Clip(f.text("at"), maxAt)
+}
+
+// step takes out the number of the step that makes a call or request, or 0 if it has none.
+func (f *fields) step() int {
+	raw := f.optional("step")
+	if raw == nil {
+		return 0
+	}
+	n, err := strconv.Atoi(string(raw))
+	if err != nil || n < 1 {
+		f.fail("step is not a number of a step")
+	}
+	return n
 }
 
 func (f *fields) integer(name string) int64 {

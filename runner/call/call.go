@@ -29,6 +29,8 @@ type Request struct {
 	Raw bool
 	// At is the line of the script that made the call, as "script.ts:12", or empty if it is unknown. It is hostile.
 	At string
+	// Step is the number that the host gave the step whose function makes the call, as the guest says. Zero: none.
+	Step int
 }
 
 // Ask is a script's request to the host other than a tool call: for a module, a resource or a prompt.
@@ -36,8 +38,9 @@ type Ask struct {
 	Method string          // hostile
 	Params json.RawMessage // one JSON object, byte for byte as the guest sent it
 	// Seq is the number among the calls and asks of its run, from 1, in the order in which the script made them.
-	Seq int
-	At  string // as in Request
+	Seq  int
+	At   string // as in Request
+	Step int    // as in Request
 }
 
 // Answerer answers an Ask with a JSON value. Errors of type *Error are shown to the script; any other is reported to it without details.

@@ -42,6 +42,11 @@ type resourceClient interface {
 func (c *Calls) Answerer() call.Answerer {
 	ask := c.asker()
 	return func(ctx context.Context, a *call.Ask) (json.RawMessage, error) {
+		leave, err := c.enter(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 		switch a.Method {
 		case methodImport:
 			if c.turns != nil {
@@ -58,6 +63,9 @@ func (c *Calls) Answerer() call.Answerer {
 				return nil, err
 			}
 			return res.Value, nil
+		}
+		if step := c.workflow(a.Method); step != nil {
+			return step(ctx, a)
 		}
 		if own := c.run.Answers[a.Method]; own != nil {
 			return c.answerHost(ctx, a, own)
@@ -158,7 +166,7 @@ func (ch *Chain) askRequest(a *call.Ask) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &request{Request: call.Request{Tool: dir + askSeparator + a.Method, Server: key, Name: a.Method, Args: args, Seq: a.Seq, At: a.At}, isAsk: true}, nil
+	return &request{Request: call.Request{Tool: dir + askSeparator + a.Method, Server: key, Name: a.Method, Args: args, Seq: a.Seq, At: a.At, Step: a.Step}, isAsk: true}, nil
 }
 
 // wrongParams says which of the parameters is not a string.

@@ -52,6 +52,8 @@ type Run struct {
 	Methods map[string]Method
 	// Import bundles a module that the running script imports by a computed path. Nil: it cannot import any.
 	Import func(ctx context.Context, specifier, from string) (id, code string, err error)
+	// Suspend ends the run with [ErrSuspended], as Settings.Suspend says. Nil: it is never suspended.
+	Suspend func()
 	// CountTokens asks for the tokens in Summary.
 	CountTokens bool
 	// Audit is the id of the run in the record. Empty: ID.
@@ -81,6 +83,7 @@ type Calls struct {
 	checks   chan struct{}       // one element for each result that is checked while the script goes on
 	work     sync.WaitGroup      // checks that go on after the script has the result
 
+	steps   steps
 	unknown atomic.Int32 // calls of unknown tools
 	unsent  atomic.Int64 // calls whose end alone is in the record
 	audited atomic.Int64 // bytes of arguments in the record

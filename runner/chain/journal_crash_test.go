@@ -72,8 +72,8 @@ func (p *mortal) Call(_ context.Context, _, tool string, args json.RawMessage, _
 	return structured(fmt.Sprintf(`{"n":%d}`, rand.Uint32())), nil
 }
 
-// branches and steps are the size of the script: branches at once, of steps that follow one another.
-const branches, steps = 4, 12
+// branches and stepsEach are the size of the script: branches at once, of steps that follow one another.
+const branches, stepsEach = 4, 12
 
 func (p *mortal) run() error {
 	ctx := context.Background()
@@ -108,7 +108,7 @@ func (p *mortal) run() error {
 	var all sync.WaitGroup
 	for branch := range branches {
 		all.Go(func() {
-			for step := range steps {
+			for step := range stepsEach {
 				tool := []string{"send", "send", "put", "get"}[step%4]
 				args := fmt.Sprintf(`{"id":%d}`, 100*branch+step/2) // the two sends are equal
 				said := outcomeOf(handler(ctx, &call.Request{Tool: "crm__" + tool, Args: json.RawMessage(args)}))
@@ -139,8 +139,8 @@ func TestKilled(t *testing.T) {
 		for _, l := range acknowledged {
 			unknown += strings.Count(l, "connection: unknown whether the call was made")
 		}
-		if len(acknowledged) < branches*steps {
-			t.Fatalf("the script had %d outcomes, want at least %d", len(acknowledged), branches*steps)
+		if len(acknowledged) < branches*stepsEach {
+			t.Fatalf("the script had %d outcomes, want at least %d", len(acknowledged), branches*stepsEach)
 		}
 	}
 	t.Logf("%d kills, %d times unknown", kills, unknown)
@@ -153,7 +153,7 @@ func TestKilled(t *testing.T) {
 func runMortal(t *testing.T, dir string, once int) (ended bool) {
 	t.Helper()
 	p := &mortal{Dir: dir}
-	const boundaries = 3 * branches * steps
+	const boundaries = 3 * branches * stepsEach
 	switch once % 3 {
 	case 0, 1: // fewer are left with each execution
 		p.KillAt = 1 + rand.Int64N(boundaries)

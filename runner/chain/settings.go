@@ -72,6 +72,11 @@ type Settings struct {
 	// Journal keeps how calls end, so that the run can be continued after its process has died; see package journal. A dry run and a replay do
 	// not use it. Nil: nothing is kept.
 	Journal *journal.Journal
+	// Suspend lets a script that does nothing but wait end its run with [ErrSuspended], if that is for a value, a person, or for longer than this
+	// time. It is continued with its Journal, without which Suspend does not count. Zero: the run goes on.
+	Suspend time.Duration
+	// Workflow is the id of the workflow of which the run is a part. Empty: it is of none.
+	Workflow string
 	// Ending is closed when the process ends, and the run goes on in another one. Calls that have not been sent by then are not sent here. It
 	// counts with a Journal only, and may be nil.
 	Ending <-chan struct{}

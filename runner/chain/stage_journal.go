@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/runner/call"
@@ -22,7 +23,7 @@ func (c *Calls) journal(next handler) handler {
 		if err != nil {
 			args = req.Args
 		}
-		req.kept = c.set.Journal.Call(req.Tool, args, req.Raw)
+		req.kept = c.set.Journal.Call(c.path(req.Step), req.Tool, args, req.Raw)
 		if size := req.kept.Size(); size > 0 {
 			if err := req.memory.take(ctx, landingCopies*int64(size)); err != nil {
 				return nil, callError(ctx, req, err)
@@ -118,6 +119,7 @@ func (c *Calls) stay(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		select {
 		case <-c.set.Ending:
+			c.stays()
 			<-ctx.Done()
 			return nil, callError(ctx, req, ctx.Err())
 		default:
@@ -156,7 +158,7 @@ func (c *Calls) journalFailed(ctx context.Context, req *request, err error) erro
 }
 
 // harmless are the methods of [Run.Answers] that may be called again when a run is continued: they change nothing that outlives the run. The proxy
-// of network/fetch notes each connection itself.
+// of network/fetch notes each connection itself. So are those below workflow/, which a program's compiler adds.
 var harmless = map[string]bool{
 	"tools/search": true, "pii/tokenize": true, "pii/detokenize": true, "output/image": true, "skills/load": true, "skills/list": true, "network/fetch": true,
 }
@@ -164,7 +166,7 @@ var harmless = map[string]bool{
 // answerHost calls one of [Run.Answers]. One that changes something is noted in the journal first, as it cannot be repeated.
 func (c *Calls) answerHost(ctx context.Context, a *call.Ask, own func(context.Context, json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
 	c.askedHost.Store(true)
-	if !harmless[a.Method] && !c.set.DryRun {
+	if !harmless[a.Method] && !strings.HasPrefix(a.Method, "workflow/") && !c.set.DryRun {
 		if err := c.set.Journal.Outside(ctx, "called "+a.Method); err != nil {
 			return nil, c.journalFailed(ctx, &request{Request: call.Request{Seq: a.Seq}}, err)
 		}

@@ -75,6 +75,7 @@ func (c *Calls) shown(req *request, value []byte) []byte {
 
 // askPlugins asks plugins about an event, and notes what they did. what says what a denial means for the call.
 func (c *Calls) askPlugins(ctx context.Context, req *request, e *plugin.Event, check func(json.RawMessage) error, what string) error {
+	req.waiting.begin(ctx, waitPlugin)
 	mask := c.rowMask(req)
 	done, err := c.set.Plugins.Ask(ctx, e, plugin.Place{Check: check, Mask: mask.Value})
 	req.plugins = append(req.plugins, done...)

@@ -4,7 +4,7 @@ import "github.com/mcpgen/mcpgen/runner/call"
 
 // Handler returns the function that makes the run's tool calls: its stages, outermost first.
 func (c *Calls) Handler() call.Handler {
-	return wrap(c.chain.callUpstream,
+	return c.counted(wrap(c.chain.callUpstream,
 		c.report,         // sees every call, including refused ones, so that the run's record is complete
 		c.reserve,        // holds memory for a large result until the result is delivered
 		c.large,          // replaces large results by handles; the recording below keeps them whole
@@ -33,7 +33,7 @@ func (c *Calls) Handler() call.Handler {
 		c.intend,         // below whatever may still refuse or delay the call, so that what is announced is sent at once; once for all tries
 		c.validateResult, // a bad result is not retried
 		c.trace,          // innermost: a span is one request to the server, so each try has its own
-	).callHandler()
+	).callHandler())
 }
 
 // asker returns the stages of requests that are not tool calls: the same, without those about tools. None is announced in the journal: they change nothing.

@@ -9,14 +9,18 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/cache"
+
+	"github.com/mcpgen/mcpgen/runner/journal"
 )
 
 // Summary describes the calls of a run that has ended.
 type Summary struct {
-	Calls    []CallRecord // in the order in which the script made them, at most 10,000; never nil
-	Count    int          // of all calls
-	InFlight string       // the calls in flight when the run ended, as text; empty if there were none
-	Warnings []string     // in the order in which they came, at most 100
+	Calls    []CallRecord   // in the order in which the script made them, at most 10,000; never nil
+	Count    int            // of all calls
+	InFlight string         // the calls in flight when the run ended, as text; empty if there were none
+	Steps    []StepRecord   // in the order in which they ended, at most 10,000
+	Waits    []journal.Step // what the script waits for, if the run was suspended
+	Warnings []string       // in the order in which they came, at most 100
 	// ArgumentTokens and ResultTokens are what direct calls would have cost; zero without Run.CountTokens.
 	ArgumentTokens, ResultTokens int
 	// ParsedTools returned JSON as text, which the script got as a value. TextTools have no output schema and returned other text. Both are
@@ -40,11 +44,12 @@ func (c *Calls) Finish() *Summary {
 	defer u.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	waits := c.Waiting()
 	calls := append([]CallRecord{}, u.calls...)
 	inOrder := func(a, b CallRecord) int { return cmp.Compare(a.Call, b.Call) }
 	slices.SortStableFunc(calls, inOrder)
 	return &Summary{
-		Calls: calls, Count: u.total, InFlight: describeInFlight(slices.SortedFunc(slices.Values(u.inFlight), inOrder)), Warnings: slices.Clone(c.warnings),
+		Calls: calls, Count: u.total, Steps: c.steps.records, Waits: waits, InFlight: describeInFlight(slices.SortedFunc(slices.Values(u.inFlight), inOrder)), Warnings: slices.Clone(c.warnings),
 		ArgumentTokens: u.arguments, ResultTokens: u.results, ParsedTools: slices.Sorted(maps.Keys(c.parsed)), TextTools: slices.Sorted(maps.Keys(c.texts)), Handles: c.kept.Load(), AskedHost: c.askedHost.Load(), Cache: u.cache,
 		Nulls: c.nulls.Load(), Undefined: c.undefined.Load(),
 	}

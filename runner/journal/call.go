@@ -12,33 +12,53 @@ import (
 
 // Call is a call that this execution makes.
 type Call struct {
-	j       *Journal
-	id      id
-	tool    string
-	former  *entry // what former executions have kept; nil: nothing
-	intends bool   // it was announced, by this execution or another
+	j      *Journal
+	id     id
+	tool   string
+	in     string // the path of its step
+	former *entry // what former executions have kept; nil: nothing
+	// doubtful says that an equal call was sent in a loose step, which may have been this one.
+	doubtful bool
+	intends  bool // it was announced, by this execution or another
 }
 
-// Call returns what the journal has of a call. args are its arguments in their canonical form; raw says that the script wants the result
-// whole.
-func (j *Journal) Call(tool string, args []byte, raw bool) *Call {
-	c := &Call{j: j, tool: tool}
-	c.id.Digest = sha256.Sum256(fmt.Appendf(nil, "%q %t %s", tool, raw, args))
+// Call returns what the journal has of a call. in is the path of the step that makes it, or "" outside of steps. args are its arguments in
+// their canonical form; raw says that the script wants the result whole.
+func (j *Journal) Call(in, tool string, args []byte, raw bool) *Call {
+	c := &Call{j: j, tool: tool, in: in}
+	digest := func(in string) [sha256.Size]byte {
+		text := fmt.Appendf(nil, "%q %t %s", tool, raw, args)
+		if in != "" {
+			text = fmt.Appendf(nil, "in %q: %s", in, text)
+		}
+		return sha256.Sum256(text)
+	}
+	c.id.Digest = digest(in)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	c.id.Number = j.asked[c.id.Digest]
-	j.asked[c.id.Digest]++
-	if c.former = j.entries[c.id]; c.former == nil {
-		return c
+	j.find(c)
+	for _, path := range j.loose {
+		e := j.entries[id{Digest: digest(path)}]
+		c.doubtful = c.doubtful || in == "" && c.former == nil && e != nil && e.sent
 	}
-	delete(j.entries, c.id)
-	if c.intends = c.former.sent; c.intends {
-		if j.waiting[tool]--; j.waiting[tool] == 0 {
+	if c.intends {
+		at := place{tool, in}
+		if j.waiting[at]--; j.waiting[at] == 0 {
 			close(j.settled)
 			j.settled = make(chan struct{})
 		}
 	}
 	return c
+}
+
+// find numbers a call, and looks for what former executions have kept of it. The caller holds mu.
+func (j *Journal) find(c *Call) {
+	c.id.Number = j.asked[c.id.Digest]
+	j.asked[c.id.Digest]++
+	if c.former = j.entries[c.id]; c.former != nil {
+		c.intends = c.former.sent
+		delete(j.entries, c.id)
+	}
 }
 
 // Size returns about how many bytes Outcome reads, or 0 for few.
@@ -82,11 +102,14 @@ func (c *Call) Interrupted() bool { return c.intends && c.former.outcome == nil 
 // calls of the tool that were sent. It waits some seconds for those that it has not asked for, since a script that does several things at a
 // time may be about to. Once it has waited in vain, it does not wait again in this execution.
 func (c *Call) Alone(ctx context.Context) bool {
+	if c.doubtful {
+		return false
+	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
 		c.j.mu.Lock()
-		left, settled, hasty := c.j.waiting[c.tool], c.j.settled, c.j.hasty
+		left, settled, hasty := c.j.waiting[place{c.tool, c.in}], c.j.settled, c.j.hasty
 		c.j.mu.Unlock()
 		if left == 0 || hasty {
 			return left == 0
@@ -109,7 +132,7 @@ func (c *Call) Intend(ctx context.Context) error {
 	if c.intends {
 		return nil
 	}
-	if err := c.j.add(ctx, &line{Call: &c.id, Tool: c.tool, Intent: true}); err != nil {
+	if err := c.j.add(ctx, &line{Call: &c.id, Tool: c.tool, In: c.in, Intent: true}); err != nil {
 		return err
 	}
 	c.intends = true
@@ -125,7 +148,7 @@ func (c *Call) Finish(ctx context.Context, out *Outcome) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outcomeTime)
 	defer cancel()
 	if out.Error == nil && len(out.Value) <= maxInline || out.Error != nil && len(out.Error.Content)+len(out.Error.Data) <= maxInline {
-		return c.j.add(ctx, &line{Call: &c.id, Tool: c.tool, Outcome: out})
+		return c.j.add(ctx, &line{Call: &c.id, Tool: c.tool, In: c.in, Outcome: out})
 	}
 	sealed, err := c.j.sealed(c.largeKey(), out)
 	if err != nil {
@@ -134,7 +157,7 @@ func (c *Call) Finish(ctx context.Context, out *Outcome) error {
 	if _, err := c.j.logs.AppendLine(ctx, c.largeKey(), sealed); err != nil {
 		return err
 	}
-	return c.j.add(ctx, &line{Call: &c.id, Tool: c.tool, Outcome: &Outcome{Large: len(sealed)}})
+	return c.j.add(ctx, &line{Call: &c.id, Tool: c.tool, In: c.in, Outcome: &Outcome{Large: len(sealed), At: out.At, Message: out.Message}})
 }
 
 // admits reports whether there is room for an outcome that could do without.

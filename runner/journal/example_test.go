@@ -28,7 +28,7 @@ func ExampleOpen() {
 		if err != nil {
 			panic(err)
 		}
-		c := j.Call("crm__send", []byte(`{"to":"eve"}`), false)
+		c := j.Call("", "crm__send", []byte(`{"to":"eve"}`), false)
 		if out, err := c.Outcome(ctx); err != nil || out != nil {
 			fmt.Println("kept:", string(out.Value), err)
 			continue

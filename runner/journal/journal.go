@@ -85,15 +85,21 @@ type Outcome struct {
 	Drift string `json:"drift,omitempty"`
 	// Large says that the outcome itself is in a log of its own, with about this many bytes.
 	Large int `json:"large,omitempty"`
+	// At is when a step ended, and Message the number of the [Message] that ended it; zero: none did. Calls have neither.
+	At      time.Time `json:"at,omitzero"`
+	Message int       `json:"message,omitempty"`
 }
 
-// line is a line of the log. It has one of Begins, Outside, Intent and Outcome.
+// line is a line of the log. It has one of Begins, Outside, Message, Step, Intent and Outcome.
 type line struct {
 	By      string   `json:"by"` // the execution
 	Begins  bool     `json:"begins,omitempty"`
 	Outside string   `json:"outside,omitempty"`
-	Call    *id      `json:"call,omitempty"`
+	Message *Message `json:"message,omitempty"`
+	Call    *id      `json:"call,omitempty"` // or a step
 	Tool    string   `json:"tool,omitempty"`
+	In      string   `json:"in,omitempty"` // the path of the step that made the call
+	Step    *Step    `json:"step,omitempty"`
 	Intent  bool     `json:"intent,omitempty"`
 	Outcome *Outcome `json:"outcome,omitempty"`
 }
@@ -104,11 +110,16 @@ type id struct {
 	Number int               `json:"number"` // of equal calls before it
 }
 
-// entry is what the journal has of a call.
+// entry is what the journal has of a call, or of a step.
 type entry struct {
-	sent    bool // it was announced
-	outcome *Outcome
+	tool, in string
+	sent     bool  // it was announced
+	step     *Step // as it began; nil: it is a call
+	outcome  *Outcome
 }
+
+// place is where calls are made: a tool, in a step or outside of steps.
+type place struct{ tool, in string }
 
 // Journal is the journal of one run, for one execution. It is safe for concurrent use.
 type Journal struct {
@@ -121,16 +132,19 @@ type Journal struct {
 	last    int64      // the last line that this execution knows
 	lost    bool       // another execution has begun, or the log was deleted
 
-	mu      sync.Mutex
-	entries map[id]*entry
-	asked   map[[sha256.Size]byte]int // calls of this execution
-	waiting map[string]int            // calls that former executions have sent, and this one has not asked for yet, by tool
-	settled chan struct{}             // closed when one of waiting becomes zero
-	hasty   bool                      // a call has waited for them in vain
-	before  []string                  // what former executions did outside
-	outside map[string]bool           // what was noted
-	spared  int64                     // bytes of results of calls that can be made again
-	unsent  int                       // outcomes of calls that were not sent
+	mu       sync.Mutex
+	entries  map[id]*entry
+	asked    map[[sha256.Size]byte]int // calls of this execution
+	waiting  map[place]int             // calls that former executions have sent, and this one has not asked for yet
+	inbox    []Message                 // values that were sent to the run and that no step has taken
+	loose    []string                  // the paths of steps that have finished and are [Step.Loose]
+	received int                       // the number of the last one that came
+	settled  chan struct{}             // closed when one of waiting becomes zero
+	hasty    bool                      // a call has waited for them in vain
+	before   []string                  // what former executions did outside
+	outside  map[string]bool           // what was noted
+	spared   int64                     // bytes of results of calls that can be made again
+	unsent   int                       // outcomes of calls that were not sent
 }
 
 // Open begins an execution of the run whose log has this key, and reads what former ones have kept. They can keep nothing from now on.
@@ -142,12 +156,13 @@ func Open(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (*
 	}
 	j := &Journal{
 		logs: logs, key: key, seal: sealer, by: rand.Text(),
-		entries: map[id]*entry{}, asked: map[[sha256.Size]byte]int{}, waiting: map[string]int{}, settled: make(chan struct{}), outside: map[string]bool{},
+		entries: map[id]*entry{}, asked: map[[sha256.Size]byte]int{}, waiting: map[place]int{}, settled: make(chan struct{}), outside: map[string]bool{},
 	}
 	begins, err := j.sealed(key, &line{By: j.by, Begins: true})
 	if err == nil {
 		if j.last, err = logs.AppendLine(ctx, key, begins); err == nil {
 			err = j.read(ctx)
+			j.expect()
 		}
 	}
 	if err != nil {
@@ -169,24 +184,47 @@ func (j *Journal) read(ctx context.Context) error {
 		if l.Outside != "" {
 			j.outside[l.Outside], j.before = true, append(j.before, l.Outside)
 		}
+		if l.Message != nil {
+			j.receive(l.Message)
+		}
 		if l.Call == nil {
 			return
 		}
 		e := j.entries[*l.Call]
 		if e == nil {
-			e = &entry{}
+			e = &entry{tool: l.Tool, in: l.In}
 			j.entries[*l.Call] = e
 		}
-		if l.Intent && !e.sent {
-			e.sent = true
-			j.waiting[l.Tool]++
+		e.sent = e.sent || l.Intent
+		if l.Step != nil {
+			e.step = l.Step
 		}
 		if l.Outcome != nil {
 			e.outcome = l.Outcome
+			j.take(l.Outcome.Message)
 		}
 	})
 	j.before = slices.Compact(slices.Sorted(slices.Values(j.before)))
 	return err
+}
+
+// expect notes which calls that were sent this execution should ask for. Those of a step that has finished are not among them: it does not run
+// again.
+func (j *Journal) expect() {
+	finished := map[string]bool{}
+	for at, e := range j.entries {
+		if e.step != nil && e.outcome != nil {
+			path := e.step.path(at.Number)
+			if finished[path] = true; e.step.Loose {
+				j.loose = append(j.loose, path)
+			}
+		}
+	}
+	for _, e := range j.entries {
+		if e.sent && !finished[e.in] {
+			j.waiting[place{e.tool, e.in}]++
+		}
+	}
 }
 
 // lines calls each with the lines after one and up to another.
@@ -262,15 +300,30 @@ func (j *Journal) add(ctx context.Context, l *line) error {
 
 // Sent returns how often former executions of a run have sent which tools that change something. It begins no execution.
 func Sent(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (map[string]int, error) {
+	j, err := look(ctx, logs, key, secret)
+	if err != nil {
+		return nil, err
+	}
+	sent := map[string]int{}
+	for _, e := range j.entries {
+		if e.sent {
+			sent[e.tool]++
+		}
+	}
+	return sent, nil
+}
+
+// look reads a journal and begins no execution.
+func look(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (*Journal, error) {
 	sealer, err := seal.New(secret, nil, sealing)
-	j := &Journal{logs: logs, key: key, seal: sealer, last: math.MaxInt64, entries: map[id]*entry{}, waiting: map[string]int{}, outside: map[string]bool{}}
+	j := &Journal{logs: logs, key: key, seal: sealer, last: math.MaxInt64, entries: map[id]*entry{}, outside: map[string]bool{}}
 	if err == nil {
 		err = j.read(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the journal of %s: %w", key.Name, err)
 	}
-	return j.waiting, nil
+	return j, nil
 }
 
 // Continues returns an *OutsideError if a former execution did something that cannot be repeated: the run must not be started then.

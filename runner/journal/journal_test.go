@@ -103,7 +103,7 @@ func testContinue(t *testing.T, s store.Store) {
 		{"crm__large", `{}`, true, &journal.Outcome{Error: &call.Error{Kind: call.KindTool, Message: "bad", Content: json.RawMessage(large)}, Sent: true}},
 		{"crm__send", `{"a":3}`, false, &journal.Outcome{Error: &call.Error{Kind: call.KindDenied, Message: "refused"}}},
 	} {
-		at := j.Call(c.tool, []byte(c.args), false)
+		at := j.Call("", c.tool, []byte(c.args), false)
 		wantOutcome(t, at, "")
 		if at.Interrupted() {
 			t.Errorf("%s %s is interrupted in the first execution", c.tool, c.args)
@@ -119,19 +119,19 @@ func testContinue(t *testing.T, s store.Store) {
 	for range 2 { // whatever an execution has read, the next one reads too
 		j = open(t, s)
 		must(t, j.Continues())
-		get := j.Call("crm__get", []byte(`{}`), false) // another order
+		get := j.Call("", "crm__get", []byte(`{}`), false) // another order
 		wantOutcome(t, get, large)
-		unknown := j.Call("crm__send", []byte(`{"a":2}`), false)
+		unknown := j.Call("", "crm__send", []byte(`{"a":2}`), false)
 		wantOutcome(t, unknown, "")
 		if !unknown.Interrupted() || get.Interrupted() {
 			t.Errorf("Interrupted() = %t and %t, want true and false", unknown.Interrupted(), get.Interrupted())
 		}
-		wantOutcome(t, j.Call("crm__send", []byte(`{"a":1}`), false), `"first"`)
-		wantOutcome(t, j.Call("crm__send", []byte(`{"a":1}`), true), "") // another form of the result
-		wantOutcome(t, j.Call("crm__send", []byte(`{"a":1}`), false), `"second"`)
-		wantOutcome(t, j.Call("crm__send", []byte(`{"a":1}`), false), "")
-		wantOutcome(t, j.Call("crm__send", []byte(`{"a":3}`), false), "refused")
-		out, err := j.Call("crm__large", []byte(`{}`), false).Outcome(ctx)
+		wantOutcome(t, j.Call("", "crm__send", []byte(`{"a":1}`), false), `"first"`)
+		wantOutcome(t, j.Call("", "crm__send", []byte(`{"a":1}`), true), "") // another form of the result
+		wantOutcome(t, j.Call("", "crm__send", []byte(`{"a":1}`), false), `"second"`)
+		wantOutcome(t, j.Call("", "crm__send", []byte(`{"a":1}`), false), "")
+		wantOutcome(t, j.Call("", "crm__send", []byte(`{"a":3}`), false), "refused")
+		out, err := j.Call("", "crm__large", []byte(`{}`), false).Outcome(ctx)
 		if err != nil || out.Error == nil || string(out.Error.Content) != large || !out.Sent {
 			t.Errorf("Outcome() of a large error = %.200v, %v", out, err)
 		}
@@ -147,7 +147,7 @@ func testContinue(t *testing.T, s store.Store) {
 // TestSecrets looks for what was kept in what the database has.
 func TestSecrets(t *testing.T) {
 	s := newStore(t)
-	c := open(t, s).Call("crm__send", []byte(`{"to":"eve@example.com"}`), false)
+	c := open(t, s).Call("", "crm__send", []byte(`{"to":"eve@example.com"}`), false)
 	must(t, c.Intend(t.Context()))
 	must(t, c.Finish(t.Context(), value(`"eve@example.com"`)))
 	n := 0
@@ -176,7 +176,7 @@ func TestMoved(t *testing.T) {
 	logs, ctx := &memory{}, t.Context()
 	j := open(t, logs)
 	for _, args := range []string{"1", "2"} {
-		must(t, j.Call("crm__get", []byte(args), false).Finish(ctx, value(`"`+strings.Repeat(args, 20<<10)+`"`)))
+		must(t, j.Call("", "crm__get", []byte(args), false).Finish(ctx, value(`"`+strings.Repeat(args, 20<<10)+`"`)))
 	}
 	var large []store.Key
 	for k := range logs.logs {
@@ -188,7 +188,7 @@ func TestMoved(t *testing.T) {
 	logs.logs[a], logs.logs[b] = logs.logs[b], logs.logs[a]
 	j = open(t, logs)
 	for _, args := range []string{"1", "2"} {
-		if out, err := j.Call("crm__get", []byte(args), false).Outcome(ctx); !errors.Is(err, seal.ErrForeign) {
+		if out, err := j.Call("", "crm__get", []byte(args), false).Outcome(ctx); !errors.Is(err, seal.ErrForeign) {
 			t.Errorf("Outcome() of %s = %.20v, %v, want ErrForeign", args, out, err)
 		}
 	}
@@ -204,10 +204,10 @@ func TestMoved(t *testing.T) {
 func TestTakenOver(t *testing.T) {
 	s, ctx := newStore(t), t.Context()
 	old := open(t, s)
-	sent := old.Call("crm__send", []byte(`1`), false)
+	sent := old.Call("", "crm__send", []byte(`1`), false)
 	must(t, sent.Intend(ctx))
 	now := open(t, s)
-	if err := old.Call("crm__send", []byte(`2`), false).Intend(ctx); !errors.Is(err, journal.ErrTakenOver) {
+	if err := old.Call("", "crm__send", []byte(`2`), false).Intend(ctx); !errors.Is(err, journal.ErrTakenOver) {
 		t.Errorf("Intend() of the old execution = %v, want ErrTakenOver", err)
 	}
 	if err := sent.Finish(ctx, value(`"late"`)); !errors.Is(err, journal.ErrTakenOver) {
@@ -216,19 +216,19 @@ func TestTakenOver(t *testing.T) {
 	if err := old.Outside(ctx, "used the network"); !errors.Is(err, journal.ErrTakenOver) {
 		t.Errorf("Outside() of the old execution = %v, want ErrTakenOver", err)
 	}
-	other := now.Call("crm__send", []byte(`3`), false)
+	other := now.Call("", "crm__send", []byte(`3`), false)
 	must(t, other.Intend(ctx)) // what the old one has left in the log is no hindrance
 	must(t, other.Finish(ctx, value(`"new"`)))
 
 	third := open(t, s)
 	must(t, third.Continues())
-	if c := third.Call("crm__send", []byte(`1`), false); !c.Interrupted() {
+	if c := third.Call("", "crm__send", []byte(`1`), false); !c.Interrupted() {
 		t.Error("a call whose end came too late is not unknown")
 	}
-	if c := third.Call("crm__send", []byte(`2`), false); c.Interrupted() {
+	if c := third.Call("", "crm__send", []byte(`2`), false); c.Interrupted() {
 		t.Error("a call that was refused counts as sent")
 	}
-	wantOutcome(t, third.Call("crm__send", []byte(`3`), false), `"new"`)
+	wantOutcome(t, third.Call("", "crm__send", []byte(`3`), false), `"new"`)
 }
 
 func TestOutside(t *testing.T) {
@@ -261,21 +261,21 @@ func TestAlone(t *testing.T) {
 		s := &memory{}
 		j := open(t, s)
 		for _, args := range []string{"1", "2"} {
-			must(t, j.Call("crm__send", []byte(args), false).Intend(t.Context()))
+			must(t, j.Call("", "crm__send", []byte(args), false).Intend(t.Context()))
 		}
-		must(t, j.Call("crm__get", []byte("1"), false).Finish(t.Context(), value("1")))
+		must(t, j.Call("", "crm__get", []byte("1"), false).Finish(t.Context(), value("1")))
 		j = open(t, s)
 		began := time.Now()
-		if !j.Call("crm__get", []byte("2"), false).Alone(t.Context()) || !j.Call("crm__put", []byte("2"), false).Alone(t.Context()) || time.Since(began) != 0 {
+		if !j.Call("", "crm__get", []byte("2"), false).Alone(t.Context()) || !j.Call("", "crm__put", []byte("2"), false).Alone(t.Context()) || time.Since(began) != 0 {
 			t.Errorf("Alone() = false or after %v, want true at once", time.Since(began))
 		}
-		fresh, known := j.Call("crm__send", []byte("3"), false), j.Call("crm__send", []byte("1"), false)
+		fresh, known := j.Call("", "crm__send", []byte("3"), false), j.Call("", "crm__send", []byte("1"), false)
 		if !known.Interrupted() || fresh.Interrupted() {
 			t.Errorf("Interrupted() = %t and %t, want true and false", known.Interrupted(), fresh.Interrupted())
 		}
 		go func() {
 			time.Sleep(time.Second)
-			j.Call("crm__send", []byte("2"), false)
+			j.Call("", "crm__send", []byte("2"), false)
 		}()
 		if !fresh.Alone(t.Context()) || time.Since(began) != time.Second {
 			t.Errorf("Alone() = false or after %v, want true after 1s", time.Since(began))
@@ -283,7 +283,7 @@ func TestAlone(t *testing.T) {
 
 		j, began = open(t, s), time.Now()
 		for range 2 { // it waits once
-			if j.Call("crm__send", []byte("3"), false).Alone(t.Context()) || time.Since(began) != patience {
+			if j.Call("", "crm__send", []byte("3"), false).Alone(t.Context()) || time.Since(began) != patience {
 				t.Errorf("Alone() = true or after %v, want false after %v", time.Since(began), patience)
 			}
 		}
@@ -297,14 +297,14 @@ func TestBounds(t *testing.T) {
 	logs, ctx := &memory{}, t.Context()
 	j := open(t, logs)
 	for range 10_010 {
-		must(t, j.Call("crm__send", []byte("1"), false).Finish(ctx, &journal.Outcome{Error: &call.Error{Kind: call.KindDenied, Message: "no"}}))
+		must(t, j.Call("", "crm__send", []byte("1"), false).Finish(ctx, &journal.Outcome{Error: &call.Error{Kind: call.KindDenied, Message: "no"}}))
 	}
 	if n := len(logs.logs[key]); n != 1+10_000 {
 		t.Errorf("%d lines, want one more than 10000", n)
 	}
 	out := value(`"` + strings.Repeat("x", 70<<20) + `"`)
 	for range 5 {
-		must(t, j.Call("crm__get", []byte("1"), false).Finish(ctx, out))
+		must(t, j.Call("", "crm__get", []byte("1"), false).Finish(ctx, out))
 	}
 	if n := len(logs.logs[key]); n != 1+10_000+3 {
 		t.Errorf("%d lines, want three more", n)
@@ -351,16 +351,16 @@ func TestSent(t *testing.T) {
 	}
 	sent("map[]")
 	j := open(t, logs)
-	must(t, j.Call("crm__get", []byte("1"), false).Finish(ctx, value("1"))) // changes nothing
+	must(t, j.Call("", "crm__get", []byte("1"), false).Finish(ctx, value("1"))) // changes nothing
 	for i, tool := range []string{"crm__send", "crm__send", "crm__delete"} {
-		c := j.Call(tool, []byte(`"same"`), false)
+		c := j.Call("", tool, []byte(`"same"`), false)
 		must(t, c.Intend(ctx))
 		if i > 0 { // the outcome of the first is unknown
 			must(t, c.Finish(ctx, value("1")))
 		}
 	}
 	sent("map[crm__delete:1 crm__send:2]")
-	must(t, j.Call("crm__send", []byte("2"), false).Intend(ctx))
+	must(t, j.Call("", "crm__send", []byte("2"), false).Intend(ctx))
 	sent("map[crm__delete:1 crm__send:3]")
 	if got, err := journal.Sent(ctx, logs, key, []byte("another secret, as long")); err == nil {
 		t.Errorf("Sent() with another key = %v, want an error", got)
@@ -371,7 +371,7 @@ func TestFullDisk(t *testing.T) {
 	logs, ctx := &memory{}, t.Context()
 	j := open(t, logs)
 	logs.fails = store.ErrFull
-	c := j.Call("crm__send", []byte("1"), false)
+	c := j.Call("", "crm__send", []byte("1"), false)
 	if err := errors.Join(c.Intend(ctx)); !errors.Is(err, store.ErrFull) {
 		t.Errorf("Intend() = %v, want ErrFull", err)
 	}

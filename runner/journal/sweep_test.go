@@ -29,7 +29,7 @@ func testSweep(t *testing.T, s store.Store) {
 	begin := func(customer, run string) *journal.Journal {
 		j, err := journal.Open(ctx, s, store.Key{Customer: customer, Kind: "journal", Name: run}, secret)
 		must(t, err)
-		c := j.Call("crm__get", []byte(run), false)
+		c := j.Call("", "crm__get", []byte(run), false)
 		must(t, c.Intend(ctx))
 		must(t, c.Finish(ctx, value(`"`+strings.Repeat("x", 100_000)+`"`)))
 		return j
@@ -46,7 +46,7 @@ func testSweep(t *testing.T, s store.Store) {
 	}
 	time.Sleep(2 * time.Millisecond) // times of lines have microseconds
 	since := time.Now()
-	must(t, live.Call("crm__send", []byte("1"), false).Intend(ctx))
+	must(t, live.Call("", "crm__send", []byte("1"), false).Intend(ctx))
 
 	var asked []string
 	known := func(_ context.Context, run string) (bool, error) {
@@ -74,9 +74,9 @@ func testSweep(t *testing.T, s store.Store) {
 			t.Errorf("%s logs of %q = %q, %v, want %d", key.Kind, key.Customer, names, err, want)
 		}
 	}
-	must(t, live.Call("crm__send", []byte("2"), false).Intend(ctx))
+	must(t, live.Call("", "crm__send", []byte("2"), false).Intend(ctx))
 	for range 2 {
-		if err := orphan.Call("crm__send", []byte("1"), false).Intend(ctx); !errors.Is(err, journal.ErrTakenOver) {
+		if err := orphan.Call("", "crm__send", []byte("1"), false).Intend(ctx); !errors.Is(err, journal.ErrTakenOver) {
 			t.Errorf("Intend() without the journal = %v, want ErrTakenOver", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -251,7 +252,7 @@ func (cs *customerServer) elicit(ctx context.Context, req *mcp.CallToolRequest, 
 }
 
 func elicitParams(q *upstream.Question) *mcp.ElicitParams {
-	p := &mcp.ElicitParams{Mode: "form", Message: "[" + ident.CleanLine(q.Server) + "] " + ident.CleanText(q.Message)}
+	p := &mcp.ElicitParams{Mode: "form", Message: "[" + ident.CleanLine(cmp.Or(q.Server, "script")) + "] " + ident.CleanText(q.Message)}
 	if q.URL != "" {
 		p.Mode, p.URL, p.ElicitationID = "url", q.URL, rand.Text()
 	} else {

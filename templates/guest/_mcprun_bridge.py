@@ -104,6 +104,7 @@ class Bridge:
         self.stream = ([], 0)  # received pieces, and how many bytes of the first were processed; only the reader uses it
         self.made = None  # see values
         self.job = Slot()
+        self.step = None  # once a step has run: returns the number of the one whose function calls it
         self.lines = False  # send the line of the script that makes a call
         self.bye = Slot()
         self.network = None  # takes the frames of streams
@@ -310,6 +311,8 @@ class Bridge:
         An exception from a signal meanwhile cancels the call.
         """
         self.admit(body, head, tool)
+        if self.step and (step := self.step()):
+            tail += b',"step":%d' % step
         if self.lines:
             tail += line_of_script()
         slot = Slot(len(body))

@@ -8,7 +8,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 OURS = ("servers", "skills", "mcprun")  # names that files beside the script cannot have
-LIBRARY = frozenset(("mcprun", "_mcprun_client", "_mcprun_common", "_mcprun_files", "_mcprun_host", "_mcprun_lists", "_mcprun_network", "_mcprun_report", "_mcprun_values"))  # files beside this one
+LIBRARY = frozenset(("mcprun", "_mcprun_client", "_mcprun_common", "_mcprun_files", "_mcprun_host", "_mcprun_lists", "_mcprun_network", "_mcprun_report", "_mcprun_values", "_mcprun_workflow"))  # files beside this one
 MOST = 12  # names that are listed
 
 

@@ -32,6 +32,7 @@ export class Bridge {
   #pumping = false;
   closed = false; // done was said
   hasJob = false;
+  step = undefined; // once a step has run: returns the number of the one whose function calls it
   place = undefined; // with job.lines: returns the line of the script that makes a call
   word = new Promise((resolve) => (this.#wordArrived = resolve)); // of the host: the job, or that there is no job yet
   job = new Promise((resolve) => (this.#jobArrived = resolve));
@@ -188,8 +189,8 @@ export class Bridge {
     if (body[0] !== "{") throw refusal("the input is not an object", tool);
     signal?.throwIfAborted();
     return new Promise((resolve, reject) => {
-      const at = this.place?.();
-      const text = `"${nameMember}":${name},"${argsMember}":${body}${options}${at ? `,"at":${JSON.stringify(at)}` : ""}`;
+      const at = this.place?.(), step = this.step?.();
+      const text = `"${nameMember}":${name},"${argsMember}":${body}${options}${step ? `,"step":${step}` : ""}${at ? `,"at":${JSON.stringify(at)}` : ""}`;
       const call = { id: 0, type, tool, text, bytes, resolve, reject, finish, done: () => {} };
       if (signal) {
         const abort = () => this.#cancel(call, signal.reason);

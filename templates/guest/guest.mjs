@@ -67,7 +67,16 @@ const define = (key, value, writable = false) => Object.defineProperty(globalThi
 
 /** Sets the transport of tool calls, and the functions that the bundle calls for imports by a computed name. */
 function provide(bridge, stacks) {
+  let storage;
   const transport = {
+    /** Runs the function of a step: calls that it makes, now or later, are the step's. */
+    within: (step, run) => {
+      if (!storage) {
+        storage = new (createRequire(import.meta.url)("node:async_hooks").AsyncLocalStorage)();
+        bridge.step = () => storage.getStore();
+      }
+      return storage.run(step, run);
+    },
     call: (tool, args, options) => bridge.call(tool, args, options),
     request: (method, params, options) => bridge.request(method, params, options),
   };

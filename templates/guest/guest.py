@@ -235,6 +235,7 @@ def main():
     transport = type(sys)("_mcprun", "The way from a script to its tools.")
     transport.call = bridge.call
     transport.request = bridge.request
+    transport.bridge = bridge
     transport.CallError = _mcprun_bridge.CallError
     transport.vars = {}
     transport.home = os.getcwd()  # the workspace

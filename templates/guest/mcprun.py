@@ -15,6 +15,7 @@ _HOMES = {
     **dict.fromkeys(("filter_by_field", "summarize_list", "aggregate_stats", "format_output"), "_mcprun_lists"),
     **dict.fromkeys(("search_tools", "save_skill", "load_skill", "list_skills", "fill_form", "tokenize_pii", "detokenize_pii", "show_image"),
                     "_mcprun_host"),
+    "workflow": "_mcprun_workflow",
     **dict.fromkeys(("MCPError", "MCPToolError", "MCPProtocolError", "MCPArgumentError", "MCPDeniedError",
                      "MCPTimeoutError", "MCPConnectionError"), "servers.client"),
 }

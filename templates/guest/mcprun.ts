@@ -379,6 +379,18 @@ const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"
 
 const lacks = { tools: "no catalogue of tools", skills: "no skills", pii: "no vault for personal data", output: "nobody to show an image to", form: "no forms" };
 
+const classes = {
+  tool: MCPToolError, protocol: MCPProtocolError, argument: MCPArgumentError, denied: MCPDeniedError, timeout: MCPTimeoutError,
+  connection: MCPConnectionError,
+};
+
+/** Makes the error of a failure. site has the caller's frames. */
+function errorOf(failure, site) {
+  const error = new (Object.hasOwn(classes, failure.kind) ? classes[failure.kind] : MCPError)(failure);
+  if (site.stack) error.stack = `${error.name}: ${error.message}${site.stack.replace(/^[^\n]*/, "")}`;
+  return error;
+}
+
 /** Sends a request. site has the caller's frames, which not every engine keeps across an await. */
 async function ask(site, name, method, params) {
   const transport = globalThis[Symbol.for("mcprun.transport")];
@@ -392,13 +404,7 @@ async function ask(site, name, method, params) {
       if (/^unknown method /.test(failure.message)) failure.message = `${name}(): this run has ${lacks[method.split("/")[0]]}`;
     }
   }
-  const classes = {
-    tool: MCPToolError, protocol: MCPProtocolError, argument: MCPArgumentError, denied: MCPDeniedError, timeout: MCPTimeoutError,
-    connection: MCPConnectionError,
-  };
-  const error = new (Object.hasOwn(classes, failure.kind) ? classes[failure.kind] : MCPError)(failure);
-  if (site.stack) error.stack = `${error.name}: ${error.message}${site.stack.replace(/^[^\n]*/, "")}`;
-  throw error;
+  throw errorOf(failure, site);
 }
 
 export async function searchTools(query = "", options = {}, of = undefined) {
@@ -468,3 +474,86 @@ function base64(bytes) {
   for (let i = 0; i < bytes.length; i += 0x3000) parts.push(btoa(String.fromCharCode(...bytes.subarray(i, i + 0x3000))));
   return parts.join("");
 }
+
+// ---- workflows ----
+
+const transportOf = () => globalThis[Symbol.for("mcprun.transport")];
+let turn = Promise.resolve(); // ends with the last step, in an engine that cannot say which step a call belongs to
+let isBeginning = false; // the function of a step is called, and has not returned its promise
+
+/** Runs the function of a step, so that its calls are sent as the step's. */
+async function inStep(step, run) {
+  const transport = transportOf();
+  if (!transport.enter) return transport.within ? transport.within(step, run) : run();
+  transport.enter(step);
+  try {
+    isBeginning = true;
+    let running;
+    try {
+      running = run();
+    } finally {
+      isBeginning = false;
+    }
+    return await running;
+  } finally {
+    transport.enter(0);
+  }
+}
+
+/** What is kept of an error. */
+function failureOf(error) {
+  if (!(error instanceof MCPError)) return { error: { kind: "", message: String(error?.message ?? error) }, name: String(error?.name ?? "Error") };
+  const { kind, server, tool, code, data, isRetryable: retryable } = error;
+  const message = tool && error.message.startsWith(`${tool}: `) ? error.message.slice(tool.length + 2) : error.message;
+  return { error: { kind, message, server, tool, code, data, retryable }, name: error.name };
+}
+
+/** Returns the value of a step that has ended, or throws its error. */
+function outcomeOf({ value, error, name }, site) {
+  if (!error) return value?.[0];
+  if (error.kind) throw errorOf(error, site);
+  const known = globalThis[name];
+  const made = typeof known === "function" && known.prototype instanceof Error ? new known(error.message) : new Error(error.message);
+  throw Object.assign(made, { name });
+}
+
+const listed = (value) => (value === undefined ? [] : [whole(value)]); // undefined has no JSON
+
+export const workflow = Object.freeze({
+  async step(name, run, input) {
+    const site = new Error(), serial = transportOf()?.enter !== undefined;
+    if (typeof run !== "function") throw new TypeError(`the step ${JSON.stringify(name)} has no function: workflow.step(name, async () => …)`);
+    const before = turn;
+    let leave;
+    if (serial && !isBeginning) { // the host refuses a step in a step
+      turn = new Promise((resolve) => (leave = resolve));
+      await before;
+    }
+    const host = (method, params) => ask(site, "workflow.step", method, params);
+    try {
+      const { step, outcome } = await host("workflow/step", { name, input: listed(input), loose: serial || undefined });
+      if (outcome) return outcomeOf(outcome, site);
+      try {
+        const value = await inStep(step, () => run(input));
+        return outcomeOf((await host("workflow/done", { step, value: listed(value) })).outcome, site);
+      } catch (error) {
+        await host("workflow/done", { step, ...failureOf(error) }).catch(() => {});
+        throw error;
+      }
+    } finally {
+      leave?.();
+    }
+  },
+
+  async sleep(time) {
+    await ask(new Error(), "workflow.sleep", "workflow/sleep", { time });
+  },
+
+  async waitFor(topic, { timeout } = {}) {
+    return (await ask(new Error(), "workflow.waitFor", "workflow/wait", { topic, timeout })).value;
+  },
+
+  async ask(question, { schema, timeout } = {}) {
+    return (await ask(new Error(), "workflow.ask", "workflow/ask", { question, schema, timeout })).value;
+  },
+});

@@ -2,7 +2,7 @@
 # What `from mcprun import …` gives to a script; the names are also there without an import. They are there whenever mcprun
 # runs one; this file is for editors, and for those who want to read what there is. Paths are relative to the workspace
 # and never lead out of it.
-from collections.abc import Callable, ItemsView, Iterable, KeysView, Mapping
+from collections.abc import Awaitable, Callable, ItemsView, Iterable, KeysView, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, TypeGuard, TypeVar, overload
@@ -23,6 +23,7 @@ from .client import MCPTimeoutError as MCPTimeoutError
 from .client import MCPToolError as MCPToolError
 from .client import call_mcp_tool as call_mcp_tool
 
+_I = TypeVar("_I")
 _T = TypeVar("_T")
 _NotText = TypeVar("_NotText", bound=Mapping[str, object] | list[Any] | tuple[Any, ...] | float | None)
 
@@ -244,6 +245,37 @@ def detokenize_pii(value: _T, tokens: Mapping[str, str] | None = None) -> _T:
     """Return the value with what its tokens stand for. An unknown token stays. With tokens, such as tokenize_pii gives, only
     the tokens in it are restored.
     """
+
+class _Workflow:
+    """Keeps what a script has done, so that it is not done twice if the script is continued: in mcprun workflow run, and in
+    calls of mcprun serve that another process continues. Other runs keep nothing: a step just runs.
+    """
+
+    @overload
+    def step(self, name: str, run: Callable[[], Awaitable[_T]]) -> Awaitable[_T]: ...
+    @overload
+    def step(self, name: str, run: Callable[[], _T]) -> _T:
+        """Run a function once, and return its result, which is JSON, or raise its error. A step that has finished does not run
+        again when the script is continued. The n-th step of a name is found by its number, so steps that run at the same
+        time should have different names. A step has no steps in it. input is passed to the function, and logged.
+        """
+    @overload
+    def step(self, name: str, run: Callable[[_I], Awaitable[_T]], input: _I) -> Awaitable[_T]: ...
+    @overload
+    def step(self, name: str, run: Callable[[_I], _T], input: _I) -> _T: ...
+    def sleep(self, time: float | str) -> None:
+        """Wait for a number of seconds, or for a time such as "2h30m". A workflow that only waits needs no process."""
+    def wait_for(self, topic: str, timeout: float | str | None = None) -> Any:
+        """Wait until somebody sends a value under the topic: mcprun workflow send. Raises an MCPTimeoutError."""
+    @overload
+    def ask(self, question: str, schema: None = None, timeout: float | str | None = None) -> str: ...
+    @overload
+    def ask(self, question: str, schema: Mapping[str, Any], timeout: float | str | None = None) -> dict[str, Any]:
+        """Ask a person, and return the text of the answer, or what the person filled in: a JSON Schema of a flat object, as
+        MCP's elicitation has it. Raises an MCPDeniedError if the person does not answer.
+        """
+
+workflow: _Workflow
 
 def show_image(image: bytes | bytearray | memoryview | str | PathLike[str] | MCPContent, mime_type: str | None = None) -> None:
     """Show an image to whoever reads the output of the script: bytes, the path of a file in the workspace, or an image that a

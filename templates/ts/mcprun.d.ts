@@ -202,6 +202,31 @@ export function tokenizePii<T>(value: T, options?: { types?: PIIType | Iterable<
 export function detokenizePii(value: string): Promise<string>;
 export function detokenizePii<T>(value: T): Promise<T>;
 
+/** A number of seconds, or a text such as "90s" or "2h30m". */
+export type Time = number | string;
+
+/**
+ * Keeps what a script has done, so that it is not done twice if the script is continued: in `mcprun workflow run`, and in calls of
+ * mcprun serve that another process continues. Other runs keep nothing: a step just runs.
+ */
+export const workflow: {
+  /**
+   * Runs a function once, and returns its result, which is JSON, or throws its error. A step that has finished does not run again when the
+   * script is continued. The n-th step of a name is found by its number, so steps that run at the same time should have
+   * different names. A step has no steps in it. `input` is passed to the function, and logged.
+   */
+  step<T>(name: string, run: () => T | Promise<T>): Promise<Awaited<T>>;
+  step<I, T>(name: string, run: (input: I) => T | Promise<T>, input: I): Promise<Awaited<T>>;
+  /** Waits. A workflow that only waits needs no process. */
+  sleep(time: Time): Promise<void>;
+  /** Waits until somebody sends a value under the topic: `mcprun workflow send`. Throws an MCPTimeoutError. */
+  waitFor<T = any>(topic: string, options?: { timeout?: Time }): Promise<T>;
+  /** Asks a person, and returns the text of the answer. Throws an MCPDeniedError if the person does not answer. */
+  ask(question: string, options?: { schema?: undefined; timeout?: Time }): Promise<string>;
+  /** Asks a person to fill in a form: a JSON Schema of a flat object, as MCP's elicitation has it. */
+  ask<T extends object = Record<string, any>>(question: string, options: { schema: object; timeout?: Time }): Promise<T>;
+};
+
 /**
  * Shows an image to whoever reads the output of the script: bytes, the path of a file in the workspace, or an image that a tool
  * returned. The type of PNG, JPEG, GIF and WebP need not be given.

@@ -49,6 +49,7 @@ func TestExamples(t *testing.T) {
 			t.Run("use-skill", func(t *testing.T) { useSkill(t, p, where) })
 			t.Run("files", func(t *testing.T) { files(t, p, where) })
 			t.Run("fill-form", func(t *testing.T) { fillForm(t, p, where) })
+			t.Run("workflow", func(t *testing.T) { copyInSteps(t, p, where) })
 			t.Run("streaming", func(t *testing.T) { // as a person runs it
 				out := p.runIn(t, "mcprun", "--sandbox", where.sandbox, "-v", example("filter-sheet", where)).want(t, 0)
 				if strings.Count(out.stdout, "\n") != 5 || !strings.Contains(out.stderr, "drive__get_sheet") || !strings.Contains(out.stderr, "% saved") {
@@ -214,6 +215,15 @@ func controlFlow(t *testing.T, p *project, where place) {
 	retried := p.runJSON(t, where, 0, "--replay", again, example("control-flow", where))
 	if retried.Stdout != res.Stdout || len(retried.Calls) != 5 {
 		t.Errorf("%d calls, stdout, want %s and 5:\n%s", len(retried.Calls), res.Stdout, retried.Stdout)
+	}
+}
+
+// copyInSteps creates leads in a workflow, one step each.
+func copyInSteps(t *testing.T, p *project, where place) {
+	p.env = append(p.env, "XDG_STATE_HOME="+p.path("state"), "MCPGEN_KEYRING=off")
+	out := p.runIn(t, "mcprun", "workflow", "run", "--sandbox", where.sandbox, "--workspace", p.workspace(where), "--allow", "crm__create_record", "--input", `names=["Ada","Grace","Mary"]`, example("workflow", where)).want(t, 0)
+	if strings.ToLower(out.stdout) != "copied 3 of 3; all are there: true\n" {
+		t.Errorf("stdout %q, want 3 leads that are there", out.stdout)
 	}
 }
 

@@ -6,6 +6,6 @@ import "encoding/json"
 // calls that no rule decided, cut and masked as in a log. mask may be nil.
 func (r *Run) Decisions(mask func(json.RawMessage) json.RawMessage) *Run {
 	kept := *r
-	kept.Calls, kept.Output, kept.Result, kept.Files, kept.Tokens = decided(r.Calls), "", nil, nil, nil
+	kept.Calls, kept.Steps, kept.Output, kept.Result, kept.Files, kept.Tokens = decided(r.Calls), nil, "", nil, nil, nil
 	return Record{Kind: KindRun, Run: &kept}.cut(2).masked(mask).cut(1).Run
 }

@@ -85,6 +85,8 @@ type Run struct {
 	// CallCount is the number of all calls.
 	Calls     []Call `json:"calls,omitempty"`
 	CallCount int    `json:"callCount"`
+	// Steps are the first 1,000 steps and waits that ended in the run.
+	Steps []Step `json:"steps,omitempty"`
 	// Files are the first 500 files that the script wrote, as paths below the state, with slashes. FileCount is the number of all files.
 	Files     []string `json:"files,omitempty"`
 	FileCount int      `json:"fileCount,omitempty"`
@@ -125,6 +127,17 @@ func (r *Run) setDigest() {
 	if r.Digest == "" && r.Code != "" && r.Language != "" {
 		r.Digest = fmt.Sprintf("%x", sha256.Sum256([]byte(r.Code)))
 	}
+}
+
+// Step describes a step of a script, or a wait. Input and Output are JSON, or the beginning of it.
+type Step struct {
+	Kind   string  `json:"kind"` // "step", "sleep", "wait" or "ask"
+	Name   string  `json:"name"`
+	Number int     `json:"number"` // of steps of the name before it
+	MS     float64 `json:"ms"`     // with the time in which no process ran it
+	Input  string  `json:"input,omitempty"`
+	Output string  `json:"output,omitempty"`
+	Error  string  `json:"error,omitempty"`
 }
 
 // Call describes a tool call of a script. A log does not hold its result, which may be confidential.
@@ -203,7 +216,7 @@ func (r Record) cut(times int) Record {
 	r.Run = &run
 	run.CallCount, run.FileCount = max(run.CallCount, len(run.Calls)), max(run.FileCount, len(run.Files))
 	run.Cut = run.Cut || len(run.Code) > times*maxCode || len(run.Output) > times*maxOutput || len(run.Result) > times*maxResult ||
-		len(run.Calls) > maxCalls || len(run.Files) > maxFiles
+		len(run.Calls) > maxCalls || len(run.Steps) > maxCalls || len(run.Files) > maxFiles
 	for _, text := range []*string{&run.Name, &run.Language, &run.Sandbox, &run.Cause, &run.Risk} {
 		*text = clip(*text, times*maxName)
 	}
@@ -217,6 +230,13 @@ func (r Record) cut(times int) Record {
 	}
 	run.Start = run.Start.cut(times)
 	run.Plugins = cutPlugins(run.Plugins, times)
+	run.Steps = slices.Clone(run.Steps[:min(len(run.Steps), maxCalls)])
+	part := min(maxText, maxArguments/max(1, len(run.Steps)))
+	for i := range run.Steps {
+		s := &run.Steps[i]
+		run.Cut = run.Cut || max(len(s.Input), len(s.Output)) > times*part
+		s.Name, s.Input, s.Output, s.Error = clip(s.Name, times*maxName), clip(s.Input, times*part), clip(s.Output, times*part), clip(s.Error, times*maxName)
+	}
 	run.Calls = most(run.Calls, maxCalls)
 	share := min(maxText, maxArguments/max(1, len(run.Calls)))
 	for i := range run.Calls {
@@ -267,6 +287,10 @@ func (r Record) masked(mask func(json.RawMessage) json.RawMessage) Record {
 			for j := range c.Plugins {
 				texts = append(texts, (*string)(&c.Plugins[j].Reason))
 			}
+		}
+		for i := range run.Steps {
+			s := &run.Steps[i]
+			texts = append(texts, &s.Name, &s.Input, &s.Output, &s.Error)
 		}
 		for i := range run.Files {
 			texts = append(texts, &run.Files[i])

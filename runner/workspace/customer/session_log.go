@@ -81,10 +81,13 @@ func lineOf(r Record, mask func(json.RawMessage) json.RawMessage) ([]byte, error
 	for i := range run.Calls {
 		run.Calls[i].Arguments = ""
 	}
+	for i := range run.Steps {
+		run.Steps[i].Input, run.Steps[i].Output = "", ""
+	}
 	if line, err = encode(r); err != nil || len(line) <= maxLine {
 		return line, err
 	}
-	run.Calls = nil
+	run.Calls, run.Steps = nil, nil
 	return encode(r)
 }
 

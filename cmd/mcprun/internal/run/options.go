@@ -43,6 +43,12 @@ type Options struct {
 
 	// task is what mcprun task adds; nil for other commands.
 	task *taskRun
+
+	shared *state.Shared // the project's
+	// flow is what its workflow has printed; nil: it is not part of one.
+	flow     *printed
+	workflow string // the id; empty: it is not part of one
+
 	// schedule is the run's schedule; nil: it has none.
 	schedule *Schedule
 

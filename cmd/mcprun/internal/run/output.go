@@ -20,12 +20,14 @@ type shownResult struct {
 	*runner.Result
 	Images []hostapi.ImageFile `json:"images,omitempty"`
 	Logged *customers.Logged   `json:"logged,omitempty"`
+	// Workflow is the id of the workflow whose last part it was.
+	Workflow string `json:"workflow,omitempty"`
 }
 
 // report prints a run's result and returns its exit code as an error.
 func (o *Options) report(res *runner.Result, script string) error {
 	if o.JSON {
-		if err := o.App.JSON(shownResult{res, o.shown, o.logged}); err != nil {
+		if err := o.App.JSON(shownResult{res, o.shown, o.logged, o.workflow}); err != nil {
 			return err
 		}
 	} else {

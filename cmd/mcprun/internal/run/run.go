@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -95,10 +96,7 @@ func (o *Options) execute(ctx context.Context) error {
 		return err
 	}
 	s := o.Base // with what the environment and mcpgen.yaml set
-	if err := o.Flags.Validate(o.Cmd.Flags()); err != nil {
-		return err
-	}
-	if err := o.prepare(ctx, con, p, &s); err != nil {
+	if err := o.describe(ctx, con, p, &s); err != nil {
 		return err
 	}
 	if o.Check {
@@ -118,8 +116,11 @@ func (o *Options) execute(ctx context.Context) error {
 	return err
 }
 
-// prepare sets the fields of the script that flags determine, and the folder that it sees as ./skills.
-func (o *Options) prepare(ctx context.Context, con *term.Console, p *project.Project, s *runner.Script) error {
+// describe sets what flags and the project say about a run.
+func (o *Options) describe(ctx context.Context, con *term.Console, p *project.Project, s *runner.Script) error {
+	if err := o.Flags.Validate(o.Cmd.Flags()); err != nil {
+		return err
+	}
 	if err := o.Complete(s, p); err != nil {
 		return err
 	}
@@ -130,17 +131,22 @@ func (o *Options) prepare(ctx context.Context, con *term.Console, p *project.Pro
 	return o.showSkillsOf(ctx, p, s, o.printer(con))
 }
 
-// launch runs a script that is prepared, with all that a run has besides it. An error means that it did not start.
-func (o *Options) launch(ctx context.Context, con *term.Console, p *project.Project, s *runner.Script) (*runner.Result, error) {
+// admit refuses workspaces that a script must not have, makes that of the project, and begins the record if runs of the kind are recorded.
+func (o *Options) admit(ctx context.Context, con *term.Console, p *project.Project, s *runner.Script, recorded bool) error {
 	if err := errors.Join(project.RefuseHome(o.App, s.Workspace), RefuseState(o.App, &o.State, p, s.Workspace), o.schedule.refuseOwn(s.Dir, s.Workspace)); err != nil {
-		return nil, err
+		return err
 	}
 	if o.Customer == "" && s.Workspace == p.Workspace {
 		if err := workspace.Create(s.Workspace); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := Record(ctx, o.App, &o.State, p, &s.Calls, o.Wanted() || o.schedule != nil, func(line string) { con.Say("mcprun: " + line) }); err != nil {
+	return Record(ctx, o.App, &o.State, p, &s.Calls, recorded, func(line string) { con.Say("mcprun: " + line) })
+}
+
+// launch runs a script that is described, with all that a run has besides it. An error means that it did not start.
+func (o *Options) launch(ctx context.Context, con *term.Console, p *project.Project, s *runner.Script) (*runner.Result, error) {
+	if err := o.admit(ctx, con, p, s, o.Wanted() || o.schedule != nil); err != nil {
 		return nil, err
 	}
 	at, leave, err := o.Host(ctx, p)
@@ -207,7 +213,7 @@ func (o *Options) openProject(ctx context.Context, con *term.Console) (*project.
 	if err := o.ApplyDefaults(p); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	o.State.Attach(o.App, p)
+	o.shared = o.State.Attach(o.App, p)
 	o.Calls.Observer = p.Observer()
 	o.Calls.Cache = NewCache(o.App, p, cmp.Or(o.App.Path(o.Base.Workspace), p.Workspace))
 	return p, nil
@@ -314,7 +320,10 @@ func (o *Options) runFor(ctx context.Context, con *term.Console, p *project.Proj
 		return nil, errors.Join(err, v.Close())
 	}
 	s.Calls.Personal, answers.Sealed = o.personal, o.personal.Bridges()
-	s.Answers, s.Methods = answers.All(), answers.Calling()
+	all := answers.All()
+	s.Methods = answers.Calling()
+	maps.Copy(all, s.Answers) // those of a workflow's program
+	s.Answers = all
 	res, err := o.runAt(ctx, con, p, s, at)
 	o.shown = answers.finish()
 	o.logged = v.Place()
@@ -362,6 +371,10 @@ func (o *Options) runAt(ctx context.Context, con *term.Console, p *project.Proje
 			s.Stdout = s.Stderr // standard output is for the plan's id
 		}
 	}
+	if o.flow != nil {
+		s.Stdout = o.flow.begin(s.Stdout)
+		defer o.flow.end()
+	}
 	return o.RunScript(ctx, at, s, o.printer(con))
 }
 
@@ -373,7 +386,7 @@ func (o *Options) RunScript(ctx context.Context, at *Host, s *runner.Script, say
 	res, err := at.Runner.Launch(ctx, s, runner.LaunchOptions{
 		Sandboxes: at.backends, Sandbox: o.sandboxName(), Trust: o.author, Policy: o.policy, Guardrails: o.guardrails, Network: o.network,
 		Starting: func(choice runner.Choice, lowered []string) error {
-			if choice.Reason != "" && !(brief && choice.Usual) {
+			if choice.Reason != "" && !(brief && choice.Usual) && !o.flow.continues() {
 				say(fmt.Sprintf("sandbox %s (%s)", choice.Backend.Name(), cli.EscapeLine(choice.Reason)))
 			}
 			if lowered != nil && !brief {

@@ -96,7 +96,7 @@ func (o *Options) runTask(ctx context.Context) error {
 		}
 		shown := taskOutcome{Outcome: out}
 		if out.Run != nil {
-			shown.Run = &shownResult{out.Run, o.shown, o.logged}
+			shown.Run = &shownResult{out.Run, o.shown, o.logged, ""}
 		}
 		if failed := o.App.JSON(shown); failed != nil {
 			return errors.Join(err, failed)
@@ -119,7 +119,7 @@ func (o *Options) doTask(ctx context.Context) (out *task.Outcome, err error) {
 		return nil, err
 	}
 	defer p.Close()
-	if err := o.Flags.Validate(o.Cmd.Flags()); err != nil {
+	if err := o.Flags.Validate(o.Cmd.Flags()); err != nil { // before a customer is created
 		return nil, err
 	}
 	if p.Tree == "" {
@@ -313,7 +313,7 @@ func (o *Options) checkTask(ctx context.Context, p *project.Project, ts *task.Sc
 	con := term.NewConsole(o.App)
 	defer con.Close()
 	o.distrust()
-	if err := o.prepare(ctx, con, p, &s); err != nil {
+	if err := o.describe(ctx, con, p, &s); err != nil {
 		return nil, err
 	}
 	set, err := o.installed()
@@ -373,7 +373,7 @@ func (o *Options) tryTask(ctx context.Context, p *project.Project, ts *task.Scri
 	con := term.NewConsole(o.App)
 	defer con.Close()
 	o.distrust()
-	if err := o.prepare(ctx, con, p, &s); err != nil {
+	if err := o.describe(ctx, con, p, &s); err != nil {
 		return nil, err
 	}
 	o.task.taint = o.Calls.Conversation.Taint()

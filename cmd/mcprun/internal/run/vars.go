@@ -27,7 +27,7 @@ func (o *varFlags) bind(f *pflag.FlagSet) {
 		if !ok || name == "" {
 			return fmt.Errorf("%q is not a variable: write NAME=VALUE", text)
 		}
-		o.single[name] = asJSON(value)
+		o.single[name] = AsJSON(value)
 		return nil
 	}
 	f.Var(flags.New("name=value", func() string { return "" }, set), "var", "a variable of the script: JSON if it is valid JSON, else text; may be repeated")
@@ -53,8 +53,8 @@ func (o *varFlags) values(app *cli.App) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// asJSON returns a value as JSON: as written if it is JSON, else as a text.
-func asJSON(value string) json.RawMessage {
+// AsJSON returns a value as JSON: as written if it is JSON, else as a text.
+func AsJSON(value string) json.RawMessage {
 	if json.Valid([]byte(value)) {
 		return json.RawMessage(strings.TrimSpace(value))
 	}

@@ -34,10 +34,11 @@ func (o *PlaceFlag) Share(app *cli.App, base, name string) *Shared {
 }
 
 // Attach gives a project its state, which closing the project closes.
-func (o *PlaceFlag) Attach(app *cli.App, p *project.Project) {
+func (o *PlaceFlag) Attach(app *cli.App, p *project.Project) *Shared {
 	s := o.Share(app, p.Base, project.NameOf(p.Cfg))
 	s.Attach(p)
 	p.OnClose(s.Close)
+	return s
 }
 
 // Attach gives a project the state. Workspaces that hold a file of it are refused from now on.

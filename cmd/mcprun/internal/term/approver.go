@@ -17,12 +17,12 @@ const defaultColumns = 80
 
 // approver asks at the terminal whether a call may be made, between the questions of servers.
 type approver struct {
-	*elicitor
+	*Elicitor
 	in *cli.Input
 }
 
 // Approver returns an Approver that asks at the terminal that NewElicitor would use. The error says why there is no terminal.
-func (e *elicitor) Approver(tty string) (approve.Approver, error) {
+func (e *Elicitor) Approver(tty string) (approve.Approver, error) {
 	in := e.in
 	if in == nil {
 		if err := e.findTerminal(tty); err != nil {

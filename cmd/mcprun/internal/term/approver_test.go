@@ -45,7 +45,7 @@ func typist(lines ...string) (*approver, *bytes.Buffer) {
 	}()
 	app := &cli.App{Stdin: keys, Stdout: &out, Stderr: &out}
 	app.Terminal.Shared = true
-	e := &elicitor{turn: make(chan struct{}, 1), app: app, con: NewConsole(app), in: cli.NewInput(keys)}
+	e := &Elicitor{turn: make(chan struct{}, 1), app: app, con: NewConsole(app), in: cli.NewInput(keys)}
 	return &approver{e, e.in}, &out
 }
 

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,17 +32,20 @@ type dialogue struct {
 
 func (d *dialogue) say(format string, args ...any) { _, _ = fmt.Fprintf(d.w, format, args...) }
 
-// asker names who asks: a server, or mcprun itself.
+// asker names who asks: a server, the script, or mcprun itself.
 func asker(q *upstream.Question) string {
-	if q.Own {
+	switch {
+	case q.Own:
 		return cli.EscapeLine(q.Server)
+	case q.Server == "":
+		return "the script"
 	}
 	return "server " + cli.EscapeLine(q.Server)
 }
 
 // head prints the server and its message.
 func (d *dialogue) head(q *upstream.Question) {
-	d.say("%s\n", d.style.Bold("The "+asker(q)+" asks:"))
+	d.say("%s\n", d.style.Bold("The "+strings.TrimPrefix(asker(q), "the ")+" asks:"))
 	for line := range strings.Lines(cli.Shorten(strings.TrimSpace(q.Message), MaxShown)) {
 		d.say("  %s\n", cli.EscapeLine(strings.TrimRight(line, "\r\n")))
 	}
@@ -131,7 +135,7 @@ func (d *dialogue) form(ctx context.Context, q *upstream.Question) (*upstream.Re
 			took = "fill in"
 			d.say("To be filled in: %s\n", cli.EscapeLine(string(filled)))
 		} else {
-			d.say("To be sent to %s: %s\n", cli.EscapeLine(q.Server), cli.EscapeLine(string(filled)))
+			d.say("To be sent to %s: %s\n", cli.EscapeLine(cmp.Or(q.Server, "the script")), cli.EscapeLine(string(filled)))
 		}
 		word, err := d.pick(ctx, took, "change", "decline")
 		switch {

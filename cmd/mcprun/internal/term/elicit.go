@@ -18,11 +18,11 @@ import (
 // Values of --elicit, besides the name of a file.
 const (
 	ElicitPrompt  = "prompt"
-	elicitDecline = "decline"
+	ElicitDecline = "decline"
 )
 
-// elicitor answers questions of servers, one at a time.
-type elicitor struct {
+// Elicitor answers questions of servers, one at a time.
+type Elicitor struct {
 	app   *cli.App
 	con   *Console
 	Quiet bool                                           // does not report declined questions
@@ -40,10 +40,10 @@ type elicitor struct {
 
 // NewElicitor returns an elicitor for the mode of --elicit. If mode is empty, it prompts at standard input if that is a terminal,
 // else at the terminal named tty unless that is empty. The caller closes the elicitor.
-func NewElicitor(app *cli.App, con *Console, tty, mode string) (*elicitor, error) {
-	e := &elicitor{app: app, con: con, open: app.OpenBrowser, turn: make(chan struct{}, 1)}
+func NewElicitor(app *cli.App, con *Console, tty, mode string) (*Elicitor, error) {
+	e := &Elicitor{app: app, con: con, open: app.OpenBrowser, turn: make(chan struct{}, 1)}
 	switch mode {
-	case elicitDecline:
+	case ElicitDecline:
 		e.why = "--elicit says decline"
 		return e, nil
 	case "", ElicitPrompt:
@@ -69,10 +69,10 @@ func NewElicitor(app *cli.App, con *Console, tty, mode string) (*elicitor, error
 }
 
 // Asks reports whether somebody answers questions: a person at the terminal, or the file of --elicit.
-func (e *elicitor) Asks() bool { return e.in != nil || e.file != nil }
+func (e *Elicitor) Asks() bool { return e.in != nil || e.file != nil }
 
 // findTerminal finds the terminal where a person reads and answers.
-func (e *elicitor) findTerminal(tty string) error {
+func (e *Elicitor) findTerminal(tty string) error {
 	switch {
 	case !e.app.Terminal.Stderr:
 		return errors.New("standard error is not a terminal")
@@ -91,7 +91,7 @@ func (e *elicitor) findTerminal(tty string) error {
 }
 
 // Close closes the terminal, unless it is standard input.
-func (e *elicitor) Close() error {
+func (e *Elicitor) Close() error {
 	if e.tty == nil {
 		return nil
 	}
@@ -99,7 +99,20 @@ func (e *elicitor) Close() error {
 }
 
 // Answer implements upstream.ElicitFunc.
-func (e *elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+func (e *Elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+	reply, err := e.Ask(ctx, q)
+	if reply != nil || err != nil {
+		return reply, err
+	}
+	if !e.Quiet {
+		message := strings.TrimRight(e.Personal.MaskForeign(q.Message), " \t\r\n:.…") // masked whole, since half of an address would not be recognized
+		e.con.Say(fmt.Sprintf("mcprun: %s asks: %s: declined, because %s", asker(q), cli.EscapeLine(cli.Shorten(message, 300)), e.why))
+	}
+	return &upstream.Reply{Action: upstream.ActionDecline}, nil
+}
+
+// Ask is Answer, but returns nil if there is nobody who could answer.
+func (e *Elicitor) Ask(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
 	leave, err := e.begin(ctx)
 	if err != nil {
 		return nil, err
@@ -110,15 +123,8 @@ func (e *elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.
 			return reply, nil
 		}
 	}
-	switch {
-	case e.in != nil:
-	case e.Quiet:
-		return &upstream.Reply{Action: upstream.ActionDecline}, nil
-	default:
-		message := strings.TrimRight(e.Personal.MaskForeign(q.Message), " \t\r\n:.…") // masked whole, since half of an address would not be recognized
-		e.con.Say(fmt.Sprintf("mcprun: %s asks: %s: declined, because %s",
-			asker(q), cli.EscapeLine(cli.Shorten(message, 300)), e.why))
-		return &upstream.Reply{Action: upstream.ActionDecline}, nil
+	if e.in == nil {
+		return nil, nil
 	}
 	var reply *upstream.Reply
 	e.con.ask(func(w io.Writer) {
@@ -140,7 +146,7 @@ func (e *elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.
 }
 
 // begin waits until nobody else is asking the person. The caller calls leave after its question.
-func (e *elicitor) begin(ctx context.Context) (leave func(), err error) {
+func (e *Elicitor) begin(ctx context.Context) (leave func(), err error) {
 	select {
 	case e.turn <- struct{}{}:
 		leave = func() { <-e.turn }

@@ -36,7 +36,7 @@ func converse(t *testing.T, q *upstream.Question, browser bool, lines ...string)
 		var out bytes.Buffer
 		app := &cli.App{Stdout: &out, Stderr: &out}
 		app.Terminal.Shared = true
-		e := &elicitor{turn: make(chan struct{}, 1), app: app, con: NewConsole(app), in: cli.NewInput(keys), open: func(_ context.Context, address string) bool {
+		e := &Elicitor{turn: make(chan struct{}, 1), app: app, con: NewConsole(app), in: cli.NewInput(keys), open: func(_ context.Context, address string) bool {
 			opened = append(opened, address)
 			return browser
 		}}
@@ -147,7 +147,7 @@ func TestQuestionThatNobodyWaitsFor(t *testing.T) {
 		keys := make(terminal)
 		defer close(keys)
 		con, _, stderr := newTestConsole(true)
-		e := &elicitor{turn: make(chan struct{}, 1), app: &cli.App{}, con: con, in: cli.NewInput(keys)}
+		e := &Elicitor{turn: make(chan struct{}, 1), app: &cli.App{}, con: con, in: cli.NewInput(keys)}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if reply, err := e.Answer(ctx, order()); !errors.Is(err, context.DeadlineExceeded) {
@@ -163,7 +163,7 @@ func TestQuestionThatNobodyWaitsFor(t *testing.T) {
 
 func TestAnswersFromAFile(t *testing.T) {
 	dir := t.TempDir()
-	open := func(text, mode string) (*elicitor, *bytes.Buffer, error) {
+	open := func(text, mode string) (*Elicitor, *bytes.Buffer, error) {
 		if err := os.WriteFile(filepath.Join(dir, "a.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestAnswersFromAFile(t *testing.T) {
 		}
 		return e, stderr, err
 	}
-	ask := func(e *elicitor, server, message, url string) string {
+	ask := func(e *Elicitor, server, message, url string) string {
 		r, err := e.Answer(t.Context(), &upstream.Question{Server: server, Message: message, URL: url})
 		if err != nil {
 			t.Fatal(err)

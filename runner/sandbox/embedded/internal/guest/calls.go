@@ -22,7 +22,7 @@ const (
 // native functions only, so that a script which changes the language's own objects cannot interfere.
 func (g *guest) transport() engine.Value {
 	t := g.vm.Object()
-	for name, f := range map[string]engine.Func{"call": g.callTool, "request": g.request} {
+	for name, f := range map[string]engine.Func{"call": g.callTool, "request": g.request, "enter": g.enterStep} {
 		key := g.vm.String(name)
 		g.vm.Seal(t, key, g.vm.Func(name, 2, f))
 		g.vm.Free(key)
@@ -34,7 +34,7 @@ func (g *guest) transport() engine.Value {
 // callTool implements call(tool, args, options?): Promise.
 func (g *guest) callTool(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	return g.ask(args, true, func(tool, input string, o callOptions) (pendingCall, []string) {
-		return pendingCall{tool: tool, raw: o.raw}, []string{`,"tool":`, string(mustJSON(tool)), `,"args":`, input, o.member, g.lineMember(), "}"}
+		return pendingCall{tool: tool, raw: o.raw}, []string{`,"tool":`, string(mustJSON(tool)), `,"args":`, input, o.member, g.stepMember(), g.lineMember(), "}"}
 	})
 }
 
@@ -45,8 +45,26 @@ func (g *guest) request(_ engine.Value, args []engine.Value) (engine.Value, erro
 		if method == "resources/read" || method == "prompts/get" {
 			c.params = params
 		}
-		return c, []string{`,"method":`, string(mustJSON(method)), `,"params":`, params, g.lineMember(), "}"}
+		return c, []string{`,"method":`, string(mustJSON(method)), `,"params":`, params, g.stepMember(), g.lineMember(), "}"}
 	})
+}
+
+// enterStep implements enter(step): the function of the step begins, or that of the current one has ended if step is 0. The engine does not
+// tell what a call belongs to after an await, so the library runs one step at a time.
+func (g *guest) enterStep(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	if g.step = 0; len(args) > 0 {
+		n, _ := args[0].Number()
+		g.step = int(n)
+	}
+	return engine.Undefined(), nil
+}
+
+// stepMember returns the member of a frame that names the step, or "".
+func (g *guest) stepMember() string {
+	if g.step <= 0 {
+		return ""
+	}
+	return `,"step":` + strconv.Itoa(g.step)
 }
 
 // ask sends a frame to which the host replies. Invalid arguments reject the promise, as an error from the host does.

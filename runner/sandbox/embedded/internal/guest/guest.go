@@ -38,6 +38,7 @@ type guest struct {
 
 	calls    map[int64]pendingCall
 	held     []heldCall // not sent yet
+	step     int        // the number of the step whose function runs; 0: none
 	lastCall int64
 	inFlight int
 	pending  int // bytes of arguments in flight

@@ -29,6 +29,7 @@ from mcprun import search_tools as search_tools
 from mcprun import show_image as show_image
 from mcprun import summarize_list as summarize_list
 from mcprun import tokenize_pii as tokenize_pii
+from mcprun import workflow as workflow
 from mcprun import workspace as workspace
 from mcprun import write_file as write_file
 import asyncio as asyncio

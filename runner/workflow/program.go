@@ -1,0 +1,111 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/journal"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// Method answers a method that the code of a program calls on the host.
+type Method = func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
+
+// Program is what a workflow runs: a script, or what a document was compiled to. It is kept with the workflow.
+type Program struct {
+	Name     string           `json:"name"` // shown in errors: a file name without folder
+	Code     string           `json:"code"`
+	Language sandbox.Language `json:"language"`
+	Dir      string           `json:"dir,omitempty"` // absolute folder for relative imports; empty: none
+	// Document is what the code was compiled from. Empty: it is a script.
+	Document []byte `json:"document,omitempty"`
+	// Answers are methods that the code may call besides those of every run. Their names begin with "workflow/", and calling one again must do no
+	// harm. They are not kept: [Options.Ready] sets them for each part.
+	Answers map[string]Method `json:"-"`
+}
+
+// Part is a part of a workflow: a run of its script from the beginning, which ends when the script ends or only waits.
+type Part struct {
+	ID       string // of the workflow
+	Customer string
+	Number   int // of the part, from 1
+	Program  *Program
+	Input    json.RawMessage
+	Journal  *journal.Journal
+	// Ending is closed when the process is about to end. Calls that have not been sent by then are not sent here.
+	Ending <-chan struct{}
+
+	suspend time.Duration
+}
+
+// Apply makes a script the part's. Its streams, limits and the other settings of its calls stay.
+func (p *Part) Apply(s *runner.Script) {
+	s.Name, s.Code, s.Language, s.Dir = p.Program.Name, p.Program.Code, p.Program.Language, p.Program.Dir
+	s.Reread()
+	s.Vars = maps.Clone(s.Vars)
+	if s.Vars == nil {
+		s.Vars = map[string]json.RawMessage{}
+	}
+	if s.Vars["input"] = p.Input; len(p.Input) == 0 {
+		s.Vars["input"] = json.RawMessage("null")
+	}
+	s.Calls.Journal, s.Calls.Suspend, s.Calls.Workflow, s.Calls.Ending = p.Journal, p.suspend, p.ID, p.Ending
+	s.Answers = maps.Clone(s.Answers)
+	if s.Answers == nil {
+		s.Answers = map[string]Method{}
+	}
+	maps.Copy(s.Answers, p.Program.Answers)
+}
+
+// Start describes a workflow to start.
+type Start struct {
+	// ID names the workflow among all of the state. Empty: a random one.
+	ID string
+	// Customer is whose it is; empty: the project's.
+	Customer string
+	// Input is a variable of the script, and JSON. Empty: null.
+	Input json.RawMessage
+	// Settings are those with which its parts run. The engine keeps them and does not read them.
+	Settings json.RawMessage
+}
+
+// kept is what is kept of a workflow, sealed, when it starts.
+type kept struct {
+	Program  Program         `json:"program"`
+	Digest   string          `json:"digest"` // of the code and what it imports
+	Input    json.RawMessage `json:"input,omitempty"`
+	Settings json.RawMessage `json:"settings,omitempty"`
+}
+
+// end is how a part has ended.
+type end struct {
+	Waits   []journal.Step `json:"waits,omitempty"`
+	Refused string         `json:"refused,omitempty"` // why it was not run; it waits for somebody to resume it
+	Outcome *Outcome       `json:"outcome,omitempty"` // of the workflow; nil: it goes on
+}
+
+// Outcome is how a workflow has ended.
+type Outcome struct {
+	ExitCode int             `json:"exitCode"`
+	Cause    runner.Cause    `json:"cause"`
+	Message  string          `json:"message,omitempty"`
+	Result   json.RawMessage `json:"result,omitempty"`
+	// Unknown says that it failed, and that it is unknown whether one of its calls was made.
+	Unknown bool `json:"unknown,omitempty"`
+}
+
+// ChangedError says that what a workflow runs is not what it began with.
+type ChangedError struct{ ID, Name string }
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%s, or a file that it imports, has changed since the workflow %s began", e.Name, e.ID)
+}
+
+// Hint implements the interface of errors with a remedy.
+func (e *ChangedError) Hint() string {
+	return fmt.Sprintf("restore the files and resume it (mcprun workflow resume %s), or cancel it and start another", e.ID)
+}
