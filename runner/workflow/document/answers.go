@@ -14,6 +14,9 @@ import (
 // methodEval is the method that evaluates an expression. The guests' libraries know it.
 const methodEval = "workflow/eval"
 
+// Method answers a method of the host.
+type Method = func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
+
 // maxText bounds the text that a template gives, in bytes.
 const maxText = 4 << 20
 
@@ -43,6 +46,7 @@ func (a *answers) add(text, as string, used uses) {
 
 // evaluator is a compiled expression or template.
 type evaluator struct {
+	variables   []string // that it reads
 	parts       []expr.Part
 	expressions []*expr.Expression // of the parts that are expressions
 }
@@ -51,7 +55,7 @@ type evaluator struct {
 func (a *answers) compiled() (map[question]*evaluator, error) {
 	out := map[question]*evaluator{}
 	for q, variables := range a.variables {
-		e := &evaluator{parts: []expr.Part{{Text: q.text, IsExpression: true}}}
+		e := &evaluator{variables: variables, parts: []expr.Part{{Text: q.text, IsExpression: true}}}
 		if q.as == asText {
 			var err error
 			if e.parts, err = expr.Template(q.text); err != nil {
@@ -76,8 +80,8 @@ func (a *answers) compiled() (map[question]*evaluator, error) {
 // Answers returns the methods that the script calls on the host, for [runner.Script.Answers]: workflow/eval, which evaluates the expressions
 // of the document and no others. What the script sends is hostile: an evaluation changes nothing, and its work is bounded. Other methods that
 // the script calls, workflow/step and form/fill, are not of this package.
-func (c *Compiled) Answers() map[string]func(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
-	return map[string]func(context.Context, json.RawMessage) (json.RawMessage, error){
+func (c *Compiled) Answers() map[string]Method {
+	return map[string]Method{
 		methodEval: func(_ context.Context, params json.RawMessage) (json.RawMessage, error) { return c.eval(params) },
 	}
 }
@@ -91,14 +95,14 @@ func (c *Compiled) eval(params json.RawMessage) (json.RawMessage, error) {
 	text, _ := in["expression"].(string)
 	as, _ := in["as"].(string)
 	variables, _ := in["variables"].(map[string]any)
-	e := c.evaluators[question{text, as}]
+	e := c.answers[question{text, as}]
 	if e == nil {
 		return nil, refused(text, "the workflow has no such expression")
 	}
 	if variables == nil {
 		variables = map[string]any{}
 	}
-	for _, name := range c.variables[question{text, as}] {
+	for _, name := range e.variables {
 		if _, ok := variables[name]; !ok {
 			return nil, refused(text, "the variable "+name+" is missing")
 		}

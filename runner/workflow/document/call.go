@@ -202,6 +202,7 @@ func (c *compiler) module(t *task, kind string, with *yaml.Node, s *scope) []str
 		c.file(target, module)
 	} else if err := c.skill(target.Value); err != nil {
 		c.failed(target, err)
+		return nil
 	}
 	function := value(with, "function").Value
 	if function == "" {
@@ -225,6 +226,9 @@ func (c *compiler) module(t *task, kind string, with *yaml.Node, s *scope) []str
 	case input != nil:
 		code, _ := c.value(input, s)
 		args = append(args, code)
+	}
+	if c.modules[module] == nil {
+		c.modules[module] = target
 	}
 	name := c.importing(module, function, strings.TrimSuffix(path.Base(target.Value), path.Ext(target.Value)))
 	return []string{"output = " + c.step(t.name, s, c.within(t, s, bracketed(name+"(", args, ")"))) + ";"}

@@ -2,7 +2,9 @@ package document
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,6 +18,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
 	"github.com/mcpgen/mcpgen/runner/internal/expr"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
 )
 
 // Options are what a document is checked against.
@@ -28,6 +32,9 @@ type Options struct {
 	Skill func(name string) error
 	// Form returns an error if a form does not exist. Nil: forms are not looked up.
 	Form func(name string) error
+	// Read reads the script with what it imports, as [script.Bundler.Read] does, if it imports scripts or skills. Its *[script.Error] says what
+	// they do not export. Nil: that is not checked.
+	Read func(ctx context.Context, src script.Source) error
 }
 
 // Compiled is a document that was checked, and the script that it became.
@@ -40,8 +47,7 @@ type Compiled struct {
 	// Input is the JSON Schema of the input, or nil: anything.
 	Input json.RawMessage
 
-	variables  map[question][]string
-	evaluators map[question]*evaluator
+	answers map[question]*evaluator
 }
 
 type part = expr.Part
@@ -59,6 +65,7 @@ type compiler struct {
 	imports map[string][]string            // what is imported, by module
 	known   map[string]string              // identifiers of functions that are imported, by module and name
 	library map[string]bool                // what is imported of mcprun
+	modules map[string]*yaml.Node // where scripts and skills are called first, by module
 	helpers map[string]bool                // functions of helpers.ts
 	tools   map[string]bool                // ids
 	defined map[string]*yaml.Node          // all tasks
@@ -66,7 +73,47 @@ type compiler struct {
 }
 
 // Compile checks the document, and compiles it. The error is [*Problems] and lists everything that was found.
-func (d *Document) Compile(opt *Options) (*Compiled, error) {
+func (d *Document) Compile(ctx context.Context, opt *Options) (*Compiled, error) {
+	c, err := d.compiler(opt)
+	if err != nil {
+		return nil, err
+	}
+	out := &Compiled{Document: d}
+	out.Code = c.script(out)
+	if len(c.problems.List) == 0 && len(c.modules) > 0 && opt.Read != nil {
+		if err := c.read(ctx, out.Code); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.problems.List) > 0 {
+		return nil, c.problems.sorted()
+	}
+	out.Tools = slices.Sorted(maps.Keys(c.tools))
+	out.answers, err = c.answers.compiled()
+	return out, err
+}
+
+// Answers returns the methods of [Compiled.Answers] for the text of a document that was compiled before. It needs nothing else, and reports no
+// problems except those of the document's form.
+func Answers(file string, text []byte) (map[string]Method, error) {
+	d, err := Read(file, text)
+	if err != nil {
+		return nil, err
+	}
+	c, err := d.compiler(&Options{})
+	if err != nil {
+		return nil, err
+	}
+	out := &Compiled{Document: d}
+	c.script(out)
+	if out.answers, err = c.answers.compiled(); err != nil {
+		return nil, err
+	}
+	return out.Answers(), nil
+}
+
+// compiler returns a compiler with the names of all tasks.
+func (d *Document) compiler(opt *Options) (*compiler, error) {
 	types, err := newDeclared()
 	if err != nil {
 		return nil, err
@@ -77,7 +124,7 @@ func (d *Document) Compile(opt *Options) (*Compiled, error) {
 	}
 	c := &compiler{
 		doc: d, opt: opt, problems: &Problems{}, types: types, env: env, answers: answers{map[question][]string{}},
-		taken: map[string]bool{}, imports: map[string][]string{}, known: map[string]string{}, library: map[string]bool{"vars": true}, helpers: map[string]bool{},
+		taken: map[string]bool{}, imports: map[string][]string{}, known: map[string]string{}, library: map[string]bool{"vars": true}, modules: map[string]*yaml.Node{}, helpers: map[string]bool{},
 		tools: map[string]bool{}, defined: map[string]*yaml.Node{}, used: map[string]bool{},
 	}
 	for _, name := range strings.Fields("input given output context tasks undo caught vars workflow evaluate fillForm result run " +
@@ -85,15 +132,31 @@ func (d *Document) Compile(opt *Options) (*Compiled, error) {
 		c.taken[name] = true
 	}
 	c.names(d.tasks)
-	out := &Compiled{Document: d}
-	out.Code = c.script(out)
-	if len(c.problems.List) > 0 {
-		return nil, c.problems.sorted()
+	return c, nil
+}
+
+// read reports what is wrong with the scripts and skills that the script imports.
+func (c *compiler) read(ctx context.Context, code string) error {
+	err := c.opt.Read(ctx, script.Source{Name: c.doc.Name + ".ts", Code: code, Language: sandbox.LangTypeScript, Dir: c.opt.Dir})
+	bad, ok := errors.AsType[*script.Error](err)
+	if !ok {
+		return err
 	}
-	out.Tools = slices.Sorted(maps.Keys(c.tools))
-	out.variables = c.answers.variables
-	out.evaluators, err = c.answers.compiled()
-	return out, err
+	names := slices.Sorted(maps.Keys(c.modules))
+	for _, p := range bad.Problems {
+		at := c.modules[names[0]]
+		for _, name := range names {
+			if strings.Contains(p.Source, quote(name)) || strings.Contains(p.Text, quote(name)) || p.File != "" && strings.HasSuffix(name, p.File) {
+				at = c.modules[name]
+			}
+		}
+		text := p.Text
+		if p.File != c.doc.Name+".ts" && p.File != "" {
+			text = fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text)
+		}
+		c.wrong(at, text, "")
+	}
+	return nil
 }
 
 func (c *compiler) wrong(n *yaml.Node, message, hint string) {
