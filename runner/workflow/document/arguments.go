@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,6 +95,13 @@ func (c *compiler) arguments(call, with *yaml.Node, tool *catalog.Tool, types ma
 		return
 	}
 	undeclared, known := validator.Undeclared(instance)
+	if properties := input.Get("properties").Sorted(); input.Is("additionalProperties", false) && !input.Has("patternProperties") {
+		undeclared, known = slices.Collect(maps.Keys(given)), nil
+		for _, p := range properties {
+			known = append(known, p.Key)
+		}
+		undeclared = slices.DeleteFunc(undeclared, func(name string) bool { return slices.Contains(known, name) })
+	}
 	for key := range node.Pairs(with) {
 		if !slices.Contains(undeclared, key.Value) {
 			continue

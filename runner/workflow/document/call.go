@@ -23,6 +23,9 @@ var foreign = []string{"http", "grpc", "openapi", "asyncapi", "a2a", "mcp"}
 // call returns the code of a call.
 func (c *compiler) call(t *task, s *scope) []string {
 	name, with := at(t.node, "call"), at(t.node, "with")
+	if after := at(t.node, "timeout"); after != nil && slices.Contains([]string{"script", "skill", "form"}, name.Value) {
+		c.wrong(after, fmt.Sprintf("call: %s has no timeout", name.Value), "calls of tools, ask and listen have one")
+	}
 	s.output = cel.DynType // unless the result has a type
 	switch name.Value {
 	case "ask":
@@ -42,7 +45,7 @@ func (c *compiler) call(t *task, s *scope) []string {
 			data, _ = c.value(n, s)
 		}
 		c.library["fillForm"] = true
-		return []string{"output = " + c.step(t.name, s, c.within(t, s, "fillForm("+form+", "+data+")")) + ";"}
+		return []string{"output = " + c.step(t.name, s, "fillForm("+form+", "+data+")") + ";"}
 	}
 	if slices.Contains(foreign, name.Value) {
 		c.wrong(name, fmt.Sprintf("Serverless Workflow's call: %s is not supported", name.Value), "add an MCP server that does it, and name its tool: call: SERVER.TOOL")
@@ -54,6 +57,11 @@ func (c *compiler) call(t *task, s *scope) []string {
 // failed reports an error of a lookup, with its hint.
 func (c *compiler) failed(n *yaml.Node, err error) {
 	hint := ""
+	if unknown, ok := errors.AsType[*gen.UnknownToolError](err); ok {
+		for i, id := range unknown.Near { // as documents write it
+			unknown.Near[i] = strings.Replace(id, "__", ".", 1)
+		}
+	}
 	if h, ok := errors.AsType[interface {
 		error
 		Hint() string
@@ -95,6 +103,10 @@ func (c *compiler) tool(t *task, name, with *yaml.Node, s *scope) []string {
 		}
 		args = bracketed("{ ", members, " }")
 	}
+	limit := ""
+	if after := at(t.node, "timeout", "after"); after != nil {
+		limit = c.duration(after, s)
+	}
 	if c.opt.Tree == nil {
 		c.wrong(name, fmt.Sprintf("the tool %q is not known: there is no generated tree", name.Value), "make one with mcpgen sync, or name it with --servers")
 		return nil
@@ -111,11 +123,15 @@ func (c *compiler) tool(t *task, name, with *yaml.Node, s *scope) []string {
 	}
 	c.arguments(name, with, d.Tool, types)
 	c.tools[d.Tool.ID] = true
-	function := c.importing("./servers/"+d.Server.Dir, d.Wrappers[i].Function, d.Server.Dir)
 	if d.Tool.Output != nil {
 		s.output = c.types.of(d.Tool.Output)
 	}
-	return []string{"output = " + c.step(t.name, s, c.within(t, s, function+"("+args+")")) + ";"}
+	if limit != "" { // wrappers take no options
+		c.library["callMCPTool"] = true
+		return []string{"output = " + c.step(t.name, s, "callMCPTool("+quote(d.Tool.ID)+", "+args+", { timeoutMs: 1000 * "+limit+" })") + ";"}
+	}
+	function := c.importing("./servers/"+d.Server.Dir, d.Wrappers[i].Function, d.Server.Dir)
+	return []string{"output = " + c.step(t.name, s, function+"("+args+")") + ";"}
 }
 
 func keyed(name, code string) string { return key(name) + ": " + code }
@@ -231,7 +247,7 @@ func (c *compiler) module(t *task, kind string, with *yaml.Node, s *scope) []str
 		c.modules[module] = target
 	}
 	name := c.importing(module, function, strings.TrimSuffix(path.Base(target.Value), path.Ext(target.Value)))
-	return []string{"output = " + c.step(t.name, s, c.within(t, s, bracketed(name+"(", args, ")"))) + ";"}
+	return []string{"output = " + c.step(t.name, s, bracketed(name+"(", args, ")")) + ";"}
 }
 
 func (c *compiler) skill(name string) error {

@@ -128,7 +128,7 @@ func (d *Document) compiler(opt *Options) (*compiler, error) {
 		tools: map[string]bool{}, defined: map[string]*yaml.Node{}, used: map[string]bool{},
 	}
 	for _, name := range strings.Fields("input given output context tasks undo caught vars workflow evaluate fillForm result run " +
-		"Raised problem matches together first within console Promise Object Error JSON MCPTimeoutError setTimeout clearTimeout undoAll globalThis undefined") {
+		"Raised problem matches together first console Promise Object Error JSON callMCPTool undoAll globalThis undefined") {
 		c.taken[name] = true
 	}
 	c.names(d.tasks)
@@ -261,9 +261,8 @@ func (c *compiler) assemble(input string, body, last []string) string {
 	add := func(more ...string) { lines = append(lines, more...) }
 	add(fmt.Sprintf("// The workflow %s %s, compiled by mcprun workflow compile. Expressions are CEL, which the host evaluates.", c.doc.Name, c.doc.Version))
 	c.helpers["Raised"] = c.helpers["Raised"] || c.helpers["problem"]
-	c.library["MCPTimeoutError"] = c.helpers["within"]
 	c.library["workflow"] = c.library["workflow"] || c.helpers["first"]
-	maps.DeleteFunc(c.library, func(_ string, used bool) bool { return !used })
+	maps.DeleteFunc(c.library, func(_ string, used bool) bool { return !used }) // so assigned above
 	add("import { " + strings.Join(slices.Sorted(maps.Keys(c.library)), ", ") + ` } from "mcprun";`)
 	for _, module := range slices.Sorted(maps.Keys(c.imports)) {
 		add("import { " + strings.Join(c.imports[module], ", ") + " } from " + quote(module) + ";")
@@ -420,7 +419,10 @@ func bracketed(open string, elements []string, end string) string {
 	if len(line) <= maxLine && !strings.Contains(line, "\n") {
 		return line
 	}
-	return strings.TrimSpace(open) + "\n" + strings.Join(indented(elements), ",\n") + ",\n" + strings.TrimSpace(end)
+	for i, element := range elements {
+		elements[i] = strings.Join(indented([]string{element}), "\n")
+	}
+	return strings.TrimSpace(open) + "\n" + strings.Join(elements, ",\n") + ",\n" + strings.TrimSpace(end)
 }
 
 // schema returns a JSON Schema of the document as JSON, and reports one that is not valid.

@@ -101,9 +101,9 @@ func (c *compiler) checked(n *yaml.Node, text string, offset int, s *scope) (*ce
 	ast, issues := env.Parse(text)
 	var u uses
 	if issues.Err() == nil {
-		u = c.references(n, text, offset, ast.NativeRep(), s)
-		if u.tasks == nil && slices.Contains(u.variables, "") { // a reference was wrong and was reported
-			return cel.DynType, uses{}
+		var ok bool
+		if u, ok = c.references(n, text, offset, ast.NativeRep(), s); !ok {
+			return cel.DynType, u
 		}
 		ast, issues = env.Check(ast)
 	}
@@ -115,8 +115,10 @@ func (c *compiler) checked(n *yaml.Node, text string, offset int, s *scope) (*ce
 	return ast.OutputType(), u
 }
 
-// references finds what a parsed expression reads of the variables of a scope.
-func (c *compiler) references(n *yaml.Node, text string, offset int, ast *celast.AST, s *scope) (u uses) {
+// references finds what a parsed expression reads of the variables of a scope. It reports references to tasks that have no result there, and
+// whether there are no such references.
+func (c *compiler) references(n *yaml.Node, text string, offset int, ast *celast.AST, s *scope) (u uses, ok bool) {
+	ok = true
 	known := map[string]bool{}
 	for _, v := range s.variables() {
 		known[v.name] = true
@@ -125,13 +127,10 @@ func (c *compiler) references(n *yaml.Node, text string, offset int, ast *celast
 		loc := ast.SourceInfo().GetStartLocation(e.ID())
 		line, column := c.place(n, text, offset, max(0, loc.Line()-1), max(0, loc.Column()))
 		c.problems.addAt(c.doc, line, column, message, hint)
-		u = uses{variables: []string{""}}
+		ok = false
 	}
 	selected := map[int64]bool{} // idents that are the operand of a selection
 	celast.PreOrderVisit(ast.Expr(), celast.NewExprVisitor(func(e celast.Expr) {
-		if slices.Contains(u.variables, "") {
-			return
-		}
 		switch e.Kind() {
 		case celast.SelectKind:
 			of := e.AsSelect().Operand()
@@ -141,7 +140,7 @@ func (c *compiler) references(n *yaml.Node, text string, offset int, ast *celast
 			selected[of.ID()] = true
 			name := e.AsSelect().FieldName()
 			if s.tasks[name] == nil {
-				message, hint := c.missingTask(name, s)
+				message, hint := c.missingTask(n, name, s)
 				wrong(e, message, hint)
 				return
 			}
@@ -157,13 +156,15 @@ func (c *compiler) references(n *yaml.Node, text string, offset int, ast *celast
 			}
 		}
 	}))
-	return u
+	return u, ok
 }
 
 // missingTask says why an expression cannot read the result of a task.
-func (c *compiler) missingTask(name string, s *scope) (message, hint string) {
-	if at := c.defined[name]; at != nil {
-		return fmt.Sprintf("the task %s, on line %d, has no result here", name, at.Line), "an expression reads the results of tasks before its own; those of other branches of a fork, and of compensations, only after them or never"
+func (c *compiler) missingTask(n *yaml.Node, name string, s *scope) (message, hint string) {
+	if at := c.defined[name]; at != nil && at.Line > n.Line {
+		return fmt.Sprintf("the task %s comes later, on line %d", name, at.Line), "an expression reads the results of tasks before its own"
+	} else if at != nil {
+		return fmt.Sprintf("the task %s, on line %d, has no result here", name, at.Line), "it is not done yet, or runs at the same time, or only if the workflow fails"
 	}
 	var names []string
 	for visible := range s.tasks {

@@ -29,20 +29,6 @@ function matches(error: Record<string, any>, filter: Record<string, any>): boole
   return Object.entries(filter).every(([name, value]) => error[name] === value);
 }
 
-// ---- within
-/** Gives a call a number of seconds. */
-async function within<T>(seconds: number, call: Promise<T>): Promise<T> {
-  let timer: any;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new MCPTimeoutError({ kind: "timeout", message: `no answer within ${seconds} s` })), seconds * 1000);
-  });
-  try {
-    return await Promise.race([call, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 // ---- together
 /** Waits for all branches, and then fails if one of them did. */
 async function together(branches: Promise<any>[]): Promise<any[]> {

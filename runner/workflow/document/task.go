@@ -121,6 +121,9 @@ func (c *compiler) flow(n *yaml.Node, s *scope, q *sequence) string {
 // task returns the code of a task, and whether the next one of the list may follow it.
 func (c *compiler) task(t *task, s *scope, q *sequence) (lines []string, falls bool) {
 	before := s.output
+	if s.race != "" && (t.kind == "wait" || t.kind == "listen" || value(t.node, "call").Value == "ask") {
+		c.wrong(t.key, "nothing can wait in branches that compete: the workflow would end only after the wait", "give ask or listen a timeout, and catch it")
+	}
 	var condition string
 	if n := at(t.node, "if"); n != nil {
 		condition, _ = c.condition(n, asBoolean, s)
@@ -161,6 +164,9 @@ func (c *compiler) outcome(t *task, s *scope) (lines []string) {
 	}
 	if ident.IsIdentifier(t.name) && !strings.Contains(t.name, "$") {
 		s.tasks[t.name] = s.output
+		if s.output.Kind() != cel.StructKind { // CEL compares nothing else with null, the result of a task that is skipped
+			s.tasks[t.name] = cel.DynType
+		}
 		lines = append(lines, marker+t.name+marker+s.results+"."+t.name+" = output;")
 	}
 	if n := at(t.node, "export"); n != nil {
@@ -321,16 +327,6 @@ func (c *compiler) step(name string, s *scope, code string) string {
 	return "await workflow.step(" + quote(name) + s.step + ", " + arrow + code + ")"
 }
 
-// within limits the time of a step by the timeout of a task.
-func (c *compiler) within(t *task, s *scope, code string) string {
-	after := at(t.node, "timeout", "after")
-	if after == nil {
-		return code
-	}
-	c.helpers["within"] = true
-	return "within(" + c.duration(after, s) + ", " + code + ")"
-}
-
 // loop returns the code of for.
 func (c *compiler) loop(t *task, s *scope) []string {
 	of := at(t.node, "for")
@@ -414,8 +410,7 @@ func (c *compiler) fork(t *task, s *scope) []string {
 	}
 	maps.Copy(s.tasks, results)
 	s.output = cel.ListType(cel.DynType)
-	list := "[\n" + strings.Join(indented(branches), "\n") + "\n]"
-	list = strings.ReplaceAll(list, "})(output)\n", "})(output),\n")
+	list := bracketed("[", branches, "]")
 	if !compete {
 		c.helpers["together"] = true
 		return []string{"output = await together(" + list + ");"}
@@ -440,15 +435,10 @@ func (c *compiler) listen(t *task, s *scope) []string {
 		options = ", { timeout: " + c.duration(after, s) + " }"
 	}
 	c.library["workflow"] = true
-	var waits []string
-	for _, f := range filters {
-		topic, _ := c.value(value(f, "with", "type"), s)
-		waits = append(waits, "workflow.waitFor("+topic+options+")")
+	if len(filters) > 1 {
+		c.wrong(to, "a task listens to one topic", "send all of these messages to one topic")
 	}
+	topic, _ := c.value(value(filters[0], "with", "type"), s)
 	s.output = cel.ListType(cel.DynType)
-	if len(waits) == 1 {
-		return []string{"output = [await " + waits[0] + "];"}
-	}
-	c.helpers["first"] = true
-	return []string{"output = [await first({ over: false }, " + quote(t.name+" winner") + s.step + ", " + bracketed("[", waits, "]") + ")];"}
+	return []string{"output = [await workflow.waitFor(" + topic + options + ")];"}
 }
