@@ -211,7 +211,7 @@ func TestMeaning(t *testing.T) {
 	for name, test := range map[string]struct{ tasks, input, want string }{
 		"set": {`  - a: {set: {n: 1, text: "x ${ input.n + 1 } ${ input.l }", raw: "$${x}", "__proto__": "${ input.n }", list: [1.5, null, "${ input.n }"]}}`,
 			`{"n": 2, "l": [1, "a"]}`, `{"n":1,"text":"x 3 [1,\"a\"]","raw":"${x}","__proto__":2,"list":[1.5,null,2]}`},
-		"if": {"  - a: {set: {n: 1}}\n  - b: {if: tasks.a.n > 1, set: {n: 2}}\n  - c: {set: {b: '${ tasks.b == null }', output: '${ output.n }'}}", `{}`, `{"b":true,"output":1}`},
+		"if":                {"  - a: {set: {n: 1}}\n  - b: {if: tasks.a.n > 1, set: {n: 2}}\n  - c: {set: {b: '${ tasks.b == null }', output: '${ output.n }'}}", `{}`, `{"b":true,"output":1}`},
 		"output and export": {"  - a: {set: {n: 1}, output: {as: '${ output.n + 1 }'}, export: {as: {total: '${ output + 10 }'}}}\n  - b: {set: '${ [context.total, tasks.a] }'}", `{}`, `[12,2]`},
 		"for": {"  - all:\n      for: {each: x, in: input.list, at: i}\n      while: x < 4\n      do:\n        - odd: {if: x % 2 == 1, set: {n: '${ x * 10 + i }'}}\n" +
 			"        - keep: {set: {}, export: {as: {rows: '${ (has(context.rows) ? context.rows : []) + [tasks.odd] }'}}}\n  - end1: {set: '${ context.rows }'}",
@@ -228,7 +228,7 @@ func TestMeaning(t *testing.T) {
 		"compete":          {"  - a: {fork: {compete: true, branches: [{b: {do: [{b0: {call: crm.describe_objects}}, {b1: {call: crm.describe_objects}}]}}, {c: {set: fast}}]}}", `{}`, `"fast"`},
 		"raise and catch": {"  - a:\n      try: [{b: {raise: {error: {type: validation, status: 400, title: Bad, detail: 'n is ${ input.n }'}}}}]\n      catch: {errors: {with: {type: validation}}, as: e, do: [{c: {set: '${ [e.title, e.detail, e.type] }'}}]}",
 			`{"n": 1}`, `["Bad","n is 1","https://serverlessworkflow.io/spec/1.0.0/errors/validation"]`},
-		"catch and when": {"  - a:\n      try: [{b: {raise: {error: {type: validation, status: 418}}}}]\n      catch: {when: error.status == 418, exceptWhen: error.title != '', do: [{c: {set: '${ error.status }'}}]}", `{}`, `418`},
+		"catch and when":   {"  - a:\n      try: [{b: {raise: {error: {type: validation, status: 418}}}}]\n      catch: {when: error.status == 418, exceptWhen: error.title != '', do: [{c: {set: '${ error.status }'}}]}", `{}`, `418`},
 		"expression error": {"  - a:\n      try: [{b: {set: '${ input.missing }'}}]\n      catch: {do: [{c: {set: '${ error.type.endsWith(\"/expression\") }'}}]}", `{}`, `true`},
 		"wait":             {"  - a: {wait: {milliseconds: 1}}\n  - b: {wait: '${ input.s }'}\n  - c: {wait: '${ duration(\"1ms\") }'}\n  - d: {set: done}", `{"s": 0.001}`, `"done"`},
 	} {
