@@ -80,7 +80,7 @@ func (d *Document) Compile(ctx context.Context, opt *Options) (*Compiled, error)
 	}
 	out := &Compiled{Document: d}
 	out.Code = c.script(out)
-	if len(c.problems.List) == 0 && len(c.modules) > 0 && opt.Read != nil {
+	if len(c.modules) > 0 && opt.Read != nil {
 		if err := c.read(ctx, out.Code); err != nil {
 			return nil, err
 		}
@@ -142,9 +142,12 @@ func (c *compiler) read(ctx context.Context, code string) error {
 	if !ok {
 		return err
 	}
-	names := slices.Sorted(maps.Keys(c.modules))
+	names, others := slices.Sorted(maps.Keys(c.modules)), len(c.problems.List) > 0
 	for _, p := range bad.Problems {
 		at := c.modules[names[0]]
+		if others { // what is missing because of other problems is no problem of its own
+			at = nil
+		}
 		for _, name := range names {
 			if strings.Contains(p.Source, quote(name)) || strings.Contains(p.Text, quote(name)) || p.File != "" && strings.HasSuffix(name, p.File) {
 				at = c.modules[name]
@@ -154,7 +157,9 @@ func (c *compiler) read(ctx context.Context, code string) error {
 		if p.File != c.doc.Name+".ts" && p.File != "" {
 			text = fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text)
 		}
-		c.wrong(at, text, "")
+		if at != nil {
+			c.wrong(at, text, "")
+		}
 	}
 	return nil
 }
