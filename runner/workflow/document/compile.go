@@ -319,29 +319,8 @@ func indented(lines []string) []string {
 
 // quote returns a text as a string literal, in which nothing is invisible.
 func quote(text string) string {
-	raw, _ := json.Marshal(text) // a string can always be marshalled
-	for escaped, plain := range map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&"} {
-		raw = unescape(raw, escaped, plain)
-	}
+	raw, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(text, "\ufffd")) // valid UTF-8 can always be quoted
 	return string(ident.EscapeJSON(raw, func(_, r rune) bool { return !ident.Shows(r) }))
-}
-
-// unescape replaces an escape by a character, unless its backslash is itself escaped.
-func unescape(raw []byte, escaped, plain string) []byte {
-	var out []byte
-	for i := 0; i < len(raw); i++ {
-		switch {
-		case strings.HasPrefix(string(raw[i:min(len(raw), i+6)]), escaped):
-			out = append(out, plain...)
-			i += len(escaped) - 1
-		case raw[i] == '\\':
-			out = append(out, raw[i], raw[i+1])
-			i++
-		default:
-			out = append(out, raw[i])
-		}
-	}
-	return out
 }
 
 // key returns the key of an object literal. A computed key is an own property even if it is __proto__.

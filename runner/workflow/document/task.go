@@ -34,7 +34,7 @@ func (c *compiler) list(tasks []*task, s *scope, parent string) []string {
 	for i, t := range tasks {
 		q.at = i
 		if q.targets[i] != "" {
-			reached = true
+			reached, s.output = true, cel.DynType // of several tasks
 		}
 		if !reached {
 			c.wrong(t.key, fmt.Sprintf("the task %q is never reached", t.name), "the task before it goes elsewhere; correct its then:, or remove this one")
@@ -192,7 +192,7 @@ func (c *compiler) compensation(t *task, tasks []*task, s *scope) []string {
 	own := *s
 	own.tasks, own.inside, own.race = maps.Clone(s.tasks), "a compensation", ""
 	own.results = c.unique("past")
-	given := c.unique("then")
+	given := c.unique("was")
 	body := c.list(tasks, &own, "")
 	return slices.Concat(
 		[]string{
