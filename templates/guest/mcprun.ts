@@ -563,7 +563,3 @@ export const workflow = Object.freeze({
 export async function evaluate(expression, variables = {}, as = "") {
   return (await ask(new Error(), "evaluate", "workflow/eval", { expression, variables, as })).value;
 }
-
-export async function fillForm(form, data = {}) {
-  return ask(new Error(), "fillForm", "form/fill", { form, data });
-}

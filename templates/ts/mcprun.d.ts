@@ -235,6 +235,3 @@ export function showImage(image: Uint8Array | ArrayBuffer | string | MCPContent,
 
 /** Evaluates an expression of a workflow document. Only scripts that `mcprun workflow` has compiled can use it. */
 export function evaluate(expression: string, variables?: Record<string, unknown>, as?: "boolean" | "list" | "seconds" | "text"): Promise<any>;
-
-/** Fills a form with data, and submits it if it is complete. */
-export function fillForm(form: string, data?: unknown): Promise<any>;
