@@ -1,6 +1,7 @@
 package document
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ do:
 	if err != nil {
 		panic(err)
 	}
-	_, err = d.Compile(nil, &Options{})
+	_, err = d.Compile(context.Background(), &Options{})
 	fmt.Println(err)
 	// Output:
 	// greet.yaml:5:26: there is no task "gret" before this one; did you mean tasks.greet?
