@@ -266,8 +266,9 @@ func (c *compiler) assemble(input string, body, last []string) string {
 	add := func(more ...string) { lines = append(lines, more...) }
 	add(fmt.Sprintf("// The workflow %s %s, compiled by mcprun workflow compile. Expressions are CEL, which the host evaluates.", c.doc.Name, c.doc.Version))
 	c.helpers["Raised"] = c.helpers["Raised"] || c.helpers["problem"]
-	c.library["workflow"] = c.library["workflow"] || c.helpers["first"]
-	maps.DeleteFunc(c.library, func(_ string, used bool) bool { return !used }) // so assigned above
+	if c.helpers["first"] {
+		c.library["workflow"] = true
+	}
 	add("import { " + strings.Join(slices.Sorted(maps.Keys(c.library)), ", ") + ` } from "mcprun";`)
 	for _, module := range slices.Sorted(maps.Keys(c.imports)) {
 		add("import { " + strings.Join(c.imports[module], ", ") + " } from " + quote(module) + ";")

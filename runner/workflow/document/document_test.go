@@ -169,6 +169,35 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+func TestGraph(t *testing.T) {
+	d, err := Read("x.yaml", []byte(do("- s: {switch: [{a: {when: 'true', then: c}}, {b: {when: 'false', then: end}}]}\n- b: {for: {in: '[1]'}, do: [{d: {set: {}}}]}\n- c: {if: input.x, wait: 5s}\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `flowchart TD
+  start(["test"])
+  t1{"s<br/>switch"}
+  start --> t1
+  t2[["b<br/>for each in #91;1#93;"]]
+  t1 -->|"otherwise"| t2
+  subgraph t2s["for"]
+  t3["d<br/>set"]
+  t2 -->|"each item"| t3
+  end
+  t3 --> t2
+  t4(["c<br/>wait 5s"])
+  t2 -->|"done"| t4
+  t1 -->|"a"| t4
+  finish([end])
+  t4 -->|"not: input.x"| finish
+  t4 --> finish
+  t1 -->|"b"| finish
+`
+	if got := d.Graph(); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 // TestProblems checks that mistakes are found before anything runs, with line and column.
 func TestProblems(t *testing.T) {
 	tasks := tree(t)
