@@ -174,8 +174,8 @@ func (c *compiler) names(list []*task) {
 		switch first := c.defined[t.name]; {
 		case t.name == "" || len(t.name) > 100 || ident.CleanLine(t.name) != t.name:
 			c.wrong(t.key, "the name of the task is empty, too long or has invisible characters", "use letters, digits, - and _")
-		case slices.Contains([]string{"continue", "exit", "end"}, t.name):
-			c.wrong(t.key, fmt.Sprintf("no task can be called %s", t.name), "the word has another meaning after then:")
+		case slices.Contains([]string{"continue", "exit", "end", "__proto__"}, t.name):
+			c.wrong(t.key, fmt.Sprintf("no task can be called %s", t.name), "the word has another meaning")
 		case first != nil:
 			c.wrong(t.key, fmt.Sprintf("a task on line %d is called %q, too", first.Line, t.name), "rename one of them: expressions and records refer to tasks by name")
 		default:
@@ -211,8 +211,11 @@ func (s *scope) variables() []variable {
 	return all
 }
 
-// with returns the scope with another variable, and what it is called in the script.
-func (c *compiler) with(s scope, name string, t *cel.Type) (*scope, string) {
+// with returns the scope with another variable, which a node names, and what it is called in the script.
+func (c *compiler) with(n *yaml.Node, s scope, name string, t *cel.Type) (*scope, string) {
+	if slices.Contains([]string{"input", "output", "context", "tasks", "__proto__"}, name) {
+		c.wrong(n, fmt.Sprintf("no variable can be called %s", name), "the word has another meaning in expressions")
+	}
 	v := variable{name, c.unique(name), t}
 	s.vars = append(slices.Clone(s.vars), v)
 	return &s, v.script

@@ -251,6 +251,16 @@ func TestInput(t *testing.T) {
 	}
 }
 
+// TestNames checks variables whose names have a meaning in TypeScript or in the script.
+func TestNames(t *testing.T) {
+	for _, name := range strings.Fields("eval arguments await async static yield undefined NaN enum given result run undo past workflow evaluate Raised caught attempt _ console Promise vars") {
+		c := compile(t, "test.yaml", do("  - "+name+": {for: {in: '[1, 2]', each: "+name+"}, do: [{b: {set: '${ "+name+" + 1 }'}}]}\n  - c: {set: '${ output + tasks."+name+" }'}\n"))
+		if got := result(t, &servers{}, c, `{}`); got != "6" {
+			t.Errorf("%s: %s, want 6", name, got)
+		}
+	}
+}
+
 // TestTries waits for a message in a channel: a row in a sheet. It gives up after a number of tries.
 func TestTries(t *testing.T) {
 	c := compile(t, "test.yaml", do(`

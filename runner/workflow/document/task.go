@@ -348,13 +348,8 @@ func (c *compiler) loop(t *task, s *scope) []string {
 	if index == "" {
 		index = "index"
 	}
-	for _, name := range []string{each, index} {
-		if slices.Contains([]string{"input", "output", "context", "tasks"}, name) {
-			c.wrong(of, fmt.Sprintf("the variable cannot be called %s", name), "it has another meaning in expressions")
-		}
-	}
-	inner, eachName := c.with(*s, each, item)
-	inner, indexName := c.with(*inner, index, cel.IntType)
+	inner, eachName := c.with(of, *s, each, item)
+	inner, indexName := c.with(of, *inner, index, cel.IntType)
 	inner.step += ` + "[" + ` + indexName + ` + "]"`
 	inner.output = cel.DynType
 	lines := []string{"for (const [" + indexName + ", " + eachName + "] of (" + list + ").entries()) {"}

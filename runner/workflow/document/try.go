@@ -1,7 +1,6 @@
 package document
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/google/cel-go/cel"
@@ -25,10 +24,7 @@ func (c *compiler) try(t *task, s *scope) []string {
 	if name == "" {
 		name = "error"
 	}
-	if slices.Contains([]string{"input", "output", "context", "tasks"}, name) {
-		c.wrong(catch, fmt.Sprintf("the variable cannot be called %s", name), "it has another meaning in expressions")
-	}
-	inner, caught := c.with(*s, name, c.errorType())
+	inner, caught := c.with(catch, *s, name, c.errorType())
 	inner.output = cel.DynType
 	c.helpers["problem"] = true
 	handler := []string{"const " + caught + " = problem(caught);"}
