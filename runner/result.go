@@ -3,6 +3,8 @@ package runner
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/audit"
@@ -91,6 +93,21 @@ type Result struct {
 
 	changed []string                              // the files of the workspace that changed during the run
 	mask    func(json.RawMessage) json.RawMessage // as in CallRecord.Masked; nil: nothing was masked
+}
+
+// Changing lists the tools whose calls may have changed something that a second run would change again, in their order, each once; see
+// [chain.CallRecord.Changing].
+func (r *Result) Changing() []string {
+	var tools []string
+	for i := range r.Calls {
+		if c := &r.Calls[i]; c.Changing() && !slices.Contains(tools, c.Tool) {
+			tools = append(tools, c.Tool)
+		}
+	}
+	if more := r.CallCount - len(r.Calls); more > 0 {
+		tools = append(tools, fmt.Sprintf("%d further calls, which were not recorded", more))
+	}
+	return tools
 }
 
 // Logged returns the entry of the run for a session's log. It has no results of calls, and only the arguments of calls that a rule decided.

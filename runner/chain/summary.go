@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/cache"
-
 	"github.com/mcpgen/mcpgen/runner/journal"
 )
 

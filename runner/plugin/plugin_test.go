@@ -261,7 +261,7 @@ func TestOrder(t *testing.T) {
 		hook("c", Answer{Decision: Deny, Reason: "no\nway"}), hook("d", Answer{Decision: Allow}))
 	done, err := s.Ask(t.Context(), callOf(1), Place{Mask: func(json.RawMessage) json.RawMessage { return json.RawMessage("[X]") }})
 	if err == nil || err.Error() != "plugin c: refused: no way" || len(done) != 1 {
-		t.Errorf("Ask() = %+v, %v, want one row: the changes that the mask hides are none", done, err)
+		t.Errorf("Ask() = %+v, %v, want one row: what the mask hides is no change", done, err)
 	}
 	if got := strings.Join(asked, " "); got != `a{"amount":1} b{"amount":2} c{"amount":2}` {
 		t.Errorf("asked %s", got)

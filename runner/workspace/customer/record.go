@@ -28,6 +28,8 @@ const (
 type Record struct {
 	Kind Kind      `json:"kind"`
 	Time time.Time `json:"time"` // zero means the time at which it is appended
+	// ID identifies a task in its session.
+	ID string `json:"id,omitempty"`
 	// Task describes the task in words, in at most 8 KiB. In the first line it is the session's title.
 	Task       string          `json:"task,omitempty"`
 	Run        *Run            `json:"run,omitempty"`
@@ -56,6 +58,8 @@ const (
 
 // Run describes the run of a script.
 type Run struct {
+	// TaskID is the [Record.ID] of the task that it is for. Empty: none was described.
+	TaskID   string `json:"taskId,omitempty"`
 	Name     string `json:"name,omitempty"` // the script's file
 	Language string `json:"language"`
 	Code     string `json:"code"`

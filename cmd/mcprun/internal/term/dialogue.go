@@ -38,14 +38,14 @@ func asker(q *upstream.Question) string {
 	case q.Own:
 		return cli.EscapeLine(q.Server)
 	case q.Server == "":
-		return "the script"
+		return "script"
 	}
 	return "server " + cli.EscapeLine(q.Server)
 }
 
 // head prints the server and its message.
 func (d *dialogue) head(q *upstream.Question) {
-	d.say("%s\n", d.style.Bold("The "+strings.TrimPrefix(asker(q), "the ")+" asks:"))
+	d.say("%s\n", d.style.Bold("The "+asker(q)+" asks:"))
 	for line := range strings.Lines(cli.Shorten(strings.TrimSpace(q.Message), MaxShown)) {
 		d.say("  %s\n", cli.EscapeLine(strings.TrimRight(line, "\r\n")))
 	}

@@ -375,3 +375,25 @@ func newCancelCommand(app *cli.App) *cobra.Command {
 		},
 	}, false)
 }
+// Package workflows has the commands of mcprun workflow.
+package workflows
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+)
+
+// NewCommand returns the command workflow.
+func NewCommand(app *cli.App, at resources.Provider) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "workflow", Short: "Check and run workflows",
+		Long: `A workflow is a script with durable steps, or a document in YAML or JSON that becomes such a
+script.`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newCheckCommand(app, at), newCompileCommand(app, at), newGraphCommand(app))
+	return cmd
+}
