@@ -45,7 +45,11 @@ func (c *compiler) call(t *task, s *scope) []string {
 			data, _ = c.value(n, s)
 		}
 		c.library["fillForm"] = true
-		return []string{"output = " + c.step(t.name, s, "fillForm("+form+", "+data+")") + ";"}
+		arrow := "(data: any) => "
+		if strings.Contains(form, "await ") {
+			arrow = "async " + arrow
+		}
+		return c.step(t, s, arrow+"fillForm("+form+", data)", data)
 	}
 	if slices.Contains(foreign, name.Value) {
 		c.wrong(name, fmt.Sprintf("Serverless Workflow's call: %s is not supported", name.Value), "add an MCP server that does it, and name its tool: call: SERVER.TOOL")
@@ -128,10 +132,14 @@ func (c *compiler) tool(t *task, name, with *yaml.Node, s *scope) []string {
 	}
 	if limit != "" { // wrappers take no options
 		c.library["callMCPTool"] = true
-		return []string{"output = " + c.step(t.name, s, "callMCPTool("+quote(d.Tool.ID)+", "+args+", { timeoutMs: 1000 * "+limit+" })") + ";"}
+		arrow := "(input: any) => "
+		if strings.Contains(limit, "await ") {
+			arrow = "async " + arrow
+		}
+		return c.step(t, s, arrow+"callMCPTool("+quote(d.Tool.ID)+", input, { timeoutMs: 1000 * "+limit+" })", args)
 	}
 	function := c.importing("./servers/"+d.Server.Dir, d.Wrappers[i].Function, d.Server.Dir)
-	return []string{"output = " + c.step(t.name, s, function+"("+args+")") + ";"}
+	return c.step(t, s, function, args)
 }
 
 func keyed(name, code string) string { return key(name) + ": " + code }
@@ -218,7 +226,6 @@ func (c *compiler) module(t *task, kind string, with *yaml.Node, s *scope) []str
 		c.file(target, module)
 	} else if err := c.skill(target.Value); err != nil {
 		c.failed(target, err)
-		return nil
 	}
 	function := value(with, "function").Value
 	if function == "" {
@@ -247,7 +254,14 @@ func (c *compiler) module(t *task, kind string, with *yaml.Node, s *scope) []str
 		c.modules[module] = target
 	}
 	name := c.importing(module, function, strings.TrimSuffix(path.Base(target.Value), path.Ext(target.Value)))
-	return []string{"output = " + c.step(t.name, s, bracketed(name+"(", args, ")")) + ";"}
+	if len(args) == 1 {
+		return c.step(t, s, name, args[0])
+	}
+	code := bracketed(name+"(", args, ")")
+	if strings.Contains(code, "await ") {
+		return c.step(t, s, "async () => "+code, "")
+	}
+	return c.step(t, s, "() => "+code, "")
 }
 
 func (c *compiler) skill(name string) error {

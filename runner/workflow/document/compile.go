@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/cel-go/cel"
 	"go.yaml.in/yaml/v3"
 
@@ -61,15 +62,15 @@ type compiler struct {
 	env      *cel.Env
 	answers  answers
 
-	taken   map[string]bool                // identifiers of the script
-	imports map[string][]string            // what is imported, by module
-	known   map[string]string              // identifiers of functions that are imported, by module and name
-	library map[string]bool                // what is imported of mcprun
+	taken   map[string]bool       // identifiers of the script
+	imports map[string][]string   // what is imported, by module
+	known   map[string]string     // identifiers of functions that are imported, by module and name
+	library map[string]bool       // what is imported of mcprun
 	modules map[string]*yaml.Node // where scripts and skills are called first, by module
-	helpers map[string]bool                // functions of helpers.ts
-	tools   map[string]bool                // ids
-	defined map[string]*yaml.Node          // all tasks
-	used    map[string]bool                // tasks whose results expressions read
+	helpers map[string]bool       // functions of helpers.ts
+	tools   map[string]bool       // ids
+	defined map[string]*yaml.Node // all tasks
+	used    map[string]bool       // tasks whose results expressions read
 }
 
 // Compile checks the document, and compiles it. The error is [*Problems] and lists everything that was found.
@@ -95,7 +96,11 @@ func (d *Document) Compile(ctx context.Context, opt *Options) (*Compiled, error)
 
 // Answers returns the methods of [Compiled.Answers] for the text of a document that was compiled before. It needs nothing else, and reports no
 // problems except those of the document's form.
-func Answers(file string, text []byte) (map[string]Method, error) {
+func Answers(text []byte) (map[string]Method, error) {
+	file := "workflow.yaml"
+	if jsontext.Value(text).IsValid() {
+		file = "workflow.json"
+	}
 	d, err := Read(file, text)
 	if err != nil {
 		return nil, err
@@ -110,6 +115,18 @@ func Answers(file string, text []byte) (map[string]Method, error) {
 		return nil, err
 	}
 	return out.Answers(), nil
+}
+
+// CheckInput returns an error that lists where an input does not match the document's schema.
+func (c *Compiled) CheckInput(input json.RawMessage) error {
+	if c.Input == nil {
+		return nil
+	}
+	v, err := validate.Compile(c.Input)
+	if err != nil {
+		return err
+	}
+	return v.ValidateAs("the input", input)
 }
 
 // compiler returns a compiler with the names of all tasks.
@@ -260,7 +277,8 @@ func (c *compiler) script(out *Compiled) string {
 	} else {
 		body = append(body, "return output;")
 	}
-	return c.assemble(input, body, append(last, "export const result = "+result+";"))
+	return c.assemble(input, body, append(last, "export const result: any = "+result+";",
+		`if (result !== null && result !== undefined) console.log(typeof result === "string" ? result : JSON.stringify(result, null, 2));`))
 }
 
 // assemble puts the script together.

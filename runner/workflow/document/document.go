@@ -40,6 +40,8 @@ type Document struct {
 	File string
 	// Name and Version are those of the document. Title is "" if it has none.
 	Name, Version, Title string
+	// Text is what was read.
+	Text []byte
 
 	root  *yaml.Node
 	lines []string
@@ -49,7 +51,7 @@ type Document struct {
 // Read reads a document. YAML is a superset of JSON, but a file whose name ends in .json must be JSON. The error is [*Problems] and lists
 // everything that is wrong with the document's form.
 func Read(file string, text []byte) (*Document, error) {
-	d := &Document{File: file}
+	d := &Document{File: file, Text: text}
 	p := &Problems{}
 	if len(text) > MaxSize {
 		p.add(d, nil, fmt.Sprintf("the document has %d bytes", len(text)), fmt.Sprintf("it can have %d; move data to files", MaxSize))

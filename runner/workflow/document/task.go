@@ -317,14 +317,13 @@ func (c *compiler) duration(n *yaml.Node, s *scope) string {
 	return seconds(d)
 }
 
-// step returns the code of a durable step.
-func (c *compiler) step(name string, s *scope, code string) string {
+// step returns the code that sets output to the result of a durable step: a function, and what it is given, or "" for nothing.
+func (c *compiler) step(t *task, s *scope, function, input string) []string {
 	c.library["workflow"] = true
-	arrow := "() => "
-	if strings.Contains(code, "await ") {
-		arrow = "async () => "
+	if input != "" {
+		function += ", " + input
 	}
-	return "await workflow.step(" + quote(name) + s.step + ", " + arrow + code + ")"
+	return []string{"output = await workflow.step(" + quote(t.name) + s.step + ", " + function + ");"}
 }
 
 // loop returns the code of for.

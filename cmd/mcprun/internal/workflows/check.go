@@ -4,20 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
-	"github.com/mcpgen/mcpgen/gen"
-	"github.com/mcpgen/mcpgen/runner/script"
-	"github.com/mcpgen/mcpgen/runner/skill"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
 	"github.com/mcpgen/mcpgen/runner/workflow/document"
 )
 
@@ -43,6 +36,7 @@ column. The exit code is 1 if there are any.`,
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	o.LocationFlags.Bind(cmd.Flags())
+	o.BindForms(cmd.Flags())
 	return cmd
 }
 
@@ -69,6 +63,7 @@ script is for reading: its expressions are known only to a run of the document.`
 		},
 	}
 	o.LocationFlags.Bind(cmd.Flags())
+	o.BindForms(cmd.Flags())
 	return cmd
 }
 
@@ -130,60 +125,15 @@ func (o *documents) open(ctx context.Context) (func(file string) (*document.Comp
 		return nil, err
 	}
 	defer p.Close()
-	opt := document.Options{}
-	if p.Tree != "" {
-		if opt.Tree, err = gen.Open(gen.Options{Out: p.Tree}); err != nil {
-			return nil, err
-		}
-	}
-	store, err := skills.Open(o.app, &o.LocationFlags, p, "", skills.CheckFlags{})
+	compile, err := run.DocumentCompiler(o.app, o.host, &o.LocationFlags, p)
 	if err != nil {
 		return nil, err
 	}
-	opt.Skill = func(name string) error { return skillProblem(store, name) }
-	opt.Read = func(ctx context.Context, src script.Source) error {
-		reading := script.Options{Tree: p.Tree, Closed: p.Trusted}
-		if cache := o.app.CacheDir(); cache != "" {
-			if reading.Skills, err = store.View(filepath.Join(cache, "skills")); err != nil {
-				return err
-			}
-		}
-		_, err := o.host.Bundler().Read(ctx, src, reading)
-		return err
-	}
 	return func(file string) (*document.Compiled, error) {
-		d, err := readDocument(o.app, file)
+		d, err := run.ReadDocument(o.app, file)
 		if err != nil {
 			return nil, err
 		}
-		own := opt
-		own.Dir = filepath.Dir(o.app.Path(file))
-		return d.Compile(ctx, &own)
+		return compile(ctx, d)
 	}, nil
-}
-
-// skillProblem returns why a workflow cannot use a skill.
-func skillProblem(store *skill.Store, name string) error {
-	k, err := store.Load(name)
-	if err != nil {
-		return err
-	}
-	if k.Broken {
-		return fmt.Errorf("the skill %s is broken: %s", k.Name, k.Reason())
-	}
-	return nil
-}
-
-// readDocument reads a document whose file is given on the command line.
-func readDocument(app *cli.App, file string) (*document.Document, error) {
-	f, err := os.Open(app.Path(file))
-	if err != nil {
-		return nil, &cli.UsageError{Err: fmt.Errorf("read the workflow: %w", err)}
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, document.MaxSize+1))
-	if err != nil {
-		return nil, fmt.Errorf("read the workflow: %w", err)
-	}
-	return document.Read(strings.TrimPrefix(file, "./"), text)
 }

@@ -30,15 +30,16 @@ import (
 // NewCommand returns `mcprun workflow`.
 func NewCommand(app *cli.App, at resources.Provider) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "workflow", Short: "Run scripts whose steps are kept, and continue them",
+		Use: "workflow", Short: "Run scripts and documents whose steps are kept, and continue them",
 		Long: `A workflow is a script that survives the death of its process. What its calls returned is kept, and so
 are its steps: await workflow.step("name", …). While it sleeps, or waits for a value or a person, nothing
-runs.`,
+runs. People write workflows as YAML or JSON, in the words of Serverless Workflow 1.0.`,
 		Example: "  mcprun workflow run copy.ts --input contacts=@contacts.json\n  mcprun workflow list",
 		Args:    cli.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(run.NewWorkflowRunCommand(app, at), run.NewWorkflowResumeCommand(app, at), newListCommand(app), newShowCommand(app), newSendCommand(app), newAnswerCommand(app), newCancelCommand(app))
+	cmd.AddCommand(run.NewWorkflowRunCommand(app, at), run.NewWorkflowResumeCommand(app, at), newListCommand(app), newShowCommand(app), newSendCommand(app), newAnswerCommand(app), newCancelCommand(app),
+		newCheckCommand(app, at), newCompileCommand(app, at), newGraphCommand(app))
 	return cmd
 }
 
@@ -374,26 +375,4 @@ func newCancelCommand(app *cli.App) *cobra.Command {
 			return o.with(cmd, func(ctx context.Context, e *run.Workflows) error { return e.Cancel(ctx, args[0]) })
 		},
 	}, false)
-}
-// Package workflows has the commands of mcprun workflow.
-package workflows
-
-import (
-	"github.com/spf13/cobra"
-
-	"github.com/mcpgen/mcpgen/cmd/internal/cli"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
-)
-
-// NewCommand returns the command workflow.
-func NewCommand(app *cli.App, at resources.Provider) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "workflow", Short: "Check and run workflows",
-		Long: `A workflow is a script with durable steps, or a document in YAML or JSON that becomes such a
-script.`,
-		Args: cli.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newCheckCommand(app, at), newCompileCommand(app, at), newGraphCommand(app))
-	return cmd
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
 )
 
 // newGraphCommand returns the command workflow graph.
@@ -18,7 +19,7 @@ show. It needs neither a tree nor a configuration.`,
 		Example: "  mcprun workflow graph lead-routing.workflow.yaml > lead-routing.mmd",
 		Args:    cli.Args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
-			d, err := readDocument(app, args[0])
+			d, err := run.ReadDocument(app, args[0])
 			if err != nil {
 				return o.failed(err)
 			}
