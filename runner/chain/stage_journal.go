@@ -39,6 +39,9 @@ func (c *Calls) journal(next handler) handler {
 		case !req.announces:
 		case req.kept.Interrupted():
 			return c.refuseUnknown(ctx, req, (&call.UnknownError{}).Error())
+		case req.kept.Doubtful():
+			return c.refuseUnknown(ctx, req, "unknown whether this call was made already: an equal one was sent while a step ran, and this sandbox does not tell whether that was the step's; "+
+				"put this call into a step of its own, or use a sandbox with Node.js; nothing was sent")
 		case !c.alone(ctx, req):
 			if ctx.Err() != nil {
 				return nil, callError(ctx, req, ctx.Err())

@@ -168,7 +168,7 @@ func TestLooseStep(t *testing.T) {
 	s.want(0, "done", `{"step":1,"value":[]}`, `{"outcome":{}}`)
 	s = newStepper(t, logs, counting(&n), nil)
 	s.want(0, "step", `{"name":"a","loose":true}`, `{"outcome":{}}`)
-	s.send(0, "unknown whether this call was made already")
+	s.send(0, "an equal one was sent while a step ran")
 	if n != 1 {
 		t.Errorf("%d calls, want 1", n)
 	}

@@ -12,12 +12,11 @@ import (
 
 // Call is a call that this execution makes.
 type Call struct {
-	j      *Journal
-	id     id
-	tool   string
-	in     string // the path of its step
-	former *entry // what former executions have kept; nil: nothing
-	// doubtful says that an equal call was sent in a loose step, which may have been this one.
+	j        *Journal
+	id       id
+	tool     string
+	in       string // the path of its step
+	former   *entry // what former executions have kept; nil: nothing
 	doubtful bool
 	intends  bool // it was announced, by this execution or another
 }
@@ -98,13 +97,14 @@ func (c *Call) Outcome(ctx context.Context) (*Outcome, error) {
 // Interrupted reports whether a former execution has announced the call and has not kept how it ended. So it is unknown.
 func (c *Call) Interrupted() bool { return c.intends && c.former.outcome == nil }
 
+// Doubtful reports whether the call is new, outside of steps, and equal to one that was sent while a [Step.Loose] step ran. So it may be that
+// one.
+func (c *Call) Doubtful() bool { return c.doubtful }
+
 // Alone reports whether the call cannot be one that a former execution has sent with other arguments, because this execution has asked for all
 // calls of the tool that were sent. It waits some seconds for those that it has not asked for, since a script that does several things at a
 // time may be about to. Once it has waited in vain, it does not wait again in this execution.
 func (c *Call) Alone(ctx context.Context) bool {
-	if c.doubtful {
-		return false
-	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {

@@ -52,6 +52,8 @@ const (
 	defaultSuspend = 5 * time.Second
 	// endTime is how long calls that were sent may take when the process ends.
 	endTime = 3 * time.Second
+	// startTime is more than a start takes.
+	startTime = time.Minute
 	// keepTime is how long workflows that have ended are kept.
 	keepTime = 30 * 24 * time.Hour
 )
@@ -144,7 +146,11 @@ func (e *Engine) Start(ctx context.Context, p *Program, s Start) (string, error)
 	if err != nil {
 		return "", err
 	}
-	if _, err := e.o.State.SetDocument(ctx, &store.Document{Key: key, Value: sealed}); errors.Is(err, store.ErrConflict) {
+	doc := &store.Document{Key: key, Value: sealed}
+	if old, err := e.o.State.Document(ctx, key); err == nil && time.Since(old.Updated) > startTime {
+		doc.Version = old.Version // its process died before the work was there
+	}
+	if _, err := e.o.State.SetDocument(ctx, doc); errors.Is(err, store.ErrConflict) {
 		return "", fmt.Errorf("%w: %s", durable.ErrExists, s.ID)
 	} else if err != nil {
 		return "", err
