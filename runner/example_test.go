@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/gen/upstream/upstreamtest"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded"
@@ -18,6 +19,7 @@ import (
 // TestMain begins like the main function of every program that runs scripts: bundles are made, and scripts run, in child
 // processes of the same program.
 func TestMain(m *testing.M) {
+	upstreamtest.Main()
 	script.Child()
 	embedded.Child()
 	os.Exit(m.Run())

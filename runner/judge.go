@@ -26,12 +26,20 @@ type RestrictedError struct {
 }
 
 func (e *RestrictedError) Error() string {
-	lines := make([]string, 0, len(e.Findings))
-	for _, f := range e.Findings {
+	return fmt.Sprintf("%s was not run: it does what restricted scripts may not do:\n%s", e.Script, lines(e.Findings))
+}
+
+// lines returns a line for each finding.
+func lines(findings []judge.Finding) string {
+	lines := make([]string, 0, len(findings))
+	for _, f := range findings {
 		lines = append(lines, "  "+f.String())
 	}
-	return fmt.Sprintf("%s was not run: it does what restricted scripts may not do:\n%s", e.Script, strings.Join(lines, "\n"))
+	return strings.Join(lines, "\n")
 }
+
+// maxFindings bounds the findings in an error.
+const maxFindings = 10
 
 // Hint says what to do.
 func (e *RestrictedError) Hint() string { return "change the script, or run it without --restricted" }
@@ -223,7 +231,7 @@ func spelled(name string) string {
 // refuse returns a *RestrictedError if the report says that the script is not restricted, or nil if it is.
 func refuse(name string, report *judge.Report) error {
 	if found := report.Refused(); len(found) > 0 {
-		return &RestrictedError{Script: name, Findings: slices.Clip(found[:min(len(found), 10)])}
+		return &RestrictedError{Script: name, Findings: slices.Clip(found[:min(len(found), maxFindings)])}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/exit"
@@ -29,9 +30,11 @@ type LaunchOptions struct {
 	//
 	// If Script.Calls.Policy is set, it decides about the calls instead. It wraps this policy with approvals that a person gave beforehand.
 	Policy *policy.Policy
+	// Guardrails may refuse scripts with findings, and lower limits. With the zero value they do neither. Plugins are in Script.Calls.Plugins.
+	Guardrails config.Guardrails
 	// Network is what runs that ask for a network may have of it. Nil: nothing.
 	Network *Network
-	// Starting is called once the script is allowed, with its sandbox and the names of the limits that the policy has lowered. It is called
+	// Starting is called once the script is allowed, with its sandbox and the names of the limits that policy and guardrails have lowered. It is called
 	// again if the script starts in another sandbox because that one does not work. It may still change Script.Calls. An error ends the
 	// launch. May be nil.
 	Starting func(choice Choice, lowered []string) error
@@ -42,7 +45,7 @@ type LaunchOptions struct {
 // ceilings of the policy.
 //
 // For a script that fails, is killed or times out, Launch returns a Result. An error means that it did not start: a *RestrictedError
-// or *policy.RunError if it was refused, a *BackendError if no sandbox is strong enough or usable, a *script.Error if it cannot be
+// *policy.RunError, *FindingsError or *PluginError if it was refused, a *BackendError if no sandbox is strong enough or usable, a *script.Error if it cannot be
 // read. When ctx ends, the run ends with CauseInterrupted.
 //
 // With Script.Calls.Audit, the record has the script before its sandbox starts, and how it ended before Launch returns. If it cannot be
@@ -52,6 +55,7 @@ func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 	asked, capture := s.Calls.Approver, s.Capture
 	s.trail = r.newTrail("run-", &s.Calls)
 	s.Capture = s.Capture || s.Calls.Audit != nil // for output and tokens
+	defer s.holdOutput()()
 	defer func() { s.trail, s.Calls.Approver, s.Capture = nil, asked, capture }()
 	ctx, span := r.opt.Telemetry.Run(ctx)
 	res, err := r.launch(ctx, s, opt)
@@ -77,6 +81,11 @@ func (r *Runner) launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 		if err := admit(s, report, opt.Policy); err != nil {
 			return nil, err
 		}
+		if opt.Guardrails.RefusesFindings() {
+			if err := refuseFindings(s.Name, report); err != nil {
+				return nil, err
+			}
+		}
 	}
 	need := Need{Name: cmp.Or(opt.Sandbox, Auto), Language: s.Language, Risk: s.Risk}
 	need.Risk.Set = max(need.Risk.Set, opt.Trust.Risk())
@@ -94,12 +103,15 @@ func (r *Runner) launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 	if s.Calls.Policy == nil && opt.Policy != nil {
 		s.Calls.Policy = opt.Policy
 	}
-	lowered, err := lower(s, opt.Policy)
+	lowered, err := lower(s, &opt)
 	if err != nil {
 		return nil, err
 	}
 	reach, err := grant(s, &opt)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.askPlugins(ctx, s); err != nil {
 		return nil, err
 	}
 	if err := r.consent(ctx, s, report); err != nil {
@@ -127,7 +139,7 @@ func (r *Runner) launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 func (r *Runner) assess(ctx context.Context, s *Script, program *script.Program, opt *LaunchOptions) (*judge.Report, error) {
 	report, err := r.judge(ctx, s, program, opt.Sandboxes, judge.Options{
 		Restricted: s.Restricted, Commands: opt.Policy.Commands(s.Calls.Subject.Customer),
-		Quick: (opt.Policy == nil || !opt.Policy.NeedsProgram()) && !s.Restricted && s.Risk.Set == risk.None,
+		Quick: (opt.Policy == nil || !opt.Policy.NeedsProgram()) && !opt.Guardrails.RefusesFindings() && !s.Restricted && s.Risk.Set == risk.None,
 	})
 	if err != nil {
 		return nil, err
@@ -162,25 +174,34 @@ func (r *Runner) start(ctx context.Context, s *Script, opt *LaunchOptions, choic
 	if err := s.trail.begin(ctx, s); err != nil {
 		return nil, err
 	}
-	return r.run(ctx, *s, s.was.program, reach)
+	res, err := r.run(ctx, *s, s.was.program, reach)
+	if err == nil {
+		r.askAfter(ctx, s, res)
+	}
+	return res, err
 }
 
 // notUsable reports whether a run failed because its sandbox does not work here.
 func notUsable(err error) bool { return exit.Of(err, 0) == exit.NoBackend }
 
-// lower lowers the limits of a script to the ceilings of the policy, and returns the names of those that it has changed.
-func lower(s *Script, p *policy.Policy) (lowered []string, err error) {
-	if p == nil {
+// lower lowers the limits of a script to the ceilings of the policy and the guardrails, and returns the names of those that it has changed.
+func lower(s *Script, opt *LaunchOptions) (lowered []string, err error) {
+	maxTime, maxMemory := opt.Guardrails.Ceilings()
+	if opt.Policy == nil && maxTime == 0 {
 		return nil, nil
 	}
-	top := p.Ceilings(s.Calls.Subject.Customer)
+	top := config.PolicyCeilings{}
+	if opt.Policy != nil {
+		top = opt.Policy.Ceilings(s.Calls.Subject.Customer)
+	}
 	note := func(name string, changed bool) {
 		if changed {
 			lowered = append(lowered, name)
 		}
 	}
 	s.Timeout, s.Limits = s.timeout(), s.Limits.WithDefaults()
-	note("timeout", lowerTo(&s.Timeout, top.Timeout))
+	isLate := lowerTo(&s.Timeout, top.Timeout)
+	note("timeout", lowerTo(&s.Timeout, maxTime) || isLate)
 	if top.CPU > 0 && s.Limits.CPU == 0 {
 		s.Limits.CPU = top.CPU
 	}
@@ -198,6 +219,9 @@ func lower(s *Script, p *policy.Policy) (lowered []string, err error) {
 			return nil, fmt.Errorf("policy.ceilings.%s: %w", size.name, err)
 		}
 		note(size.name, lowerTo(size.limit, most))
+	}
+	if lowerTo(&s.Limits.Memory, maxMemory) && !slices.Contains(lowered, "memory") {
+		lowered = append(lowered, "memory")
 	}
 	return lowered, nil
 }

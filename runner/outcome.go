@@ -63,6 +63,7 @@ func (x *run) result(ctx context.Context) *Result {
 	x.summary, res.mask = x.calls.Finish(), x.calls.Mask
 	res.Steps, res.Waits = x.summary.Steps, x.summary.Waits
 	res.Warnings, res.Calls, res.CallCount = x.summary.Warnings, x.summary.Calls, x.summary.Count
+	res.Cache = x.summary.Cache.Some()
 	made := ""
 	if res.Cause != CauseExit && res.Cause != CauseSuspended || crashes[res.ExitCode] != "" {
 		made = x.summary.Made()

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
@@ -152,6 +153,10 @@ func hideRecord(p *chain.Personal, rec *chain.CallRecord) {
 		rec.Tool = p.Mask(rec.Tool)
 	}
 	rec.Arguments = p.MaskJSON(rec.Arguments)
+	rec.Plugins = slices.Clone(rec.Plugins)
+	for i := range rec.Plugins {
+		rec.Plugins[i].Reason = audit.Text(p.Mask(string(rec.Plugins[i].Reason)))
+	}
 	if rec.Policy != nil {
 		d := *rec.Policy
 		d.Reason, d.By = p.Mask(d.Reason), p.Mask(d.By)

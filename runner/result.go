@@ -5,7 +5,9 @@ import (
 	"errors"
 
 	"github.com/mcpgen/mcpgen/gen/exit"
+	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/cache"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/egress"
 	"github.com/mcpgen/mcpgen/runner/journal"
@@ -29,6 +31,7 @@ const (
 	CauseFileSize    Cause = "file size"   // it wrote a larger file than allowed
 	CauseInterrupted Cause = "interrupted" // its caller ended it
 	CauseSuspended   Cause = "suspended"   // it only waits, and goes on in another run; see chain.Settings.Suspend
+	CauseDenied      Cause = "denied"      // it has ended, and a plugin withholds its result
 	CauseBridge      Cause = "bridge"      // its bridge broke the protocol, or its sandbox failed
 	CauseFailed      Cause = "failed"      // the run could not start: configuration, tree, sandbox
 )
@@ -70,6 +73,8 @@ type Result struct {
 	// Steps are those that ended, at most 10,000. Waits are what a suspended script waits for.
 	Steps []chain.StepRecord `json:"steps,omitempty"`
 	Waits []journal.Step     `json:"-"`
+	// Plugins are what plugins did about the script, other than to allow it.
+	Plugins []audit.Plugin `json:"plugins,omitempty"`
 	// Connections are the connections and requests of a run with a network, at most 1,000; ConnectionCount counts all.
 	Connections     []egress.Event `json:"network,omitempty"`
 	ConnectionCount int            `json:"networkCount,omitempty"`
@@ -81,6 +86,8 @@ type Result struct {
 	// itself reports are listed, which leaves out files written by programs that the script started.
 	Files  []string `json:"files"`
 	Tokens *Tokens  `json:"tokens,omitempty"`
+	// Cache counts the calls that the cache has or could have answered. Nil: none.
+	Cache *cache.Use `json:"cache,omitempty"`
 
 	changed []string                              // the files of the workspace that changed during the run
 	mask    func(json.RawMessage) json.RawMessage // as in CallRecord.Masked; nil: nothing was masked
@@ -91,8 +98,9 @@ type Result struct {
 func (r *Result) Logged(s *Script) *customer.Run {
 	run := &customer.Run{
 		Name: s.Name, Language: string(s.Language), Code: s.Code, Sandbox: r.Sandbox, ExitCode: r.ExitCode, Cause: string(r.Cause), Message: r.Message, Risk: r.Risk.String(), RiskReason: r.RiskReason,
-		Start: loggedDecision(r.Start), Mask: r.mask, DurationMS: r.DurationMS, Result: r.Value, Output: r.Stdout, CallCount: r.CallCount, Files: r.Files, Tokens: r.Tokens.logged(),
+		Start: loggedDecision(r.Start), Mask: r.mask, DurationMS: r.DurationMS, Result: r.Value, Output: r.Stdout, CallCount: r.CallCount, Files: r.Files, Tokens: r.Tokens.logged(), Cache: r.Cache,
 	}
+	run.Plugins = r.Plugins
 	if r.Tokens != nil {
 		run.ToolTokens = r.Tokens.tools
 	}
@@ -112,7 +120,7 @@ func (r *Result) Logged(s *Script) *customer.Run {
 
 // LoggedCall returns the entry of a call.
 func LoggedCall(c *chain.CallRecord) customer.Call {
-	return customer.Call{Tool: c.Tool, MS: c.DurationMS, Outcome: c.Outcome, Decision: loggedDecision(c.Policy), Arguments: c.Masked}
+	return customer.Call{Tool: c.Tool, MS: c.DurationMS, Outcome: c.Outcome, Decision: loggedDecision(c.Policy), Arguments: c.Masked, Cached: c.Cached, AgeMS: c.AgeMS, Plugins: c.Plugins}
 }
 
 func loggedDecision(d *policy.Decision) *customer.Decision {
@@ -128,10 +136,13 @@ func LoggedFailure(s *Script, err error) *customer.Run {
 		Name: s.Name, Language: string(s.Language), Code: s.Code, ExitCode: exit.Of(err, exit.Runner), Cause: string(CauseFailed), Message: err.Error(), Risk: s.Risk.Overall().String(), RiskReason: s.Risk.Reason(),
 	}
 	refused, byRule := errors.AsType[*policy.RunError](err)
+	denied, byPlugin := errors.AsType[*PluginError](err)
 	_, restricted := errors.AsType[*RestrictedError](err)
 	switch {
 	case byRule:
 		run.Start = loggedDecision(&refused.Decision)
+	case byPlugin:
+		run.Plugins = denied.logged()
 	case restricted:
 		run.Start = &customer.Decision{Effect: string(policy.Deny), Rule: "restricted"}
 	case run.ExitCode == exit.Refused:

@@ -73,6 +73,8 @@ type Script struct {
 	// value of at most 16 MiB. Only an error that is a *call.Error is shown to the script. Answers are not recorded: a replay calls the
 	// methods again.
 	Answers map[string]func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
+	// Methods are further ones, which may call tools and ask a person in the name of the script. Their calls are recorded and replayed like its own.
+	Methods map[string]chain.Method
 	// Elicit answers elicitations of servers during the run. Nil: each is declined.
 	Elicit upstream.ElicitFunc
 	// Watch is called with the events of the run and its calls, one at a time. It must return soon. May be nil.
@@ -98,6 +100,7 @@ type Script struct {
 	trail *trail   // what the record has of its run; nil: nothing
 
 	launched bool
+	release  func(*Result) // passes on the output that was held until the end; nil: it was not held
 }
 
 func (s *Script) timeout() time.Duration {
@@ -294,7 +297,7 @@ func (x *run) prepare(ctx context.Context, program *script.Program, suspend func
 	s.Calls.Subject.Risk = max(s.Calls.Subject.Risk, s.Risk.Overall())
 	var err error
 	x.calls, err = x.runner.chain.NewCalls(ctx, chain.Run{
-		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Suspend: suspend, Answers: x.network.answers(s.Answers), Import: program.Import, Source: program.Source, CountTokens: s.Capture,
+		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Suspend: suspend, Answers: x.network.answers(s.Answers), Methods: s.Methods, Import: program.Import, Source: program.Source, CountTokens: s.Capture,
 	})
 	if err == nil && s.Network && s.Calls.DryRun {
 		x.calls.Warn("a dry run has no network, because a request may change something")

@@ -15,6 +15,9 @@ func outcomeOf(s *Script, res *Result, err error) telemetry.RunOutcome {
 	switch {
 	case res != nil:
 		out.Sandbox, out.Calls = res.Sandbox, res.CallCount
+		if res.Cache != nil {
+			out.Cached = res.Cache.Hits
+		}
 		if out.Error = string(res.Cause); res.Cause == CauseExit && res.ExitCode == 0 {
 			out.Error = ""
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/egress"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/plugin"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/record"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -69,6 +70,7 @@ type trail struct {
 	clear   map[string]int  // personal data that left as it is, by type
 	read    *script.Program // nil: nothing was read
 	started bool            // the intent is in the record
+	plugins []audit.Plugin  // what plugins did about the script
 }
 
 // newTrail returns the trail of a run with the settings. Its answers of people are in the record from now on.
@@ -293,6 +295,10 @@ func (t *trail) result(s *Script, res *Result) audit.RunEnd {
 	if s.Start.Rule != "" {
 		row.Rule = name(s.Start.Source())
 	}
+	for _, p := range t.plugins {
+		p.Reason = t.text(string(p.Reason), maxRowText)
+		row.Plugins = append(row.Plugins, p)
+	}
 	if res == nil {
 		return row
 	}
@@ -322,6 +328,11 @@ func (t *trail) result(s *Script, res *Result) audit.RunEnd {
 // violations lists the calls and connections that rules refused, each once.
 func (t *trail) violations(res *Result) []string {
 	out, seen := []string{}, map[string]bool{}
+	for i := range res.Plugins {
+		if p := &res.Plugins[i]; p.Decision != string(plugin.Change) {
+			out = append(out, string(t.text(p.String(), maxRowText)))
+		}
+	}
 	add := func(text string) {
 		if text = t.mask.String(text); len(out) < maxRowViolations && !seen[text] {
 			seen[text] = true
@@ -331,6 +342,13 @@ func (t *trail) violations(res *Result) []string {
 	for i := range res.Calls {
 		if c := &res.Calls[i]; c.Policy != nil && c.Policy.Effect == policy.Deny && c.Outcome == string(call.KindDenied) {
 			add("call of " + c.Tool + ": " + c.Policy.Source())
+		}
+	}
+	for i := range res.Calls {
+		for _, p := range res.Calls[i].Plugins {
+			if p.Decision != string(plugin.Change) {
+				add("call of " + res.Calls[i].Tool + ": " + p.String())
+			}
 		}
 	}
 	for i := range res.Connections {
@@ -349,7 +367,10 @@ func (t *trail) failure(row *audit.RunEnd, s *Script, failed error) {
 	}
 	refused, byRule := errors.AsType[*policy.RunError](failed)
 	restricted, isRestricted := errors.AsType[*RestrictedError](failed)
+	denied, byPlugin := errors.AsType[*PluginError](failed)
 	switch {
+	case byPlugin:
+		row.Violations = []string{string(t.text(denied.Denied.Error(), maxRowText))}
 	case byRule:
 		row.By, row.Rule = name(refused.Decision.By), name(refused.Decision.Source())
 		row.Violations = []string{string(row.Error)}
@@ -397,15 +418,13 @@ func (t *trail) endCall(res *call.Result, rec *chain.CallRecord, failed error) {
 	}
 	row := audit.RunEnd{
 		Program: t.program, Sandbox: "none", Cause: string(CauseExit), DurationMS: ms(time.Since(t.began)), Violations: []string{}, Files: []string{}, Calls: 1,
-		Approved: !slices.Contains([]string{"", chain.OutcomeDry, string(call.KindDenied), string(call.KindArgument)}, rec.Outcome),
+		Approved: !slices.Contains([]string{"", chain.OutcomeDry, string(call.KindDenied), string(call.KindArgument)}, rec.Outcome) || audit.Answered(rec.Plugins),
 	}
 	row.AutoApproved = row.Approved
 	if d := rec.Policy; d != nil {
 		row.By, row.Rule, row.AutoApproved = name(d.By), name(d.Source()), row.Approved && d.Effect != policy.Ask
-		if d.Effect == policy.Deny {
-			row.Violations = t.violations(&Result{Calls: []chain.CallRecord{*rec}})
-		}
 	}
+	row.Violations = t.violations(&Result{Calls: []chain.CallRecord{*rec}})
 	switch bad, isCall := errors.AsType[*call.Error](failed); {
 	case isCall:
 		row.ExitCode, row.Cause, row.Error = bad.Kind.ExitCode(exit.Runner), string(CauseError), t.text(bad.Error(), maxRowText)

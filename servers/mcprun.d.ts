@@ -169,6 +169,25 @@ export function loadSkill(name: string): Promise<Skill>;
 /** Returns all skills, or those that fit a text. */
 export function listSkills(query?: string): Promise<SkillInfo[]>;
 
+/** What became of a form. */
+export interface FilledForm {
+  /** open: something is missing, or it was not to be submitted. invalid: a value does not fit. Both can be completed later. */
+  status: "submitted" | "open" | "invalid";
+  id: string;
+  problems: { field: string; message: string }[];
+  /** Required fields without a value, such as "due" or "address.city". */
+  missing: string[];
+  /** What the form's tool has returned. */
+  result?: any;
+}
+
+/**
+ * Fills in a form of the project with data, such as a row of a sheet, and submits it by its tool if it is complete. A person is
+ * asked for what is missing, if one can be, unless `ask` is false. With the `id` of a form that stayed open, `data` has values of
+ * its fields.
+ */
+export function fillForm(name: string, data?: object | null, options?: { id?: string; submit?: boolean; ask?: boolean }): Promise<FilledForm>;
+
 /** The types of personal data that are found; the first part of a token. */
 export type PIIType = "EMAIL" | "PHONE" | "SSN" | "CARD" | "IBAN" | "IP" | "API_KEY" | "SECRET";
 

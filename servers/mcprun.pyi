@@ -205,6 +205,32 @@ def load_skill(name: str) -> Skill:
 def list_skills(query: str | None = None) -> list[SkillInfo]:
     """Return all skills, or those that fit a text."""
 
+class FormProblem(TypedDict):
+    """A value of a form that does not fit."""
+
+    field: str
+    message: str
+
+class FilledForm(TypedDict):
+    """What became of a form."""
+
+    status: Literal["submitted", "open", "invalid"]
+    """open: something is missing, or it was not to be submitted. invalid: a value does not fit. Both can be completed later."""
+    id: str
+    problems: list[FormProblem]
+    missing: list[str]
+    """Required fields without a value, such as "due" or "address.city"."""
+    result: NotRequired[Any]
+    """What the form's tool has returned."""
+
+def fill_form(
+    name: str, data: Mapping[str, Any] | None = None, *, id: str | None = None, submit: bool | None = None, ask: bool | None = None
+) -> FilledForm:
+    """Fill in a form of the project with data, such as a row of a sheet, and submit it by its tool if it is complete. A person
+    is asked for what is missing, if one can be, unless ask is False. With the id of a form that stayed open, data has values of
+    its fields.
+    """
+
 PIIType: TypeAlias = Literal["EMAIL", "PHONE", "SSN", "CARD", "IBAN", "IP", "API_KEY", "SECRET"]
 
 @overload

@@ -11,13 +11,16 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/approvals"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/audits"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/caches"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/daemon"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/doctor"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/forms"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/image"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/models"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/network"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/packages"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/plugins"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/policies"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
@@ -71,6 +74,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		run.NewCallCommand(app, at),
 		run.NewCheckCommand(app, at),
 		approvals.NewCommand(app),
+		forms.NewCommand(app, at),
 		audits.NewCommand(app),
 		customers.NewSessionCommand(app, run.NewResumeCommand(app, at)),
 		customers.NewCommand(app),
@@ -81,6 +85,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		network.NewCommand(app, at),
 		packages.NewCommand(app, at),
 		models.NewCommand(app, at),
+		plugins.NewCommand(app, at),
 		doctor.NewCommand(app),
 		image.NewCommand(app),
 		tools.NewCommand(app),
@@ -89,6 +94,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		schedules.NewCommand(app, at),
 		workflows.NewCommand(app, at),
 		shapes.NewCommand(app),
+		caches.NewCommand(app),
 		newVersionCmd(app),
 	)
 	return root

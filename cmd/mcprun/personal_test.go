@@ -74,6 +74,9 @@ func (p *people) serve(args ...string) {
 			if strings.Contains(req.Params.Message, "needs your approval") {
 				content = map[string]any{"answer": "once"}
 			}
+			if strings.Contains(req.Params.Message, "due: expected") {
+				return &mcp.ElicitResult{Action: "decline"}, nil
+			}
 			return &mcp.ElicitResult{Action: "accept", Content: content}, nil
 		},
 		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {},

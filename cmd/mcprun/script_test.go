@@ -33,6 +33,7 @@ func scriptParams(t *testing.T, folder string) testscript.Params {
 			env.Setenv("PATH", programs+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("MCPRUN_SANDBOX", "embedded")
 			env.Setenv("MCPGEN_TRUST", "1") // trust.txtar takes it away
+			env.Setenv("EXAMPLES", filepath.Join(root, "examples"))
 			env.Setenv("NPM", filepath.Join(root, "testdata", "npm", "node_modules", ".bin"))
 			return nil
 		},

@@ -17,7 +17,7 @@ func ownVariables() map[string]schema {
 	file, program := schema{Format: "file"}, schema{Format: "program"}
 	out := map[string]schema{
 		"LOG_FILE": file, "LOG_LEVEL": {}, "MCPRUN_LOG_FILE": file, "MCPRUN_LOG_LEVEL": {}, "MCPRUN_PII": {}, "MCPRUN_SERVE_TOKEN": {},
-		"MCPRUN_SERVERS": {Format: "folder"}, "MCPRUN_NODE": program, "MCPRUN_PYTHON": program, "MCPRUN_RUNSC": program,
+		"MCPRUN_SERVERS": {Format: "folder"}, GuardrailsVariable: {}, GuardrailsStrictVariable: {}, "MCPRUN_NODE": program, "MCPRUN_PYTHON": program, "MCPRUN_RUNSC": program,
 	}
 	for _, name := range modelVariables {
 		out[name] = schema{}

@@ -70,8 +70,14 @@ type Settings struct {
 	PII PII `yaml:"pii"`
 	// Audit says what is done with the record.
 	Audit Audit
+	// Cache says which results of calls are kept. Nil: none.
+	Cache *Cache
 	// Schedules say what mcprun serve and the daemon run at times, by name.
 	Schedules map[string]Schedule
+	// Plugins are asked before and after runs and calls, in this order.
+	Plugins []Plugin
+	// Guardrails says which of them are, and more.
+	Guardrails Guardrails
 
 	document map[string]any
 }

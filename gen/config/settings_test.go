@@ -114,7 +114,7 @@ func TestSettingsErrors(t *testing.T) {
 		"version: 1\nconfig: [a]":                             "mcpgen.yaml:2: config: it is a list, not a text",
 		"version: 2":                                          "mcpgen.yaml:1: version: only version 1 is known",
 		"version: \"1\"":                                      "only version 1 is known",
-		"version: 1\noutput: x":                               `mcpgen.yaml:2: the key "output" is not known; known here: audit, categories, config, defaults, languages, learn, model, name, network, out, pii, policy, run, schedules, search, servers, version`,
+		"version: 1\noutput: x":                               `mcpgen.yaml:2: the key "output" is not known; known here: audit, cache, categories, config, defaults, guardrails, languages, learn, model, name, network, out, pii, plugins, policy, run, schedules, search, servers, version`,
 		"version: 1\nversion: 1":                              "mcpgen.yaml:2: ",
 		"version: 1\n\tout: x":                                "mcpgen.yaml:2: ",
 		"- a":                                                 "mcpgen.yaml:1: ",

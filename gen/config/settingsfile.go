@@ -74,6 +74,9 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 	if err := out.takePackages(file, root); err != nil {
 		return Settings{}, err
 	}
+	if err := out.completeCache(file, node.Value(root, "cache")); err != nil {
+		return Settings{}, err
+	}
 	out.normalize()
 	if err := out.checkCategories(file, root, servers); err != nil {
 		return out, err
@@ -91,6 +94,12 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 		return out, err
 	}
 	if err := completeSchedules(file, out.Schedules, node.Value(root, "schedules")); err != nil {
+		return out, err
+	}
+	if err := completePlugins(file, out.Plugins, node.Value(root, "plugins")); err != nil {
+		return out, err
+	}
+	if err := out.Guardrails.complete(file, node.Value(root, "guardrails")); err != nil {
 		return out, err
 	}
 	return out, out.Network.complete(file, node.Value(root, "network"), &out.Policy)

@@ -1,7 +1,12 @@
 package config
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 
@@ -29,6 +34,46 @@ func (p *PII) Text() (string, error) { return textOf(p) }
 
 // Text returns the settings as YAML, or "" if nothing is configured. The key is not in it, only where it is kept.
 func (a *Audit) Text() (string, error) { return textOf(a) }
+
+// PluginsText returns the plugins and the guardrails as YAML, with the digests of the plugins' files, or "" without either key. dir is the folder
+// of mcpgen.yaml.
+func (s *Settings) PluginsText(dir string) (string, error) {
+	if s.Plugins == nil && !s.Guardrails.Present {
+		return "", nil
+	}
+	files := map[string]string{}
+	for i := range s.Plugins {
+		for _, file := range s.Plugins[i].Files(dir) {
+			rel, err := filepath.Rel(dir, file)
+			if err != nil || !filepath.IsLocal(rel) {
+				rel = file
+			}
+			files[filepath.ToSlash(rel)] = FileDigest(file)
+		}
+	}
+	return textOf(&struct {
+		Plugins    []Plugin
+		Guardrails Guardrails
+		Files      map[string]string
+	}{s.Plugins, s.Guardrails, files})
+}
+
+// FileDigest returns the SHA-256 of a regular file's content, in hexadecimal. For any other file, and one that cannot be read, it is empty.
+func FileDigest(file string) string {
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() { // a pipe of a hostile project would never end
+		return ""
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil))
+}
 
 // textOf returns a value as YAML, or "" if it is zero.
 func textOf(v any) (string, error) {

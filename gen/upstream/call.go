@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -52,6 +53,16 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, o
 		return nil, fmt.Errorf("%s: %w", r.doing, s.errs.badAnswer("%v", err))
 	}
 	return result, nil
+}
+
+// TTL returns how long an answer may be kept, if the server says so in it (MCP 2026-07-28, ttlMs). 0: it may not be kept.
+func TTL(raw json.RawMessage) (ttl time.Duration, said bool) {
+	fields, err := rawjson.Members(raw)
+	if err != nil {
+		return 0, false
+	}
+	ttl = milliseconds(fields["ttlMs"], -1)
+	return max(ttl, 0), len(fields["ttlMs"]) > 0
 }
 
 // learnHeaders lists the tools before the first call: over HTTP, in the newer era, some arguments have to be repeated in

@@ -28,6 +28,8 @@ type CallOptions struct {
 	Reserve func(ctx context.Context, bytes int) error
 	// Trace is for a trace of the call; it may be nil.
 	Trace *Trace
+	// Origin is set by [Pool.Call] and [Pool.ReadResource]; it may be nil. Each call needs its own.
+	Origin *Origin
 }
 
 // Trace says what to tell the server about the trace that a call belongs to, and is told how the call was sent. Read it after the

@@ -116,7 +116,7 @@ func (d *dialer) attempt(ctx context.Context, e era, transport config.Transport)
 	in := newInflight(d.srv.Key, d.opts.Elicit, d.log)
 	s := &Session{
 		end: end, errs: d.errs, log: d.log, opts: d.opts, closed: make(chan struct{}), listing: make(chan struct{}, 1),
-		inflight: in, conn: newRawConn(d.log, in),
+		inflight: in, conn: newRawConn(d.log, in), configured: configured(d.srv, d.opts.Lookup),
 	}
 	defer func() {
 		if err != nil {
@@ -182,7 +182,8 @@ func (d *dialer) transport(s *Session, kind config.Transport) (mcp.Transport, er
 	case server.ByClient:
 		web.Tokens = oauth.NewCredentials(server, d.errs.secret.Add)
 	case d.opts.Logins != nil:
-		web.Tokens = d.opts.Logins.Source(server, d.log, d.errs.secret.Add)
+		source := d.opts.Logins.Source(server, d.log, d.errs.secret.Add)
+		web.Tokens, s.login = source, source.Identity
 	}
 	var err error
 	if s.http, err = httpclient.New(web); err != nil {

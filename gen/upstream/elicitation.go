@@ -39,6 +39,7 @@ var (
 
 // ask asks one question of a request and returns the ElicitResult. A question that cannot be asked is declined.
 func (in *inflight) ask(ctx context.Context, r *activeRequest, params json.RawMessage) json.RawMessage {
+	r.noteAsked()
 	reply, err := in.askPerson(ctx, r, params)
 	if err != nil {
 		in.log.Info("the server asked for input from a person; declined", "reason", err)
@@ -97,6 +98,7 @@ func (in *inflight) answerLegacy(by *activeRequest, params json.RawMessage) json
 	if by == nil {
 		in.asksAside.Store(in.elicit)
 		candidates := in.candidates()
+		in.noteAsked()
 		if len(candidates) != 1 {
 			return in.refuse(candidates)
 		}

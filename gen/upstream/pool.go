@@ -243,7 +243,9 @@ func (p *Pool) expire(m *member) {
 // a *ConnectionError, and the next call connects again. Only if the server cannot have acted on the call is it made a
 // second time here; the caller knows whether another repetition does harm: see [ConnectionError.NotSent].
 func (p *Pool) Call(ctx context.Context, key, tool string, args json.RawMessage, opt *CallOptions) (*CallResult, error) {
-	return through(ctx, p, key, ownerOf(opt), func(s *Session) (*CallResult, error) { return s.Call(ctx, tool, args, opt) })
+	return through(ctx, p, key, ownerOf(opt), func(s *Session) (*CallResult, error) {
+		return noting(s, opt, func() (*CallResult, error) { return s.Call(ctx, tool, args, opt) })
+	})
 }
 
 // through uses a server's session, and a second session if the first was lost before the server could act. owner is the

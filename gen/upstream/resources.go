@@ -84,7 +84,9 @@ func (p *Pool) ListPrompts(ctx context.Context, key string) ([]json.RawMessage, 
 
 // ReadResource reads a resource of a server: see [Session.ReadResource].
 func (p *Pool) ReadResource(ctx context.Context, key, uri string, opt *CallOptions) (json.RawMessage, error) {
-	return through(ctx, p, key, ownerOf(opt), func(s *Session) (json.RawMessage, error) { return s.ReadResource(ctx, uri, opt) })
+	return through(ctx, p, key, ownerOf(opt), func(s *Session) (json.RawMessage, error) {
+		return noting(s, opt, func() (json.RawMessage, error) { return s.ReadResource(ctx, uri, opt) })
+	})
 }
 
 // GetPrompt gets a prompt of a server: see [Session.GetPrompt].

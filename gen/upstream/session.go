@@ -30,6 +30,9 @@ type Session struct {
 
 	since time.Time // when it was established
 
+	configured Identity      // without the login
+	login      func() string // the identity of the login; nil: it uses none
+
 	process *stdio.Conn        // nil for HTTP
 	http    *httpclient.Client // nil for stdio
 

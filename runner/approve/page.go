@@ -2,16 +2,15 @@ package approve
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/subtle"
 	_ "embed"
 	"errors"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/internal/page"
 )
 
 //go:embed page.css
@@ -41,30 +40,19 @@ type PageRun struct {
 // PageCall is a call of a run on the page.
 type PageCall struct{ Tool, Outcome string }
 
-// Page is the web page where a person answers questions and looks at recent runs. It runs no JavaScript. The first browser
-// that opens the address with the token gets a cookie; the token works only once. Every answer also needs a word that only the
-// page's forms have.
+// Page is the web page where a person answers questions and looks at recent runs. It runs no JavaScript. Who may open it is up to its door.
 type Page struct {
-	opt           PageOptions
-	cookie, forms string
-
-	mu    sync.Mutex
-	token string // empty once it was used
+	opt  PageOptions
+	door *page.Door
 }
-
-const cookieName = "mcprun-approvals"
 
 // NewPage returns a page.
 func NewPage(opt PageOptions) *Page {
-	return &Page{opt: opt, cookie: rand.Text(), forms: rand.Text(), token: rand.Text()}
+	return &Page{opt: opt, door: page.NewDoor(opt.Address, "mcprun-approvals", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'", "mcprun approvals")}
 }
 
 // URL returns the address that lets one browser in.
-func (p *Page) URL() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return "http://" + p.opt.Address + "/?token=" + p.token
-}
+func (p *Page) URL() string { return p.door.URL() }
 
 // Handler serves the page.
 func (p *Page) Handler() http.Handler {
@@ -73,44 +61,7 @@ func (p *Page) Handler() http.Handler {
 	mux.HandleFunc("GET /question", p.question)
 	mux.HandleFunc("GET /runs", p.runs)
 	mux.HandleFunc("POST /answer", p.answer)
-	return p.guard(http.NewCrossOriginProtection().Handler(mux))
-}
-
-// guard admits only the browser with the cookie, and only under the page's own host name, so that another site cannot reach
-// the page by DNS rebinding.
-func (p *Page) guard(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cache-Control", "no-store")
-		c, err := r.Cookie(cookieName)
-		switch {
-		case r.Host != p.opt.Address:
-			http.Error(w, "forbidden: open this page at the address shown in the terminal", http.StatusForbidden)
-		case p.redeem(r):
-			http.SetCookie(w, &http.Cookie{Name: cookieName, Value: p.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
-			http.Redirect(w, r, "/", http.StatusSeeOther)
-		case err != nil || !same(c.Value, p.cookie):
-			http.Error(w, "forbidden: the address in the terminal works once, in one browser; run mcprun approvals again to get a new one", http.StatusForbidden)
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
-}
-
-func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
-
-// redeem reports whether a request has the token. If so, the token is used up.
-func (p *Page) redeem(r *http.Request) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if r.Method != http.MethodGet || r.URL.Path != "/" || p.token == "" || !same(r.URL.Query().Get("token"), p.token) {
-		return false
-	}
-	p.token = ""
-	return true
+	return p.door.Admit(mux)
 }
 
 // pageData is what a page shows.
@@ -124,7 +75,7 @@ type pageData struct {
 }
 
 func (p *Page) show(w http.ResponseWriter, status int, d *pageData) {
-	d.Title, d.Forms = p.opt.Title, p.forms
+	d.Title, d.Forms = p.opt.Title, p.door.Word()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_ = d.write(w)
@@ -163,7 +114,7 @@ func (p *Page) waiting(ctx context.Context) ([]Waiting, error) {
 func (p *Page) find(r *http.Request) *Waiting {
 	list, _ := p.waiting(r.Context())
 	i := slices.IndexFunc(list, func(q Waiting) bool {
-		return q.Socket == r.FormValue("socket") && same(q.ID, r.FormValue("id"))
+		return q.Socket == r.FormValue("socket") && page.Same(q.ID, r.FormValue("id"))
 	})
 	if i < 0 {
 		return nil
@@ -182,7 +133,7 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 
 func (p *Page) answer(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-	if !same(r.PostFormValue("form"), p.forms) {
+	if !p.door.Knows(r.PostFormValue("form")) {
 		http.Error(w, "forbidden: this form did not come from this page; reload it and answer again", http.StatusForbidden)
 		return
 	}

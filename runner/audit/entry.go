@@ -1,7 +1,10 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 )
 
@@ -122,6 +125,35 @@ type RunEnd struct {
 	Violations   []string        `json:"violations"`   // never nil
 	Calls        int             `json:"calls"`
 	Files        []string        `json:"files"` // that it wrote; never nil
+	Plugins      []Plugin        `json:"plugins,omitempty"`
+}
+
+// Plugin is what a plugin did about a run or a call, other than to allow it.
+type Plugin struct {
+	Name     string `json:"name"`
+	Hook     string `json:"hook"`     // where it was asked: "run", "run_end", "call" or "result"
+	Decision string `json:"decision"` // "deny", "change", or "failed" if it gave no valid answer
+	Reason   Text   `json:"reason"`   // why it denied, or how it failed
+	// From and To are the SHA-256, in hexadecimal, of what it changed, with tokens for personal data, before and after.
+	From Text `json:"from,omitempty"`
+	To   Text `json:"to,omitempty"`
+}
+
+// Answered reports whether a plugin was asked about the result of a call: then it was made, although it may count as denied.
+func Answered(list []Plugin) bool {
+	return slices.ContainsFunc(list, func(p Plugin) bool { return p.Hook == "result" })
+}
+
+// String describes it for people.
+func (p *Plugin) String() string {
+	switch p.Decision {
+	case "change":
+		what := map[string]string{"run": "the variables", "call": "the arguments"}[p.Hook]
+		return fmt.Sprintf("plugin %s: changed %s", p.Name, cmp.Or(what, "the result"))
+	case "deny":
+		return fmt.Sprintf("plugin %s: refused: %s", p.Name, p.Reason)
+	}
+	return fmt.Sprintf("plugin %s: failed: %s", p.Name, p.Reason)
 }
 
 // CallStart is the body of [KindCall].
@@ -133,9 +165,11 @@ type CallStart struct {
 	Effect    Text            `json:"effect"` // of the rule: "allow" or "ask"
 	Rule      Text            `json:"rule"`
 	By        Text            `json:"by"` // who approved it
+	// Plugins are what plugins did until now. Arguments are those after their changes.
+	Plugins []Plugin `json:"plugins,omitempty"`
 }
 
-// CallEnd is the body of [KindCallEnd]. A refused call has no [CallStart]: its Effect, Rule and Arguments are here.
+// CallEnd is the body of [KindCallEnd]. A refused call has no [CallStart], nor has a cached one: its Effect, Rule and Arguments are here.
 type CallEnd struct {
 	Call        int             `json:"call"`
 	Tool        string          `json:"tool"`
@@ -148,6 +182,10 @@ type CallEnd struct {
 	Effect      Text            `json:"effect,omitempty"`
 	Rule        Text            `json:"rule,omitempty"`
 	By          Text            `json:"by,omitempty"`
+	// Cached says that no server was asked: the result is from the cache, where it has been for AgeMS.
+	Cached  bool     `json:"cached,omitempty"`
+	AgeMS   float64  `json:"ageMs,omitempty"`
+	Plugins []Plugin `json:"plugins,omitempty"` // those of the CallStart too
 }
 
 // Approval is the body of [KindApproval].
@@ -191,7 +229,7 @@ type Login struct {
 
 // Change is the body of [KindChange].
 type Change struct {
-	What string `json:"what"` // "policy", "network", "pii", "audit", "servers" or "tree"
+	What string `json:"what"` // "policy", "network", "pii", "audit", "plugins", "servers" or "tree"
 	From Text   `json:"from"` // SHA-256, in hexadecimal; null: there was none
 	To   Text   `json:"to"`
 	// FromText and ToText are the digests by which the record keeps the texts, with tokens for personal data, like the code of scripts.

@@ -70,8 +70,47 @@ func (c *Calls) Answerer() call.Answerer {
 		if own := c.run.Answers[a.Method]; own != nil {
 			return c.answerHost(ctx, a, own)
 		}
+		if own := c.run.Methods[a.Method]; own != nil { // not noted in the journal, which has its call
+			c.askedHost.Store(true)
+			return own(ctx, a.Params, c.hostFor(a))
+		}
 		return nil, &call.Error{Kind: call.KindArgument, Message: fmt.Sprintf("unknown method %.100q: this version of mcprun does not support it", a.Method)}
 	}
+}
+
+// Method answers a request of a script, in whose name it may call tools and ask a person. It takes an object of parameters and returns a JSON
+// value.
+type Method = func(ctx context.Context, params json.RawMessage, h *Host) (json.RawMessage, error)
+
+// Host is what a [Method] does in the name of a script.
+type Host struct {
+	// Run is the id of the run.
+	Run string
+	// Replay says that calls are answered from a recording.
+	Replay bool
+	// Call makes a call through all stages of the run. It has the number of the request, so a method makes at most one.
+	Call call.Handler
+	// Ask asks a person, while the clock of the run is held. Nil: nobody can be asked.
+	Ask upstream.ElicitFunc
+	// Personal says what is done with personal data in the run; nil: nothing.
+	Personal *Personal
+}
+
+// hostFor returns what a method does for a request.
+func (c *Calls) hostFor(a *call.Ask) *Host {
+	handle := c.Handler()
+	h := &Host{Run: c.run.ID, Replay: c.player != nil, Personal: c.set.Personal, Call: func(ctx context.Context, req *call.Request) (*call.Result, error) {
+		req.Seq, req.At = a.Seq, a.At
+		return handle(ctx, req)
+	}}
+	if ask := c.run.Elicit; ask != nil {
+		h.Ask = func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+			c.clock.Hold() // a person may take any time
+			defer c.clock.Release()
+			return ask(ctx, q)
+		}
+	}
+	return h
 }
 
 // module bundles a module that the running script imports by a computed path.

@@ -48,6 +48,8 @@ type Run struct {
 	Watch func(Event)
 	// Answers are the methods that the script may call on the host besides those of this package.
 	Answers map[string]func(context.Context, json.RawMessage) (json.RawMessage, error)
+	// Methods are further ones, which may call tools and ask a person in the name of the script.
+	Methods map[string]Method
 	// Import bundles a module that the running script imports by a computed path. Nil: it cannot import any.
 	Import func(ctx context.Context, specifier, from string) (id, code string, err error)
 	// Suspend ends the run with [ErrSuspended], as Settings.Suspend says. Nil: it is never suspended.
@@ -91,6 +93,7 @@ type Calls struct {
 	restored  atomic.Bool // arguments of a call had tokens
 	nulls     atomic.Bool // see Summary
 	undefined atomic.Bool
+	uncached  atomic.Bool // the cache cannot be used
 
 	watching sync.Mutex // held while Run.Watch runs
 

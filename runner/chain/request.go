@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/cache"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/internal/clock"
 	"github.com/mcpgen/mcpgen/runner/journal"
@@ -33,14 +35,19 @@ type request struct {
 	clock       *clock.Clock          // of the timeout that the script gave; nil: none
 	options     *upstream.CallOptions // of the current try
 	decision    *policy.Decision      // the policy's; nil: the call did not get that far
+	plugins     []audit.Plugin        // what plugins did about the call
 	waiting     waiting
-	restored    *pii.Restored // the values in the arguments that tokens stood for
-	hint        string        // what the tool does, as in [policy.Hints.Word]; empty: the call did not get to the policy
-	isAudited   bool          // the record has the intent
-	isToolError bool          // the raw result is a failure of the tool
-	kept        *journal.Call // what the journal knows of the call; nil without a journal
-	isReplayed  bool          // the journal has answered it
-	announces   bool          // it must be announced there before it is sent
+	restored    *pii.Restored    // the values in the arguments that tokens stood for
+	hint        string           // what the tool does, as in [policy.Hints.Word]; empty: the call did not get to the policy
+	isAudited   bool             // the record has the intent
+	isToolError bool             // the raw result is a failure of the tool
+	kept        *journal.Call    // what the journal knows of the call; nil without a journal
+	isReplayed  bool             // the journal has answered it
+	announces   bool             // it must be announced there before it is sent
+	cached      *cache.Result    // which has answered it; nil: it was not answered from the cache
+	missed      bool             // the cache could not answer it
+	misfit      bool             // the result does not match the tool's output schema
+	origin      *upstream.Origin // of the answer to the current try; nil without a cache
 }
 
 // handler answers a call. The script sees errors that are a *call.Error; any other error is reported to it without

@@ -8,8 +8,10 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/cache"
 	"github.com/mcpgen/mcpgen/runner/journal"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/plugin"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/record"
 )
@@ -40,6 +42,9 @@ type Settings struct {
 	MaxResult int64
 	// Policy decides which calls are made. Nil: policy.Default().
 	Policy policy.Decider
+	// Plugins are asked before and after each call, and by package runner before and after a script. They can only make things stricter. Nil: none
+	// is asked.
+	Plugins *plugin.Set
 	// Approver asks a person about calls that the policy wants approved. Nil: nobody can be asked, and they are refused.
 	Approver approve.Approver
 	// Personal says what is done with personal data. Nil: scripts and the model get it as it is.
@@ -75,6 +80,10 @@ type Settings struct {
 	// Ending is closed when the process ends, and the run goes on in another one. Calls that have not been sent by then are not sent here. It
 	// counts with a Journal only, and may be nil.
 	Ending <-chan struct{}
+	// Cache answers calls of read-only tools, and keeps their results. A dry run and a replay do not use it. Nil: every call is sent.
+	Cache *cache.Cache
+	// NoCache sends calls that Cache could answer, and keeps their results there.
+	NoCache bool
 	// Observer keeps shapes of the results of tools without an output schema. Nil: no shapes are kept.
 	Observer Observer
 	// Details asks for CallRecord.Details.

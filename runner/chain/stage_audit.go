@@ -30,7 +30,7 @@ func (c *Calls) audit(next handler) handler {
 		return next
 	}
 	return func(ctx context.Context, req *request) (*call.Result, error) {
-		row := audit.CallStart{Call: req.Seq, Tool: req.Tool, Hint: audit.Text(req.hint), Arguments: c.rowArguments(req)}
+		row := audit.CallStart{Call: req.Seq, Tool: req.Tool, Hint: audit.Text(req.hint), Arguments: c.rowArguments(req), Plugins: c.rowPlugins(req)}
 		row.Effect, row.Rule, row.By = decidedBy(req.decision)
 		err := c.set.Audit.Intend(ctx, c.row(audit.KindCall, row))
 		switch {
@@ -54,7 +54,7 @@ func (c *Calls) auditEnd(req *request, rec *CallRecord, failed error) {
 		return
 	}
 	mask := c.rowMask(req)
-	row := audit.CallEnd{Call: rec.Call, Tool: rec.Tool, Hint: audit.Text(req.hint), Outcome: rec.Outcome, DurationMS: rec.DurationMS, ResultBytes: rec.ResultBytes}
+	row := audit.CallEnd{Call: rec.Call, Tool: rec.Tool, Hint: audit.Text(req.hint), Outcome: rec.Outcome, DurationMS: rec.DurationMS, ResultBytes: rec.ResultBytes, Cached: rec.Cached, AgeMS: rec.AgeMS, Plugins: c.rowPlugins(req)}
 	if c.chain.knownName(req) == "" { // the script's text
 		row.Tool = mask.String(row.Tool)
 	}

@@ -83,6 +83,15 @@ func (p *Personal) MaskForeign(text string) string {
 	return string(p.Outlet.MaskForeign([]byte(text)))
 }
 
+// Restored returns JSON with what its tokens stand for, for a check by the host.
+func (p *Personal) Restored(raw json.RawMessage) (json.RawMessage, error) {
+	if p == nil {
+		return raw, nil
+	}
+	restored, _, err := p.Outlet.RestoreArguments(raw, pii.ArgumentOptions{FromTokens: p.Bridges()})
+	return restored, err
+}
+
 // personal masks the results and errors of servers in bridge mode before the script gets them, and in every mode those of a call without a
 // script, whose caller is the model. In output mode the script gets real values; the outlet learns from them what to find in its output, and
 // what only looks like a token is quoted, in errors too.

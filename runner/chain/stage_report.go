@@ -30,10 +30,16 @@ func (c *Calls) report(next handler) handler {
 		took := time.Since(start)
 		rec := CallRecord{
 			Call: req.Seq, Tool: ident.Clip(req.Tool, 300), StartMS: ms(start.Sub(c.usage.began)), DurationMS: ms(took), QueueMS: req.queueMS,
-			Retries: req.retries, ArgumentBytes: len(args), Outcome: OutcomeOK, Arguments: req.arguments, Planned: req.arguments, Skipped: req.skipped, Drift: req.drift, ToolError: req.isToolError, reached: req.waiting.wasSent(),
+			Retries: req.retries, ArgumentBytes: len(args), Outcome: OutcomeOK, Arguments: req.arguments, Planned: req.arguments, Skipped: req.skipped, Drift: req.drift, ToolError: req.isToolError, Plugins: req.plugins, reached: req.waiting.wasSent(), missed: req.missed,
 		}
 		if req.decision != nil && req.decision.Rule != "" {
-			rec.Policy, rec.Masked = req.decision, c.usage.decided(c.Mask, req.Args)
+			rec.Policy = req.decision
+		}
+		if rec.Policy != nil || rec.Plugins != nil {
+			rec.Masked = c.usage.decided(c.Mask, req.Args)
+		}
+		if kept := req.cached; kept != nil {
+			rec.Cached, rec.AgeMS, rec.SavedMS = true, ms(c.set.Cache.Now().Sub(kept.Sent)), max(0, ms(kept.Took-took))
 		}
 		var answer json.RawMessage
 		switch {

@@ -113,6 +113,10 @@ func (c *Calls) options(req *request, clock *clock.Clock) *upstream.CallOptions 
 		defer aside(ctx, waitMemory)() // the server has answered
 		return req.memory.take(ctx, landingCopies*int64(bytes))
 	}}
+	if c.set.Cache != nil {
+		req.origin = &upstream.Origin{}
+		opt.Origin = req.origin
+	}
 	if ask := c.run.Elicit; ask != nil {
 		opt.Elicit = func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
 			c.clock.Hold() // a person may take any time

@@ -17,9 +17,11 @@ func (c *Calls) Handler() call.Handler {
 		c.restore,        // below resolve, which names the server; above what judges or shows the arguments, so that it sees real values
 		c.validateArgs,   // refuses bad arguments before anything is sent
 		c.journal,        // above what decides, delays or sends, none of which a call that has ended needs again; below restore, so that it has real values, whose tokens may differ in another process, and below large, which writes a file that may be gone
+		c.plugins,        // below the journal, so that a run that is continued gets what plugins have made of a call; above policy, which judges what they have changed; it replaces personal data by tokens itself
 		c.policy,         // judges the real tool and the final arguments, before the call waits or is sent; also in replays and dry runs
 		c.replay,         // only stages below it involve servers, which a replay does not have
 		c.dryRun,         // nor does a dry run for the calls that it skips
+		c.cache,          // below what judges the call and what makes no calls, so that a cached result is governed as one of a server; above queue, audit and whatever else is for calls that are sent
 		c.queue,          // waiting here does not count against the call's timeout, which starts below
 		c.waitForMemory,  // below the queue, so that a call which waits for memory does not hold back calls to other servers
 		c.stay,           // below what may delay the call; above audit, so that a call which stays has no intent
@@ -36,5 +38,5 @@ func (c *Calls) Handler() call.Handler {
 
 // asker returns the stages of requests that are not tool calls: the same, without those about tools. None is announced in the journal: they change nothing.
 func (c *Calls) asker() handler {
-	return wrap(c.chain.askUpstream, c.report, c.reserve, c.resourceParts, c.personal, c.record, c.restore, c.journal, c.policy, c.replay, c.queue, c.audit, c.retry, c.timeout, c.trace)
+	return wrap(c.chain.askUpstream, c.report, c.reserve, c.resourceParts, c.personal, c.record, c.restore, c.journal, c.plugins, c.policy, c.replay, c.cache, c.queue, c.audit, c.retry, c.timeout, c.trace)
 }

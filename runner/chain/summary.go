@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpgen/mcpgen/runner/cache"
 	"github.com/mcpgen/mcpgen/runner/journal"
 )
 
@@ -24,6 +25,7 @@ type Summary struct {
 	// ParsedTools returned JSON as text, which the script got as a value. TextTools have no output schema and returned other text. Both are
 	// sorted tool ids.
 	ParsedTools, TextTools []string
+	Cache                  cache.Use
 	Handles                bool // a result, or a part of one, was replaced by a handle
 	AskedHost              bool // the script called one of Run.Answers
 	// Nulls and Undefined report that a result itself contains the text that scripts print for a missing value: null, which Python prints
@@ -35,6 +37,7 @@ type Summary struct {
 func (c *Calls) Finish() *Summary {
 	c.work.Wait()
 	c.usage.counted()
+	c.flushCache()
 	u := c.usage
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -46,7 +49,7 @@ func (c *Calls) Finish() *Summary {
 	slices.SortStableFunc(calls, inOrder)
 	return &Summary{
 		Calls: calls, Count: u.total, Steps: c.steps.records, Waits: waits, InFlight: describeInFlight(slices.SortedFunc(slices.Values(u.inFlight), inOrder)), Warnings: slices.Clone(c.warnings),
-		ArgumentTokens: u.arguments, ResultTokens: u.results, ParsedTools: slices.Sorted(maps.Keys(c.parsed)), TextTools: slices.Sorted(maps.Keys(c.texts)), Handles: c.kept.Load(), AskedHost: c.askedHost.Load(),
+		ArgumentTokens: u.arguments, ResultTokens: u.results, ParsedTools: slices.Sorted(maps.Keys(c.parsed)), TextTools: slices.Sorted(maps.Keys(c.texts)), Handles: c.kept.Load(), AskedHost: c.askedHost.Load(), Cache: u.cache,
 		Nulls: c.nulls.Load(), Undefined: c.undefined.Load(),
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/tokens"
+	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/cache"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/record"
 )
@@ -57,14 +59,21 @@ type CallRecord struct {
 	Planned json.RawMessage `json:"-"`
 	// Skipped is why a dry run did not make a call of a tool that may be read-only.
 	Skipped string `json:"skipped,omitempty"`
+	// Cached reports that the call was answered from the cache, with a result that a server had been asked for AgeMS before, which took SavedMS
+	// then.
+	Cached  bool    `json:"cached,omitempty"`
+	AgeMS   float64 `json:"ageMs,omitempty"`
+	SavedMS float64 `json:"savedMs,omitempty"`
 	// Drift says how the tool's definition has changed since the tree was generated: the verdict ("harmless", "breaking" or "undecided")
 	// and what changed, which is partly text from the server.
 	Drift string `json:"drift,omitempty"`
 
 	// Policy is the decision about the call, if a rule decided, and Policy.By who approved it.
 	Policy *policy.Decision `json:"policy,omitempty"`
-	// Masked has the arguments that the rule decided about, with the same tokens for personal data as in questions about the run's calls.
-	// It is JSON in which members over 16 KiB are replaced by their size, or its first 2,000 bytes. It is empty if Policy is nil, and once
+	// Plugins are what plugins did about the call, other than to allow it.
+	Plugins []audit.Plugin `json:"plugins,omitempty"`
+	// Masked has the arguments that were decided about, with the same tokens for personal data as in questions about the run's calls.
+	// It is JSON in which members over 16 KiB are replaced by their size, or its first 2,000 bytes. It is empty if Policy and Plugins are nil, and once
 	// a run has more than 8 MiB of such arguments.
 	Masked string `json:"-"`
 
@@ -75,6 +84,18 @@ type CallRecord struct {
 	ToolError bool `json:"-"`
 
 	reached bool // a server may have acted on it
+	missed  bool // the cache could not answer it
+}
+
+// CacheUse counts the call, if a cache has or could have answered it.
+func (rec *CallRecord) CacheUse() (u cache.Use) {
+	switch {
+	case rec.Cached:
+		u = cache.Use{Hits: 1, Bytes: int64(rec.ResultBytes), SavedMS: rec.SavedMS}
+	case rec.missed:
+		u.Misses = 1
+	}
+	return u
 }
 
 // CallDetails are details of a call for people, with secrets and personal data masked as in a recording. All of it may be hostile text.
@@ -106,11 +127,13 @@ type usage struct {
 	pending   int // bytes of uncounted
 	arguments int // tokens
 	results   int // tokens
+	cache     cache.Use
 }
 
 func (u *usage) add(rec CallRecord, args, answer json.RawMessage) {
 	u.mu.Lock()
 	u.total++
+	u.cache.Add(rec.CacheUse())
 	u.list(rec)
 	if rec.WaitingFor != "" {
 		u.inFlight = append(u.inFlight, rec)

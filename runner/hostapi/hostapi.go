@@ -1,5 +1,5 @@
 // Package hostapi implements the methods of the host other than tools that scripts call: to search tools, save and load skills, replace
-// personal data by tokens, and show images. The guests' libraries know the methods by name.
+// personal data by tokens, show images, and fill in forms. The guests' libraries know the methods by name.
 //
 // Errors that a script sees are *call.Error. Errors in the host's own files are passed to [Methods].Trouble; the script learns only that an
 // error occurred.
@@ -16,6 +16,8 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/form"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/skill"
@@ -31,6 +33,7 @@ const (
 	methodSaveSkill  = "skills/save"
 	methodLoadSkill  = "skills/load"
 	methodListSkills = "skills/list"
+	methodFillForm   = "form/fill"
 )
 
 // Method answers one method. It takes an object of parameters and returns a JSON value.
@@ -52,6 +55,8 @@ type Methods struct {
 	Sealed bool
 	// Image takes an image. Its error is shown to the script.
 	Image func(mimeType string, data []byte) error
+	// Forms fills forms in. Nil: there are no forms.
+	Forms *Forms
 	// Trouble is called with errors in the host's own files. It may be nil.
 	Trouble func(error)
 }
@@ -84,6 +89,20 @@ func (h *Methods) All() map[string]Method {
 		m[methodImage] = h.show
 	}
 	return m
+}
+
+// Calling returns the methods that call tools, by name.
+func (h *Methods) Calling() map[string]chain.Method {
+	if h.Forms == nil {
+		return nil
+	}
+	replayed := form.InMemory()
+	return map[string]chain.Method{methodFillForm: func(ctx context.Context, params json.RawMessage, host *chain.Host) (json.RawMessage, error) {
+		if host.Replay {
+			return h.fillForm(ctx, params, host, replayed)
+		}
+		return h.fillForm(ctx, params, host, h.Forms.Kept)
+	}}
 }
 
 // badParams returns an error about invalid parameters.

@@ -98,7 +98,7 @@ func skipped(record *chain.CallRecord) *reply {
 
 // noteCall logs a call as a run that consists of this call, without its result, which may be confidential.
 func (c *toolCall) noteCall(tool string, record chain.CallRecord, r *reply, err error) {
-	run := &customer.Run{Name: c.tool.name, Code: tool, Cause: string(runner.CauseExit), DurationMS: record.DurationMS, CallCount: 1}
+	run := &customer.Run{Name: c.tool.name, Code: tool, Cause: string(runner.CauseExit), DurationMS: record.DurationMS, CallCount: 1, Cache: record.CacheUse().Some()}
 	one := runner.LoggedCall(&record)
 	one.Tool, one.Outcome = cmp.Or(one.Tool, tool), cmp.Or(one.Outcome, chain.OutcomeOK)
 	switch {

@@ -28,6 +28,8 @@ type Project struct {
 	Network string
 	// Packages names what scripts may import beside the standard library; see runner.OfferPackages. Empty: nothing.
 	Packages string
+	// Forms says that the project has forms, which fill_form fills in.
+	Forms bool
 	// Personal says that tokens take the place of personal data.
 	Personal bool
 	// Time and Memory, in bytes, are the limits of a run that sets none. Zero: 30 s and 500 MB.

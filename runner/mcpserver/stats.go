@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpgen/mcpgen/runner/cache"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
@@ -181,9 +182,10 @@ func callGetExecutionStats(_ context.Context, c *toolCall, args *statsArgs) (*re
 		Saved  int64                `json:"tokensSaved"`
 		Search int64                `json:"tokensSavedBesideSearch"`
 		Costs  customer.Costs       `json:"costs"`
+		Cache  cache.Use            `json:"cache"`
 		MS     float64              `json:"durationMs"`
 		Tools  []customer.ToolStats `json:"tools"`
-	}{env, all.Runs, all.Failed, all.Calls, all.Tokens.Used, all.Tokens.Saved, all.Tokens.SavedSearch, all.Tokens.Costs(c.cs.s.opt.Prices), all.DurationMS, append([]customer.ToolStats{}, firstOf(all.Tools, top)...)}
+	}{env, all.Runs, all.Failed, all.Calls, all.Tokens.Used, all.Tokens.Saved, all.Tokens.SavedSearch, all.Tokens.Costs(c.cs.s.opt.Prices), all.Cache, all.DurationMS, append([]customer.ToolStats{}, firstOf(all.Tools, top)...)}
 	totals, err := compactJSON(data)
 	if err != nil {
 		return nil, err

@@ -113,9 +113,10 @@ func TestTools(t *testing.T) {
 		"get_tool_definition": "category,tool_name", "list_tool_categories": "query", "call_tool": "arguments,tool",
 		"save_skill": "code,description,language,name", "load_skill": "name", "list_skills": "query", "sanitize_pii": "text", "restore_pii": "text",
 		"write_workspace_file": "content,filename", "read_workspace_file": "filename", "list_workspace_files": "subpath", "checkpoint": "data,name", "get_execution_stats": "top",
+		"fill_form": "data,form,id,submit",
 	}
 	w := newFixture(t)
-	w.opt.Mode = mcpserver.ModeAll
+	w.opt.Mode, w.opt.Forms = mcpserver.ModeAll, true
 	cs := w.stdio(w.server(), revisions[0], nil)
 	res, err := cs.ListTools(t.Context(), nil)
 	if err != nil {

@@ -36,7 +36,7 @@ func (s *Server) tools(v *view) []*tool {
 		return code
 	}
 	const query, name, text, file = `{"query":{"type":"string"}}`, `{"name":{"type":"string"}}`, `{"text":{"type":"string"}}`, `{"filename":{"type":"string"}}`
-	return append(code,
+	all := append(code,
 		&tool{
 			name: "get_tool_definition", description: "A tool's wrapper: its arguments, with what its server says of them, and its result.", run: withArgs(callGetToolDefinition), hints: readOnly(),
 			input: inputSchema(`{"tool_name":{"type":"string","description":"its id, or its own name"},"category":{"type":"string","description":"where tools of several servers have that name"}}`, "tool_name"),
@@ -85,6 +85,13 @@ func (s *Server) tools(v *view) []*tool {
 			input: inputSchema(`{"top":{"type":"integer"}}`),
 		},
 	)
+	if v.Forms {
+		all = append(all, &tool{
+			name: "fill_form", description: "Fill in a form of the project, and submit it if it is complete. The user is asked for what is missing.", run: withArgs(callFillForm), long: true, stage: progress.StageSandbox,
+			input: inputSchema(`{"form":{"type":"string"},"data":`+anyObject+`,"id":{"type":"string","description":"of one that stayed open"},"submit":{"type":"boolean"}}`, "form"),
+		})
+	}
+	return all
 }
 
 // listed makes tools/list show the tools of the mode in the order of tools; the SDK shows all, sorted by name.

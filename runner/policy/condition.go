@@ -3,29 +3,19 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/cel-go/cel"
 	celast "github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/internal/expr"
 	"github.com/mcpgen/mcpgen/runner/policy/internal/spelling"
 	"github.com/mcpgen/mcpgen/runner/risk"
-)
-
-const (
-	// maxCost bounds the work of one condition for one call, in CEL's units: at most about 0.2 s. Arguments are hostile.
-	maxCost = 50_000
-	// maxCondition bounds the length of a condition, in characters.
-	maxCondition = 10_000
 )
 
 // environment has the variables of conditions.
@@ -40,11 +30,8 @@ var environment = sync.OnceValue(func() *cel.Env {
 		cel.Variable("customer", cel.StringType),
 		cel.Variable("session", cel.StringType),
 		cel.Variable("taint", cel.ListType(cel.StringType)),
-		cel.CrossTypeNumericComparisons(true),
-		cel.OptionalTypes(),
-		cel.ParserExpressionSizeLimit(maxCondition),
 	}
-	options = append(options, functions()...)
+	options = append(append(options, expr.Options()...), functions()...)
 	for _, r := range risk.All() {
 		options = append(options, cel.Constant(r.String(), cel.IntType, types.Int(r)))
 	}
@@ -68,9 +55,6 @@ type condition struct {
 	tainted bool                        // it reads taint
 }
 
-// inPlainWords rewrites the parser's messages.
-var inPlainWords = strings.NewReplacer("Syntax error: ", "syntax error: ", "mismatched input", "unexpected", "extraneous input", "unexpected", "'<EOF>'", "end of the condition")
-
 // compile compiles the condition of a rule. It returns nil if the rule has none.
 func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 	if rule.When == "" {
@@ -81,15 +65,13 @@ func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 			Remedy: "write a CEL condition on server, tool, args, hints, risk, calls, customer, session and taint"}
 	}
 	ast, issues := environment().Compile(rule.When)
-	if issues != nil && len(issues.Errors()) > 0 {
-		first := issues.Errors()[0]
-		problem, _, _ := strings.Cut(strings.TrimSuffix(first.Message, " (in container '')"), " expecting ") // the parser appends a list of all tokens
-		return nil, wrong(first.Location.Line(), max(0, first.Location.Column()), inPlainWords.Replace(problem))
+	if bad := expr.Problem(issues); bad != nil {
+		return nil, wrong(bad.Line+1, bad.Column, bad.Problem)
 	}
 	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, wrong(1, 0, fmt.Sprintf("the condition has type %s, not bool", t))
 	}
-	program, err := environment().Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost), costs())
+	program, err := environment().Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(expr.MaxCost), costs())
 	if err != nil {
 		return nil, wrong(1, 0, err.Error())
 	}
@@ -98,7 +80,7 @@ func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 	used.add(c)
 	c.tainted = used.uses["taint"]
 	c.partial = sync.OnceValues(func() (cel.Program, error) {
-		return environment().Program(ast, cel.EvalOptions(cel.OptOptimize, cel.OptPartialEval), cel.CostLimit(maxCost), costs())
+		return environment().Program(ast, cel.EvalOptions(cel.OptOptimize, cel.OptPartialEval), cel.CostLimit(expr.MaxCost), costs())
 	})
 	for _, check := range []func(celast.Expr) (int64, string){unknownHint, badFolder} {
 		if id, problem := check(ast.NativeRep().Expr()); problem != "" {
@@ -202,25 +184,18 @@ func (h Hints) facts() map[string]bool {
 	return map[string]bool{"readOnly": h.ReadOnly, "idempotent": h.Idempotent, "destructive": h.Destructive, "openWorld": h.OpenWorld}
 }
 
-// decode reads arguments for CEL. A name that occurs twice is an error: the server might read the other one.
+// decode reads arguments for CEL.
 func decode(raw []byte) (map[string]any, error) {
-	out := map[string]any{}
 	if len(raw) == 0 {
-		return out, nil
+		return map[string]any{}, nil
 	}
-	numbers := json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v *any) error {
-		if dec.PeekKind() != '0' {
-			return errors.ErrUnsupported
-		}
-		token, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		*v, err = number(token.String())
-		return err
-	})
-	if err := json.Unmarshal(raw, &out, json.WithUnmarshalers(numbers)); err != nil {
+	value, err := expr.Decode(raw)
+	if err != nil {
 		return nil, fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	out, ok := value.(map[string]any)
+	if !ok && value != nil {
+		return nil, errors.New("cannot read the arguments: they are not an object")
 	}
 	return out, nil
 }
@@ -246,19 +221,4 @@ func misread(value any, path []string) error {
 		}
 	}
 	return nil
-}
-
-// number returns an int64 if the number is an integer, as 1e3 and 5.0 are too, or else a float64, which may be infinite.
-func number(text string) (any, error) {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n, nil
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return nil, err
-	}
-	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-		return int64(f), nil
-	}
-	return f, nil
 }

@@ -4,22 +4,20 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/common/types/traits"
-	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/interpreter"
 
+	"github.com/mcpgen/mcpgen/runner/internal/expr"
 	"github.com/mcpgen/mcpgen/runner/policy/internal/spelling"
 )
 
 // bytesPerCost is the number of bytes a function reads per unit of cost.
 const bytesPerCost = 500
 
-// functions returns what conditions have in addition to CEL's own functions: those of strings, and those that read paths, URLs and mail
+// functions returns what conditions have in addition to the functions of all expressions: those that read paths, URLs and mail
 // addresses. If one fails, the call is denied.
 func functions() []cel.EnvOption {
 	texts := cel.ListType(cel.StringType)
 	return []cel.EnvOption{
-		ext.Strings(ext.StringsVersion(5)),
 		cel.Function("under", cel.Overload("under_string_string", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType,
 			cel.BinaryBinding(func(path, dir ref.Val) ref.Val {
 				return result(spelling.Under(string(path.(types.String)), string(dir.(types.String))))
@@ -29,9 +27,9 @@ func functions() []cel.EnvOption {
 		cel.Function("domain", cel.Overload("domain_string", []*cel.Type{cel.StringType}, cel.StringType,
 			cel.UnaryBinding(func(email ref.Val) ref.Val { return result(spelling.Domain(string(email.(types.String)))) }))),
 		cel.Function("emails", cel.Overload("emails_dyn", []*cel.Type{cel.DynType}, texts,
-			cel.UnaryBinding(func(value ref.Val) ref.Val { return result(spelling.Emails(native(value))) }))),
+			cel.UnaryBinding(func(value ref.Val) ref.Val { return result(spelling.Emails(expr.Native(value))) }))),
 		cel.Function("paths", cel.Overload("paths_dyn", []*cel.Type{cel.DynType}, texts,
-			cel.UnaryBinding(func(value ref.Val) ref.Val { return result(spelling.Paths(native(value)), nil) }))),
+			cel.UnaryBinding(func(value ref.Val) ref.Val { return result(spelling.Paths(expr.Native(value)), nil) }))),
 	}
 }
 
@@ -40,7 +38,7 @@ func costs() cel.ProgramOption {
 	read := func(args []ref.Val, _ ref.Val) *uint64 {
 		cost := uint64(1)
 		for _, arg := range args {
-			cost += uint64(weight(native(arg)))
+			cost += uint64(weight(expr.Native(arg)))
 		}
 		return &cost
 	}
@@ -74,35 +72,4 @@ func result[T any](value T, err error) ref.Val {
 		return types.WrapErr(err)
 	}
 	return types.DefaultTypeAdapter.NativeToValue(value)
-}
-
-// native converts a CEL value to a Go value. A missing optional value becomes nil.
-func native(value ref.Val) any {
-	switch v := value.(type) {
-	case types.String:
-		return string(v)
-	case *types.Optional:
-		if !v.HasValue() {
-			return nil
-		}
-		return native(v.GetValue())
-	case traits.Mapper:
-		out := map[string]any{}
-		for it := v.Iterator(); it.HasNext() == types.True; {
-			key := it.Next()
-			if name, ok := key.(types.String); ok {
-				out[string(name)] = native(v.Get(key))
-			}
-		}
-		return out
-	case traits.Lister:
-		out := []any{}
-		for it := v.Iterator(); it.HasNext() == types.True; {
-			out = append(out, native(it.Next()))
-		}
-		return out
-	case types.Null:
-		return nil
-	}
-	return value.Value()
 }

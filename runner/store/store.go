@@ -1,4 +1,4 @@
-// Package store is what a deployment remembers: the rows of the record, documents, logs and leases. Processes share a store, and machines
+// Package store is what a deployment remembers: the rows of the record, documents, logs, leases and cached results. Processes share a store, and machines
 // share one in Postgres. The packages below it are named after the database they use, and pass the suite in storetest.
 //
 // The store does not interpret what it keeps. Package audit hashes and signs the rows of the record; the owner of a kind of documents
@@ -58,6 +58,7 @@ type Store interface {
 	Documents
 	Logs
 	Leases
+	CachedResults
 	// Place describes the database for people: a path, or a URL without its password.
 	Place() string
 	// About asks the database about itself.
@@ -211,3 +212,52 @@ type Leases interface {
 	// Release gives a lease up. One that the owner does not hold is left alone.
 	Release(ctx context.Context, name, owner string) error
 }
+
+// CachedResult is the result of a call that answers equal calls for some time.
+type CachedResult struct {
+	Customer string // empty: the project itself
+	Server   string // the one that was called
+	Name     string // finds it among the customer's
+	Value    []byte
+	// Created and Expires are by the clock of the process that has set it.
+	Created, Expires time.Time
+}
+
+// CachedPart selects cached results. The zero value selects all of them.
+type CachedPart struct {
+	Customer *string // nil: of all customers; empty: of the project itself
+	Server   string  // empty: of all servers
+	// Expired selects those that have expired by then. Zero: those that have not, too.
+	Expired time.Time
+}
+
+// CachedUse is what there is of one customer and server.
+type CachedUse struct {
+	Customer string `json:"customer"`
+	Server   string `json:"server"`
+	Results  int64  `json:"results"`
+	Bytes    int64  `json:"bytes"`
+	Hits     int64  `json:"hits"` // of the results that are there
+}
+
+// CachedResults keeps results of calls. Whatever changes what a server would answer gives the server a new generation. A result is kept only if
+// the generation is still that from before its call.
+type CachedResults interface {
+	// CachedResult returns a result that expires after now, or nil, and the generation of the server.
+	CachedResult(ctx context.Context, customer, server, name string, now time.Time) (r *CachedResult, generation int64, err error)
+	// SetCachedResult keeps a result, unless the server has another generation by now, and removes what has expired when the result was made.
+	// A result costs the size of its value and [CachedCost]. Those of the customer that were not used for longest are removed until all cost at
+	// most room.
+	SetCachedResult(ctx context.Context, r *CachedResult, generation, room int64) error
+	// UseCachedResults counts hits of a customer's results, by name.
+	UseCachedResults(ctx context.Context, customer string, hits map[string]int64, now time.Time) error
+	// ChangeServer gives a server a new generation, and removes its results of all customers.
+	ChangeServer(ctx context.Context, server string) error
+	// DeleteCachedResults removes results, also those of calls that are in progress, and returns how many it removed.
+	DeleteCachedResults(ctx context.Context, p CachedPart) (removed int64, err error)
+	// CachedUses counts the results that are there, by customer and server.
+	CachedUses(ctx context.Context) ([]CachedUse, error)
+}
+
+// CachedCost is what a cached result costs beside its value, in bytes.
+const CachedCost = 512

@@ -26,6 +26,7 @@ const (
 	RunLanguageKey = attribute.Key("mcprun.run.language")
 	RunSandboxKey  = attribute.Key("mcprun.run.sandbox") // absent if the script did not start
 	RunCallsKey    = attribute.Key("mcprun.run.calls")
+	RunCachedKey   = attribute.Key("mcprun.run.cached") // absent if the cache has answered no call
 )
 
 // RunOutcome is how a run ended.
@@ -33,6 +34,8 @@ type RunOutcome struct {
 	Language, Sandbox, Risk string
 	// Calls counts the tool calls.
 	Calls int
+	// Cached counts those that the cache has answered.
+	Cached int
 	// Error is the class of the failure, such as the cause of the run's end. Empty: it succeeded.
 	Error string
 }
@@ -68,6 +71,9 @@ func (r *Run) End(o RunOutcome) {
 	if o.Error != "" {
 		about = append(about, semconv.ErrorTypeKey.String(o.Error))
 		r.span.SetStatus(codes.Error, "")
+	}
+	if o.Cached > 0 {
+		r.span.SetAttributes(RunCachedKey.Int(o.Cached))
 	}
 	if r.span.IsRecording() {
 		r.span.SetAttributes(append(about[:len(about):len(about)], RunSuccessKey.Bool(o.Error == ""), RunCallsKey.Int(o.Calls))...)

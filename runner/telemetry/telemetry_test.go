@@ -58,7 +58,7 @@ func TestSpansAndMetrics(t *testing.T) {
 	_, op := tel.Client(ctx, telemetry.Request{Method: "tools/call", Tool: "add", Server: "calculator"})
 	meta := op.Meta()
 	op.End(telemetry.Outcome{Connection: telemetry.Connection{Pipe: true, Protocol: "2026-07-28"}, RequestID: "7", Error: telemetry.ToolError})
-	run.End(telemetry.RunOutcome{Language: "python", Sandbox: "gvisor", Risk: "high", Calls: 1})
+	run.End(telemetry.RunOutcome{Language: "python", Sandbox: "gvisor", Risk: "high", Calls: 3, Cached: 2})
 	served.End(telemetry.Outcome{Connection: telemetry.Connection{TCP: true}, Session: "s1", Error: "protocol", Code: -32602})
 	tel.SessionEnded("calculator", true, "", 3*time.Second, true)
 	tel.ServerSession(4*time.Second, telemetry.Connection{TCP: true, Protocol: "2025-11-25"}, false)
@@ -100,7 +100,7 @@ func TestSpansAndMetrics(t *testing.T) {
 		semconv.RPCResponseStatusCode("-32602"), semconv.ErrorTypeKey.String("-32602")}
 	wantAttributes(t, "the request", telemetrytest.Attributes(server.Attributes), append(slices.Clone(answered), semconv.McpSessionID("s1"))...)
 	ran := []attribute.KeyValue{telemetry.RunLanguageKey.String("python"), telemetry.RunSandboxKey.String("gvisor"), telemetry.RunRiskKey.String("high")}
-	wantAttributes(t, "the run", telemetrytest.Attributes(middle.Attributes), append(slices.Clone(ran), telemetry.RunSuccessKey.Bool(true), telemetry.RunCallsKey.Int(1))...)
+	wantAttributes(t, "the run", telemetrytest.Attributes(middle.Attributes), append(slices.Clone(ran), telemetry.RunSuccessKey.Bool(true), telemetry.RunCallsKey.Int(3), telemetry.RunCachedKey.Int(2))...)
 	if len(middle.Events) != 1 || middle.Events[0].Name != "code_execution" {
 		t.Fatalf("the run has the events %v, want code_execution", middle.Events)
 	}

@@ -1,10 +1,10 @@
-"""The part of the library mcprun that asks the host: tools of the catalogue, saved skills, tokens, images to show."""
+"""The part of the library mcprun that asks the host: tools of the catalogue, saved skills, forms, tokens, images to show."""
 
 import mcprun
 
-__all__ = ["search_tools", "save_skill", "load_skill", "list_skills", "tokenize_pii", "detokenize_pii", "show_image"]
+__all__ = ["search_tools", "save_skill", "load_skill", "list_skills", "fill_form", "tokenize_pii", "detokenize_pii", "show_image"]
 
-_LACKS = {"tools": "no catalogue of tools", "skills": "no skills", "pii": "no vault for personal data", "output": "nobody to show an image to"}
+_LACKS = {"tools": "no catalogue of tools", "skills": "no skills", "pii": "no vault for personal data", "output": "nobody to show an image to", "form": "no forms"}
 _CLASSES = {"tool": "MCPToolError", "protocol": "MCPProtocolError", "argument": "MCPArgumentError", "denied": "MCPDeniedError",
             "timeout": "MCPTimeoutError", "connection": "MCPConnectionError"}
 
@@ -111,6 +111,14 @@ def list_skills(query=None):
     reason.
     """
     return _ask("list_skills", "skills/list", query=query)["skills"]
+
+
+def fill_form(name, data=None, *, id=None, submit=None, ask=None):
+    """Fill in a form of the project with data, and submit it by its tool if it is complete. Return its status ("submitted",
+    "open" or "invalid"), its id, problems, what is missing, and the tool's result. A person is asked for what is missing, if one
+    can be, unless ask is False. With the id of a form that stayed open, data has values of its fields.
+    """
+    return _ask("fill_form", "form/fill", form=name, data=mcprun.whole(data), id=id, submit=submit, ask=ask)
 
 
 def _values(function, method, value, **params):

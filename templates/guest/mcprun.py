@@ -13,7 +13,7 @@ _HOMES = {
     **dict.fromkeys(("read_file", "write_file", "list_files", "delete_file", "save_checkpoint", "load_checkpoint",
                      "list_checkpoints"), "_mcprun_files"),
     **dict.fromkeys(("filter_by_field", "summarize_list", "aggregate_stats", "format_output"), "_mcprun_lists"),
-    **dict.fromkeys(("search_tools", "save_skill", "load_skill", "list_skills", "tokenize_pii", "detokenize_pii", "show_image"),
+    **dict.fromkeys(("search_tools", "save_skill", "load_skill", "list_skills", "fill_form", "tokenize_pii", "detokenize_pii", "show_image"),
                     "_mcprun_host"),
     "workflow": "_mcprun_workflow",
     **dict.fromkeys(("MCPError", "MCPToolError", "MCPProtocolError", "MCPArgumentError", "MCPDeniedError",

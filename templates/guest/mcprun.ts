@@ -377,7 +377,7 @@ const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"
 
 // ---- what the host keeps ----
 
-const lacks = { tools: "no catalogue of tools", skills: "no skills", pii: "no vault for personal data", output: "nobody to show an image to" };
+const lacks = { tools: "no catalogue of tools", skills: "no skills", pii: "no vault for personal data", output: "nobody to show an image to", form: "no forms" };
 
 const classes = {
   tool: MCPToolError, protocol: MCPProtocolError, argument: MCPArgumentError, denied: MCPDeniedError, timeout: MCPTimeoutError,
@@ -431,6 +431,10 @@ export async function loadSkill(name) {
 
 export async function listSkills(query) {
   return (await ask(new Error(), "listSkills", "skills/list", { query: query ?? undefined })).skills;
+}
+
+export async function fillForm(name, data, { id, submit, ask: person } = {}) {
+  return ask(new Error(), "fillForm", "form/fill", { form: name, data: whole(data) ?? undefined, id, submit, ask: person });
 }
 
 // A value is sent in a list, because null is a value here, and what is undefined must be an error.

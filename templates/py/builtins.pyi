@@ -13,6 +13,7 @@ from mcprun import callMCPTool as callMCPTool
 from mcprun import call_mcp_tool as call_mcp_tool
 from mcprun import delete_file as delete_file
 from mcprun import detokenize_pii as detokenize_pii
+from mcprun import fill_form as fill_form
 from mcprun import filter_by_field as filter_by_field
 from mcprun import format_output as format_output
 from mcprun import is_handle as is_handle

@@ -48,6 +48,7 @@ func TestExamples(t *testing.T) {
 			t.Run("state", func(t *testing.T) { state(t, p, where) })
 			t.Run("use-skill", func(t *testing.T) { useSkill(t, p, where) })
 			t.Run("files", func(t *testing.T) { files(t, p, where) })
+			t.Run("fill-form", func(t *testing.T) { fillForm(t, p, where) })
 			t.Run("workflow", func(t *testing.T) { copyInSteps(t, p, where) })
 			t.Run("streaming", func(t *testing.T) { // as a person runs it
 				out := p.runIn(t, "mcprun", "--sandbox", where.sandbox, "-v", example("filter-sheet", where)).want(t, 0)
@@ -275,6 +276,29 @@ func files(t *testing.T, p *project, where place) {
 	text, err := os.ReadFile(p.path(workspace + "/revenue.csv"))
 	if want := "region,revenue\nNorth,114.00\nSouth,109.50\nWest,213.00\n"; err != nil || !slices.Equal(sortedLines(string(text)), sortedLines(want)) {
 		t.Errorf("revenue.csv has\n%s%v, want\n%s; stdout %q", text, err, want, res.Stdout)
+	}
+}
+
+// fillForm fills the form of the examples in from a script, and from a row.
+func fillForm(t *testing.T, p *project, where place) {
+	forms := filepath.Join(root, "examples", "forms")
+	leads := func() int {
+		var out struct{ Total int }
+		found := p.runIn(t, "mcprun", "call", "crm__query_records", "object_type=Lead", `filters:=[{"field":"Email","operator":"eq","value":"ann.lee@example.com"}]`).want(t, 0)
+		if err := json.Unmarshal([]byte(found.stdout), &out); err != nil {
+			t.Fatal(err)
+		}
+		return out.Total
+	}
+	p.runIn(t, "mcprun", "form", "check", "--forms", forms).want(t, 0)
+	res := p.runJSON(t, where, 0, "--forms", forms, example("fill-form", where))
+	want := "Harbor & Sons submitted \nBlue Kettle invalid seen: expected a text of the format date, got string \"soon\"; name is missing\n"
+	if res.Stdout != want || leads() != 1 {
+		t.Errorf("stdout %q, and %d leads, want %q and 1", res.Stdout, leads(), want)
+	}
+	p.runIn(t, "mcprun", "form", "fill", "lead", "--forms", forms, "--data", filepath.Join(forms, "leads.csv"), "--row", "1").want(t, 0)
+	if out := p.runIn(t, "mcprun", "form", "fill", "lead", "--forms", forms, "--data", filepath.Join(forms, "leads.csv"), "--row", "2").want(t, 3); !strings.Contains(out.stderr, "missing: name") || leads() != 2 {
+		t.Errorf("%s, and %d leads, want that the name is missing, and 2", out.stderr, leads())
 	}
 }
 

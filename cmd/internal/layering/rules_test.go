@@ -59,8 +59,9 @@ func rules() []rule {
 
 		// Leaves of runner, then what stands on them.
 		{"runner/risk", nil},
+		{"runner/plugin", []string{"gen/config", "gen/ident", "gen/upstream/redact", "gen/upstream/stdio", "runner/audit"}}, // knows nothing of runs, chains and tokens
 		{"runner/call", []string{"gen/exit"}},
-		{"runner/policy", []string{"gen/config", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/exit", "runner/internal/kept", "runner/policy/internal/spelling", "runner/risk", "runner/script/judge", "runner/store"}},
+		{"runner/policy", []string{"gen/config", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/exit", "runner/internal/expr", "runner/internal/kept", "runner/policy/internal/spelling", "runner/risk", "runner/script/judge", "runner/store"}},
 		{"runner/policy/internal/spelling", []string{"gen/ident"}},
 		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/audit", "runner/internal/page", "runner/internal/seal", "runner/pii", "runner/policy", "runner/risk", "runner/store"}},
 		{"runner/egress", []string{"gen/config", "gen/ident", "runner/internal/notify"}},
@@ -75,7 +76,9 @@ func rules() []rule {
 		{"runner/audit/alert", []string{"gen/config", "runner/audit", "runner/egress", "runner/internal/notify", "runner/risk"}},
 		{"runner/internal/notify", nil},
 		{"runner/internal/safeopen", nil},
+		{"runner/internal/page/pagetest", nil},
 		{"runner/internal/seal", []string{"runner/store"}},
+		{"runner/internal/expr", nil}, // the one way to evaluate CEL
 		{"runner/internal/kept", []string{"gen/atomicfile", "runner/internal/safeopen"}},
 		{"runner/model", []string{"gen/endpoint", "gen/tokens", "runner/store"}}, // asks; knows neither tools nor scripts
 		{"runner/model/modeltest", []string{"runner/model"}},
@@ -88,7 +91,7 @@ func rules() []rule {
 		{"runner/internal/page", nil},
 		{"runner/internal/output", []string{"gen/ident", "runner/workspace"}},
 		{"runner/workspace", []string{"runner/internal/safeopen"}},
-		{"runner/workspace/customer", []string{"runner/model", "gen/ident", "runner/internal/kept", "runner/internal/safeopen", "runner/store", "runner/workspace"}},
+		{"runner/workspace/customer", []string{"runner/cache", "runner/model", "gen/ident", "runner/internal/kept", "runner/internal/safeopen", "runner/store", "runner/workspace", "runner/audit"}},
 		{"runner/sandbox", nil},
 		{"runner/bridge", []string{"gen/ident", "runner/call"}},
 		{"runner/pii/detect", []string{"runner/pii/detect/internal/*"}}, // finds personal data; knows nothing of tokens and vaults
@@ -110,6 +113,7 @@ func rules() []rule {
 		{"runner/daemon", nil},
 		{"runner/durable", []string{"runner/call", "runner/store", "runner/store/*"}},                         // the only importer of DBOS; of the stores only the tests
 		{"runner/journal", []string{"runner/call", "runner/internal/seal", "runner/store", "runner/store/*"}}, // keeps outcomes of calls, and makes none; of the stores only the tests
+		{"runner/cache", []string{"runner/call", "runner/internal/seal", "runner/store", "runner/store/*"}},   // knows neither servers nor policies; of the stores only the tests
 		{"runner/skill/internal/frontmatter", []string{"gen/ident"}},
 		{"runner/skill", []string{"gen/atomicfile", "runner/skill/internal/frontmatter", "gen/catalog", "gen/catalog/diff", "gen/ident", "gen/poison", "runner/sandbox", "runner/script", "runner/script/check", "runner/internal/safeopen"}},
 		{"runner/script", []string{"runner/script/judge", "gen/ident", "runner/bridge", "runner/sandbox", "templates", "runner/internal/safeopen", "runner/script/internal/pyimport"}},
@@ -125,20 +129,21 @@ func rules() []rule {
 		{"runner/sandbox/embedded/**", []string{"gen/ident", "gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/embedded/internal/*", "templates", "runner/internal/safeopen"}},
 		{"runner/sandbox/pool", []string{"runner/bridge", "runner/sandbox"}},
 		{"runner/sandbox/*", []string{"gen/owner", "gen/exit", "runner/sandbox", "runner/sandbox/internal/*"}},
-		{"runner/hostapi", []string{"gen/search", "runner/call", "runner/pii", "runner/policy", "runner/sandbox", "runner/skill", "runner/workspace", "runner/workspace/customer"}},
+		{"runner/form", []string{"gen/catalog", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/upstream/elicit", "runner/call", "runner/internal/expr", "runner/internal/page", "runner/internal/seal", "runner/model", "runner/store"}}, // knows nothing of runs: it is given what calls tools
+		{"runner/hostapi", []string{"gen/catalog", "gen/config/node", "runner/chain", "runner/form", "gen/search", "runner/call", "runner/pii", "runner/policy", "runner/sandbox", "runner/skill", "runner/workspace", "runner/workspace/customer"}},
 		{"runner/mcpserver/internal/progress", []string{"gen/ident", "runner", "runner/chain"}},
 		{"runner/mcpserver/internal/arguments", []string{"gen/ident"}},
 		{"runner/mcpserver/internal/index", []string{"gen/catalog", "gen/ident", "gen/tokens"}},
 		{"runner/mcpserver/internal/*", nil},
 		{"runner/mcpserver/bearer", nil},
 		{"runner/workflow", []string{"gen/exit", "gen/ident", "gen/upstream/elicit", "runner", "runner/call", "runner/chain", "runner/durable", "runner/internal/seal", "runner/journal", "runner/sandbox", "runner/store", "gen/catalog", "gen/upstream", "runner/sandbox/embedded", "runner/script", "runner/store/*"}}, // what comes from gen/catalog on, only in tests
-		{"runner/mcpserver", []string{"runner/model", "gen/atomicfile", "gen/config", "gen/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/durable", "runner/sandbox", "runner/script", "runner/skill", "runner/store", "runner/telemetry", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/schema/listing", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen", "runner/internal/seal"}},
+		{"runner/mcpserver", []string{"runner/cache", "runner/model", "gen/atomicfile", "gen/config", "gen/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/durable", "runner/sandbox", "runner/script", "runner/skill", "runner/store", "runner/telemetry", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/schema/listing", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen", "runner/internal/seal"}},
 		{"runner/chain", []string{
 			"gen/catalog", "gen/catalog/diff", "gen/config", "gen/ident", "gen/learn", "gen/poison", "gen/schema/validate", "gen/tokens", "gen/upstream/elicit", "gen/upstream",
-			"runner/approve", "runner/audit", "runner/call", "runner/internal/clock", "runner/journal", "runner/pii", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/telemetry", "runner/workspace",
+			"runner/approve", "runner/audit", "runner/cache", "runner/call", "runner/internal/clock", "runner/journal", "runner/pii", "runner/plugin", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/telemetry", "runner/workspace",
 		}},
 		{"runner", []string{
-			"runner/approve", "runner/audit", "runner/egress", "runner/pii", "runner/record", "runner/bridge", "runner/call", "runner/journal", "runner/chain", "gen/exit", "runner/internal/clock", "runner/internal/hint", "runner/internal/output", "runner/packages", "runner/policy", "runner/risk",
+			"runner/approve", "runner/audit", "runner/egress", "runner/pii", "runner/record", "runner/bridge", "runner/cache", "runner/call", "runner/journal", "runner/chain", "gen/exit", "runner/internal/clock", "runner/internal/hint", "runner/internal/output", "runner/packages", "runner/policy", "runner/risk", "runner/plugin", "runner/sandbox", "runner/script", "runner/telemetry", "runner/workspace",
 			"runner/sandbox", "runner/script", "runner/script/check", "runner/script/judge", "runner/skill", "runner/taint", "runner/telemetry", "runner/workspace", "runner/workspace/customer",
 			"gen/catalog", "gen/config", "gen/ident", "gen/schema", "gen/schema/validate", "gen/tokens", "gen/upstream", "templates",
 		}},
@@ -166,8 +171,9 @@ func rules() []rule {
 		{"cmd/mcprun", []string{"gen/exit", "cmd/internal/cli", "cmd/internal/backends", "runner", "cmd/mcprun/internal/*"}},
 		{"cmd/mcprun/internal/state", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "gen/config", "gen/upstream/oauth", "runner/audit", "runner/audit/alert", "runner/store", "runner/store/*", "runner/durable", "cmd/mcprun/internal/customers"}},
 		{"cmd/mcprun/internal/audits", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/atomicfile", "gen/config", "gen/exit", "gen/ident", "runner/audit", "runner/audit/report", "runner/risk", "runner/store"}},
-		{"cmd/mcprun/internal/customers", []string{"runner/model", "cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/config", "gen/upstream/oauth", "runner", "runner/chain", "runner/pii", "runner/pii/presidio", "runner/record", "runner/sandbox", "runner/store", "runner/workspace/customer"}},
+		{"cmd/mcprun/internal/customers", []string{"runner/cache", "runner/model", "cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/config", "gen/upstream/oauth", "runner", "runner/chain", "runner/pii", "runner/pii/presidio", "runner/record", "runner/sandbox", "runner/store", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/daemon", []string{"gen/exit", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/doctor", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/upstream", "runner", "runner/daemon", "cmd/mcprun/internal/project"}},
+		{"cmd/mcprun/internal/caches", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "runner/store"}},
 		{"cmd/mcprun/internal/shapes", []string{"cmd/internal/cli", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/learn", "runner/traffic"}},
 		{"cmd/mcprun/internal/schedules", []string{"cmd/internal/cli", "cmd/mcprun/internal/daemon", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/run", "cmd/mcprun/internal/state", "gen/config", "gen/exit", "gen/ident", "runner/audit", "runner/durable", "runner/pii", "runner/store", "runner/store/sqlite"}},
 		{"cmd/mcprun/internal/workflows", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/run", "cmd/mcprun/internal/state", "cmd/mcprun/internal/term", "gen/upstream/elicit", "runner/chain", "runner/durable", "runner/journal", "runner/workflow"}},
@@ -178,12 +184,14 @@ func rules() []rule {
 		{"cmd/mcprun/internal/network", []string{"cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "gen/config", "gen/exit", "runner", "runner/egress"}},
 		{"cmd/mcprun/internal/models", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/state", "gen/config", "runner/model"}},
 		{"cmd/mcprun/internal/packages", []string{"cmd/internal/cli", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "runner/packages", "runner/sandbox"}},
+		{"cmd/mcprun/internal/plugins", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "gen/config", "runner/plugin"}},
 		{"cmd/mcprun/internal/policies", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "gen", "gen/config", "gen/schema/validate", "runner/chain", "runner/policy", "runner/risk"}},
-		{"cmd/mcprun/internal/project", []string{"gen/catalog", "gen/search", "runner/recommend", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/config", "gen/upstream", "runner", "runner/chain", "runner/policy", "runner/script", "runner/telemetry", "runner/store", "runner/traffic"}},
+		{"cmd/mcprun/internal/project", []string{"gen/catalog", "gen/search", "runner/recommend", "cmd/internal/cli", "cmd/internal/trust", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/config", "gen/upstream", "runner", "runner/chain", "runner/plugin", "runner/form", "runner/policy", "runner/script", "runner/telemetry", "runner/store", "runner/traffic"}},
 		{"cmd/mcprun/internal/resources", []string{"cmd/internal/backends", "cmd/internal/cli", "gen", "gen/config", "gen/search", "gen/upstream", "runner", "runner/chain", "runner/policy", "runner/sandbox", "runner/sandbox/pool", "runner/script", "runner/telemetry"}},
 		{"cmd/mcprun/internal/approvals", []string{"cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "runner/approve", "runner/store", "runner/workspace/customer", "gen/config"}},
-		{"cmd/mcprun/internal/run", []string{"gen/exit", "runner/risk", "runner/script/judge", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/approvals", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/daemon", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/network", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/source", "cmd/mcprun/internal/state", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/ident", "gen/search", "gen/upstream", "runner", "runner/approve", "runner/audit", "runner/chain", "runner/bridge", "runner/call", "runner/hostapi", "runner/packages", "runner/pii", "runner/policy", "runner/sandbox", "runner/script", "runner/script/check", "runner/skill", "runner/taint", "runner/trace", "runner/workspace", "runner/workspace/customer", "runner/store", "runner/durable", "runner/journal", "runner/workflow"}},
-		{"cmd/mcprun/internal/serve", []string{"runner/model", "cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/run", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/search", "gen/upstream", "runner", "runner/approve", "runner/audit", "runner/call", "runner/chain", "runner/hostapi", "runner/mcpserver", "runner/mcpserver/bearer", "runner/pii", "runner/policy", "runner/sandbox", "runner/skill", "runner/taint", "runner/workspace", "runner/workspace/customer", "cmd/mcprun/internal/state", "runner/durable", "runner/journal", "runner/store", "cmd/mcprun/internal/schedules"}},
+		{"cmd/mcprun/internal/forms", []string{"cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/models", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/run", "cmd/mcprun/internal/state", "cmd/mcprun/internal/term", "gen", "gen/schema/validate", "runner/call", "runner/form"}},
+		{"cmd/mcprun/internal/run", []string{"runner/cache", "gen/exit", "runner/form", "runner/risk", "runner/script/judge", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/approvals", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/daemon", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/network", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/source", "cmd/mcprun/internal/state", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/ident", "gen/search", "gen/upstream", "runner", "runner/approve", "runner/audit", "runner/chain", "runner/bridge", "runner/call", "runner/hostapi", "runner/packages", "runner/pii", "runner/policy", "runner/sandbox", "runner/script", "runner/script/check", "runner/skill", "runner/taint", "runner/trace", "runner/workspace", "runner/workspace/customer", "runner/store", "runner/durable", "runner/journal", "runner/workflow"}},
+		{"cmd/mcprun/internal/serve", []string{"runner/form", "runner/model", "cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/run", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/search", "gen/upstream", "runner", "runner/approve", "runner/audit", "runner/call", "runner/chain", "runner/hostapi", "runner/mcpserver", "runner/mcpserver/bearer", "runner/pii", "runner/policy", "runner/sandbox", "runner/skill", "runner/taint", "runner/workspace", "runner/workspace/customer", "cmd/mcprun/internal/state", "runner/durable", "runner/journal", "runner/store", "cmd/mcprun/internal/schedules"}},
 		{"cmd/mcprun/internal/skills", []string{"cmd/internal/checkers", "cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/packages", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/source", "cmd/mcprun/internal/state", "gen/catalog", "runner", "runner/sandbox", "runner/script", "runner/script/check", "runner/skill", "runner/workspace", "runner/workspace/customer", "skills"}},
 		{"cmd/mcprun/internal/source", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "runner", "runner/sandbox", "runner/script"}},
 		{"cmd/mcprun/internal/term", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "gen/upstream", "runner", "runner/approve", "runner/chain", "runner/risk"}},
@@ -204,7 +212,7 @@ func homes() []home {
 		{"github.com/kljensen/snowball", []string{"gen/search"}},
 		{"github.com/go-json-experiment/json", []string{"gen/**", "runner/**"}},
 		{"github.com/google/shlex", []string{"gen/config"}},
-		{"github.com/google/cel-go", []string{"runner/policy"}},
+		{"github.com/google/cel-go", []string{"runner/internal/expr", "runner/policy"}},
 		{"github.com/dbos-inc/dbos-transact-golang", []string{"runner/durable"}},
 		{"github.com/jackc/pgx/v5", []string{"runner/durable", "runner/store/postgres", "runner/store/storetest/pgtest"}},
 		{"github.com/pressly/goose/v3", []string{"runner/store/postgres", "runner/store/sqlite"}},
@@ -239,7 +247,7 @@ func homes() []home {
 		{"google.golang.org/protobuf", []string{"runner/telemetry/**"}},
 		{"github.com/tailscale/hujson", []string{"gen/config/edit", "gen/config/ignore", "gen/config/node"}},
 		{"github.com/pelletier/go-toml/v2", []string{"gen/config/edit", "gen/config/ignore", "gen/config/node"}},
-		{"go.yaml.in/yaml/v3", []string{"gen/config", "gen/config/edit", "gen/config/node", "runner/skill/internal/frontmatter"}},
+		{"go.yaml.in/yaml/v3", []string{"gen/config", "gen/config/edit", "gen/config/node", "runner/form", "runner/skill/internal/frontmatter"}},
 		{"github.com/rogpeppe/go-internal/diff", []string{"gen/tree", "runner/audit/report", "runner/script/migrate"}},
 		{"golang.org/x/term", []string{"cmd/internal/cli"}},
 		// Parts of Go that are released apart from it.

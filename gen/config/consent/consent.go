@@ -3,7 +3,8 @@
 // agreed to are not used.
 //
 // [List] returns the configuration as items. A [Store] keeps a digest of each item outside the project, and the text of the policy, so that
-// a later change shows only the difference. The content of programs and scripts that a configuration names is not recorded.
+// a later change shows only the difference. The content of plugins that are files of the project counts; that of other programs and scripts does
+// not.
 package consent
 
 import (
@@ -67,7 +68,7 @@ func List(cfg *config.Config, lookup config.Lookup) ([]Item, error) {
 		}
 		items = append(items, given...)
 	}
-	items = append(append(items, settings(cfg)...), ownVariables(cfg)...)
+	items = append(append(append(items, settings(cfg)...), plugins(cfg)...), ownVariables(cfg)...)
 	return append(items, checkers(cfg.Dir)...), nil
 }
 
@@ -78,6 +79,20 @@ func checkers(dir string) []Item {
 		own := filepath.Join("node_modules", ".bin", name)
 		if info, err := os.Stat(filepath.Join(dir, own)); err == nil && !info.IsDir() {
 			l.add("program", filepath.ToSlash(own))
+		}
+	}
+	return l.items
+}
+
+// plugins returns the digests of the plugins' files in the project.
+func plugins(cfg *config.Config) []Item {
+	l := &list{place: config.SettingsName}
+	for i := range cfg.Settings.Plugins {
+		p := &cfg.Settings.Plugins[i]
+		for _, file := range p.Files(cfg.Dir) {
+			if rel, err := filepath.Rel(cfg.Dir, file); err == nil && filepath.IsLocal(rel) {
+				l.add("content of "+filepath.ToSlash(rel), config.FileDigest(file))
+			}
 		}
 	}
 	return l.items

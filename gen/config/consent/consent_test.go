@@ -275,3 +275,36 @@ func TestReach(t *testing.T) {
 		}
 	}
 }
+
+// TestPluginContents: a plugin whose file has changed needs consent again, and one outside the project only counts by its name.
+func TestPluginContents(t *testing.T) {
+	dir := t.TempDir()
+	outside := filepath.Join(t.TempDir(), "shared.py")
+	if err := os.WriteFile(outside, []byte("print(1)"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "plugins"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{config.FileName: `{"mcpServers": {}}`, "plugins/limit.py": "print(1)", "plugins/long.py": "print(1)",
+		config.SettingsName: fmt.Sprintf("version: 1\nplugins: [plugins/limit.py, {run: [python3, plugins/long.py]}, %q]\n", filepath.ToSlash(outside))}
+	cfg := project(t, dir, files)
+	store := Open(filepath.Join(t.TempDir(), "trust"))
+	if err := store.Agree(cfg, itemsOf(t, cfg)); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"plugins/limit.py": "import os", "plugins/long.py": "import os"} {
+		cfg = project(t, dir, map[string]string{name: text})
+		change, err := store.Compare(cfg, itemsOf(t, cfg))
+		if err != nil || len(change.Changed) != 1 || change.Changed[0].Key != "content of "+name {
+			t.Errorf("Compare() with another %s = %+v, %v, want that its content has changed", name, change, err)
+		}
+		project(t, dir, map[string]string{name: "print(1)"})
+	}
+	if err := os.WriteFile(outside, []byte("import os"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if change, err := store.Compare(cfg, itemsOf(t, cfg)); err != nil || !change.None() {
+		t.Errorf("Compare() with another file outside the project = %+v, %v, want no change", change, err)
+	}
+}

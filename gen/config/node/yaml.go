@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -71,4 +72,63 @@ func Value(n *yaml.Node, key string) *yaml.Node {
 		}
 	}
 	return nil
+}
+
+// maxJSON bounds what JSON returns, in bytes: aliases make much of little.
+const maxJSON = 1 << 20
+
+// JSON returns a value that ParseYAML has read as JSON, with members in their order. Keys and dates are texts. The error is a [*FileError]; key is
+// the place of the value.
+func (f *File) JSON(n *yaml.Node, key string) ([]byte, error) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	out := []byte{}
+	switch n.Kind {
+	case yaml.MappingNode:
+		for k, v := range Pairs(n) {
+			if k.ShortTag() == "!!merge" {
+				return nil, f.ErrorAt(k.Line, key, "a merge key (<<) is not supported here", "write the members themselves")
+			}
+			value, err := f.JSON(v, Join(key, k.Value))
+			if err != nil {
+				return nil, err
+			}
+			name, err := json.Marshal(k.Value)
+			if err != nil {
+				return nil, err
+			}
+			if out = append(append(append(append(out, ','), name...), ':'), value...); len(out) > maxJSON {
+				return nil, f.ErrorAt(n.Line, key, "the value is larger than 1 MiB, maybe because of its aliases", "write less")
+			}
+		}
+		return append(append([]byte{'{'}, bytes.TrimPrefix(out, []byte{','})...), '}'), nil
+	case yaml.SequenceNode:
+		for i, item := range n.Content {
+			value, err := f.JSON(item, Join(key, strconv.Itoa(i)))
+			if err != nil {
+				return nil, err
+			}
+			if out = append(append(out, ','), value...); len(out) > maxJSON {
+				return nil, f.ErrorAt(n.Line, key, "the value is larger than 1 MiB, maybe because of its aliases", "write less")
+			}
+		}
+		return append(append([]byte{'['}, bytes.TrimPrefix(out, []byte{','})...), ']'), nil
+	}
+	var value any
+	switch tag := n.ShortTag(); {
+	case tag == "!!str" || tag == "!!timestamp":
+		value = n.Value
+	case (tag == "!!int" || tag == "!!float") && json.Valid([]byte(n.Value)):
+		return []byte(n.Value), nil
+	default:
+		if err := n.Decode(&value); err != nil {
+			return nil, f.YAMLError(err)
+		}
+	}
+	raw, err := json.Marshal(value)
+	if err != nil { // such as .inf
+		return nil, f.ErrorAt(n.Line, key, "the value cannot be written as JSON", "write a text, a number, true, false or null")
+	}
+	return raw, nil
 }

@@ -45,6 +45,16 @@ func ParseArguments(input, base json.RawMessage, pairs []string) (json.RawMessag
 	return json.Marshal(args)
 }
 
+// ValueOf returns a text as JSON of one of the types that a schema names: 42 where that is a number. A text that fits none of them, and
+// any text if the schema names no type, is a string.
+func ValueOf(schema *jsonschema.Value, text string) json.RawMessage {
+	types := typesOf(schema)
+	if types == 0 {
+		types = jsonschema.String
+	}
+	return valueFor(types, text)
+}
+
 // typesOf returns the types that a schema or one of its alternatives names. It returns 0 if they name none.
 func typesOf(schema *jsonschema.Value) jsonschema.Types {
 	types, named := jsonschema.TypesOf(schema)

@@ -13,7 +13,7 @@ import (
 	santhosh "github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// maxProblems bounds how many problems one error lists.
+// maxProblems bounds how many problems one error lists, unless [Options] say otherwise.
 const maxProblems = 10
 
 // maxCauses bounds how many of the library's errors become problems. A long list can have a million, and each takes time.
@@ -25,13 +25,17 @@ type Problem struct {
 	Path string
 	// Expected describes what the schema accepts there, and Got the value that is there, both shortened.
 	Expected, Got string
+	// Keys are the names and indexes of Path.
+	Keys []string
+	// Missing are the required properties that the object there lacks; nil if the problem is another one.
+	Missing []string
 	// Message is one sentence with all of it.
 	Message string
 }
 
 // ValidationError reports a value that does not match its schema.
 type ValidationError struct {
-	// Problems has at least one entry and at most ten, in the order of their paths.
+	// Problems has at least one entry, in the order of their paths, and at most ten or what [Options] say.
 	Problems []Problem
 }
 
@@ -66,7 +70,7 @@ func (v *Validator) explain(err *santhosh.ValidationError, instance *jsonschema.
 		}
 		return strings.Compare(a.Message, b.Message)
 	})
-	out.Problems = out.Problems[:min(len(out.Problems), maxProblems)]
+	out.Problems = out.Problems[:min(len(out.Problems), v.problems)]
 	return out
 }
 
@@ -99,7 +103,7 @@ func leaves(err *santhosh.ValidationError) []*santhosh.ValidationError {
 func (v *Validator) problem(err *santhosh.ValidationError, instance *jsonschema.Value, subject string) Problem {
 	tokens := pointerTokens(err.InstanceLocation)
 	got := follow(instance, tokens)
-	p := Problem{Path: pathText(tokens), Got: describe(got)}
+	p := Problem{Path: pathText(tokens), Keys: tokens, Got: describe(got)}
 	_, fragment, _ := strings.Cut(err.AbsoluteKeywordLocation, "#")
 	keyword := lastToken(fragment)
 	rule := follow(v.source, pointerTokens(fragment))
@@ -107,7 +111,12 @@ func (v *Validator) problem(err *santhosh.ValidationError, instance *jsonschema.
 	subject = cmp.Or(p.Path, subject)
 	switch keyword {
 	case "required":
-		missing := missingNames(rule, got)
+		for _, item := range rule.Elements() {
+			if got.Get(item.Text) == nil {
+				p.Missing = append(p.Missing, item.Text)
+			}
+		}
+		missing := quotedAll(p.Missing)
 		p.Expected = "properties " + strings.Join(missing, ", ")
 		p.Message = fmt.Sprintf("%s: missing %s", subject, strings.Join(withSuggestions(missing, undeclaredIn(parent, got), "there is %s"), ", "))
 		return p
@@ -145,6 +154,8 @@ func expectation(keyword string, rule, parent *jsonschema.Value, message string)
 		return jsonschema.LengthBounds(parent, "minLength", "maxLength", " characters")
 	case "minItems", "maxItems":
 		return jsonschema.LengthBounds(parent, "minItems", "maxItems", " items")
+	case "format":
+		return "a text of the format " + strings.Trim(text, `"`)
 	case "pattern":
 		return "a text that matches " + text
 	case "anyOf", "oneOf":
@@ -160,16 +171,6 @@ func expectation(keyword string, rule, parent *jsonschema.Value, message string)
 		return "one of the alternatives in the schema"
 	}
 	return jsonschema.Clip(message)
-}
-
-func missingNames(rule, got *jsonschema.Value) []string {
-	var out []string
-	for _, item := range rule.Elements() {
-		if got.Get(item.Text) == nil {
-			out = append(out, fmt.Sprintf("%q", jsonschema.Clip(item.Text)))
-		}
-	}
-	return out
 }
 
 // undeclaredIn returns the names in an object for which the schema declares no property.

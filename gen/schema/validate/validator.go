@@ -7,6 +7,7 @@ package validate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,6 +39,15 @@ type Validator struct {
 	compiled *santhosh.Schema
 	source   *jsonschema.Value // what was compiled, after repair
 	document *jsonschema.Document
+	problems int // the most that an error lists
+}
+
+// Options say how strictly values are checked. The zero value is that of [Compile].
+type Options struct {
+	// Formats asserts formats, such as date and email; otherwise drafts since 2019-09 do not.
+	Formats bool
+	// Problems is the most problems that an error lists. Zero: ten.
+	Problems int
 }
 
 // Dialect returns the $schema that the validator checks by.
@@ -45,7 +55,10 @@ func (v *Validator) Dialect() string { return v.source.Str("$schema") }
 
 // Compile returns a validator for a schema. It reads nothing but raw. A schema without a $schema is compiled as draft
 // 2020-12 and, if it is not valid there, as draft 7 and draft 4.
-func Compile(raw json.RawMessage) (*Validator, error) {
+func Compile(raw json.RawMessage) (*Validator, error) { return Options{}.Compile(raw) }
+
+// Compile is [Compile] with options.
+func (o Options) Compile(raw json.RawMessage) (*Validator, error) {
 	root, err := jsonschema.Parse(raw, jsonschema.Limits{})
 	if err != nil {
 		return nil, fmt.Errorf("compile schema: it %w", err)
@@ -57,9 +70,9 @@ func Compile(raw json.RawMessage) (*Validator, error) {
 	var first error
 	for _, dialect := range jsonschema.Attempts(source) {
 		attempt := jsonschema.WithDraft(source, dialect)
-		compiled, err := guard(func() (*santhosh.Schema, error) { return compile(attempt) })
+		compiled, err := guard(func() (*santhosh.Schema, error) { return compile(attempt, o.Formats) })
 		if err == nil {
-			return &Validator{compiled: compiled, source: attempt, document: jsonschema.NewDocument(attempt)}, nil
+			return &Validator{compiled: compiled, source: attempt, document: jsonschema.NewDocument(attempt), problems: cmp.Or(o.Problems, maxProblems)}, nil
 		}
 		if first == nil {
 			first = err
@@ -72,8 +85,9 @@ func Compile(raw json.RawMessage) (*Validator, error) {
 	return nil, fmt.Errorf("compile schema: %w", first)
 }
 
-func compile(source *jsonschema.Value) (*santhosh.Schema, error) {
+func compile(source *jsonschema.Value, formats bool) (*santhosh.Schema, error) {
 	c := santhosh.NewCompiler()
+	c.AssertFormat = formats
 	c.LoadURL = func(url string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("reference to %q leaves the schema", url)
 	}

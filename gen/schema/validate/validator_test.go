@@ -142,3 +142,35 @@ func TestUndeclared(t *testing.T) {
 		}
 	}
 }
+
+// TestOptions checks that formats are asserted and every problem is listed only if asked for, and that problems have their keys.
+func TestOptions(t *testing.T) {
+	var properties, required, values []string
+	for i := range 20 {
+		properties = append(properties, fmt.Sprintf(`"f%d":{"type":"string","format":"date"}`, i))
+		required, values = append(required, fmt.Sprintf(`"m%d"`, i)), append(values, fmt.Sprintf(`"f%d":"soon"`, i))
+	}
+	schema := json.RawMessage(`{"properties":{"in":{"properties":{` + strings.Join(properties, ",") + `},"required":[` + strings.Join(required, ",") + `]}}}`)
+	value := json.RawMessage(`{"in":{` + strings.Join(values, ",") + `}}`)
+	strict, err := Options{Formats: true, Problems: 100}.Compile(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, ok := errors.AsType[*ValidationError](strict.Validate(value))
+	if !ok || len(bad.Problems) != 21 {
+		t.Fatalf("%d problems, want 21: %v", len(bad.Problems), bad)
+	}
+	if p := bad.Problems[0]; !slices.Equal(p.Keys, []string{"in"}) || len(p.Missing) != 20 || p.Missing[0] != "m0" {
+		t.Errorf("keys %q, missing %q, want in and all that is required", p.Keys, p.Missing)
+	}
+	if p := bad.Problems[1]; !slices.Equal(p.Keys, []string{"in", "f0"}) || p.Missing != nil || p.Expected != "a text of the format date" {
+		t.Errorf("keys %q, %q, want in.f0 and its format", p.Keys, p.Expected)
+	}
+	lenient, err := Compile(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bad, ok := errors.AsType[*ValidationError](lenient.Validate(value)); !ok || len(bad.Problems) != 1 {
+		t.Errorf("without options: %v, want what is missing only", bad)
+	}
+}

@@ -97,7 +97,7 @@ func (s *Store) Login(ctx context.Context, server Server, person Person, opts Lo
 	l := &login{record: record{
 		Name: server.Name, Origin: server.origin(), Issuer: at.auth.Issuer, TokenEndpoint: at.auth.TokenEndpoint,
 		RevocationEndpoint: at.auth.RevocationEndpoint, Resource: at.resource,
-		ClientID: who.id, ClientKnown: who.known, AuthMethod: who.method, Scopes: scopes,
+		ClientID: who.id, ClientKnown: who.known, AuthMethod: who.method, Scopes: scopes, Since: time.Now().UTC(),
 	}, tokens: tokens{ClientSecret: who.secret}}
 	l.apply(token)
 	return s.keep(ctx, server, l)

@@ -35,7 +35,12 @@ type record struct {
 	// Scopes were granted; Wanted were missing when the server was last used.
 	Scopes []string `json:"scopes,omitempty"`
 	Wanted []string `json:"wanted,omitempty"`
+	// Since is when the person logged in. Refreshing does not change it.
+	Since time.Time `json:"since,omitzero"`
 }
+
+// fingerprint tells one login from another. It stays the same while the login is refreshed.
+func (r *record) fingerprint() string { return hash(r.Issuer, r.ClientID, r.Since.String()) }
 
 // tokens are the secrets of a login.
 type tokens struct {

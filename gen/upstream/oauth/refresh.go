@@ -66,6 +66,16 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 	return token, err
 }
 
+// Identity is [Store.Identity] of the login that is used.
+func (s *Source) Identity() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == nil {
+		return s.store.Identity(s.server)
+	}
+	return s.current.fingerprint()
+}
+
 // Describe implements httpclient.Tokens.
 func (s *Source) Describe() (token, remedy string) { return "stored login", Remedy(s.server.Name) }
 

@@ -89,6 +89,16 @@ func (s *Store) loadLogin(server Server) (*login, error) {
 	return &login{f.Data, *f.Secret}, nil
 }
 
+// Identity returns a text that tells the stored login of a server from other logins, without secrets. Refreshing does not change it. It is
+// empty if nobody has logged in, or the login cannot be read.
+func (s *Store) Identity(server Server) string {
+	f, err := s.read(server.id())
+	if err != nil {
+		return ""
+	}
+	return f.Data.fingerprint()
+}
+
 // fromKeyring reads the secrets of a login whose file does not hold them.
 func (s *Store) fromKeyring(id string) (*tokens, error) {
 	bad := &StoreError{Path: s.path(id), remedy: "switch it on, or log in again"}

@@ -129,8 +129,14 @@ func (p *process) supervise(started chan<- error) {
 // stop ends the process and everything that it started, on Linux even processes that have left its group. It closes the
 // input, sends SIGTERM, then SIGKILL, with pauses between them. It returns when all of them are gone, and may be called
 // again and from any goroutine.
-func (p *process) stop() {
+func (p *process) stop() { p.end(false) }
+
+// end is stop; at once means without giving the process time to end by itself.
+func (p *process) end(atOnce bool) {
 	p.stopOnce.Do(func() {
+		if atOnce && !waitFor(p.exited, 0) {
+			killGroup(p.cmd.Process)
+		}
 		p.stdin.Close()
 		if !waitFor(p.exited, eofGrace) {
 			terminateGroup(p.cmd.Process)

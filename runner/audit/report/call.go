@@ -23,6 +23,10 @@ type Call struct {
 	Error       audit.Text      `json:"error"`
 	DurationMS  *float64        `json:"durationMs"`
 	ResultBytes *int            `json:"resultBytes"`
+	// Cached says that no server was asked: the result had been in the cache for AgeMS.
+	Cached  bool           `json:"cached,omitempty"`
+	AgeMS   float64        `json:"ageMs,omitempty"`
+	Plugins []audit.Plugin `json:"plugins,omitempty"`
 }
 
 // callKey names a call.
@@ -47,15 +51,17 @@ func (c *Call) decided(b *audit.CallStart) {
 
 // finish adds what the row after a call says.
 func (c *Call) finish(r *row, b *audit.CallEnd) {
-	if c.Tool == "" { // refused, or its beginning is not known
+	if c.Tool == "" { // refused, cached, or its beginning is not known
 		c.start(r, &audit.CallStart{Call: b.Call, Tool: b.Tool, Hint: b.Hint, Arguments: b.Arguments, Effect: b.Effect, Rule: b.Rule, By: b.By})
 	}
+	c.Plugins = b.Plugins
 	c.Outcome, c.Error, c.DurationMS, c.ResultBytes = b.Outcome, b.Error, &b.DurationMS, &b.ResultBytes
+	c.Cached, c.AgeMS = b.Cached, b.AgeMS
 }
 
 // changes reports whether the call may have changed something: it may have been sent, and its tool is not known to be read-only.
 func (c *Call) changes() bool {
-	return c.Hint != "reads" && !slices.Contains([]string{"dry", string(call.KindDenied), string(call.KindArgument)}, c.Outcome)
+	return c.Hint != "reads" && (audit.Answered(c.Plugins) || !slices.Contains([]string{"dry", string(call.KindDenied), string(call.KindArgument)}, c.Outcome))
 }
 
 // class returns the outcome of a call in the words for runs.

@@ -80,6 +80,7 @@ func TestContract(t *testing.T) {
 	add("a", audit.KindCall, audit.CallStart{Call: 1, Tool: "crm\n__get", Effect: "allow"})
 	add("a", audit.KindCallEnd, audit.CallEnd{Call: 1, Tool: "crm\n__get", Outcome: "tool"})
 	add("a", audit.KindCallEnd, audit.CallEnd{Call: 2, Tool: "crm__delete", Outcome: "denied", Effect: "ask", By: "ann"})
+	add("a", audit.KindCallEnd, audit.CallEnd{Call: 3, Tool: "crm__get", Outcome: "ok", Effect: "allow", Cached: true})
 	add("a", audit.KindConnection, egress.Event{Host: "example.com", Port: 443})
 	add("a", audit.KindRunEnd, audit.RunEnd{Program: program, Sandbox: "docker"})
 	add("b", audit.KindRunEnd, audit.RunEnd{Program: program, Sandbox: "none", ExitCode: 126})
@@ -107,8 +108,8 @@ func TestContract(t *testing.T) {
 	}
 	want := []string{
 		"row-0 code_execution <nil> allowed true", `row-1 tool_call crm\n__get allowed false`, "row-3 tool_call crm__delete denied true",
-		"row-4 network_connection example.com:443 denied true", "row-6 code_execution <nil> denied true", "row-7 code_execution <nil> error true",
-		"row-13 tool_call crm__send denied false",
+		"row-4 tool_call crm__get allowed false", "row-5 network_connection example.com:443 denied true", "row-7 code_execution <nil> denied true", "row-8 code_execution <nil> error true",
+		"row-14 tool_call crm__send denied false",
 	}
 	var previous any
 	for i, r := range doc.Records {
@@ -118,7 +119,7 @@ func TestContract(t *testing.T) {
 			t.Errorf("record %d = %s, want %v", i, line, want[min(i, len(want)-1)])
 		}
 		purpose := "execute_code a.ts sha256:c0de"
-		if r["event_id"] == "row-13" {
+		if r["event_id"] == "row-14" {
 			purpose = "call_tool crm__send"
 		}
 		if r["principal_id"] != "acme" || caller["session_id"] != "s1" || caller["purpose_declared"] != purpose {

@@ -209,6 +209,11 @@ func (c *Call) Decision() string {
 	if c.Rule == "" || !strings.Contains(string(c.Error), string(c.Rule)) { // the error of a refused call has the rule
 		text = strings.TrimPrefix(join(text, "; ", c.Error), "; ")
 	}
+	for i := range c.Plugins {
+		if p := &c.Plugins[i]; !strings.Contains(text, p.Name) { // the error of a refused call has the plugin
+			text = strings.TrimPrefix(text+"; "+p.String(), "; ")
+		}
+	}
 	return text
 }
 

@@ -25,7 +25,7 @@ func Test(t *testing.T, database func(t *testing.T) (open func() store.Store)) {
 		test func(t *testing.T, open func() store.Store)
 	}{
 		{"Extend", testExtend}, {"ManyWriters", testManyWriters}, {"Rows", testRows}, {"Forget", testForget}, {"Heads", testHeads},
-		{"Documents", testDocuments}, {"Logs", testLogs}, {"NumberedLines", testNumberedLines}, {"Leases", testLeases},
+		{"Documents", testDocuments}, {"Logs", testLogs}, {"NumberedLines", testNumberedLines}, {"Leases", testLeases}, {"CachedResults", testCachedResults}, {"CachedTogether", testCachedTogether},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, database(t)) })
 	}

@@ -31,7 +31,7 @@ type Removed struct {
 }
 
 // GC removes sessions whose logs have been unchanged for a time, with their checkpoints that are on this machine, and empties the state of customers
-// that have been unused for that time. It keeps skills and vaults, and everything of a customer with a run in progress. It
+// that have been unused for that time, with their cached results. It keeps skills and vaults, and everything of a customer with a run in progress. It
 // returns an entry for each customer that is busy or had something removed, even if there is an error.
 func (r *Root) GC(ctx context.Context, opt GCOptions) ([]Removed, error) {
 	if opt.Idle <= 0 {
@@ -79,7 +79,24 @@ func (c *Customer) gc(ctx context.Context, opt GCOptions) (Removed, error) {
 	if err := c.gcSessions(ctx, before, opt.DryRun, &out); err != nil {
 		return out, err
 	}
-	return out, c.gcState(before, opt.DryRun, &out)
+	if err := c.gcState(before, opt.DryRun, &out); err != nil || opt.DryRun {
+		return out, err
+	}
+	return out, c.gcCached(ctx, &out)
+}
+
+// gcCached removes cached results that have expired, and all of a customer that had something removed.
+func (c *Customer) gcCached(ctx context.Context, out *Removed) error {
+	st, err := c.store(ctx)
+	if err != nil {
+		return err
+	}
+	part := store.CachedPart{Customer: &c.id, Expired: c.root.opt.Now()}
+	if len(out.Sessions) > 0 || out.State {
+		part.Expired = time.Time{}
+	}
+	_, err = st.DeleteCachedResults(ctx, part)
+	return err
 }
 
 func (c *Customer) gcSessions(ctx context.Context, before time.Time, dry bool, out *Removed) error {

@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/cache"
+
+	"github.com/mcpgen/mcpgen/runner/audit"
 )
 
 // Kind is the kind of a record in a session's log.
@@ -64,6 +68,8 @@ type Run struct {
 	ExitCode   int    `json:"exitCode"` // of the command
 	// Start is the decision about starting the script, if a rule made it.
 	Start *Decision `json:"start,omitempty"`
+	// Plugins are as in [Call], about the script.
+	Plugins []audit.Plugin `json:"plugins,omitempty"`
 	// Cause says how the run ended: "exit" if the script ended by itself, "failed" if it could not be run, or the name of a limit.
 	Cause      string  `json:"cause"`
 	Message    string  `json:"message,omitempty"`
@@ -81,6 +87,8 @@ type Run struct {
 	Files     []string `json:"files,omitempty"`
 	FileCount int      `json:"fileCount,omitempty"`
 	Tokens    *Tokens  `json:"tokens,omitempty"`
+	// Cache counts the calls that the cache has or could have answered. Nil: none.
+	Cache *cache.Use `json:"cache,omitempty"`
 	// ToolTokens are the parts of Tokens that concern a single tool, by its id. It is empty for a run that calls more than 300 tools.
 	ToolTokens map[string]ToolTokens `json:"toolTokens,omitempty"`
 	// Cut reports whether a part of the record was cut.
@@ -92,7 +100,22 @@ type Run struct {
 
 // Decided reports whether a rule decided the run or one of its calls.
 func (r *Run) Decided() bool {
-	return r.Start != nil || slices.ContainsFunc(r.Calls, func(c Call) bool { return c.Decision != nil })
+	return r.Start != nil || slices.ContainsFunc(r.Calls, func(c Call) bool { return c.Decision != nil || c.Plugins != nil }) || r.Plugins != nil
+}
+
+// maxPlugins bounds what plugins did about a run, and about each call, and maxReason each of their reasons, in bytes.
+const (
+	maxPlugins = 10
+	maxReason  = 500
+)
+
+// cutPlugins returns a copy in which no reason is longer than times its limit.
+func cutPlugins(list []audit.Plugin, times int) []audit.Plugin {
+	list = slices.Clone(list[:min(len(list), maxPlugins)])
+	for i := range list {
+		list[i].Reason = audit.Text(clip(string(list[i].Reason), times*maxReason))
+	}
+	return list
 }
 
 // setDigest computes the digest, if there is code.
@@ -123,6 +146,11 @@ type Call struct {
 	// Arguments are the arguments that were decided, or the beginning of them, as JSON with tokens for personal data. It is empty without a
 	// Decision.
 	Arguments string `json:"arguments,omitempty"`
+	// Cached says that the result is from the cache, where it had been for AgeMS.
+	Cached bool    `json:"cached,omitempty"`
+	AgeMS  float64 `json:"ageMs,omitempty"`
+	// Plugins are what plugins did about the call, other than to allow it: at most 10.
+	Plugins []audit.Plugin `json:"plugins,omitempty"`
 }
 
 // Decision is a rule's decision, and the answer if it asked.
@@ -144,6 +172,8 @@ func (d *Decision) cut(times int) *Decision {
 // weight ranks calls in the record by importance. A lower weight is more important.
 func (c *Call) weight() int {
 	switch {
+	case c.Plugins != nil:
+		return 0
 	case c.Decision == nil:
 		return 2
 	case c.Decision.Effect == "allow":
@@ -202,12 +232,14 @@ func (r Record) cut(times int) Record {
 		run.Cut = run.Cut || max(len(s.Input), len(s.Output)) > times*part
 		s.Name, s.Input, s.Output, s.Error = clip(s.Name, times*maxName), clip(s.Input, times*part), clip(s.Output, times*part), clip(s.Error, times*maxName)
 	}
+	run.Plugins = cutPlugins(run.Plugins, times)
 	run.Calls = most(run.Calls, maxCalls)
 	share := min(maxText, maxArguments/max(1, len(run.Calls)))
 	for i := range run.Calls {
 		c := &run.Calls[i]
 		run.Cut = run.Cut || len(c.Arguments) > times*share
 		c.Tool, c.Outcome, c.Arguments, c.Decision = clip(c.Tool, times*maxName), clip(c.Outcome, times*maxName), clip(c.Arguments, times*share), c.Decision.cut(times)
+		c.Plugins = cutPlugins(c.Plugins, times)
 	}
 	run.Files = slices.Clone(run.Files[:min(len(run.Files), maxFiles)])
 	for i := range run.Files {
@@ -242,8 +274,15 @@ func (r Record) masked(mask func(json.RawMessage) json.RawMessage) Record {
 		run := *r.Run
 		r.Run = &run
 		texts = append(texts, &run.Name, &run.Code, &run.Message, &run.Output, &run.RiskReason)
+		for i := range run.Plugins {
+			texts = append(texts, (*string)(&run.Plugins[i].Reason))
+		}
 		for i := range run.Calls { // a script may make up the names of tools
-			texts = append(texts, &run.Calls[i].Tool, &run.Calls[i].Arguments)
+			c := &run.Calls[i]
+			texts = append(texts, &c.Tool, &c.Arguments)
+			for j := range c.Plugins {
+				texts = append(texts, (*string)(&c.Plugins[j].Reason))
+			}
 		}
 		for i := range run.Steps {
 			s := &run.Steps[i]

@@ -93,7 +93,7 @@ func lineOf(r Record, mask func(json.RawMessage) json.RawMessage) ([]byte, error
 
 // decided returns a copy of the calls that a rule decided.
 func decided(calls []Call) []Call {
-	return slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Decision == nil })
+	return slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Decision == nil && c.Plugins == nil })
 }
 
 func encode(r Record) ([]byte, error) {

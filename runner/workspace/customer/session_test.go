@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -88,7 +89,7 @@ func TestSessionLog(t *testing.T) {
 	if bad != 0 || len(list) != 3 || list[0].Kind != KindSession || list[1].Task != "do\nit" || !list[2].Time.Equal(*now) {
 		t.Fatalf("%d bad, %+v", bad, list)
 	}
-	if got := list[2].Run; got.Code != run.Code || string(got.Result) != `{"a":1}` || got.CallCount != 1 || got.FileCount != 1 || got.Cut || got.Calls[0] != run.Calls[0] {
+	if got := list[2].Run; got.Code != run.Code || string(got.Result) != `{"a":1}` || got.CallCount != 1 || got.FileCount != 1 || got.Cut || !reflect.DeepEqual(got.Calls[0], run.Calls[0]) {
 		t.Errorf("%+v", got)
 	}
 	info, err := s.Info()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpgen/mcpgen/runner/cache"
 	"github.com/mcpgen/mcpgen/runner/model"
 )
 
@@ -21,6 +22,7 @@ type Stats struct {
 	FailedCalls int         `json:"failedCalls"` // of the calls in Run.Calls
 	DurationMS  float64     `json:"durationMs"`
 	Tokens      Tokens      `json:"tokens"`
+	Cache       cache.Use   `json:"cache"`
 	Costs       *Costs      `json:"costs,omitempty"` // set by Price
 	First       time.Time   `json:"first,omitzero"`  // of the runs
 	Last        time.Time   `json:"last,omitzero"`
@@ -53,6 +55,9 @@ func (s *Stats) Add(at time.Time, r *Run) Tokens {
 	if r.Tokens != nil {
 		share = s.unread(r).Share(s.Tokens.Definitions, max(r.CallCount, len(r.Calls)))
 		s.Tokens.add(&share)
+	}
+	if r.Cache != nil {
+		s.Cache.Add(*r.Cache)
 	}
 	s.span(at, at)
 	for _, c := range r.Calls {
@@ -93,6 +98,7 @@ func (s *Stats) Merge(o *Stats) {
 	s.FailedCalls += o.FailedCalls
 	s.DurationMS = micros(s.DurationMS + o.DurationMS)
 	s.Tokens.add(&o.Tokens)
+	s.Cache.Add(o.Cache)
 	if o.Runs > 0 {
 		s.span(o.First, o.Last)
 	}
@@ -178,12 +184,13 @@ type counted struct {
 	Time time.Time `json:"time"`
 	Task string    `json:"task"`
 	Run  *struct {
-		ExitCode   int     `json:"exitCode"`
-		Cause      string  `json:"cause"`
-		DurationMS float64 `json:"durationMs"`
-		Calls      []Call  `json:"calls"`
-		CallCount  int     `json:"callCount"`
-		Tokens     *Tokens `json:"tokens"`
+		ExitCode   int        `json:"exitCode"`
+		Cause      string     `json:"cause"`
+		DurationMS float64    `json:"durationMs"`
+		Calls      []Call     `json:"calls"`
+		CallCount  int        `json:"callCount"`
+		Tokens     *Tokens    `json:"tokens"`
+		Cache      *cache.Use `json:"cache"`
 
 		ToolTokens map[string]ToolTokens `json:"toolTokens"`
 	} `json:"run"`
@@ -205,7 +212,7 @@ func (s *Session) Stats() (*SessionStats, error) {
 		}
 		if run := r.Run; r.Kind == KindRun && run != nil {
 			out.Add(r.Time, &Run{
-				ExitCode: run.ExitCode, Cause: run.Cause, DurationMS: run.DurationMS, Calls: run.Calls, CallCount: run.CallCount, Tokens: run.Tokens, ToolTokens: run.ToolTokens,
+				ExitCode: run.ExitCode, Cause: run.Cause, DurationMS: run.DurationMS, Calls: run.Calls, CallCount: run.CallCount, Tokens: run.Tokens, ToolTokens: run.ToolTokens, Cache: run.Cache,
 			})
 		}
 		return true, nil

@@ -157,7 +157,11 @@ func callRows(calls []report.Call) (rows [][]string) {
 		if c.DurationMS != nil {
 			took = report.Millis(*c.DurationMS)
 		}
-		rows = append(rows, []string{fmt.Sprint(c.Call), c.Tool, dash(c.Hint), c.Outcome, took, cmp.Or(cli.Shorten(cli.EscapeLine(c.Decision()), 80), "-"), string(c.Arguments)})
+		outcome := c.Outcome
+		if c.Cached {
+			outcome += " (cached)"
+		}
+		rows = append(rows, []string{fmt.Sprint(c.Call), c.Tool, dash(c.Hint), outcome, took, cmp.Or(cli.Shorten(cli.EscapeLine(c.Decision()), 80), "-"), string(c.Arguments)})
 	}
 	return rows
 }

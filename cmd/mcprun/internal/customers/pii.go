@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
@@ -27,6 +28,7 @@ type piiCommand struct {
 	types    []string
 	all      bool
 	unused   time.Duration
+	kept     store.Opener // the state, while the vault is open
 }
 
 // NewPIICommand returns `mcprun pii`.
@@ -140,7 +142,8 @@ func newPIIForgetCmd(app *cli.App) *cobra.Command {
 		Long: `Removes values, given as they are or by their tokens. With -, they are read from standard input, one a
 line, so that they are not in the shell's history. An argument that is not in the vault is an error;
 a line of standard input may be missing. Tokens of forgotten values stand for nothing from then on,
-and for no other value later. What was written elsewhere, such as files, stays.`,
+and for no other value later. Cached results of calls are removed, too. What was written elsewhere, such as files,
+stays.`,
 		Example: "  mcprun pii forget '[EMAIL_7]' NAME_2\n  mcprun pii forget - < values.txt\n  mcprun pii forget --type PHONE --customer acme\n  mcprun pii forget --unused 90d",
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.forget(cmd, args) },
 	}
@@ -227,6 +230,9 @@ func (o *piiCommand) forget(cmd *cobra.Command, args []string) error {
 			}
 			n += more
 		}
+		if err := o.forgetResults(cmd.Context()); err != nil {
+			return fmt.Errorf("%s forgotten, but cached results may hold them: %w", cli.Count(n, "value"), err)
+		}
 		if err := note("pii forget", o.named(append(single, f.Values...)), n); err != nil {
 			return fmt.Errorf("%s forgotten, but that is not recorded: %w", cli.Count(n, "value"), err)
 		}
@@ -240,6 +246,15 @@ func (o *piiCommand) forget(cmd *cobra.Command, args []string) error {
 		}
 		return err
 	})
+}
+
+// forgetResults removes the cached results of the customer: which of them hold a value cannot be seen.
+func (o *piiCommand) forgetResults(ctx context.Context) error {
+	st, err := o.kept(ctx)
+	if err == nil {
+		_, err = st.DeleteCachedResults(ctx, store.CachedPart{Customer: &o.customer})
+	}
+	return err
 }
 
 // named says what was to be forgotten: tokens and flags, but not values.
@@ -297,6 +312,7 @@ func (o *piiCommand) with(cmd *cobra.Command, do func(v *pii.Vault, note noteFun
 		own = c
 	}
 	o.state.Attach(o.app, p)
+	o.kept = p.State
 	defer func() { err = errors.Join(err, p.Close()) }()
 	v, err := OpenVault(o.app, p, own, "", func(line string) { fmt.Fprintln(o.app.Stderr, "mcprun: "+line) })
 	if err != nil {

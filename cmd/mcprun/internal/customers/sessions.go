@@ -251,8 +251,16 @@ func (o *sessionCommand) decisions(at string, run *customer.Run) {
 	if run.Start != nil {
 		say("start", run.Cause, run.Start)
 	}
+	for i := range run.Plugins {
+		o.item(at, cli.EscapeLine(run.Plugins[i].String()))
+	}
 	shown := 0
 	for _, c := range run.Calls {
+		for i := range c.Plugins {
+			if shown++; shown <= maxDecisions {
+				o.item(at, cli.EscapeLine(fmt.Sprintf("%s: %s: %s", strings.TrimSpace(c.Tool+" "+c.Arguments), c.Plugins[i].String(), c.Outcome)))
+			}
+		}
 		if c.Decision == nil || c.Decision.Effect == "allow" && c.Decision.By == "" {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/runner/cache"
 	"github.com/mcpgen/mcpgen/runner/model"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
@@ -107,6 +108,9 @@ func (o *statsCommand) print(r *statsReport) error {
 		wayRow("code", costs.Used, ""), wayRow("search-then-call", costs.Search, saved(t.Used, t.Search)), wayRow("direct calls", costs.Direct, saved(t.Used, t.Direct)),
 	}); err != nil {
 		return err
+	}
+	if c := r.Total.Cache; c != (cache.Use{}) {
+		fmt.Fprintf(o.app.Stdout, "\ncache: answered %d of %s; %s and %s saved\n", c.Hits, cli.Count(c.Hits+c.Misses, "call"), flags.Bytes(int(c.Bytes)), seconds(c.SavedMS/1000))
 	}
 	_, err := fmt.Fprintf(o.app.Stdout, "\n%s, %s; a million tokens at %g read and %g written\n", cli.Count(r.Total.Runs, "run"), cli.Count(r.Total.Calls, "call"),
 		r.Prices.Input, r.Prices.Output)

@@ -73,6 +73,23 @@ func CheckUnattended(app *cli.App, flags *pflag.FlagSet, settings *config.Settin
 	return nil
 }
 
+// Guardrails returns the guardrails of the settings as .env and the environment change them. Without a terminal, the environment cannot make
+// them less strict, unless the policy accepts that.
+func Guardrails(app *cli.App, settings *config.Settings) (config.Guardrails, error) {
+	own, _, err := settings.Guardrails.With(func(name string) string { return settings.Variables[name] })
+	if err != nil {
+		return own, cli.WithHint(fmt.Errorf("%s: %w", config.DotEnvName, err), "write true or false")
+	}
+	out, loosened, err := own.With(app.Env)
+	switch {
+	case err != nil:
+		return own, Usage("%w", err)
+	case loosened != "" && !Attended(app) && !slices.Contains(settings.Policy.Unattended, "guardrails"):
+		return own, &UnattendedError{Given: loosened, Key: "guardrails", File: config.SettingsName}
+	}
+	return out, nil
+}
+
 // checkPII refuses a mode of --pii that hides less personal data than the settings.
 func checkPII(app *cli.App, flags *pflag.FlagSet, settings *config.Settings) error {
 	flag := flags.Lookup("pii")

@@ -44,6 +44,8 @@ type command struct {
 	project.LocationFlags
 	file string
 	json bool
+
+	plugins []config.Plugin // of the project, once it is loaded
 }
 
 func (o *command) bind(f *pflag.FlagSet) {
@@ -62,6 +64,7 @@ func (o *command) load() (*project.Project, *gen.Tree, error) {
 		return nil, nil, err
 	}
 	defer p.Close()
+	o.plugins = p.Settings.Plugins
 	if p.Tree == "" {
 		return nil, nil, cli.WithHint(fmt.Errorf("there is no generated tree in %q", p.Wanted), "make one with mcpgen sync, or name it with --servers")
 	}
@@ -171,7 +174,15 @@ func (o *explain) run(id string, pairs []string) error {
 		}
 		rows = append(rows, []string{"  " + string(r.Effect), r.Rule, r.At, fits})
 	}
-	return o.app.Table(nil, rows)
+	if err := o.app.Table(nil, rows); err != nil {
+		return err
+	}
+	for i := range o.plugins {
+		if c := &o.plugins[i]; c.Judges(tool.ID, tool.Name) {
+			fmt.Fprintf(o.app.Stdout, "plugin %s is asked before: mcprun plugin check\n", c.Name)
+		}
+	}
+	return nil
 }
 
 // verdict describes a decision.

@@ -26,6 +26,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/form"
+	"github.com/mcpgen/mcpgen/runner/plugin"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/store"
@@ -63,6 +65,7 @@ type LocationFlags struct {
 	Configs []string
 	servers string
 	Skills  string
+	forms   string
 	Debug   bool // bound with the output flags
 	// AnyConfig accepts --config without a terminal whatever the policy says, because a host may start a server in any folder.
 	AnyConfig bool
@@ -79,6 +82,16 @@ func (o *LocationFlags) Bind(f *pflag.FlagSet) {
 	o.BindConsent(f)
 	f.Var(flags.Text(&o.servers, "folder"), "servers", "the generated tree (default: out in mcpgen.yaml, else servers/)")
 	f.Var(flags.Text(&o.Skills, "folder"), "skills", "saved scripts, for ./skills/NAME (default: skills/ beside the configuration)")
+}
+
+// BindForms adds the flag that names the folder of forms.
+func (o *LocationFlags) BindForms(f *pflag.FlagSet) {
+	f.Var(flags.Text(&o.forms, "folder"), "forms", "forms to fill in (default: forms/ beside the configuration)")
+}
+
+// Forms returns the forms of a project.
+func (o *LocationFlags) Forms(app *cli.App, p *Project) *form.Folder {
+	return form.NewFolder(cmp.Or(app.Path(o.forms), filepath.Join(p.Base, "forms")))
 }
 
 // BindConsent adds only the flags that name the configuration and agree to it.
@@ -99,10 +112,13 @@ type Project struct {
 	Servers   map[string]chain.ServerSettings
 	Settings  config.Settings
 	Policy    *policy.Policy
-	Taint     string         // the store that knows whose data workspaces hold; empty if no condition is about that
-	Shapes    *traffic.Store // keeps the shapes of results; nil if none are kept
-	Cfg       *config.Config // nil if there is none
-	ToRead    bool           // nobody has agreed to the configuration: nothing of it may be started or connected to
+	// Guardrails are those of the settings, as variables change them, and Plugins are asked about runs and calls.
+	Guardrails config.Guardrails
+	Plugins    *plugin.Set
+	Taint      string         // the store that knows whose data workspaces hold; empty if no condition is about that
+	Shapes     *traffic.Store // keeps the shapes of results; nil if none are kept
+	Cfg        *config.Config // nil if there is none
+	ToRead     bool           // nobody has agreed to the configuration: nothing of it may be started or connected to
 	// configured reports whether there is a file of servers.
 	configured bool
 	Trusted    []string // the files of the configuration, and others that no script may reach
@@ -212,6 +228,11 @@ func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writ
 	if err := p.newPolicy(app, at, base, stderr); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
+	if run {
+		if err := p.openPlugins(app, base); err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+	}
 	p.keepShapes(app, base, stderr)
 	const variable = flags.EnvPrefix + "SERVERS"
 	if tree := cmp.Or(app.Path(app.Env(variable)), p.Settings.Variables[variable]); tree != "" {
@@ -299,10 +320,25 @@ func (p *Project) observe(app *cli.App, at resources.Provider, stderr io.Writer,
 	return nil
 }
 
+// openPlugins opens the plugins. Nothing is started before they are asked.
+func (p *Project) openPlugins(app *cli.App, base string) (err error) {
+	if p.Guardrails, err = flags.Guardrails(app, &p.Settings); err != nil {
+		return err
+	}
+	if p.Plugins, err = plugin.Open(p.Settings.Plugins, plugin.Options{Dir: base, Lookup: p.Lookup, Guardrails: p.Guardrails, Log: p.Log}); err != nil {
+		return err
+	}
+	p.OnClose(p.Plugins.Close)
+	for i := range p.Settings.Plugins {
+		p.Trusted = append(p.Trusted, p.Settings.Plugins[i].Files(base)...)
+	}
+	return nil
+}
+
 // newPolicy compiles the policy.
 func (p *Project) newPolicy(app *cli.App, at resources.Provider, base string, stderr io.Writer) (err error) {
 	old, noFolder := app.ProjectState("counts", base)
-	rates := at.Rates().In(policy.Counts{State: p.openState, Old: old, Moved: sayOn(stderr)})
+	rates := at.Rates().In(policy.Counts{State: p.OpenState, Old: old, Moved: sayOn(stderr)})
 	if p.Policy, err = policy.New(&p.Settings.Policy, rates); err != nil {
 		return err
 	}
@@ -318,8 +354,8 @@ func (p *Project) newPolicy(app *cli.App, at resources.Provider, base string, st
 	return nil
 }
 
-// openState opens the state that the project has by then.
-func (p *Project) openState(ctx context.Context) (store.Store, error) {
+// OpenState opens the state that the project has by then.
+func (p *Project) OpenState(ctx context.Context) (store.Store, error) {
 	if p.State == nil {
 		return nil, errors.New("the command has opened no state")
 	}
@@ -340,7 +376,7 @@ func (p *Project) keepShapes(app *cli.App, base string, stderr io.Writer) {
 	if err == nil { // else there is no old file
 		p.Trusted = append(p.Trusted, old)
 	}
-	p.Shapes = traffic.New(traffic.Options{State: p.openState, Old: old, Moved: sayOn(stderr)})
+	p.Shapes = traffic.New(traffic.Options{State: p.OpenState, Old: old, Moved: sayOn(stderr)})
 }
 
 // Observer returns what keeps the shapes of results, or nil.

@@ -13,7 +13,7 @@ func (p *Project) Recommend(ctx context.Context, cat *catalog.Catalog, customer 
 	if !p.Settings.Search.Recommend || len(found) == 0 {
 		return nil
 	}
-	kept, err := p.openState(ctx)
+	kept, err := p.OpenState(ctx)
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,12 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/form"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
@@ -71,6 +74,16 @@ func (o *Options) newRunAnswers(project *project.Project, s *runner.Script, v *c
 		a.Run, a.labels = s.Calls.Known, project.Taint
 	}
 	if project.Tree != "" {
+		a.Forms = &hostapi.Forms{
+			Folder: o.Forms(o.App, project), Kept: &form.Kept{State: project.State, Secret: func() ([]byte, error) { return customers.KeyFor(o.App, s.Workspace) }, Customer: s.Calls.Subject.Customer},
+			Tools: hostapi.Once(func() (*catalog.Catalog, error) {
+				tree, err := gen.Open(gen.Options{Out: project.Tree})
+				if err != nil {
+					return nil, err
+				}
+				return tree.Catalog, nil
+			}),
+		}
 		a.Tools = o.finder(project, config.Language(s.Language), s.Calls.Subject.Customer, a.sayTrouble)
 	}
 	return a

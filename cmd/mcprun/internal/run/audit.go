@@ -67,7 +67,7 @@ func Record(ctx context.Context, app *cli.App, at *state.Flags, p *project.Proje
 // subjects returns the settings whose changes the record has. conceal removes secrets from those of servers; nil: there are no servers.
 func subjects(p *project.Project, conceal func(string) string) (list []audit.Subject, err error) {
 	for what, read := range map[string]func() (string, error){
-		"policy": p.Settings.Policy.Text, "network": p.Settings.Network.Text, "pii": p.Settings.PII.Text, "audit": p.Settings.Audit.Text,
+		"policy": p.Settings.Policy.Text, "network": p.Settings.Network.Text, "pii": p.Settings.PII.Text, "audit": p.Settings.Audit.Text, "plugins": func() (string, error) { return p.Settings.PluginsText(p.Base) },
 		"servers": func() (string, error) {
 			if p.Cfg == nil || conceal == nil {
 				return "", nil

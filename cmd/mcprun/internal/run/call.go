@@ -12,8 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
@@ -22,17 +20,12 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/exit"
-	"github.com/mcpgen/mcpgen/runner"
-	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/call"
-	"github.com/mcpgen/mcpgen/runner/chain"
-	"github.com/mcpgen/mcpgen/runner/pii"
-	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
 // NewCallCommand returns the command call.
 func NewCallCommand(app *cli.App, at resources.Provider) *cobra.Command {
-	o := &callCommand{app: app, host: at}
+	o := &callCommand{Caller: Caller{App: app, Host: at, Name: "mcprun call"}}
 	cmd := &cobra.Command{
 		Use: "call [URL|COMMAND] TOOL [NAME=VALUE...] [-]", Short: "Call one tool, or list the tools",
 		Long: `Calls a tool as a script would, and prints the result: structured content as JSON, else its text.
@@ -66,14 +59,8 @@ If the tool fails, its text goes to standard error and the exit code is 1.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.list, "list", false, "list the tools, of all servers or of the named ones")
-	f.BoolVar(&o.json, "json", false, "print the whole result, with content and isError")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but errors and the result")
-	f.Var(flags.Duration(&o.timeout), "timeout", "limit of the call, such as 90s or 2m (default: the server's timeout, else 60s)")
-	f.Var(flags.Text(&o.elicit, "how"), "elicit", "who answers the server's questions: prompt, decline, or a file of answers (default prompt in a terminal)")
-	o.LocationFlags.Bind(f)
-	o.callFlags.bindShared(f)
-	o.callFlags.bind(f)
-	o.state.Bind(f)
+	f.BoolVar(&o.JSON, "json", false, "print the whole result, with content and isError")
+	o.BindCalls(f)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		most := 1 // a tool
 		if o.list {
@@ -106,7 +93,7 @@ func (o *callCommand) words() ([]string, error) {
 
 // openTree opens the project and reads its tree. The caller closes the project.
 func (o *callCommand) openTree(stderr io.Writer) (*project.Project, *gen.Tree, error) {
-	p, err := o.OpenToRead(o.app, o.host, stderr)
+	p, err := o.OpenToRead(o.App, o.Host, stderr)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -121,7 +108,7 @@ func (o *callCommand) openTree(stderr io.Writer) (*project.Project, *gen.Tree, e
 }
 
 func (o *callCommand) listTools(names []string) error {
-	p, tree, err := o.openTree(o.app.Stderr)
+	p, tree, err := o.openTree(o.App.Stderr)
 	if err != nil {
 		return err
 	}
@@ -148,7 +135,7 @@ func (o *callCommand) listTools(names []string) error {
 			}
 		}
 	}
-	return o.app.Table([]string{"TOOL", "DESCRIPTION"}, rows)
+	return o.App.Table([]string{"TOOL", "DESCRIPTION"}, rows)
 }
 
 func contains(names []string, s *catalog.Server) bool {
@@ -161,7 +148,7 @@ func contains(names []string, s *catalog.Server) bool {
 }
 
 func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []string) error {
-	con := term.NewConsole(o.app)
+	con := term.NewConsole(o.App)
 	defer con.Close()
 	p, tools, err := o.open(cmd.Context(), con.Other(), server, tool)
 	if err != nil {
@@ -171,12 +158,11 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 	if tool, err = tools.resolve(tool); err != nil {
 		return err
 	}
-	if err := flags.CheckUnattended(o.app, cmd.Flags(), &p.Settings); err != nil {
+	calls, err := o.Begin(cmd, con, p, tools.Catalog)
+	if err != nil {
 		return err
 	}
-	if err := flags.ApplyDefaults(o.app, cmd.Flags(), &p.Settings); err != nil {
-		return err
-	}
+	defer calls.Close()
 	var input json.RawMessage
 	if _, t, ok := tools.Lookup(tool); ok {
 		input = t.Input
@@ -185,81 +171,11 @@ func (o *callCommand) run(cmd *cobra.Command, server, tool string, pairs []strin
 	if err != nil {
 		return err
 	}
-	if err := o.callFlags.validate(o.app, p); err != nil {
+	res, err := calls.Call(cmd.Context(), tool, args, values)
+	if err != nil || res.As == call.AsDry {
 		return err
 	}
-	if cmd.Flags().Changed("timeout") {
-		o.Calls.Timeout = o.timeout
-	}
-	o.setPolicy(p)
-	r, err := o.host.Runner(&runner.Options{Tree: p.Tree, Catalog: tools.Catalog, Upstreams: p.Upstreams, Servers: p.Servers, Telemetry: p.Telemetry, Logger: p.Log})
-	if err != nil {
-		return err
-	}
-	if !o.quiet {
-		o.WarnMisspelt(&Host{Runner: r}, func(line string) { con.Say("mcprun: " + line) })
-	}
-	asked, err := term.NewElicitor(o.app, con, term.TerminalName(), o.elicit)
-	if err != nil {
-		return err
-	}
-	defer asked.Close()
-	asked.Quiet = o.quiet
-	atTerminal := func() (approve.Approver, error) { return asked.Approver(term.TerminalName()) }
-	if o.Calls.Approver, err = o.approver(o.app, p, "", func(line string) { con.Say("mcprun: " + line) }, approverWays{approveTerminal: atTerminal}); err != nil {
-		return err
-	}
-	sayMoved := func(line string) { con.Say("mcprun: " + line) }
-	open := func() (*pii.Vault, error) { return customers.OpenVault(o.app, p, nil, "", sayMoved) }
-	if o.Calls.Personal, err = o.pii.Personal(o.app, &p.Settings.PII, "", o.json, open); err != nil {
-		return err
-	}
-	asked.Personal = o.Calls.Personal
-	o.state.Attach(o.app, p)
-	if err := Record(cmd.Context(), o.app, &o.state, p, &o.Calls, false, func(line string) { con.Say("mcprun: " + line) }); err != nil {
-		return err
-	}
-	o.Calls.Issued = o.pii.Issued(o.app, &p.Settings.PII, "", func() (*pii.Vault, error) { return customers.OpenUsedVault(o.app, p, nil, "", sayMoved) })
-	d := runner.DirectCall{Tool: tool, Args: args, Values: values, Calls: o.Calls, Elicit: asked.Answer}
-	files, err := o.openFiles(o.app, &d.Calls)
-	if err != nil {
-		return err
-	}
-	watcher := term.NewWatcher(o.app, con, o.quiet)
-	d.Watch = watcher.Event
-	res, record, _, err := r.Call(cmd.Context(), d)
-	watcher.Close()
-	if err = errors.Join(err, files.Close()); err != nil {
-		err = callFailure(cmd.Context(), err)
-	}
-	if p := o.Calls.Personal; p != nil {
-		if why := p.Outlet.Trouble(); why != nil {
-			con.Say("mcprun: " + cli.ErrorLine(fmt.Errorf("personal data was replaced by something that cannot be restored: %w", why)))
-		}
-	}
-	if o.replay == "" {
-		o.keepDecisions(cmd.Context(), p, &record, err, func(line string) { con.Say("mcprun: " + line) })
-	}
-	if err != nil {
-		return err
-	}
-	if res.As == call.AsDry {
-		con.Say(fmt.Sprintf("mcprun: dry run: skipped %s %s", tool, cli.EscapeLine(string(record.Arguments))))
-		if record.Skipped != "" && !o.quiet {
-			con.Say("mcprun: " + cli.EscapeLine(record.Skipped))
-		}
-		return nil
-	}
-	return o.print(res)
-}
-
-// keepDecisions keeps what policy and people decided about the call.
-func (o *callCommand) keepDecisions(ctx context.Context, p *project.Project, record *chain.CallRecord, err error, say func(string)) {
-	run := &customer.Run{Name: "mcprun call", Cause: string(runner.CauseExit), DurationMS: record.DurationMS, Calls: []customer.Call{runner.LoggedCall(record)}, CallCount: 1}
-	if err != nil {
-		run.ExitCode, run.Cause, run.Message = exit.Of(err, exit.Runner), string(runner.CauseError), err.Error()
-	}
-	keepDecisions(ctx, o.app, &o.state, p, &o.Calls, run, say)
+	return o.Print(res)
 }
 
 // arguments returns the JSON object from standard input, if it is to be read, and the values that override it. For a tool without
@@ -269,14 +185,14 @@ func (o *callCommand) arguments(ctx context.Context, input json.RawMessage, pair
 		Required []string `json:"required"`
 	}
 	_ = json.Unmarshal(input, &s) // a schema that cannot be read requires nothing
-	fromStdin := len(pairs) == 0 && !o.app.Terminal.Stdin && len(s.Required) > 0
+	fromStdin := len(pairs) == 0 && !o.App.Terminal.Stdin && len(s.Required) > 0
 	if n := len(pairs); n > 0 && pairs[n-1] == "-" {
 		pairs, fromStdin = pairs[:n-1], true
 	}
 	if !fromStdin {
 		return nil, pairs, nil
 	}
-	if args, err = source.ReadStdin(ctx, o.app.Stdin); err != nil {
+	if args, err = source.ReadStdin(ctx, o.App.Stdin); err != nil {
 		return nil, nil, fmt.Errorf("read the arguments from standard input: %w", err)
 	}
 	if args = bytes.TrimSpace(args); len(args) > 0 && args[0] != '{' {
@@ -323,34 +239,62 @@ func (b *block) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// print prints the answer of a tool.
-func (o *callCommand) print(res *call.Result) error {
-	raw := res.Raw
-	if len(raw) == 0 { // from a recording
+// answer is a CallToolResult.
+type answer struct {
+	Content    []block         `json:"content"`
+	Structured json.RawMessage `json:"structuredContent"`
+	IsError    bool            `json:"isError"`
+}
+
+func readAnswer(res *call.Result) (a answer, raw json.RawMessage, err error) {
+	if raw = res.Raw; len(raw) == 0 { // from a recording
 		raw = res.Value
 	}
-	var answer struct {
-		Content    []block         `json:"content"`
-		Structured json.RawMessage `json:"structuredContent"`
-		IsError    bool            `json:"isError"`
+	if err = json.Unmarshal(raw, &a); err != nil {
+		err = fmt.Errorf("read the answer: %w", err)
 	}
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
-	}
-	var err error
+	return a, raw, err
+}
+
+func (a *answer) structured() bool { return len(a.Structured) > 0 && string(a.Structured) != "null" }
+
+// Value returns what a tool has returned: its structured content, or else its content. A tool's failure is a [*call.Error].
+func Value(tool string, res *call.Result) (json.RawMessage, error) {
+	a, _, err := readAnswer(res)
 	switch {
-	case o.json:
-		err = o.app.JSON(raw)
+	case err != nil:
+		return nil, err
+	case a.IsError:
+		var text []string
+		for _, b := range a.Content {
+			text = append(text, string(b))
+		}
+		return nil, &call.Error{Kind: call.KindTool, Tool: tool, Message: strings.Join(text, "\n")}
+	case a.structured():
+		return a.Structured, nil
+	}
+	return json.Marshal(a.Content)
+}
+
+// Print prints the answer of a tool.
+func (o *Caller) Print(res *call.Result) error {
+	answer, raw, err := readAnswer(res)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.JSON:
+		err = o.App.JSON(raw)
 	case answer.IsError:
-	case len(answer.Structured) > 0 && string(answer.Structured) != "null":
-		err = o.app.JSON(answer.Structured)
+	case answer.structured():
+		err = o.App.JSON(answer.Structured)
 	default:
-		err = printBlocks(o.app.Stdout, answer.Content, o.app.Terminal.Stdout)
+		err = printBlocks(o.App.Stdout, answer.Content, o.App.Terminal.Stdout)
 	}
 	if err != nil || !answer.IsError {
 		return err
 	}
-	return errors.Join(printBlocks(o.app.Stderr, answer.Content, o.app.Terminal.Stderr), cli.Quiet(1))
+	return errors.Join(printBlocks(o.App.Stderr, answer.Content, o.App.Terminal.Stderr), cli.Quiet(1))
 }
 
 // printBlocks prints each block, and ends its last line.

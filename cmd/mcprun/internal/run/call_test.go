@@ -16,7 +16,7 @@ import (
 func TestCallReadsStdinOnlyIfNeeded(t *testing.T) {
 	silent, writer := io.Pipe()
 	defer writer.Close()
-	o := &callCommand{app: &cli.App{Stdin: silent}}
+	o := &callCommand{Caller: Caller{App: &cli.App{Stdin: silent}}}
 	for _, schema := range []string{``, `{}`, `true`, `{"type":"object","properties":{"a":{}}}`, `{"required":[]}`} {
 		if args, values, err := o.arguments(t.Context(), json.RawMessage(schema), nil); args != nil || values != nil || err != nil {
 			t.Errorf("arguments for %s = %s, %v, %v, want none", schema, args, values, err)
@@ -43,8 +43,8 @@ func TestCallPrint(t *testing.T) {
 		{`{"content":[]}`, "", ""},
 	} {
 		var stdout, stderr bytes.Buffer
-		o := &callCommand{app: &cli.App{Stdout: &stdout, Stderr: &stderr}}
-		err := o.print(&call.Result{Raw: json.RawMessage(tt.answer)})
+		o := &callCommand{Caller: Caller{App: &cli.App{Stdout: &stdout, Stderr: &stderr}}}
+		err := o.Print(&call.Result{Raw: json.RawMessage(tt.answer)})
 		if stdout.String() != tt.stdout || stderr.String() != tt.stderr || (err != nil) != (tt.stderr != "") {
 			t.Errorf("print(%s) = %q, %q, %v, want %q, %q", tt.answer, &stdout, &stderr, err, tt.stdout, tt.stderr)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/policy"
@@ -23,6 +24,7 @@ type callFlags struct {
 	pii         customers.PIIFlag
 	allow       []string
 	policy      *policy.Policy // of the project; nil: the default
+	guardrails  config.Guardrails
 	record      string
 	replay      string
 	replayMatch string
@@ -39,6 +41,7 @@ func (o *callFlags) bindShared(f *pflag.FlagSet) {
 	f.Var(flags.Duration(&o.Calls.Timeout), "call-timeout", "time limit of one call; each progress message restarts it (default: the server's timeout, else 60s)")
 	f.Var(flags.Size(&o.Calls.MaxResult, flags.MinSize), "max-result", "a larger result becomes a file in the workspace, and the script gets a handle (default 1MiB)")
 	flags.BindSwitch(f, &o.Calls.StrictOutput, "strict-output", "a result that does not match its tool's output schema is an error, not a warning")
+	flags.BindSwitch(f, &o.Calls.NoCache, "no-cache", "ask the servers, although cache: in mcpgen.yaml keeps results, and keep what they answer")
 	flags.BindSwitch(f, &o.Calls.AllowDrift, "allow-drift", "call tools that have changed since the tree was generated")
 	f.StringArrayVar(&o.allow, "allow", nil, "call tools that match this `glob`, such as crm__delete_*, without asking; calls that the policy denies stay denied")
 	o.approveFlags.bind(f)
@@ -54,8 +57,9 @@ func (o *callFlags) bind(f *pflag.FlagSet) {
 	f.Var(flags.Choice(&o.replayMatch, matchStrict, matchLoose), "replay-match", "strict: each tool's calls come in the recorded order; loose: in any order")
 }
 
-// setPolicy makes the project's policy decide about calls.
+// setPolicy makes the project's policy and plugins decide about calls.
 func (o *callFlags) setPolicy(p *project.Project) {
+	o.guardrails, o.Calls.Plugins = p.Guardrails, p.Plugins
 	if o.policy = p.Policy; p.Policy != nil {
 		o.Calls.Policy = policy.WithConsent(p.Policy, o.allow)
 	}

@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -21,14 +18,8 @@ import (
 
 // callCommand calls one tool without a script.
 type callCommand struct {
-	app  *cli.App
-	host resources.Provider
-	project.LocationFlags
-	callFlags
-	state             state.Flags
-	timeout           time.Duration
-	elicit            string
-	list, json, quiet bool
+	Caller
+	list bool
 }
 
 // callTools are the tools that mcprun call knows: those of the tree, or those that one server has just listed.
@@ -44,7 +35,7 @@ func (o *callCommand) open(ctx context.Context, stderr io.Writer, server, tool s
 	if server != "" {
 		return o.openServer(ctx, stderr, server)
 	}
-	p, err := o.Open(ctx, o.app, o.host, stderr)
+	p, err := o.Open(ctx, o.App, o.Host, stderr)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -57,11 +48,11 @@ func (o *callCommand) open(ctx context.Context, stderr io.Writer, server, tool s
 
 // openServer opens a server that the command line gives, and lists its tools.
 func (o *callCommand) openServer(ctx context.Context, stderr io.Writer, text string) (*project.Project, *callTools, error) {
-	server, err := config.FromCommandLine(text, o.app.Dir)
+	server, err := config.FromCommandLine(text, o.App.Dir)
 	if err != nil {
 		return nil, nil, &cli.UsageError{Err: err, Command: "mcprun call"}
 	}
-	p, err := o.OpenServer(o.app, o.host, stderr, server)
+	p, err := o.OpenServer(o.App, o.Host, stderr, server)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,7 +149,7 @@ func (c *callTools) resolve(text string) (string, error) {
 
 // listServer lists the tools of a server that the command line gives.
 func (o *callCommand) listServer(ctx context.Context, server string) error {
-	p, tools, err := o.openServer(ctx, o.app.Stderr, server)
+	p, tools, err := o.openServer(ctx, o.App.Stderr, server)
 	if err != nil {
 		return err
 	}
@@ -167,7 +158,7 @@ func (o *callCommand) listServer(ctx context.Context, server string) error {
 	for _, t := range tools.Servers[0].Tools {
 		rows = append(rows, []string{cli.EscapeLine(t.Name), firstLine(t)})
 	}
-	return o.app.Table([]string{"TOOL", "DESCRIPTION"}, rows)
+	return o.App.Table([]string{"TOOL", "DESCRIPTION"}, rows)
 }
 
 // firstLine returns the first line of a tool's description.

@@ -52,7 +52,7 @@ func addDecisions(ctx context.Context, set *chain.Settings, run *customer.Run) e
 	end := audit.RunEnd{
 		Program: audit.Program{Action: "call_tool", Name: audit.Text(run.Name), Language: audit.Text(run.Language), Risk: audit.Text(run.Risk), RiskReason: audit.Text(run.RiskReason), Machine: set.Machine},
 		Sandbox: cmp.Or(run.Sandbox, "none"), ExitCode: run.ExitCode, Cause: run.Cause, Error: audit.Text(run.Message), DurationMS: run.DurationMS, Calls: run.CallCount,
-		Violations: []string{}, Files: []string{},
+		Violations: []string{}, Files: []string{}, Plugins: run.Plugins,
 	}
 	end.Success = run.ExitCode == 0 && run.Cause == string(runner.CauseExit)
 	start, isScript := run.Start, run.Code != ""
@@ -79,8 +79,13 @@ func addDecisions(ctx context.Context, set *chain.Settings, run *customer.Run) e
 	for i := range run.Calls {
 		c := &run.Calls[i]
 		rows = append(rows, callRows(set, id, i+1, c)...)
-		if c.Decision.Effect == string(policy.Deny) && c.Outcome == string(call.KindDenied) && len(end.Violations) < maxViolations {
-			end.Violations = append(end.Violations, "call of "+c.Tool+": "+c.Decision.Rule)
+		for j := range c.Plugins {
+			if p := &c.Plugins[j]; p.Decision != "change" && len(end.Violations) < maxViolations {
+				end.Violations = append(end.Violations, "call of "+c.Tool+": "+p.String())
+			}
+		}
+		if d := c.Decision; d != nil && d.Effect == string(policy.Deny) && c.Outcome == string(call.KindDenied) && len(end.Violations) < maxViolations {
+			end.Violations = append(end.Violations, "call of "+c.Tool+": "+d.Rule)
 		}
 	}
 	return set.Audit.Append(ctx, append(rows, set.Entry(audit.KindRunEnd, id, end))...)
@@ -91,7 +96,7 @@ const maxViolations = 20
 
 // isSent reports whether a call was sent to its server.
 func isSent(c *customer.Call) bool {
-	return c.Outcome != chain.OutcomeDry && c.Outcome != string(call.KindDenied)
+	return !c.Cached && (c.Outcome != chain.OutcomeDry && c.Outcome != string(call.KindDenied) || audit.Answered(c.Plugins))
 }
 
 // callRows returns the rows of a decided call: its beginning, if it was sent, and its end.
@@ -102,8 +107,11 @@ func callRows(set *chain.Settings, id string, number int, c *customer.Call) []au
 			arguments, _ = json.Marshal(c.Arguments)
 		}
 	}
-	effect, rule, by := audit.Text(c.Decision.Effect), audit.Text(c.Decision.Rule), audit.Text(c.Decision.By)
-	end := audit.CallEnd{Call: number, Tool: c.Tool, Outcome: c.Outcome, DurationMS: c.MS}
+	var effect, rule, by audit.Text
+	if d := c.Decision; d != nil {
+		effect, rule, by = audit.Text(d.Effect), audit.Text(d.Rule), audit.Text(d.By)
+	}
+	end := audit.CallEnd{Call: number, Tool: c.Tool, Outcome: c.Outcome, DurationMS: c.MS, Cached: c.Cached, AgeMS: c.AgeMS, Plugins: c.Plugins}
 	if !isSent(c) {
 		end.Arguments, end.Effect, end.Rule, end.By = arguments, effect, rule, by
 		return []audit.Entry{set.Entry(audit.KindCallEnd, id, end)}

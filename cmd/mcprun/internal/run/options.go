@@ -97,6 +97,7 @@ func (o *Options) bindShared() {
 		}),
 		Calls: flags.Set(func(f *pflag.FlagSet) {
 			o.LocationFlags.Bind(f)
+			o.BindForms(f)
 			o.callFlags.bindShared(f)
 		}),
 		Limits: flags.Set(func(f *pflag.FlagSet) { bindLimits(f, &o.Base) }),

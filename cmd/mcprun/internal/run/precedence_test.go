@@ -115,7 +115,7 @@ func TestEveryLimitCanBeSet(t *testing.T) {
 // TestEverySettingOfCalls checks that each setting of calls can be set by a flag, by a variable and by a setting.
 func TestEverySettingOfCalls(t *testing.T) {
 	flags := map[string]string{
-		"call-timeout": "9s", "parallel": "3", "max-result": "2MB", "max-output": "700", "allow-drift": "true", "strict-output": "true",
+		"call-timeout": "9s", "parallel": "3", "max-result": "2MB", "max-output": "700", "allow-drift": "true", "strict-output": "true", "no-cache": "true",
 		"elicit": "decline", "daemon": "auto", "skills": "/skills", "tsc": "mytsc", "pyright": "/bin/mypyright",
 	}
 	var args []string
@@ -155,7 +155,7 @@ func TestEverySettingOfCalls(t *testing.T) {
 		want := settings{Daemon: "off"}
 		if c.set {
 			want = settings{
-				chain.Settings{AllowDrift: true, StrictOutput: true, Timeout: 9 * time.Second, Parallel: 3, MaxResult: 2_000_000},
+				chain.Settings{AllowDrift: true, StrictOutput: true, NoCache: true, Timeout: 9 * time.Second, Parallel: 3, MaxResult: 2_000_000},
 				700, "decline", "auto", "/skills", "mytsc", "/bin/mypyright",
 			}
 		}

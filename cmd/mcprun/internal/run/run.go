@@ -6,6 +6,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -208,6 +209,7 @@ func (o *Options) openProject(ctx context.Context, con *term.Console) (*project.
 	}
 	o.shared = o.State.Attach(o.App, p)
 	o.Calls.Observer = p.Observer()
+	o.Calls.Cache = NewCache(o.App, p, cmp.Or(o.App.Path(o.Base.Workspace), p.Workspace))
 	return p, nil
 }
 
@@ -312,6 +314,7 @@ func (o *Options) runFor(ctx context.Context, con *term.Console, p *project.Proj
 	all := answers.All()
 	maps.Copy(all, s.Answers) // those of a workflow's program
 	s.Answers = all
+	s.Methods = answers.Calling()
 	res, err := o.runAt(ctx, con, p, s, at)
 	o.shown = answers.finish()
 	o.logged = v.Place()
@@ -372,13 +375,17 @@ func (o *Options) RunScript(ctx context.Context, at *Host, s *runner.Script, say
 	var files files
 	s.Risk.Set = max(s.Risk.Set, o.risk)
 	res, err := at.Runner.Launch(ctx, s, runner.LaunchOptions{
-		Sandboxes: at.backends, Sandbox: o.sandboxName(), Trust: o.author, Policy: o.policy, Network: o.network,
+		Sandboxes: at.backends, Sandbox: o.sandboxName(), Trust: o.author, Policy: o.policy, Guardrails: o.guardrails, Network: o.network,
 		Starting: func(choice runner.Choice, lowered []string) error {
 			if choice.Reason != "" && !(brief && choice.Usual) && !o.flow.continues() {
 				say(fmt.Sprintf("sandbox %s (%s)", choice.Backend.Name(), cli.EscapeLine(choice.Reason)))
 			}
 			if lowered != nil && !brief {
-				say("lowered by the policy: " + strings.Join(lowered, ", "))
+				by := "the policy"
+				if o.guardrails.Present {
+					by = "policy or guardrails"
+				}
+				say("lowered by " + by + ": " + strings.Join(lowered, ", "))
 			}
 			err := files.Close() // of a sandbox that did not start
 			if err == nil {

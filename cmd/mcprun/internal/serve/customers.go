@@ -9,8 +9,10 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
+	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/form"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 	"github.com/mcpgen/mcpgen/runner/model"
@@ -154,12 +156,18 @@ func (l *sessionLog) Stats() (json.RawMessage, error) {
 
 // answers returns what a script may ask the host for. known records the data that the run has seen, for the policy. It is nil if
 // the policy has no condition on that.
-func (b *snapshot) answers(job *mcpserver.Job, known *policy.Run) map[string]hostapi.Method {
+func (b *snapshot) answers(job *mcpserver.Job, known *policy.Run) *hostapi.Methods {
 	h := &hostapi.Methods{
 		Run: known, Skills: func() (*skill.Store, error) { return b.skillsOf(job.Customer.ID) }, Vault: job.Customer.Vault, Sealed: b.personalOf(job.Customer).Bridges(), Image: job.Image,
 		Trouble: func(err error) {
 			b.log.Warn("what a script asked for failed", "customer", job.Customer.ID, "error", hinted(err))
 		},
+	}
+	if b.tree != nil {
+		h.Forms = &hostapi.Forms{
+			Folder: b.o.run.Forms(b.o.app, b.project), Tools: func() (*catalog.Catalog, error) { return b.tree.Catalog, nil },
+			Kept: &form.Kept{State: b.project.State, Customer: job.Customer.ID, Secret: func() ([]byte, error) { return customers.KeyFor(b.o.app, job.Customer.Files) }},
+		}
 	}
 	if b.index != nil {
 		h.Tools = func(ctx context.Context, q search.Query, detail search.Detail) ([]search.Result, error) {
@@ -168,5 +176,5 @@ func (b *snapshot) answers(job *mcpserver.Job, known *policy.Run) map[string]hos
 			return found, err
 		}
 	}
-	return h.All()
+	return h
 }

@@ -66,7 +66,7 @@ func (l *live) enter(ctx context.Context) (b *snapshot, leave func(), err error)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	files := l.o.run.Files(l.o.app)
-	if l.now == nil || l.now.files != files || l.now.stamp != resources.TreeStamp(l.now.project.Wanted) || l.now.installed != l.now.packages() {
+	if l.now == nil || l.now.files != files || l.now.stamp != resources.TreeStamp(l.now.project.Wanted) || l.now.installed != l.now.packages() || l.now.plugins != l.now.pluginFiles() {
 		next, err := l.open(ctx)
 		if err != nil {
 			return nil, nil, l.fail(err)
@@ -133,6 +133,7 @@ func (l *live) open(ctx context.Context) (*snapshot, error) {
 	}
 	if err == nil {
 		l.o.run.Calls.Observer = p.Observer()
+		l.o.run.Calls.Cache = run.NewCache(l.o.app, p, l.o.files(p))
 		err = run.Record(ctx, l.o.app, &l.o.run.State, p, &l.o.run.Calls, true, func(line string) { l.log.Warn(line) })
 	}
 	own, flags := *l.o, *l.o.run // flags of the command write to l.o.run

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -48,6 +49,7 @@ type snapshot struct {
 	users sync.WaitGroup     // calls that use it
 
 	installed string // what packages returned at first
+	plugins   string // what pluginFiles returned at first
 
 	mu       sync.Mutex
 	stores   map[string]*skill.Store    // by customer
@@ -55,10 +57,22 @@ type snapshot struct {
 	maskers  map[string]*pii.Tokenizer  // by customer; used without personal
 }
 
+// pluginFiles returns a text that changes when a file of a plugin changes. One that changes unnoticed is refused when it is started.
+func (b *snapshot) pluginFiles() (text string) {
+	for i := range b.project.Settings.Plugins {
+		for _, file := range b.project.Settings.Plugins[i].Files(b.project.Base) {
+			if info, err := os.Stat(file); err == nil {
+				text += fmt.Sprintf("%q %d %v\n", file, info.Size(), info.ModTime())
+			}
+		}
+	}
+	return text
+}
+
 // newSnapshot opens the tree and its index, and decides what clients are shown.
 func (o *command) newSnapshot(ctx context.Context, p *project.Project, l *live) (*snapshot, error) {
 	b := &snapshot{o: o, project: p, log: l.log, live: l, stores: map[string]*skill.Store{}, personal: map[string]*chain.Personal{}, maskers: map[string]*pii.Tokenizer{}}
-	b.installed = b.packages()
+	b.installed, b.plugins = b.packages(), b.pluginFiles()
 	personal, err := o.run.Personal(p, "", nil)
 	if err != nil {
 		return nil, err
@@ -101,6 +115,11 @@ func (o *command) newSnapshot(ctx context.Context, p *project.Project, l *live) 
 	for _, l := range b.offer.Languages[1:] {
 		f.also = append(f.also, config.Language(l))
 	}
+	names, err := o.run.Forms(o.app, p).List()
+	if err != nil {
+		return b, fmt.Errorf("list the forms: %w", err)
+	}
+	b.offer.Forms = len(names) > 0
 	b.offer.Catalog, b.offer.Lock, b.offer.Finder = b.tree.Catalog, b.tree.Lock, f
 	if p.Settings.Search.Recommend {
 		b.offer.Together = b.together
@@ -298,7 +317,9 @@ func (b *snapshot) runScript(ctx context.Context, job *mcpserver.Job, s *runner.
 	if b.project.Policy.UsesTaint(job.Customer.ID) {
 		s.Calls.Known = &policy.Run{}
 	}
-	s.Stdout, s.Stderr, s.Elicit, s.Watch, s.Answers = job.Stdout, job.Stderr, job.Ask, b.watch(job.Watch), b.answers(job, s.Calls.Known)
+	s.Stdout, s.Stderr, s.Elicit, s.Watch = job.Stdout, job.Stderr, job.Ask, b.watch(job.Watch)
+	answers := b.answers(job, s.Calls.Known)
+	s.Answers, s.Methods = answers.All(), answers.Calling()
 	s.Trouble = func(err error) {
 		b.log.Warn("a run could not keep personal data", "customer", job.Customer.ID, "error", hinted(err))
 	}
@@ -422,7 +443,7 @@ func (b *snapshot) emptyRun(ctx context.Context, language string) error {
 		return err
 	}
 	s.Workspace = ""
-	s.Calls.Approver, s.Calls.Audit = own{}, nil
+	s.Calls.Approver, s.Calls.Audit, s.Calls.Plugins = own{}, nil, nil
 	at, done, err := b.environment(ctx, "")
 	if err != nil {
 		return err

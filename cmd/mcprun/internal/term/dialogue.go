@@ -32,13 +32,20 @@ type dialogue struct {
 
 func (d *dialogue) say(format string, args ...any) { _, _ = fmt.Fprintf(d.w, format, args...) }
 
+// asker names who asks: a server, the script, or mcprun itself.
+func asker(q *upstream.Question) string {
+	switch {
+	case q.Server == "":
+		return "script"
+	case q.Own:
+		return cli.EscapeLine(q.Server)
+	}
+	return "server " + cli.EscapeLine(q.Server)
+}
+
 // head prints the server and its message.
 func (d *dialogue) head(q *upstream.Question) {
-	who := "The server " + cli.EscapeLine(q.Server)
-	if q.Server == "" {
-		who = "The script"
-	}
-	d.say("%s\n", d.style.Bold(who+" asks:"))
+	d.say("%s\n", d.style.Bold("The "+asker(q)+" asks:"))
 	for line := range strings.Lines(cli.Shorten(strings.TrimSpace(q.Message), MaxShown)) {
 		d.say("  %s\n", cli.EscapeLine(strings.TrimRight(line, "\r\n")))
 	}
@@ -106,7 +113,11 @@ func (d *dialogue) visit(ctx context.Context, q *upstream.Question) (*upstream.R
 // form asks for each field of a form, and for consent before anything is sent.
 func (d *dialogue) form(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
 	d.head(q)
-	d.say("%s\n", d.style.Dim("What you answer goes to that server. Give it no passwords or keys. Ctrl-D cancels."))
+	if q.Own {
+		d.say("%s\n", d.style.Dim("What you answer is filled in. Ctrl-D cancels."))
+	} else {
+		d.say("%s\n", d.style.Dim("What you answer goes to that server. Give it no passwords or keys. Ctrl-D cancels."))
+	}
 	word, err := d.pick(ctx, "answer", "decline")
 	if err != nil {
 		return nil, err
@@ -119,12 +130,18 @@ func (d *dialogue) form(ctx context.Context, q *upstream.Question) (*upstream.Re
 		if err != nil {
 			return nil, err
 		}
-		d.say("To be sent to %s: %s\n", cli.EscapeLine(cmp.Or(q.Server, "the script")), cli.EscapeLine(string(filled)))
-		word, err := d.pick(ctx, "send", "change", "decline")
+		took := "send"
+		if q.Own {
+			took = "fill in"
+			d.say("To be filled in: %s\n", cli.EscapeLine(string(filled)))
+		} else {
+			d.say("To be sent to %s: %s\n", cli.EscapeLine(cmp.Or(q.Server, "the script")), cli.EscapeLine(string(filled)))
+		}
+		word, err := d.pick(ctx, took, "change", "decline")
 		switch {
 		case err != nil:
 			return nil, err
-		case word == "send":
+		case word == took:
 			return &upstream.Reply{Action: upstream.ActionAccept, Content: filled}, nil
 		case word == "decline":
 			return &upstream.Reply{Action: upstream.ActionDecline}, nil

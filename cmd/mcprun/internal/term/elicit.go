@@ -68,6 +68,9 @@ func NewElicitor(app *cli.App, con *Console, tty, mode string) (*Elicitor, error
 	return e, nil
 }
 
+// Asks reports whether somebody answers questions: a person at the terminal, or the file of --elicit.
+func (e *Elicitor) Asks() bool { return e.in != nil || e.file != nil }
+
 // findTerminal finds the terminal where a person reads and answers.
 func (e *Elicitor) findTerminal(tty string) error {
 	switch {
@@ -103,17 +106,9 @@ func (e *Elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.
 	}
 	if !e.Quiet {
 		message := strings.TrimRight(e.Personal.MaskForeign(q.Message), " \t\r\n:.…") // masked whole, since half of an address would not be recognized
-		e.con.Say(fmt.Sprintf("mcprun: %s: %s: declined, because %s", cli.EscapeLine(whoAsks(q)), cli.EscapeLine(cli.Shorten(message, 300)), e.why))
+		e.con.Say(fmt.Sprintf("mcprun: %s asks: %s: declined, because %s", asker(q), cli.EscapeLine(cli.Shorten(message, 300)), e.why))
 	}
 	return &upstream.Reply{Action: upstream.ActionDecline}, nil
-}
-
-// whoAsks says who asks a question: a server, or the script.
-func whoAsks(q *upstream.Question) string {
-	if q.Server == "" {
-		return "the script asks"
-	}
-	return "server " + q.Server + " asks"
 }
 
 // Ask is Answer, but returns nil if there is nobody who could answer.

@@ -1,0 +1,188 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/plugin"
+)
+
+// plugins asks plugins about the arguments of a call, and about its result. Where a mode hides personal data, they see tokens, and tokens in
+// what they change stand for the values again. What they have denied or withheld is an error of kind denied.
+func (c *Calls) plugins(next handler) handler {
+	if len(c.set.Plugins.Names()) == 0 || c.player != nil { // a recording has what plugins have made of it
+		return next
+	}
+	return func(ctx context.Context, req *request) (*call.Result, error) {
+		before, after := c.set.Plugins.Fits(plugin.Call, req.Tool, req.Name), c.set.Plugins.Fits(plugin.Result, req.Tool, req.Name)
+		if !before && !after || c.set.DryRun && c.unknownYet(req.Args) {
+			return next(ctx, req)
+		}
+		if before {
+			if err := c.pluginsOnArguments(ctx, req); err != nil {
+				return nil, err
+			}
+		}
+		res, err := next(ctx, req)
+		failed, isFailure := errors.AsType[*call.Error](err)
+		switch {
+		case !after, err == nil && res.As == call.AsDry, err != nil && !isFailure, isFailure && failed.Kind != call.KindTool && failed.Kind != call.KindProtocol:
+			return res, err // nothing came from the server
+		case isFailure:
+			e := c.event(req, plugin.Result)
+			e.Error = string(c.shown(req, []byte(failed.Message)))
+			if denied := c.askPlugins(ctx, req, e, nil, "the call was made, and its error is withheld"); denied != nil {
+				return nil, denied
+			}
+			return nil, err
+		}
+		return c.pluginsOnResult(ctx, req, res)
+	}
+}
+
+// event returns what plugins see of a call.
+func (c *Calls) event(req *request, at plugin.Point) *plugin.Event {
+	return &plugin.Event{
+		Hook: at, Run: c.run.ID, Customer: c.subject.Customer, Session: c.subject.Session, Call: req.Seq, Tool: req.Tool, Server: req.Server, Name: req.Name,
+		Arguments: c.shown(req, req.Args), Raw: at == plugin.Result && req.Raw,
+	}
+}
+
+// outlet returns what replaces personal data in what plugins see of a call, or nil if nothing hides it.
+func (c *Calls) outlet(req *request) *pii.Outlet {
+	p := c.set.Personal
+	if p.Of(req.Server) == config.PIIOff {
+		return nil
+	}
+	return p.Outlet.For(req.Name).With(req.restored)
+}
+
+// shown returns JSON or text as plugins see it.
+func (c *Calls) shown(req *request, value []byte) []byte {
+	if o := c.outlet(req); o != nil && len(value) > 0 {
+		return o.MaskForeign(value) // the arguments are restored by now, so they have no tokens
+	}
+	return value
+}
+
+// askPlugins asks plugins about an event, and notes what they did. what says what a denial means for the call.
+func (c *Calls) askPlugins(ctx context.Context, req *request, e *plugin.Event, check func(json.RawMessage) error, what string) error {
+	mask := c.rowMask(req)
+	done, err := c.set.Plugins.Ask(ctx, e, plugin.Place{Check: check, Mask: mask.Value})
+	req.plugins = append(req.plugins, done...)
+	for i := range done {
+		if done[i].Decision == string(plugin.Failed) {
+			c.advise(req, "%s", done[i].String())
+		}
+	}
+	denied, isDenied := errors.AsType[*plugin.DeniedError](err)
+	switch {
+	case isDenied:
+		return refusal(call.KindDenied, req, "%v; %s", denied, what)
+	case err != nil:
+		return callError(ctx, req, err)
+	}
+	return nil
+}
+
+// pluginsOnArguments asks plugins about the arguments, and sets those that they have changed.
+func (c *Calls) pluginsOnArguments(ctx context.Context, req *request) error {
+	e := c.event(req, plugin.Call)
+	was := e.Arguments
+	check := func(value json.RawMessage) error {
+		_, err := c.changedArguments(req, value)
+		return err
+	}
+	if err := c.askPlugins(ctx, req, e, check, "nothing was sent"); err != nil || bytes.Equal(e.Arguments, was) {
+		return err
+	}
+	changed, err := c.changedArguments(req, e.Arguments)
+	if err == nil {
+		req.Args, req.restored = changed.Args, changed.restored
+	}
+	return err
+}
+
+// changedArguments restores tokens in arguments that a plugin has changed, and checks them as those of scripts.
+func (c *Calls) changedArguments(req *request, value json.RawMessage) (*request, error) {
+	if req.isAsk {
+		return nil, errors.New("the parameters of a request for a resource or a prompt cannot be changed")
+	}
+	out := &request{Request: req.Request}
+	out.Args = value
+	_, err := wrap(func(context.Context, *request) (*call.Result, error) { return nil, nil }, c.restore, c.validateArgs)(context.Background(), out)
+	if bad, ok := errors.AsType[*call.Error](err); ok {
+		return nil, errors.New(bad.Message)
+	}
+	return out, err
+}
+
+// pluginsOnResult asks plugins about a result, and returns it as they have changed it.
+func (c *Calls) pluginsOnResult(ctx context.Context, req *request, res *call.Result) (*call.Result, error) {
+	e := c.event(req, plugin.Result)
+	e.Result = res.Value
+	if o := c.outlet(req); o != nil {
+		e.Result = maskResult(o, res.Value, req.Raw || req.isAsk || res.As == call.AsContent)
+	}
+	was := e.Result
+	check := func(value json.RawMessage) error {
+		_, err := c.changedResult(req, res, value)
+		return err
+	}
+	if err := c.askPlugins(ctx, req, e, check, "the call was made, and its result is withheld"); err != nil {
+		return nil, err
+	}
+	if bytes.Equal(e.Result, was) {
+		return res, nil
+	}
+	return c.changedResult(req, res, e.Result)
+}
+
+// changedResult restores tokens in a result that a plugin has changed. It must be what the script may expect by the tool's schema, or without
+// one the same kind of value.
+func (c *Calls) changedResult(req *request, res *call.Result, value json.RawMessage) (*call.Result, error) {
+	if o := c.outlet(req); o != nil {
+		var err error
+		if value, err = o.Restore(value); err != nil {
+			return nil, err
+		}
+	}
+	if was := bytes.TrimSpace(res.Value); len(was) == 0 || value[0] != was[0] {
+		return nil, errors.New("the result is another kind of value than before")
+	}
+	structured := value
+	if req.Raw {
+		fields, err := upstream.Members(value)
+		if err != nil {
+			return nil, err
+		}
+		structured = fields["structuredContent"]
+	}
+	if v := c.chain.validators(req.Tool).output; v != nil && (res.Structured || req.Raw && len(structured) > 0) {
+		if err := v.ValidateAs("the result", structured); err != nil {
+			return nil, err
+		}
+	}
+	out := *res
+	if out.Value, out.Raw = value, nil; req.Raw || req.isAsk {
+		out.Raw = value
+	}
+	return &out, nil
+}
+
+// rowPlugins returns what plugins did about a call, for the record.
+func (c *Calls) rowPlugins(req *request) []audit.Plugin {
+	out, mask := slices.Clone(req.plugins), c.rowMask(req)
+	for i := range out {
+		out[i].Reason = audit.Text(mask.String(string(out[i].Reason)))
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package form
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config/node"
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/jsonschema"
+)
+
+// Check checks the form against the tools of a tree: its tool exists, what the tool requires is always given, and what is given the tool knows.
+// It sets Tool to the tool's id. The error is a [*node.FileError].
+func (f *Form) Check(c *catalog.Catalog) error {
+	bad := func(line int, key, problem, remedy string) error {
+		return &node.FileError{File: f.File, Line: line, Key: key, Problem: problem, Remedy: remedy}
+	}
+	tool := f.lookup(c)
+	if tool == nil {
+		var ids []string
+		for _, s := range c.Servers {
+			for _, t := range s.Tools {
+				ids = append(ids, t.ID)
+			}
+		}
+		remedy := "mcprun call --list lists the tools"
+		if near := ident.NearestTools(f.Tool, ids, 3); len(near) > 0 {
+			remedy = "did you mean " + strings.Join(near, " or ") + "?"
+		}
+		return bad(f.toolLine, "submit.tool", fmt.Sprintf("the tree has no tool %.100q", f.Tool), remedy)
+	}
+	f.Tool = tool.ID
+	input, err := jsonschema.Parse(tool.Input, jsonschema.Unlimited)
+	if err != nil {
+		return bad(f.toolLine, "submit.tool", "its input schema cannot be read", "name another tool")
+	}
+	given := f.given()
+	for _, name := range jsonschema.RequiredNames(input) {
+		g, ok := given[name]
+		switch {
+		case !ok && f.arguments == nil:
+			return bad(f.toolLine, "submit.tool", fmt.Sprintf("%s requires %q, which is no field", tool.ID, name), "add the field, or write submit.with")
+		case !ok:
+			return bad(f.arguments.line, "submit.with", fmt.Sprintf("%s requires %q, which is not given", tool.ID, name), "add "+name+": …")
+		case !g.always:
+			return bad(g.line, node.Join("submit.with", name), fmt.Sprintf("%s requires %q, and a field that it reads may be without a value", tool.ID, name), "require the field in the schema, or give it a default")
+		}
+	}
+	properties := input.Get("properties")
+	if !input.Is("additionalProperties", false) || properties == nil {
+		return nil
+	}
+	for name, g := range given {
+		if !properties.Has(name) {
+			return bad(g.line, node.Join("submit.with", name), fmt.Sprintf("%s takes no argument %q", tool.ID, name), "it takes "+ident.List(keys(properties)))
+		}
+	}
+	return nil
+}
+
+func keys(v *jsonschema.Value) []string {
+	var out []string
+	for _, m := range v.Members {
+		out = append(out, m.Key)
+	}
+	return out
+}
+
+// lookup finds the form's tool by its id or as server.tool.
+func (f *Form) lookup(c *catalog.Catalog) *catalog.Tool {
+	if _, t, ok := c.Lookup(f.Tool); ok {
+		return t
+	}
+	server, name, ok := strings.Cut(f.Tool, ".")
+	if !ok {
+		return nil
+	}
+	for i := range c.Servers {
+		s := &c.Servers[i]
+		if s.Key != server && s.Dir != server {
+			continue
+		}
+		for j := range s.Tools {
+			if t := &s.Tools[j]; t.Name == name || t.ID == s.Dir+"__"+ident.Snake(name) {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// argument is what a form gives a tool.
+type argument struct {
+	line   int
+	always bool // it has a value if the form is complete
+}
+
+// given returns the arguments by name.
+func (f *Form) given() map[string]argument {
+	out := map[string]argument{}
+	if f.arguments == nil {
+		for i := range f.Fields {
+			field := &f.Fields[i]
+			out[field.Name] = argument{f.toolLine, f.always(field)}
+		}
+		return out
+	}
+	for _, m := range f.arguments.members {
+		out[m.name] = argument{m.line, m.value.expression == nil || f.evaluates(m.value)}
+	}
+	return out
+}
+
+func (f *Form) always(field *Field) bool { return field.Required || field.value != nil }
+
+// evaluates reports whether an expression has a value if only the fields that always have one do. One that fails on made-up values for another
+// reason may have one.
+func (f *Form) evaluates(t *template) bool {
+	values := []byte{'{'}
+	for i := range f.Fields {
+		if field := &f.Fields[i]; f.always(field) {
+			values = appendMember(values, field.Name, sample(field))
+		}
+	}
+	_, err := (&Form{arguments: t}).Arguments(append(values, '}'))
+	return !isNoValue(err)
+}
+
+// sample returns a value of a field's type.
+func sample(f *Field) json.RawMessage {
+	types, _ := jsonschema.TypesOf(f.schema)
+	for _, each := range []struct {
+		of   jsonschema.Types
+		json string
+	}{{jsonschema.String, `"x"`}, {jsonschema.Number, "1"}, {jsonschema.Integer, "1"}, {jsonschema.Boolean, "true"}, {jsonschema.Array, "[]"}, {jsonschema.Object, "{}"}} {
+		if types&each.of != 0 {
+			return json.RawMessage(each.json)
+		}
+	}
+	return json.RawMessage(`"x"`)
+}

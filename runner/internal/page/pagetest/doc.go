@@ -1,0 +1,2 @@
+// Package pagetest opens pages in a browser, for tests.
+package pagetest
