@@ -100,7 +100,7 @@ type Host struct {
 func (c *Calls) hostFor(a *call.Ask) *Host {
 	handle := c.Handler()
 	h := &Host{Run: c.run.ID, Replay: c.player != nil, Personal: c.set.Personal, Call: func(ctx context.Context, req *call.Request) (*call.Result, error) {
-		req.Seq, req.At = a.Seq, a.At
+		req.Seq, req.At, req.Step = a.Seq, a.At, a.Step
 		return handle(ctx, req)
 	}}
 	if ask := c.run.Elicit; ask != nil {
