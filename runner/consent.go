@@ -19,6 +19,10 @@ func (r *Runner) consent(ctx context.Context, s *Script, report *judge.Report) e
 	if s.Start.Effect != policy.Ask {
 		return nil
 	}
+	if s.Continues {
+		s.Start.By = "in an earlier part of the workflow"
+		return nil
+	}
 	refused := func(format string, args ...any) error {
 		d := s.Start
 		if why := fmt.Sprintf(format, args...); d.Reason == "" {

@@ -57,6 +57,8 @@ type Script struct {
 	Risk risk.Assessment
 	// Confirm makes [Runner.Launch] ask a person before the script starts, whatever the policy says.
 	Confirm bool
+	// Continues says that a person has let the script start, in an earlier part of its workflow. Nobody is asked again.
+	Continues bool
 	// Start is the policy's decision whether the script starts, with who approved it. [Runner.Launch] sets it.
 	Start policy.Decision
 	// Restricted refuses a script that uses anything but safe functions and modules. Where that is simple, the sandbox also refuses code

@@ -206,10 +206,12 @@ func (e *Engine) work(w *durable.Work, _ json.RawMessage) (json.RawMessage, erro
 	if err != nil {
 		return nil, err
 	}
+	next := &Part{ID: w.ID, Customer: w.Customer, Input: k.Input, Ending: e.ending, suspend: e.o.Suspend}
 	var messages []journal.Message
 	received := 0
 	for n := 1; n <= maxParts; n++ {
-		part := func(ctx context.Context) ([]byte, error) { return e.part(ctx, w, k, n, messages) }
+		next.Number = n
+		part := func(ctx context.Context) ([]byte, error) { return e.part(ctx, *next, k, messages) }
 		sealed, err := durable.Step(w, fmt.Sprintf("part %d", n), part)
 		if err != nil {
 			return nil, err
@@ -226,7 +228,7 @@ func (e *Engine) work(w *durable.Work, _ json.RawMessage) (json.RawMessage, erro
 			return nil, err
 		}
 		if received += len(more); ended.Refused == "" { // a part that was refused has not taken its messages
-			messages = nil
+			messages, next.approved = nil, ended.Approved
 		}
 		messages = append(messages, more...)
 	}
@@ -242,7 +244,7 @@ func journalKey(customer, id string) store.Key {
 }
 
 // part runs a part, and returns how it ended, sealed. Messages have come since the part before.
-func (e *Engine) part(ctx context.Context, w *durable.Work, k *kept, number int, messages []journal.Message) ([]byte, error) {
+func (e *Engine) part(ctx context.Context, p Part, k *kept, messages []journal.Message) ([]byte, error) {
 	e.mu.Lock()
 	if e.isClosed {
 		e.mu.Unlock()
@@ -252,7 +254,7 @@ func (e *Engine) part(ctx context.Context, w *durable.Work, k *kept, number int,
 	e.mu.Unlock()
 	running, stop := context.WithCancel(ctx)
 	over := context.AfterFunc(e.ended, stop)
-	ended, err := e.run(running, w, k, number, messages)
+	ended, err := e.run(running, p, k, messages)
 	over()
 	stop()
 	e.running.Done()
@@ -269,7 +271,7 @@ func (e *Engine) part(ctx context.Context, w *durable.Work, k *kept, number int,
 	case err != nil:
 		ended = &end{Outcome: &Outcome{ExitCode: exit.Of(err, exit.Runner), Cause: runner.CauseFailed, Message: hinted(err)}}
 	}
-	return e.seal(endKey(w.Customer, w.ID), ended)
+	return e.seal(endKey(p.Customer, p.ID), ended)
 }
 
 // interrupted waits until the engine, or the work, is interrupted. Then nothing is kept of the part.
@@ -291,34 +293,32 @@ func hinted(err error) string {
 }
 
 // run runs a part.
-func (e *Engine) run(ctx context.Context, w *durable.Work, k *kept, number int, messages []journal.Message) (*end, error) {
-	p := k.Program
+func (e *Engine) run(ctx context.Context, p Part, k *kept, messages []journal.Message) (*end, error) {
+	program := k.Program
+	p.Program = &program
 	if e.o.Ready != nil {
-		if err := e.o.Ready(&p); err != nil {
+		if err := e.o.Ready(p.Program); err != nil {
 			return nil, err
 		}
 	}
-	digest, err := e.digest(ctx, &p)
+	digest, err := e.digest(ctx, p.Program)
 	if err != nil || digest != k.Digest {
-		return &end{Refused: hinted(cmp.Or(err, error(&ChangedError{ID: w.ID, Name: p.Name})))}, nil
+		return &end{Refused: hinted(cmp.Or(err, error(&ChangedError{ID: p.ID, Name: program.Name})))}, nil
 	}
-	j, err := journal.Open(ctx, e.o.State, journalKey(w.Customer, w.ID), e.o.Secret)
-	if err != nil {
+	if p.Journal, err = journal.Open(ctx, e.o.State, journalKey(p.Customer, p.ID), e.o.Secret); err != nil {
 		return nil, err
 	}
 	for _, m := range messages {
-		if err := j.Deliver(ctx, m); err != nil {
+		if err := p.Journal.Deliver(ctx, m); err != nil {
 			return nil, err
 		}
 	}
-	res, err := e.o.Run(ctx, &Part{
-		ID: w.ID, Customer: w.Customer, Number: number, Program: &p, Input: k.Input, Journal: j, Ending: e.ending, suspend: e.o.Suspend,
-	})
+	res, err := e.o.Run(ctx, &p)
 	if err != nil {
 		return nil, err
 	}
 	if res.Cause == runner.CauseSuspended {
-		return &end{Waits: res.Waits}, nil
+		return &end{Waits: res.Waits, Approved: res.Start != nil && res.Start.By != ""}, nil
 	}
 	out := &Outcome{ExitCode: res.ExitCode, Cause: res.Cause, Message: res.Message, Result: res.Value}
 	if res.Error != nil {

@@ -39,12 +39,14 @@ type Part struct {
 	// Ending is closed when the process is about to end. Calls that have not been sent by then are not sent here.
 	Ending <-chan struct{}
 
-	suspend time.Duration
+	suspend  time.Duration
+	approved bool // a person has let the part before start
 }
 
 // Apply makes a script the part's. Its streams, limits and the other settings of its calls stay.
 func (p *Part) Apply(s *runner.Script) {
 	s.Name, s.Code, s.Language, s.Dir = p.Program.Name, p.Program.Code, p.Program.Language, p.Program.Dir
+	s.Continues = p.approved
 	s.Reread()
 	s.Vars = maps.Clone(s.Vars)
 	if s.Vars == nil {
@@ -83,9 +85,11 @@ type kept struct {
 
 // end is how a part has ended.
 type end struct {
-	Waits   []journal.Step `json:"waits,omitempty"`
-	Refused string         `json:"refused,omitempty"` // why it was not run; it waits for somebody to resume it
-	Outcome *Outcome       `json:"outcome,omitempty"` // of the workflow; nil: it goes on
+	Waits []journal.Step `json:"waits,omitempty"`
+	// Approved says that a person has let the part start.
+	Approved bool     `json:"approved,omitempty"`
+	Refused  string   `json:"refused,omitempty"` // why it was not run; it waits for somebody to resume it
+	Outcome  *Outcome `json:"outcome,omitempty"` // of the workflow; nil: it goes on
 }
 
 // Outcome is how a workflow has ended.
