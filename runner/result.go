@@ -3,6 +3,8 @@ package runner
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/audit"
@@ -30,8 +32,8 @@ const (
 	CauseDisk        Cause = "disk"        // it wrote more into its workspace than allowed
 	CauseFileSize    Cause = "file size"   // it wrote a larger file than allowed
 	CauseInterrupted Cause = "interrupted" // its caller ended it
-	CauseSuspended   Cause = "suspended"   // it only waits, and goes on in another run; see chain.Settings.Suspend
 	CauseDenied      Cause = "denied"      // it has ended, and a plugin withholds its result
+	CauseSuspended   Cause = "suspended"   // it only waits, and goes on in another run; see chain.Settings.Suspend
 	CauseBridge      Cause = "bridge"      // its bridge broke the protocol, or its sandbox failed
 	CauseFailed      Cause = "failed"      // the run could not start: configuration, tree, sandbox
 )
@@ -70,11 +72,11 @@ type Result struct {
 	// Calls lists the calls in the order in which the script made them, at most 10,000; CallCount counts all.
 	Calls     []chain.CallRecord `json:"calls"`
 	CallCount int                `json:"callCount"`
+	// Plugins are what plugins did about the script, other than to allow it.
+	Plugins []audit.Plugin `json:"plugins,omitempty"`
 	// Steps are those that ended, at most 10,000. Waits are what a suspended script waits for.
 	Steps []chain.StepRecord `json:"steps,omitempty"`
 	Waits []journal.Step     `json:"-"`
-	// Plugins are what plugins did about the script, other than to allow it.
-	Plugins []audit.Plugin `json:"plugins,omitempty"`
 	// Connections are the connections and requests of a run with a network, at most 1,000; ConnectionCount counts all.
 	Connections     []egress.Event `json:"network,omitempty"`
 	ConnectionCount int            `json:"networkCount,omitempty"`
@@ -91,6 +93,21 @@ type Result struct {
 
 	changed []string                              // the files of the workspace that changed during the run
 	mask    func(json.RawMessage) json.RawMessage // as in CallRecord.Masked; nil: nothing was masked
+}
+
+// Changing lists the tools whose calls may have changed something that a second run would change again, in their order, each once; see
+// [chain.CallRecord.Changing].
+func (r *Result) Changing() []string {
+	var tools []string
+	for i := range r.Calls {
+		if c := &r.Calls[i]; c.Changing() && !slices.Contains(tools, c.Tool) {
+			tools = append(tools, c.Tool)
+		}
+	}
+	if more := r.CallCount - len(r.Calls); more > 0 {
+		tools = append(tools, fmt.Sprintf("%d further calls, which were not recorded", more))
+	}
+	return tools
 }
 
 // Logged returns the entry of the run for a session's log. It has no results of calls, and only the arguments of calls that a rule decided.

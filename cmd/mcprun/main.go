@@ -71,6 +71,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 	root.AddCommand(
 		run.NewCommand(app, at, "run SCRIPT [-- ARGS...]", "Run a script; the word run may be left out"),
 		run.NewPlanCommand(app, at),
+		run.NewTaskCommand(app, at),
 		run.NewCallCommand(app, at),
 		run.NewCheckCommand(app, at),
 		approvals.NewCommand(app),
@@ -95,6 +96,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		workflows.NewCommand(app, at),
 		shapes.NewCommand(app),
 		caches.NewCommand(app),
+		workflows.NewCommand(app, at),
 		newVersionCmd(app),
 	)
 	return root

@@ -17,7 +17,7 @@ import (
 // is one of the commands of the scripts.
 func TestMain(m *testing.M) {
 	backends.RunChild()
-	testscript.Main(tests{m}, map[string]func(){"mcprun": main, "deskmcp": deskServer, "peoplemcp": peopleServer, "recordmcp": recordServer})
+	testscript.Main(tests{m}, map[string]func(){"mcprun": main, "deskmcp": deskServer, "peoplemcp": peopleServer, "recordmcp": recordServer, "fourmcp": fourServers})
 }
 
 // programs is the folder of the programs that tests build.

@@ -8,9 +8,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mcpgen/mcpgen/runner/model/modeltest"
 )
 
 // TestScripts runs the real program on the scripts in testdata.
@@ -54,7 +57,7 @@ func scriptParams(t *testing.T, folder string) testscript.Params {
 			}
 			return err == nil || os.Getenv("CI") != "", nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status, "sync": makeTree, "lines": lines, "plant": plant, "sql": editDatabase, "answer": answer},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status, "sync": makeTree, "lines": lines, "plant": plant, "sql": editDatabase, "answer": answer, "model": startModel(t), "asked": asked},
 	}
 }
 
@@ -93,4 +96,35 @@ func lines(ts *testscript.TestScript, neg bool, args []string) {
 	if n := strings.Count(ts.ReadFile(args[1]), "\n"); fmt.Sprint(n) != args[0] {
 		ts.Fatalf("%s has %d lines, not %s", args[1], n, args[0])
 	}
+}
+
+// modelServers are the endpoints of the scripts, by their address.
+var modelServers sync.Map
+
+// startModel returns the command model FILE...: it starts an endpoint that answers with these files, in their order, and configures it.
+func startModel(t *testing.T) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, _ bool, args []string) {
+		srv := modeltest.New(t)
+		for _, name := range args {
+			srv.Add(modeltest.Answer{Text: ts.ReadFile(name)})
+		}
+		modelServers.Store(srv.URL, srv)
+		ts.Setenv("MCPRUN_MODEL", "openai/test")
+		ts.Setenv("OPENAI_BASE_URL", srv.URL+"/v1")
+		ts.Setenv("OPENAI_API_KEY", "sk-the-key-of-the-model")
+	}
+}
+
+// asked N FILE: the endpoint was asked N times; the file gets the last request as the model reads it.
+func asked(ts *testscript.TestScript, neg bool, args []string) {
+	srv, _ := modelServers.Load(strings.TrimSuffix(ts.Getenv("OPENAI_BASE_URL"), "/v1"))
+	all := srv.(*modeltest.Server).Requests()
+	if fmt.Sprint(len(all)) != args[0] {
+		ts.Fatalf("the model was asked %d times, want %s", len(all), args[0])
+	}
+	text := all[len(all)-1].System
+	for _, m := range all[len(all)-1].Messages {
+		text += "\n" + string(m.Role) + ": " + m.Text
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text+"\n"), 0o600))
 }

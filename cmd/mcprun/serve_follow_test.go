@@ -79,6 +79,13 @@ func TestServeFollowsProject(t *testing.T) {
 	}
 
 	want(note("desk__note"), "noted")
+	prompt, err := cs.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "task", Arguments: map[string]string{"task": "Do the sum of 5 and 3"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := prompt.Messages[0].Content.(*mcp.TextContent).Text
+	want(text, "run with execute_code")
+	want(text, `import { sum } from "./servers/desk";`)
 	write("mcpgen.yaml", settings+"policy: {rules: [{deny: desk__note, name: we said so}]}\n")
 	want(note("desk__note"), "we said so")
 	want(call("execute_code", map[string]any{"code": `import { note } from "./servers/desk"; await note({ text: "x" });`}), "we said so")

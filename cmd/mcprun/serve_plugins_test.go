@@ -24,7 +24,7 @@ func TestServePlugins(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const denies = `case $(cat) in *'"text":"no"'*) echo '{"decision":"deny","reason":"rule 7"}' ;; *'"run_end"'*secret*) echo '{"decision":"deny","reason":"rule 8"}' ;; *) echo '{"decision":"allow"}' ;; esac`
+	const denies = `case $(cat) in *'"hook":"run"'*forbidden*) echo '{"decision":"deny","reason":"rule 6"}' ;; *'"text":"no"'*) echo '{"decision":"deny","reason":"rule 7"}' ;; *'"run_end"'*secret*) echo '{"decision":"deny","reason":"rule 8"}' ;; *) echo '{"decision":"allow"}' ;; esac`
 	write("rule.sh", denies)
 	write(".mcp.json", `{"mcpServers": {"desk": {"command": "deskmcp", "args": ["notes.txt"]}}}`)
 	write("mcpgen.yaml", "version: 1\nservers: {desk: {protocol: legacy, trusted: true}}\nplugins: [{run: rule.sh, timeout: 2m}]\n")
@@ -69,6 +69,7 @@ func TestServePlugins(t *testing.T) {
 	want(note("no"), "plugin rule: refused: rule 7; nothing was sent")
 	want(note("yes"), "noted")
 	want(call("execute_code", map[string]any{"code": `import { note } from "./servers/desk"; await note({ text: "no" });`}), "plugin rule: refused: rule 7; nothing was sent")
+	want(call("execute_code", map[string]any{"code": `console.log("forbidden")`}), "script.ts was not run: plugin rule: refused: rule 6")
 	withheld := call("execute_code", map[string]any{"code": `console.log("printed"); export const result = "secret";`})
 	want(withheld, "plugin rule: refused: rule 8; the script has run, and its result is withheld")
 	if strings.Contains(withheld, "printed") || strings.Contains(withheld, "secret") {

@@ -190,7 +190,7 @@ func (s *Settings) normalize() {
 	}
 }
 
-// ReadPolicy reads a policy from an mcpgen.yaml, together with the settings of servers, of run, of personal data and of the network. It does not
+// ReadPolicy reads a policy from an mcpgen.yaml, together with the settings of servers, of run, of personal data, of the network, and plugins and guardrails. It does not
 // check the other settings. Alternatively, the file may contain just the value of the key policy; Servers is then nil.
 func ReadPolicy(path string) (*Settings, error) {
 	text, err := readFile(path)
@@ -212,15 +212,20 @@ func ReadPolicy(path string) (*Settings, error) {
 			}
 		}
 		rest := struct {
-			Servers map[string]ServerSettings
-			Run     RunSettings
-			PII     PII `yaml:"pii"`
-			Network Network
+			Servers    map[string]ServerSettings
+			Run        RunSettings
+			PII        PII `yaml:"pii"`
+			Network    Network
+			Plugins    []Plugin
+			Guardrails Guardrails
 		}{Servers: map[string]ServerSettings{}}
 		if err := root.Decode(&rest); err != nil {
 			return nil, file.YAMLError(err)
 		}
-		out.Servers, out.Run, out.PII, out.Network = rest.Servers, rest.Run, rest.PII, rest.Network
+		out.Servers, out.Run, out.PII, out.Network, out.Plugins, out.Guardrails = rest.Servers, rest.Run, rest.PII, rest.Network, rest.Plugins, rest.Guardrails
+		if err := errors.Join(completePlugins(file, out.Plugins, node.Value(root, "plugins")), out.Guardrails.complete(file, node.Value(root, "guardrails"))); err != nil {
+			return nil, err
+		}
 		if err := out.takePackages(file, root); err != nil {
 			return nil, err
 		}

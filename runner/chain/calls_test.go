@@ -462,3 +462,26 @@ func TestNoDetails(t *testing.T) {
 		t.Errorf("Details = %+v, want nil", calls[0].Details)
 	}
 }
+
+// TestChanging checks which calls of a run may have changed something that a second run would change again.
+func TestChanging(t *testing.T) {
+	for _, c := range []struct {
+		rec  CallRecord
+		want bool
+	}{
+		{CallRecord{Outcome: OutcomeOK, reached: true}, true},
+		{CallRecord{Outcome: OutcomeOK, reached: true, ToolError: true}, true},
+		{CallRecord{Outcome: OutcomeOK, reached: true, repeatable: true}, false},
+		{CallRecord{Outcome: "timeout", reached: true}, true},
+		{CallRecord{Outcome: "protocol", reached: true}, true},
+		{CallRecord{Outcome: "cancelled", reached: true}, true},
+		{CallRecord{Outcome: "tool", reached: true}, false},
+		{CallRecord{Outcome: "connection"}, false},
+		{CallRecord{Outcome: "denied"}, false},
+		{CallRecord{Outcome: OutcomeDry}, false},
+	} {
+		if got := c.rec.Changing(); got != c.want {
+			t.Errorf("%+v: Changing() = %t, want %t", c.rec, got, c.want)
+		}
+	}
+}

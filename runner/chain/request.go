@@ -98,6 +98,7 @@ const (
 	waitRetry    waitFor = "its next try"
 	waitPerson   waitFor = "a person's answer"
 	waitApproval waitFor = "a person's approval"
+	waitPlugin   waitFor = "a plugin's answer"
 	waitAnswer   waitFor = WaitAnswer
 	waitStart    waitFor = "the server to start"
 	waitList     waitFor = "the server's list of tools"

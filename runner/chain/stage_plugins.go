@@ -39,7 +39,7 @@ func (c *Calls) plugins(next handler) handler {
 		case isFailure:
 			e := c.event(req, plugin.Result)
 			e.Error = string(c.shown(req, []byte(failed.Message)))
-			if denied := c.askPlugins(ctx, req, e, nil, "the call was made, and its error is withheld"); denied != nil {
+			if denied := c.askPlugins(ctx, req, e, nil, withheld(req, "error")); denied != nil {
 				return nil, denied
 			}
 			return nil, err
@@ -75,6 +75,7 @@ func (c *Calls) shown(req *request, value []byte) []byte {
 
 // askPlugins asks plugins about an event, and notes what they did. what says what a denial means for the call.
 func (c *Calls) askPlugins(ctx context.Context, req *request, e *plugin.Event, check func(json.RawMessage) error, what string) error {
+	req.waiting.begin(ctx, waitPlugin)
 	mask := c.rowMask(req)
 	done, err := c.set.Plugins.Ask(ctx, e, plugin.Place{Check: check, Mask: mask.Value})
 	req.plugins = append(req.plugins, done...)
@@ -137,13 +138,22 @@ func (c *Calls) pluginsOnResult(ctx context.Context, req *request, res *call.Res
 		_, err := c.changedResult(req, res, value)
 		return err
 	}
-	if err := c.askPlugins(ctx, req, e, check, "the call was made, and its result is withheld"); err != nil {
+	if err := c.askPlugins(ctx, req, e, check, withheld(req, "result")); err != nil {
 		return nil, err
 	}
 	if bytes.Equal(e.Result, was) {
 		return res, nil
 	}
 	return c.changedResult(req, res, e.Result)
+}
+
+// withheld says that a script does not get what a call returned.
+func withheld(req *request, what string) string {
+	text := "its " + what + " is withheld"
+	if !req.waiting.wasSent() { // the result was cached
+		return text
+	}
+	return "the call was made, and " + text
 }
 
 // changedResult restores tokens in a result that a plugin has changed. It must be what the script may expect by the tool's schema, or without

@@ -79,6 +79,9 @@ func newCustomerServer(s *Server, c *Customer) *customerServer {
 		caps.AddExtension(skillsExtension, nil)
 		caps.Resources = &mcp.ResourceCapabilities{}
 	}
+	if s.opt.Mode != ModePassthrough {
+		caps.Prompts = &mcp.PromptCapabilities{}
+	}
 	if s.opt.TaskAfter >= 0 {
 		caps.AddExtension(tasksExtension, nil)
 	}
@@ -89,6 +92,9 @@ func newCustomerServer(s *Server, c *Customer) *customerServer {
 	}
 	if skills {
 		cs.serveSkills()
+	}
+	if caps.Prompts != nil {
+		cs.servePrompt()
 	}
 	if s.opt.TaskAfter >= 0 {
 		cs.serveTasks()

@@ -20,6 +20,9 @@ type Project struct {
 	Denied func(customer string) map[string]bool
 	// Finder finds tools. Nil: the tools that need it answer that there is no generated tree.
 	Finder Finder
+	// Task returns what a model is told to do a task in words with scripts in a language; see task.Selection.Instructions. Its errors are for the
+	// client. Nil: there is no generated tree.
+	Task func(ctx context.Context, text, language string) (string, error)
 	// Together adds to the results of a search what the customer's runs used with the tools. Nil: nothing is added.
 	Together func(ctx context.Context, customer string, found []search.Result)
 	// Languages are the languages allowed for scripts. Wrappers are shown in the first one. Empty: TypeScript, Python.

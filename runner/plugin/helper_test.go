@@ -22,7 +22,10 @@ func be(behaviour string) {
 		notePID(os.Getpid())
 		time.Sleep(time.Hour)
 	case "grandchild", "leaves":
-		child := exec.Command("setsid", "sleep", "600") // outside our process group
+		child := exec.Command("sleep", "600")
+		if setsid, err := exec.LookPath("setsid"); err == nil { // outside our process group
+			child = exec.Command(setsid, "sleep", "600")
+		}
 		child.Stdout = os.Stdout
 		if err := child.Start(); err != nil {
 			panic(err)
@@ -32,6 +35,9 @@ func be(behaviour string) {
 			notePID(os.Getpid())
 			time.Sleep(time.Hour)
 		}
+		say(`{"decision":"allow"}`)
+		return
+	case "never reads":
 		say(`{"decision":"allow"}`)
 		return
 	case "silent":
@@ -92,6 +98,13 @@ func be(behaviour string) {
 					return
 				}
 			}
+		case "deep":
+			say(`{"id":%d,"decision":"change","value":%s}`, e.ID, strings.Repeat(`{"a":`, 100_000))
+		case "noise":
+			for range 100_000 {
+				fmt.Fprintln(os.Stderr, strings.Repeat("noise ", 20))
+			}
+			say(`{"id":%d,"decision":"allow"}`, e.ID)
 		case "hang after reading":
 			notePID(os.Getpid())
 			time.Sleep(time.Hour)

@@ -106,6 +106,7 @@ func TestFailures(t *testing.T) {
 		"no value":    `its answer is to change something, and has no "value" that is JSON`,
 		"number":      `its changed value cannot be used: the arguments are no object`,
 		"wrong id":    `it answered event`,
+		"deep":        `what it wrote is no answer: invalid character '{' exceeded max depth`,
 	} {
 		t.Run(behaviour, func(t *testing.T) {
 			modes(t, func(t *testing.T, mode string) {
@@ -122,6 +123,22 @@ func TestFailures(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestNoise: what a plugin writes to standard error does not hold it up, and an event that it does not read is none of its problems.
+func TestNoise(t *testing.T) {
+	modes(t, func(t *testing.T, mode string) {
+		s := open(t, "noise", func(c *config.Plugin) { c.Mode = mode })
+		if _, err := s.Ask(t.Context(), callOf(1), Place{}); err != nil {
+			t.Errorf("Ask() = %v, want it allowed", err)
+		}
+	})
+	s := open(t, "never reads", nil)
+	e := callOf(1)
+	e.Arguments = json.RawMessage(`{"text":"` + strings.Repeat("x", 4<<20) + `"}`)
+	if _, err := s.Ask(t.Context(), e, Place{}); err != nil {
+		t.Errorf("Ask() of 4 MiB that are not read = %v, want it allowed", err)
 	}
 }
 
@@ -244,7 +261,7 @@ func TestOrder(t *testing.T) {
 		hook("c", Answer{Decision: Deny, Reason: "no\nway"}), hook("d", Answer{Decision: Allow}))
 	done, err := s.Ask(t.Context(), callOf(1), Place{Mask: func(json.RawMessage) json.RawMessage { return json.RawMessage("[X]") }})
 	if err == nil || err.Error() != "plugin c: refused: no way" || len(done) != 1 {
-		t.Errorf("Ask() = %+v, %v, want one row: the changes that the mask hides are none", done, err)
+		t.Errorf("Ask() = %+v, %v, want one row: what the mask hides is no change", done, err)
 	}
 	if got := strings.Join(asked, " "); got != `a{"amount":1} b{"amount":2} c{"amount":2}` {
 		t.Errorf("asked %s", got)

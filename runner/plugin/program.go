@@ -41,7 +41,7 @@ func Environment() []string {
 type Options struct {
 	// Dir is the absolute folder of mcpgen.yaml, from which paths start. It is the working directory of the programs.
 	Dir string
-	// Lookup finds variables: those of [Environment], and MCPRUN_PYTHON and MCPRUN_NODE, which name interpreters. Nil: there are none.
+	// Lookup finds variables: those of [Environment], and MCPRUN_PYTHON and MCPRUN_NODE, which name interpreters. Nil: an empty environment.
 	Lookup config.Lookup
 	// Guardrails switch kinds of plugins off.
 	Guardrails config.Guardrails

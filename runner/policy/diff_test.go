@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -166,6 +167,37 @@ func TestDiffUnattended(t *testing.T) {
 		if got := describeSettings(DiffRun(c.before, c.after)); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
+	}
+}
+
+func TestDiffPlugins(t *testing.T) {
+	strict, lax := config.DefaultGuardrails(), config.Guardrails{}
+	strict.Strict = true
+	limit, other := config.NewPlugin("plugins/limit.py"), config.NewPlugin("plugins/limit.py")
+	other.OnError = "allow"
+	with := func(g config.Guardrails, plugins ...config.Plugin) *config.Settings {
+		return &config.Settings{Path: "mcpgen.yaml", Guardrails: g, Plugins: plugins}
+	}
+	got := map[bool][]string{}
+	note := func(list []SettingChange) {
+		for _, c := range list {
+			got[c.Wider] = append(got[c.Wider], c.Setting)
+		}
+	}
+	note(DiffPlugins(with(lax, limit), with(lax)))
+	note(DiffPlugins(with(lax, limit), with(lax, other)))
+	note(DiffPlugins(with(strict), with(lax)))
+	if want := []string{"plugins.limit", "plugins.limit", "guardrails.strict", "guardrails.max_time", "guardrails.max_memory"}; !slices.Equal(got[true], want) || got[false] != nil {
+		t.Errorf("DiffPlugins() = %v, want all of %v wider", got, want)
+	}
+	clear(got)
+	off := config.DefaultGuardrails()
+	off.Checks.Business = false
+	note(DiffPlugins(with(lax), with(strict, limit)))
+	note(DiffPlugins(with(off), with(off)))
+	note(DiffPlugins(with(off), with(lax)))
+	if want := []string{"plugins.limit", "guardrails.strict", "guardrails.max_time", "guardrails.max_memory", "guardrails.checks.business"}; !slices.Equal(got[false], want) {
+		t.Errorf("DiffPlugins() = %v, want %v not wider", got, want)
 	}
 }
 

@@ -377,7 +377,7 @@ const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"
 
 // ---- what the host keeps ----
 
-const lacks = { tools: "no catalogue of tools", skills: "no skills", pii: "no vault for personal data", output: "nobody to show an image to", form: "no forms" };
+const lacks = { tools: "no catalogue of tools", skills: "no skills", pii: "no vault for personal data", output: "nobody to show an image to", workflow: "no workflow document", form: "no forms" };
 
 const classes = {
   tool: MCPToolError, protocol: MCPProtocolError, argument: MCPArgumentError, denied: MCPDeniedError, timeout: MCPTimeoutError,
@@ -557,3 +557,9 @@ export const workflow = Object.freeze({
     return (await ask(new Error(), "workflow.ask", "workflow/ask", { question, schema, timeout })).value;
   },
 });
+
+// ---- workflow documents ----
+
+export async function evaluate(expression, variables = {}, as = "") {
+  return (await ask(new Error(), "evaluate", "workflow/eval", { expression, variables, as })).value;
+}

@@ -227,6 +227,30 @@ func copyInSteps(t *testing.T, p *project, where place) {
 	}
 }
 
+// TestWorkflowDocument routes three leads by the example. Each takes another path, and prints a line.
+func TestWorkflowDocument(t *testing.T) {
+	t.Parallel()
+	p := newDemo(t)
+	p.env = append(p.env, "XDG_STATE_HOME="+p.path("state"), "MCPGEN_KEYRING=off")
+	p.write("lead-routing.workflow.yaml", readExample(t, "lead-routing.workflow.yaml"))
+	for lead, want := range map[string]string{
+		"00Q5f0000000027": "Wanda Virtanen: hot, a message and a meeting\n", "00Q5f0000000002": "Emil Ahlgren: warm, a mail\n", "00Q5f0000000001": "Saskia Brandt: cold, the campaign\n",
+	} {
+		out := p.runIn(t, "mcprun", "workflow", "run", "--sandbox", "embedded", "--allow", "crm__update_record", "--input", "lead="+lead, "lead-routing.workflow.yaml").want(t, 0)
+		if out.stdout != want {
+			t.Errorf("%s: %q, want %q", lead, out.stdout, want)
+		}
+	}
+}
+
+func readExample(t *testing.T, name string) string {
+	text, err := os.ReadFile(filepath.Join(root, "examples", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // state continues where the previous run stopped, and starts again after the last page.
 func state(t *testing.T, p *project, where place) {
 	count := func() int {

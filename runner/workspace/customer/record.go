@@ -28,6 +28,8 @@ const (
 type Record struct {
 	Kind Kind      `json:"kind"`
 	Time time.Time `json:"time"` // zero means the time at which it is appended
+	// ID identifies a task in its session.
+	ID string `json:"id,omitempty"`
 	// Task describes the task in words, in at most 8 KiB. In the first line it is the session's title.
 	Task       string          `json:"task,omitempty"`
 	Run        *Run            `json:"run,omitempty"`
@@ -56,6 +58,8 @@ const (
 
 // Run describes the run of a script.
 type Run struct {
+	// TaskID is the [Record.ID] of the task that it is for. Empty: none was described.
+	TaskID   string `json:"taskId,omitempty"`
 	Name     string `json:"name,omitempty"` // the script's file
 	Language string `json:"language"`
 	Code     string `json:"code"`
@@ -225,6 +229,7 @@ func (r Record) cut(times int) Record {
 		run.ToolTokens = nil
 	}
 	run.Start = run.Start.cut(times)
+	run.Plugins = cutPlugins(run.Plugins, times)
 	run.Steps = slices.Clone(run.Steps[:min(len(run.Steps), maxCalls)])
 	part := min(maxText, maxArguments/max(1, len(run.Steps)))
 	for i := range run.Steps {
@@ -232,7 +237,6 @@ func (r Record) cut(times int) Record {
 		run.Cut = run.Cut || max(len(s.Input), len(s.Output)) > times*part
 		s.Name, s.Input, s.Output, s.Error = clip(s.Name, times*maxName), clip(s.Input, times*part), clip(s.Output, times*part), clip(s.Error, times*maxName)
 	}
-	run.Plugins = cutPlugins(run.Plugins, times)
 	run.Calls = most(run.Calls, maxCalls)
 	share := min(maxText, maxArguments/max(1, len(run.Calls)))
 	for i := range run.Calls {

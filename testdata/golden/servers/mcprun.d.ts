@@ -232,3 +232,6 @@ export const workflow: {
  * returned. The type of PNG, JPEG, GIF and WebP need not be given.
  */
 export function showImage(image: Uint8Array | ArrayBuffer | string | MCPContent, options?: { mimeType?: string }): Promise<void>;
+
+/** Evaluates an expression of a workflow document. Only scripts that `mcprun workflow` has compiled can use it. */
+export function evaluate(expression: string, variables?: Record<string, unknown>, as?: "boolean" | "list" | "seconds" | "text"): Promise<any>;

@@ -2,6 +2,7 @@ package customers
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -63,6 +64,7 @@ type Flags struct {
 	Customer   string
 	Session    string
 	Task       string
+	TaskID     string // of Task, or of the task that an earlier run has logged
 	Checkpoint string
 	Resumes    bool // the session must exist
 	Restore    string
@@ -145,9 +147,15 @@ func (o *Flags) LeaseRun(ctx context.Context, app *cli.App, project *project.Pro
 	}
 	say(fmt.Sprintf("session %s of customer %s", v.Session.ID(), c.ID()))
 	if o.Task != "" {
-		err = v.Session.Append(customer.Record{Kind: customer.KindTask, Task: o.Task})
+		err = o.LogTask(v.Session)
 	}
 	return v, err
+}
+
+// LogTask appends the task to the session's log, and sets its id.
+func (o *Flags) LogTask(s *customer.Session) error {
+	o.TaskID = strings.ToLower(rand.Text()[:12])
+	return s.Append(customer.Record{Kind: customer.KindTask, ID: o.TaskID, Task: o.Task})
 }
 
 // Find returns the run's session. It creates a missing session, unless the run resumes one.
@@ -225,6 +233,7 @@ func (v *LeasedRun) Log(ctx context.Context, s *runner.Script, res *runner.Resul
 		return
 	}
 	run := LoggedRun(s, res, failed)
+	run.TaskID = v.opt.TaskID
 	if err := v.Session.Append(customer.Record{Kind: customer.KindRun, Run: run}); err != nil {
 		v.Warn(cli.EscapeLine(err.Error()))
 	}

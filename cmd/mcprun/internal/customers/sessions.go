@@ -35,6 +35,7 @@ type sessionCommand struct {
 	customersCommand
 	customer string
 	code     bool
+	tasks    bool
 }
 
 func newSessionListCmd(app *cli.App) *cobra.Command {
@@ -122,6 +123,7 @@ func newSessionShowCmd(app *cli.App) *cobra.Command {
 	f := cmd.Flags()
 	f.Var(flags.ID(&o.customer, "customer", "id"), "customer", "the session's customer, if several customers have a session of that name")
 	f.BoolVar(&o.code, "code", false, "show the scripts and their output")
+	f.BoolVar(&o.tasks, "tasks", false, "show tasks with their last run, instead of the log")
 	cmd.ValidArgsFunction = cli.CompleteArgs(1, o.sessions(cmd))
 	cli.CompleteFlag(cmd, "customer", o.customers(cmd))
 	return cmd
@@ -136,6 +138,9 @@ func (o *sessionCommand) show(cmd *cobra.Command, id string) error {
 	s, err := findSession(root.Root, o.customer, id)
 	if err != nil {
 		return err
+	}
+	if o.tasks {
+		return o.showTasks(s)
 	}
 	info, err := s.Info()
 	if err != nil {
@@ -163,6 +168,33 @@ func (o *sessionCommand) show(cmd *cobra.Command, id string) error {
 	}
 	if bad > 0 {
 		fmt.Fprintf(w, "%s %s of the log cannot be read: torn by a crash, or not mcprun's\n", style.Yellow("note:"), cli.Count(bad, "line"))
+	}
+	return nil
+}
+
+// showTasks prints what was done in a session, task by task.
+func (o *sessionCommand) showTasks(s *customer.Session) error {
+	work, err := s.Work()
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return o.app.JSON(work)
+	}
+	for _, t := range work.Tasks {
+		text := cmp.Or(t.Description, "(no description)")
+		if t.Code != "" {
+			text += fmt.Sprintf(": exit code %d%s", t.ExitCode, leading(", ", t.Message))
+		}
+		o.item(o.app.OutStyle().Dim(t.Time.Local().Format("2006-01-02 15:04:05")), cli.EscapeLine(text))
+		if o.code {
+			o.block("code", t.Code)
+			o.block("output", t.Output)
+			o.block("result", string(t.Result))
+		}
+	}
+	if len(work.Files) > 0 {
+		o.item(strings.Repeat(" ", 19), "wrote: "+cli.EscapeLine(strings.Join(work.Files, ", ")))
 	}
 	return nil
 }

@@ -70,7 +70,10 @@ func NewCommand(app *cli.App, at resources.Provider) *cobra.Command {
 		sub.RunE = func(cmd *cobra.Command, args []string) error { return do(o, cmd, args) }
 		cmd.AddCommand(sub)
 	}
-	calls := func(o *command, cmd *cobra.Command) { o.BindCalls(cmd.Flags()) }
+	calls := func(o *command, cmd *cobra.Command) {
+		o.BindCalls(cmd.Flags())
+		o.BindCustomer(cmd.Flags())
+	}
 	add(&cobra.Command{
 		Use: "fill [NAME]", Short: "Fill in a form, and submit it if it is complete",
 		Long: `Fills in a form from --data, --text and --set, in this order, or goes on with an open one. A person at the
@@ -140,7 +143,7 @@ func (o *command) open(cmd *cobra.Command) (err error) {
 	if o.calls, err = o.Begin(cmd, o.con, o.p, o.tree.Catalog); err != nil {
 		return err
 	}
-	o.kept = &form.Kept{State: o.p.State, Secret: func() ([]byte, error) { return customers.KeyFor(o.App, "") }}
+	o.kept = &form.Kept{State: o.p.State, Secret: func() ([]byte, error) { return customers.KeyFor(o.App, "") }, Customer: o.Customer}
 	if o.Replays() {
 		o.kept = form.InMemory()
 	}

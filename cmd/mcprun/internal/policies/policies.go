@@ -317,7 +317,7 @@ func (o *diff) run(oldFile, newFile string) error {
 	tools := toolsWith(p, tree, is)
 	o.warn(after, tools)
 	changes, wider := policy.Diff(before, after, toolsWith(p, tree, was), tools), 0
-	settings := slices.Concat(policy.DiffLimits(before, after), policy.DiffRun(was, is), policy.DiffPII(was, is), policy.DiffNetwork(was, is))
+	settings := slices.Concat(policy.DiffLimits(before, after), policy.DiffRun(was, is), policy.DiffPII(was, is), policy.DiffPlugins(was, is), policy.DiffNetwork(was, is))
 	for i := range settings {
 		if settings[i].Wider {
 			wider++

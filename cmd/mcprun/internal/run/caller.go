@@ -41,6 +41,32 @@ type Caller struct {
 	State   state.Flags
 	timeout time.Duration
 	elicit  string
+
+	// Customer is on whose behalf calls are made. Empty: the project's.
+	Customer string
+	folder   customers.FolderFlags
+	own      *customer.Customer // nil: the project
+}
+
+// BindCustomer adds the flags that name a customer.
+func (o *Caller) BindCustomer(f *pflag.FlagSet) {
+	f.Var(flags.Text(&o.Customer, "id"), "customer", "on behalf of this customer")
+	o.folder.Bind(f)
+}
+
+// findCustomer finds the customer in the project, whose state is attached.
+func (o *Caller) findCustomer(p *project.Project, say func(string)) error {
+	if o.Customer == "" {
+		return nil
+	}
+	root, err := o.folder.Open(o.App, p.Base, p.State, p.Upstreams, p.Policy.Customers(), say)
+	if err != nil {
+		return err
+	}
+	p.OnClose(root.Close)
+	o.own, err = root.Find(o.Customer)
+	o.Calls.Subject.Customer = o.Customer
+	return err
 }
 
 // BindCalls adds the flags that say how calls are made.
@@ -105,17 +131,20 @@ func (o *Caller) Begin(cmd *cobra.Command, con *term.Console, p *project.Project
 	if o.Calls.Approver, err = o.approver(o.App, p, "", c.say, approverWays{approveTerminal: atTerminal}); err != nil {
 		return nil, errors.Join(err, asked.Close())
 	}
-	open := func() (*pii.Vault, error) { return customers.OpenVault(o.App, p, nil, "", c.say) }
-	if o.Calls.Personal, err = o.pii.Personal(o.App, &p.Settings.PII, "", o.JSON, open); err != nil {
+	o.State.Attach(o.App, p)
+	if err := o.findCustomer(p, c.say); err != nil {
+		return nil, errors.Join(err, asked.Close())
+	}
+	open := func() (*pii.Vault, error) { return customers.OpenVault(o.App, p, o.own, "", c.say) }
+	if o.Calls.Personal, err = o.pii.Personal(o.App, &p.Settings.PII, o.Customer, o.JSON, open); err != nil {
 		return nil, errors.Join(err, asked.Close())
 	}
 	asked.Personal, c.Personal = o.Calls.Personal, o.Calls.Personal
-	o.State.Attach(o.App, p)
 	o.Calls.Cache = NewCache(o.App, p, "")
-	if err := Record(cmd.Context(), o.App, &o.State, p, &o.Calls, false, c.say); err != nil {
+	if err := Record(cmd.Context(), o.App, &o.State, p, &o.Calls, o.Customer != "", c.say); err != nil {
 		return nil, errors.Join(err, asked.Close())
 	}
-	o.Calls.Issued = o.pii.Issued(o.App, &p.Settings.PII, "", func() (*pii.Vault, error) { return customers.OpenUsedVault(o.App, p, nil, "", c.say) })
+	o.Calls.Issued = o.pii.Issued(o.App, &p.Settings.PII, o.Customer, func() (*pii.Vault, error) { return customers.OpenUsedVault(o.App, p, o.own, "", c.say) })
 	return c, nil
 }
 
@@ -124,7 +153,7 @@ func (o *Caller) Replays() bool { return o.replay != "" }
 
 // Outward returns what is done with personal data that leaves for a model. Nil: nothing, because the mode is off.
 func (o *Caller) Outward(p *project.Project) (*chain.Personal, error) {
-	return o.pii.Personal(o.App, &p.Settings.PII, "", true, func() (*pii.Vault, error) { return customers.OpenVault(o.App, p, nil, "", func(string) {}) })
+	return o.pii.Personal(o.App, &p.Settings.PII, o.Customer, true, func() (*pii.Vault, error) { return customers.OpenVault(o.App, p, o.own, "", func(string) {}) })
 }
 
 // Close closes the terminal.

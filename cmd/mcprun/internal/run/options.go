@@ -41,6 +41,9 @@ type Options struct {
 	// State says where state is kept, and whether runs are recorded.
 	State state.Flags
 
+	// task is what mcprun task adds; nil for other commands.
+	task *taskRun
+
 	shared *state.Shared // the project's
 	// flow is what its workflow has printed; nil: it is not part of one.
 	flow     *printed
@@ -113,6 +116,13 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	o.daemon = daemonOff
 	o.bindShared()
 	groups.Add("The script", func(f *pflag.FlagSet) {
+		if o.task != nil {
+			o.task.bind(f)
+			f.Var(flags.Text(&o.language, "name"), "language", "language of the script: typescript or python (default typescript, or the one that the tree has)")
+			o.varFlags.bind(f)
+			o.CheckFlags.BindCheckers(f)
+			return
+		}
 		f.VarP(flags.Text(&o.code, "code"), "eval", "e", "run this code instead of a file")
 		f.Var(flags.Text(&o.language, "name"), "language", "language of -e, standard input and files without an extension: typescript or python (default: detected)")
 		o.varFlags.bind(f)
@@ -124,12 +134,17 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	})
 	groups.Add("Where it runs", func(f *pflag.FlagSet) {
 		f.AddFlagSet(o.Shared.Sandbox)
+		if o.task != nil { // the daemon has no model
+			return
+		}
 		f.Var(flags.Choice(&o.daemon, daemonOff, daemonAuto), "daemon", "auto: run in a background process that keeps servers and sandboxes ready")
 	})
 	groups.Add("What it calls", func(f *pflag.FlagSet) {
 		f.AddFlagSet(o.Shared.Calls)
 		o.callFlags.bind(f)
-		f.Var(flags.Text(&o.plan, "id"), "plan", "make the calls of this plan without asking (see mcprun plan)")
+		if o.task == nil { // whose --plan stops before the run
+			f.Var(flags.Text(&o.plan, "id"), "plan", "make the calls of this plan without asking (see mcprun plan)")
+		}
 		if o.makes {
 			o.planFlags.bind(f)
 		}
@@ -141,8 +156,12 @@ func (o *Options) Bind(cmd *cobra.Command) {
 		o.outputFlags.bind(f)
 		f.AddFlagSet(o.Shared.Output)
 	})
-	usual := []string{"eval", "var", "check", "customer", "sandbox", "risk", "workspace", "config", "dry-run", "timeout", "memory",
-		"json", "trace", "verbose", "quiet"}
+	first := []string{"eval", "var", "check"}
+	if o.task != nil {
+		first = []string{"plan", "save", "save-skill", "repairs", "language", "var"}
+	}
+	usual := append(first, "customer", "sandbox", "risk", "workspace", "config", "dry-run", "timeout", "memory",
+		"json", "trace", "verbose", "quiet")
 	if o.Resumes {
 		usual = append(usual, "restore")
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
-	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
 // NewResumeCommand returns the command session resume.
@@ -64,7 +63,7 @@ func (o *Options) restoreOnly(ctx context.Context) error {
 		return err
 	}
 	if o.Task != "" {
-		err = s.Append(customer.Record{Kind: customer.KindTask, Task: o.Task})
+		err = o.LogTask(s)
 	}
 	return errors.Join(err, o.PutBack(ctx, s, o.printer(con)))
 }

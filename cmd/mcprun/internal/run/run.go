@@ -102,31 +102,8 @@ func (o *Options) execute(ctx context.Context) error {
 	if o.Check {
 		return o.typeCheck(ctx, p, &s)
 	}
-	if err := o.admit(ctx, con, p, &s, o.Wanted() || o.schedule != nil); err != nil {
-		return err
-	}
-	at, leave, err := o.Host(ctx, p)
+	res, err := o.launch(ctx, con, p, &s)
 	if err != nil {
-		return err
-	}
-	defer leave()
-	o.WarnMisspelt(at, o.printer(con))
-	if o.planned != nil || o.plan != "" {
-		if o.digest, err = at.Runner.Digest(ctx, &s); err != nil {
-			return p.ExplainNoTree(s.Code, nil, err)
-		}
-	}
-	if o.schedule != nil {
-		o.schedule.Begun = true
-	}
-	s.Calls.Subject.Customer = o.Customer
-	if err := o.usePlan(ctx, p, &s); err != nil {
-		at.Runner.NotStarted(ctx, &s, err)
-		return err
-	}
-	res, err := o.runFor(ctx, con, p, &s, at)
-	at.Runner.NotStarted(ctx, &s, err)
-	if err := p.ExplainNoTree(s.Code, res, err); err != nil {
 		return err
 	}
 	err = o.report(res, s.Name)
@@ -165,6 +142,35 @@ func (o *Options) admit(ctx context.Context, con *term.Console, p *project.Proje
 		}
 	}
 	return Record(ctx, o.App, &o.State, p, &s.Calls, recorded, func(line string) { con.Say("mcprun: " + line) })
+}
+
+// launch runs a script that is described, with all that a run has besides it. An error means that it did not start.
+func (o *Options) launch(ctx context.Context, con *term.Console, p *project.Project, s *runner.Script) (*runner.Result, error) {
+	if err := o.admit(ctx, con, p, s, o.Wanted() || o.schedule != nil); err != nil {
+		return nil, err
+	}
+	at, leave, err := o.Host(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	o.WarnMisspelt(at, o.printer(con))
+	if o.planned != nil || o.plan != "" {
+		if o.digest, err = at.Runner.Digest(ctx, s); err != nil {
+			return nil, p.ExplainNoTree(s.Code, nil, err)
+		}
+	}
+	if o.schedule != nil {
+		o.schedule.Begun = true
+	}
+	s.Calls.Subject.Customer = o.Customer
+	if err := o.usePlan(ctx, p, s); err != nil {
+		at.Runner.NotStarted(ctx, s, err)
+		return nil, err
+	}
+	res, err := o.runFor(ctx, con, p, s, at)
+	at.Runner.NotStarted(ctx, s, err)
+	return res, p.ExplainNoTree(s.Code, res, err)
 }
 
 // readSource reads the script: from -e, from standard input, or from a file.
@@ -247,13 +253,13 @@ func (o *Options) ApplyDefaults(p *project.Project) error {
 
 // Personal returns what is done with the personal data of a customer, or nil if it is passed on as it is. The empty id is the project itself.
 func (o *Options) Personal(p *project.Project, id string, open func() (*pii.Vault, error)) (*chain.Personal, error) {
-	return o.pii.Personal(o.App, &p.Settings.PII, id, o.JSON, open)
+	return o.pii.Personal(o.App, &p.Settings.PII, id, o.JSON || o.task != nil, open)
 }
 
 // Decisive returns what flags, the environment and the settings of the project together say about what calls may do, where no flag alone has
 // it, by the flag's name. ApplyDefaults must have been called.
 func (o *Options) Decisive(p *project.Project) map[string]string {
-	return map[string]string{"pii": string(o.pii.Mode(o.App, &p.Settings.PII, o.JSON)), "risk": o.risk.String(), "trust": string(o.author)}
+	return map[string]string{"pii": string(o.pii.Mode(o.App, &p.Settings.PII, o.JSON || o.task != nil)), "risk": o.risk.String(), "trust": string(o.author)}
 }
 
 // Network says what runs of the project may connect to if they ask for the network. ApplyDefaults must have been called.
@@ -289,7 +295,7 @@ func (o *Options) Complete(s *runner.Script, p *project.Project) error {
 		places := o.CheckFlags.Places(o.App, p)
 		s.Checkers = &places
 	}
-	s.MaxOutput, s.Capture = o.OutputBound(), o.JSON || o.verbose
+	s.MaxOutput, s.Capture = o.OutputBound(), o.JSON || o.verbose || o.task != nil
 	return nil
 }
 
@@ -307,14 +313,17 @@ func (o *Options) runFor(ctx context.Context, con *term.Console, p *project.Proj
 	}
 	answers := o.newRunAnswers(p, s, v, o.printer(con))
 	answers.warn = warn
-	if o.personal, err = o.Personal(p, s.Calls.Subject.Customer, answers.Vault); err != nil {
+	if o.task == nil { // whose model has read tokens of its outlet
+		o.personal, err = o.Personal(p, s.Calls.Subject.Customer, answers.Vault)
+	}
+	if err != nil {
 		return nil, errors.Join(err, v.Close())
 	}
 	s.Calls.Personal, answers.Sealed = o.personal, o.personal.Bridges()
 	all := answers.All()
+	s.Methods = answers.Calling()
 	maps.Copy(all, s.Answers) // those of a workflow's program
 	s.Answers = all
-	s.Methods = answers.Calling()
 	res, err := o.runAt(ctx, con, p, s, at)
 	o.shown = answers.finish()
 	o.logged = v.Place()
@@ -356,7 +365,7 @@ func (o *Options) runAt(ctx context.Context, con *term.Console, p *project.Proje
 	watch := term.NewWatcher(o.App, con, o.Quiet)
 	defer watch.Close()
 	s.Elicit, s.Watch = asked.Answer, watch.Event
-	if !o.JSON {
+	if !o.JSON && o.task == nil { // which prints the output of its last script
 		s.Stdout, s.Stderr = con.Streams()
 		if o.planned != nil {
 			s.Stdout = s.Stderr // standard output is for the plan's id

@@ -15,7 +15,7 @@ import (
 // runByDaemon runs the command in the daemon if --daemon asks for it and a daemon is available. If done is false, nothing
 // was run.
 func (o *Options) runByDaemon(ctx context.Context) (done bool, err error) {
-	if o.Resources.InDaemon() || o.Check || o.plan != "" || o.schedule != nil {
+	if o.Resources.InDaemon() || o.Check || o.plan != "" || o.schedule != nil || o.task != nil {
 		return false, nil
 	}
 	file := config.RunSettings{}

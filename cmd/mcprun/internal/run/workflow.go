@@ -29,6 +29,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/durable"
 	"github.com/mcpgen/mcpgen/runner/journal"
 	"github.com/mcpgen/mcpgen/runner/workflow"
+	"github.com/mcpgen/mcpgen/runner/workflow/document"
 )
 
 const (
@@ -46,8 +47,9 @@ var workflowIndifferent = []string{
 // workflowCommand is `mcprun workflow run` or `mcprun workflow resume`.
 type workflowCommand struct {
 	*Options
-	id    string
-	input json.RawMessage
+	id       string
+	input    json.RawMessage
+	document *document.Document // nil: the workflow is a script
 
 	con     *term.Console
 	project *project.Project
@@ -69,8 +71,8 @@ type settings struct {
 func NewWorkflowRunCommand(app *cli.App, at resources.Provider) *cobra.Command {
 	w := &workflowCommand{Options: &Options{App: app, Resources: at}}
 	cmd := &cobra.Command{
-		Use: "run SCRIPT", Short: "Run a script that survives the death of its process",
-		Long: `Runs a script as a workflow: what its calls and steps returned is kept, so that it can be resumed
+		Use: "run FILE", Short: "Run a script or a workflow document that survives the death of its process",
+		Long: `Runs a script, or a workflow document in YAML or JSON, as a workflow: what its calls and steps returned is kept, so that it can be resumed
 where it was. While it only waits, nothing runs. Ctrl-C leaves it to be resumed. Its input is the
 variable input. All flags of mcprun run are accepted: see mcprun run --help --all.`,
 		Example: "  mcprun workflow run copy.ts --input contacts=@contacts.json\n  mcprun workflow run --id onboarding-42 onboard.ts --input '{\"customer\": 42}'",
@@ -78,7 +80,13 @@ variable input. All flags of mcprun run are accepted: see mcprun run --help --al
 			if w.args = args; len(args) != 1 && w.code == "" {
 				return cli.Usage(cmd, "name one script; its input is given with --input")
 			}
-			if err := w.readSource(cmd.Context(), &w.Base); err != nil {
+			var err error
+			if len(args) == 1 && isDocument(args[0]) {
+				w.document, err = ReadDocument(app, args[0])
+			} else {
+				err = w.readSource(cmd.Context(), &w.Base)
+			}
+			if err != nil {
 				return err
 			}
 			return w.run(cmd.Context(), w.start)
@@ -151,6 +159,11 @@ func (w *workflowCommand) run(ctx context.Context, begin func(context.Context) e
 		return err
 	}
 	defer w.project.Close()
+	if w.document != nil {
+		if err := w.compile(ctx); err != nil {
+			return err
+		}
+	}
 	w.script = w.Base
 	w.script.Stdin = nil // it could not be read again
 	if err := w.describe(ctx, w.con, w.project, &w.script); err != nil {
@@ -202,7 +215,7 @@ func (w *workflowCommand) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.engine, err = workflow.New(workflow.Options{Durable: work, State: kept, Secret: secret, Run: w.part, Digest: w.digestOf})
+	w.engine, err = workflow.New(workflow.Options{Durable: work, State: kept, Secret: secret, Run: w.part, Digest: w.digestOf, Ready: ready})
 	if err != nil {
 		err = errors.Join(err, work.Close(ctx))
 	}
@@ -233,9 +246,10 @@ func (w *workflowCommand) start(ctx context.Context) error {
 		return err
 	}
 	program := &workflow.Program{Name: w.script.Name, Code: w.script.Code, Language: w.script.Language, Dir: w.script.Dir}
-	w.id = cmp.Or(w.id, workflow.NewID()) // its part may run before Start has returned
-	w.workflow = w.id
-	_, err = w.engine.Start(ctx, program, workflow.Start{ID: w.id, Customer: w.Customer, Input: w.input, Settings: raw})
+	if w.document != nil {
+		program.Document = w.document.Text
+	}
+	id, err := w.engine.Start(ctx, program, workflow.Start{ID: w.id, Customer: w.Customer, Input: w.input, Settings: raw})
 	if errors.Is(err, durable.ErrExists) {
 		return cli.WithHint(fmt.Errorf("there is a workflow %s already", w.id), "see mcprun workflow show, and continue it with mcprun workflow resume")
 	}

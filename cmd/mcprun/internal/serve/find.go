@@ -11,6 +11,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/task"
 )
 
 // finder finds tools of a tree for clients.
@@ -40,6 +42,19 @@ func (f *finder) shown(hits []search.Hit, detail search.Detail, language string)
 		return f.tree.Results(hits, detail, "")
 	}
 	return results, nil
+}
+
+// selectTools is [mcpserver.Project.Task].
+func (b *snapshot) selectTools(ctx context.Context, text, language string) (string, error) {
+	tree := task.Tree{Tree: b.tree, Index: b.index}
+	s, err := tree.Select(ctx, text, sandbox.Language(language), 0, 0)
+	if err != nil {
+		return "", err
+	}
+	if s.Degraded != "" {
+		b.log.Warn("a task was searched with less than is configured", "error", s.Degraded)
+	}
+	return s.Instructions(text, &task.Rules{Packages: b.offer.Packages, Personal: b.offer.Personal}), nil
 }
 
 // Definition finds tools by name: an id, a server's own name for it, or the name of the wrapper's function.

@@ -120,7 +120,7 @@ func (o *command) newSnapshot(ctx context.Context, p *project.Project, l *live) 
 		return b, fmt.Errorf("list the forms: %w", err)
 	}
 	b.offer.Forms = len(names) > 0
-	b.offer.Catalog, b.offer.Lock, b.offer.Finder = b.tree.Catalog, b.tree.Lock, f
+	b.offer.Catalog, b.offer.Lock, b.offer.Finder, b.offer.Task = b.tree.Catalog, b.tree.Lock, f, b.selectTools
 	if p.Settings.Search.Recommend {
 		b.offer.Together = b.together
 	}

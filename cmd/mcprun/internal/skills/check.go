@@ -37,6 +37,11 @@ func (o *CheckFlags) Places(app *cli.App, p *project.Project) check.Places {
 // Bind adds the flags to a command.
 func (o *CheckFlags) Bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.Check, "check", false, "report type errors against the tree, and run nothing")
+	o.BindCheckers(f)
+}
+
+// BindCheckers adds only the flags that name the programs.
+func (o *CheckFlags) BindCheckers(f *pflag.FlagSet) {
 	f.Var(flags.Text(&o.TSC, "program"), "tsc", "the TypeScript compiler that checks types (default: the project's, tsc on PATH, or the installed one)")
 	f.Var(flags.Text(&o.Pyright, "program"), "pyright", "the Python checker that checks types (default: the project's, pyright on PATH, or the installed one)")
 }

@@ -35,10 +35,10 @@ func (d *dialogue) say(format string, args ...any) { _, _ = fmt.Fprintf(d.w, for
 // asker names who asks: a server, the script, or mcprun itself.
 func asker(q *upstream.Question) string {
 	switch {
-	case q.Server == "":
-		return "script"
 	case q.Own:
 		return cli.EscapeLine(q.Server)
+	case q.Server == "":
+		return "script"
 	}
 	return "server " + cli.EscapeLine(q.Server)
 }

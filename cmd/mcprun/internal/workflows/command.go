@@ -30,15 +30,16 @@ import (
 // NewCommand returns `mcprun workflow`.
 func NewCommand(app *cli.App, at resources.Provider) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "workflow", Short: "Run scripts whose steps are kept, and continue them",
+		Use: "workflow", Short: "Run scripts and documents whose steps are kept, and continue them",
 		Long: `A workflow is a script that survives the death of its process. What its calls returned is kept, and so
 are its steps: await workflow.step("name", …). While it sleeps, or waits for a value or a person, nothing
-runs.`,
+runs. People write workflows as YAML or JSON, in the words of Serverless Workflow 1.0.`,
 		Example: "  mcprun workflow run copy.ts --input contacts=@contacts.json\n  mcprun workflow list",
 		Args:    cli.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(run.NewWorkflowRunCommand(app, at), run.NewWorkflowResumeCommand(app, at), newListCommand(app), newShowCommand(app), newSendCommand(app), newAnswerCommand(app), newCancelCommand(app))
+	cmd.AddCommand(run.NewWorkflowRunCommand(app, at), run.NewWorkflowResumeCommand(app, at), newListCommand(app), newShowCommand(app), newSendCommand(app), newAnswerCommand(app), newCancelCommand(app),
+		newCheckCommand(app, at), newCompileCommand(app, at), newGraphCommand(app))
 	return cmd
 }
 
