@@ -249,7 +249,9 @@ func (w *workflowCommand) start(ctx context.Context) error {
 	if w.document != nil {
 		program.Document = w.document.Text
 	}
-	id, err := w.engine.Start(ctx, program, workflow.Start{ID: w.id, Customer: w.Customer, Input: w.input, Settings: raw})
+	w.id = cmp.Or(w.id, workflow.NewID()) // its part may run before Start has returned
+	w.workflow = w.id
+	_, err = w.engine.Start(ctx, program, workflow.Start{ID: w.id, Customer: w.Customer, Input: w.input, Settings: raw})
 	if errors.Is(err, durable.ErrExists) {
 		return cli.WithHint(fmt.Errorf("there is a workflow %s already", w.id), "see mcprun workflow show, and continue it with mcprun workflow resume")
 	}
