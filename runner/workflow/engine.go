@@ -128,9 +128,12 @@ func (e *Engine) Close(ctx context.Context) error {
 	return e.o.Durable.Close(over)
 }
 
+// NewID returns a random id, for those who must know it before the workflow starts.
+func NewID() string { return "wf-" + strings.ToLower(rand.Text()[:10]) }
+
 // Start starts a workflow and returns its id. The error wraps durable.ErrExists if there is one with the id.
 func (e *Engine) Start(ctx context.Context, p *Program, s Start) (string, error) {
-	s.ID = cmp.Or(s.ID, "wf-"+strings.ToLower(rand.Text()[:10]))
+	s.ID = cmp.Or(s.ID, NewID())
 	if !validID.MatchString(s.ID) {
 		return "", fmt.Errorf("%q names no workflow: use up to 64 letters, digits and . _ -, a letter or a digit first", ident.Clip(s.ID, 100))
 	}

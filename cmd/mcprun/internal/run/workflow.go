@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -248,15 +249,16 @@ func (w *workflowCommand) start(ctx context.Context) error {
 	if w.document != nil {
 		program.Document = w.document.Text
 	}
-	id, err := w.engine.Start(ctx, program, workflow.Start{ID: w.id, Customer: w.Customer, Input: w.input, Settings: raw})
+	w.id = cmp.Or(w.id, workflow.NewID()) // its part may run before Start has returned
+	w.workflow = w.id
+	_, err = w.engine.Start(ctx, program, workflow.Start{ID: w.id, Customer: w.Customer, Input: w.input, Settings: raw})
 	if errors.Is(err, durable.ErrExists) {
 		return cli.WithHint(fmt.Errorf("there is a workflow %s already", w.id), "see mcprun workflow show, and continue it with mcprun workflow resume")
 	}
 	if err != nil {
 		return err
 	}
-	w.id, w.workflow = id, id
-	w.printer(w.con)("workflow " + id)
+	w.printer(w.con)("workflow " + w.id)
 	return nil
 }
 
