@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // hostFake makes this program a stand-in for mcprun, for what the real one does not do in a test.
@@ -24,7 +25,7 @@ func serveHost() bool {
 	case "garbage":
 		fmt.Println("<html>")
 	case "hang":
-		select {} // until it is killed
+		time.Sleep(time.Minute) // it is killed before; select {} would be a deadlock in a program that does nothing else
 	case "interrupted":
 		os.Exit(130)
 	default:
