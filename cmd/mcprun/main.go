@@ -96,7 +96,6 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		workflows.NewCommand(app, at),
 		shapes.NewCommand(app),
 		caches.NewCommand(app),
-		workflows.NewCommand(app, at),
 		newVersionCmd(app),
 	)
 	return root
