@@ -28,7 +28,7 @@ def decide(event):
     if event["hook"] != "call":
         return {"decision": "allow"}
     for amount in amounts(event["arguments"]):
-        if float(amount) > LIMIT:  # what is no number fails, so it is refused too
+        if float(amount) > LIMIT:  # a value that is not a number raises an error, so the call is refused too
             return {"decision": "deny", "reason": f"amount {amount} is over {LIMIT:,}"}
     return {"decision": "allow"}
 

@@ -52,7 +52,7 @@ func (g *Guardrails) complete(file *node.File, n *yaml.Node) error {
 		return file.ErrorAt(node.Value(n, "max_time").Line, "guardrails.max_time", "it leaves runs no time", "write a time such as 300s")
 	}
 	if size, err := ParseSize(g.MaxMemory); err != nil || size == 0 {
-		return file.ErrorAt(node.Value(n, "max_memory").Line, "guardrails.max_memory", fmt.Sprintf("%q is no size of a memory", g.MaxMemory), "write a size such as 512MB")
+		return file.ErrorAt(node.Value(n, "max_memory").Line, "guardrails.max_memory", fmt.Sprintf("%q is not a memory size", g.MaxMemory), "write a size such as 512MB")
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func TestPluginErrors(t *testing.T) {
 		`[{run: a.py, check: law}]`:                    `plugins[0].check: "law" is not known; write one of security, privacy, business`,
 		`[{run: a.py, strict_mode: true}]`:             `the key "strict_mode" is not known`,
 		`[a.py]` + "\nguardrails: {max_time: 0s}":      `guardrails.max_time: it leaves runs no time`,
-		`[a.py]` + "\nguardrails: {max_memory: lots}":  `guardrails.max_memory: "lots" is no size of a memory`,
+		`[a.py]` + "\nguardrails: {max_memory: lots}":  `guardrails.max_memory: "lots" is not a memory size`,
 		`[a.py]` + "\nguardrails: {strict_mode: true}": `guardrails: the key "strict_mode" is not known; known here: checks, enabled, max_memory, max_time, strict`,
 	} {
 		_, err := parseSettings("mcpgen.yaml", []byte("version: 1\nplugins: "+text+"\n"), nil)

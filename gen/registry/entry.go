@@ -134,16 +134,16 @@ func (b *builder) launch(p *Package) {
 	case p.RegistryBaseURL != "" && !k.asks(p.RegistryBaseURL):
 		b.fail("it is in another registry of packages, %s", line(p.RegistryBaseURL, 200))
 	case len(p.Identifier) > 300 || !k.identifier.MatchString(p.Identifier):
-		b.fail("this is no name of a package of the type %s", p.RegistryType)
+		b.fail("it is not the name of a package of the type %s", p.RegistryType)
 	case !k.version.MatchString(p.Version):
-		b.fail("%q is no version of it", line(p.Version, 100))
+		b.fail("%q is not a version of it", line(p.Version, 100))
 	}
 	if b.problem != "" {
 		return
 	}
 	for _, in := range p.EnvironmentVariables {
 		if !variable.MatchString(in.Name) {
-			b.fail("%q is no name of a variable", line(in.Name, 100))
+			b.fail("%q is not a name of a variable", line(in.Name, 100))
 			return
 		}
 		if value, ok := b.value(in, in.Name); ok {
@@ -163,11 +163,11 @@ func (b *builder) remote(r *Remote) {
 	}
 	b.entry.URL = b.fill(r.URL, r.Variables)
 	if u, err := url.Parse(r.URL); err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Contains(u.Host, "{") {
-		b.fail("it is no https address")
+		b.fail("it is not an https address")
 	}
 	for _, in := range r.Headers {
 		if !header.MatchString(in.Name) {
-			b.fail("%q is no name of a header", line(in.Name, 100))
+			b.fail("%q is not a name of a header", line(in.Name, 100))
 			return
 		}
 		if value, ok := b.value(in, b.own(in.Name)); ok {
@@ -206,7 +206,7 @@ func (b *builder) arguments(list []Input) {
 		}
 		if in.Type == "named" {
 			if !strings.HasPrefix(in.Name, "-") {
-				b.fail("%q is no name of an argument", line(in.Name, 100))
+				b.fail("%q is not a name of an argument", line(in.Name, 100))
 			}
 			b.entry.Args = append(b.entry.Args, b.literal(in.Name))
 		}

@@ -3,8 +3,6 @@
 //
 // What a registry answers is foreign: answers are bounded, names and versions of packages are checked before they become arguments of a
 // program, and a text that would read a variable of the environment is refused. The package starts nothing and writes nothing.
-//
-
 package registry
 
 import (
@@ -69,7 +67,7 @@ type Registry struct {
 func New(address string) (*Registry, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !thisMachine(u.Hostname())) {
-		return nil, &Error{Problem: fmt.Sprintf("%q is no address of a registry", address), Remedy: "write an https address without a password, such as " + Official}
+		return nil, &Error{Problem: fmt.Sprintf("%q is not the address of a registry", address), Remedy: "write an https address without a password, such as " + Official}
 	}
 	return &Registry{base: u, client: &http.Client{Timeout: askTime, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return errors.New("it redirects, which is not followed")

@@ -78,21 +78,21 @@ func TestHostileEntries(t *testing.T) {
 		return registry.Server{Name: "a/b", Remotes: []registry.Remote{r}}
 	}
 	for want, s := range map[string]registry.Server{
-		"no name of a package":                npm(func(p *registry.Package) { p.Identifier = "--registry=https://evil" }),
-		"no name of a package of":             npm(func(p *registry.Package) { p.Identifier = "good; rm" }),
-		"is no version of it":                 npm(func(p *registry.Package) { p.Version = "" }),
+		"not the name of a package":           npm(func(p *registry.Package) { p.Identifier = "--registry=https://evil" }),
+		"not the name of a package of":        npm(func(p *registry.Package) { p.Identifier = "good; rm" }),
+		"is not a version of it":              npm(func(p *registry.Package) { p.Version = "" }),
 		"does not speak over standard input":  npm(func(p *registry.Package) { p.Transport = registry.Remote{Type: "sse"} }),
 		"refers to a variable, has invisible": npm(func(p *registry.Package) { p.PackageArguments = []registry.Input{{Value: "${AWS_SECRET_ACCESS_KEY}"}} }),
 		"has invisible characters, or is":     npm(func(p *registry.Package) { p.PackageArguments = []registry.Input{{Value: "a\u202eb"}} }),
-		"\"units\" is no name of an argument": npm(func(p *registry.Package) {
+		"\"units\" is not a name of an argument": npm(func(p *registry.Package) {
 			p.PackageArguments = []registry.Input{{Type: "named", Name: "units", Value: "x"}}
 		}),
-		"\"LD PRELOAD\" is no name of a variable": npm(func(p *registry.Package) { p.EnvironmentVariables = []registry.Input{{Name: "LD PRELOAD"}} }),
-		"it is no https address":                  remote(registry.Remote{Type: "sse", URL: "http://example.org"}),
-		"the address https://{host}/: it is no":   remote(registry.Remote{Type: "sse", URL: "https://{host}/", Variables: map[string]registry.Input{"host": {}}}),
-		"is no name of a header":                  remote(registry.Remote{Type: "sse", URL: "https://example.org", Headers: []registry.Input{{Name: "A: b\nC", Value: "x"}}}),
-		`transports of the type "ws"`:             remote(registry.Remote{Type: "ws", URL: "wss://example.org"}),
-		"lists no package and no address":         {Name: "a/b"},
+		"\"LD PRELOAD\" is not a name of a variable": npm(func(p *registry.Package) { p.EnvironmentVariables = []registry.Input{{Name: "LD PRELOAD"}} }),
+		"it is not an https address":                 remote(registry.Remote{Type: "sse", URL: "http://example.org"}),
+		"the address https://{host}/: it is no":      remote(registry.Remote{Type: "sse", URL: "https://{host}/", Variables: map[string]registry.Input{"host": {}}}),
+		"is not a name of a header":                  remote(registry.Remote{Type: "sse", URL: "https://example.org", Headers: []registry.Input{{Name: "A: b\nC", Value: "x"}}}),
+		`transports of the type "ws"`:                remote(registry.Remote{Type: "ws", URL: "wss://example.org"}),
+		"lists no package and no address":            {Name: "a/b"},
 	} {
 		if entry, _, err := s.Entry("b"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Entry() = %v, %v, want %q", entry, err, want)

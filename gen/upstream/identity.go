@@ -14,7 +14,7 @@ import (
 
 // Identity is a digest of what decides which server answers, and as whom it is used: its configuration with the values of its variables,
 // what it inherits from the environment, the login, and, for a command, this machine. It is made of secrets: whoever keeps it hashes it with
-// a key first. The zero value is no identity.
+// a key first. The zero value is not an identity.
 type Identity [sha256.Size]byte
 
 // Origin says where an answer comes from. Read it after the call has returned.

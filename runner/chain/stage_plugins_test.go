@@ -203,7 +203,7 @@ func TestPluginsSeeTokens(t *testing.T) {
 	}
 }
 
-// TestPluginsInventTokens: a token that stands for nothing is no way to a value.
+// TestPluginsInventTokens: a token that stands for nothing does not lead to a value.
 func TestPluginsInventTokens(t *testing.T) {
 	n := 0
 	p := &Personal{Outlet: pii.NewOutlet(piitest.Vault(t), pii.OutletSettings{}), Mode: config.PIIOutput}

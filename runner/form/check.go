@@ -41,7 +41,7 @@ func (f *Form) Check(c *catalog.Catalog) error {
 		g, ok := given[name]
 		switch {
 		case !ok && f.arguments == nil:
-			return bad(f.toolLine, "submit.tool", fmt.Sprintf("%s requires %q, which is no field", tool.ID, name), "add the field, or write submit.with")
+			return bad(f.toolLine, "submit.tool", fmt.Sprintf("%s requires %q, which is not a field", tool.ID, name), "add the field, or write submit.with")
 		case !ok:
 			return bad(f.arguments.line, "submit.with", fmt.Sprintf("%s requires %q, which is not given", tool.ID, name), "add "+name+": …")
 		case !g.always:

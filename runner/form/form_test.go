@@ -86,7 +86,7 @@ func TestFill(t *testing.T) {
 		{"an expression that fails", `{"name":"A","Mail":"a@b.c","due":"2026-12-31","plan":{"seats":"x"}}`,
 			`{"name":"A","email":"a@b.c","due":"2026-12-31","source":"web"}`, `seats`, ``},
 		{"nulls", `{"name":null,"Mail":null}`, `{"source":"web"}`, ``, `name email due`},
-		{"numbers that are none", `{"seats":"1","plan":{}}`, `{"source":"web"}`, ``, `name email due`}, // the mapping alone counts
+		{"numbers that are not numbers", `{"seats":"1","plan":{}}`, `{"source":"web"}`, ``, `name email due`}, // the mapping alone counts
 	} {
 		x, err := f.Fill(json.RawMessage(tt.data), nil)
 		if err != nil {
@@ -162,7 +162,7 @@ func TestReadErrors(t *testing.T) {
 		{"bad argument", fields + "submit:\n  tool: a\n  with:\n    x: ${data.a}", ":5: submit.with.x: undeclared reference to 'data'"},
 		{"no object", "schema: {type: array}\n" + submit, ":1: schema.type: a form's fields are the properties of an object"},
 		{"no fields", "schema: {type: object}\n" + submit, "write 1 to 200 properties"},
-		{"required without a field", "schema:\n  type: object\n  required: [b]\n  properties: {a: {}}\n" + submit, `:3: schema.required: "b" is no field`},
+		{"required without a field", "schema:\n  type: object\n  required: [b]\n  properties: {a: {}}\n" + submit, `:3: schema.required: "b" is not a field`},
 		{"remote reference", "schema: {type: object, properties: {a: {$ref: 'https://example.com/s.json'}}}\n" + submit, `reference to "https://example.com/s.json" leaves the schema`},
 		{"reference to a file", "schema: {type: object, properties: {a: {$ref: 'file:///etc/passwd'}}}\n" + submit, "leaves the schema"},
 		{"reference to itself", "schema: {type: object, properties: {a: {$ref: '#/properties/a'}}}\n" + submit, "schema"},

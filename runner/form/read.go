@@ -235,7 +235,7 @@ func (r *reader) schema(n *yaml.Node) error {
 	}
 	for _, name := range required {
 		if f.field(name) == nil {
-			return bad("required", fmt.Sprintf("%q is no field", name), didYouMean(name, f.names()))
+			return bad("required", fmt.Sprintf("%q is not a field", name), didYouMean(name, f.names()))
 		}
 	}
 	return nil

@@ -45,9 +45,6 @@ const (
 	Result Point = "result"  // when it has been answered; result, unless the call failed
 )
 
-// Points returns all points.
-func Points() []Point { return []Point{Run, RunEnd, Call, Result} }
-
 // Event is what a plugin is asked about. Fields that say nothing at a point are empty. In a mode that hides personal data, tokens such as
 // [EMAIL_1] stand for it.
 type Event struct {

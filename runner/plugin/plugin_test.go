@@ -126,7 +126,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestNoise: what a plugin writes to standard error does not hold it up, and an event that it does not read is none of its problems.
+// TestNoise: what a plugin writes to standard error does not hold it up, and an event that it does not read does no harm.
 func TestNoise(t *testing.T) {
 	modes(t, func(t *testing.T, mode string) {
 		s := open(t, "noise", func(c *config.Plugin) { c.Mode = mode })
@@ -360,7 +360,7 @@ func TestOpen(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"none.py": `plugin none: there is no file`,
-		"y.rb":    `it is not executable, and its extension is none of .py, .js, .ts and .sh`,
+		"y.rb":    `it is not executable, and its extension is not .py, .js, .ts or .sh`,
 		".":       `there is no file`,
 	} {
 		_, err := Open([]config.Plugin{config.NewPlugin(name)}, Options{Dir: dir})

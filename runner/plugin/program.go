@@ -152,7 +152,7 @@ func starter(name, file string, lookup config.Lookup) ([]string, error) {
 	case ext == ".sh":
 		return []string{"sh", file}, nil
 	}
-	return nil, &Error{name, fmt.Sprintf("%q is no program: it is not executable, and its extension is none of .py, .js, .ts and .sh", file),
+	return nil, &Error{name, fmt.Sprintf("%q is not a program: it is not executable, and its extension is not .py, .js, .ts or .sh", file),
 		"make it executable, or write the command as a list: run: [ruby, plugins/limit.rb]"}
 }
 

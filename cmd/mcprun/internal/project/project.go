@@ -117,7 +117,7 @@ type Project struct {
 	Plugins    *plugin.Set
 	Taint      string         // the store that knows whose data workspaces hold; empty if no condition is about that
 	Shapes     *traffic.Store // keeps the shapes of results; nil if none are kept
-	Cfg        *config.Config // nil if there is none
+	Cfg        *config.Config // nil without a configuration
 	ToRead     bool           // nobody has agreed to the configuration: nothing of it may be started or connected to
 	// configured reports whether there is a file of servers.
 	configured bool

@@ -140,7 +140,7 @@ func (w *workflowCommand) setInput(text string) error {
 	}
 	all := map[string]json.RawMessage{}
 	if len(w.input) > 0 && json.Unmarshal(w.input, &all) != nil {
-		return fmt.Errorf("%q is a member, and the input is no object", name)
+		return fmt.Errorf("%q is a member, and the input is not an object", name)
 	}
 	all[name] = AsJSON(string(value))
 	var err error

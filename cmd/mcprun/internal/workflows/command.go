@@ -353,7 +353,7 @@ func contentOf(q *elicit.Question, args []string) (json.RawMessage, error) {
 	for _, arg := range args {
 		name, value, ok := strings.Cut(arg, "=")
 		if !ok {
-			return nil, flags.Usage("%q is no answer: write NAME=VALUE, or one JSON object", arg)
+			return nil, flags.Usage("%q is not an answer: write NAME=VALUE, or one JSON object", arg)
 		}
 		form[name] = run.AsJSON(value)
 		for _, f := range q.Fields {
