@@ -94,9 +94,14 @@ func (s *Script) holdOutput() (reset func()) {
 	return func() { s.Stdout, s.Stderr, s.release = stdout, stderr, nil }
 }
 
-// askAfter asks plugins about the result of a script. They may change it, or withhold it with the output.
+// askAfter asks plugins about the result of a script. They may change it, or withhold it with the output. A part of a workflow that goes
+// on has not ended: what it has printed is held, since the next part prints it again.
 func (r *Runner) askAfter(ctx context.Context, s *Script, res *Result) {
-	if s.release != nil {
+	switch {
+	case s.release == nil:
+	case res.Cause == CauseSuspended, res.Cause == CauseInterrupted && s.Calls.Workflow != "":
+		res.Stdout, res.Stderr = "", ""
+	default:
 		e := s.event(plugin.RunEnd, s.trail.id)
 		e.Result = s.Calls.Personal.MaskJSON(res.Value) // which hide has masked already
 		e.End = &plugin.End{ExitCode: res.ExitCode, Cause: string(res.Cause), Calls: res.CallCount, StdoutBytes: int64(len(res.Stdout)) + res.StdoutCut, StderrBytes: int64(len(res.Stderr)) + res.StderrCut}
