@@ -147,30 +147,39 @@ func (c *Calls) restore(next handler) handler {
 			}
 			return next(ctx, req)
 		}
-		opt := pii.ArgumentOptions{FromTokens: p.Bridges()}
-		args, used, err := p.Outlet.RestoreArguments(req.Args, opt)
-		if v := c.chain.validators(req.Tool).input; err == nil && used.HasNumber() && v != nil && v.ValidateAs("", args) != nil {
-			opt.NumbersAsText = true
-			if text, _, err := p.Outlet.RestoreArguments(req.Args, opt); err == nil && v.ValidateAs("", text) == nil { // a number where the tool wants a string
-				args = text
-			}
+		if err := c.restoreArguments(req); err != nil {
+			return nil, err
 		}
-		unknown, isUnknown := errors.AsType[*pii.UnknownTokenError](err)
-		large, isLarge := errors.AsType[*pii.LimitError](err)
-		switch {
-		case isUnknown:
-			return nil, refusal(call.KindArgument, req, "%v; nothing was sent; %s", unknown, unknown.Hint())
-		case isLarge:
-			return nil, refusal(call.KindArgument, req, "%v; nothing was sent", large)
-		case err != nil:
-			return nil, refusal(call.KindInternal, req, "the vault of personal data can't be used, so nothing was sent: whoever started mcprun is told why")
-		}
-		if !bytes.Equal(args, req.Args) {
-			c.restored.Store(true)
-		}
-		req.Args, req.restored = args, used
 		return next(ctx, req)
 	}
+}
+
+// restoreArguments replaces tokens in the arguments by what they stand for. Personal must not be nil. An error is a *call.Error.
+func (c *Calls) restoreArguments(req *request) error {
+	p := c.set.Personal
+	opt := pii.ArgumentOptions{FromTokens: p.Bridges()}
+	args, used, err := p.Outlet.RestoreArguments(req.Args, opt)
+	if v := c.chain.validators(req.Tool).input; err == nil && used.HasNumber() && v != nil && v.ValidateAs("", args) != nil {
+		opt.NumbersAsText = true
+		if text, _, err := p.Outlet.RestoreArguments(req.Args, opt); err == nil && v.ValidateAs("", text) == nil { // a number where the tool wants a string
+			args = text
+		}
+	}
+	unknown, isUnknown := errors.AsType[*pii.UnknownTokenError](err)
+	large, isLarge := errors.AsType[*pii.LimitError](err)
+	switch {
+	case isUnknown:
+		return refusal(call.KindArgument, req, "%v; nothing was sent; %s", unknown, unknown.Hint())
+	case isLarge:
+		return refusal(call.KindArgument, req, "%v; nothing was sent", large)
+	case err != nil:
+		return refusal(call.KindInternal, req, "the vault of personal data can't be used, so nothing was sent: whoever started mcprun is told why")
+	}
+	if !bytes.Equal(args, req.Args) {
+		c.restored.Store(true)
+	}
+	req.Args, req.restored = args, used
+	return nil
 }
 
 // refuseTokens refuses arguments with tokens that stand for values where nobody has said that tokens are to be sent as they are.
