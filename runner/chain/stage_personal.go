@@ -85,11 +85,20 @@ func (p *Personal) MaskForeign(text string) string {
 
 // Restored returns JSON with what its tokens stand for, for a check by the host.
 func (p *Personal) Restored(raw json.RawMessage) (json.RawMessage, error) {
+	return p.restored(raw, nil)
+}
+
+// RestoredOf is Restored for what came of a masked text: other tokens than those in it are a *[pii.UnknownTokenError].
+func (p *Personal) RestoredOf(raw json.RawMessage, masked string) (json.RawMessage, error) {
+	return p.restored(raw, append([]string{}, pii.Tokens(masked)...))
+}
+
+func (p *Personal) restored(raw json.RawMessage, of []string) (json.RawMessage, error) {
 	if p == nil {
 		return raw, nil
 	}
-	restored, _, err := p.Outlet.RestoreArguments(raw, pii.ArgumentOptions{FromTokens: p.Bridges()})
-	return restored, err
+	out, _, err := p.Outlet.RestoreArguments(raw, pii.ArgumentOptions{FromTokens: p.Bridges(), Of: of})
+	return out, err
 }
 
 // personal masks the results and errors of servers in bridge mode before the script gets them, and in every mode those of a call without a
