@@ -10,6 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/plugin"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/script/judge"
@@ -65,11 +66,14 @@ func (r *Runner) ask(ctx context.Context, s *Script, e *plugin.Event) ([]audit.P
 	done, err := s.Calls.Plugins.Ask(ctx, e, plugin.Place{Mask: mask.Value})
 	for i := range done {
 		done[i].Reason = audit.Text(s.Calls.Personal.Mask(string(done[i].Reason)))
-		if done[i].Decision == string(plugin.Failed) {
-			r.log.Warn(done[i].String(), "hook", done[i].Hook)
-		}
 	}
 	s.trail.plugins = append(s.trail.plugins, done...)
+	for _, text := range plugin.Unchecked(done, err) {
+		r.log.Warn(text, "hook", e.Hook)
+		if s.trail.unchecked = append(s.trail.unchecked, text); s.Watch != nil {
+			s.Watch(chain.Event{Kind: chain.EventWarning, Message: text})
+		}
+	}
 	return done, err
 }
 
@@ -113,7 +117,7 @@ func (r *Runner) askAfter(ctx context.Context, s *Script, res *Result) {
 			s.release(res)
 		}
 	}
-	res.Plugins = s.trail.plugins
+	res.Plugins, res.Warnings = s.trail.plugins, append(res.Warnings, s.trail.unchecked...)
 }
 
 // logged returns the denial for a session's log.

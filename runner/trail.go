@@ -71,6 +71,8 @@ type trail struct {
 	read    *script.Program // nil: nothing was read
 	started bool            // the intent is in the record
 	plugins []audit.Plugin  // what plugins did about the script
+	// unchecked are warnings about plugins that let it pass without an answer.
+	unchecked []string
 }
 
 // newTrail returns the trail of a run with the settings. Its answers of people are in the record from now on.

@@ -77,10 +77,8 @@ func (c *Calls) askPlugins(ctx context.Context, req *request, e *plugin.Event, c
 	mask := c.rowMask(req)
 	done, err := c.set.Plugins.Ask(ctx, e, plugin.Place{Check: check, Mask: mask.Value})
 	req.plugins = append(req.plugins, done...)
-	for i := range done {
-		if done[i].Decision == string(plugin.Failed) {
-			c.advise(req, "%s", done[i].String())
-		}
+	for _, text := range plugin.Unchecked(done, err) {
+		c.warn(req, "%s", text)
 	}
 	denied, isDenied := errors.AsType[*plugin.DeniedError](err)
 	switch {
