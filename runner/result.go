@@ -95,6 +95,11 @@ type Result struct {
 	mask    func(json.RawMessage) json.RawMessage // as in CallRecord.Masked; nil: nothing was masked
 }
 
+// Succeeded reports whether the script has ended well, or goes on in another run. A nil Result is of none that has.
+func (r *Result) Succeeded() bool {
+	return r != nil && r.ExitCode == 0 && (r.Cause == CauseExit || r.Cause == CauseSuspended)
+}
+
 // Changing lists the tools whose calls may have changed something that a second run would change again, in their order, each once; see
 // [chain.CallRecord.Changing].
 func (r *Result) Changing() []string {
