@@ -145,7 +145,7 @@ func (d *Document) compiler(opt *Options) (*compiler, error) {
 		tools: map[string]bool{}, defined: map[string]*yaml.Node{}, used: map[string]bool{},
 	}
 	for _, name := range strings.Fields("input given output context tasks undo caught vars workflow evaluate fillForm result run " +
-		"Raised problem matches together first console Promise Object Error JSON callMCPTool undoAll globalThis undefined") {
+		"Raised problem matches together compete console Promise Object Error JSON callMCPTool undoAll globalThis undefined") {
 		c.taken[name] = true
 	}
 	c.names(d.tasks)
@@ -214,7 +214,7 @@ type scope struct {
 	step    string    // code that is added to the names of steps: indexes of loops
 	// inside is what the tasks are in that cannot end the workflow or export: "a fork" or "a compensation". Otherwise it is empty.
 	inside string
-	// race is the variable of the innermost race that the task takes part in, or empty.
+	// race is the function of the innermost race that the task takes part in, which says that it stops there, or empty.
 	race string
 }
 
@@ -287,9 +287,6 @@ func (c *compiler) assemble(input string, body, last []string) string {
 	add := func(more ...string) { lines = append(lines, more...) }
 	add(fmt.Sprintf("// The workflow %s %s, compiled by mcprun workflow compile. Expressions are CEL, which the host evaluates.", c.doc.Name, c.doc.Version))
 	c.helpers["Raised"] = c.helpers["Raised"] || c.helpers["problem"]
-	if c.helpers["first"] {
-		c.library["workflow"] = true
-	}
 	add("import { " + strings.Join(slices.Sorted(maps.Keys(c.library)), ", ") + ` } from "mcprun";`)
 	for _, module := range slices.Sorted(maps.Keys(c.imports)) {
 		add("import { " + strings.Join(c.imports[module], ", ") + " } from " + quote(module) + ";")

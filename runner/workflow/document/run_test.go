@@ -86,6 +86,11 @@ func compile(t testing.TB, file, text string) *Compiled {
 // run runs a document in the embedded sandbox. Its policy allows the tools that match globs.
 func run(t testing.TB, up *servers, c *Compiled, input string, allow ...string) *runner.Result {
 	t.Helper()
+	return launch(t, t.Context(), up, c, input, func(*runner.Script) {}, allow...)
+}
+
+func launch(t testing.TB, ctx context.Context, up *servers, c *Compiled, input string, change func(*runner.Script), allow ...string) *runner.Result {
+	t.Helper()
 	dir, err := filepath.Abs("../../../servers")
 	if err != nil {
 		t.Fatal(err)
@@ -98,11 +103,12 @@ func run(t testing.TB, up *servers, c *Compiled, input string, allow ...string) 
 		Name: c.Name + ".ts", Code: c.Code, Language: sandbox.LangTypeScript, Capture: true, Answers: c.Answers(),
 		Vars: map[string]json.RawMessage{"input": json.RawMessage(input)},
 	}
+	change(s)
 	rules, err := policy.New(&config.Policy{PolicyPart: config.PolicyPart{Rules: []config.PolicyRule{{Allow: allow}}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := r.Launch(t.Context(), s, runner.LaunchOptions{Sandboxes: []sandbox.Backend{embedded.New(nil)}, Policy: rules})
+	res, err := r.Launch(ctx, s, runner.LaunchOptions{Sandboxes: []sandbox.Backend{embedded.New(nil)}, Policy: rules})
 	if err != nil {
 		t.Fatal(err)
 	}

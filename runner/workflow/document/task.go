@@ -140,7 +140,7 @@ func (c *compiler) task(t *task, s *scope, q *sequence) (lines []string, falls b
 		falls = false
 	}
 	if s.race != "" {
-		lines = append(lines, "if ("+s.race+".over) return output;")
+		lines = append(lines, "if ("+s.race+"("+quote(t.name)+s.step+")) return output;")
 	}
 	if condition == "" {
 		return append(lines, code...), falls
@@ -379,13 +379,16 @@ func identifiers(tasks []*task) (names []string) {
 	return names
 }
 
-// fork returns the code of branches that run at the same time.
+// fork returns the code of branches that run at the same time. Of branches that compete, nothing but the result of the fork can be read later:
+// how far the others came is chance.
 func (c *compiler) fork(t *task, s *scope) []string {
 	of := at(t.node, "fork")
 	compete := value(of, "compete").Value == "true"
-	race := ""
+	head, tail := "(async (output: any) => {", "})(output)"
+	var stops, given string
 	if compete {
-		race = c.unique("race")
+		stops, given = c.unique("stops"), c.unique("was")
+		head, tail = "async ("+stops+") => {", "}"
 	}
 	var branches []string
 	results := map[string]*cel.Type{}
@@ -393,28 +396,29 @@ func (c *compiler) fork(t *task, s *scope) []string {
 		own := *s
 		own.tasks, own.inside = maps.Clone(s.tasks), "a fork"
 		if compete {
-			own.race = race
+			own.race = stops
 		}
 		if then := at(branch.node, "then"); then != nil {
 			c.wrong(then, "a branch cannot lead to another one", "remove then")
 		}
 		body := c.list([]*task{branch}, &own, "")
-		maps.Copy(results, own.tasks)
-		branches = append(branches, strings.Join(slices.Concat([]string{"(async (output: any) => {"}, indented(append(body, "return output;")), []string{"})(output)"}), "\n"))
+		if compete {
+			body = append([]string{"let output: any = " + given + ";"}, body...)
+		} else {
+			maps.Copy(results, own.tasks)
+		}
+		branches = append(branches, strings.Join(slices.Concat([]string{head}, indented(append(body, "return output;")), []string{tail}), "\n"))
+	}
+	list := bracketed("[", branches, "]")
+	if compete {
+		s.output = cel.DynType
+		c.library["compete"] = true
+		return []string{"const " + given + " = output;", "output = await compete(" + quote(t.name+" winner") + s.step + ", " + list + ");"}
 	}
 	maps.Copy(s.tasks, results)
 	s.output = cel.ListType(cel.DynType)
-	list := bracketed("[", branches, "]")
-	if !compete {
-		c.helpers["together"] = true
-		return []string{"output = await together(" + list + ");"}
-	}
-	s.output = cel.DynType
-	c.helpers["first"] = true
-	return []string{
-		"const " + race + " = { over: false };",
-		"output = await first(" + race + ", " + quote(t.name+" winner") + s.step + ", " + list + ");",
-	}
+	c.helpers["together"] = true
+	return []string{"output = await together(" + list + ");"}
 }
 
 // listen returns the code that waits for a message.
