@@ -1,12 +1,16 @@
 // ---- Raised
 /** An error that the workflow raises: problem details (RFC 9457). */
 class Raised extends Error {
-  readonly problem: Record<string, any>;
+  override name = "Raised";
+  readonly #problem: Record<string, any>; // not printed with the error
 
   constructor(problem: Record<string, any>) {
     super([problem.title, problem.detail].filter((text) => text).join(": ") || `the workflow raised ${problem.type}`);
-    this.name = "Raised";
-    this.problem = problem;
+    this.#problem = problem;
+  }
+
+  get problem(): Record<string, any> {
+    return this.#problem;
   }
 }
 
@@ -27,6 +31,25 @@ function problem(caught: any): Record<string, any> {
 /** Reports whether an error has all of these members. */
 function matches(error: Record<string, any>, filter: Record<string, any>): boolean {
   return Object.entries(filter).every(([name, value]) => error[name] === value);
+}
+
+// ---- placed
+const places = new WeakMap<object, string>();
+
+/** Notes in which task of a branch an error was thrown. */
+function placed(caught: any, at: string): any {
+  if (caught instanceof Error && !places.has(caught)) places.set(caught, at);
+  return caught;
+}
+
+// ---- located
+/** Adds to an error that ends the workflow in which task it was thrown. */
+function located(caught: any, at: string): any {
+  if (!(placed(caught, at) instanceof Error)) return caught;
+  const { message, stack = "" } = caught;
+  caught.message = `${message} (${places.get(caught)})`;
+  caught.stack = stack.includes(message) ? stack.replace(message, () => caught.message) : `${caught}\n${stack}`;
+  return caught;
 }
 
 // ---- together

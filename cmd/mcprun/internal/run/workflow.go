@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -247,7 +248,7 @@ func (w *workflowCommand) start(ctx context.Context) error {
 	}
 	program := &workflow.Program{Name: w.script.Name, Code: w.script.Code, Language: w.script.Language, Dir: w.script.Dir}
 	if w.document != nil {
-		program.Document = w.document.Text
+		program.Name, program.Document = filepath.Base(w.document.File), w.document.Text
 	}
 	w.id = cmp.Or(w.id, workflow.NewID()) // its part may run before Start has returned
 	w.workflow = w.id
