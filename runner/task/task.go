@@ -76,14 +76,16 @@ type ModelUse struct {
 type Outcome struct {
 	Task string `json:"task"` // as the model read it
 	// Result is the value that the script gave as its result, Output what it printed, and Error why the task failed.
-	Result    json.RawMessage `json:"result,omitempty"`
-	Output    string          `json:"output"`
-	Error     string          `json:"error,omitempty"`
-	Selection *Selection      `json:"selection,omitempty"`
-	Script    *Script         `json:"script,omitempty"` // the last one
-	Attempts  []Attempt       `json:"attempts,omitempty"`
-	Model     *ModelUse       `json:"model,omitempty"`
-	Run       *runner.Result  `json:"run,omitempty"` // of the last script
+	Result json.RawMessage `json:"result,omitempty"`
+	Output string          `json:"output"`
+	Error  string          `json:"error,omitempty"`
+	// Stopped is why a script that failed is not repaired: what it has done, which another one would do again.
+	Stopped   string         `json:"stopped,omitempty"`
+	Selection *Selection     `json:"selection,omitempty"`
+	Script    *Script        `json:"script,omitempty"` // the last one
+	Attempts  []Attempt      `json:"attempts,omitempty"`
+	Model     *ModelUse      `json:"model,omitempty"`
+	Run       *runner.Result `json:"run,omitempty"` // of the last script
 }
 
 // Do does a task. The outcome is never nil, and has what was reached, also beside an error. A script that fails, is killed or times out is no
@@ -167,7 +169,7 @@ func (d *doing) attempt(ctx context.Context, request *model.Request) (answer str
 	}
 	if p != nil {
 		p.text = d.Mask(p.text)
-		at.Problem, d.out.Error = p.text, d.Mask(cmp.Or(p.short, p.text))
+		at.Problem, d.out.Error, d.out.Stopped = p.text, d.Mask(cmp.Or(p.short, p.text)), d.Mask(p.stopped)
 	}
 	return cmp.Or(strings.TrimSpace(cut(res.Text, maxEcho)), "(nothing)"), p, nil
 }
@@ -176,6 +178,9 @@ func (d *doing) attempt(ctx context.Context, request *model.Request) (answer str
 func (d *doing) try(ctx context.Context, code string, at *Attempt) (*problem, error) {
 	s := &Script{Language: d.Language, Code: code}
 	d.out.Script = s
+	if token := runner.LiteralToken(d.Rules.Personal, code); token != "" {
+		return literalToken(token, d.Language), nil
+	}
 	if d.Check != nil {
 		wrong, err := d.Check(ctx, s)
 		if err != nil {

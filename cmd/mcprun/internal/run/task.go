@@ -47,6 +47,7 @@ type taskRun struct {
 	trustSet  bool               // a person said who wrote the script
 	hasFailed bool               // a script has run, and the model reads what came of it
 	taint     []string           // the servers whose data the model may have read
+	shown     *task.Script       // the last one that a person has seen
 }
 
 func (t *taskRun) bind(f *pflag.FlagSet) {
@@ -195,6 +196,7 @@ func (o *Options) taskOptions(ctx context.Context, con *term.Console, p *project
 	opt.Written = func(s *task.Script) {
 		if loud {
 			fmt.Fprintf(con.Other(), "%s\nmcprun: risk %s: %s\n", strings.TrimRight(cli.Escape(s.Code), "\n"), s.Risk, cli.EscapeLine(s.RiskReason))
+			o.task.shown = s
 		}
 	}
 	opt.Check = func(ctx context.Context, s *task.Script) ([]string, error) { return o.checkTask(ctx, p, s) }
@@ -241,7 +243,7 @@ func (o *Options) openTask(ctx context.Context, con *term.Console, p *project.Pr
 	})
 	var err error
 	if o.personal, err = o.Personal(p, id, vault); o.personal != nil {
-		opt.Mask, opt.Rules.Personal = o.personal.Mask, true
+		opt.Mask, opt.Rules.Personal = o.personal.Mask, o.personal
 	}
 	return err
 }
@@ -462,7 +464,21 @@ func (o *Options) printTask(con *term.Console, p *project.Project, out *task.Out
 	if _, quiet := errors.AsType[cli.Quiet](reported); quiet {
 		reported = nil // runTask returns it
 	}
+	if out.Stopped != "" {
+		o.printer(con)(cli.EscapeLine("the script is not corrected and run again, because " + out.Stopped))
+		if o.task.save == "" {
+			o.showScript(out.Script)
+		}
+	}
 	return errors.Join(err, failed, reported)
+}
+
+// showScript prints a script that would be lost otherwise.
+func (o *Options) showScript(s *task.Script) {
+	if s != nil && s != o.task.shown && !o.JSON {
+		fmt.Fprintf(o.App.Stderr, "mcprun: this is the script:\n%s\n", strings.TrimRight(cli.Escape(s.Code), "\n"))
+		o.task.shown = s
+	}
 }
 
 // resultText returns a result for people: a text as it is, anything else as JSON.
