@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/audit"
@@ -41,6 +43,7 @@ type taskRun struct {
 	repairs int
 	save    string
 	skill   string
+	restore bool // --restore-pii
 
 	text      string
 	own       *customer.Customer // nil: the project's
@@ -48,6 +51,7 @@ type taskRun struct {
 	hasFailed bool               // a script has run, and the model reads what came of it
 	taint     []string           // the servers whose data the model may have read
 	shown     *task.Script       // the last one that a person has seen
+	restores  bool               // the reader gets personal data as it is, although the model has tokens
 }
 
 func (t *taskRun) bind(f *pflag.FlagSet) {
@@ -55,6 +59,7 @@ func (t *taskRun) bind(f *pflag.FlagSet) {
 	f.BoolVar(&t.only, "plan", false, "print the script and the selection of tools, and run nothing")
 	f.Var(flags.Text(&t.save, "file"), "save", "write the script to this file")
 	f.Var(flags.Text(&t.skill, "name"), "save-skill", "save a script that succeeds as a skill of this name")
+	f.BoolVar(&t.restore, "restore-pii", false, "with --json, print personal data in result, output and error as it is, though the model has tokens")
 	f.Var(flags.Count(&t.repairs, 0), "repairs", "how often the model may repair a script that cannot run or fails")
 }
 
@@ -137,10 +142,11 @@ func (o *Options) doTask(ctx context.Context) (out *task.Outcome, err error) {
 	}
 	out, err = task.Do(ctx, o.task.text, *opt)
 	err = errors.Join(o.explain(err), o.keepScript(ctx, p, out, err))
+	o.restorePersonal(out, o.printer(con))
 	if o.JSON {
 		return out, err
 	}
-	return out, errors.Join(o.printTask(con, p, out), err)
+	return out, errors.Join(o.printTask(con, out), err)
 }
 
 // taskOptions returns what the task is done with.
@@ -242,10 +248,44 @@ func (o *Options) openTask(ctx context.Context, con *term.Console, p *project.Pr
 		return customers.OpenVault(o.App, p, o.task.own, workspace, o.printer(con))
 	})
 	var err error
-	if o.personal, err = o.Personal(p, id, vault); o.personal != nil {
-		opt.Mask, opt.Rules.Personal = o.personal.Mask, o.personal
+	if o.personal, err = o.Personal(p, id, vault); err != nil || o.personal == nil {
+		return err
+	}
+	opt.Mask, opt.Rules.Personal = o.personal.Mask, o.personal
+	reader, err := o.pii.Personal(o.App, &p.Settings.PII, id, o.JSON && !o.task.restore, vault)
+	if o.task.restores = reader == nil; o.task.restore && reader != nil {
+		return flags.Usage("--restore-pii shows personal data, which this run hides: the mode below pii: in %s, or of --pii, is %s", config.SettingsName, reader)
 	}
 	return err
+}
+
+// restorePersonal gives the reader of an outcome what the tokens in it stand for, unless they are for the reader, too.
+func (o *Options) restorePersonal(out *task.Outcome, say func(line string)) {
+	if !o.task.restores {
+		return
+	}
+	outlet := o.personal.Outlet
+	var err error
+	if len(out.Result) > 0 {
+		var result json.RawMessage
+		if result, err = outlet.Restore(out.Result); err == nil {
+			out.Result = result
+		}
+	}
+	texts := []*string{&out.Output, &out.Error}
+	if out.Run != nil && !o.JSON { // where the run is as the model read it
+		texts = append(texts, &out.Run.Stderr)
+	}
+	for _, text := range texts {
+		restored, failed := outlet.RestoreText(*text)
+		if failed == nil {
+			*text = restored
+		}
+		err = cmp.Or(err, failed)
+	}
+	if err != nil {
+		say(cli.EscapeLine("personal data is shown as tokens: " + err.Error()))
+	}
 }
 
 // openCustomer finds the customer of the task, and the session that all its runs are logged in. A plan has no runs.
@@ -430,7 +470,7 @@ func (o *Options) keepScript(ctx context.Context, p *project.Project, out *task.
 }
 
 // printTask prints the outcome of a task for a person: the script of a plan or a scaffold, else what the script printed, and its result.
-func (o *Options) printTask(con *term.Console, p *project.Project, out *task.Outcome) error {
+func (o *Options) printTask(con *term.Console, out *task.Outcome) error {
 	con.Close()
 	if out.Script != nil && out.Run == nil && (o.task.only || out.Model == nil) {
 		if o.task.save != "" {
@@ -450,15 +490,7 @@ func (o *Options) printTask(con *term.Console, p *project.Project, out *task.Out
 		}
 		text += resultText(out.Result) + "\n"
 	}
-	stderr := out.Run.Stderr
-	if o.personal != nil && o.pii.Mode(o.App, &p.Settings.PII, false) == "off" { // the tokens were for the model
-		for _, part := range []*string{&text, &stderr} {
-			if restored, err := o.personal.Outlet.RestoreText(*part); err == nil {
-				*part = restored
-			}
-		}
-	}
-	_, err := fmt.Fprint(o.App.Stderr, cli.Escape(stderr))
+	_, err := fmt.Fprint(o.App.Stderr, cli.Escape(out.Run.Stderr))
 	_, failed := fmt.Fprint(o.App.Stdout, text)
 	reported := o.report(out.Run, "task")
 	if _, quiet := errors.AsType[cli.Quiet](reported); quiet {
