@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -29,6 +32,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/hostapi"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/check"
 	"github.com/mcpgen/mcpgen/runner/script/judge"
@@ -42,6 +46,7 @@ type taskRun struct {
 	only    bool // --plan
 	repairs int
 	save    string
+	force   bool // --save replaces a file
 	skill   string
 	restore bool // --restore-pii
 
@@ -58,6 +63,7 @@ func (t *taskRun) bind(f *pflag.FlagSet) {
 	t.repairs = task.DefaultRepairs
 	f.BoolVar(&t.only, "plan", false, "print the script and the selection of tools, and run nothing")
 	f.Var(flags.Text(&t.save, "file"), "save", "write the script to this file")
+	f.BoolVar(&t.force, "force", false, "with --save, replace a file that exists")
 	f.Var(flags.Text(&t.skill, "name"), "save-skill", "save a script that succeeds as a skill of this name")
 	f.BoolVar(&t.restore, "restore-pii", false, "with --json, print personal data in result, output and error as it is, though the model has tokens")
 	f.Var(flags.Count(&t.repairs, 0), "repairs", "how often the model may repair a script that cannot run or fails")
@@ -131,17 +137,22 @@ func (o *Options) doTask(ctx context.Context) (out *task.Outcome, err error) {
 	if p.Tree == "" {
 		return nil, &cli.UsageError{Err: fmt.Errorf("there is no generated tree in %q: make one with mcpgen sync, or name it with --servers", p.Wanted), Command: "mcprun task"}
 	}
-	if o.task.save != "" {
-		if err := p.CheckOutput("--save", o.App.Path(o.task.save)); err != nil {
-			return nil, err
-		}
+	if err := o.checkSaves(p); err != nil {
+		return nil, err
 	}
 	opt, err := o.taskOptions(ctx, con, p)
 	if err != nil {
 		return nil, err
 	}
 	out, err = task.Do(ctx, o.task.text, *opt)
-	err = errors.Join(o.explain(err), o.keepScript(ctx, p, out, err))
+	if kept := o.keepScript(ctx, p, out, err); kept != nil {
+		con.Close()
+		o.showScript(out.Script)
+		out.Error = cmp.Or(out.Error, o.personal.Mask(kept.Error()))
+		err = errors.Join(o.explain(err), kept)
+	} else {
+		err = o.explain(err)
+	}
 	o.restorePersonal(out, o.printer(con))
 	if o.JSON {
 		return out, err
@@ -438,6 +449,41 @@ func (o *Options) explain(err error) error {
 	return err
 }
 
+// checkSaves says before anything is asked or run what --save and --save-skill cannot do. The file's extension is the language of the script.
+func (o *Options) checkSaves(p *project.Project) error {
+	if o.task.skill != "" {
+		if _, err := skill.Canonical(o.task.skill); err != nil {
+			return fmt.Errorf("--save-skill: %w", err)
+		}
+	}
+	if o.task.save == "" {
+		return nil
+	}
+	path := o.App.Path(o.task.save)
+	if err := p.CheckOutput("--save", path); err != nil {
+		return err
+	}
+	if filepath.Ext(path) != "" {
+		lang := sandbox.LanguageOf(path)
+		if lang == "" || sandbox.JavaScript(path) {
+			return flags.Usage("--save: %s: the script is TypeScript or Python, so the file ends in .ts or .py", o.task.save)
+		}
+		if o.language != "" && o.language != string(lang) {
+			return flags.Usage("--save: the extension of %s is that of %s, and --language is %s", o.task.save, lang, o.language)
+		}
+		o.language = string(lang)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return flags.Usage("--save: %w", err)
+	}
+	if _, err := os.Lstat(path); err == nil && !o.task.force {
+		return flags.Usage("--save: %s exists; --force replaces it", o.task.save)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return flags.Usage("--save: %w", err)
+	}
+	return nil
+}
+
 // keepScript writes the script where --save and --save-skill want it.
 func (o *Options) keepScript(ctx context.Context, p *project.Project, out *task.Outcome, failed error) error {
 	if out.Script == nil {
@@ -445,10 +491,11 @@ func (o *Options) keepScript(ctx context.Context, p *project.Project, out *task.
 	}
 	if o.task.save != "" {
 		f, err := create(o.App.Path(o.task.save))
-		if err != nil {
-			return fmt.Errorf("save the script: %w", err)
+		if err == nil {
+			_, err = f.WriteString(out.Script.Code)
+			err = errors.Join(err, f.Close())
 		}
-		if _, err = f.WriteString(out.Script.Code); errors.Join(err, f.Close()) != nil {
+		if err != nil {
 			return fmt.Errorf("save the script: %w", err)
 		}
 	}
@@ -464,7 +511,11 @@ func (o *Options) keepScript(ctx context.Context, p *project.Project, out *task.
 		Taint: o.task.taint,
 	})
 	if err == nil && !o.Quiet {
-		fmt.Fprintf(o.App.Stderr, "mcprun: saved the skill %s\n", saved.Name)
+		was := ""
+		if saved.Before != "" && saved.Before != saved.Version {
+			was = fmt.Sprintf(" in place of its version %.12s", saved.Before)
+		}
+		fmt.Fprintf(o.App.Stderr, "mcprun: saved the skill %s%s\n", saved.Name, was)
 	}
 	return err
 }
