@@ -130,8 +130,15 @@ func (d *doing) do(ctx context.Context, text string) error {
 	}
 	d.out.Model = &ModelUse{Name: d.Model.Name()}
 	request := sel.Prompt(d.out.Task, &d.Rules)
+	widened := false
 	for left := d.Repairs; ; left-- {
 		answer, problem, err := d.attempt(ctx, request)
+		if refused, ok := errors.AsType[*RefusedError](err); ok && refused.lacks && !widened {
+			if request, err = d.widen(ctx, text, refused); err == nil {
+				widened, left = true, left+1
+				continue
+			}
+		}
 		if err != nil || problem == nil {
 			return err
 		}
@@ -145,6 +152,24 @@ func (d *doing) do(ctx context.Context, text string) error {
 	}
 }
 
+// widen returns a request with more tools, for a model that says that it lacks some. The error is refused if there are none.
+func (d *doing) widen(ctx context.Context, text string, refused *RefusedError) (*model.Request, error) {
+	sel, err := d.Tree.Widen(ctx, d.out.Selection, text, d.MaxTools, d.MaxTokens)
+	if err != nil {
+		return nil, err
+	}
+	if len(sel.Tools) == len(d.out.Selection.Tools) {
+		return nil, refused
+	}
+	if d.Retrying != nil {
+		d.Retrying(refused.Error())
+	}
+	if d.out.Selection = sel; d.Selected != nil {
+		d.Selected(sel)
+	}
+	return sel.Prompt(d.out.Task, &d.Rules), nil
+}
+
 // attempt asks the model once, and checks and runs its script. A nil problem means that the task is done.
 func (d *doing) attempt(ctx context.Context, request *model.Request) (answer string, _ *problem, _ error) {
 	res, err := d.Model.Generate(ctx, request)
@@ -155,12 +180,13 @@ func (d *doing) attempt(ctx context.Context, request *model.Request) (answer str
 	use.Answers, use.Input, use.Output, use.Cost = use.Answers+1, use.Input+res.Usage.Input, use.Output+res.Usage.Output, use.Cost+res.Usage.Cost
 	d.out.Run, d.out.Result, d.out.Output, d.out.Error, d.out.Script = nil, nil, "", "", nil
 	code, err := parseAnswer(res, d.Language)
-	if refused, ok := errors.AsType[*RefusedError](err); ok {
-		return "", nil, refused
-	}
 	d.out.Attempts = append(d.out.Attempts, Attempt{Code: code})
 	at := &d.out.Attempts[len(d.out.Attempts)-1]
 	var p *problem
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		at.Problem = refused.Error()
+		return "", nil, refused
+	}
 	if err != nil {
 		p = &problem{text: err.Error(), repairable: true}
 	} else if p, err = d.try(ctx, code, at); err != nil {

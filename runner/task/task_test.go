@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -372,6 +373,59 @@ func TestModelDoesNot(t *testing.T) {
 	out, err := task.Do(t.Context(), "Calculate 5 + 3", task.Options{Tree: tree, Model: &scripted{}})
 	if err == nil || out.Selection == nil || out.Error != err.Error() {
 		t.Errorf("a model that fails: %+v, %v", out, err)
+	}
+}
+
+// notebooks has servers that say which of their tools change nothing.
+func notebooks() map[string][]json.RawMessage {
+	hinted := func(name, does string, reads bool) json.RawMessage {
+		return json.RawMessage(fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":%s,"annotations":{"readOnlyHint":%t}}`, name, does, schemaOf("id"), reads))
+	}
+	many := []json.RawMessage{hinted("publish", "Publish a page", false)}
+	for i := range 30 {
+		many = append(many, hinted(fmt.Sprintf("look_%02d", i), "Looks", true))
+	}
+	return map[string][]json.RawMessage{
+		"sheets": {hinted("copy_sheet", "Copy a sheet", false), hinted("fetch", "Fetch a grid", true), hinted("drop", "Drop it", false)},
+		"other":  {hinted("peek", "Peek at it", true)},
+		"wiki":   many,
+	}
+}
+
+// TestWiden checks that a model which lacks a function is asked once more, with the reading tools of the same servers.
+func TestWiden(t *testing.T) {
+	tree := treeOf(t, notebooks(), nil)
+	for _, c := range []struct {
+		text    string
+		answers []string
+		tools   int // per request
+		asked   int
+		refused bool
+	}{
+		{"copy sheet", []string{"CANNOT: nothing reads a sheet", script("1")}, 2, 2, false},
+		{"copy sheet", []string{"CANNOT: nothing reads a sheet", "CANNOT: still", script("1")}, 2, 2, true},
+		{"copy sheet", []string{"CANNOT: nothing reads a sheet", "nonsense", script("1")}, 2, 3, false},
+		{"publish page", []string{"CANNOT: nothing reads a page", script("1")}, task.DefaultMaxTools, 2, false},
+		{"peek", []string{"CANNOT: no more than that"}, 1, 1, true},
+	} {
+		m, selected := says(c.answers...), 0
+		out, err := task.Do(t.Context(), c.text, task.Options{Tree: tree, Model: m, Repairs: 1, Selected: func(*task.Selection) { selected++ }})
+		_, refused := errors.AsType[*task.RefusedError](err)
+		if refused != c.refused || len(m.asked) != c.asked || len(out.Selection.Tools) != c.tools || len(out.Attempts) != c.asked || out.Attempts[0].Problem == "" {
+			t.Errorf("%s, %q: %v after %d requests with %v, attempts %+v", c.text, c.answers, err, len(m.asked), functions(out.Selection), out.Attempts)
+		}
+		if want := min(c.asked, 2); selected != want {
+			t.Errorf("%s: %d selections, want %d", c.text, selected, want)
+		}
+	}
+	m := says("CANNOT: nothing reads a sheet", script("1"))
+	if _, err := task.Do(t.Context(), "copy sheet", task.Options{Tree: tree, Model: m}); err != nil || len(m.asked[1].Messages) != 1 || !strings.Contains(m.asked[1].Messages[0].Text, "import { copySheet, fetch } from") || strings.Contains(m.asked[1].Messages[0].Text, "drop") {
+		t.Errorf("%v; the model then read %+v, want a new request with fetch", err, m.asked)
+	}
+	m = says("CANNOT: nothing reads a sheet", script("1"))
+	out, err := task.Do(t.Context(), "publish page", task.Options{Tree: tree, Model: m, MaxTokens: 400})
+	if err != nil || len(out.Selection.Tools) < 2 || len(out.Selection.Tools) >= task.DefaultMaxTools {
+		t.Errorf("%v, %d tools within 400 tokens, want fewer than %d", err, len(out.Selection.Tools), task.DefaultMaxTools)
 	}
 }
 

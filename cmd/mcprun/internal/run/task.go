@@ -79,8 +79,8 @@ that uses them, checks it, and runs it like mcprun run, with the same flags. If 
 the model repairs it, unless a call may already have changed something. Without a model, the
 script is a scaffold for you to complete, and the exit code is 125 (0 with --plan).`,
 		Example: `  mcprun task "Calculate 5 + 3"
-  mcprun task --plan --save leads.ts "Copy the new leads of the sheet leads-2026 to the CRM"
-  mcprun task --customer acme --json "Summarize yesterday's tickets"`,
+  mcprun task --plan --save leads.ts "Read the sheet leads-2026, and create a CRM record for each new lead"
+  mcprun task --customer acme --json "Get the forecast for Oslo"`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.task.text = strings.TrimSpace(strings.Join(args, " ")); o.task.text == "" {
