@@ -129,8 +129,8 @@ func rules() []rule {
 		{"runner/sandbox/embedded/**", []string{"gen/ident", "gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/embedded/internal/*", "templates", "runner/internal/safeopen"}},
 		{"runner/sandbox/pool", []string{"runner/bridge", "runner/sandbox"}},
 		{"runner/sandbox/*", []string{"gen/owner", "gen/exit", "runner/sandbox", "runner/sandbox/internal/*"}},
-		{"runner/form", []string{"gen/catalog", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/upstream/elicit", "runner/call", "runner/internal/expr", "runner/internal/page", "runner/internal/seal", "runner/model", "runner/store"}}, // knows nothing of runs: it is given what calls tools
-		{"runner/hostapi", []string{"gen/catalog", "gen/config/node", "runner/chain", "runner/form", "gen/search", "runner/call", "runner/pii", "runner/policy", "runner/sandbox", "runner/skill", "runner/workspace", "runner/workspace/customer"}},
+		{"runner/form", []string{"gen", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/upstream/elicit", "runner/call", "runner/internal/expr", "runner/internal/page", "runner/internal/seal", "runner/model", "runner/store"}}, // knows nothing of runs: it is given what calls tools
+		{"runner/hostapi", []string{"gen", "gen/config/node", "runner/chain", "runner/form", "gen/search", "runner/call", "runner/pii", "runner/policy", "runner/sandbox", "runner/skill", "runner/workspace", "runner/workspace/customer"}},
 		{"runner/task", []string{"gen", "gen/catalog", "gen/exit", "gen/ident", "gen/ir", "gen/schema", "gen/search", "gen/tokens", "runner", "runner/call", "runner/chain", "runner/model", "runner/risk", "runner/sandbox"}},
 		{"runner/mcpserver/internal/progress", []string{"gen/ident", "runner", "runner/chain"}},
 		{"runner/mcpserver/internal/arguments", []string{"gen/ident"}},
@@ -175,7 +175,7 @@ func rules() []rule {
 		{"cmd/mcprun", []string{"gen/exit", "cmd/internal/cli", "cmd/internal/backends", "runner", "cmd/mcprun/internal/*"}},
 		{"cmd/mcprun/internal/state", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "gen/config", "gen/upstream/oauth", "runner/audit", "runner/audit/alert", "runner/store", "runner/store/*", "runner/durable", "cmd/mcprun/internal/customers"}},
 		{"cmd/mcprun/internal/audits", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/atomicfile", "gen/config", "gen/exit", "gen/ident", "runner/audit", "runner/audit/report", "runner/risk", "runner/store"}},
-		{"cmd/mcprun/internal/customers", []string{"runner/cache", "runner/model", "cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/config", "gen/upstream/oauth", "runner", "runner/chain", "runner/pii", "runner/pii/presidio", "runner/record", "runner/sandbox", "runner/store", "runner/workspace/customer"}},
+		{"cmd/mcprun/internal/customers", []string{"runner/form", "runner/cache", "runner/model", "cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/config", "gen/upstream/oauth", "runner", "runner/chain", "runner/pii", "runner/pii/presidio", "runner/record", "runner/sandbox", "runner/store", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/daemon", []string{"gen/exit", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/doctor", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/upstream", "runner", "runner/daemon", "cmd/mcprun/internal/project"}},
 		{"cmd/mcprun/internal/caches", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "runner/store"}},
 		{"cmd/mcprun/internal/shapes", []string{"cmd/internal/cli", "cmd/mcprun/internal/project", "cmd/mcprun/internal/state", "gen/learn", "runner/traffic"}},
