@@ -178,6 +178,9 @@ func Open(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (*
 	return j, nil
 }
 
+// Name is the name of its log, which each execution of the run has.
+func (j *Journal) Name() string { return j.key.Name }
+
 // read reads the lines before this execution's.
 func (j *Journal) read(ctx context.Context) error {
 	by := ""
