@@ -66,7 +66,7 @@ func (c *Calls) alone(ctx context.Context, req *request) bool {
 
 // refuseUnknown refuses a call that may have been made, now and whenever the run is continued.
 func (c *Calls) refuseUnknown(ctx context.Context, req *request, message string) (*call.Result, error) {
-	failed := refusal(call.KindConnection, req, "%s", message)
+	failed := refusal(call.KindUnknown, req, "%s", message)
 	failed.Cause = &call.UnknownError{Call: req.Tool}
 	c.keepOutcome(ctx, req, &journal.Outcome{Error: failed, Unknown: true, Sent: req.kept.Interrupted()})
 	return nil, failed

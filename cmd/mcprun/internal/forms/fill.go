@@ -216,5 +216,6 @@ func (o *command) submitOpen(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	r.Sender = "" // from now on, it is no longer its script's
 	return o.submit(cmd.Context(), r, x)
 }
