@@ -105,7 +105,7 @@ func (p *mortal) run() error {
 	if _, err := e.Start(ctx, &Program{Name: "mortal.ts", Language: sandbox.LangTypeScript}, Start{ID: "w", Input: json.RawMessage(`7`)}); err != nil && !errors.Is(err, durable.ErrExists) {
 		return err
 	}
-	if err := e.Send(ctx, "w", "go", json.RawMessage(`"went"`)); err != nil && !errors.Is(err, durable.ErrEnded) { // only the first one is received
+	if _, err := e.Send(ctx, "w", "go", json.RawMessage(`"went"`)); err != nil && !errors.Is(err, durable.ErrEnded) { // only the first one is received
 		return err
 	}
 	status, err := e.Wait(ctx, "w", 0)
