@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/egress"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script/check"
 )
 
 // Personal data leaves a run in four ways, and each has one place: what the script prints passes an outlet, package chain masks the events
@@ -45,17 +46,19 @@ func (o *outlet) close() {
 	}
 }
 
-// variables returns the variables of the script. In output mode it gets what the tokens in them stand for; text that only looks like a
-// token stays.
+// SessionVariable is [check.SessionVariable].
+const SessionVariable = check.SessionVariable
+
+// variables returns the variables of the script, and [SessionVariable]. In output mode it gets what the tokens in them stand for; text that
+// only looks like a token stays.
 func (s *Script) variables() map[string]json.RawMessage {
 	p := s.Calls.Personal
-	if !p.ShowsScripts() {
-		return s.Vars
-	}
-	out := make(map[string]json.RawMessage, len(s.Vars))
+	out := map[string]json.RawMessage{SessionVariable: json.RawMessage("null")}
 	for name, value := range s.Vars {
-		if restored, err := p.Outlet.Restore(value); err == nil {
-			value = restored
+		if p.ShowsScripts() {
+			if restored, err := p.Outlet.Restore(value); err == nil {
+				value = restored
+			}
 		}
 		out[name] = value
 	}
