@@ -98,6 +98,11 @@ type Result struct {
 	mask    func(json.RawMessage) json.RawMessage // as in CallRecord.Masked; nil: nothing was masked
 }
 
+// Succeeded reports whether the script has ended well, or goes on in another run. A nil Result is of none that has.
+func (r *Result) Succeeded() bool {
+	return r != nil && r.ExitCode == 0 && (r.Cause == CauseExit || r.Cause == CauseSuspended)
+}
+
 // Effects says what the run has done that stays, and that another run would do again, as in "written a.txt, b.txt": the calls that may have changed something (see
 // [chain.CallRecord.Changing]), the files that it wrote, and the hosts that it reached. Empty: nothing.
 func (r *Result) Effects() []string {

@@ -45,7 +45,7 @@ type CallRecord struct {
 	Retries       int `json:"retries,omitempty"`
 	ArgumentBytes int `json:"argumentBytes"`
 	ResultBytes   int `json:"resultBytes"` // of the whole result, even if the script got a handle
-	// Outcome is "ok", "dry", or the kind of the error: "tool", "protocol", "argument", "denied", "timeout", "connection",
+	// Outcome is "ok", "dry", or the kind of the error: "tool", "protocol", "argument", "denied", "timeout", "connection", "unknown",
 	// "cancelled", "internal".
 	Outcome string `json:"outcome"`
 	// Error is the error's message, shortened. It may be text of a server.

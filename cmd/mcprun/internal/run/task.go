@@ -122,7 +122,7 @@ func (o *Options) runTask(ctx context.Context) error {
 
 // doTask does the task. The outcome is nil if it was not begun.
 func (o *Options) doTask(ctx context.Context) (out *task.Outcome, err error) {
-	if !o.App.Terminal.Stdin {
+	if !o.App.Terminal.Stdin && !o.fromStdin() {
 		o.Base.Stdin = o.App.Stdin
 	}
 	con := term.NewConsole(o.App)
@@ -174,7 +174,7 @@ func (o *Options) taskOptions(ctx context.Context, con *term.Console, p *project
 	if have := tree.Languages(); o.language == "" && len(have) > 0 {
 		lang = have[0]
 	}
-	vars, err := o.values(o.App)
+	vars, err := o.values(ctx, o.App)
 	if err != nil {
 		return nil, err
 	}

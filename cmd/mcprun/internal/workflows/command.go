@@ -76,17 +76,19 @@ func (o *located) with(cmd *cobra.Command, do func(ctx context.Context, e *run.W
 
 // listed is a workflow as the command list shows it.
 type listed struct {
-	ID       string        `json:"id"`
-	Name     string        `json:"name"`
-	Customer string        `json:"customer,omitempty"`
-	State    durable.State `json:"state"`
-	Created  time.Time     `json:"created"`
-	Ended    time.Time     `json:"ended,omitzero"`
-	Waits    []waiting     `json:"waits,omitempty"`
-	Refused  bool          `json:"refused,omitempty"` // its files have changed
-	Steps    []step        `json:"steps,omitempty"`
+	ID       string         `json:"id"`
+	Name     string         `json:"name"`
+	Customer string         `json:"customer,omitempty"`
+	State    durable.State  `json:"state"`
+	Created  time.Time      `json:"created"`
+	Ended    time.Time      `json:"ended,omitzero"`
+	Waits    []waiting      `json:"waits,omitempty"`
+	Stop     *workflow.Stop `json:"stop,omitempty"` // why it has stopped
+	Steps    []step         `json:"steps,omitempty"`
 	// Calls counts the calls that changed something.
-	Calls   map[string]int    `json:"calls,omitempty"`
+	Calls map[string]int `json:"calls,omitempty"`
+	// Unknown are calls that may have been made; of a workflow that runs, they may be in progress.
+	Unknown []journal.Unknown `json:"unknown,omitempty"`
 	Outcome *workflow.Outcome `json:"outcome,omitempty"`
 }
 
@@ -117,7 +119,7 @@ type step struct {
 }
 
 func of(s *workflow.Status) listed {
-	l := listed{ID: s.ID, Name: s.Name, Customer: s.Customer, State: s.State, Created: s.Created, Ended: s.Ended, Calls: s.Calls, Outcome: s.Outcome, Refused: s.Refused}
+	l := listed{ID: s.ID, Name: s.Name, Customer: s.Customer, State: s.State, Created: s.Created, Ended: s.Ended, Calls: s.Calls, Outcome: s.Outcome, Unknown: s.Unknown, Stop: s.Stop}
 	for _, w := range s.Waits() {
 		at := waiting{Kind: w.Kind, Until: w.Until}
 		if w.Kind != journal.StepSleep {
@@ -192,6 +194,9 @@ func (o *located) list(all []listed) error {
 		for i := range l.Waits {
 			waits = append(waits, l.Waits[i].String())
 		}
+		if l.Stop != nil {
+			waits = []string{fmt.Sprintf("mcprun workflow resume %s: %s", l.ID, cli.Shorten(l.Stop.Reason, 100))}
+		}
 		rows = append(rows, []string{l.ID, cli.EscapeLine(l.Name), cli.EscapeLine(l.Customer), string(l.State), when(l.Created), cli.EscapeLine(strings.Join(waits, "; "))})
 	}
 	return o.app.Table([]string{"WORKFLOW", "SCRIPT", "CUSTOMER", "STATE", "STARTED", "WAITS FOR"}, rows)
@@ -243,8 +248,13 @@ func (o *located) show(l listed) error {
 	for tool, n := range l.Calls {
 		fmt.Fprintf(w, "calls %s: %d\n", cli.EscapeLine(tool), n)
 	}
-	if l.Refused {
-		fmt.Fprintf(w, "not continued, because its files have changed: restore them, and mcprun workflow resume %s\n", l.ID)
+	for _, u := range l.Unknown {
+		if l.State != durable.Running {
+			fmt.Fprintf(w, "unknown whether it was made: %s\n", cli.EscapeLine(u.String()))
+		}
+	}
+	if l.Stop != nil {
+		fmt.Fprintf(w, "stopped: %s\ngoes on with: mcprun workflow resume %s\n", cli.EscapeLine(l.Stop.Reason), l.ID)
 	}
 	for i := range l.Waits {
 		fmt.Fprintf(w, "waits for %s\n", cli.EscapeLine(l.Waits[i].String()))
@@ -263,13 +273,16 @@ func (o *located) show(l listed) error {
 func newSendCommand(app *cli.App) *cobra.Command {
 	o := &located{app: app}
 	return o.bind(&cobra.Command{
-		Use: "send ID TOPIC [JSON]", Short: "Send a value to a workflow: workflow.waitFor(topic) returns it",
+		Use: "send ID TOPIC [JSON | -]", Short: "Send a value to a workflow: workflow.waitFor(topic) returns it",
 		Example: "  mcprun workflow send onboarding-42 paid '{\"amount\": 12}'",
 		Args:    cli.Args(cobra.RangeArgs(2, 3)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			value := json.RawMessage("null")
 			if len(args) == 3 {
-				value = run.AsJSON(args[2])
+				var err error
+				if value, err = run.ValueOf(cmd.Context(), app, args[2]); err != nil {
+					return err
+				}
 			}
 			if strings.HasPrefix(args[1], "?") || strings.HasPrefix(args[1], "!") {
 				return flags.Usage("a topic does not begin with ? or !; answer questions with mcprun workflow answer")
@@ -283,9 +296,9 @@ func newAnswerCommand(app *cli.App) *cobra.Command {
 	o := &located{app: app}
 	number, decline := 0, false
 	cmd := o.bind(&cobra.Command{
-		Use: "answer ID [ANSWER | NAME=VALUE...]", Short: "Answer a question of a workflow",
+		Use: "answer ID [ANSWER | NAME=VALUE... | -]", Short: "Answer a question of a workflow",
 		Long: `Answers the question of a workflow: with a text, with a JSON object, or with the fields of its form. Without
-an answer, it is asked here.`,
+an answer, it is asked here; - reads JSON from standard input.`,
 		Example: "  mcprun workflow answer onboarding-42\n  mcprun workflow answer onboarding-42 yes\n  mcprun workflow answer onboarding-42 plan=pro seats=5",
 		Args:    cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -324,6 +337,15 @@ func (o *located) answer(ctx context.Context, e *run.Workflows, args []string, n
 	case decline:
 	case len(args) > 1:
 		reply = &elicit.Reply{Action: elicit.ActionAccept}
+		if len(args) == 2 && args[1] == "-" {
+			value, err := run.ValueOf(ctx, o.app, args[1])
+			if err != nil {
+				return err
+			}
+			if args[1] = string(value); value[0] == '"' {
+				_ = json.Unmarshal(value, &args[1]) // it is valid
+			}
+		}
 		if reply.Content, err = contentOf(q, args[1:]); err != nil {
 			return err
 		}
