@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
@@ -17,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/egress"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/check"
 )
 
@@ -49,11 +52,16 @@ func (o *outlet) close() {
 // SessionVariable is [check.SessionVariable].
 const SessionVariable = check.SessionVariable
 
-// variables returns the variables of the script, and [SessionVariable]. In output mode it gets what the tokens in them stand for; text that
-// only looks like a token stays.
-func (s *Script) variables() map[string]json.RawMessage {
+// variables returns the variables of the script, and [SessionVariable] if it or a file that it imports has that word. In output mode it gets what
+// the tokens in them stand for; text that only looks like a token stays.
+func (s *Script) variables(program *script.Program) map[string]json.RawMessage {
 	p := s.Calls.Personal
-	out := map[string]json.RawMessage{SessionVariable: json.RawMessage("null")}
+	out := map[string]json.RawMessage{}
+	reads := func(text string) bool { return strings.Contains(text, SessionVariable) }
+	bundled := s.Language == sandbox.LangPython || reads(program.Job.Code) // spares most scripts to look for their imports
+	if reads(s.Code) || bundled && slices.ContainsFunc(slices.Collect(maps.Values(program.Imported())), reads) {
+		out[SessionVariable] = json.RawMessage("null")
+	}
 	for name, value := range s.Vars {
 		if p.ShowsScripts() {
 			if restored, err := p.Outlet.Restore(value); err == nil {
