@@ -311,7 +311,10 @@ func TestWords(t *testing.T) {
 		got, _, err := f.Read(t.Context(), Words{
 			Text: "ann@example.com wants a quote", Client: w,
 			Mask: func(text string) string { return strings.ReplaceAll(text, "ann@example.com", "[EMAIL_1]") },
-			Restore: func(raw json.RawMessage) (json.RawMessage, error) {
+			Restore: func(raw json.RawMessage, masked string) (json.RawMessage, error) {
+				if masked != "[EMAIL_1] wants a quote" {
+					t.Errorf("Restore got the words %q, want masked ones", masked)
+				}
 				return bytes.ReplaceAll(raw, []byte("[EMAIL_1]"), []byte("ann@example.com")), nil
 			},
 		})

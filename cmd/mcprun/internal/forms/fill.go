@@ -62,7 +62,7 @@ func (o *command) readWords(ctx context.Context, f *form.Form, x *form.Filling) 
 	if err != nil {
 		return err
 	}
-	values, _, err := f.Read(ctx, form.Words{Text: o.text, Client: client, Mask: p.Mask, Restore: p.Restored})
+	values, _, err := f.Read(ctx, form.Words{Text: o.text, Client: client, Mask: p.MaskForeign, Restore: p.RestoredOf})
 	if err != nil {
 		return fmt.Errorf("read the words with %s: %w", client.Name(), err)
 	}

@@ -106,7 +106,7 @@ func (w *workflowCommand) compile(ctx context.Context) error {
 	if err := c.CheckInput(w.input); err != nil {
 		return &cli.UsageError{Err: err}
 	}
-	w.Base.Name, w.Base.Code, w.Base.Language, w.Base.Dir = c.Name+".ts", c.Code, sandbox.LangTypeScript, filepath.Dir(w.App.Path(c.File))
+	w.Base.Name, w.Base.Code, w.Base.Language, w.Base.Dir = c.Script(), c.Code, sandbox.LangTypeScript, filepath.Dir(w.App.Path(c.File))
 	return nil
 }
 

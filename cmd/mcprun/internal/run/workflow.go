@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/durable"
@@ -37,12 +39,9 @@ const (
 	lookTime = 200 * time.Millisecond
 	// closeTime bounds the end of the process.
 	closeTime = 10 * time.Second
+	// partTime bounds a part of a workflow without --timeout.
+	partTime = 24 * time.Hour
 )
-
-// workflowIndifferent are the flags that do not say what a workflow's calls do. They are those of each command.
-var workflowIndifferent = []string{
-	"id", "input", "var", "vars", "eval", "language", "json", "verbose", "quiet", "trace", "elicit", "debug", "help", "all", "state", "audit", "trust-config", "config", "daemon", "restore",
-}
 
 // workflowCommand is `mcprun workflow run` or `mcprun workflow resume`.
 type workflowCommand struct {
@@ -56,15 +55,19 @@ type workflowCommand struct {
 	at      *Host
 	script  runner.Script
 	engine  *workflow.Engine
+	resumes bool
 
 	running sync.Mutex // held while a part runs: parts share the terminal
 	last    *runner.Result
 }
 
-// settings are what is kept of the command line for parts in other processes.
+// settings are what is kept of the command that began a workflow, for those that resume it.
 type settings struct {
-	Flags map[string][]string        `json:"flags,omitempty"`
-	Vars  map[string]json.RawMessage `json:"vars,omitempty"`
+	Flags map[string][]string `json:"flags,omitempty"` // that were given
+	// Decided is what flags and settings together say about calls, without limits, by the flag's name.
+	Decided map[string]string `json:"decided"`
+	// Program says that a program read its output: then personal data is hidden, if nothing else is set.
+	Program bool `json:"program,omitempty"`
 }
 
 // NewWorkflowRunCommand returns the command workflow run.
@@ -77,6 +80,7 @@ where it was. While it only waits, nothing runs. Ctrl-C leaves it to be resumed.
 variable input. All flags of mcprun run are accepted: see mcprun run --help --all.`,
 		Example: "  mcprun workflow run copy.ts --input contacts=@contacts.json\n  mcprun workflow run --id onboarding-42 onboard.ts --input '{\"customer\": 42}'",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			w.id = cmp.Or(w.id, workflow.NewID())
 			if w.args = args; len(args) != 1 && w.code == "" {
 				return cli.Usage(cmd, "name one script; its input is given with --input")
 			}
@@ -92,7 +96,7 @@ variable input. All flags of mcprun run are accepted: see mcprun run --help --al
 			return w.run(cmd.Context(), w.start)
 		},
 	}
-	w.Bind(cmd)
+	w.bind(cmd)
 	cmd.Flags().Var(flags.Text(&w.id, "id"), "id", "name the workflow (default: a random name)")
 	cmd.Flags().Var(flags.New("json", func() string { return string(w.input) }, w.setInput), "input", "the variable input: JSON, @FILE with JSON, or NAME=VALUE, which may be repeated")
 	return cmd
@@ -108,12 +112,20 @@ end. After the death of a process it takes up to 15 seconds until another one co
 		Example: "  mcprun workflow resume onboarding-42",
 		Args:    cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w.id = args[0]
+			w.id, w.resumes = args[0], true
 			return w.resume(cmd.Context())
 		},
 	}
-	w.Bind(cmd)
+	w.bind(cmd)
 	return cmd
+}
+
+// bind adds the flags of a run, with another default of --timeout.
+func (w *workflowCommand) bind(cmd *cobra.Command) {
+	w.Bind(cmd)
+	w.Base.Timeout = partTime
+	f := cmd.Flags().Lookup("timeout")
+	f.DefValue = f.Value.String()
 }
 
 // setInput sets the input, or one member of it.
@@ -149,7 +161,7 @@ func (w *workflowCommand) setInput(text string) error {
 }
 
 // run opens the project and the engine, begins a workflow or finds it, and waits for its end.
-func (w *workflowCommand) run(ctx context.Context, begin func(context.Context) error) error {
+func (w *workflowCommand) run(ctx context.Context, begin func(context.Context) (part int, err error)) error {
 	w.con, w.flow = term.NewConsole(w.App), newPrinted()
 	if w.Check || w.plan != "" || w.replay != "" || w.record != "" || w.Calls.DryRun {
 		return flags.Usage("a workflow cannot be combined with --check, --dry-run, --plan, --record or --replay")
@@ -159,6 +171,9 @@ func (w *workflowCommand) run(ctx context.Context, begin func(context.Context) e
 		return err
 	}
 	defer w.project.Close()
+	if err := w.decide(); err != nil {
+		return err
+	}
 	if w.document != nil {
 		if err := w.compile(ctx); err != nil {
 			return err
@@ -191,10 +206,11 @@ func (w *workflowCommand) run(ctx context.Context, begin func(context.Context) e
 	if err := w.engine.Launch(ctx); err != nil {
 		return err
 	}
-	if err := begin(ctx); err != nil {
+	part, err := begin(ctx)
+	if err != nil {
 		return err
 	}
-	return w.wait(ctx)
+	return w.wait(ctx, part)
 }
 
 // open opens the engine.
@@ -207,11 +223,7 @@ func (w *workflowCommand) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	mark, err := w.Mark(w.project, "mcprun workflow", w.Cmd.Flags(), secret, workflowIndifferent)
-	if err != nil {
-		return err
-	}
-	work, err := w.shared.Engine(ctx, durable.Options{Group: "workflow-" + mark, Logger: w.project.Log})
+	work, err := w.shared.Engine(ctx, durable.Options{Group: workflow.Group(w.id), Logger: w.project.Log})
 	if err != nil {
 		return err
 	}
@@ -219,7 +231,16 @@ func (w *workflowCommand) open(ctx context.Context) error {
 	if err != nil {
 		err = errors.Join(err, work.Close(ctx))
 	}
+	if err == nil && !w.resumes {
+		if _, found := work.Get(ctx, w.id); found == nil { // it would be continued with the flags of this command
+			err = errors.Join(w.exists(), w.engine.Close(ctx))
+		}
+	}
 	return err
+}
+
+func (w *workflowCommand) exists() error {
+	return cli.WithHint(fmt.Errorf("there is a workflow %s already", w.id), "see mcprun workflow show, and continue it with mcprun workflow resume")
 }
 
 func (w *workflowCommand) digestOf(ctx context.Context, p *workflow.Program) (string, error) {
@@ -228,38 +249,80 @@ func (w *workflowCommand) digestOf(ctx context.Context, p *workflow.Program) (st
 	return w.at.Runner.Digest(ctx, &s)
 }
 
+// decide makes the settings of a new workflow, or checks that those of this command are the ones that an older one began with.
+func (w *workflowCommand) decide() error {
+	if w.kept == nil {
+		w.kept = &settings{Flags: map[string][]string{}, Program: w.JSON}
+		w.kept.Decided = w.decisions()
+		w.Cmd.Flags().Visit(func(f *pflag.Flag) {
+			if slices.Contains(Indifferent, f.Name) && f.Name != "audit" && f.Name != "parallel" {
+				return
+			}
+			values := []string{f.Value.String()}
+			if several, ok := f.Value.(pflag.SliceValue); ok {
+				values = several.GetSlice()
+			}
+			w.kept.Flags[f.Name] = values
+		})
+		return nil
+	}
+	var differ []string
+	now := w.decisions()
+	both := maps.Clone(now)
+	maps.Copy(both, w.kept.Decided)
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		if before := w.kept.Decided[name]; before != now[name] {
+			differ = append(differ, fmt.Sprintf("--%s was %s and is %s", name, w.valueWords(name, before), w.valueWords(name, now[name])))
+		}
+	}
+	if differ == nil {
+		return nil
+	}
+	return cli.WithHint(fmt.Errorf("the workflow %s began with other settings: %s", w.id, strings.Join(differ, "; ")),
+		"give the flags as they were, or restore mcpgen.yaml and the environment; or cancel it (mcprun workflow cancel "+w.id+") and start another")
+}
+
+// decisions returns what flags and settings together say about calls, without limits, which may change while a workflow runs.
+func (w *workflowCommand) decisions() map[string]string {
+	all := w.decided(w.project, w.Cmd.Flags())
+	w.Shared.Limits.VisitAll(func(f *pflag.Flag) { delete(all, f.Name) })
+	for _, name := range []string{"call-timeout", "approve-time", "max-result", "max-output"} {
+		delete(all, name)
+	}
+	return all
+}
+
+// valueWords returns the value of a flag for a person.
+func (w *workflowCommand) valueWords(name, value string) string {
+	if f := w.Cmd.Flags().Lookup(name); value == "" && f != nil {
+		value = f.DefValue
+	}
+	if value = strings.TrimSpace(value); value == "" || value == "[]" {
+		return "not given"
+	}
+	return cli.EscapeLine(ident.Clip(value, 200))
+}
+
 // start starts a workflow.
-func (w *workflowCommand) start(ctx context.Context) error {
-	s := settings{Flags: map[string][]string{}, Vars: w.script.Vars}
-	w.Cmd.Flags().Visit(func(f *pflag.Flag) {
-		if slices.Contains(workflowIndifferent, f.Name) {
-			return
-		}
-		values := []string{f.Value.String()}
-		if several, ok := f.Value.(pflag.SliceValue); ok {
-			values = several.GetSlice()
-		}
-		s.Flags[f.Name] = values
-	})
-	raw, err := json.Marshal(s)
+func (w *workflowCommand) start(ctx context.Context) (part int, err error) {
+	raw, err := json.Marshal(w.kept)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	program := &workflow.Program{Name: w.script.Name, Code: w.script.Code, Language: w.script.Language, Dir: w.script.Dir}
+	program := &workflow.Program{Name: w.script.Name, Code: w.script.Code, Language: w.script.Language, Dir: w.script.Dir, Vars: w.script.Vars}
 	if w.document != nil {
-		program.Document = w.document.Text
+		program.Name, program.Document = filepath.Base(w.document.File), w.document.Text
 	}
-	w.id = cmp.Or(w.id, workflow.NewID()) // its part may run before Start has returned
 	w.workflow = w.id
 	_, err = w.engine.Start(ctx, program, workflow.Start{ID: w.id, Customer: w.Customer, Input: w.input, Settings: raw})
 	if errors.Is(err, durable.ErrExists) {
-		return cli.WithHint(fmt.Errorf("there is a workflow %s already", w.id), "see mcprun workflow show, and continue it with mcprun workflow resume")
+		return 0, w.exists()
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
 	w.printer(w.con)("workflow " + w.id)
-	return nil
+	return 0, nil
 }
 
 // resume continues a workflow with its settings, or shows how it has ended.
@@ -276,11 +339,19 @@ func (w *workflowCommand) resume(ctx context.Context) error {
 	if status.State.Ended() {
 		return w.show(status)
 	}
-	var s settings
-	if err := json.Unmarshal(status.Settings, &s); err != nil {
+	for _, name := range []string{"eval", "language", "var", "vars"} {
+		if w.Cmd.Flags().Changed(name) {
+			return flags.Usage("--%s is what the workflow %s began with: leave it out", name, w.id)
+		}
+	}
+	if status.Group != workflow.Group(w.id) {
+		return cli.WithHint(fmt.Errorf("mcprun serve runs the workflow %s", w.id), "start mcprun serve with the flags that it had, which continues it")
+	}
+	w.kept = &settings{}
+	if err := json.Unmarshal(status.Settings, w.kept); err != nil {
 		return fmt.Errorf("read the settings of the workflow %s: %w", w.id, err)
 	}
-	for name, values := range s.Flags {
+	for name, values := range w.kept.Flags {
 		f := w.Cmd.Flags().Lookup(name)
 		if f == nil || f.Changed {
 			continue
@@ -291,38 +362,31 @@ func (w *workflowCommand) resume(ctx context.Context) error {
 			}
 		}
 	}
-	maps.Copy(w.single, s.Vars)
-	if w.Customer == "" {
-		w.Customer = status.Customer
+	if w.Cmd.Flags().Changed("customer") && w.Customer != status.Customer {
+		return flags.Usage("the workflow %s is not of the customer %s: leave --customer out", w.id, w.Customer)
 	}
-	return w.run(ctx, func(ctx context.Context) error { return w.engine.Resume(ctx, w.id) })
+	w.Customer = status.Customer
+	return w.run(ctx, func(ctx context.Context) (int, error) { return w.engine.Resume(ctx, w.id) })
 }
 
-// part runs a part of a workflow. Parts of others than the command's have no terminal.
+// part runs a part of the workflow.
 func (w *workflowCommand) part(ctx context.Context, part *workflow.Part) (*runner.Result, error) {
 	w.running.Lock()
 	defer w.running.Unlock()
 	o := *w.Options
 	s := w.script
 	part.Apply(&s)
-	con := w.con
-	if o.Customer = part.Customer; o.Customer != "" && o.Session == "" {
+	if o.Customer != "" && o.Session == "" {
 		o.Session = part.ID
 	}
-	if part.ID != w.id {
-		o.Quiet, o.JSON, o.flow, o.elicit = true, true, nil, term.ElicitDecline
-	}
-	res, err := o.runFor(ctx, con, w.project, &s, w.at)
+	res, err := o.runFor(ctx, w.con, w.project, &s, w.at)
 	w.at.Runner.NotStarted(ctx, &s, err)
-	if part.ID == w.id {
-		w.last, w.shown, w.logged, w.personal = res, o.shown, o.logged, o.personal
-		err = w.project.ExplainNoTree(s.Code, res, err)
-	}
-	return res, err
+	w.last, w.shown, w.logged, w.personal = res, o.shown, o.logged, o.personal
+	return res, w.project.ExplainNoTree(s.Code, res, err)
 }
 
-// wait waits for the end of the workflow, asks what it asks a person, and reports how it ended.
-func (w *workflowCommand) wait(ctx context.Context) error {
+// wait waits until the workflow ends, or stops at a later part than this one, asks what it asks a person, and reports how it ended.
+func (w *workflowCommand) wait(ctx context.Context, part int) error {
 	tty := term.TerminalName()
 	if w.Resources.InDaemon() {
 		tty = ""
@@ -344,7 +408,7 @@ func (w *workflowCommand) wait(ctx context.Context) error {
 			}
 		}
 	})
-	status, err := w.engine.Wait(ctx, w.id)
+	status, err := w.engine.Wait(ctx, w.id, part)
 	stop()
 	questions.Wait()
 	if ctx.Err() != nil {
@@ -363,10 +427,6 @@ func (w *workflowCommand) look(ctx context.Context, asked *term.Elicitor, told m
 	status, err := w.engine.Get(ctx, w.id)
 	if err != nil || status.State != durable.Waiting {
 		return // tried again
-	}
-	if changed := (&workflow.ChangedError{ID: w.id, Name: status.Name}); status.Refused && !told["!"] {
-		told["!"] = true
-		w.con.Say("mcprun: " + cli.EscapeLine(changed.Error()+"; "+changed.Hint()))
 	}
 	for _, s := range status.Waits() {
 		if told[s.Topic] {
@@ -400,15 +460,25 @@ func (w *workflowCommand) look(ctx context.Context, asked *term.Elicitor, told m
 func (w *workflowCommand) show(status *workflow.Status) error {
 	res := w.last
 	switch {
+	case status.Stop != nil:
+		goesOn := "the workflow goes on with: mcprun workflow resume " + w.id
+		if res == nil || res.Cause == runner.CauseSuspended { // the last part did not start, here
+			res = plainResult(&workflow.Outcome{ExitCode: status.Stop.ExitCode, Cause: runner.CauseFailed, Message: status.Stop.Reason})
+		}
+		res.Message = strings.TrimPrefix(res.Message+"; "+goesOn, "; ")
 	case status.State == durable.Cancelled:
 		return cli.WithHint(fmt.Errorf("the workflow %s was cancelled", w.id), "start another one")
 	case status.Outcome == nil:
 		return fmt.Errorf("the workflow %s has ended as %s", w.id, status.State)
 	case res == nil || res.Cause != status.Outcome.Cause: // another process has run its last part
-		out := status.Outcome
-		res = &runner.Result{ExitCode: out.ExitCode, Cause: out.Cause, Message: out.Message, Value: out.Result, LimitsHit: []string{}, Calls: []chain.CallRecord{}, Files: []string{}}
+		res = plainResult(status.Outcome)
 	}
 	return w.report(res, status.Name)
+}
+
+// plainResult returns the result of a part that this process has not run.
+func plainResult(out *workflow.Outcome) *runner.Result {
+	return &runner.Result{ExitCode: out.ExitCode, Cause: out.Cause, Message: out.Message, Value: out.Result, LimitsHit: []string{}, Calls: []chain.CallRecord{}, Files: []string{}}
 }
 
 // Workflows are those of a project's state, for commands that run none.
