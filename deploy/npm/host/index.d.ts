@@ -31,7 +31,10 @@ export declare class ScriptError extends McprunError {}
 
 export type Language = "typescript" | "python";
 
-/** What results, outputs and errors have of personal data: "off" the data itself, the others tokens such as [EMAIL_1]. */
+/**
+ * What results, outputs and errors have of personal data: "off" the data itself, the others tokens such as [EMAIL_1]. The model of a task reads
+ * tokens all the same, unless the option "--pii=off" is given.
+ */
 export type PersonalData = "off" | "output" | "bridge";
 
 /** A call that a script made. */

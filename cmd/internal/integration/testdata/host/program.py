@@ -13,6 +13,7 @@ from mcprun_host import (
     Mcprun,
     McprunError,
     NoSandboxError,
+    PersonalData,
     ProgramNotFoundError,
     ProtocolError,
     RefusedError,
@@ -91,7 +92,9 @@ assert task.script == "export default 8.0" and task.selection["selected"] == 3 a
 task = faked.task("x", variables={"key": "hush"})
 assert "hush" not in str(task.data["argv"]) and task.data["argv"][2].startswith("--vars="), task.data["argv"]
 assert not Path(task.data["argv"][2].removeprefix("--vars=")).exists()
-assert "--pii=off" in Mcprun(fake, env={"HOST_FAKE": "task"}, pii="off").task("x").check().data["argv"]
+modes: list[tuple[PersonalData, str]] = [("off", "--restore-pii"), ("output", "--pii=output")]
+for mode, flag in modes:  # the model reads tokens in both
+    assert Mcprun(fake, env={"HOST_FAKE": "task"}, pii=mode).task("x").check().data["argv"] == ["task", "--json", flag, "x"]
 
 
 def raised(what: Callable[[], object], kind: type[McprunError]) -> McprunError:

@@ -63,7 +63,9 @@ const task = await faked.task("Calculate 5 + 3", { plan: true, variables: { key:
 assert.deepEqual([task.script, task.selection["selected"], task.attempts.length, task.success], ["export default 8.0", 3, 1, true]);
 const argv = task.data["argv"] as string[], file = argv.find((arg) => arg.startsWith("--vars="))?.slice("--vars=".length) ?? "";
 assert.ok(!String(argv).includes("hush") && file !== "" && !existsSync(file), String(argv));
-assert.ok(((await new Mcprun({ program: fake, env: { HOST_FAKE: "task" }, pii: "off" }).task("x")).check().data["argv"] as string[]).includes("--pii=off"));
+for (const [pii, flag] of [["off", "--restore-pii"], ["output", "--pii=output"]] as const) { // the model reads tokens in both
+  assert.deepEqual((await new Mcprun({ program: fake, env: { HOST_FAKE: "task" }, pii }).task("x")).check().data["argv"], ["task", "--json", flag, "x"]);
+}
 
 /** Returns the error of a call, which must be of that kind. */
 async function raised(kind: typeof McprunError, what: () => unknown): Promise<McprunError> {
