@@ -143,12 +143,14 @@ export interface Wait {
   readonly until: string;
 }
 
-/** A workflow. `ended` is empty, and `result` and `error` undefined, until it has ended. */
+/** A workflow. `ended` is empty, and `result` and `error` undefined, until it has ended. Texts and the result have no personal data. */
 export interface Workflow {
   readonly id: string;
   readonly name: string;
   readonly customer: string;
   readonly state: string;
+  /** Whether a process runs it or waits with it; else `resume` continues it. */
+  readonly runs: boolean;
   readonly created: string;
   readonly ended: string;
   readonly waits: readonly Wait[];

@@ -123,7 +123,7 @@ const waitOf = (data) => ({ kind: text(data.kind), topic: text(data.for), until:
 const workflowOf = (data) => {
   const { exitCode, message, result } = object(data.outcome);
   return {
-    id: text(data.id), name: text(data.name), customer: text(data.customer), state: text(data.state), created: text(data.created), ended: text(data.ended),
+    id: text(data.id), name: text(data.name), customer: text(data.customer), state: text(data.state), runs: data.runs === true, created: text(data.created), ended: text(data.ended),
     waits: list(data.waits).filter(isObject).map(waitOf), steps: list(data.steps).filter(isObject),
     result, error: exitCode ? text(message) || `the workflow ended with exit code ${exitCode}` : undefined, data,
   };
