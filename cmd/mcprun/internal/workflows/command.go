@@ -198,10 +198,10 @@ func (o *located) list(all []listed) error {
 }
 
 func newShowCommand(app *cli.App) *cobra.Command {
-	o := &located{app: app}
-	return o.bind(&cobra.Command{
+	o, asPage := &located{app: app}, false
+	cmd := o.bind(&cobra.Command{
 		Use: "show ID", Short: "Show the steps of a workflow, what it waits for, and how it ended",
-		Example: "  mcprun workflow show onboarding-42",
+		Example: "  mcprun workflow show onboarding-42\n  mcprun workflow show onboarding-42 --html > onboarding.html",
 		Args:    cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.with(cmd, func(ctx context.Context, e *run.Workflows) error {
@@ -209,10 +209,15 @@ func newShowCommand(app *cli.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if asPage {
+					return s.Page(o.app.Stdout, time.Now())
+				}
 				return o.show(of(s))
 			})
 		},
 	}, true)
+	cmd.Flags().BoolVar(&asPage, "html", false, "print a page with the steps on a time line")
+	return cmd
 }
 
 func (o *located) show(l listed) error {
