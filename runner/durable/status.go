@@ -52,6 +52,8 @@ type Status struct {
 	Created  time.Time
 	Started  time.Time // the last time that a process began or continued it
 	Ended    time.Time
+	Group    string // of the processes that may do it
+	Executor string // the process that does it, or did last; see [Engine.Alive]
 }
 
 // Get returns the status of work, or [store.ErrNotFound].
@@ -114,7 +116,8 @@ func (e *Engine) list(ctx context.Context, options ...dbos.ListWorkflowsOption) 
 
 // status translates a row of the library.
 func status(row dbos.WorkflowStatus) Status {
-	s := Status{ID: row.ID, Kind: row.Name, Customer: row.AuthenticatedUser, Created: row.CreatedAt, Started: row.StartedAt, Ended: row.CompletedAt}
+	s := Status{ID: row.ID, Kind: row.Name, Customer: row.AuthenticatedUser, Created: row.CreatedAt, Started: row.StartedAt, Ended: row.CompletedAt, Executor: row.ExecutorID}
+	s.Group, _ = ofVersion(row.ApplicationVersion)
 	switch row.Status {
 	case dbos.WorkflowStatusSuccess:
 		s.State = Done

@@ -62,7 +62,8 @@ var validID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // Options are those of New. Durable, State and Secret are required.
 type Options struct {
-	// Durable does the work. It must not be launched yet.
+	// Durable does the work. It must not be launched yet. All processes of its group must run workflows in the same way: each continues those of the
+	// others. See [Group].
 	Durable *durable.Engine
 	State   store.Store
 	// Secret seals what is kept; at least 16 bytes.
@@ -104,15 +105,31 @@ func New(o Options) (*Engine, error) {
 
 // Launch begins to run workflows, also those of processes of the group that have ended. It forgets those that have ended 30 days ago.
 func (e *Engine) Launch(ctx context.Context) error {
+	if err := e.Register(ctx); err != nil {
+		return err
+	}
+	return e.o.Durable.Launch(ctx)
+}
+
+// Register is Launch for a durable engine that does other work too: the caller launches it, and closes it after [Engine.Stop].
+func (e *Engine) Register(ctx context.Context) error {
 	if err := e.forget(ctx); err != nil {
 		return err
 	}
 	e.o.Durable.Register(Kind, e.work)
-	return e.o.Durable.Launch(ctx)
+	return nil
 }
 
 // Close stops this process' parts, which go on in another one, and closes the durable engine. Calls that were sent have three seconds to end.
 func (e *Engine) Close(ctx context.Context) error {
+	e.Stop()
+	over, cancel := context.WithCancel(ctx)
+	cancel() // the steps in progress wait for the end of the engine
+	return e.o.Durable.Close(over)
+}
+
+// Stop stops this process' parts. Calls that were sent have three seconds to end.
+func (e *Engine) Stop() {
 	e.mu.Lock()
 	if !e.isClosed {
 		e.isClosed = true
@@ -123,9 +140,6 @@ func (e *Engine) Close(ctx context.Context) error {
 	defer stop.Stop()
 	e.running.Wait()
 	e.end()
-	over, cancel := context.WithCancel(ctx)
-	cancel() // the steps in progress wait for the end of the engine
-	return e.o.Durable.Close(over)
 }
 
 // NewID returns a random id, for those who must know it before the workflow starts.
@@ -209,7 +223,7 @@ func (e *Engine) work(w *durable.Work, _ json.RawMessage) (json.RawMessage, erro
 	if err != nil {
 		return nil, err
 	}
-	next := &Part{ID: w.ID, Customer: w.Customer, Input: k.Input, Ending: e.ending, suspend: e.o.Suspend}
+	next := &Part{ID: w.ID, Customer: w.Customer, Input: k.Input, Settings: k.Settings, Ending: e.ending, suspend: e.o.Suspend}
 	var messages []journal.Message
 	received := 0
 	for n := 1; n <= maxParts; n++ {

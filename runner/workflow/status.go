@@ -22,6 +22,7 @@ type Status struct {
 	State    durable.State
 	Created  time.Time
 	Ended    time.Time // zero: it goes on
+	Group    string    // of the processes that may run it; see [Group]
 	// Refused says that it was not continued, because its files have changed, and that it waits for [Engine.Resume].
 	Refused bool
 	// Outcome is how it ended. Nil if it has not, or was cancelled.
@@ -91,7 +92,7 @@ func (e *Engine) find(ctx context.Context, id string) (*durable.Status, error) {
 
 // status converts the status of work.
 func (e *Engine) status(ctx context.Context, w *durable.Status) (*Status, error) {
-	s := &Status{ID: w.ID, Customer: w.Customer, State: w.State, Created: w.Created, Ended: w.Ended, Refused: w.Waiting == resume}
+	s := &Status{ID: w.ID, Customer: w.Customer, State: w.State, Created: w.Created, Ended: w.Ended, Group: w.Group, Refused: w.Waiting == resume}
 	if k, err := e.program(ctx, w.Customer, w.ID); err == nil {
 		s.Name, s.Settings = k.Program.Name, k.Settings
 	} else if ctx.Err() != nil {

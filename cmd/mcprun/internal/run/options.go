@@ -47,7 +47,8 @@ type Options struct {
 	shared *state.Shared // the project's
 	// flow is what its workflow has printed; nil: it is not part of one.
 	flow     *printed
-	workflow string // the id; empty: it is not part of one
+	workflow string    // the id; empty: it is not part of one
+	kept     *settings // of the workflow; nil: it is not part of one
 
 	// schedule is the run's schedule; nil: it has none.
 	schedule *Schedule

@@ -253,13 +253,21 @@ func (o *Options) ApplyDefaults(p *project.Project) error {
 
 // Personal returns what is done with the personal data of a customer, or nil if it is passed on as it is. The empty id is the project itself.
 func (o *Options) Personal(p *project.Project, id string, open func() (*pii.Vault, error)) (*chain.Personal, error) {
-	return o.pii.Personal(o.App, &p.Settings.PII, id, o.JSON || o.task != nil, open)
+	return o.pii.Personal(o.App, &p.Settings.PII, id, o.isProgram(), open)
+}
+
+// isProgram reports whether a program reads what the run prints, such as a model, rather than a person.
+func (o *Options) isProgram() bool {
+	if o.kept != nil {
+		return o.kept.Program
+	}
+	return o.JSON || o.task != nil
 }
 
 // Decisive returns what flags, the environment and the settings of the project together say about what calls may do, where no flag alone has
 // it, by the flag's name. ApplyDefaults must have been called.
 func (o *Options) Decisive(p *project.Project) map[string]string {
-	return map[string]string{"pii": string(o.pii.Mode(o.App, &p.Settings.PII, o.JSON || o.task != nil)), "risk": o.risk.String(), "trust": string(o.author)}
+	return map[string]string{"pii": string(o.pii.Mode(o.App, &p.Settings.PII, o.isProgram())), "risk": o.risk.String(), "trust": string(o.author)}
 }
 
 // Network says what runs of the project may connect to if they ask for the network. ApplyDefaults must have been called.

@@ -24,6 +24,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/durable"
@@ -39,11 +40,6 @@ const (
 	closeTime = 10 * time.Second
 )
 
-// workflowIndifferent are the flags that do not say what a workflow's calls do. They are those of each command.
-var workflowIndifferent = []string{
-	"id", "input", "var", "vars", "eval", "language", "json", "verbose", "quiet", "trace", "elicit", "debug", "help", "all", "state", "audit", "trust-config", "config", "daemon", "restore",
-}
-
 // workflowCommand is `mcprun workflow run` or `mcprun workflow resume`.
 type workflowCommand struct {
 	*Options
@@ -56,15 +52,19 @@ type workflowCommand struct {
 	at      *Host
 	script  runner.Script
 	engine  *workflow.Engine
+	resumes bool
 
 	running sync.Mutex // held while a part runs: parts share the terminal
 	last    *runner.Result
 }
 
-// settings are what is kept of the command line for parts in other processes.
+// settings are what is kept of the command that began a workflow, for those that resume it.
 type settings struct {
-	Flags map[string][]string        `json:"flags,omitempty"`
-	Vars  map[string]json.RawMessage `json:"vars,omitempty"`
+	Flags map[string][]string `json:"flags,omitempty"` // that were given
+	// Decided is what flags and settings together say about calls, without limits, by the flag's name.
+	Decided map[string]string `json:"decided"`
+	// Program says that a program read its output: then personal data is hidden, if nothing else is set.
+	Program bool `json:"program,omitempty"`
 }
 
 // NewWorkflowRunCommand returns the command workflow run.
@@ -77,6 +77,7 @@ where it was. While it only waits, nothing runs. Ctrl-C leaves it to be resumed.
 variable input. All flags of mcprun run are accepted: see mcprun run --help --all.`,
 		Example: "  mcprun workflow run copy.ts --input contacts=@contacts.json\n  mcprun workflow run --id onboarding-42 onboard.ts --input '{\"customer\": 42}'",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			w.id = cmp.Or(w.id, workflow.NewID())
 			if w.args = args; len(args) != 1 && w.code == "" {
 				return cli.Usage(cmd, "name one script; its input is given with --input")
 			}
@@ -108,7 +109,7 @@ end. After the death of a process it takes up to 15 seconds until another one co
 		Example: "  mcprun workflow resume onboarding-42",
 		Args:    cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w.id = args[0]
+			w.id, w.resumes = args[0], true
 			return w.resume(cmd.Context())
 		},
 	}
@@ -159,6 +160,9 @@ func (w *workflowCommand) run(ctx context.Context, begin func(context.Context) e
 		return err
 	}
 	defer w.project.Close()
+	if err := w.decide(); err != nil {
+		return err
+	}
 	if w.document != nil {
 		if err := w.compile(ctx); err != nil {
 			return err
@@ -207,11 +211,7 @@ func (w *workflowCommand) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	mark, err := w.Mark(w.project, "mcprun workflow", w.Cmd.Flags(), secret, workflowIndifferent)
-	if err != nil {
-		return err
-	}
-	work, err := w.shared.Engine(ctx, durable.Options{Group: "workflow-" + mark, Logger: w.project.Log})
+	work, err := w.shared.Engine(ctx, durable.Options{Group: workflow.Group(w.id), Logger: w.project.Log})
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,16 @@ func (w *workflowCommand) open(ctx context.Context) error {
 	if err != nil {
 		err = errors.Join(err, work.Close(ctx))
 	}
+	if err == nil && !w.resumes {
+		if _, found := work.Get(ctx, w.id); found == nil { // it would be continued with the flags of this command
+			err = errors.Join(w.exists(), w.engine.Close(ctx))
+		}
+	}
 	return err
+}
+
+func (w *workflowCommand) exists() error {
+	return cli.WithHint(fmt.Errorf("there is a workflow %s already", w.id), "see mcprun workflow show, and continue it with mcprun workflow resume")
 }
 
 func (w *workflowCommand) digestOf(ctx context.Context, p *workflow.Program) (string, error) {
@@ -228,32 +237,74 @@ func (w *workflowCommand) digestOf(ctx context.Context, p *workflow.Program) (st
 	return w.at.Runner.Digest(ctx, &s)
 }
 
+// decide makes the settings of a new workflow, or checks that those of this command are the ones that an older one began with.
+func (w *workflowCommand) decide() error {
+	if w.kept == nil {
+		w.kept = &settings{Flags: map[string][]string{}, Program: w.JSON}
+		w.kept.Decided = w.decisions()
+		w.Cmd.Flags().Visit(func(f *pflag.Flag) {
+			if slices.Contains(Indifferent, f.Name) && f.Name != "audit" && f.Name != "parallel" {
+				return
+			}
+			values := []string{f.Value.String()}
+			if several, ok := f.Value.(pflag.SliceValue); ok {
+				values = several.GetSlice()
+			}
+			w.kept.Flags[f.Name] = values
+		})
+		return nil
+	}
+	var differ []string
+	now := w.decisions()
+	both := maps.Clone(now)
+	maps.Copy(both, w.kept.Decided)
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		if before := w.kept.Decided[name]; before != now[name] {
+			differ = append(differ, fmt.Sprintf("--%s was %s and is %s", name, w.valueWords(name, before), w.valueWords(name, now[name])))
+		}
+	}
+	if differ == nil {
+		return nil
+	}
+	return cli.WithHint(fmt.Errorf("the workflow %s began with other settings: %s", w.id, strings.Join(differ, "; ")),
+		"give the flags as they were, or restore mcpgen.yaml and the environment; or cancel it (mcprun workflow cancel "+w.id+") and start another")
+}
+
+// decisions returns what flags and settings together say about calls, without limits, which may change while a workflow runs.
+func (w *workflowCommand) decisions() map[string]string {
+	all := w.decided(w.project, w.Cmd.Flags())
+	w.Shared.Limits.VisitAll(func(f *pflag.Flag) { delete(all, f.Name) })
+	for _, name := range []string{"call-timeout", "approve-time", "max-result", "max-output"} {
+		delete(all, name)
+	}
+	return all
+}
+
+// valueWords returns the value of a flag for a person.
+func (w *workflowCommand) valueWords(name, value string) string {
+	if f := w.Cmd.Flags().Lookup(name); value == "" && f != nil {
+		value = f.DefValue
+	}
+	if value = strings.TrimSpace(value); value == "" || value == "[]" {
+		return "not given"
+	}
+	return cli.EscapeLine(ident.Clip(value, 200))
+}
+
 // start starts a workflow.
 func (w *workflowCommand) start(ctx context.Context) error {
-	s := settings{Flags: map[string][]string{}, Vars: w.script.Vars}
-	w.Cmd.Flags().Visit(func(f *pflag.Flag) {
-		if slices.Contains(workflowIndifferent, f.Name) {
-			return
-		}
-		values := []string{f.Value.String()}
-		if several, ok := f.Value.(pflag.SliceValue); ok {
-			values = several.GetSlice()
-		}
-		s.Flags[f.Name] = values
-	})
-	raw, err := json.Marshal(s)
+	raw, err := json.Marshal(w.kept)
 	if err != nil {
 		return err
 	}
-	program := &workflow.Program{Name: w.script.Name, Code: w.script.Code, Language: w.script.Language, Dir: w.script.Dir}
+	program := &workflow.Program{Name: w.script.Name, Code: w.script.Code, Language: w.script.Language, Dir: w.script.Dir, Vars: w.script.Vars}
 	if w.document != nil {
 		program.Document = w.document.Text
 	}
-	w.id = cmp.Or(w.id, workflow.NewID()) // its part may run before Start has returned
 	w.workflow = w.id
 	_, err = w.engine.Start(ctx, program, workflow.Start{ID: w.id, Customer: w.Customer, Input: w.input, Settings: raw})
 	if errors.Is(err, durable.ErrExists) {
-		return cli.WithHint(fmt.Errorf("there is a workflow %s already", w.id), "see mcprun workflow show, and continue it with mcprun workflow resume")
+		return w.exists()
 	}
 	if err != nil {
 		return err
@@ -276,11 +327,19 @@ func (w *workflowCommand) resume(ctx context.Context) error {
 	if status.State.Ended() {
 		return w.show(status)
 	}
-	var s settings
-	if err := json.Unmarshal(status.Settings, &s); err != nil {
+	for _, name := range []string{"eval", "language", "var", "vars"} {
+		if w.Cmd.Flags().Changed(name) {
+			return flags.Usage("--%s is what the workflow %s began with: leave it out", name, w.id)
+		}
+	}
+	if status.Group != workflow.Group(w.id) {
+		return cli.WithHint(fmt.Errorf("mcprun serve runs the workflow %s", w.id), "start mcprun serve with the flags that it had, which continues it")
+	}
+	w.kept = &settings{}
+	if err := json.Unmarshal(status.Settings, w.kept); err != nil {
 		return fmt.Errorf("read the settings of the workflow %s: %w", w.id, err)
 	}
-	for name, values := range s.Flags {
+	for name, values := range w.kept.Flags {
 		f := w.Cmd.Flags().Lookup(name)
 		if f == nil || f.Changed {
 			continue
@@ -291,34 +350,27 @@ func (w *workflowCommand) resume(ctx context.Context) error {
 			}
 		}
 	}
-	maps.Copy(w.single, s.Vars)
-	if w.Customer == "" {
-		w.Customer = status.Customer
+	if w.Cmd.Flags().Changed("customer") && w.Customer != status.Customer {
+		return flags.Usage("the workflow %s is not of the customer %s: leave --customer out", w.id, w.Customer)
 	}
+	w.Customer = status.Customer
 	return w.run(ctx, func(ctx context.Context) error { return w.engine.Resume(ctx, w.id) })
 }
 
-// part runs a part of a workflow. Parts of others than the command's have no terminal.
+// part runs a part of the workflow.
 func (w *workflowCommand) part(ctx context.Context, part *workflow.Part) (*runner.Result, error) {
 	w.running.Lock()
 	defer w.running.Unlock()
 	o := *w.Options
 	s := w.script
 	part.Apply(&s)
-	con := w.con
-	if o.Customer = part.Customer; o.Customer != "" && o.Session == "" {
+	if o.Customer != "" && o.Session == "" {
 		o.Session = part.ID
 	}
-	if part.ID != w.id {
-		o.Quiet, o.JSON, o.flow, o.elicit = true, true, nil, term.ElicitDecline
-	}
-	res, err := o.runFor(ctx, con, w.project, &s, w.at)
+	res, err := o.runFor(ctx, w.con, w.project, &s, w.at)
 	w.at.Runner.NotStarted(ctx, &s, err)
-	if part.ID == w.id {
-		w.last, w.shown, w.logged, w.personal = res, o.shown, o.logged, o.personal
-		err = w.project.ExplainNoTree(s.Code, res, err)
-	}
-	return res, err
+	w.last, w.shown, w.logged, w.personal = res, o.shown, o.logged, o.personal
+	return res, w.project.ExplainNoTree(s.Code, res, err)
 }
 
 // wait waits for the end of the workflow, asks what it asks a person, and reports how it ended.
