@@ -65,7 +65,7 @@ func (x *run) result(ctx context.Context) *Result {
 	res.Warnings, res.Calls, res.CallCount = x.summary.Warnings, x.summary.Calls, x.summary.Count
 	res.Cache = x.summary.Cache.Some()
 	made := ""
-	if res.Cause != CauseExit && res.Cause != CauseSuspended || crashes[res.ExitCode] != "" {
+	if x.script.Calls.Workflow == "" && (res.Cause != CauseExit || crashes[res.ExitCode] != "") { // a workflow does not repeat them
 		made = x.summary.Made()
 	}
 	for _, text := range []string{x.summary.InFlight, made, x.hint()} {

@@ -161,9 +161,9 @@ func TestSteps(t *testing.T) {
 	if n != 5 {
 		t.Errorf("%d calls, want 5", n)
 	}
-	kept, err := journal.Steps(t.Context(), logs, stepsKey, make([]byte, 32))
-	if err != nil || len(kept) != 4 || kept[1].Path() != "a#1" || kept[2].Outcome != nil {
-		t.Errorf("Steps() = %+v, %v", kept, err)
+	kept, err := journal.Read(t.Context(), logs, stepsKey, make([]byte, 32))
+	if err != nil || len(kept.Steps) != 4 || kept.Steps[1].Path() != "a#1" || kept.Steps[2].Outcome != nil {
+		t.Errorf("Read() = %+v, %v", kept, err)
 	}
 }
 

@@ -202,10 +202,15 @@ func (e *Engine) positions(ctx context.Context, queue string) (map[string]int, e
 // Wait waits until work has ended and returns its status. Work that ends in this process is noticed at once, other work after at most a
 // tenth of the time that has passed, and a second.
 func (e *Engine) Wait(ctx context.Context, id string) (*Status, error) {
+	return e.WaitUntil(ctx, id, func(*Status) bool { return false })
+}
+
+// WaitUntil is Wait that also ends when reached returns true.
+func (e *Engine) WaitUntil(ctx context.Context, id string, reached func(*Status) bool) (*Status, error) {
 	var last *Status
 	err := e.follow(ctx, id, func() (again bool, err error) {
 		last, err = e.Get(ctx, id)
-		return err == nil && !last.State.Ended(), err
+		return err == nil && !last.State.Ended() && !reached(last), err
 	})
 	return last, err
 }

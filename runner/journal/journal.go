@@ -20,6 +20,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -298,23 +299,31 @@ func (j *Journal) add(ctx context.Context, l *line) error {
 	return nil
 }
 
-// Sent returns how often former executions of a run have sent which tools that change something. It begins no execution.
-func Sent(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (map[string]int, error) {
-	j, err := look(ctx, logs, key, secret)
-	if err != nil {
-		return nil, err
-	}
-	sent := map[string]int{}
-	for _, e := range j.entries {
-		if e.sent {
-			sent[e.tool]++
-		}
-	}
-	return sent, nil
+// Contents is what a journal has of a run.
+type Contents struct {
+	// Steps are in the order in which they began.
+	Steps []Kept
+	// Sent counts the calls that were sent, and change something, by tool.
+	Sent map[string]int
+	// Unknown are those of them without an answer, by tool and step. While an execution goes on, they may be in progress.
+	Unknown []Unknown
 }
 
-// look reads a journal and begins no execution.
-func look(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (*Journal, error) {
+// Unknown is a call that may have been made.
+type Unknown struct {
+	Tool string `json:"tool"`
+	Step string `json:"step,omitempty"` // the path of the step that made it; empty: none did
+}
+
+func (u Unknown) String() string {
+	if u.Step == "" {
+		return u.Tool
+	}
+	return fmt.Sprintf("%s in %s", u.Tool, u.Step)
+}
+
+// Read returns what executions of a run have kept. It begins no execution.
+func Read(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (*Contents, error) {
 	sealer, err := seal.New(secret, nil, sealing)
 	j := &Journal{logs: logs, key: key, seal: sealer, last: math.MaxInt64, entries: map[id]*entry{}, outside: map[string]bool{}}
 	if err == nil {
@@ -323,7 +332,17 @@ func look(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (*
 	if err != nil {
 		return nil, fmt.Errorf("read the journal of %s: %w", key.Name, err)
 	}
-	return j, nil
+	c := &Contents{Steps: j.steps(), Sent: map[string]int{}}
+	for _, e := range j.entries {
+		if !e.sent {
+			continue
+		}
+		if c.Sent[e.tool]++; e.outcome == nil || e.outcome.Unknown {
+			c.Unknown = append(c.Unknown, Unknown{e.tool, strings.TrimSuffix(e.in, "#0")})
+		}
+	}
+	slices.SortFunc(c.Unknown, func(a, b Unknown) int { return cmp.Or(cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Step, b.Step)) })
+	return c, nil
 }
 
 // Continues returns an *OutsideError if a former execution did something that cannot be repeated: the run must not be started then.

@@ -108,7 +108,7 @@ func (p *mortal) run() error {
 	if err := e.Send(ctx, "w", "go", json.RawMessage(`"went"`)); err != nil && !errors.Is(err, durable.ErrEnded) { // only the first one is received
 		return err
 	}
-	status, err := e.Wait(ctx, "w")
+	status, err := e.Wait(ctx, "w", 0)
 	if err != nil {
 		return err
 	}

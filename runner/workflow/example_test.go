@@ -63,7 +63,7 @@ export const result = [doubled, await workflow.waitFor("paid")];`
 	if err := e.Send(ctx, id, "paid", json.RawMessage(`"in cash"`)); err != nil {
 		panic(err)
 	}
-	status, err := e.Wait(ctx, id)
+	status, err := e.Wait(ctx, id, 0)
 	if err != nil {
 		panic(err)
 	}

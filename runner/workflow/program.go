@@ -99,8 +99,16 @@ type end struct {
 	Waits []journal.Step `json:"waits,omitempty"`
 	// Approved says that a person has let the part start.
 	Approved bool     `json:"approved,omitempty"`
-	Refused  string   `json:"refused,omitempty"` // why it was not run; it waits for somebody to resume it
+	Stopped  bool     `json:"stopped,omitempty"` // see [Stop]
 	Outcome  *Outcome `json:"outcome,omitempty"` // of the workflow; nil: it goes on
+}
+
+// Stop is why a workflow has stopped: a part of it could not start, or something else than its script has ended it, such as a limit. What it has
+// done is kept, and it goes on when somebody resumes it.
+type Stop struct {
+	Part     int    `json:"part"`
+	ExitCode int    `json:"exitCode"`
+	Reason   string `json:"reason"`
 }
 
 // Outcome is how a workflow has ended.
@@ -122,5 +130,5 @@ func (e *ChangedError) Error() string {
 
 // Hint implements the interface of errors with a remedy.
 func (e *ChangedError) Hint() string {
-	return fmt.Sprintf("restore the files and resume it (mcprun workflow resume %s), or cancel it and start another", e.ID)
+	return "restore the files, or cancel it and start another"
 }

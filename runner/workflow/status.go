@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/upstream/elicit"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/durable"
@@ -23,17 +26,21 @@ type Status struct {
 	Created  time.Time
 	Ended    time.Time // zero: it goes on
 	Group    string    // of the processes that may run it; see [Group]
-	// Refused says that it was not continued, because its files have changed, and that it waits for [Engine.Resume].
-	Refused bool
+	// Stop is why it has stopped, and waits for [Engine.Resume]; nil: it has not.
+	Stop *Stop
 	// Outcome is how it ended. Nil if it has not, or was cancelled.
 	Outcome *Outcome
 	// Settings are those of Start.
 	Settings json.RawMessage
-	// Steps are its steps and waits in the order in which they began, and Calls counts the calls that changed something, by tool. Only
-	// Get sets them.
-	Steps []journal.Kept
-	Calls map[string]int
+	// Steps are its steps and waits in the order in which they began, Calls counts the calls that changed something, by tool, and Unknown are those
+	// without an answer: while it runs, they may be in progress. Only Get sets them.
+	Steps   []journal.Kept
+	Calls   map[string]int
+	Unknown []journal.Unknown
 }
+
+// Stopped is the state of a workflow that has a [Stop].
+const Stopped durable.State = "stopped"
 
 // Waits returns what the workflow waits for.
 func (s *Status) Waits() (all []journal.Step) {
@@ -70,13 +77,15 @@ func (e *Engine) Get(ctx context.Context, id string) (*Status, error) {
 		return nil, err
 	}
 	s, err := e.status(ctx, work)
-	if err == nil {
-		s.Steps, err = journal.Steps(ctx, e.o.State, journalKey(work.Customer, id), e.o.Secret)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		s.Calls, err = journal.Sent(ctx, e.o.State, journalKey(work.Customer, id), e.o.Secret)
+	c, err := journal.Read(ctx, e.o.State, journalKey(work.Customer, id), e.o.Secret)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	s.Steps, s.Calls, s.Unknown = c.Steps, c.Sent, c.Unknown
+	return s, nil
 }
 
 func (e *Engine) find(ctx context.Context, id string) (*durable.Status, error) {
@@ -92,11 +101,19 @@ func (e *Engine) find(ctx context.Context, id string) (*durable.Status, error) {
 
 // status converts the status of work.
 func (e *Engine) status(ctx context.Context, w *durable.Status) (*Status, error) {
-	s := &Status{ID: w.ID, Customer: w.Customer, State: w.State, Created: w.Created, Ended: w.Ended, Group: w.Group, Refused: w.Waiting == resume}
+	s := &Status{ID: w.ID, Customer: w.Customer, State: w.State, Created: w.Created, Ended: w.Ended, Group: w.Group}
 	if k, err := e.program(ctx, w.Customer, w.ID); err == nil {
 		s.Name, s.Settings = k.Program.Name, k.Settings
 	} else if ctx.Err() != nil {
 		return nil, err
+	}
+	if part, stopped := stopOf(w); stopped {
+		key := store.Key{Customer: w.Customer, Kind: kindStop, Name: w.ID}
+		s.State, s.Stop = Stopped, &Stop{ExitCode: exit.Runner, Reason: "its reason is not known"}
+		if doc, err := e.o.State.Document(ctx, key); err == nil {
+			_ = e.unseal(key, doc.Value, s.Stop) // it may be another user's
+		}
+		s.Stop.Part = part
 	}
 	if w.State == durable.Failed || w.State == durable.Unknown {
 		s.Outcome = &Outcome{ExitCode: 1, Message: w.Error}
@@ -162,13 +179,23 @@ func (e *Engine) Answer(ctx context.Context, id string, question *journal.Step, 
 	return e.Send(ctx, id, question.Topic, reply.Result())
 }
 
-// Resume tries again to continue a workflow that was not continued, because its files had changed. Others go on by themselves.
-func (e *Engine) Resume(ctx context.Context, id string) error {
+// stopOf returns the number of the part at which work has stopped.
+func stopOf(w *durable.Status) (part int, stopped bool) {
+	number, stopped := strings.CutPrefix(w.Waiting, resume)
+	part, err := strconv.Atoi(number)
+	return part, stopped && err == nil
+}
+
+// Resume tries again to continue a workflow that has stopped, and returns the part at which it had. Others go on by themselves; the part is 0.
+func (e *Engine) Resume(ctx context.Context, id string) (part int, err error) {
 	work, err := e.find(ctx, id)
-	if err != nil || work.Waiting != resume {
-		return err
+	if err != nil {
+		return 0, err
 	}
-	return e.o.Durable.Send(ctx, id, resume, nil)
+	if part, stopped := stopOf(work); stopped {
+		return part, e.o.Durable.Send(ctx, id, work.Waiting, nil)
+	}
+	return 0, nil
 }
 
 // Cancel ends a workflow. A part in progress is stopped.
@@ -179,9 +206,13 @@ func (e *Engine) Cancel(ctx context.Context, id string) error {
 	return e.o.Durable.Cancel(ctx, id)
 }
 
-// Wait waits until a workflow has ended.
-func (e *Engine) Wait(ctx context.Context, id string) (*Status, error) {
-	if _, err := e.o.Durable.Wait(ctx, id); err != nil {
+// Wait waits until a workflow has ended, or has stopped at a later part than the given one, which [Engine.Resume] has returned.
+func (e *Engine) Wait(ctx context.Context, id string, part int) (*Status, error) {
+	_, err := e.o.Durable.WaitUntil(ctx, id, func(s *durable.Status) bool {
+		at, stopped := stopOf(s)
+		return stopped && at > part
+	})
+	if err != nil {
 		return nil, err
 	}
 	return e.Get(ctx, id)

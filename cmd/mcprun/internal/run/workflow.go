@@ -38,6 +38,8 @@ const (
 	lookTime = 200 * time.Millisecond
 	// closeTime bounds the end of the process.
 	closeTime = 10 * time.Second
+	// partTime bounds a part of a workflow without --timeout.
+	partTime = 24 * time.Hour
 )
 
 // workflowCommand is `mcprun workflow run` or `mcprun workflow resume`.
@@ -93,7 +95,7 @@ variable input. All flags of mcprun run are accepted: see mcprun run --help --al
 			return w.run(cmd.Context(), w.start)
 		},
 	}
-	w.Bind(cmd)
+	w.bind(cmd)
 	cmd.Flags().Var(flags.Text(&w.id, "id"), "id", "name the workflow (default: a random name)")
 	cmd.Flags().Var(flags.New("json", func() string { return string(w.input) }, w.setInput), "input", "the variable input: JSON, @FILE with JSON, or NAME=VALUE, which may be repeated")
 	return cmd
@@ -113,8 +115,16 @@ end. After the death of a process it takes up to 15 seconds until another one co
 			return w.resume(cmd.Context())
 		},
 	}
-	w.Bind(cmd)
+	w.bind(cmd)
 	return cmd
+}
+
+// bind adds the flags of a run, with another default of --timeout.
+func (w *workflowCommand) bind(cmd *cobra.Command) {
+	w.Bind(cmd)
+	w.Base.Timeout = partTime
+	f := cmd.Flags().Lookup("timeout")
+	f.DefValue = f.Value.String()
 }
 
 // setInput sets the input, or one member of it.
@@ -150,7 +160,7 @@ func (w *workflowCommand) setInput(text string) error {
 }
 
 // run opens the project and the engine, begins a workflow or finds it, and waits for its end.
-func (w *workflowCommand) run(ctx context.Context, begin func(context.Context) error) error {
+func (w *workflowCommand) run(ctx context.Context, begin func(context.Context) (part int, err error)) error {
 	w.con, w.flow = term.NewConsole(w.App), newPrinted()
 	if w.Check || w.plan != "" || w.replay != "" || w.record != "" || w.Calls.DryRun {
 		return flags.Usage("a workflow cannot be combined with --check, --dry-run, --plan, --record or --replay")
@@ -195,10 +205,11 @@ func (w *workflowCommand) run(ctx context.Context, begin func(context.Context) e
 	if err := w.engine.Launch(ctx); err != nil {
 		return err
 	}
-	if err := begin(ctx); err != nil {
+	part, err := begin(ctx)
+	if err != nil {
 		return err
 	}
-	return w.wait(ctx)
+	return w.wait(ctx, part)
 }
 
 // open opens the engine.
@@ -292,10 +303,10 @@ func (w *workflowCommand) valueWords(name, value string) string {
 }
 
 // start starts a workflow.
-func (w *workflowCommand) start(ctx context.Context) error {
+func (w *workflowCommand) start(ctx context.Context) (part int, err error) {
 	raw, err := json.Marshal(w.kept)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	program := &workflow.Program{Name: w.script.Name, Code: w.script.Code, Language: w.script.Language, Dir: w.script.Dir, Vars: w.script.Vars}
 	if w.document != nil {
@@ -304,13 +315,13 @@ func (w *workflowCommand) start(ctx context.Context) error {
 	w.workflow = w.id
 	_, err = w.engine.Start(ctx, program, workflow.Start{ID: w.id, Customer: w.Customer, Input: w.input, Settings: raw})
 	if errors.Is(err, durable.ErrExists) {
-		return w.exists()
+		return 0, w.exists()
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
 	w.printer(w.con)("workflow " + w.id)
-	return nil
+	return 0, nil
 }
 
 // resume continues a workflow with its settings, or shows how it has ended.
@@ -354,7 +365,7 @@ func (w *workflowCommand) resume(ctx context.Context) error {
 		return flags.Usage("the workflow %s is not of the customer %s: leave --customer out", w.id, w.Customer)
 	}
 	w.Customer = status.Customer
-	return w.run(ctx, func(ctx context.Context) error { return w.engine.Resume(ctx, w.id) })
+	return w.run(ctx, func(ctx context.Context) (int, error) { return w.engine.Resume(ctx, w.id) })
 }
 
 // part runs a part of the workflow.
@@ -373,8 +384,8 @@ func (w *workflowCommand) part(ctx context.Context, part *workflow.Part) (*runne
 	return res, w.project.ExplainNoTree(s.Code, res, err)
 }
 
-// wait waits for the end of the workflow, asks what it asks a person, and reports how it ended.
-func (w *workflowCommand) wait(ctx context.Context) error {
+// wait waits until the workflow ends, or stops at a later part than this one, asks what it asks a person, and reports how it ended.
+func (w *workflowCommand) wait(ctx context.Context, part int) error {
 	tty := term.TerminalName()
 	if w.Resources.InDaemon() {
 		tty = ""
@@ -396,7 +407,7 @@ func (w *workflowCommand) wait(ctx context.Context) error {
 			}
 		}
 	})
-	status, err := w.engine.Wait(ctx, w.id)
+	status, err := w.engine.Wait(ctx, w.id, part)
 	stop()
 	questions.Wait()
 	if ctx.Err() != nil {
@@ -415,10 +426,6 @@ func (w *workflowCommand) look(ctx context.Context, asked *term.Elicitor, told m
 	status, err := w.engine.Get(ctx, w.id)
 	if err != nil || status.State != durable.Waiting {
 		return // tried again
-	}
-	if changed := (&workflow.ChangedError{ID: w.id, Name: status.Name}); status.Refused && !told["!"] {
-		told["!"] = true
-		w.con.Say("mcprun: " + cli.EscapeLine(changed.Error()+"; "+changed.Hint()))
 	}
 	for _, s := range status.Waits() {
 		if told[s.Topic] {
@@ -452,15 +459,25 @@ func (w *workflowCommand) look(ctx context.Context, asked *term.Elicitor, told m
 func (w *workflowCommand) show(status *workflow.Status) error {
 	res := w.last
 	switch {
+	case status.Stop != nil:
+		goesOn := "the workflow goes on with: mcprun workflow resume " + w.id
+		if res == nil || res.Cause == runner.CauseSuspended { // the last part did not start, here
+			res = plainResult(&workflow.Outcome{ExitCode: status.Stop.ExitCode, Cause: runner.CauseFailed, Message: status.Stop.Reason})
+		}
+		res.Message = strings.TrimPrefix(res.Message+"; "+goesOn, "; ")
 	case status.State == durable.Cancelled:
 		return cli.WithHint(fmt.Errorf("the workflow %s was cancelled", w.id), "start another one")
 	case status.Outcome == nil:
 		return fmt.Errorf("the workflow %s has ended as %s", w.id, status.State)
 	case res == nil || res.Cause != status.Outcome.Cause: // another process has run its last part
-		out := status.Outcome
-		res = &runner.Result{ExitCode: out.ExitCode, Cause: out.Cause, Message: out.Message, Value: out.Result, LimitsHit: []string{}, Calls: []chain.CallRecord{}, Files: []string{}}
+		res = plainResult(status.Outcome)
 	}
 	return w.report(res, status.Name)
+}
+
+// plainResult returns the result of a part that this process has not run.
+func plainResult(out *workflow.Outcome) *runner.Result {
+	return &runner.Result{ExitCode: out.ExitCode, Cause: out.Cause, Message: out.Message, Value: out.Result, LimitsHit: []string{}, Calls: []chain.CallRecord{}, Files: []string{}}
 }
 
 // Workflows are those of a project's state, for commands that run none.

@@ -270,7 +270,11 @@ func (l *live) made(ctx context.Context, customer, work string) (map[string]int,
 	if err != nil {
 		return nil, err
 	}
-	return journal.Sent(ctx, kept, journalKey(customer, work), l.secret)
+	c, err := journal.Read(ctx, kept, journalKey(customer, work), l.secret)
+	if err != nil {
+		return nil, err
+	}
+	return c.Sent, nil
 }
 
 func (l *live) reload(ctx context.Context) (*mcpserver.Project, error) {

@@ -76,17 +76,19 @@ func (o *located) with(cmd *cobra.Command, do func(ctx context.Context, e *run.W
 
 // listed is a workflow as the command list shows it.
 type listed struct {
-	ID       string        `json:"id"`
-	Name     string        `json:"name"`
-	Customer string        `json:"customer,omitempty"`
-	State    durable.State `json:"state"`
-	Created  time.Time     `json:"created"`
-	Ended    time.Time     `json:"ended,omitzero"`
-	Waits    []waiting     `json:"waits,omitempty"`
-	Refused  bool          `json:"refused,omitempty"` // its files have changed
-	Steps    []step        `json:"steps,omitempty"`
+	ID       string         `json:"id"`
+	Name     string         `json:"name"`
+	Customer string         `json:"customer,omitempty"`
+	State    durable.State  `json:"state"`
+	Created  time.Time      `json:"created"`
+	Ended    time.Time      `json:"ended,omitzero"`
+	Waits    []waiting      `json:"waits,omitempty"`
+	Stop     *workflow.Stop `json:"stop,omitempty"` // why it has stopped
+	Steps    []step         `json:"steps,omitempty"`
 	// Calls counts the calls that changed something.
-	Calls   map[string]int    `json:"calls,omitempty"`
+	Calls map[string]int `json:"calls,omitempty"`
+	// Unknown are calls that may have been made; of a workflow that runs, they may be in progress.
+	Unknown []journal.Unknown `json:"unknown,omitempty"`
 	Outcome *workflow.Outcome `json:"outcome,omitempty"`
 }
 
@@ -117,7 +119,7 @@ type step struct {
 }
 
 func of(s *workflow.Status) listed {
-	l := listed{ID: s.ID, Name: s.Name, Customer: s.Customer, State: s.State, Created: s.Created, Ended: s.Ended, Calls: s.Calls, Outcome: s.Outcome, Refused: s.Refused}
+	l := listed{ID: s.ID, Name: s.Name, Customer: s.Customer, State: s.State, Created: s.Created, Ended: s.Ended, Calls: s.Calls, Outcome: s.Outcome, Unknown: s.Unknown, Stop: s.Stop}
 	for _, w := range s.Waits() {
 		at := waiting{Kind: w.Kind, Until: w.Until}
 		if w.Kind != journal.StepSleep {
@@ -192,6 +194,9 @@ func (o *located) list(all []listed) error {
 		for i := range l.Waits {
 			waits = append(waits, l.Waits[i].String())
 		}
+		if l.Stop != nil {
+			waits = []string{fmt.Sprintf("mcprun workflow resume %s: %s", l.ID, cli.Shorten(l.Stop.Reason, 100))}
+		}
 		rows = append(rows, []string{l.ID, cli.EscapeLine(l.Name), cli.EscapeLine(l.Customer), string(l.State), when(l.Created), cli.EscapeLine(strings.Join(waits, "; "))})
 	}
 	return o.app.Table([]string{"WORKFLOW", "SCRIPT", "CUSTOMER", "STATE", "STARTED", "WAITS FOR"}, rows)
@@ -248,8 +253,13 @@ func (o *located) show(l listed) error {
 	for tool, n := range l.Calls {
 		fmt.Fprintf(w, "calls %s: %d\n", cli.EscapeLine(tool), n)
 	}
-	if l.Refused {
-		fmt.Fprintf(w, "not continued, because its files have changed: restore them, and mcprun workflow resume %s\n", l.ID)
+	for _, u := range l.Unknown {
+		if l.State != durable.Running {
+			fmt.Fprintf(w, "unknown whether it was made: %s\n", cli.EscapeLine(u.String()))
+		}
+	}
+	if l.Stop != nil {
+		fmt.Fprintf(w, "stopped: %s\ngoes on with: mcprun workflow resume %s\n", cli.EscapeLine(l.Stop.Reason), l.ID)
 	}
 	for i := range l.Waits {
 		fmt.Fprintf(w, "waits for %s\n", cli.EscapeLine(l.Waits[i].String()))
