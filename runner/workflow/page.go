@@ -69,6 +69,9 @@ func (s *Status) Page(w io.Writer, now time.Time) error {
 	if more := len(s.Steps) - len(shown); more > 0 {
 		body = append(body, el("p", text(fmt.Sprintf("And %d more.", more))))
 	}
+	if len(s.Unknown) > 0 && s.State != durable.Running {
+		body = append(body, el("h2", text("Calls that may have been made, or not")), page.Each(s.Unknown, func(u *journal.Unknown) page.Node { return el("p", line(u.String())) }))
+	}
 	if len(s.Calls) > 0 {
 		body = append(body, el("h2", text("Calls that changed something")))
 		for _, tool := range slices.Sorted(maps.Keys(s.Calls)) {
@@ -87,8 +90,8 @@ func (s *Status) waitsOn(now time.Time) page.Node {
 	add := func(words, command string) {
 		all = append(all, el("p", line(words), page.If(command != "", el("code", text("mcprun workflow "+command)))))
 	}
-	if s.Refused {
-		add("It was not continued, because its files have changed.", "resume "+s.ID)
+	if s.Stop != nil {
+		add("It has stopped: "+s.Stop.Reason, "resume "+s.ID)
 	}
 	for _, w := range s.Waits() {
 		until := ""

@@ -71,7 +71,10 @@ type settings struct {
 
 // NewWorkflowRunCommand returns the command workflow run.
 func NewWorkflowRunCommand(app *cli.App, at resources.Provider) *cobra.Command {
-	w := &workflowCommand{Options: &Options{App: app, Resources: at}}
+	return newWorkflowRun(&workflowCommand{Options: &Options{App: app, Resources: at}})
+}
+
+func newWorkflowRun(w *workflowCommand) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run FILE", Short: "Run a script or a workflow document that survives the death of its process",
 		Long: `Runs a script, or a workflow document in YAML or JSON, as a workflow: what its calls and steps returned is kept, so that it can be resumed
@@ -84,8 +87,11 @@ variable input. All flags of mcprun run are accepted: see mcprun run --help --al
 				return cli.Usage(cmd, "name one script; its input is given with --input")
 			}
 			var err error
+			if status := w.begun(cmd.Context()); status != nil {
+				return w.goOn(cmd.Context(), status)
+			}
 			if len(args) == 1 && isDocument(args[0]) {
-				w.document, err = ReadDocument(app, args[0])
+				w.document, err = ReadDocument(w.App, args[0])
 			} else {
 				err = w.readSource(cmd.Context(), &w.Base)
 			}
@@ -111,7 +117,7 @@ end. After the death of a process it takes up to 15 seconds until another one co
 		Example: "  mcprun workflow resume onboarding-42",
 		Args:    cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w.id, w.resumes = args[0], true
+			w.id = args[0]
 			return w.resume(cmd.Context())
 		},
 	}
@@ -183,8 +189,11 @@ func (w *workflowCommand) run(ctx context.Context, begin func(context.Context) (
 	if err := w.describe(ctx, w.con, w.project, &w.script); err != nil {
 		return err
 	}
-	if err := w.admit(ctx, w.con, w.project, &w.script, w.Wanted()); err != nil {
+	if err := w.admit(ctx, w.con, w.project, &w.script, w.Wanted() || w.schedule != nil); err != nil {
 		return err
+	}
+	if w.schedule != nil {
+		w.schedule.Begun = true
 	}
 	var leave func()
 	if w.at, leave, err = w.Host(ctx, w.project); err != nil {
@@ -324,24 +333,35 @@ func (w *workflowCommand) start(ctx context.Context) (part int, err error) {
 	return 0, nil
 }
 
+// find returns the workflow of the command's id.
+func (w *workflowCommand) find(ctx context.Context) (*workflow.Status, error) {
+	opened, err := OpenWorkflows(ctx, w.App, &w.LocationFlags, &w.State.PlaceFlag, w.Cmd.Flags())
+	if err != nil {
+		return nil, err
+	}
+	status, err := opened.Get(ctx, w.id)
+	return status, errors.Join(err, opened.Close(ctx))
+}
+
 // resume continues a workflow with its settings, or shows how it has ended.
 func (w *workflowCommand) resume(ctx context.Context) error {
-	w.workflow = w.id
-	opened, err := OpenWorkflows(ctx, w.App, &w.LocationFlags, &w.State.PlaceFlag, w.Cmd.Flags())
+	status, err := w.find(ctx)
 	if err != nil {
 		return err
 	}
-	status, err := opened.Get(ctx, w.id)
-	if err := errors.Join(err, opened.Close(ctx)); err != nil {
-		return err
-	}
-	if status.State.Ended() {
-		return w.show(status)
-	}
 	for _, name := range []string{"eval", "language", "var", "vars"} {
-		if w.Cmd.Flags().Changed(name) {
+		if w.Cmd.Flags().Changed(name) && !status.State.Ended() {
 			return flags.Usage("--%s is what the workflow %s began with: leave it out", name, w.id)
 		}
+	}
+	return w.goOn(ctx, status)
+}
+
+// goOn is resume for a workflow that was found.
+func (w *workflowCommand) goOn(ctx context.Context, status *workflow.Status) error {
+	w.workflow, w.resumes = w.id, true
+	if status.State.Ended() {
+		return w.show(status)
 	}
 	if status.Group != workflow.Group(w.id) {
 		return cli.WithHint(fmt.Errorf("mcprun serve runs the workflow %s", w.id), "start mcprun serve with the flags that it had, which continues it")
@@ -372,6 +392,13 @@ func (w *workflowCommand) resume(ctx context.Context) error {
 func (w *workflowCommand) part(ctx context.Context, part *workflow.Part) (*runner.Result, error) {
 	w.running.Lock()
 	defer w.running.Unlock()
+	if w.schedule != nil && w.schedule.Turn != nil {
+		leave, err := w.schedule.Turn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
 	o := *w.Options
 	s := w.script
 	part.Apply(&s)
