@@ -59,9 +59,12 @@ type Inspected struct {
 }
 
 // Inspect inspects a script that is not a skill, as Check does those of skills, without running it. In the options, Skills is the folder that
-// ./skills means.
-func (s *Store) Inspect(ctx context.Context, src script.Source, opt script.Options) (*Inspected, error) {
-	i := &inspector{store: s, check: s.opt.Check, opt: opt, found: &findings{}, ids: map[string]bool{}}
+// ./skills means. types says whether the types are checked.
+func (s *Store) Inspect(ctx context.Context, src script.Source, opt script.Options, types bool) (*Inspected, error) {
+	i := &inspector{store: s, opt: opt, found: &findings{}, ids: map[string]bool{}}
+	if types {
+		i.check = s.opt.Check
+	}
 	if err := i.script(ctx, src, true); err != nil {
 		return nil, fmt.Errorf("inspect %s: %w", src.Name, err)
 	}

@@ -125,6 +125,8 @@ type Checker struct {
 	Form func(name string) error
 	// Bundler reads scripts. Nil: this process reads them without limits.
 	Bundler *script.Bundler
+	// NoTypes leaves out the types of scripts, which take seconds.
+	NoTypes bool
 	// Reading returns the tree and the skills that scripts import.
 	Reading func() (script.Options, error)
 }
@@ -168,7 +170,7 @@ func (c *Checker) Check(ctx context.Context, f *File) error {
 	if err != nil {
 		return err
 	}
-	found, err := c.Skills.Inspect(ctx, *f.Script, opt)
+	found, err := c.Skills.Inspect(ctx, *f.Script, opt, !c.NoTypes)
 	if err != nil {
 		return err
 	}

@@ -97,8 +97,8 @@ func (w *workflowCommand) compile(ctx context.Context) error {
 	return nil
 }
 
-// ready gives a program the expressions of the document that it was compiled from.
-func ready(p *workflow.Program) (err error) {
+// WorkflowReady gives a program the expressions of the document that it was compiled from.
+func WorkflowReady(p *workflow.Program) (err error) {
 	if len(p.Document) > 0 {
 		p.Answers, err = document.Answers(p.Document)
 	}

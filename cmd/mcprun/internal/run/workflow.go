@@ -236,7 +236,7 @@ func (w *workflowCommand) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.engine, err = workflow.New(workflow.Options{Durable: work, State: kept, Secret: secret, Run: w.part, Digest: w.digestOf, Ready: ready})
+	w.engine, err = workflow.New(workflow.Options{Durable: work, State: kept, Secret: secret, Run: w.part, Digest: w.digestOf, Ready: WorkflowReady})
 	if err != nil {
 		err = errors.Join(err, work.Close(ctx))
 	}
