@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -86,7 +87,7 @@ func (w *workflowServer) command(name string, args ...string) string {
 // serve starts a server, whose calls wait three seconds for a workflow, and returns its address.
 func (w *workflowServer) serve() (url string) {
 	w.Helper()
-	cmd := exec.Command("mcprun", "serve", "--http", "127.0.0.1:0", "--token-file", "tokens.txt", "--sandbox", "embedded", "--timeout", "3s")
+	cmd := exec.Command("mcprun", "serve", "--http", "127.0.0.1:0", "--token-file", "tokens.txt", "--sandbox", "embedded", "--timeout", "3s", "--parallel", "1")
 	cmd.Dir, cmd.Env = w.dir, w.env
 	return serveURL(w.T, cmd)
 }
@@ -216,6 +217,59 @@ func TestServeWorkflowGoesOn(t *testing.T) {
 		}
 		if time.Since(began) > 90*time.Second {
 			t.Fatalf("workflow_status: %s %v, want the plan free", text, data)
+		}
+	}
+}
+
+// TestServeWorkflowTask has workflows that are tasks of their client: one outlives its server, and the end of the other's task ends it too.
+func TestServeWorkflowTask(t *testing.T) {
+	w := newWorkflowServer(t)
+	serve := func(t *testing.T) string {
+		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "mcprun", "serve", "--http", "127.0.0.1:0", "--no-token", "--sandbox", "embedded", "--parallel", "1")
+		cmd.Dir, cmd.Env = w.dir, w.env
+		return serveURL(t, cmd)
+	}
+	begin := func(t *testing.T, url string) (task string) {
+		t.Helper()
+		made := askTask(t, url, "tools/call", "asks", `"name":"asks","arguments":{"input":{"who":"Ann"}}`)
+		if made.Result.TaskID == "" {
+			t.Fatalf("%+v, want a task", made)
+		}
+		return made.Result.TaskID
+	}
+	flow := func(task string) string { return "wf-" + strings.ToLower(task) }
+	await := func(t *testing.T, url, task, status string) json.RawMessage {
+		t.Helper()
+		end := time.Now().Add(time.Minute)
+		for ; ; time.Sleep(100 * time.Millisecond) {
+			got := askTask(t, url, "tasks/get", task, `"taskId":"`+task+`"`)
+			if got.Result.Status == status {
+				return got.Result.Result
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%+v %s, want %s", got.Result, got.Error, status)
+			}
+		}
+	}
+	var task string
+	t.Run("first", func(t *testing.T) { task = begin(t, serve(t)) }) // to its end
+	url := serve(t)
+	w.command("mcprun", "workflow", "answer", flow(task), "plan=free")
+	if result := string(await(t, url, task, "completed")); !strings.Contains(result, `"result":"plan free"`) {
+		t.Errorf("the task's result is %s, want the plan free", result)
+	}
+	if list := w.command("mcprun", "workflow", "list", "--json"); strings.Count(list, `"id"`) != 1 {
+		t.Errorf("workflow list: %s, want one workflow", list)
+	}
+
+	task = begin(t, url)
+	if text := postTask(t, url, "tasks/cancel", task, `"taskId":"`+task+`"`); !strings.Contains(text, `"result"`) {
+		t.Fatalf("tasks/cancel: %s", text)
+	}
+	await(t, url, task, "cancelled")
+	for began := time.Now(); !strings.Contains(w.command("mcprun", "workflow", "show", flow(task)), ", cancelled,"); time.Sleep(50 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatal("the workflow of a cancelled task goes on")
 		}
 	}
 }
