@@ -34,7 +34,7 @@ func (x *run) result(ctx context.Context) *Result {
 	if x.script.Start.Rule != "" {
 		res.Start = &x.script.Start
 	}
-	res.Connections, res.ConnectionCount = x.network.close()
+	res.Connections, res.ConnectionCount, res.Reached = x.network.close()
 	if p := x.script.Calls.Personal; p != nil {
 		for i := range res.Connections {
 			hideConnection(p.Mask, &res.Connections[i])

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/audit"
@@ -78,13 +78,27 @@ func (x *run) warnOfTrouble() {
 	}
 }
 
+// harmless matches where a token in a script that has real values does no harm: the arguments of detokenizePii, and lines that are comments.
+var harmless = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`detokenize(?:Pii|_pii)\s*(?:<\w+>)?\([^()]*|(?m:^\s*(?://|#).*$)`)
+})
+
+// LiteralToken returns a token that stands for a value, and that a script which gets real values has in its code other than as an argument of
+// detokenizePii, or "". It equals none of the real values.
+func LiteralToken(p *chain.Personal, code string) string {
+	if !p.ShowsScripts() {
+		return ""
+	}
+	return p.Outlet.FindToken(harmless().ReplaceAllString(code, ""))
+}
+
 // warnOfTokens reports that a token in the script, which has real values, equals none of them, unless the tokens of the script went to tools.
 func (x *run) warnOfTokens() {
-	s, p := x.script, x.script.Calls.Personal
-	if !p.ShowsScripts() || s.Calls.Replay != nil || x.calls.HadTokens() || strings.Contains(s.Code, "etokenize") {
+	s := x.script
+	if s.Calls.Replay != nil || x.calls.HadTokens() {
 		return
 	}
-	token := p.Outlet.FindToken(s.Code)
+	token := LiteralToken(s.Calls.Personal, s.Code)
 	if token == "" {
 		return
 	}

@@ -71,6 +71,8 @@ type trail struct {
 	read    *script.Program // nil: nothing was read
 	started bool            // the intent is in the record
 	plugins []audit.Plugin  // what plugins did about the script
+	// unchecked are warnings about plugins that let it pass without an answer.
+	unchecked []string
 }
 
 // newTrail returns the trail of a run with the settings. Its answers of people are in the record from now on.
@@ -204,7 +206,7 @@ func (t *trail) end(ctx context.Context, s *Script, res *Result, failed error) {
 	if cause := context.Cause(ctx); cause != nil && (res == nil || res.Cause == CauseInterrupted) {
 		row.ExitCode = exit.Of(cause, row.ExitCode) // that of the signal
 	}
-	row.Success = row.ExitCode == 0 && row.Cause == string(CauseExit)
+	row.Success = row.ExitCode == 0 && res.Succeeded()
 	if t.started && !notUsable(failed) {
 		row.Approved, row.AutoApproved = true, s.Start.Effect != policy.Ask
 	}
@@ -311,7 +313,7 @@ func (t *trail) result(s *Script, res *Result) audit.RunEnd {
 	switch {
 	case res.Error != nil:
 		row.Error = t.text(res.Error.Name+": "+res.Error.Message, maxRowText)
-	case res.Cause != CauseExit || res.ExitCode != 0:
+	case !res.Succeeded():
 		row.Error = t.text(cmp.Or(res.Message, fmt.Sprintf("exit code %d", res.ExitCode)), maxRowText)
 	}
 	t.left(string(row.Error))

@@ -233,5 +233,11 @@ export const workflow: {
  */
 export function showImage(image: Uint8Array | ArrayBuffer | string | MCPContent, options?: { mimeType?: string }): Promise<void>;
 
+/**
+ * Runs branches of a workflow document at the same time, and returns the result of the first that succeeds, which is the same one when the
+ * workflow is continued. Before each task a branch asks whether it stops there. Only scripts that `mcprun workflow` has compiled can use it.
+ */
+export function compete(name: string, branches: ((stops: (task: string) => boolean) => Promise<any>)[]): Promise<any>;
+
 /** Evaluates an expression of a workflow document. Only scripts that `mcprun workflow` has compiled can use it. */
 export function evaluate(expression: string, variables?: Record<string, unknown>, as?: "boolean" | "list" | "seconds" | "text"): Promise<any>;

@@ -81,7 +81,7 @@ func HoldsJSON(text string) bool {
 // Handler answers a call. Errors of type *Error are shown to the script; any other is reported to it without details.
 type Handler func(ctx context.Context, req *Request) (*Result, error)
 
-// Kind is the kind of an error. Both client libraries have an exception type for each.
+// Kind is the kind of an error. Both client libraries have an exception type for each of the first six.
 type Kind string
 
 const (
@@ -91,6 +91,7 @@ const (
 	KindDenied     Kind = "denied"     // refused by policy or a person
 	KindTimeout    Kind = "timeout"    // no answer in time
 	KindConnection Kind = "connection" // the upstream could not be reached, or went away
+	KindUnknown    Kind = "unknown"    // a crash cut the call off: it may have been made, and is not repeated; see [UnknownError]
 	KindCancelled  Kind = "cancelled"  // the run ended first
 	KindInternal   Kind = "internal"   // a fault of the host
 )

@@ -137,7 +137,7 @@ func TestKilled(t *testing.T) {
 		}
 		acknowledged := linesOf(t, filepath.Join(dir, "acknowledged"))
 		for _, l := range acknowledged {
-			unknown += strings.Count(l, "connection: unknown whether the call was made")
+			unknown += strings.Count(l, "unknown: unknown whether the call was made")
 		}
 		if len(acknowledged) < branches*stepsEach {
 			t.Fatalf("the script had %d outcomes, want at least %d", len(acknowledged), branches*stepsEach)
@@ -199,7 +199,7 @@ func checkMortal(t *testing.T, dir string) {
 			t.Fatalf("call %s had the outcome %s, and then %s", at, before, outcome)
 		}
 		said[at] = outcome
-		if !strings.HasPrefix(outcome, `{"n":`) && !strings.HasPrefix(outcome, "tool: failure") && !strings.HasPrefix(outcome, "connection: unknown whether the call was made") {
+		if !strings.HasPrefix(outcome, `{"n":`) && !strings.HasPrefix(outcome, "tool: failure") && !strings.HasPrefix(outcome, "unknown: unknown whether the call was made") {
 			t.Fatalf("call %s = %s", at, outcome)
 		}
 	}

@@ -66,7 +66,7 @@ func (c *Calls) alone(ctx context.Context, req *request) bool {
 
 // refuseUnknown refuses a call that may have been made, now and whenever the run is continued.
 func (c *Calls) refuseUnknown(ctx context.Context, req *request, message string) (*call.Result, error) {
-	failed := refusal(call.KindConnection, req, "%s", message)
+	failed := refusal(call.KindUnknown, req, "%s", message)
 	failed.Cause = &call.UnknownError{Call: req.Tool}
 	c.keepOutcome(ctx, req, &journal.Outcome{Error: failed, Unknown: true, Sent: req.kept.Interrupted()})
 	return nil, failed
@@ -90,16 +90,11 @@ func (c *Calls) keepOutcome(ctx context.Context, req *request, out *journal.Outc
 	}
 }
 
-// replayed returns an outcome of the journal. The policy learns whose data the script gets, and nothing else takes place.
+// replayed returns an outcome of the journal. The policy knows already whose data the script gets; see [policy.Run.Continue].
 func (c *Calls) replayed(req *request, out *journal.Outcome) (*call.Result, error) {
 	req.isReplayed, req.isToolError, req.drift = true, out.ToolError, out.Drift
 	if out.Sent {
 		req.waiting.sent()
-	}
-	if out.Error == nil || out.Sent {
-		if err := c.received(req, c.chain.policyRequest(req, c.subject)); err != nil {
-			return nil, err
-		}
 	}
 	if out.Unknown {
 		out.Error.Cause = &call.UnknownError{Call: req.Tool}

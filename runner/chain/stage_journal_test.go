@@ -167,7 +167,7 @@ func TestContinuedRun(t *testing.T) {
 // TestUnknownCalls continues a run whose process died while calls were under way.
 func TestUnknownCalls(t *testing.T) {
 	state, d := newState(t), &deadly{}
-	const unknown = "connection: unknown whether the call was made: its process ended before the answer came"
+	const unknown = "unknown: unknown whether the call was made: its process ended before the answer came"
 	w := newTestCalls(t, d, trusted, Settings{Journal: execution(t, state)}, "")
 	for _, tool := range []string{"crm__send", "crm__get", "crm__put"} {
 		d.dies(t, w, tool, `{"id":1}`)
@@ -272,7 +272,7 @@ func TestNewCalls(t *testing.T) {
 				t.Errorf("a call that changes nothing = %s", got)
 			}
 			_, err := w.handler(t.Context(), &call.Request{Tool: "crm__send", Args: json.RawMessage(`{"at":20}`)})
-			wants(t, outcomeOf(nil, err), "connection: unknown whether this call was made already")
+			wants(t, outcomeOf(nil, err), "unknown: unknown whether this call was made already")
 			if _, ok := errors.AsType[*call.UnknownError](err); !ok || n != 1 {
 				t.Errorf("crm__send = %#v and %d calls, want an UnknownError and one", err, n)
 			}
@@ -349,7 +349,7 @@ func TestOutcomeThatIsNotKept(t *testing.T) {
 	})
 	wants(t, newTestCalls(t, up, nil, Settings{Journal: execution(t, logs)}, "").do(t.Context(), "crm__send", `{}`), `{"n":1}`)
 	logs.fails = nil
-	wants(t, newTestCalls(t, up, nil, Settings{Journal: execution(t, logs)}, "").do(t.Context(), "crm__send", `{}`), "connection: unknown whether")
+	wants(t, newTestCalls(t, up, nil, Settings{Journal: execution(t, logs)}, "").do(t.Context(), "crm__send", `{}`), "unknown: unknown whether")
 }
 
 // TestContinuedRequests: resources are as they were.

@@ -35,7 +35,7 @@ func (x *Filling) Question() (q *elicit.Question, left []string, err error) {
 			required = append(required, jsonschema.Text(name))
 		}
 		if row.Value != nil {
-			message += fmt.Sprintf("\n%s: %s", row.Field.Label(), row.Problem)
+			message += fmt.Sprintf("\n%s: %s", row.Field.Label(), strings.TrimPrefix(row.Problem, name+": "))
 		}
 	}
 	if len(properties.Members) == 0 {
@@ -87,12 +87,4 @@ func (x *Filling) Ask(ctx context.Context, ask Asker) error {
 		}
 	}
 	return nil
-}
-
-// Summary says in one line what keeps a form open, or "" if nothing does.
-func (x *Filling) Summary() string {
-	if x.Complete() {
-		return ""
-	}
-	return strings.TrimPrefix((&OpenError{Problems: x.Problems, Missing: x.Missing}).Error(), "the form  is open: ")
 }

@@ -291,6 +291,16 @@ func (s *Set) Ask(ctx context.Context, e *Event, at Place) (done []audit.Plugin,
 	return done, nil
 }
 
+// Unchecked says which plugins gave no valid answer and let pass what they were asked about. Its arguments are what [Set.Ask] has returned.
+func Unchecked(done []audit.Plugin, err error) (texts []string) {
+	for i := range done {
+		if done[i].Decision == string(Failed) && (err == nil || i < len(done)-1) {
+			texts = append(texts, done[i].String()+"; what it was asked about has passed unchecked")
+		}
+	}
+	return texts
+}
+
 // change puts a changed value into an event, if its place takes it.
 func change(e *Event, value json.RawMessage, check func(json.RawMessage) error) error {
 	if value = bytes.TrimSpace(value); !json.Valid(value) {

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner"
@@ -19,7 +21,7 @@ type Method = func(ctx context.Context, params json.RawMessage) (json.RawMessage
 
 // Program is what a workflow runs: a script, or what a document was compiled to. It is kept with the workflow.
 type Program struct {
-	Name     string           `json:"name"` // shown in errors: a file name without folder
+	Name     string           `json:"name"` // shown to people: a file name without folder
 	Code     string           `json:"code"`
 	Language sandbox.Language `json:"language"`
 	Dir      string           `json:"dir,omitempty"` // absolute folder for relative imports; empty: none
@@ -30,6 +32,14 @@ type Program struct {
 	// Answers are methods that the code may call besides those of every run. Their names begin with "workflow/", and calling one again must do no
 	// harm. They are not kept: [Options.Ready] sets them for each part.
 	Answers map[string]Method `json:"-"`
+}
+
+// Script returns the name of the code, for the places in errors: Name, with .ts in the place of a document's extension.
+func (p *Program) Script() string {
+	if len(p.Document) == 0 {
+		return p.Name
+	}
+	return strings.TrimSuffix(p.Name, filepath.Ext(p.Name)) + ".ts"
 }
 
 // Part is a part of a workflow: a run of its script from the beginning, which ends when the script ends or only waits.
@@ -56,7 +66,7 @@ func Group(id string) string {
 
 // Apply makes a script the part's. Its streams, limits and the other settings of its calls stay.
 func (p *Part) Apply(s *runner.Script) {
-	s.Name, s.Code, s.Language, s.Dir = p.Program.Name, p.Program.Code, p.Program.Language, p.Program.Dir
+	s.Name, s.Code, s.Language, s.Dir = p.Program.Script(), p.Program.Code, p.Program.Language, p.Program.Dir
 	s.Continues = p.approved
 	s.Reread()
 	s.Vars = maps.Clone(p.Program.Vars)

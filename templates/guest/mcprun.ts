@@ -560,6 +560,27 @@ export const workflow = Object.freeze({
 
 // ---- workflow documents ----
 
+/** As in mcprun.d.ts. What is kept is which branch has won, and the tasks that had begun by then. A step does it that no call belongs to. */
+export async function compete(name, branches) {
+  const host = (method, params) => ask(new Error(), "compete", method, params);
+  const before = turn;
+  let leave;
+  turn = new Promise((resolve) => (leave = resolve)); // the host refuses a step in a step
+  await before;
+  const { step, outcome } = await host("workflow/step", { name, input: [] }).finally(leave);
+  let { winner = -1, tasks = [] } = outcome?.value[0] ?? {};
+  const begun = new Set(tasks);
+  const stops = (i) => (task) => (winner < 0 ? !begun.add(task) : winner !== i && !begun.has(task));
+  const running = branches.map((branch, i) => branch(stops(i)));
+  const first = Promise.any(running.map(async (result, i) => (await result, i))).catch(({ errors }) => errors);
+  if (winner >= 0) return running[winner];
+  const end = await first;
+  if (!Array.isArray(end)) winner = end;
+  await host("workflow/done", { step, value: [{ winner, tasks: winner < 0 ? [] : [...begun] }] });
+  if (winner >= 0) return running[winner];
+  throw end.find((error) => error?.kind === "unknown") ?? end[0];
+}
+
 export async function evaluate(expression, variables = {}, as = "") {
   return (await ask(new Error(), "evaluate", "workflow/eval", { expression, variables, as })).value;
 }

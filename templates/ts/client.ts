@@ -23,7 +23,7 @@ export class MCPError extends Error {
     this.#failure = failure;
   }
 
-  /** tool, protocol, argument, denied, timeout, connection, cancelled or internal. */
+  /** tool, protocol, argument, denied, timeout, connection, unknown, cancelled or internal. */
   get kind(): string {
     return this.#failure.kind;
   }

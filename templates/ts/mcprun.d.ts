@@ -118,6 +118,10 @@ export interface FoundTool {
   /** Present if it is not the server's name. */
   category?: string;
   description?: string;
+  /** What it is good for, as the project says. */
+  useCases?: string[];
+  /** Tools and skills that went with it, if the project recommends them. */
+  usedTogether?: string[];
   /** The statement that imports its function. */
   import?: string;
   /** The head of its function. */
@@ -232,6 +236,12 @@ export const workflow: {
  * returned. The type of PNG, JPEG, GIF and WebP need not be given.
  */
 export function showImage(image: Uint8Array | ArrayBuffer | string | MCPContent, options?: { mimeType?: string }): Promise<void>;
+
+/**
+ * Runs branches of a workflow document at the same time, and returns the result of the first that succeeds, which is the same one when the
+ * workflow is continued. Before each task a branch asks whether it stops there. Only scripts that `mcprun workflow` has compiled can use it.
+ */
+export function compete(name: string, branches: ((stops: (task: string) => boolean) => Promise<any>)[]): Promise<any>;
 
 /** Evaluates an expression of a workflow document. Only scripts that `mcprun workflow` has compiled can use it. */
 export function evaluate(expression: string, variables?: Record<string, unknown>, as?: "boolean" | "list" | "seconds" | "text"): Promise<any>;

@@ -31,18 +31,29 @@ func serveHost() bool {
 	default:
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		answer := map[string]any{"task": "as it was read", "output": "", "selection": map[string]any{"found": 11, "selected": 3}, "argv": os.Args[1:]}
-		if mode == "no model" {
+		ends := map[string]int{"no model": 125, "refused": 126, "untrusted": 126, "unsaved": 125, "failed": 1}
+		switch answer["script"] = map[string]any{"language": "typescript", "code": "export default 8.0"}; mode {
+		case "no model":
 			answer["error"], answer["script"] = "no model is configured", map[string]any{"language": "typescript", "code": "// scaffold"}
-		} else {
+		case "untrusted":
+			answer = map[string]any{"task": "as it was read", "error": "nobody agreed"}
+			fallthrough
+		case "refused":
+			answer["error"] = "the policy refuses it"
+			fmt.Fprintln(os.Stderr, "mcprun: the policy refuses it\nhint: ask ann")
+		case "failed":
+			answer["error"], answer["run"] = "TypeError: x", map[string]any{"exitCode": 1, "cause": "error"}
+		default:
 			answer["result"], answer["output"], answer["attempts"] = 8.0, "8.0\n", []any{map[string]any{"ran": true}}
-			answer["script"] = map[string]any{"language": "typescript", "code": "export default 8.0"}
+			answer["run"] = map[string]any{"exitCode": 0, "cause": "exit"}
+		}
+		if mode == "unsaved" {
+			fmt.Fprintln(os.Stderr, "mcprun: save the script: no such folder")
 		}
 		if err := json.NewEncoder(os.Stdout).Encode(answer); err != nil {
 			panic(err)
 		}
-		if mode == "no model" {
-			os.Exit(125)
-		}
+		os.Exit(ends[mode])
 	}
 	return true
 }
@@ -76,6 +87,13 @@ func (p *project) program(t *testing.T, env []string, name string, args ...strin
 	}
 }
 
+// hostFlow is a workflow of these tests.
+const hostFlow = `import { vars, workflow } from "mcprun";
+const paid = await workflow.waitFor("paid");
+const { plan } = await workflow.ask("Which plan?", { schema: { type: "object", properties: { plan: { type: "string" }, seats: { type: "integer" } }, required: ["plan"] } });
+export default { paid, plan, input: vars.input, secret: vars.secret };
+`
+
 // TestPythonHost packs the Python package, checks the types of a program that uses it, and runs the program.
 func TestPythonHost(t *testing.T) {
 	needSandbox(t, "process", "python")
@@ -91,6 +109,7 @@ func TestPythonHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.write("program.py", string(program))
+	p.write("flow.ts", hostFlow)
 	p.writeJSON("pyrightconfig.json", map[string]any{"include": []string{"program.py", "site/mcprun_host"}, "extraPaths": []string{"site"}, "typeCheckingMode": "strict", "pythonVersion": "3.11"})
 	p.compile(t, "pyright", "-p", ".")
 	p.program(t, []string{"PYTHONPATH=" + p.path("site"), "PYTHONDONTWRITEBYTECODE=1"}, "python3", "-W", "error", "program.py")
@@ -107,7 +126,8 @@ func TestNodeHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.write("program.mts", string(program))
-	p.write("node.d.ts", "declare module \"node:assert/strict\" {\n  const assert: typeof import(\"./assert.d.ts\").default;\n  export default assert;\n}\ndeclare const process: { env: Record<string, string | undefined> };\n")
+	p.write("flow.ts", hostFlow)
+	p.write("node.d.ts", "declare module \"node:assert/strict\" {\n  const assert: typeof import(\"./assert.d.ts\").default;\n  export default assert;\n}\ndeclare const process: { env: Record<string, string | undefined> };\ndeclare module \"node:fs\" {\n  export function existsSync(path: string): boolean;\n}\n")
 	p.write("assert.d.ts", `declare const assert: {
   ok(value: unknown, message?: string): asserts value;
   equal(got: unknown, want: unknown): void;

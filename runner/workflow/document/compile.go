@@ -145,7 +145,7 @@ func (d *Document) compiler(opt *Options) (*compiler, error) {
 		tools: map[string]bool{}, defined: map[string]*yaml.Node{}, used: map[string]bool{},
 	}
 	for _, name := range strings.Fields("input given output context tasks undo caught vars workflow evaluate fillForm result run " +
-		"Raised problem matches together first console Promise Object Error JSON callMCPTool undoAll globalThis undefined") {
+		"Raised placed located places at problem matches together compete console Promise Object Error JSON callMCPTool undoAll globalThis undefined") {
 		c.taken[name] = true
 	}
 	c.names(d.tasks)
@@ -154,7 +154,7 @@ func (d *Document) compiler(opt *Options) (*compiler, error) {
 
 // read reports what is wrong with the scripts and skills that the script imports.
 func (c *compiler) read(ctx context.Context, code string) error {
-	err := c.opt.Read(ctx, script.Source{Name: c.doc.Name + ".ts", Code: code, Language: sandbox.LangTypeScript, Dir: c.opt.Dir})
+	err := c.opt.Read(ctx, script.Source{Name: c.doc.Script(), Code: code, Language: sandbox.LangTypeScript, Dir: c.opt.Dir})
 	bad, ok := errors.AsType[*script.Error](err)
 	if !ok {
 		return err
@@ -171,7 +171,7 @@ func (c *compiler) read(ctx context.Context, code string) error {
 			}
 		}
 		text := p.Text
-		if p.File != c.doc.Name+".ts" && p.File != "" {
+		if p.File != c.doc.Script() && p.File != "" {
 			text = fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text)
 		}
 		if at != nil {
@@ -214,7 +214,7 @@ type scope struct {
 	step    string    // code that is added to the names of steps: indexes of loops
 	// inside is what the tasks are in that cannot end the workflow or export: "a fork" or "a compensation". Otherwise it is empty.
 	inside string
-	// race is the variable of the innermost race that the task takes part in, or empty.
+	// race is the function of the innermost race that the task takes part in, which says that it stops there, or empty.
 	race string
 }
 
@@ -272,11 +272,12 @@ func (c *compiler) script(out *Compiled) string {
 		last = []string{"const output: any = await run(input);"}
 		result, _ = c.value(as, s)
 	}
+	c.helpers["placed"], c.helpers["located"] = true, true
+	end := []string{"throw located(caught, at);"}
 	if c.helpers["undo"] {
-		body = slices.Concat([]string{"try {"}, indented(body), []string{"  return output;", "} catch (caught) {", "  await undoAll();", "  throw caught;", "}"})
-	} else {
-		body = append(body, "return output;")
+		end = []string{"const failed = located(caught, at);", "await undoAll();", "throw failed;"}
 	}
+	body = guarded(body, end...)
 	return c.assemble(input, body, append(last, "export const result: any = "+result+";",
 		`if (result !== null && result !== undefined) console.log(typeof result === "string" ? result : JSON.stringify(result, null, 2));`))
 }
@@ -287,9 +288,6 @@ func (c *compiler) assemble(input string, body, last []string) string {
 	add := func(more ...string) { lines = append(lines, more...) }
 	add(fmt.Sprintf("// The workflow %s %s, compiled by mcprun workflow compile. Expressions are CEL, which the host evaluates.", c.doc.Name, c.doc.Version))
 	c.helpers["Raised"] = c.helpers["Raised"] || c.helpers["problem"]
-	if c.helpers["first"] {
-		c.library["workflow"] = true
-	}
 	add("import { " + strings.Join(slices.Sorted(maps.Keys(c.library)), ", ") + ` } from "mcprun";`)
 	for _, module := range slices.Sorted(maps.Keys(c.imports)) {
 		add("import { " + strings.Join(c.imports[module], ", ") + " } from " + quote(module) + ";")
@@ -323,6 +321,11 @@ func (c *compiler) assemble(input string, body, last []string) string {
 		out.WriteString(line + "\n")
 	}
 	return out.String()
+}
+
+// guarded returns the body of a function that runs tasks and returns output. Of an error, the last lines know in which task it was thrown: at.
+func guarded(body []string, caught ...string) []string {
+	return slices.Concat([]string{`let at = "";`, "try {"}, indented(append(body, "return output;")), []string{"} catch (caught) {"}, indented(caught), []string{"}"})
 }
 
 // marker encloses the name of a task at the beginning of a line that is only needed if an expression uses the task's result.

@@ -82,6 +82,12 @@ func Read(file string, text []byte) (*Document, error) {
 	return d, nil
 }
 
+// Script returns the name of the script that the document becomes, for errors: that of its file, with .ts.
+func (d *Document) Script() string {
+	base := filepath.Base(d.File)
+	return strings.TrimSuffix(base, filepath.Ext(base)) + ".ts"
+}
+
 // task is one task of a list.
 type task struct {
 	name string

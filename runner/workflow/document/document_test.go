@@ -104,7 +104,7 @@ func TestTypes(t *testing.T) {
 	}
 	find := func(name, text string) []check.Problem {
 		c := compile(t, name, text)
-		found, err := check.Run(t.Context(), script.Source{Name: c.Name + ".ts", Code: c.Code, Language: sandbox.LangTypeScript}, check.Options{
+		found, err := check.Run(t.Context(), script.Source{Name: c.Script(), Code: c.Code, Language: sandbox.LangTypeScript}, check.Options{
 			Tree: dir, Places: check.Places{TSC: tsc}, Vars: map[string]json.RawMessage{"input": []byte("{}")},
 		})
 		if err != nil {
@@ -215,14 +215,18 @@ func TestProblems(t *testing.T) {
 		"- a:\n    set: |\n      text\n      ${ inpt }": "6:10: the expression is wrong: undeclared reference to 'inpt'",
 		"- a: {if: '1 + 1', set: {}}":                   "3:11: the expression gives a whole number, not a boolean",
 		"- a: {set: '${ input'}":                        "3:13: the ${ is not closed by a }",
-		"- a: {sett: {}}":                               `3:7: the key "sett" is not known; did you mean set?`,
-		"- a: {emit: {}}":                               "3:7: Serverless Workflow's emit is not supported; send the message by a tool",
-		"- a: {call: http, with: {}}":                   "3:13: Serverless Workflow's call: http is not supported; add an MCP server",
-		"- a: {run: {shell: {}}}":                       "3:7: Serverless Workflow's run is not supported",
-		"- a: {set: {}, then: b}":                       `3:22: there is no later task "b" in this list; write continue, exit, end`,
-		"- a: {set: {}}\n- b: {set: {}, then: a}":       `4:22: then leads back to "a"`,
-		"- a: {set: {}, then: end}\n- b: {set: {}}":     `4:3: the task "b" is never reached`,
-		"- a: {set: {}}\n- a: {set: {}}":                `4:3: a task on line 3 is called "a", too`,
+		"- a: {set: {x: '${ 1 + .input.n }'}}":          "3:25: .input begins with a dot; an expression is CEL: write input without the dot",
+		"- a: {if: .n > 1, set: {}}":                    "3:12: .n begins with a dot; an expression is CEL: write input.n, output.n or tasks.NAME.n",
+		"- a: {set: {x: '${ .tasks.a }'}}":              "3:21: .tasks begins with a dot; an expression is CEL: write tasks without the dot",
+		"- a: {try: [{b: {set: {}}}], catch: {retry: {limit: {attempt: {count: 010}}}}}": "3:71: the number is out of range; write a decimal number in range",
+		"- a: {sett: {}}":                           `3:7: the key "sett" is not known; did you mean set?`,
+		"- a: {emit: {}}":                           "3:7: Serverless Workflow's emit is not supported; send the message by a tool",
+		"- a: {call: http, with: {}}":               "3:13: Serverless Workflow's call: http is not supported; add an MCP server",
+		"- a: {run: {shell: {}}}":                   "3:7: Serverless Workflow's run is not supported",
+		"- a: {set: {}, then: b}":                   `3:22: there is no later task "b" in this list; write continue, exit, end`,
+		"- a: {set: {}}\n- b: {set: {}, then: a}":   `4:22: then leads back to "a"`,
+		"- a: {set: {}, then: end}\n- b: {set: {}}": `4:3: the task "b" is never reached`,
+		"- a: {set: {}}\n- a: {set: {}}":            `4:3: a task on line 3 is called "a", too`,
 		"- a: {fork: {branches: [{b: {set: {}}}, {c: {set: '${ tasks.b }'}}]}}": "3:60: the task b, on line 3, has no result here",
 		"- a: {fork: {branches: [{b: {do: [{c: {set: {}, then: end}}]}}]}}":     "3:55: the workflow cannot end in a fork",
 		"- a: {fork: {compete: true, branches: [{b: {wait: 1s}}]}}":             "3:41: nothing can wait in branches that compete",

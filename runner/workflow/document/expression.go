@@ -147,6 +147,14 @@ func (c *compiler) references(n *yaml.Node, text string, offset int, ast *celast
 			u.join(uses{tasks: []string{name}})
 		case celast.IdentKind:
 			name := e.AsIdent()
+			if plain, ok := strings.CutPrefix(name, "."); ok { // jq's, with which Serverless Workflow's examples are written
+				hint := "an expression is CEL: write " + plain + " without the dot"
+				if !known[plain] {
+					hint = "an expression is CEL: write input." + plain + ", output." + plain + " or tasks.NAME." + plain
+				}
+				wrong(e, fmt.Sprintf("%s begins with a dot", name), hint)
+				return
+			}
 			if name == "tasks" && !selected[e.ID()] {
 				wrong(e, "tasks is used as a whole", "name one task: tasks.NAME, where NAME is made of letters, digits and _")
 				return

@@ -96,7 +96,11 @@ func (g *graph) task(t *task, in []edge, away func(then *yaml.Node, e edge) bool
 		for _, item := range items(at(t.node, "switch")) {
 			for name, body := range node.Pairs(item) {
 				e := edge{id, name.Value}
-				if hasDefault = hasDefault || at(body, "when") == nil; !away(at(body, "then"), e) {
+				hasDefault = hasDefault || at(body, "when") == nil
+				switch then := at(body, "then"); {
+				case then.Value == "continue":
+					out = append(out, e)
+				case !away(then, e):
 					done = append(done, e)
 				}
 			}

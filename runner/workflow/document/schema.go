@@ -12,6 +12,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/mcpgen/mcpgen/gen/config/node"
@@ -237,8 +238,8 @@ func (f *former) scalar(n *yaml.Node, s *form) bool {
 			f.wrong(n, fmt.Sprintf("%q has the wrong form", n.Value), "it must match "+s.Pattern)
 		}
 	case "integer", "number":
-		if v, err := strconv.ParseFloat(n.Value, 64); err != nil || s.Minimum != nil && v < *s.Minimum || s.Maximum != nil && v > *s.Maximum {
-			f.wrong(n, "the number is out of range", "write a number in range")
+		if v, err := strconv.ParseFloat(n.Value, 64); err != nil || !jsontext.Value(n.Value).IsValid() || s.Minimum != nil && v < *s.Minimum || s.Maximum != nil && v > *s.Maximum {
+			f.wrong(n, "the number is out of range", "write a decimal number in range")
 		}
 	}
 	return true

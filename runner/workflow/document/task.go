@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -69,7 +70,7 @@ func (c *compiler) list(tasks []*task, s *scope, parent string) []string {
 	return lines
 }
 
-// flow returns the code of a flow directive: "" to go on with the next task.
+// flow returns the code of a flow directive: "" to go on after the task.
 func (c *compiler) flow(n *yaml.Node, s *scope, q *sequence) string {
 	if n == nil || n.Value == "continue" {
 		return ""
@@ -95,10 +96,7 @@ func (c *compiler) flow(n *yaml.Node, s *scope, q *sequence) string {
 			c.wrong(n, fmt.Sprintf("then leads back to %q", n.Value), "a workflow goes forward only; repeat tasks with for, or with try and retry")
 			return ""
 		}
-		if q.targets[i] == "" {
-			q.targets[i] = c.unique("to" + ident.Pascal(t.name))
-		}
-		return "break " + q.targets[i] + ";"
+		return c.jump(q, i)
 	}
 	var names []string
 	for _, t := range q.tasks[q.at+1:] {
@@ -116,6 +114,14 @@ func (c *compiler) flow(n *yaml.Node, s *scope, q *sequence) string {
 	}
 	c.wrong(n, message, hint)
 	return ""
+}
+
+// jump returns the code that goes on with a later task of the list.
+func (c *compiler) jump(q *sequence, i int) string {
+	if q.targets[i] == "" {
+		q.targets[i] = c.unique("to" + ident.Pascal(q.tasks[i].name))
+	}
+	return "break " + q.targets[i] + ";"
 }
 
 // task returns the code of a task, and whether the next one of the list may follow it.
@@ -140,8 +146,9 @@ func (c *compiler) task(t *task, s *scope, q *sequence) (lines []string, falls b
 		falls = false
 	}
 	if s.race != "" {
-		lines = append(lines, "if ("+s.race+".over) return output;")
+		lines = append(lines, "if ("+s.race+"("+quote(t.name)+s.step+")) return output;")
 	}
+	lines = append(lines, "at = "+quote(fmt.Sprintf("task %s, %s:%d", t.name, filepath.Base(c.doc.File), t.key.Line))+";")
 	if condition == "" {
 		return append(lines, code...), falls
 	}
@@ -201,55 +208,55 @@ func (c *compiler) compensation(t *task, tasks []*task, s *scope) []string {
 		}, indented(body), []string{"});"})
 }
 
-// cases returns the code of a switch.
+// cases returns the code of a switch. What continues in a case goes on with the next task, even if the switch leads elsewhere when no case holds.
 func (c *compiler) cases(t *task, s *scope, q *sequence) (lines []string, falls bool) {
-	falls = true
-	var otherwise *yaml.Node
+	flow := func(then *yaml.Node) string {
+		switch {
+		case then.Value != "continue" || !leadsAway(t):
+			return c.flow(then, s, q)
+		case q.at+1 < len(q.tasks):
+			return c.jump(q, q.at+1)
+		}
+		return c.flow(&yaml.Node{Value: "exit"}, s, q)
+	}
+	var otherwise string
 	var hasDefault bool
 	word := "if ("
 	for _, item := range items(at(t.node, "switch")) {
 		for name, body := range node.Pairs(item) {
-			then := at(body, "then")
+			code := flow(value(body, "then"))
 			when := at(body, "when")
 			if when == nil {
 				if hasDefault {
 					c.wrong(name, "the switch has two cases without when", "one can be the default")
 				}
-				otherwise, hasDefault = then, true
+				otherwise, hasDefault = code, true
 				continue
 			}
 			condition, _ := c.condition(when, asBoolean, s)
-			lines = append(lines, word+condition+") {")
-			if code := c.flow(then, s, q); code != "" {
+			if lines = append(lines, word+condition+") {"); code != "" {
 				lines = append(lines, "  "+code)
-			} else {
-				falls = true
 			}
+			falls = falls || code == ""
 			word = "} else if ("
 		}
 	}
-	code := ""
-	if hasDefault {
-		code = c.flow(otherwise, s, q)
-	}
+	falls = falls || otherwise == ""
 	switch {
-	case len(lines) == 0 && code != "":
-		return []string{code}, false
+	case len(lines) == 0 && otherwise != "":
+		return []string{otherwise}, false
 	case len(lines) == 0:
 		return nil, true
-	case code != "":
-		lines = append(lines, "} else {", "  "+code)
+	case otherwise != "":
+		lines = append(lines, "} else {", "  "+otherwise)
 	}
-	lines = append(lines, "}")
-	return lines, code == "" || slices.ContainsFunc(items(at(t.node, "switch")), continues)
+	return append(lines, "}"), falls
 }
 
-// continues reports whether a case goes on with the next task.
-func continues(item *yaml.Node) bool {
-	for _, body := range node.Pairs(item) {
-		return value(body, "then").Value == "continue"
-	}
-	return false
+// leadsAway reports whether a task is not followed by the next one of its list.
+func leadsAway(t *task) bool {
+	then := at(t.node, "then")
+	return then != nil && then.Value != "continue"
 }
 
 // body returns the code that sets output to the result of a task.
@@ -379,13 +386,16 @@ func identifiers(tasks []*task) (names []string) {
 	return names
 }
 
-// fork returns the code of branches that run at the same time.
+// fork returns the code of branches that run at the same time. Of branches that compete, nothing but the result of the fork can be read later:
+// how far the others came is chance.
 func (c *compiler) fork(t *task, s *scope) []string {
 	of := at(t.node, "fork")
 	compete := value(of, "compete").Value == "true"
-	race := ""
+	opening, tail := "(async (output: any) => {", "})(output)"
+	var stops, given string
 	if compete {
-		race = c.unique("race")
+		stops, given = c.unique("stops"), c.unique("was")
+		opening, tail = "async ("+stops+") => {", "}"
 	}
 	var branches []string
 	results := map[string]*cel.Type{}
@@ -393,28 +403,30 @@ func (c *compiler) fork(t *task, s *scope) []string {
 		own := *s
 		own.tasks, own.inside = maps.Clone(s.tasks), "a fork"
 		if compete {
-			own.race = race
+			own.race = stops
 		}
 		if then := at(branch.node, "then"); then != nil {
 			c.wrong(then, "a branch cannot lead to another one", "remove then")
 		}
 		body := c.list([]*task{branch}, &own, "")
-		maps.Copy(results, own.tasks)
-		branches = append(branches, strings.Join(slices.Concat([]string{"(async (output: any) => {"}, indented(append(body, "return output;")), []string{"})(output)"}), "\n"))
+		head := []string{opening}
+		if compete {
+			head = append(head, "  let output: any = "+given+";")
+		} else {
+			maps.Copy(results, own.tasks)
+		}
+		branches = append(branches, strings.Join(slices.Concat(head, indented(guarded(body, "throw placed(caught, at);")), []string{tail}), "\n"))
+	}
+	list := bracketed("[", branches, "]")
+	if compete {
+		s.output = cel.DynType
+		c.library["compete"] = true
+		return []string{"const " + given + " = output;", "output = await compete(" + quote(t.name+" winner") + s.step + ", " + list + ");"}
 	}
 	maps.Copy(s.tasks, results)
 	s.output = cel.ListType(cel.DynType)
-	list := bracketed("[", branches, "]")
-	if !compete {
-		c.helpers["together"] = true
-		return []string{"output = await together(" + list + ");"}
-	}
-	s.output = cel.DynType
-	c.helpers["first"] = true
-	return []string{
-		"const " + race + " = { over: false };",
-		"output = await first(" + race + ", " + quote(t.name+" winner") + s.step + ", " + list + ");",
-	}
+	c.helpers["together"] = true
+	return []string{"output = await together(" + list + ");"}
 }
 
 // listen returns the code that waits for a message.

@@ -27,7 +27,11 @@ func (c *compiler) try(t *task, s *scope) []string {
 	inner, caught := c.with(catch, *s, name, c.errorType())
 	inner.output = cel.DynType
 	c.helpers["problem"] = true
-	handler := []string{"const " + caught + " = problem(caught);"}
+	var handler []string
+	if retry != nil {
+		handler = append(handler, `if ((caught as any)?.kind === "unknown") throw caught; // a call that may have been made is not tried again`)
+	}
+	handler = append(handler, "const "+caught+" = problem(caught);")
 	rethrow := func(unless string) {
 		handler = append(handler, "if ("+unless+") throw caught;")
 	}

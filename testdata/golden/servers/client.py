@@ -63,7 +63,7 @@ else:
 class MCPError(Exception):
     """A failed call. Its subclasses say why.
 
-    kind is tool, protocol, argument, denied, timeout, connection, cancelled or internal; tool is the tool's id,
+    kind is tool, protocol, argument, denied, timeout, connection, unknown, cancelled or internal; tool is the tool's id,
     server__tool; content holds the content blocks of a tool that answered with an error; code and data are those of
     a protocol error. is_retryable: the same call may succeed later, and repeating it does no harm, because it was not sent or
     may be repeated.

@@ -57,7 +57,7 @@ func DocumentCompiler(app *cli.App, at resources.Provider, o *project.LocationFl
 	opt.Form = func(name string) error {
 		f, err := o.Forms(app, p).Read(name)
 		if err == nil && opt.Tree != nil {
-			err = f.Check(opt.Tree.Catalog)
+			err = f.Check(opt.Tree)
 		}
 		return err
 	}
@@ -106,7 +106,7 @@ func (w *workflowCommand) compile(ctx context.Context) error {
 	if err := c.CheckInput(w.input); err != nil {
 		return &cli.UsageError{Err: err}
 	}
-	w.Base.Name, w.Base.Code, w.Base.Language, w.Base.Dir = c.Name+".ts", c.Code, sandbox.LangTypeScript, filepath.Dir(w.App.Path(c.File))
+	w.Base.Name, w.Base.Code, w.Base.Language, w.Base.Dir = c.Script(), c.Code, sandbox.LangTypeScript, filepath.Dir(w.App.Path(c.File))
 	return nil
 }
 

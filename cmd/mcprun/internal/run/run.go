@@ -176,7 +176,7 @@ func (o *Options) launch(ctx context.Context, con *term.Console, p *project.Proj
 // readSource reads the script: from -e, from standard input, or from a file.
 func (o *Options) readSource(ctx context.Context, s *runner.Script) error {
 	s.Args = o.args
-	if !o.App.Terminal.Stdin { // a terminal is for questions of servers
+	if !o.App.Terminal.Stdin && !o.fromStdin() { // a terminal is for questions of servers
 		s.Stdin = o.App.Stdin
 	}
 	if o.schedule.runsSkill() {
@@ -189,8 +189,10 @@ func (o *Options) readSource(ctx context.Context, s *runner.Script) error {
 		return flags.Usage("no script: name a .ts or .py file, or give code with -e")
 	}
 	s.Args = o.args[1:]
-	if o.args[0] == "-" {
-		s.Stdin = nil
+	if o.args[0] == stdin {
+		if s.Stdin = nil; o.fromStdin() {
+			return flags.Usage("the script and --vars cannot both be on standard input: name a file")
+		}
 		code, err := source.ReadStdin(ctx, o.App.Stdin)
 		if err != nil {
 			return fmt.Errorf("read the script from standard input: %w", err)
@@ -283,7 +285,7 @@ func (o *Options) given(p *project.Project, key, flag string) []givenValue {
 
 // Complete sets the fields of the script that flags determine.
 func (o *Options) Complete(s *runner.Script, p *project.Project) error {
-	vars, err := o.values(o.App)
+	vars, err := o.values(o.Cmd.Context(), o.App)
 	if err != nil {
 		return err
 	}

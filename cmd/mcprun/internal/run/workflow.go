@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -321,7 +322,7 @@ func (w *workflowCommand) start(ctx context.Context) (part int, err error) {
 	}
 	program := &workflow.Program{Name: w.script.Name, Code: w.script.Code, Language: w.script.Language, Dir: w.script.Dir, Vars: w.script.Vars}
 	if w.document != nil {
-		program.Document = w.document.Text
+		program.Name, program.Document = filepath.Base(w.document.File), w.document.Text
 	}
 	w.workflow = w.id
 	_, err = w.engine.Start(ctx, program, workflow.Start{ID: w.id, Customer: w.Customer, Input: w.input, Settings: raw})

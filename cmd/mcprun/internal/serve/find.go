@@ -54,7 +54,7 @@ func (b *snapshot) selectTools(ctx context.Context, text, language string) (stri
 	if s.Degraded != "" {
 		b.log.Warn("a task was searched with less than is configured", "error", s.Degraded)
 	}
-	return s.Instructions(text, &task.Rules{Packages: b.offer.Packages, Personal: b.offer.Personal}), nil
+	return s.Instructions(text, &task.Rules{Packages: b.offer.Packages, Personal: b.hides}), nil
 }
 
 // Definition finds tools by name: an id, a server's own name for it, or the name of the wrapper's function.

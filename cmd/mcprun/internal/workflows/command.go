@@ -341,13 +341,16 @@ func (o *located) show(l listed) error {
 func newSendCommand(app *cli.App) *cobra.Command {
 	o := &located{app: app}
 	return o.bind(&cobra.Command{
-		Use: "send ID TOPIC [JSON]", Short: "Send a value to a workflow: workflow.waitFor(topic) returns it",
+		Use: "send ID TOPIC [JSON | -]", Short: "Send a value to a workflow: workflow.waitFor(topic) returns it",
 		Example: "  mcprun workflow send onboarding-42 paid '{\"amount\": 12}'",
 		Args:    cli.Args(cobra.RangeArgs(2, 3)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			value := json.RawMessage("null")
 			if len(args) == 3 {
-				value = run.AsJSON(args[2])
+				var err error
+				if value, err = run.ValueOf(cmd.Context(), app, args[2]); err != nil {
+					return err
+				}
 			}
 			if strings.HasPrefix(args[1], "?") || strings.HasPrefix(args[1], "!") {
 				return cli.Usage(cmd, "a topic does not begin with ? or !; answer questions with mcprun workflow answer")
@@ -378,9 +381,9 @@ func newAnswerCommand(app *cli.App) *cobra.Command {
 	o := &located{app: app}
 	number, decline := 0, false
 	cmd := o.bind(&cobra.Command{
-		Use: "answer ID [ANSWER | NAME=VALUE...]", Short: "Answer a question of a workflow",
+		Use: "answer ID [ANSWER | NAME=VALUE... | -]", Short: "Answer a question of a workflow",
 		Long: `Answers the question of a workflow: with a text, with a JSON object, or with the fields of its form. Without
-an answer, it is asked here.`,
+an answer, it is asked here; - reads JSON from standard input.`,
 		Example: "  mcprun workflow answer onboarding-42\n  mcprun workflow answer onboarding-42 yes\n  mcprun workflow answer onboarding-42 plan=pro seats=5",
 		Args:    cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -420,6 +423,15 @@ func (o *located) answer(cmd *cobra.Command, e *run.Workflows, args []string, nu
 	case decline:
 	case len(args) > 1:
 		reply = &elicit.Reply{Action: elicit.ActionAccept}
+		if len(args) == 2 && args[1] == "-" {
+			value, err := run.ValueOf(ctx, o.app, args[1])
+			if err != nil {
+				return err
+			}
+			if args[1] = string(value); value[0] == '"' {
+				_ = json.Unmarshal(value, &args[1]) // it is valid
+			}
+		}
 		if reply.Content, err = contentOf(cmd, q, args[1:]); err != nil {
 			return err
 		}
