@@ -198,37 +198,49 @@ func (w *Workflow) takesObject() bool {
 // followWorkflow waits for the end of a workflow until a time, and has the client's user answer what it asks.
 func (c *toolCall) followWorkflow(ctx context.Context, id string, until time.Time) (*reply, error) {
 	asked := map[string]bool{}
-	for {
-		st, err := c.cs.workflow(ctx, id)
-		if err != nil && ctx.Err() == nil {
-			return nil, err
-		}
-		if err == nil && (st.State.Ended() || st.Stop != nil || time.Now().After(until)) {
-			return workflowReply(st), nil
-		}
-		if err == nil && c.canAsk {
-			for _, w := range st.Waits() {
-				if w.Kind != journal.StepAsk || asked[w.Topic] {
-					continue
-				}
-				asked[w.Topic] = true
-				if err := c.askFor(ctx, id, &w); err != nil && ctx.Err() == nil {
-					c.cs.logger().Warn("a question of a workflow was not answered", "workflow", id, "error", err)
-				}
+	var state durable.State
+	var size int64
+	for n := 0; ; n++ {
+		now, at, err := c.cs.s.flows.Peek(ctx, id)
+		if err != nil || now != state || at != size || n%10 == 0 || time.Now().After(until) { // else it has done nothing
+			state, size = now, at
+			if r, err := c.lookAt(ctx, id, asked, until); r != nil || err != nil && ctx.Err() == nil {
+				return r, err
 			}
 		}
 		select {
 		case <-time.After(lookTime):
 		case <-ctx.Done():
 			cause := context.Cause(ctx)
-			if errors.Is(cause, errTaskCancelled) {
-				over, cancel := bounded(context.WithoutCancel(ctx))
-				defer cancel()
-				return nil, errors.Join(modelErrorf("the workflow %s was cancelled", id), c.cs.s.flows.Cancel(over, id))
+			if !errors.Is(cause, errTaskCancelled) {
+				return nil, modelErrorf("the call was ended: %v; the workflow %s goes on", cause, id)
 			}
-			return nil, modelErrorf("the call was ended: %v; the workflow %s goes on", cause, id)
+			over, cancel := bounded(ctx)
+			defer cancel()
+			return nil, errors.Join(modelErrorf("the workflow %s was cancelled", id), c.cs.s.flows.Cancel(over, id))
 		}
 	}
+}
+
+// lookAt returns how a workflow is if it has ended or the time has come, and otherwise nil, once its questions were asked.
+func (c *toolCall) lookAt(ctx context.Context, id string, asked map[string]bool, until time.Time) (*reply, error) {
+	st, err := c.cs.workflow(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if st.State.Ended() || st.Stop != nil || time.Now().After(until) {
+		return workflowReply(st), nil
+	}
+	for _, w := range st.Waits() {
+		if w.Kind != journal.StepAsk || asked[w.Topic] || !c.canAsk {
+			continue
+		}
+		asked[w.Topic] = true
+		if err := c.askFor(ctx, id, &w); err != nil && ctx.Err() == nil {
+			c.cs.logger().Warn("a question of a workflow was not answered", "workflow", id, "error", err)
+		}
+	}
+	return nil, nil
 }
 
 // askFor puts a question of a workflow to the client's user. Whoever closes it without an answer leaves the workflow waiting.
@@ -241,7 +253,11 @@ func (c *toolCall) askFor(ctx context.Context, id string, w *journal.Step) error
 	if err != nil || answer.Action == upstream.ActionCancel {
 		return err
 	}
-	return c.cs.s.flows.Answer(ctx, id, w, answer)
+	_, err = c.cs.s.flows.Answer(ctx, id, w, answer)
+	if errors.Is(err, workflow.ErrAnswered) {
+		return nil
+	}
+	return err
 }
 
 // workflow returns the status of a workflow that a client of the customer has started.
@@ -265,7 +281,7 @@ type workflowStatusArgs struct {
 func callWorkflowStatus(ctx context.Context, c *toolCall, args *workflowStatusArgs) (*reply, error) {
 	st, err := c.cs.workflow(ctx, args.ID)
 	if err == nil && args.Cancel && !st.State.Ended() {
-		if err = c.cs.s.flows.Cancel(ctx, args.ID); err == nil {
+		if err = c.cs.s.flows.Cancel(ctx, args.ID); err == nil || errors.Is(err, durable.ErrEnded) {
 			st, err = c.cs.workflow(ctx, args.ID)
 		}
 	}

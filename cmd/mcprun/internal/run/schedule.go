@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/workflow"
@@ -44,17 +45,17 @@ func NewScheduleCommand(app *cli.App, at resources.Provider, s *Schedule) *cobra
 	return newCommand(o, "mcprun", "")
 }
 
-// begun returns the workflow of a schedule's run that another process, or this one, has begun before. Nil: there is no such workflow.
-func (w *workflowCommand) begun(ctx context.Context) *workflow.Status {
+// former returns the workflow of a schedule's run that another process, or this one, has begun before. Nil: there is no such workflow.
+func (w *workflowCommand) former(ctx context.Context) (*workflow.Status, *config.PII) {
 	if w.schedule == nil {
-		return nil
+		return nil, nil
 	}
-	status, err := w.find(ctx)
+	status, settings, err := w.find(ctx)
 	if err != nil {
-		return nil // a state that cannot be opened is the error of what follows
+		return nil, nil // a state that cannot be opened is the error of what follows
 	}
 	w.schedule.Begun = true
-	return status
+	return status, settings
 }
 
 func (s *Schedule) runsSkill() bool { return s != nil && s.Skill != "" }
