@@ -76,8 +76,9 @@ func NewTaskCommand(app *cli.App, at resources.Provider) *cobra.Command {
 		Use: "task WORDS...", Short: "Do a task in words: find tools, have a model write a script, run it",
 		Long: `Finds the tools that the task needs, has the model of model: in mcpgen.yaml write a script
 that uses them, checks it, and runs it like mcprun run, with the same flags. If the script fails,
-the model repairs it, unless a call may already have changed something. Without a model, the
-script is a scaffold for you to complete, and the exit code is 125 (0 with --plan).`,
+the model repairs it, unless it may already have changed something: by a call, a file or a
+connection. Without a model, the script is a scaffold for you to complete, and the exit code is
+125 (0 with --plan).`,
 		Example: `  mcprun task "Calculate 5 + 3"
   mcprun task --plan --save leads.ts "Read the sheet leads-2026, and create a CRM record for each new lead"
   mcprun task --customer acme --json "Get the forecast for Oslo"`,
