@@ -32,7 +32,9 @@ func newEngine(t *testing.T, place string, change func(*Options)) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Durable: work, State: s, Secret: make([]byte, 32), Run: func(context.Context, *Part) (*runner.Result, error) { return &runner.Result{Cause: runner.CauseExit}, nil }}
+	o := Options{Durable: work, State: s, Secret: make([]byte, 32), Run: func(context.Context, *Part) (*runner.Result, error) {
+		return &runner.Result{Cause: runner.CauseExit}, nil
+	}}
 	if change != nil {
 		change(&o)
 	}
@@ -99,7 +101,7 @@ func TestChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := start(t, e, &Program{Name: "a.ts"}, Start{})
-	if err := e.Send(t.Context(), id, "go", json.RawMessage("7")); err != nil {
+	if _, err := e.Send(t.Context(), id, "go", json.RawMessage("7")); err != nil {
 		t.Fatal(err)
 	}
 	for part := range 2 { // and again, as nothing has changed
@@ -173,7 +175,7 @@ func TestEnds(t *testing.T) {
 	if s, err := e.Wait(t.Context(), id, 0); err != nil || s.State != durable.Cancelled || s.Outcome != nil {
 		t.Errorf("Wait() = %+v, %v, want cancelled", s, err)
 	}
-	if err := e.Send(t.Context(), id, "go", json.RawMessage("1")); !errors.Is(err, durable.ErrEnded) {
+	if _, err := e.Send(t.Context(), id, "go", json.RawMessage("1")); !errors.Is(err, durable.ErrEnded) {
 		t.Errorf("Send() = %v, want ErrEnded", err)
 	}
 	if all, err := e.List(t.Context(), durable.Filter{}); err != nil || len(all) != 4 || all[0].ID != "long" {
@@ -220,7 +222,7 @@ func TestStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, part := start(t, e, &Program{Name: "a.ts"}, Start{}), 0
-	if err := e.Send(t.Context(), id, "go", json.RawMessage("7")); err != nil {
+	if _, err := e.Send(t.Context(), id, "go", json.RawMessage("7")); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"125 no sandbox", "126 a.ts was not run: plugin rule: refused: not now", "124 the script was stopped after 3s (--timeout)", "125 its run ended: bridge", "137 its run ended: memory"} {
@@ -260,17 +262,70 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := start(t, e, &Program{Name: "a.ts"}, Start{})
-	if err := e.Send(ctx, id, "go", json.RawMessage("{")); err == nil {
+	if _, err := e.Send(ctx, id, "go", json.RawMessage("{")); err == nil {
 		t.Error("Send() takes what is no JSON")
 	}
 	question := &journal.Step{Name: "Which?", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`), Topic: "?"}
-	if err := e.Answer(ctx, id, question, &elicit.Reply{Action: elicit.ActionAccept, Content: json.RawMessage(`{"n":"x"}`)}); !errors.Is(err, ErrFits) {
+	if _, err := e.Answer(ctx, id, question, &elicit.Reply{Action: elicit.ActionAccept, Content: json.RawMessage(`{"n":"x"}`)}); !errors.Is(err, ErrFits) {
 		t.Errorf("Answer() = %v, want ErrFits", err)
+	}
+	await(t, e, id, func(s *Status) bool { return s.State.Ended() })
+	for name, err := range map[string]error{
+		"Send()": second(e.Send(ctx, id, "go", json.RawMessage("1"))), "Cancel()": e.Cancel(ctx, id),
+	} {
+		if !errors.Is(err, durable.ErrEnded) || err.Error() != "the workflow "+id+" has ended" {
+			t.Errorf("%s of one that has ended = %v", name, err)
+		}
 	}
 	// With another key, it is listed and no more.
 	other := newEngine(t, place, func(o *Options) { o.Secret = []byte("another secret, as long") })
-	await(t, e, id, func(s *Status) bool { return s.State.Ended() })
 	if all, err := other.List(ctx, durable.Filter{}); err != nil || len(all) != 1 || all[0].Name != "" || all[0].Outcome != nil {
 		t.Errorf("List() with another key = %+v, %v", all, err)
+	}
+}
+
+func second(_ bool, err error) error { return err }
+
+// TestAnswers has a question that is answered twice, by processes that do not run the workflow, and while no process does.
+func TestAnswers(t *testing.T) {
+	place, ctx := filepath.Join(t.TempDir(), "state.db"), t.Context()
+	question := &journal.Step{Kind: journal.StepAsk, Name: "Which?", Topic: "?/Which?#0", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}
+	run := func(o *Options) {
+		o.Run = func(ctx context.Context, p *Part) (*runner.Result, error) {
+			s := p.Journal.Step(journal.StepAsk, "", question.Name)
+			s.Topic = question.Topic
+			if out, err := s.Receive(ctx); err != nil || out != nil {
+				return &runner.Result{Cause: runner.CauseExit, Value: out.Value}, err
+			}
+			return &runner.Result{Cause: runner.CauseSuspended, Waits: []journal.Step{*question}}, s.Begin(ctx)
+		}
+	}
+	first, other := newEngine(t, place, run), newEngine(t, place, nil)
+	if err := first.Launch(ctx); err != nil {
+		t.Fatal(err)
+	}
+	id := start(t, first, &Program{Name: "a.ts"}, Start{})
+	await(t, other, id, func(s *Status) bool { return s.Runs && len(s.Waits()) == 1 && s.State == durable.Waiting })
+	if err := first.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := other.Get(ctx, id); err != nil || s.Runs {
+		t.Errorf("Get() = %+v, %v, want that no process runs it", s, err)
+	}
+	reply := func(n int) *elicit.Reply {
+		return &elicit.Reply{Action: elicit.ActionAccept, Content: fmt.Appendf(nil, `{"n":%d}`, n)}
+	}
+	if runs, err := other.Answer(ctx, id, question, reply(1)); err != nil || runs {
+		t.Errorf("Answer() = %t, %v, want that no process runs it", runs, err)
+	}
+	if _, err := other.Answer(ctx, id, question, reply(2)); !errors.Is(err, ErrAnswered) {
+		t.Errorf("a second Answer() = %v, want ErrAnswered", err)
+	}
+	last := newEngine(t, place, run)
+	if err := last.Launch(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := last.Wait(ctx, id, 0); err != nil || !strings.Contains(string(s.Outcome.Result), `{"n":1}`) {
+		t.Errorf("Wait() = %+v, %v, want the first answer", s, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/exit"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/upstream/elicit"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/durable"
@@ -26,6 +27,8 @@ type Status struct {
 	Created  time.Time
 	Ended    time.Time // zero: it goes on
 	Group    string    // of the processes that may run it; see [Group]
+	// Runs says that a process runs it, or waits with it. One that was killed counts for some seconds.
+	Runs bool
 	// Stop is why it has stopped, and waits for [Engine.Resume]; nil: it has not.
 	Stop *Stop
 	// Outcome is how it ended. Nil if it has not, or was cancelled.
@@ -90,14 +93,30 @@ func (e *Engine) Get(ctx context.Context, id string) (*Status, error) {
 
 func (e *Engine) find(ctx context.Context, id string) (*durable.Status, error) {
 	work, err := e.o.Durable.Get(ctx, id)
-	if err == nil && work.Kind != Kind {
-		err = fmt.Errorf("%w: it is other work", store.ErrNotFound)
+	if errors.Is(err, store.ErrNotFound) || err == nil && work.Kind != Kind {
+		return nil, &idError{fmt.Sprintf("there is no workflow %s", ident.Clip(id, 100)), store.ErrNotFound}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the workflow %s: %w", id, err)
-	}
-	return work, nil
+	return work, err
 }
+
+// open is find of a workflow that has not ended; else the error wraps durable.ErrEnded.
+func (e *Engine) open(ctx context.Context, id string) (*durable.Status, error) {
+	work, err := e.find(ctx, id)
+	if err == nil && work.State.Ended() {
+		return nil, &idError{fmt.Sprintf("the workflow %s has ended", id), durable.ErrEnded}
+	}
+	return work, err
+}
+
+// idError is an error about a workflow, in words.
+type idError struct {
+	text string
+	err  error
+}
+
+func (e *idError) Error() string { return e.text }
+
+func (e *idError) Unwrap() error { return e.err }
 
 // status converts the status of work.
 func (e *Engine) status(ctx context.Context, w *durable.Status) (*Status, error) {
@@ -106,6 +125,12 @@ func (e *Engine) status(ctx context.Context, w *durable.Status) (*Status, error)
 		s.Name, s.Settings = k.Program.Name, k.Settings
 	} else if ctx.Err() != nil {
 		return nil, err
+	}
+	if !w.State.Ended() {
+		var err error
+		if s.Runs, err = e.o.Durable.Alive(ctx, w.Executor); err != nil {
+			return nil, err
+		}
 	}
 	if part, stopped := stopOf(w); stopped {
 		key := store.Key{Customer: w.Customer, Kind: kindStop, Name: w.ID}
@@ -141,42 +166,67 @@ func (e *Engine) status(ctx context.Context, w *durable.Status) (*Status, error)
 	return s, nil
 }
 
-// Send sends a value to a workflow, which gets it from workflow.waitFor(topic), now or later.
-func (e *Engine) Send(ctx context.Context, id, topic string, value json.RawMessage) error {
-	if len(value) > maxMessage || !json.Valid(value) {
-		return fmt.Errorf("the value for the workflow %s must be JSON of at most %d KiB", id, maxMessage>>10)
-	}
-	work, err := e.find(ctx, id)
-	if err != nil {
-		return err
-	}
-	sealed, err := e.seal(store.Key{Customer: work.Customer, Kind: kindMessage, Name: id}, &journal.Message{Topic: topic, Value: value})
-	if err != nil {
-		return err
-	}
-	if err := e.o.Durable.Send(ctx, id, wake, sealed); err != nil {
-		return fmt.Errorf("the workflow %s: %w", id, err)
-	}
-	return nil
+// Send sends a value to a workflow, which gets it from workflow.waitFor(topic), now or later. It reports whether a process runs the workflow.
+func (e *Engine) Send(ctx context.Context, id, topic string, value json.RawMessage) (runs bool, err error) {
+	return e.send(ctx, id, "", &journal.Message{Topic: topic, Value: value})
 }
 
-// ErrFits says that an answer does not fit its question.
-var ErrFits = errors.New("the answer does not fit")
+// send sends a message; of those with a key, only the first one.
+func (e *Engine) send(ctx context.Context, id, key string, m *journal.Message) (runs bool, err error) {
+	if len(m.Value) > maxMessage || !json.Valid(m.Value) {
+		return false, fmt.Errorf("the value for the workflow %s must be JSON of at most %d KiB", id, maxMessage>>10)
+	}
+	work, err := e.open(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	sealed, err := e.seal(store.Key{Customer: work.Customer, Kind: kindMessage, Name: id}, m)
+	if err != nil {
+		return false, err
+	}
+	if err := e.o.Durable.SendOnce(ctx, id, wake, key, sealed); err != nil {
+		return false, err
+	}
+	_, stopped := stopOf(work)
+	runs, err = e.o.Durable.Alive(ctx, work.Executor)
+	return runs && !stopped, err
+}
 
-// Answer answers a question of a workflow, which one of its waits is. The content of an accepted reply must fit the question's schema.
-func (e *Engine) Answer(ctx context.Context, id string, question *journal.Step, reply *elicit.Reply) error {
+// ErrFits says that an answer does not fit its question, and ErrAnswered that the question has an answer.
+var (
+	ErrFits     = errors.New("the answer does not fit")
+	ErrAnswered = errors.New("the question was answered already")
+)
+
+// Answer answers a question of a workflow, which one of its waits is. The content of an accepted reply must fit the question's schema. It reports
+// whether a process runs the workflow.
+func (e *Engine) Answer(ctx context.Context, id string, question *journal.Step, reply *elicit.Reply) (runs bool, err error) {
 	if reply.Action == elicit.ActionAccept {
 		q, err := chain.Question(question)
 		if err != nil {
-			return err
+			return false, err
 		}
 		form, _, err := q.Check(reply.Content)
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrFits, err)
+			return false, fmt.Errorf("%w: %w", ErrFits, err)
 		}
 		reply.Content = form
 	}
-	return e.Send(ctx, id, question.Topic, reply.Result())
+	runs, err = e.send(ctx, id, question.Topic, &journal.Message{Topic: question.Topic, Value: reply.Result()})
+	if errors.Is(err, durable.ErrExists) {
+		err = fmt.Errorf("%w: %s", ErrAnswered, question.Name)
+	}
+	return runs, err
+}
+
+// Peek returns the state of a workflow, and the size in bytes of its journal, which grows with all that it does. It reads little.
+func (e *Engine) Peek(ctx context.Context, id string) (durable.State, int64, error) {
+	work, err := e.find(ctx, id)
+	if err != nil {
+		return "", 0, err
+	}
+	size, err := e.o.State.LogSize(ctx, journalKey(work.Customer, id))
+	return work.State, size, err
 }
 
 // stopOf returns the number of the part at which work has stopped.
@@ -198,9 +248,9 @@ func (e *Engine) Resume(ctx context.Context, id string) (part int, err error) {
 	return 0, nil
 }
 
-// Cancel ends a workflow. A part in progress is stopped.
+// Cancel ends a workflow. A part in progress is stopped. The error wraps durable.ErrEnded if it has ended.
 func (e *Engine) Cancel(ctx context.Context, id string) error {
-	if _, err := e.find(ctx, id); err != nil {
+	if _, err := e.open(ctx, id); err != nil {
 		return err
 	}
 	return e.o.Durable.Cancel(ctx, id)

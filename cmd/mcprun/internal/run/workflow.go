@@ -25,11 +25,13 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/durable"
 	"github.com/mcpgen/mcpgen/runner/journal"
+	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/workflow"
 	"github.com/mcpgen/mcpgen/runner/workflow/document"
 )
@@ -41,6 +43,12 @@ const (
 	closeTime = 10 * time.Second
 	// partTime bounds a part of a workflow without --timeout.
 	partTime = 24 * time.Hour
+)
+
+// refused are the flags of a run that no workflow has, and begun those that one has from its beginning.
+var (
+	refused = []string{"check", "dry-run", "plan", "record", "replay", "replay-match", "daemon"}
+	begun   = []string{"eval", "language", "var", "vars"}
 )
 
 // workflowCommand is `mcprun workflow run` or `mcprun workflow resume`.
@@ -59,6 +67,7 @@ type workflowCommand struct {
 
 	running sync.Mutex // held while a part runs: parts share the terminal
 	last    *runner.Result
+	looked  int64 // the size of the journal when it was looked into last
 }
 
 // settings are what is kept of the command that began a workflow, for those that resume it.
@@ -72,12 +81,16 @@ type settings struct {
 
 // NewWorkflowRunCommand returns the command workflow run.
 func NewWorkflowRunCommand(app *cli.App, at resources.Provider) *cobra.Command {
-	w := &workflowCommand{Options: &Options{App: app, Resources: at}}
+	w := &workflowCommand{Options: &Options{App: app, Resources: at, without: refused}}
+	w.own = flags.Set(func(f *pflag.FlagSet) {
+		f.Var(flags.Text(&w.id, "id"), "id", "name the workflow (default: a random name)")
+		f.Var(flags.New("json", func() string { return string(w.input) }, w.setInput), "input", "the variable input: JSON, @FILE with JSON, or NAME=VALUE, which may be repeated")
+	})
 	cmd := &cobra.Command{
 		Use: "run FILE", Short: "Run a script or a workflow document that survives the death of its process",
 		Long: `Runs a script, or a workflow document in YAML or JSON, as a workflow: what its calls and steps returned is kept, so that it can be resumed
 where it was. While it only waits, nothing runs. Ctrl-C leaves it to be resumed. Its input is the
-variable input. All flags of mcprun run are accepted: see mcprun run --help --all.`,
+variable input.`,
 		Example: "  mcprun workflow run copy.ts --input contacts=@contacts.json\n  mcprun workflow run --id onboarding-42 onboard.ts --input '{\"customer\": 42}'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w.id = cmp.Or(w.id, workflow.NewID())
@@ -97,14 +110,12 @@ variable input. All flags of mcprun run are accepted: see mcprun run --help --al
 		},
 	}
 	w.bind(cmd)
-	cmd.Flags().Var(flags.Text(&w.id, "id"), "id", "name the workflow (default: a random name)")
-	cmd.Flags().Var(flags.New("json", func() string { return string(w.input) }, w.setInput), "input", "the variable input: JSON, @FILE with JSON, or NAME=VALUE, which may be repeated")
 	return cmd
 }
 
 // NewWorkflowResumeCommand returns the command workflow resume.
 func NewWorkflowResumeCommand(app *cli.App, at resources.Provider) *cobra.Command {
-	w := &workflowCommand{Options: &Options{App: app, Resources: at}}
+	w := &workflowCommand{Options: &Options{App: app, Resources: at, without: slices.Concat(refused, begun)}}
 	cmd := &cobra.Command{
 		Use: "resume ID", Short: "Continue a workflow whose process has ended, and wait for its end",
 		Long: `Continues a workflow with the flags that it began with. If a process runs it, this one waits for its
@@ -164,7 +175,7 @@ func (w *workflowCommand) setInput(text string) error {
 func (w *workflowCommand) run(ctx context.Context, begin func(context.Context) (part int, err error)) error {
 	w.con, w.flow = term.NewConsole(w.App), newPrinted()
 	if w.Check || w.plan != "" || w.replay != "" || w.record != "" || w.Calls.DryRun {
-		return flags.Usage("a workflow cannot be combined with --check, --dry-run, --plan, --record or --replay")
+		return cli.Usage(w.Cmd, "a workflow cannot be combined with --check, --dry-run, --plan, --record or --replay")
 	}
 	var err error
 	if w.project, err = w.openProject(ctx, w.con); err != nil {
@@ -332,24 +343,21 @@ func (w *workflowCommand) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	settings := opened.pii
 	status, err := opened.Get(ctx, w.id)
 	if err := errors.Join(err, opened.Close(ctx)); err != nil {
 		return err
 	}
-	if status.State.Ended() {
-		return w.show(status)
-	}
-	for _, name := range []string{"eval", "language", "var", "vars"} {
+	for _, name := range begun {
 		if w.Cmd.Flags().Changed(name) {
-			return flags.Usage("--%s is what the workflow %s began with: leave it out", name, w.id)
+			return cli.Usage(w.Cmd, "--%s is what the workflow %s began with: leave it out", name, w.id)
 		}
 	}
-	if status.Group != workflow.Group(w.id) {
+	if !status.State.Ended() && status.Group != workflow.Group(w.id) {
 		return cli.WithHint(fmt.Errorf("mcprun serve runs the workflow %s", w.id), "start mcprun serve with the flags that it had, which continues it")
 	}
-	w.kept = &settings{}
-	if err := json.Unmarshal(status.Settings, w.kept); err != nil {
-		return fmt.Errorf("read the settings of the workflow %s: %w", w.id, err)
+	if w.kept, err = settingsOf(status); err != nil {
+		return err
 	}
 	for name, values := range w.kept.Flags {
 		f := w.Cmd.Flags().Lookup(name)
@@ -363,9 +371,12 @@ func (w *workflowCommand) resume(ctx context.Context) error {
 		}
 	}
 	if w.Cmd.Flags().Changed("customer") && w.Customer != status.Customer {
-		return flags.Usage("the workflow %s is not of the customer %s: leave --customer out", w.id, w.Customer)
+		return cli.Usage(w.Cmd, "the workflow %s is not of the customer %s: leave --customer out", w.id, w.Customer)
 	}
 	w.Customer = status.Customer
+	if status.State.Ended() {
+		return w.show(status, settings)
+	}
 	return w.run(ctx, func(ctx context.Context) (int, error) { return w.engine.Resume(ctx, w.id) })
 }
 
@@ -419,15 +430,20 @@ func (w *workflowCommand) wait(ctx context.Context, part int) error {
 		return err
 	}
 	w.con.Close()
-	return w.show(status)
+	return w.show(status, &w.project.Settings.PII)
 }
 
 // look asks the questions of the workflow that were not asked yet, and says what else it waits for.
 func (w *workflowCommand) look(ctx context.Context, asked *term.Elicitor, told map[string]bool) {
+	state, size, err := w.engine.Peek(ctx, w.id)
+	if err != nil || state != durable.Waiting || size == w.looked {
+		return
+	}
 	status, err := w.engine.Get(ctx, w.id)
-	if err != nil || status.State != durable.Waiting {
+	if err != nil {
 		return // tried again
 	}
+	w.looked = size
 	for _, s := range status.Waits() {
 		if told[s.Topic] {
 			continue
@@ -446,18 +462,20 @@ func (w *workflowCommand) look(ctx context.Context, asked *term.Elicitor, told m
 				continue
 			}
 			if err == nil {
-				err = w.engine.Answer(ctx, w.id, &s, reply)
+				_, err = w.engine.Answer(ctx, w.id, &s, reply)
 			}
 			if err != nil && ctx.Err() == nil {
 				w.con.Say("mcprun: " + cli.EscapeLine(err.Error()))
-				told[s.Topic] = !errors.Is(err, workflow.ErrFits)
+				if errors.Is(err, workflow.ErrFits) {
+					told[s.Topic], w.looked = false, 0
+				}
 			}
 		}
 	}
 }
 
 // show reports how the workflow ended, as a run does.
-func (w *workflowCommand) show(status *workflow.Status) error {
+func (w *workflowCommand) show(status *workflow.Status, settings *config.PII) error {
 	res := w.last
 	switch {
 	case status.Stop != nil:
@@ -472,8 +490,38 @@ func (w *workflowCommand) show(status *workflow.Status) error {
 		return fmt.Errorf("the workflow %s has ended as %s", w.id, status.State)
 	case res == nil || res.Cause != status.Outcome.Cause: // another process has run its last part
 		res = plainResult(status.Outcome)
+		if !w.JSON && len(res.Value) > 0 {
+			fmt.Fprintf(w.App.Stdout, "result %s\n", cli.EscapeLine(string(res.Value)))
+		}
+		if !w.JSON && res.Message == "" && !w.Quiet {
+			fmt.Fprintf(w.App.Stderr, "mcprun: the workflow %s is %s\n", w.id, status.State)
+		}
+	}
+	if rows := unknownWords(status.Unknown); rows != "" {
+		res.Message = strings.TrimPrefix(res.Message+"; unknown whether it was made: "+rows, "; ")
+	}
+	if w.JSON && w.personal == nil { // a person has begun it, and a program reads it
+		personal, err := w.pii.Personal(w.App, settings, w.Customer, true, nil)
+		if err != nil {
+			return err
+		}
+		if personal != nil {
+			hidden, private := *res, pii.NewPrivate()
+			hidden.Value, hidden.Message = private.MaskJSON(res.Value), private.Mask(res.Message)
+			hidden.Stdout, hidden.Stderr = private.Mask(res.Stdout), private.Mask(res.Stderr)
+			res = &hidden
+		}
 	}
 	return w.report(res, status.Name)
+}
+
+// unknownWords lists calls that may have been made.
+func unknownWords(all []journal.Unknown) string {
+	var rows []string
+	for _, u := range all {
+		rows = append(rows, cli.EscapeLine(u.String()))
+	}
+	return strings.Join(rows, ", ")
 }
 
 // plainResult returns the result of a part that this process has not run.
@@ -485,6 +533,41 @@ func plainResult(out *workflow.Outcome) *runner.Result {
 type Workflows struct {
 	*workflow.Engine
 	shared *state.Shared
+	app    *cli.App
+	pii    *config.PII
+}
+
+// settingsOf returns the settings of a workflow that mcprun workflow run began. They are empty if they were sealed with another key.
+func settingsOf(s *workflow.Status) (*settings, error) {
+	out := &settings{}
+	if len(s.Settings) == 0 {
+		return out, nil
+	}
+	if err := json.Unmarshal(s.Settings, out); err != nil {
+		return nil, fmt.Errorf("read the settings of the workflow %s: %w", s.ID, err)
+	}
+	return out, nil
+}
+
+// Private returns what replaces personal data of a workflow for a program that reads it, or nil if such data is shown to programs.
+func (w *Workflows) Private(s *workflow.Status) (*pii.Tokenizer, error) {
+	kept, err := settingsOf(s)
+	if err != nil {
+		return nil, err
+	}
+	given := &customers.PIIFlag{}
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	given.Bind(set)
+	for _, mode := range kept.Flags["pii"] {
+		if err := set.Set("pii", mode); err != nil {
+			return nil, err
+		}
+	}
+	personal, err := given.Personal(w.app, w.pii, s.Customer, true, nil)
+	if err != nil || personal == nil {
+		return nil, err
+	}
+	return pii.NewPrivate(), nil
 }
 
 // OpenWorkflows opens the workflows of a project. set are the flags of the command. If there is no state yet, the error wraps fs.ErrNotExist.
@@ -494,9 +577,9 @@ func OpenWorkflows(ctx context.Context, app *cli.App, at *project.LocationFlags,
 	if err != nil {
 		return nil, err
 	}
-	base := app.Dir
+	base, personal := app.Dir, &config.PII{}
 	if cfg != nil {
-		base = cfg.Dir
+		base, personal = cfg.Dir, &cfg.Settings.PII
 	}
 	secret, err := customers.Key(app)
 	if err != nil {
@@ -511,7 +594,7 @@ func OpenWorkflows(ctx context.Context, app *cli.App, at *project.LocationFlags,
 	if err == nil {
 		var e *workflow.Engine
 		if e, err = workflow.New(workflow.Options{Durable: work, State: kept, Secret: secret}); err == nil {
-			return &Workflows{e, shared}, nil
+			return &Workflows{e, shared, app, personal}, nil
 		}
 		err = errors.Join(err, work.Close(ctx))
 	}
