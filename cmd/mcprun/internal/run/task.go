@@ -50,13 +50,13 @@ type taskRun struct {
 	skill   string
 	restore bool // --restore-pii
 
-	text      string
-	own       *customer.Customer // nil: the project's
-	trustSet  bool               // a person said who wrote the script
-	hasFailed bool               // a script has run, and the model reads what came of it
-	taint     []string           // the servers whose data the model may have read
-	shown     *task.Script       // the last one that a person has seen
-	restores  bool               // the reader gets personal data as it is, although the model has tokens
+	text     string
+	own      *customer.Customer // nil: the project's
+	trustSet bool               // a person said who wrote the script
+	hasRun   bool               // a script has run, and the model reads what came of it
+	taint    []string           // the servers whose data the model may have read
+	shown    *task.Script       // the last one that a person has seen
+	restores bool               // the reader gets personal data as it is, although the model has tokens
 }
 
 func (t *taskRun) bind(f *pflag.FlagSet) {
@@ -355,7 +355,7 @@ func (o *Options) distrust() {
 	if o.task.trustSet {
 		return
 	}
-	if o.author = runner.TrustModel; o.task.hasFailed {
+	if o.author = runner.TrustModel; o.task.hasRun {
 		o.author = runner.TrustExposed
 	}
 }
@@ -431,7 +431,7 @@ func (o *Options) tryTask(ctx context.Context, p *project.Project, ts *task.Scri
 	}
 	o.task.taint = o.Calls.Conversation.Taint()
 	res, err := o.launch(ctx, con, p, &s)
-	o.Task, o.task.hasFailed = "", true // the log has the task
+	o.Task, o.task.hasRun = "", true // the log has the task
 	return res, err
 }
 
