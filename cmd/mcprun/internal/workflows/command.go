@@ -301,10 +301,14 @@ func (o *located) show(l listed) error {
 		if !s.Ended.IsZero() {
 			took = s.Ended.Sub(s.Began).Round(time.Millisecond).String()
 		}
-		rows = append(rows, []string{cli.EscapeLine(name), when(s.Began), took, flags.Bytes(s.InputBytes), flags.Bytes(s.OutputBytes), cli.EscapeLine(cli.Shorten(s.Error, 100))})
+		output := flags.Bytes(s.OutputBytes)
+		if s.Error != "" {
+			output = "error: " + cli.EscapeLine(cli.Shorten(s.Error, 100))
+		}
+		rows = append(rows, []string{cli.EscapeLine(name), when(s.Began), took, flags.Bytes(s.InputBytes), output})
 	}
 	if len(rows) > 0 {
-		if err := o.app.Table([]string{"STEP", "BEGAN", "TOOK", "INPUT", "OUTPUT", "ERROR"}, rows); err != nil {
+		if err := o.app.Table([]string{"STEP", "BEGAN", "TOOK", "INPUT", "OUTPUT"}, rows); err != nil {
 			return err
 		}
 	}
