@@ -104,6 +104,14 @@ type listed struct {
 	goesOn string // what to do so that it goes on; empty: nothing
 }
 
+// stateWords is the state for a person: what no process runs is not running.
+func (l *listed) stateWords() string {
+	if l.State == durable.Running && !l.Runs {
+		return "not running"
+	}
+	return string(l.State)
+}
+
 // waiting is what a workflow waits for.
 type waiting struct {
 	Kind  journal.StepKind `json:"kind"`
@@ -256,7 +264,7 @@ func (o *located) list(all []listed) error {
 		if l.goesOn != "" {
 			waits = append(waits, "goes on with: "+l.goesOn)
 		}
-		rows = append(rows, []string{l.ID, cli.EscapeLine(l.Name), cli.EscapeLine(l.Customer), string(l.State), when(l.Created), cli.EscapeLine(strings.Join(waits, "; "))})
+		rows = append(rows, []string{l.ID, cli.EscapeLine(l.Name), cli.EscapeLine(l.Customer), l.stateWords(), when(l.Created), cli.EscapeLine(strings.Join(waits, "; "))})
 	}
 	return o.app.Table([]string{"WORKFLOW", "SCRIPT", "CUSTOMER", "STATE", "STARTED", "WAITS FOR"}, rows)
 }
@@ -288,7 +296,7 @@ func (o *located) show(l listed) error {
 		return o.app.JSON(l)
 	}
 	w := o.app.Stdout
-	fmt.Fprintf(w, "workflow %s: %s, %s, started %s\n", l.ID, cli.EscapeLine(l.Name), l.State, when(l.Created))
+	fmt.Fprintf(w, "workflow %s: %s, %s, started %s\n", l.ID, cli.EscapeLine(l.Name), l.stateWords(), when(l.Created))
 	var rows [][]string
 	for _, s := range l.Steps {
 		took, name := "", string(s.Kind)+" "+s.Name
