@@ -79,6 +79,13 @@ type Endpoint struct {
 	secrets redact.Redactor
 }
 
+// IsAzureV1 reports whether an address of Azure OpenAI names its version: NAME.openai.azure.com/openai/v1. Such an address has no folder of
+// deployments, and needs no api-version.
+func IsAzureV1(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && strings.Contains(u.Path+"/", "/openai/v1/")
+}
+
 // New checks the settings and sends nothing. Its errors are *[Error].
 func New(opts Options) (*Endpoint, error) {
 	base, err := url.Parse(opts.URL)

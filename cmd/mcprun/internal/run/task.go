@@ -327,20 +327,18 @@ func (o *Options) openCustomer(con *term.Console, p *project.Project, opt *task.
 	return o.giveWork(session, opt)
 }
 
-// workVariable is the variable of scripts that says what was done for the customer before.
-const workVariable = "session"
-
-// giveWork gives the script that variable, unless the person has set it.
-func (o *Options) giveWork(s *customer.Session, opt *task.Options) error {
-	if slices.Contains(opt.Rules.Variables, workVariable) {
+// giveWork gives the task's scripts what was done for the customer before, and tells the model that they have it.
+func (o *Options) giveWork(from *customer.Session, opt *task.Options) error {
+	s := runner.Script{Vars: o.single}
+	if slices.Contains(opt.Rules.Variables, runner.SessionVariable) {
 		return nil
 	}
-	value, err := s.Earlier()
-	if err == nil && value != nil {
-		o.single[workVariable] = value
-		opt.Rules.Variables = append(opt.Rules.Variables, workVariable+` (what was done for this customer before: {tasks: [{description, code, result, output, time, exitCode}], files, checkpoint})`)
+	if err := customers.GiveWork(from, &s); err != nil || s.Vars[runner.SessionVariable] == nil {
+		return err
 	}
-	return err
+	o.single = s.Vars
+	opt.Rules.Variables = append(opt.Rules.Variables, runner.SessionVariable+` (what was done for this customer before, or null: {tasks: [{description, code, result, output, time, exitCode}], files, checkpoint: {name, time, task, data}})`)
+	return nil
 }
 
 // scriptOf returns the run of a script of the task.
