@@ -158,7 +158,7 @@ func of(s *workflow.Status, private *pii.Tokenizer) listed {
 		mask = private.Mask
 	}
 	l := listed{ID: s.ID, Name: s.Name, Customer: s.Customer, State: s.State, Created: s.Created, Ended: s.Ended, Calls: s.Calls, Outcome: s.Outcome, Unknown: s.Unknown, Stop: s.Stop, Runs: s.Runs && s.Stop == nil}
-	if l.goesOn = "mcprun workflow resume " + s.ID; s.Group != workflow.Group(s.ID) {
+	if l.goesOn = "mcprun workflow resume " + s.ID; s.Group != workflow.Group(s.ID) && s.Stop == nil {
 		l.goesOn = "mcprun serve, started as before"
 	}
 	if l.Runs || l.State.Ended() {
