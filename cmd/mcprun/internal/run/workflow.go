@@ -523,11 +523,9 @@ func (w *workflowCommand) show(status *workflow.Status, settings *config.PII) er
 	res := w.last
 	switch {
 	case status.Stop != nil:
-		goesOn := "the workflow goes on with: mcprun workflow resume " + w.id
 		if res == nil || res.Cause == runner.CauseSuspended { // the last part did not start, here
 			res = plainResult(&workflow.Outcome{ExitCode: status.Stop.ExitCode, Cause: runner.CauseFailed, Message: status.Stop.Reason})
 		}
-		res.Message = strings.TrimPrefix(res.Message+"; "+goesOn, "; ")
 	case status.State == durable.Cancelled:
 		return cli.WithHint(fmt.Errorf("the workflow %s was cancelled", w.id), "start another one")
 	case status.Outcome == nil:
@@ -543,6 +541,9 @@ func (w *workflowCommand) show(status *workflow.Status, settings *config.PII) er
 	}
 	if rows := unknownWords(status.Unknown); rows != "" {
 		res.Message = strings.TrimPrefix(res.Message+"; unknown whether it was made: "+rows, "; ")
+	}
+	if status.Stop != nil {
+		res.Message = strings.TrimPrefix(res.Message+"; the workflow goes on with: mcprun workflow resume "+w.id, "; ")
 	}
 	if w.JSON && w.personal == nil { // a person has begun it, and a program reads it
 		personal, err := w.pii.Personal(w.App, settings, w.Customer, true, nil)

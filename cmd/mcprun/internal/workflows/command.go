@@ -104,6 +104,14 @@ type listed struct {
 	goesOn string // what to do so that it goes on; empty: nothing
 }
 
+// stateWords is the state for a person: what no process runs is not running.
+func (l *listed) stateWords() string {
+	if l.State == durable.Running && !l.Runs {
+		return "not running"
+	}
+	return string(l.State)
+}
+
 // waiting is what a workflow waits for.
 type waiting struct {
 	Kind  journal.StepKind `json:"kind"`
@@ -150,7 +158,7 @@ func of(s *workflow.Status, private *pii.Tokenizer) listed {
 		mask = private.Mask
 	}
 	l := listed{ID: s.ID, Name: s.Name, Customer: s.Customer, State: s.State, Created: s.Created, Ended: s.Ended, Calls: s.Calls, Outcome: s.Outcome, Unknown: s.Unknown, Stop: s.Stop, Runs: s.Runs && s.Stop == nil}
-	if l.goesOn = "mcprun workflow resume " + s.ID; s.Group != workflow.Group(s.ID) {
+	if l.goesOn = "mcprun workflow resume " + s.ID; s.Group != workflow.Group(s.ID) && s.Stop == nil {
 		l.goesOn = "mcprun serve, started as before"
 	}
 	if l.Runs || l.State.Ended() {
@@ -273,7 +281,7 @@ func (o *located) list(all []listed) error {
 		if l.goesOn != "" {
 			waits = append(waits, "goes on with: "+l.goesOn)
 		}
-		rows = append(rows, []string{l.ID, cli.EscapeLine(l.Name), cli.EscapeLine(l.Customer), string(l.State), when(l.Created), cli.EscapeLine(strings.Join(waits, "; "))})
+		rows = append(rows, []string{l.ID, cli.EscapeLine(l.Name), cli.EscapeLine(l.Customer), l.stateWords(), when(l.Created), cli.EscapeLine(strings.Join(waits, "; "))})
 	}
 	return o.app.Table([]string{"WORKFLOW", "SCRIPT", "CUSTOMER", "STATE", "STARTED", "WAITS FOR"}, rows)
 }
@@ -310,7 +318,7 @@ func (o *located) show(l listed) error {
 		return o.app.JSON(l)
 	}
 	w := o.app.Stdout
-	fmt.Fprintf(w, "workflow %s: %s, %s, started %s\n", l.ID, cli.EscapeLine(l.Name), l.State, when(l.Created))
+	fmt.Fprintf(w, "workflow %s: %s, %s, started %s\n", l.ID, cli.EscapeLine(l.Name), l.stateWords(), when(l.Created))
 	var rows [][]string
 	for _, s := range l.Steps {
 		took, name := "", string(s.Kind)+" "+s.Name
@@ -323,10 +331,14 @@ func (o *located) show(l listed) error {
 		if !s.Ended.IsZero() {
 			took = s.Ended.Sub(s.Began).Round(time.Millisecond).String()
 		}
-		rows = append(rows, []string{cli.EscapeLine(name), when(s.Began), took, flags.Bytes(s.InputBytes), flags.Bytes(s.OutputBytes), cli.EscapeLine(cli.Shorten(s.Error, 100))})
+		output := flags.Bytes(s.OutputBytes)
+		if s.Error != "" {
+			output = "error: " + cli.EscapeLine(cli.Shorten(s.Error, 100))
+		}
+		rows = append(rows, []string{cli.EscapeLine(name), when(s.Began), took, flags.Bytes(s.InputBytes), output})
 	}
 	if len(rows) > 0 {
-		if err := o.app.Table([]string{"STEP", "BEGAN", "TOOK", "INPUT", "OUTPUT", "ERROR"}, rows); err != nil {
+		if err := o.app.Table([]string{"STEP", "BEGAN", "TOOK", "INPUT", "OUTPUT"}, rows); err != nil {
 			return err
 		}
 	}
