@@ -45,7 +45,7 @@ func (n *Network) Rules(p *policy.Policy, customer string) (*egress.Rules, error
 	return egress.NewRules(egress.RulesOptions{Network: n.Settings, File: n.File, Customer: customer, Level: level, Hosts: hosts})
 }
 
-// maxNamed bounds the hosts in the text of Offer.
+// maxNamed bounds the hosts in the text of Offer, and the names in that of Effects.
 const maxNamed = 8
 
 // Offer says what runs may connect to if they ask for the network, for people and models: a part of a sentence. It is empty if none may.
@@ -90,6 +90,9 @@ const bundleName = "certificates.pem"
 // cause as often as it likes.
 const maxConnections = 1000
 
+// maxReached bounds Result.Reached.
+const maxReached = 100
+
 // methodFetch is the request of a guest that has no sockets.
 const methodFetch = "network/fetch"
 
@@ -101,6 +104,7 @@ type network struct {
 	mu               sync.Mutex
 	allowed, refused []egress.Event
 	count            int
+	reached          []string
 }
 
 // openNetwork returns the network of a run that asks for one, or nil. The caller closes it.
@@ -112,6 +116,7 @@ func (x *run) openNetwork(n *granted) (*network, error) {
 	opt := egress.Options{
 		Run: x.id, Rules: n.rules, Secret: n.Secret, Alert: n.Alert, ConnectTo: n.ConnectTo, Logger: x.runner.log,
 		Watch: func(e egress.Event) {
+			out.reach(&e)
 			if e.Check == "" && n.Settings.Log == config.LogRefused {
 				return
 			}
@@ -266,16 +271,25 @@ func (n *network) fetch(ctx context.Context, params json.RawMessage) (json.RawMe
 }
 
 // close ends the network, and returns what happened in it.
-func (n *network) close() (events []egress.Event, count int) {
+func (n *network) close() (events []egress.Event, count int, reached []string) {
 	if n == nil {
-		return nil, 0
+		return nil, 0, nil
 	}
 	n.Close()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	events = append(n.allowed, n.refused...)
 	slices.SortStableFunc(events, func(a, b egress.Event) int { return a.Time.Compare(b.Time) })
-	return events, n.count
+	return events, n.count, n.reached
+}
+
+// reach keeps the host of a connection or request that was allowed: it may have arrived even if it failed.
+func (n *network) reach(e *egress.Event) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e.Allowed && len(n.reached) < maxReached && !slices.Contains(n.reached, e.Host) {
+		n.reached = append(n.reached, e.Host)
+	}
 }
 
 // maxRefusals bounds the warnings about connections.

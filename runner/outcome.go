@@ -34,7 +34,7 @@ func (x *run) result(ctx context.Context) *Result {
 	if x.script.Start.Rule != "" {
 		res.Start = &x.script.Start
 	}
-	res.Connections, res.ConnectionCount = x.network.close()
+	res.Connections, res.ConnectionCount, res.Reached = x.network.close()
 	if p := x.script.Calls.Personal; p != nil {
 		for i := range res.Connections {
 			hideConnection(p.Mask, &res.Connections[i])
@@ -65,7 +65,7 @@ func (x *run) result(ctx context.Context) *Result {
 	res.Warnings, res.Calls, res.CallCount = x.summary.Warnings, x.summary.Calls, x.summary.Count
 	res.Cache = x.summary.Cache.Some()
 	made := ""
-	if res.Cause != CauseExit && res.Cause != CauseSuspended || crashes[res.ExitCode] != "" {
+	if x.script.Calls.Workflow == "" && (res.Cause != CauseExit || crashes[res.ExitCode] != "") { // a workflow does not repeat them
 		made = x.summary.Made()
 	}
 	for _, text := range []string{x.summary.InFlight, made, x.hint()} {
@@ -111,11 +111,7 @@ func (s *Script) shortened(e *bridge.ScriptError) *bridge.ScriptError {
 func (x *run) setCause(ctx context.Context, res *Result) {
 	switch {
 	case x.lost != nil:
-		res.ExitCode, res.Cause, res.Message = exit.Runner, CauseBridge, x.lost.Error()
-		var h interface{ Hint() string }
-		if errors.As(x.lost, &h) {
-			res.Message += "; " + h.Hint()
-		}
+		res.ExitCode, res.Cause, res.Message = exit.Runner, CauseBridge, exit.Hinted(x.lost).Error()
 	case errors.Is(x.cause, chain.ErrSuspended):
 		res.ExitCode, res.Cause = 0, CauseSuspended
 	case errors.Is(x.cause, chain.ErrRunTimeout):

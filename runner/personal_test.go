@@ -284,6 +284,8 @@ func TestPersonalComparedToken(t *testing.T) {
 		{config.PIIBridge, `console.log(rows.filter((r: any) => r.email === "[EMAIL_1]").length)`, false},
 		{config.PIIOutput, `await updateRecord({ object_type: "Lead", record_id: "00Q1", data: { Email: "[EMAIL_1]" } })`, false},
 		{config.PIIOutput, `console.log("[EMAIL_99]")`, false},
+		{config.PIIOutput, `import { detokenizePii } from "mcprun"; const to = await detokenizePii("[EMAIL_1]"); console.log(rows.filter((r: any) => r.email === to).length)`, false},
+		{config.PIIOutput, `import { detokenizePii } from "mcprun"; await detokenizePii("[EMAIL_2]"); console.log(rows.filter((r: any) => r.email === "[EMAIL_1]").length)`, true},
 	} {
 		b := newBench(t, c.mode)
 		b.run(sheet + `console.log(rows)`)
@@ -293,6 +295,32 @@ func TestPersonalComparedToken(t *testing.T) {
 		}); got != c.want {
 			t.Errorf("%s, %s: warnings %q, want one: %v", c.mode, c.code, res.Warnings, c.want)
 		}
+	}
+}
+
+// TestLiteralToken checks where a token in the code of a script with real values equals none of them.
+func TestLiteralToken(t *testing.T) {
+	b := newBench(t, config.PIIOutput)
+	b.run(sheet + `console.log(rows)`)
+	for code, want := range map[string]string{
+		`rows.filter(r => r.email === "[EMAIL_1]")`:                               "[EMAIL_1]",
+		`r["email"] == '[EMAIL_1]'`:                                               "[EMAIL_1]",
+		"const text = `Hello [EMAIL_1]`;":                                         "[EMAIL_1]",
+		`await detokenizePii("[EMAIL_1]"); r.email === "[EMAIL_2]"`:               "[EMAIL_2]",
+		`r.email === await detokenizePii("[EMAIL_1]")`:                            "",
+		`const [a, b] = await detokenizePii<any>(["[EMAIL_1]", "[EMAIL_2]"]);`:    "",
+		"await detokenizePii({\n  to: '[EMAIL_1]',\n  text: `for [NAME_1]`,\n});": "",
+		`detokenize_pii("[EMAIL_1]") == r["email"]`:                               "",
+		"// The leads of [EMAIL_1]:\n  # [EMAIL_1]\nconst all = rows;":            "",
+		`r.email === "[EMAIL_99]"`:                                                "", // it stands for nothing
+	} {
+		if got := runner.LiteralToken(b.personal(), code); got != want {
+			t.Errorf("LiteralToken(%q) = %q, want %q", code, got, want)
+		}
+	}
+	b.part.Mode = config.PIIBridge
+	if got := runner.LiteralToken(b.personal(), `r.email === "[EMAIL_1]"`); got != "" {
+		t.Errorf("with tokens only, LiteralToken = %q, want none", got)
 	}
 }
 

@@ -10,9 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/audit"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/plugin"
-	"github.com/mcpgen/mcpgen/runner/risk"
-	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
 // PluginError refuses a script that a plugin does not let start.
@@ -65,11 +64,14 @@ func (r *Runner) ask(ctx context.Context, s *Script, e *plugin.Event) ([]audit.P
 	done, err := s.Calls.Plugins.Ask(ctx, e, plugin.Place{Mask: mask.Value})
 	for i := range done {
 		done[i].Reason = audit.Text(s.Calls.Personal.Mask(string(done[i].Reason)))
-		if done[i].Decision == string(plugin.Failed) {
-			r.log.Warn(done[i].String(), "hook", done[i].Hook)
-		}
 	}
 	s.trail.plugins = append(s.trail.plugins, done...)
+	for _, text := range plugin.Unchecked(done, err) {
+		r.log.Warn(text, "hook", e.Hook)
+		if s.trail.unchecked = append(s.trail.unchecked, text); s.Watch != nil {
+			s.Watch(chain.Event{Kind: chain.EventWarning, Message: text})
+		}
+	}
 	return done, err
 }
 
@@ -94,9 +96,14 @@ func (s *Script) holdOutput() (reset func()) {
 	return func() { s.Stdout, s.Stderr, s.release = stdout, stderr, nil }
 }
 
-// askAfter asks plugins about the result of a script. They may change it, or withhold it with the output.
+// askAfter asks plugins about the result of a script. They may change it, or withhold it with the output. A part of a workflow that goes
+// on has not ended: what it has printed is held, since the next part prints it again.
 func (r *Runner) askAfter(ctx context.Context, s *Script, res *Result) {
-	if s.release != nil {
+	switch {
+	case s.release == nil:
+	case res.Cause == CauseSuspended, res.Cause == CauseInterrupted && s.Calls.Workflow != "":
+		res.Stdout, res.Stderr = "", ""
+	default:
 		e := s.event(plugin.RunEnd, s.trail.id)
 		e.Result = s.Calls.Personal.MaskJSON(res.Value) // which hide has masked already
 		e.End = &plugin.End{ExitCode: res.ExitCode, Cause: string(res.Cause), Calls: res.CallCount, StdoutBytes: int64(len(res.Stdout)) + res.StdoutCut, StderrBytes: int64(len(res.Stderr)) + res.StderrCut}
@@ -108,7 +115,7 @@ func (r *Runner) askAfter(ctx context.Context, s *Script, res *Result) {
 			s.release(res)
 		}
 	}
-	res.Plugins = s.trail.plugins
+	res.Plugins, res.Warnings = s.trail.plugins, append(res.Warnings, s.trail.unchecked...)
 }
 
 // logged returns the denial for a session's log.
@@ -123,39 +130,4 @@ func (e *PluginError) logged() []audit.Plugin {
 // event returns what plugins see of a script at any point.
 func (s *Script) event(at plugin.Point, run string) *plugin.Event {
 	return &plugin.Event{Hook: at, Run: run, Customer: s.Calls.Subject.Customer, Session: s.Calls.Subject.Session, Script: s.Name}
-}
-
-// FindingsError refuses a script because guardrails are strict and the check of it has found something.
-type FindingsError struct {
-	Script   string
-	Findings []judge.Finding
-}
-
-func (e *FindingsError) Error() string {
-	return fmt.Sprintf("%s was not run: guardrails are strict, and the check has findings:\n%s", e.Script, lines(e.Findings))
-}
-
-// Hint says what to do.
-func (e *FindingsError) Hint() string {
-	return "change the script, or ask the operator of the project about guardrails.strict in mcpgen.yaml"
-}
-
-// ExitCode returns the exit code for a script that was refused before it ran.
-func (e *FindingsError) ExitCode() int { return exit.Refused }
-
-// aboutTools are the rules whose findings the policy decides about, call by call.
-var aboutTools = map[string]bool{"tool-write": true, "tool-unknown": true, "destructive-tool": true}
-
-// refuseFindings returns a *FindingsError for a script with findings of medium or higher risk, other than those about tools.
-func refuseFindings(name string, report *judge.Report) error {
-	var found []judge.Finding
-	for _, f := range report.Findings {
-		if f.Risk >= risk.Medium && !aboutTools[f.Rule] && len(found) < maxFindings {
-			found = append(found, f)
-		}
-	}
-	if found == nil {
-		return nil
-	}
-	return &FindingsError{name, found}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,10 +18,13 @@ import (
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/journal"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/pii/piitest"
 	"github.com/mcpgen/mcpgen/runner/plugin"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/store"
+	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 )
 
 // hook is a plugin as a function.
@@ -108,6 +112,42 @@ func TestPluginsRefuseRuns(t *testing.T) {
 	}
 	if run := runner.LoggedFailure(s, err); len(run.Plugins) != 1 || run.Plugins[0].Decision != "deny" {
 		t.Errorf("the session's log has %+v", run.Plugins)
+	}
+}
+
+// TestPluginsOfParts: a part of a workflow that waits has no end that plugins could refuse, and shows nothing that they have not allowed. It did not
+// fail.
+func TestPluginsOfParts(t *testing.T) {
+	state, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	log, m := newLog(t)
+	var asked []plugin.Point
+	var shown bytes.Buffer
+	s := &runner.Script{Code: "print(1)", Stdout: &shown}
+	s.Calls.Audit, s.Calls.Suspend = log, time.Second
+	s.Calls.Plugins = hook(func(e *plugin.Event) plugin.Answer {
+		if asked = append(asked, e.Hook); e.Hook == plugin.RunEnd {
+			return plugin.Answer{Decision: plugin.Deny}
+		}
+		return plugin.Answer{Decision: plugin.Allow}
+	}).set()
+	if s.Calls.Journal, err = journal.Open(t.Context(), state, store.Key{Kind: "journal", Name: "run-1"}, make([]byte, 32)); err != nil {
+		t.Fatal(err)
+	}
+	res, err := launchRecorded(t, nil, s, runner.LaunchOptions{}, func(g *guest) sandbox.Exit {
+		g.begin()
+		fmt.Fprint(g.spec.Stdout, "half")
+		g.send(object{"type": "request", "id": 1, "method": "workflow/wait", "params": object{"topic": "paid"}})
+		return g.killed()
+	})
+	if err != nil || res.Cause != runner.CauseSuspended || res.Stdout != "" || shown.Len() > 0 || !slices.Equal(asked, []plugin.Point{plugin.Run}) {
+		t.Errorf("cause %q, %q shown, plugins asked at %q, %v; want a suspended run, nothing shown, and plugins asked at its start", res.Cause, shown.String(), asked, err)
+	}
+	if _, end := row[audit.RunEnd](t, m, audit.KindRunEnd); !end.Success || end.Error != "" || end.Cause != "suspended" {
+		t.Errorf("the record has %+v, want a success", end)
 	}
 }
 

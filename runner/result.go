@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/audit"
@@ -80,6 +81,8 @@ type Result struct {
 	// Connections are the connections and requests of a run with a network, at most 1,000; ConnectionCount counts all.
 	Connections     []egress.Event `json:"network,omitempty"`
 	ConnectionCount int            `json:"networkCount,omitempty"`
+	// Reached are the hosts of allowed connections, also if these are not listed; at most 100.
+	Reached []string `json:"-"`
 	// Warnings has at most 100 warnings about calls that were still made. They may contain text from servers.
 	Warnings []string `json:"warnings,omitempty"`
 	// TypeErrors has at most five lines from a type checker, if the run went wrong; see Script.Checkers.
@@ -95,19 +98,35 @@ type Result struct {
 	mask    func(json.RawMessage) json.RawMessage // as in CallRecord.Masked; nil: nothing was masked
 }
 
-// Changing lists the tools whose calls may have changed something that a second run would change again, in their order, each once; see
-// [chain.CallRecord.Changing].
-func (r *Result) Changing() []string {
-	var tools []string
+// Succeeded reports whether the script has ended well, or goes on in another run. A nil Result is of none that has.
+func (r *Result) Succeeded() bool {
+	return r != nil && r.ExitCode == 0 && (r.Cause == CauseExit || r.Cause == CauseSuspended)
+}
+
+// Effects says what the run has done that stays, and that another run would do again, as in "written a.txt, b.txt": the calls that may have changed something (see
+// [chain.CallRecord.Changing]), the files that it wrote, and the hosts that it reached. Empty: nothing.
+func (r *Result) Effects() []string {
+	var tools, out []string
 	for i := range r.Calls {
 		if c := &r.Calls[i]; c.Changing() && !slices.Contains(tools, c.Tool) {
 			tools = append(tools, c.Tool)
 		}
 	}
 	if more := r.CallCount - len(r.Calls); more > 0 {
-		tools = append(tools, fmt.Sprintf("%d further calls, which were not recorded", more))
+		tools = append(tools, fmt.Sprintf("%d more that were not recorded", more))
 	}
-	return tools
+	for _, did := range []struct {
+		verb string
+		what []string
+	}{{"called ", tools}, {"written ", r.Files}, {"connected to ", r.Reached}} {
+		if more := len(did.what) - maxNamed; more > 0 {
+			did.what = append(slices.Clone(did.what[:maxNamed]), fmt.Sprintf("%d more", more))
+		}
+		if len(did.what) > 0 {
+			out = append(out, did.verb+strings.Join(did.what, ", "))
+		}
+	}
+	return out
 }
 
 // Logged returns the entry of the run for a session's log. It has no results of calls, and only the arguments of calls that a rule decided.

@@ -18,7 +18,7 @@ func outcomeOf(s *Script, res *Result, err error) telemetry.RunOutcome {
 		if res.Cache != nil {
 			out.Cached = res.Cache.Hits
 		}
-		if out.Error = string(res.Cause); res.Cause == CauseExit && res.ExitCode == 0 {
+		if out.Error = string(res.Cause); res.Succeeded() {
 			out.Error = ""
 		}
 	case unreadable:

@@ -51,7 +51,7 @@ func TestLoginCommands(t *testing.T) {
 		text string
 	}{
 		{[]string{"sync", "--server", "web"}, 3, `run "mcpgen login web"`},
-		{[]string{"login"}, 2, "accepts 1 arg"},
+		{[]string{"login"}, 2, "give SERVER: mcpgen login SERVER"},
 		{[]string{"login", "nobody"}, 2, `no server "nobody"`},
 		{[]string{"login", "local"}, 3, "is started by a command"},
 		{[]string{"login", "web", "--port", "70000"}, 2, "no port 70000"},

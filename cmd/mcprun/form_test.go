@@ -38,7 +38,8 @@ func (p *people) writeForm(name, text string) {
 func TestFormWords(t *testing.T) {
 	p := newPeople(t, "")
 	p.writeForm("contact", contactForm)
-	m := modeltest.New(t, modeltest.Answer{Text: `{"to": "[EMAIL_1]", "due": "2026-12-31", "note": "rm -rf"}`}, modeltest.Answer{Text: `{"to": "nobody", "due": null}`}, modeltest.Answer{Text: "As a model, I will not."})
+	m := modeltest.New(t, modeltest.Answer{Text: `{"to": "[EMAIL_1]", "due": "2026-12-31", "note": "rm -rf"}`}, modeltest.Answer{Text: `{"to": "nobody", "due": null}`}, modeltest.Answer{Text: "As a model, I will not."},
+		modeltest.Answer{Text: `{"to": "[EMAIL_1]", "due": "2026-12-31"}`}, modeltest.Answer{Text: `{"to": "[EMAIL_1]", "due": "2026-12-31"}`})
 	p.env = append(p.env, "MCPRUN_MODEL=openai/test", "OPENAI_API_KEY=sk-secret-key-of-the-test", "OPENAI_BASE_URL="+m.URL+"/v1")
 	fill := []string{"form", "fill", "contact", "--text", "Write to " + canaries[0] + " by the end of 2026"}
 	stdout, stderr, err := p.run("mcprun", fill...)
@@ -54,11 +55,18 @@ func TestFormWords(t *testing.T) {
 	if err == nil || !strings.Contains(stderr, "the model's answer has no JSON object") || strings.Contains(stderr, "secret-key") {
 		t.Errorf("no answer: %v, %s", err, stderr)
 	}
+	for _, words := range []string{"Write to somebody by the end of 2026", "Write to [EMAIL_1] by the end of 2026"} { // a token of the first words
+		stdout, stderr, err = p.run("mcprun", "form", "fill", "contact", "--text", words)
+		if err == nil || !strings.Contains(stderr, "unknown token EMAIL_1") || p.received() != before {
+			t.Errorf("a token that the words %q have not led to: %v, %s; the server got %s", words, err, stderr, p.received())
+		}
+		p.hasNoCanary("a token of other words", stdout+stderr)
+	}
 	for _, r := range m.Requests() {
 		p.hasNoCanary("what the model got", r.Body)
 	}
-	if n := len(m.Requests()); n != 3 {
-		t.Errorf("the model was asked %d times, want 3", n)
+	if n := len(m.Requests()); n != 5 {
+		t.Errorf("the model was asked %d times, want 5", n)
 	}
 }
 

@@ -30,7 +30,7 @@ info = f"mcprun_host-{version}.dist-info"
 metadata = f"""Metadata-Version: 2.1
 Name: mcprun-host
 Version: {version}
-Summary: Run scripts and tasks with mcprun from a Python program
+Summary: Run scripts, tasks and workflows with mcprun from a Python program
 Home-page: https://github.com/mcpgen/mcpgen
 License: MIT
 Requires-Python: >=3.11

@@ -46,12 +46,29 @@ type kind struct {
 
 var version = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,99}$`)
 
+// Arguments of the commands that an entry may have, and their values. Any other could load something else, or open the machine to the server. A
+// folder of the machine must be one that the person names in a variable, to which foreign text cannot refer.
+var (
+	flag   = regexp.MustCompile(`^$`)
+	user   = regexp.MustCompile(`^[0-9]+(:[0-9]+)?$`)
+	setsTo = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+	volume = regexp.MustCompile(`^\$\{[A-Z0-9_]+\}:/[^:]*(:ro)?$`)
+	mount  = regexp.MustCompile(`^type=bind,(src|source)=\$\{[A-Z0-9_]+\},(dst|destination|target)=/[^,]*(,ro|,readonly)?$`)
+
+	ofNPX    = map[string]*regexp.Regexp{"-y": flag, "--yes": flag, "-q": flag, "--quiet": flag}
+	ofUVX    = map[string]*regexp.Regexp{"-q": flag, "--quiet": flag, "--python": regexp.MustCompile(`^3(\.[0-9]+)*$`)}
+	ofDocker = map[string]*regexp.Regexp{
+		"-i": flag, "--interactive": flag, "--rm": flag, "--init": flag, "--read-only": flag, "--network": regexp.MustCompile(`^none$`), "-u": user, "--user": user,
+		"-e": setsTo, "--env": setsTo, "-v": volume, "--volume": volume, "--mount": mount,
+	}
+)
+
 // kinds are the types of packages that an entry can start.
 func kinds() map[string]kind {
 	return map[string]kind{
 		"npm": {"npmjs", regexp.MustCompile(`^(@[a-z0-9~][a-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$`), version, func(b *builder, p *Package) {
 			b.entry.Command = "npx"
-			b.arguments(p.RuntimeArguments)
+			b.arguments(p.RuntimeArguments, ofNPX)
 			if !slices.Contains(b.entry.Args, "-y") && !slices.Contains(b.entry.Args, "--yes") {
 				b.entry.Args = append(b.entry.Args, "-y")
 			}
@@ -59,12 +76,12 @@ func kinds() map[string]kind {
 		}},
 		"pypi": {"pypi", regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`), version, func(b *builder, p *Package) {
 			b.entry.Command = "uvx"
-			b.arguments(p.RuntimeArguments)
+			b.arguments(p.RuntimeArguments, ofUVX)
 			b.entry.Args = append(b.entry.Args, p.Identifier+"@"+p.Version)
 		}},
 		"oci": {"", regexp.MustCompile(`^[a-z0-9][A-Za-z0-9._:/@-]*$`), regexp.MustCompile(`^([0-9A-Za-z][0-9A-Za-z._-]{0,127})?$`), func(b *builder, p *Package) {
 			b.entry.Command, b.entry.Args = "docker", []string{"run", "-i", "--rm"}
-			b.arguments(p.RuntimeArguments)
+			b.arguments(p.RuntimeArguments, ofDocker)
 			for _, name := range slices.Sorted(maps.Keys(b.entry.Env)) {
 				b.entry.Args = append(b.entry.Args, "-e", name)
 			}
@@ -146,12 +163,16 @@ func (b *builder) launch(p *Package) {
 			b.fail("%q is not a name of a variable", line(in.Name, 100))
 			return
 		}
+		if steers.MatchString(in.Name) {
+			b.fail("it wants the variable %s, with which it could load something else", in.Name)
+			return
+		}
 		if value, ok := b.value(in, in.Name); ok {
 			b.set(&b.entry.Env, in.Name, value)
 		}
 	}
 	k.launch(b, p)
-	b.arguments(p.PackageArguments)
+	b.arguments(p.PackageArguments, nil)
 }
 
 func (b *builder) remote(r *Remote) {
@@ -178,6 +199,8 @@ func (b *builder) remote(r *Remote) {
 
 var (
 	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,199}$`)
+	// steers matches variables that say what the commands and their interpreters load, or whom they ask.
+	steers   = regexp.MustCompile(`(?i)^(path|(npm_config|uv|pip|docker|buildkit|ld|dyld)_.*|node_(options|path|extra_ca_certs)|python(path|home|startup|warnings|breakpoint|userbase|platlibdir|executable))$`)
 	header   = regexp.MustCompile(`^[A-Za-z0-9-]{1,100}$`)
 	template = regexp.MustCompile(`\{([A-Za-z0-9_.-]{1,100})\}`)
 )
@@ -189,20 +212,23 @@ func (b *builder) set(to *map[string]string, name, value string) {
 	(*to)[name] = value
 }
 
-// arguments adds arguments that have a value or must have one.
-func (b *builder) arguments(list []Input) {
+// arguments adds arguments that have a value or must have one. allowed are the only ones; nil: all are.
+func (b *builder) arguments(list []Input, allowed map[string]*regexp.Regexp) {
 	for _, in := range list {
 		hint := in.ValueHint
 		if hint == "" {
 			hint = strings.TrimLeft(in.Name, "-")
 		}
-		flag := in.Type == "named" && in.Value == "" && in.Default == "" && len(in.Variables) == 0 && in.ValueHint == "" && !in.IsRequired
-		value, ok := "", flag
-		if !flag {
+		bare := in.Type == "named" && in.Value == "" && in.Default == "" && len(in.Variables) == 0 && in.ValueHint == "" && !in.IsRequired
+		value, ok := "", bare
+		if !bare {
 			value, ok = b.value(in, b.own(hint))
 		}
 		if !ok {
 			continue
+		}
+		if values := allowed[in.Name]; allowed != nil && (values == nil || in.Type != "named" || !values.MatchString(value)) {
+			b.fail("it wants %s to have the argument %q, which could load something else or open this machine to it", b.entry.Command, line(strings.TrimSpace(in.Name+" "+value), 100))
 		}
 		if in.Type == "named" {
 			if !strings.HasPrefix(in.Name, "-") {
@@ -210,7 +236,7 @@ func (b *builder) arguments(list []Input) {
 			}
 			b.entry.Args = append(b.entry.Args, b.literal(in.Name))
 		}
-		if !flag {
+		if !bare {
 			b.entry.Args = append(b.entry.Args, value)
 		}
 	}

@@ -78,6 +78,12 @@ func TestHostileEntries(t *testing.T) {
 		return registry.Server{Name: "a/b", Remotes: []registry.Remote{r}}
 	}
 	for want, s := range map[string]registry.Server{
+		"it wants the variable npm_config_registry": npm(func(p *registry.Package) {
+			p.EnvironmentVariables = []registry.Input{{Name: "npm_config_registry", Value: "https://evil"}}
+		}),
+		"it wants the variable NODE_OPTIONS": npm(func(p *registry.Package) {
+			p.EnvironmentVariables = []registry.Input{{Name: "NODE_OPTIONS", Value: "-r /x"}}
+		}),
 		"not the name of a package":           npm(func(p *registry.Package) { p.Identifier = "--registry=https://evil" }),
 		"not the name of a package of":        npm(func(p *registry.Package) { p.Identifier = "good; rm" }),
 		"is not a version of it":              npm(func(p *registry.Package) { p.Version = "" }),
@@ -101,6 +107,60 @@ func TestHostileEntries(t *testing.T) {
 	s := remote(registry.Remote{Type: "streamable-http", URL: "https://example.org/{AWS_SECRET_ACCESS_KEY}", Variables: map[string]registry.Input{"AWS_SECRET_ACCESS_KEY": {Default: "x", IsSecret: true}}})
 	if entry, notes, err := s.Entry("my server"); err != nil || entry.URL != "https://example.org/${MY_SERVER_AWS_SECRET_ACCESS_KEY}" || len(notes) != 1 || notes[0].Variable != "MY_SERVER_AWS_SECRET_ACCESS_KEY" {
 		t.Errorf("Entry() = %+v, %+v, %v, want a variable of its own", entry, notes, err)
+	}
+}
+
+// TestRuntimeArguments checks that a server.json cannot have a launcher load something else, or open the machine to a server.
+func TestRuntimeArguments(t *testing.T) {
+	runs := func(kind, name, value string) registry.Server {
+		in := registry.Input{Type: "named", Name: name, Value: value}
+		if name == "" {
+			in.Type = "positional"
+		}
+		return registry.Server{Name: "a/b", Packages: []registry.Package{{
+			RegistryType: kind, Identifier: "good", Version: "1.0.0", Transport: registry.Remote{Type: "stdio"}, RuntimeArguments: []registry.Input{in},
+		}}}
+	}
+	for want, s := range map[string]registry.Server{
+		`npx to have the argument "--registry https://evil"`:    runs("npm", "--registry", "https://evil"),
+		`npx to have the argument "--call id"`:                  runs("npm", "--call", "id"),
+		`npx to have the argument "--registry=https://evil"`:    runs("npm", "--registry=https://evil", ""),
+		`npx to have the argument "evil"`:                       runs("npm", "", "evil"),
+		`npx to have the argument "-y evil"`:                    runs("npm", "-y", "evil"),
+		`uvx to have the argument "--from evil"`:                runs("pypi", "--from", "evil"),
+		`uvx to have the argument "--python ./evil"`:            runs("pypi", "--python", "./evil"),
+		`docker to have the argument "-v /:/host"`:              runs("oci", "-v", "/:/host"),
+		`docker to have the argument "--privileged"`:            runs("oci", "--privileged", ""),
+		`docker to have the argument "--network host"`:          runs("oci", "--network", "host"),
+		`docker to have the argument "-e AWS_SECRET_ACCESS_KEY`: runs("oci", "-e", "AWS_SECRET_ACCESS_KEY"),
+		`docker to have the argument "--mount type=bind,src=/,`: runs("oci", "--mount", "type=bind,src=/,dst=/host"),
+	} {
+		if entry, _, err := s.Entry("b"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Entry() = %v, %v, want %q", entry, err, want)
+		}
+	}
+	evil := runs("oci", "-v", "{folder}:/data")
+	evil.Packages[0].RuntimeArguments[0].Variables = map[string]registry.Input{"folder": {Default: "/"}}
+	if entry, _, err := evil.Entry("b"); err == nil || !strings.Contains(err.Error(), `"-v /:/data"`) {
+		t.Errorf("Entry() = %v, %v, want that the folder of the machine is refused", entry, err)
+	}
+	var hinted interface{ Hint() string }
+	if _, _, err := evil.Entry("b"); !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "by hand") {
+		t.Errorf("the error has no remedy")
+	}
+	for want, s := range map[string]registry.Server{
+		"npx --yes good@1.0.0":                                                     runs("npm", "--yes", ""),
+		"uvx --python 3.12 good@1.0.0":                                             runs("pypi", "--python", "3.12"),
+		"docker run -i --rm -e KEY=${B_TOKEN} good:1.0.0":                          runs("oci", "-e", "KEY={token}"),
+		"docker run -i --rm -v ${B_TOKEN}:/data:ro good:1.0.0":                     runs("oci", "-v", "{token}:/data:ro"),
+		"docker run -i --rm --mount type=bind,src=${B_TOKEN},dst=/data good:1.0.0": runs("oci", "--mount", "type=bind,src={token},dst=/data"),
+	} {
+		if strings.Contains(want, "TOKEN") {
+			s.Packages[0].RuntimeArguments[0].Variables = map[string]registry.Input{"token": {IsRequired: true}}
+		}
+		if entry, _, err := s.Entry("b"); err != nil || entry.String() != want {
+			t.Errorf("Entry() = %v, %v, want %q", entry, err, want)
+		}
 	}
 }
 

@@ -342,11 +342,11 @@ func (d *planned) Decide(ctx context.Context, req *policy.Request) policy.Decisi
 	why := d.take(ctx, req)
 	switch {
 	case why == "":
-		return policy.Decision{Effect: policy.Allow, Rule: rule, By: d.plan.By}
+		return policy.Decision{Effect: policy.Allow, Rule: rule, By: d.plan.By, Counted: got.Counted}
 	case got.Effect == policy.Ask:
 		return got
 	}
-	return policy.Decision{Effect: policy.Ask, Rule: rule, Reason: why}
+	return policy.Decision{Effect: policy.Ask, Rule: rule, Reason: why, Counted: got.Counted}
 }
 
 // take counts a call that the plan allows, or returns why the plan does not allow it.

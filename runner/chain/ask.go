@@ -86,6 +86,9 @@ type Method = func(ctx context.Context, params json.RawMessage, h *Host) (json.R
 type Host struct {
 	// Run is the id of the run.
 	Run string
+	// Place is the journal of a run that may be continued, and the step of the request: each execution of the run has the same one. Empty: the
+	// run has no journal.
+	Place string
 	// Replay says that calls are answered from a recording.
 	Replay bool
 	// Call makes a call through all stages of the run. It has the number of the request, so a method makes at most one.
@@ -103,6 +106,9 @@ func (c *Calls) hostFor(a *call.Ask) *Host {
 		req.Seq, req.At, req.Step = a.Seq, a.At, a.Step
 		return handle(ctx, req)
 	}}
+	if j := c.journalOf(); j != nil {
+		h.Place = fmt.Sprintf("%q %q", j.Name(), c.path(a.Step))
+	}
 	if ask := c.run.Elicit; ask != nil {
 		h.Ask = func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
 			c.clock.Hold() // a person may take any time

@@ -128,6 +128,10 @@ func (ch *Chain) NewCalls(ctx context.Context, run Run) (*Calls, error) {
 	if err := set.Journal.Continues(); err != nil {
 		return nil, err
 	}
+	if err := c.subject.Continue(c.journalOf().Past()); err != nil {
+		return nil, err
+	}
+	c.journalOf().Receive(c.subject.Taint()...) // of the conversation, or of what the run can read
 	mask := ch.Mask(set.Tokens)
 	var err error
 	if set.Replay != nil {

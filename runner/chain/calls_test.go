@@ -463,7 +463,7 @@ func TestNoDetails(t *testing.T) {
 	}
 }
 
-// TestChanging checks which calls of a run may have changed something that a second run would change again.
+// TestChanging checks which calls of a run may have changed something.
 func TestChanging(t *testing.T) {
 	for _, c := range []struct {
 		rec  CallRecord
@@ -471,7 +471,7 @@ func TestChanging(t *testing.T) {
 	}{
 		{CallRecord{Outcome: OutcomeOK, reached: true}, true},
 		{CallRecord{Outcome: OutcomeOK, reached: true, ToolError: true}, true},
-		{CallRecord{Outcome: OutcomeOK, reached: true, repeatable: true}, false},
+		{CallRecord{Outcome: OutcomeOK, reached: true, changesNothing: true}, false},
 		{CallRecord{Outcome: "timeout", reached: true}, true},
 		{CallRecord{Outcome: "protocol", reached: true}, true},
 		{CallRecord{Outcome: "cancelled", reached: true}, true},

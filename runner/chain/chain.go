@@ -88,14 +88,16 @@ func (ch *Chain) readOnly(req *request) bool {
 	return config.Believed(s.ReadOnly, s.Trusted, req.Name, ch.hints(req).ReadOnly)
 }
 
+// changesNothing is readOnly, or one of MCP's lists, reads and prompts.
+func (ch *Chain) changesNothing(req *request) bool {
+	_, _, known := ch.catalog.Lookup(req.Tool)
+	return ch.readOnly(req) || !known && req.isAsk
+}
+
 // repeatable reports whether a person or a trusted server says that a second call has no further effect.
 func (ch *Chain) repeatable(req *request) bool {
 	s := ch.settings[req.Server]
-	if config.Believed(s.Idempotent, s.Trusted, req.Name, ch.hints(req).Idempotent) || ch.readOnly(req) {
-		return true
-	}
-	_, _, known := ch.catalog.Lookup(req.Tool)
-	return !known && req.isAsk // MCP's lists, reads and prompts change nothing
+	return config.Believed(s.Idempotent, s.Trusted, req.Name, ch.hints(req).Idempotent) || ch.changesNothing(req)
 }
 
 // hints returns the server's annotations of the tool, or none if the tool is not in the catalog.

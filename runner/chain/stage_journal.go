@@ -90,16 +90,11 @@ func (c *Calls) keepOutcome(ctx context.Context, req *request, out *journal.Outc
 	}
 }
 
-// replayed returns an outcome of the journal. The policy learns whose data the script gets, and nothing else takes place.
+// replayed returns an outcome of the journal. The policy knows already whose data the script gets; see [policy.Run.Continue].
 func (c *Calls) replayed(req *request, out *journal.Outcome) (*call.Result, error) {
 	req.isReplayed, req.isToolError, req.drift = true, out.ToolError, out.Drift
 	if out.Sent {
 		req.waiting.sent()
-	}
-	if out.Error == nil || out.Sent {
-		if err := c.received(req, c.chain.policyRequest(req, c.subject)); err != nil {
-			return nil, err
-		}
 	}
 	if out.Unknown {
 		out.Error.Cause = &call.UnknownError{Call: req.Tool}

@@ -85,11 +85,20 @@ func (p *Personal) MaskForeign(text string) string {
 
 // Restored returns JSON with what its tokens stand for, for a check by the host.
 func (p *Personal) Restored(raw json.RawMessage) (json.RawMessage, error) {
+	return p.restored(raw, nil)
+}
+
+// RestoredOf is Restored for what came of a masked text: other tokens than those in it are a *[pii.UnknownTokenError].
+func (p *Personal) RestoredOf(raw json.RawMessage, masked string) (json.RawMessage, error) {
+	return p.restored(raw, append([]string{}, pii.Tokens(masked)...))
+}
+
+func (p *Personal) restored(raw json.RawMessage, of []string) (json.RawMessage, error) {
 	if p == nil {
 		return raw, nil
 	}
-	restored, _, err := p.Outlet.RestoreArguments(raw, pii.ArgumentOptions{FromTokens: p.Bridges()})
-	return restored, err
+	out, _, err := p.Outlet.RestoreArguments(raw, pii.ArgumentOptions{FromTokens: p.Bridges(), Of: of})
+	return out, err
 }
 
 // personal masks the results and errors of servers in bridge mode before the script gets them, and in every mode those of a call without a
@@ -147,30 +156,39 @@ func (c *Calls) restore(next handler) handler {
 			}
 			return next(ctx, req)
 		}
-		opt := pii.ArgumentOptions{FromTokens: p.Bridges()}
-		args, used, err := p.Outlet.RestoreArguments(req.Args, opt)
-		if v := c.chain.validators(req.Tool).input; err == nil && used.HasNumber() && v != nil && v.ValidateAs("", args) != nil {
-			opt.NumbersAsText = true
-			if text, _, err := p.Outlet.RestoreArguments(req.Args, opt); err == nil && v.ValidateAs("", text) == nil { // a number where the tool wants a string
-				args = text
-			}
+		if err := c.restoreArguments(req); err != nil {
+			return nil, err
 		}
-		unknown, isUnknown := errors.AsType[*pii.UnknownTokenError](err)
-		large, isLarge := errors.AsType[*pii.LimitError](err)
-		switch {
-		case isUnknown:
-			return nil, refusal(call.KindArgument, req, "%v; nothing was sent; %s", unknown, unknown.Hint())
-		case isLarge:
-			return nil, refusal(call.KindArgument, req, "%v; nothing was sent", large)
-		case err != nil:
-			return nil, refusal(call.KindInternal, req, "the vault of personal data can't be used, so nothing was sent: whoever started mcprun is told why")
-		}
-		if !bytes.Equal(args, req.Args) {
-			c.restored.Store(true)
-		}
-		req.Args, req.restored = args, used
 		return next(ctx, req)
 	}
+}
+
+// restoreArguments replaces tokens in the arguments by what they stand for. Personal must not be nil. An error is a *call.Error.
+func (c *Calls) restoreArguments(req *request) error {
+	p := c.set.Personal
+	opt := pii.ArgumentOptions{FromTokens: p.Bridges()}
+	args, used, err := p.Outlet.RestoreArguments(req.Args, opt)
+	if v := c.chain.validators(req.Tool).input; err == nil && used.HasNumber() && v != nil && v.ValidateAs("", args) != nil {
+		opt.NumbersAsText = true
+		if text, _, err := p.Outlet.RestoreArguments(req.Args, opt); err == nil && v.ValidateAs("", text) == nil { // a number where the tool wants a string
+			args = text
+		}
+	}
+	unknown, isUnknown := errors.AsType[*pii.UnknownTokenError](err)
+	large, isLarge := errors.AsType[*pii.LimitError](err)
+	switch {
+	case isUnknown:
+		return refusal(call.KindArgument, req, "%v; nothing was sent; %s", unknown, unknown.Hint())
+	case isLarge:
+		return refusal(call.KindArgument, req, "%v; nothing was sent", large)
+	case err != nil:
+		return refusal(call.KindInternal, req, "the vault of personal data can't be used, so nothing was sent: whoever started mcprun is told why")
+	}
+	if !bytes.Equal(args, req.Args) {
+		c.restored.Store(true)
+	}
+	req.Args, req.restored = args, used
+	return nil
 }
 
 // refuseTokens refuses arguments with tokens that stand for values where nobody has said that tokens are to be sent as they are.

@@ -38,7 +38,9 @@ func (c *Calls) plugins(next handler) handler {
 			return res, err // nothing came from the server
 		case isFailure:
 			e := c.event(req, plugin.Result)
-			e.Error = string(c.shown(req, []byte(failed.Message)))
+			if e.Error = failed.Message; c.outlet(req) != nil {
+				e.Error = string(c.outlet(req).MaskForeign([]byte(e.Error)))
+			}
 			if denied := c.askPlugins(ctx, req, e, nil, withheld(req, "error")); denied != nil {
 				return nil, denied
 			}
@@ -50,13 +52,17 @@ func (c *Calls) plugins(next handler) handler {
 
 // event returns what plugins see of a call.
 func (c *Calls) event(req *request, at plugin.Point) *plugin.Event {
-	return &plugin.Event{
+	e := &plugin.Event{
 		Hook: at, Run: c.run.ID, Customer: c.subject.Customer, Session: c.subject.Session, Call: req.Seq, Tool: req.Tool, Server: req.Server, Name: req.Name,
-		Arguments: c.shown(req, req.Args), Raw: at == plugin.Result && req.Raw,
+		Arguments: req.Args, Raw: at == plugin.Result && req.Raw,
 	}
+	if p := c.set.Personal; p != nil && len(req.Args) > 0 { // whatever the server's mode: the values may come from others
+		e.Arguments = p.Outlet.For(req.Name).With(req.restored).MaskForeign(req.Args) // they are restored by now, so they have no tokens
+	}
+	return e
 }
 
-// outlet returns what replaces personal data in what plugins see of a call, or nil if nothing hides it.
+// outlet returns what replaces personal data in what plugins see of a result, or nil if nothing hides it.
 func (c *Calls) outlet(req *request) *pii.Outlet {
 	p := c.set.Personal
 	if p.Of(req.Server) == config.PIIOff {
@@ -65,24 +71,14 @@ func (c *Calls) outlet(req *request) *pii.Outlet {
 	return p.Outlet.For(req.Name).With(req.restored)
 }
 
-// shown returns JSON or text as plugins see it.
-func (c *Calls) shown(req *request, value []byte) []byte {
-	if o := c.outlet(req); o != nil && len(value) > 0 {
-		return o.MaskForeign(value) // the arguments are restored by now, so they have no tokens
-	}
-	return value
-}
-
 // askPlugins asks plugins about an event, and notes what they did. what says what a denial means for the call.
 func (c *Calls) askPlugins(ctx context.Context, req *request, e *plugin.Event, check func(json.RawMessage) error, what string) error {
 	req.waiting.begin(ctx, waitPlugin)
 	mask := c.rowMask(req)
 	done, err := c.set.Plugins.Ask(ctx, e, plugin.Place{Check: check, Mask: mask.Value})
 	req.plugins = append(req.plugins, done...)
-	for i := range done {
-		if done[i].Decision == string(plugin.Failed) {
-			c.advise(req, "%s", done[i].String())
-		}
+	for _, text := range plugin.Unchecked(done, err) {
+		c.warn(req, "%s", text)
 	}
 	denied, isDenied := errors.AsType[*plugin.DeniedError](err)
 	switch {
@@ -119,7 +115,13 @@ func (c *Calls) changedArguments(req *request, value json.RawMessage) (*request,
 	}
 	out := &request{Request: req.Request}
 	out.Args = value
-	_, err := wrap(func(context.Context, *request) (*call.Result, error) { return nil, nil }, c.restore, c.validateArgs)(context.Background(), out)
+	var err error
+	if c.set.Personal != nil {
+		err = c.restoreArguments(out)
+	}
+	if err == nil {
+		_, err = wrap(func(context.Context, *request) (*call.Result, error) { return nil, nil }, c.validateArgs)(context.Background(), out)
+	}
 	if bad, ok := errors.AsType[*call.Error](err); ok {
 		return nil, errors.New(bad.Message)
 	}

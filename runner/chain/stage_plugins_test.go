@@ -194,12 +194,39 @@ func TestPluginsSeeTokens(t *testing.T) {
 			}
 		})
 	}
-	h := &hook{decide: allow}
-	off := &Personal{Outlet: pii.NewOutlet(piitest.Vault(t), pii.OutletSettings{}), Mode: config.PIIOutput, Servers: map[string]config.PIIMode{"crm": config.PIIOff}}
-	w := newTestCalls(t, always(`{"to":"ann@example.com"}`), nil, Settings{Plugins: h.set(plugin.Result), Personal: off}, "")
-	w.do(t.Context(), "crm__send", `{}`)
-	if string(h.seen[0].Result) != `{"to":"ann@example.com"}` {
-		t.Errorf("the plugin saw %s of a server whose mode is off", h.seen[0].Result)
+}
+
+// TestPluginsOfServersThatAreOff: a plugin sees the results of a server whose mode is off as they are, but what a script sends there may come from
+// other servers.
+func TestPluginsOfServersThatAreOff(t *testing.T) {
+	var sent string
+	up := answerer(func(_ context.Context, _ string, args json.RawMessage, _ *upstream.CallOptions) (*upstream.CallResult, error) {
+		sent = string(args)
+		return structured(`{"to":"ann@example.com"}`), nil
+	})
+	h := &hook{decide: func(e *plugin.Event) plugin.Answer {
+		if e.Hook == plugin.Result {
+			return plugin.Answer{Decision: plugin.Allow}
+		}
+		return plugin.Answer{Decision: plugin.Change, Value: json.RawMessage(strings.Replace(string(e.Arguments), `"n":1`, `"n":2`, 1))}
+	}}
+	for _, mode := range []config.PIIMode{config.PIIOutput, config.PIIBridge} {
+		h.seen = nil
+		off := &Personal{Outlet: pii.NewOutlet(piitest.Vault(t), pii.OutletSettings{}), Mode: mode, Servers: map[string]config.PIIMode{"crm": config.PIIOff}}
+		w := newTestCalls(t, up, nil, Settings{Plugins: h.set(), Personal: off}, "")
+		for _, to := range []string{"bob@example.com", "[EMAIL_1] and eve@example.com"} { // a token is sent as it is written
+			if got := w.do(t.Context(), "crm__send", `{"to":"`+to+`","n":1}`); got != `{"to":"ann@example.com"}` || sent != `{"to":"`+to+`","n":2}` {
+				t.Errorf("%s: the script got %s, and the server %s", mode, got, sent)
+			}
+		}
+		for _, e := range h.seen {
+			if args := string(e.Arguments); strings.Contains(args, "@") || !strings.Contains(args, "[EMAIL_") {
+				t.Errorf("%s: the plugin saw the arguments %s, want tokens", mode, args)
+			}
+			if e.Hook == plugin.Result && string(e.Result) != `{"to":"ann@example.com"}` {
+				t.Errorf("%s: the plugin saw the result %s", mode, e.Result)
+			}
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ func (c *Calls) policy(next handler) handler {
 		asked.Unsent = asked.Listed || c.player != nil
 		d := c.set.Policy.Decide(ctx, asked)
 		req.decision, req.hint = &d, asked.Hints.Word()
+		req.kept.Count(d.Counted)
 		switch {
 		case c.set.DryRun && (d.Effect == policy.Ask || d.Effect == policy.Deny && c.unknownYet(req.Args)):
 			req.skipped = fmt.Sprintf("policy: %s: %s", d.Effect, explain(&d))
@@ -51,6 +52,7 @@ func (c *Calls) received(req *request, asked *policy.Request) error {
 	if err := c.subject.Received(asked); err != nil {
 		return refusal(call.KindDenied, req, "policy: the result is withheld: %v", err)
 	}
+	c.journalOf().Receive(asked.Server, asked.Dir)
 	return nil
 }
 

@@ -30,7 +30,7 @@ func (c *Calls) report(next handler) handler {
 		took := time.Since(start)
 		rec := CallRecord{
 			Call: req.Seq, Tool: ident.Clip(req.Tool, 300), StartMS: ms(start.Sub(c.usage.began)), DurationMS: ms(took), QueueMS: req.queueMS,
-			Retries: req.retries, ArgumentBytes: len(args), Outcome: OutcomeOK, Arguments: req.arguments, Planned: req.arguments, Skipped: req.skipped, Drift: req.drift, ToolError: req.isToolError, Plugins: req.plugins, reached: req.waiting.wasSent(), repeatable: c.chain.repeatable(req), missed: req.missed,
+			Retries: req.retries, ArgumentBytes: len(args), Outcome: OutcomeOK, Arguments: req.arguments, Planned: req.arguments, Skipped: req.skipped, Drift: req.drift, ToolError: req.isToolError, Plugins: req.plugins, reached: req.waiting.wasSent(), changesNothing: c.chain.changesNothing(req), missed: req.missed,
 		}
 		if req.decision != nil && req.decision.Rule != "" {
 			rec.Policy = req.decision

@@ -11,9 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/journal"
+	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
@@ -161,9 +163,78 @@ func TestSteps(t *testing.T) {
 	if n != 5 {
 		t.Errorf("%d calls, want 5", n)
 	}
-	kept, err := journal.Steps(t.Context(), logs, stepsKey, make([]byte, 32))
-	if err != nil || len(kept) != 4 || kept[1].Path() != "a#1" || kept[2].Outcome != nil {
-		t.Errorf("Steps() = %+v, %v", kept, err)
+	kept, err := journal.Read(t.Context(), logs, stepsKey, make([]byte, 32))
+	if err != nil || len(kept.Steps) != 4 || kept.Steps[1].Path() != "a#1" || kept.Steps[2].Outcome != nil {
+		t.Errorf("Read() = %+v, %v", kept, err)
+	}
+}
+
+// TestPolicyOverParts has a run whose steps have finished in earlier parts: the policy decides as if there were one part.
+func TestPolicyOverParts(t *testing.T) {
+	rules := func(rules ...config.PolicyRule) func(*Settings) {
+		p, err := policy.New(&config.Policy{PolicyPart: config.PolicyPart{Rules: rules}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(s *Settings) { s.Policy = p }
+	}
+	step := func(s *stepper, name string, does func(step int)) {
+		raw, err := s.ask(s.ctx, &call.Ask{Method: methodStep, Params: json.RawMessage(`{"name":"` + name + `"}`)})
+		var began struct{ Step int }
+		if err := errors.Join(err, json.Unmarshal(raw, &began)); err != nil {
+			t.Fatal(err)
+		}
+		if began.Step > 0 {
+			does(began.Step)
+			s.want(0, "done", fmt.Sprintf(`{"step":%d,"value":[]}`, began.Step), `{"outcome":`)
+		}
+	}
+	read := func(s *stepper) func(int) {
+		return func(step int) {
+			if _, err := s.call(s.ctx, &call.Request{Tool: "crm__get", Args: json.RawMessage(`{"id":1}`), Step: step}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		settings func(*Settings)
+		first    func(s *stepper) // in the first part, and replayed in the second
+		denied   string
+	}{
+		"taint": {rules(config.PolicyRule{Deny: config.Globs{"crm__send"}, When: "'crm' in taint"}), func(s *stepper) { step(s, "read", read(s)) }, "policy: refused"},
+		"taint of a conversation": {func(s *Settings) {
+			rules(config.PolicyRule{Deny: config.Globs{"crm__send"}, When: "'web' in taint"})(s)
+			if _, counted := s.Journal.Past(); len(counted) == 0 {
+				s.Conversation = &policy.Run{}
+				if err := s.Conversation.Received(&policy.Request{Server: "web", Dir: "web"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, func(s *stepper) { step(s, "read", read(s)) }, "policy: refused"},
+		"over": {rules(config.PolicyRule{Deny: config.Globs{"*"}, Over: &config.PolicyOver{Run: 3}}), func(s *stepper) {
+			step(s, "send", func(step int) { s.send(step, "") })
+			step(s, "read", read(s))
+			s.send(0, "")
+		}, "policy: refused"},
+		"not over": {rules(config.PolicyRule{Deny: config.Globs{"*"}, Over: &config.PolicyOver{Run: 4}}), func(s *stepper) {
+			step(s, "send", func(step int) { s.send(step, "") })
+			step(s, "read", read(s))
+			s.send(0, "")
+		}, ""},
+		"calls": {rules(config.PolicyRule{Deny: config.Globs{"crm__send"}, When: "calls > 1"}), func(s *stepper) {
+			step(s, "read", read(s))
+			step(s, "read again", read(s))
+		}, "policy: refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, logs := 0, &lines{logs: map[store.Key][]store.Line{}}
+			for range 3 {
+				c.first(newStepper(t, logs, counting(&n), c.settings))
+			}
+			s := newStepper(t, logs, counting(&n), c.settings)
+			c.first(s)
+			s.send(0, c.denied)
+		})
 	}
 }
 

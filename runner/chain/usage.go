@@ -84,9 +84,9 @@ type CallRecord struct {
 	// ToolError reports that the tool reported a failure in a result that the script wanted as it is.
 	ToolError bool `json:"-"`
 
-	reached    bool // a server may have acted on it
-	repeatable bool // a second call has no further effect
-	missed     bool // the cache could not answer it
+	reached        bool // a server may have acted on it
+	changesNothing bool // somebody who is trusted says so
+	missed         bool // the cache could not answer it
 }
 
 // CacheUse counts the call, if a cache has or could have answered it.
@@ -100,14 +100,14 @@ func (rec *CallRecord) CacheUse() (u cache.Use) {
 	return u
 }
 
-// Changing reports whether the call may have changed something that a second one would change again: it may have reached a server that did not
-// say it failed, and nobody who is trusted says that the tool is read-only or idempotent.
+// Changing reports whether the call may have changed something: it may have reached a server that did not say it failed, and nobody who is
+// trusted says that the tool is read-only.
 func (rec *CallRecord) Changing() bool {
 	switch call.Kind(rec.Outcome) {
 	case call.KindTool, call.KindArgument, call.KindDenied:
 		return false
 	}
-	return rec.reached && !rec.repeatable
+	return rec.reached && !rec.changesNothing
 }
 
 // CallDetails are details of a call for people, with secrets and personal data masked as in a recording. All of it may be hostile text.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
+	"github.com/dbos-inc/dbos-transact-golang/dbos/internals"
 
 	"github.com/mcpgen/mcpgen/runner/store"
 )
@@ -361,6 +362,11 @@ func (e *Engine) startHere(ctx context.Context, name string, input json.RawMessa
 
 // Send sends a value to work that receives it with [Receive], now or later. The error is ErrEnded if the work has ended.
 func (e *Engine) Send(ctx context.Context, id, topic string, value any) error {
+	return e.SendOnce(ctx, id, topic, "", value)
+}
+
+// SendOnce is Send of a value with a key: the work gets only the first one with the key. The error of others is ErrExists.
+func (e *Engine) SendOnce(ctx context.Context, id, topic, key string, value any) error {
 	status, err := e.Get(ctx, id)
 	if err != nil {
 		return err
@@ -372,7 +378,32 @@ func (e *Engine) Send(ctx context.Context, id, topic string, value any) error {
 	if err != nil {
 		return err
 	}
-	return explain("answering "+id, dbos.Send(e.with(ctx), id, json.RawMessage(raw), topic))
+	if key == "" {
+		return explain("answering "+id, dbos.Send(e.with(ctx), id, json.RawMessage(raw), topic))
+	}
+	tx, err := e.database().Pool().BeginTx(ctx, internals.TxOptions{})
+	if err != nil {
+		return explain("answering "+id, err)
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	// The library drops another one with the key, and does not say so.
+	var before, after int
+	err = errors.Join(e.countSent(ctx, tx, id, topic, &before), dbos.Send(e.with(ctx), id, json.RawMessage(raw), topic, dbos.WithIdempotencyKey(key), dbos.WithSendTransaction(tx)),
+		e.countSent(ctx, tx, id, topic, &after))
+	if err == nil && before == after {
+		err = ErrExists
+	}
+	if err == nil {
+		err = tx.Commit(ctx)
+	}
+	return explain("answering "+id, err)
+}
+
+// countSent counts the values of a topic that were sent to work.
+func (e *Engine) countSent(ctx context.Context, tx internals.Tx, id, topic string, n *int) error {
+	db := e.database()
+	query := db.RenderSQL("SELECT COUNT(*) FROM %snotifications WHERE destination_uuid = $1 AND topic = $2", db.Dialect().SchemaPrefix(db.Schema()))
+	return tx.QueryRow(ctx, query, id, topic).Scan(n)
 }
 
 // Cancel cancels work. If it runs, the context of its step is cancelled, here at once and in other processes within some two seconds; it

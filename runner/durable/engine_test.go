@@ -190,6 +190,33 @@ func TestReceive(t *testing.T) {
 	}
 }
 
+// TestSendOnce sends two values with a key, and one without: the second one with the key is refused, in both databases.
+func TestSendOnce(t *testing.T) {
+	eachState(t, func(t *testing.T, state Options) {
+		e := open(t, state, map[string]Func{"two": func(w *Work, _ json.RawMessage) (json.RawMessage, error) {
+			first, err := Receive[string](w, "go", 0)
+			if err != nil {
+				return nil, err
+			}
+			second, err := Receive[string](w, "go", 0)
+			return json.RawMessage(fmt.Sprintf("%q", first+second)), err
+		}})
+		id := start(t, e, "two", nil)
+		if err := e.SendOnce(t.Context(), id, "go", "key", "a"); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.SendOnce(t.Context(), id, "go", "key", "b"); !errors.Is(err, ErrExists) {
+			t.Errorf("a second SendOnce() = %v, want ErrExists", err)
+		}
+		if err := e.Send(t.Context(), id, "go", "c"); err != nil {
+			t.Fatal(err)
+		}
+		if s := wait(t, e, id); string(s.Result) != `"ac"` {
+			t.Errorf("it received %s, want ac", s.Result)
+		}
+	})
+}
+
 func TestReceiveTimeout(t *testing.T) {
 	e := open(t, newState(t), map[string]Func{"ask": func(w *Work, _ json.RawMessage) (json.RawMessage, error) {
 		if err := w.Sleep(10 * time.Millisecond); err != nil {

@@ -52,6 +52,8 @@ type Status struct {
 	Created  time.Time
 	Started  time.Time // the last time that a process began or continued it
 	Ended    time.Time
+	Group    string // of the processes that may do it
+	Executor string // the process that does it, or did last; see [Engine.Alive]
 }
 
 // Get returns the status of work, or [store.ErrNotFound].
@@ -114,7 +116,8 @@ func (e *Engine) list(ctx context.Context, options ...dbos.ListWorkflowsOption) 
 
 // status translates a row of the library.
 func status(row dbos.WorkflowStatus) Status {
-	s := Status{ID: row.ID, Kind: row.Name, Customer: row.AuthenticatedUser, Created: row.CreatedAt, Started: row.StartedAt, Ended: row.CompletedAt}
+	s := Status{ID: row.ID, Kind: row.Name, Customer: row.AuthenticatedUser, Created: row.CreatedAt, Started: row.StartedAt, Ended: row.CompletedAt, Executor: row.ExecutorID}
+	s.Group, _ = ofVersion(row.ApplicationVersion)
 	switch row.Status {
 	case dbos.WorkflowStatusSuccess:
 		s.State = Done
@@ -199,10 +202,15 @@ func (e *Engine) positions(ctx context.Context, queue string) (map[string]int, e
 // Wait waits until work has ended and returns its status. Work that ends in this process is noticed at once, other work after at most a
 // tenth of the time that has passed, and a second.
 func (e *Engine) Wait(ctx context.Context, id string) (*Status, error) {
+	return e.WaitUntil(ctx, id, func(*Status) bool { return false })
+}
+
+// WaitUntil is Wait that also ends when reached returns true.
+func (e *Engine) WaitUntil(ctx context.Context, id string, reached func(*Status) bool) (*Status, error) {
 	var last *Status
 	err := e.follow(ctx, id, func() (again bool, err error) {
 		last, err = e.Get(ctx, id)
-		return err == nil && !last.State.Ended(), err
+		return err == nil && !last.State.Ended() && !reached(last), err
 	})
 	return last, err
 }

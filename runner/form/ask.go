@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 	"github.com/mcpgen/mcpgen/gen/upstream/elicit"
@@ -87,12 +86,4 @@ func (x *Filling) Ask(ctx context.Context, ask Asker) error {
 		}
 	}
 	return nil
-}
-
-// Summary says in one line what keeps a form open, or "" if nothing does.
-func (x *Filling) Summary() string {
-	if x.Complete() {
-		return ""
-	}
-	return strings.TrimPrefix((&OpenError{Problems: x.Problems, Missing: x.Missing}).Error(), "the form  is open: ")
 }

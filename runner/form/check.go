@@ -2,35 +2,30 @@ package form
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config/node"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
+	"github.com/mcpgen/mcpgen/runner/internal/expr"
 )
 
 // Check checks the form against the tools of a tree: its tool exists, what the tool requires is always given, and what is given the tool knows.
-// It sets Tool to the tool's id. The error is a [*node.FileError].
-func (f *Form) Check(c *catalog.Catalog) error {
+// It sets Tool to the tool's id. The error is a [*node.FileError], unless the tree cannot be read.
+func (f *Form) Check(tree *gen.Tree) error {
 	bad := func(line int, key, problem, remedy string) error {
 		return &node.FileError{File: f.File, Line: line, Key: key, Problem: problem, Remedy: remedy}
 	}
-	tool := f.lookup(c)
-	if tool == nil {
-		var ids []string
-		for _, s := range c.Servers {
-			for _, t := range s.Tools {
-				ids = append(ids, t.ID)
-			}
-		}
-		remedy := "mcprun call --list lists the tools"
-		if near := ident.NearestTools(f.Tool, ids, 3); len(near) > 0 {
-			remedy = "did you mean " + strings.Join(near, " or ") + "?"
-		}
-		return bad(f.toolLine, "submit.tool", fmt.Sprintf("the tree has no tool %.100q", f.Tool), remedy)
+	found, err := tree.Find(f.Tool)
+	if unknown, ok := errors.AsType[*gen.UnknownToolError](err); ok {
+		return bad(f.toolLine, "submit.tool", unknown.Error(), unknown.Hint())
 	}
+	if err != nil {
+		return err
+	}
+	tool := found.Tool
 	f.Tool = tool.ID
 	input, err := jsonschema.Parse(tool.Input, jsonschema.Unlimited)
 	if err != nil {
@@ -68,29 +63,6 @@ func keys(v *jsonschema.Value) []string {
 	return out
 }
 
-// lookup finds the form's tool by its id or as server.tool.
-func (f *Form) lookup(c *catalog.Catalog) *catalog.Tool {
-	if _, t, ok := c.Lookup(f.Tool); ok {
-		return t
-	}
-	server, name, ok := strings.Cut(f.Tool, ".")
-	if !ok {
-		return nil
-	}
-	for i := range c.Servers {
-		s := &c.Servers[i]
-		if s.Key != server && s.Dir != server {
-			continue
-		}
-		for j := range s.Tools {
-			if t := &s.Tools[j]; t.Name == name || t.ID == s.Dir+"__"+ident.Snake(name) {
-				return t
-			}
-		}
-	}
-	return nil
-}
-
 // argument is what a form gives a tool.
 type argument struct {
 	line   int
@@ -125,7 +97,7 @@ func (f *Form) evaluates(t *template) bool {
 		}
 	}
 	_, err := (&Form{arguments: t}).Arguments(append(values, '}'))
-	return !isNoValue(err)
+	return !errors.Is(err, expr.ErrNoValue)
 }
 
 // sample returns a value of a field's type.

@@ -1,4 +1,4 @@
-// Package form fills in forms from data and submits them by a tool, once. A form is a file of a project: the schema of its fields, where each
+// Package form fills in forms from data and submits them by a tool. A form is a file of a project: the schema of its fields, where each
 // comes from in the data, and the tool that takes them. Start with [NewFolder].
 //
 // Data, and what models and people answer, are hostile: whatever fills a field in is converted and validated in the same way. The files of

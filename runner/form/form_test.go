@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config/node"
 )
@@ -243,15 +244,15 @@ func TestSchemaFile(t *testing.T) {
 	}
 }
 
-// tools returns a catalog with the tool crm__create.
-func tools(t *testing.T, input string) *catalog.Catalog {
+// tools returns a tree with the tool crm__create.
+func tools(t *testing.T, input string) *gen.Tree {
 	t.Helper()
 	server := catalog.Server{Key: "crm", Dir: "crm", Tools: []catalog.Tool{{ID: "crm__create", Name: "create", Input: json.RawMessage(input)}}}
 	c, err := catalog.New([]catalog.Server{server})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return &gen.Tree{Catalog: c, Lock: &catalog.Lock{}}
 }
 
 func TestCheck(t *testing.T) {
@@ -259,7 +260,7 @@ func TestCheck(t *testing.T) {
 	const plain = "schema:\n  type: object\n  required: [kind]\n  properties: {kind: {type: string}, data: {type: object}, due: {type: string}}\nsubmit:\n  tool: crm__create\n"
 	for _, tt := range []struct{ name, form, input, want string }{
 		{"a template", lead, takes, ""},
-		{"an unknown tool", strings.Replace(lead, "crm.create", "crm__creat", 1), takes, `submit.tool: the tree has no tool "crm__creat"; did you mean crm__create?`},
+		{"an unknown tool", strings.Replace(lead, "crm.create", "crm__creat", 1), takes, `submit.tool: no tool "crm__creat" in the tree; did you mean crm__create?`},
 		{"what is not required", plain, takes, `crm__create requires "data", and a field that it reads may be without a value`},
 		{"an unknown argument", strings.Replace(plain, "[kind]", "[kind, data]", 1), takes, `crm__create takes no argument "due"; it takes`},
 		{"required and given", strings.Replace(plain, "[kind]", "[kind, data]", 1), strings.Replace(takes, "false", "true", 1), ""},

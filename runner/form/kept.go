@@ -3,9 +3,12 @@ package form
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -51,6 +54,8 @@ type Record struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Result    json.RawMessage `json:"result,omitempty"`
 	Error     string          `json:"error,omitempty"`
+	// Sender is the request of a script that sent it, in a run with a journal; see [RequestID].
+	Sender string `json:"sender,omitempty"`
 
 	version int64
 }
@@ -100,6 +105,13 @@ func (k *Kept) open(ctx context.Context) (store.Store, *seal.Sealer, error) {
 
 // NewID returns an id for a form that begins.
 func NewID() string { return "form-" + strings.ToLower(rand.Text()[:10]) }
+
+// RequestID returns the id of the form that a request begins, in a run that may be continued from its beginning. place is that of the run, and
+// number counts equal requests there.
+func RequestID(place string, request []byte, number int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %s", place, number, request))
+	return "form-" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:10]))
+}
 
 // Save keeps a form. The error wraps [store.ErrConflict] if somebody else has changed it since it was loaded.
 func (k *Kept) Save(ctx context.Context, r *Record) error {
@@ -186,9 +198,59 @@ func (k *Kept) List(ctx context.Context) ([]Record, error) {
 	return out, nil
 }
 
+// Remove removes kept forms. If one of them does not exist, nothing is removed, and the error is a [*NotFoundError].
+func (k *Kept) Remove(ctx context.Context, ids ...string) error {
+	s, err := k.State(ctx)
+	if err != nil {
+		return err
+	}
+	key := func(id string) store.Key { return store.Key{Customer: k.Customer, Kind: kind, Name: id} }
+	for _, id := range ids {
+		if _, err := s.Document(ctx, key(id)); errors.Is(err, store.ErrNotFound) {
+			return &NotFoundError{id}
+		} else if err != nil {
+			return err
+		}
+	}
+	for _, id := range ids {
+		if err := s.DeleteDocument(ctx, key(id)); err != nil {
+			return fmt.Errorf("remove the form %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// Sweep removes the forms that have not changed since a time, and returns how many there were.
+func (k *Kept) Sweep(ctx context.Context, before time.Time) (int, error) {
+	s, err := k.State(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n, _, err := Sweep(ctx, s, k.Customer, before, false)
+	return n, err
+}
+
+// Sweep removes the forms of a customer that have not changed since a time, and returns how many there were, and the bytes that they took. If dry
+// is set, it removes nothing. The empty customer is the project.
+func Sweep(ctx context.Context, s store.Documents, customer string, before time.Time, dry bool) (n int, bytes int64, err error) {
+	docs, err := s.ListDocuments(ctx, customer, kind)
+	for i := range docs {
+		if err != nil || !docs[i].Updated.Before(before) {
+			continue
+		}
+		if !dry {
+			err = s.DeleteDocument(ctx, docs[i].Key)
+		}
+		n, bytes = n+1, bytes+int64(len(docs[i].Value))
+	}
+	return n, bytes, err
+}
+
 // Filling returns the values of a kept form. restore is as in [Form.Fill].
 func (f *Form) Filling(r *Record, restore func(json.RawMessage) (json.RawMessage, error)) (*Filling, error) {
-	return f.Resume(r.Values, r.From, restore)
+	x := f.empty(restore)
+	maps.Copy(x.from, r.From)
+	return x, x.Set(r.Values, "")
 }
 
 // Take takes the values of a filling.

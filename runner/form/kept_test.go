@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/gen/upstream/elicit"
 	"github.com/mcpgen/mcpgen/runner/call"
@@ -210,6 +211,42 @@ func TestSubmitOpen(t *testing.T) {
 	}
 }
 
+// TestRemove checks that forms are removed by their ids, all or nothing, and by age, of one customer only.
+func TestRemove(t *testing.T) {
+	k, s := newKept(t)
+	f := readForm(t, lead)
+	var ids []string
+	for range 3 {
+		r, _ := begin(t, k, f, complete)
+		ids = append(ids, r.ID)
+	}
+	other := *k
+	other.Customer = "acme"
+	begin(t, &other, f, complete)
+	if missing, ok := errors.AsType[*NotFoundError](k.Remove(t.Context(), ids[0], "form-none")); !ok || missing.ID != "form-none" {
+		t.Errorf("Remove() of one that does not exist = %v", missing)
+	}
+	if err := k.Remove(t.Context(), ids[0]); err != nil {
+		t.Errorf("Remove() = %v", err)
+	}
+	now := time.Now()
+	for _, tt := range []struct {
+		before time.Time
+		dry    bool
+		n      int
+	}{{now.Add(-time.Hour), false, 0}, {now.Add(time.Hour), true, 2}, {now.Add(time.Hour), false, 2}, {now.Add(time.Hour), false, 0}} {
+		if n, bytes, err := Sweep(t.Context(), s, "", tt.before, tt.dry); err != nil || n != tt.n || (bytes > 0) != (n > 0) {
+			t.Errorf("Sweep(%v, %v) = %d, %d, %v, want %d", tt.before, tt.dry, n, bytes, err, tt.n)
+		}
+	}
+	if left, err := other.List(t.Context()); err != nil || len(left) != 1 {
+		t.Errorf("another customer has %d forms, %v, want 1", len(left), err)
+	}
+	if n, err := other.Sweep(t.Context(), now.Add(time.Hour)); err != nil || n != 1 {
+		t.Errorf("its Sweep() = %d, %v, want 1", n, err)
+	}
+}
+
 // TestAsk checks that a person is asked for what can be asked for, again if need be, and that the rest is named.
 func TestAsk(t *testing.T) {
 	f := readForm(t, lead)
@@ -218,7 +255,7 @@ func TestAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	q, left, err := x.Question()
-	if err != nil || len(q.Fields) != 4 || strings.Join(left, " ") != "address" || !strings.Contains(q.Message, "email: expected") {
+	if err != nil || len(q.Fields) != 4 || strings.Join(left, " ") != "address" || !strings.Contains(q.Message, "\nemail: expected") {
 		t.Fatalf("Question() = %+v, %v, %v, want name, email, due and site; address left", q, left, err)
 	}
 	for _, field := range q.Fields {
@@ -274,7 +311,10 @@ func TestWords(t *testing.T) {
 		got, _, err := f.Read(t.Context(), Words{
 			Text: "ann@example.com wants a quote", Client: w,
 			Mask: func(text string) string { return strings.ReplaceAll(text, "ann@example.com", "[EMAIL_1]") },
-			Restore: func(raw json.RawMessage) (json.RawMessage, error) {
+			Restore: func(raw json.RawMessage, masked string) (json.RawMessage, error) {
+				if masked != "[EMAIL_1] wants a quote" {
+					t.Errorf("Restore got the words %q, want masked ones", masked)
+				}
 				return bytes.ReplaceAll(raw, []byte("[EMAIL_1]"), []byte("ann@example.com")), nil
 			},
 		})

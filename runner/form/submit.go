@@ -49,14 +49,26 @@ type OpenError struct {
 }
 
 func (e *OpenError) Error() string {
+	return fmt.Sprintf("the form %s is open: %s", e.ID, lacks(e.Problems, e.Missing))
+}
+
+// Lacks says in one line what keeps a form open: its values, or why its last call failed. Empty: nothing does.
+func (r *Record) Lacks() string {
+	if len(r.Problems)+len(r.Missing) == 0 {
+		return r.Error
+	}
+	return lacks(r.Problems, r.Missing)
+}
+
+func lacks(problems []Problem, missing []string) string {
 	var all []string
-	for _, p := range e.Problems {
+	for _, p := range problems {
 		all = append(all, p.Message)
 	}
-	if len(e.Missing) > 0 {
-		all = append(all, "missing: "+strings.Join(e.Missing, ", "))
+	if len(missing) > 0 {
+		all = append(all, "missing: "+strings.Join(missing, ", "))
 	}
-	return fmt.Sprintf("the form %s is open: %s", e.ID, strings.Join(all, "; "))
+	return strings.Join(all, "; ")
 }
 
 // Sender calls a tool. It returns a tool's failure as a [*call.Error], too.

@@ -17,9 +17,10 @@ const maxWords = 64 << 10
 type Words struct {
 	Text   string
 	Client model.Client
-	// Mask replaces personal data in what is sent, and Restore puts it back into what comes. Both may be nil.
+	// Mask replaces personal data in what is sent, and Restore puts back what tokens in it stand for. Text that only looks like a token must have
+	// one of its own. Both may be nil.
 	Mask    func(text string) string
-	Restore func(json.RawMessage) (json.RawMessage, error)
+	Restore func(values json.RawMessage, masked string) (json.RawMessage, error)
 }
 
 const instructions = `You fill in a form from a person's words. Answer with one JSON object and nothing else.
@@ -53,7 +54,7 @@ func (f *Form) Read(ctx context.Context, w Words) (json.RawMessage, model.Usage,
 		return nil, res.Usage, err
 	}
 	if w.Restore != nil {
-		values, err = w.Restore(values)
+		values, err = w.Restore(values, said)
 	}
 	return values, res.Usage, err
 }

@@ -1,6 +1,7 @@
 package hostapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,9 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config/node"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/form"
@@ -19,8 +22,8 @@ import (
 // Forms are the forms that scripts fill in.
 type Forms struct {
 	Folder *form.Folder
-	// Tools are those that take the forms.
-	Tools func() (*catalog.Catalog, error)
+	// Tree has the tools that take the forms.
+	Tree func() (*gen.Tree, error)
 	// Kept keeps the forms.
 	Kept *form.Kept
 }
@@ -41,9 +44,27 @@ type filledForm struct {
 	Result   json.RawMessage `json:"result,omitempty"` // of the tool, as a script gets it
 }
 
+// requests numbers the equal requests of a run.
+type requests struct {
+	mu      sync.Mutex
+	numbers map[string]int
+}
+
+// id returns what a request has in each execution of its run, or "" if the run is not continued.
+func (r *requests) id(place string, params json.RawMessage) string {
+	if place == "" {
+		return ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := place + string(params)
+	r.numbers[key]++
+	return form.RequestID(place, params, r.numbers[key])
+}
+
 // fillForm answers form/fill. With an id, the data are values of fields for a form that stayed open. A call that fails is the method's error, as it
-// is a call's.
-func (h *Methods) fillForm(ctx context.Context, params json.RawMessage, host *chain.Host, kept *form.Kept) (json.RawMessage, error) {
+// is a call's. own is the id of the request in a run that may be continued, else empty.
+func (h *Methods) fillForm(ctx context.Context, params json.RawMessage, host *chain.Host, kept *form.Kept, own string) (json.RawMessage, error) {
 	in := struct {
 		Form   string          `json:"form"`
 		ID     string          `json:"id"`
@@ -58,27 +79,33 @@ func (h *Methods) fillForm(ctx context.Context, params json.RawMessage, host *ch
 	if err != nil {
 		return nil, h.formError(err)
 	}
-	tools, err := h.Forms.Tools()
+	tree, err := h.Forms.Tree()
 	if err != nil {
-		return nil, h.internal("the catalogue of tools", err)
+		return nil, h.internal("the tree", err)
 	}
-	if err := f.Check(tools); err != nil {
+	if err := f.Check(tree); err != nil {
 		return nil, h.formError(err)
 	}
-	r := &form.Record{ID: form.NewID(), By: host.Run}
+	r, err := h.formOf(ctx, kept, in.ID, own, host)
 	var x *form.Filling
-	if in.ID == "" {
+	mine := own != "" && r != nil && r.Sender == own // its journal knows whether it has sent it
+	switch {
+	case err != nil:
+	case r.Form == "":
 		x, err = f.Fill(in.Data, host.Personal.Restored)
-	} else if r, err = kept.Load(ctx, in.ID); err == nil {
-		switch {
-		case r.Form != in.Form:
-			return nil, badParams(methodFillForm, "%s is a form %s", r.ID, r.Form)
-		case r.State == form.Submitted: // a script that is run again
-			return json.Marshal(answerFor(r, host.Personal))
-		case r.State != form.Open:
-			return nil, h.formError(&form.StateError{ID: r.ID, State: r.State, At: r.Updated})
+	case r.Form != in.Form:
+		return nil, badParams(methodFillForm, "%s is a form %s", r.ID, r.Form)
+	case r.State == form.Submitted && mine: // the journal waits for each of its calls
+		if _, err := host.Call(ctx, &call.Request{Tool: r.Tool, Args: r.Arguments}); err != nil {
+			return nil, h.formError(err)
 		}
-		if x, err = f.Filling(r, host.Personal.Restored); err == nil && len(in.Data) > 0 {
+		return json.Marshal(answerFor(r, host.Personal))
+	case r.State == form.Submitted, r.ID == own && !in.Submit: // a script that is run again
+		return json.Marshal(answerFor(r, host.Personal))
+	case r.State != form.Open && !mine:
+		return nil, h.formError(&form.StateError{ID: r.ID, State: r.State, At: r.Updated})
+	default:
+		if x, err = f.Filling(r, host.Personal.Restored); err == nil && in.ID != "" && len(in.Data) > 0 && !mine {
 			err = x.Set(in.Data, "script")
 		}
 	}
@@ -93,7 +120,8 @@ func (h *Methods) fillForm(ctx context.Context, params json.RawMessage, host *ch
 		return nil, h.internal("the state that keeps forms", err)
 	}
 	if in.Submit && x.Complete() {
-		err = kept.Submit(ctx, r, x, false, func(ctx context.Context, tool string, args json.RawMessage) (*call.Result, error) {
+		r.Sender = own
+		err = kept.Submit(ctx, r, x, mine, func(ctx context.Context, tool string, args json.RawMessage) (*call.Result, error) {
 			return host.Call(ctx, &call.Request{Tool: tool, Args: args})
 		})
 		if err != nil && !errors.Is(err, form.ErrDry) {
@@ -101,6 +129,20 @@ func (h *Methods) fillForm(ctx context.Context, params json.RawMessage, host *ch
 		}
 	}
 	return json.Marshal(answerFor(r, host.Personal))
+}
+
+// formOf returns the kept form with an id, or the one that an earlier execution of the run has begun with the request, or else a new one.
+func (h *Methods) formOf(ctx context.Context, kept *form.Kept, id, own string, host *chain.Host) (*form.Record, error) {
+	if id != "" {
+		return kept.Load(ctx, id)
+	}
+	if own != "" {
+		r, err := kept.Load(ctx, own)
+		if _, missing := errors.AsType[*form.NotFoundError](err); !missing {
+			return r, err
+		}
+	}
+	return &form.Record{ID: cmp.Or(own, form.NewID()), By: host.Run}, nil
 }
 
 // answerFor returns what a script learns of a form. Messages quote values, for which a script may have tokens only.
@@ -140,11 +182,8 @@ func (h *Methods) formError(err error) error {
 	if unknown, ok := errors.AsType[*form.UnknownError](err); ok {
 		message = fmt.Sprintf("there is no form %.100q", unknown.Name)
 	}
-	if hinted, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err); ok {
-		message += "; " + hinted.Hint()
+	if hint := exit.Hint(err); hint != "" {
+		message += "; " + hint
 	}
 	return &call.Error{Kind: call.KindArgument, Message: methodFillForm + ": " + message, Cause: err}
 }

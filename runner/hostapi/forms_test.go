@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/call"
@@ -19,8 +20,9 @@ import (
 	"github.com/mcpgen/mcpgen/runner/store/sqlite"
 )
 
-// TestFillForm uses parameters that our libraries never send, too.
-func TestFillForm(t *testing.T) {
+// withForms returns methods with the forms mail, other and bad, and their folder.
+func withForms(t *testing.T) (*Methods, string) {
+	t.Helper()
 	dir := t.TempDir()
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -35,15 +37,20 @@ func TestFillForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	t.Cleanup(func() { s.Close() })
 	tools, err := catalog.New([]catalog.Server{{Key: "mail", Dir: "mail", Tools: []catalog.Tool{{ID: "mail__send", Name: "send", Input: json.RawMessage(`{"type":"object"}`)}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &Methods{Forms: &Forms{
-		Folder: form.NewFolder(dir), Tools: func() (*catalog.Catalog, error) { return tools, nil },
+	return &Methods{Forms: &Forms{
+		Folder: form.NewFolder(dir), Tree: func() (*gen.Tree, error) { return &gen.Tree{Catalog: tools, Lock: &catalog.Lock{}}, nil },
 		Kept: &form.Kept{State: func(context.Context) (store.Store, error) { return s, nil }, Secret: func() ([]byte, error) { return bytes.Repeat([]byte{7}, 32), nil }},
-	}}
+	}}, dir
+}
+
+// TestFillForm uses parameters that our libraries never send, too.
+func TestFillForm(t *testing.T) {
+	h, dir := withForms(t)
 	fill := h.Calling()["form/fill"]
 	var sent []string
 	var failure error
@@ -69,7 +76,7 @@ func TestFillForm(t *testing.T) {
 		{`{}`, `argument form/fill: there is no form ""`},
 		{`{"form":"../mail"}`, `argument form/fill: there is no form "../mail"`},
 		{`{"form":"mial"}`, `did you mean mail?`},
-		{`{"form":"bad"}`, `argument form/fill: bad.yaml:2: submit.tool: the tree has no tool "mail__sent"`},
+		{`{"form":"bad"}`, `argument form/fill: bad.yaml:2: submit.tool: no tool "mail__sent" in the tree`},
 		{`{"form":"mail","id":"form-x"}`, `argument form/fill: no form "form-x" is kept`},
 	} {
 		got, err := fill(t.Context(), json.RawMessage(tt.params), host)
@@ -121,5 +128,140 @@ func TestFillForm(t *testing.T) {
 	}
 	if (&Methods{}).Calling() != nil {
 		t.Error("a run without forms offers them")
+	}
+}
+
+// TestFillFormAgain kills a run at each place of a submission, and continues it from its beginning: there is one form, and the journal decides
+// whether its call is made.
+func TestFillFormAgain(t *testing.T) {
+	h, _ := withForms(t)
+	var journal []*call.Error // the outcomes that it has; nil: a result
+	var sent int
+	var dies string
+	host := &chain.Host{Run: "run-1", Place: `"wf-1" "pay"`}
+	begin := func() func(params string) (filledForm, error) { // an execution
+		fill, asked := h.Calling()["form/fill"], 0
+		host.Call = func(_ context.Context, req *call.Request) (*call.Result, error) {
+			if dies == "before" {
+				panic(dies)
+			}
+			if asked++; asked > len(journal) {
+				journal, sent = append(journal, &call.Error{Kind: call.KindConnection, Message: "unknown", Cause: &call.UnknownError{}}), sent+1
+				if dies == "within" {
+					panic(dies)
+				}
+				journal[asked-1] = nil
+			}
+			if dies == "after" {
+				panic(dies)
+			}
+			if failed := journal[asked-1]; failed != nil {
+				return nil, failed
+			}
+			return &call.Result{Value: json.RawMessage(`"sent"`)}, nil
+		}
+		return func(params string) (out filledForm, err error) {
+			defer func() {
+				if dead := recover(); dead != nil {
+					err = errors.New("died")
+				}
+			}()
+			raw, err := fill(t.Context(), json.RawMessage(params), host)
+			if err == nil {
+				err = json.Unmarshal(raw, &out)
+			}
+			return out, err
+		}
+	}
+	forms := func() []form.Record {
+		all, err := h.Forms.Kept.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	const mail = `{"form":"mail","data":{"to":"a@b.c"}}`
+	for _, tt := range []struct {
+		dies  string
+		state form.State
+		sent  int
+	}{{"before", form.Submitted, 1}, {"within", form.Unknown, 1}, {"after", form.Submitted, 1}} {
+		journal, sent, host.Place = nil, 0, `"wf-1" "`+tt.dies+`"`
+		before := len(forms())
+		dies = tt.dies
+		if _, err := begin()(mail); err == nil || err.Error() != "died" {
+			t.Fatalf("%s: %v, want that it died", tt.dies, err)
+		}
+		dies = ""
+		for range 2 {
+			out, err := begin()(mail)
+			all := forms()
+			if len(all) != before+1 || all[0].State != tt.state || sent != tt.sent || (err == nil) != (tt.state == form.Submitted) || err == nil && string(out.Result) != `"sent"` {
+				t.Errorf("%s: continued: %+v, %v; %d forms, the last %s; sent %d times; want 1 form, %s, %d", tt.dies, out, err, len(all)-before, all[0].State, sent, tt.state, tt.sent)
+			}
+		}
+	}
+	// Equal requests of one execution are different forms, and two steps too. A later execution has the same ones.
+	journal, sent, host.Place = nil, 0, `"wf-2" ""`
+	before := len(forms())
+	for range 2 {
+		run := begin()
+		for range 2 {
+			if out, err := run(mail); err != nil || out.Status != formSubmitted {
+				t.Errorf("%+v, %v", out, err)
+			}
+		}
+		open, err := run(`{"form":"mail","data":{"to":"a@b.c"},"submit":false}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done, err := run(`{"form":"mail","id":"` + open.ID + `"}`); err != nil || done.Status != formSubmitted {
+			t.Errorf("%+v, %v", done, err)
+		}
+	}
+	if n := len(forms()) - before; n != 3 || sent != 3 {
+		t.Errorf("%d forms, sent %d times, want 3 and 3", n, sent)
+	}
+}
+
+// TestSubmitAgainOnce checks that a person sends a form of a workflow whose outcome is unknown once more, and no more.
+func TestSubmitAgainOnce(t *testing.T) {
+	h, _ := withForms(t)
+	host := &chain.Host{Run: "run-1", Place: `"wf-1" "pay"`, Call: func(context.Context, *call.Request) (*call.Result, error) {
+		return nil, &call.Error{Kind: call.KindTimeout, Message: "no answer"}
+	}}
+	for range 2 { // two executions
+		if _, err := h.Calling()["form/fill"](t.Context(), json.RawMessage(`{"form":"mail","data":{"to":"a@b.c"}}`), host); err == nil {
+			t.Fatal("no error")
+		}
+	}
+	kept, sent := h.Forms.Kept, 0
+	all, err := kept.List(t.Context())
+	if err != nil || len(all) != 1 || all[0].State != form.Unknown {
+		t.Fatalf("List() = %+v, %v, want one form that is unknown", all, err)
+	}
+	for n := range 2 {
+		r, err := kept.Load(t.Context(), all[0].ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := h.Forms.Folder.Read("mail")
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := f.Filling(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = kept.Submit(t.Context(), r, x, true, func(context.Context, string, json.RawMessage) (*call.Result, error) {
+			sent++
+			return &call.Result{Value: json.RawMessage(`1`)}, nil
+		})
+		if (err == nil) != (n == 0) {
+			t.Errorf("Submit() %d = %v", n, err)
+		}
+	}
+	if sent != 1 {
+		t.Errorf("sent %d times, want once", sent)
 	}
 }

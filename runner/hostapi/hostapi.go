@@ -91,17 +91,17 @@ func (h *Methods) All() map[string]Method {
 	return m
 }
 
-// Calling returns the methods that call tools, by name.
+// Calling returns the methods that call tools, by name, for one execution of a run.
 func (h *Methods) Calling() map[string]chain.Method {
 	if h.Forms == nil {
 		return nil
 	}
-	replayed := form.InMemory()
+	replayed, asked := form.InMemory(), &requests{numbers: map[string]int{}}
 	return map[string]chain.Method{methodFillForm: func(ctx context.Context, params json.RawMessage, host *chain.Host) (json.RawMessage, error) {
 		if host.Replay {
-			return h.fillForm(ctx, params, host, replayed)
+			return h.fillForm(ctx, params, host, replayed, "")
 		}
-		return h.fillForm(ctx, params, host, h.Forms.Kept)
+		return h.fillForm(ctx, params, host, h.Forms.Kept, asked.id(host.Place, params))
 	}}
 }
 

@@ -19,6 +19,7 @@ type Call struct {
 	former   *entry // what former executions have kept; nil: nothing
 	doubtful bool
 	intends  bool // it was announced, by this execution or another
+	counted  []string
 }
 
 // Call returns what the journal has of a call. in is the path of the step that makes it, or "" outside of steps. args are its arguments in
@@ -127,12 +128,30 @@ func (c *Call) Alone(ctx context.Context) bool {
 	}
 }
 
+// Count says what the call counts for, which [Journal.Past] sums up in later executions. It is kept with the intent, or else with the outcome. A
+// nil Call counts for nothing.
+func (c *Call) Count(names []string) {
+	if c != nil {
+		c.counted = names
+	}
+}
+
+// add adds a line of the call, the first with what it counts for.
+func (c *Call) add(ctx context.Context, l line) error {
+	l.Call, l.Tool, l.In, l.Counted = &c.id, c.tool, c.in, c.counted
+	err := c.j.add(ctx, &l)
+	if err == nil {
+		c.counted = nil
+	}
+	return err
+}
+
 // Intend announces that the call is about to be sent, once. After an error it must not be sent.
 func (c *Call) Intend(ctx context.Context) error {
 	if c.intends {
 		return nil
 	}
-	if err := c.j.add(ctx, &line{Call: &c.id, Tool: c.tool, In: c.in, Intent: true}); err != nil {
+	if err := c.add(ctx, line{Intent: true}); err != nil {
 		return err
 	}
 	c.intends = true
@@ -140,15 +159,18 @@ func (c *Call) Intend(ctx context.Context) error {
 }
 
 // Finish keeps how the call ended, whether ctx has ended or not. The script may get the outcome even if that fails; the call is unknown then, if
-// it was announced. Some outcomes of calls that were not announced are not kept; see [maxSpared] and [maxUnsent].
+// it was announced. Some outcomes of calls that were not announced are not kept, but what they count for is; see [maxSpared] and [maxUnsent].
 func (c *Call) Finish(ctx context.Context, out *Outcome) error {
 	if !c.intends && !c.j.admits(out) {
-		return nil
+		if len(c.counted) == 0 {
+			return nil
+		}
+		out = nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outcomeTime)
 	defer cancel()
-	if out.Error == nil && len(out.Value) <= maxInline || out.Error != nil && len(out.Error.Content)+len(out.Error.Data) <= maxInline {
-		return c.j.add(ctx, &line{Call: &c.id, Tool: c.tool, In: c.in, Outcome: out})
+	if out == nil || out.Error == nil && len(out.Value) <= maxInline || out.Error != nil && len(out.Error.Content)+len(out.Error.Data) <= maxInline {
+		return c.add(ctx, line{Outcome: out})
 	}
 	sealed, err := c.j.sealed(c.largeKey(), out)
 	if err != nil {
@@ -157,7 +179,7 @@ func (c *Call) Finish(ctx context.Context, out *Outcome) error {
 	if _, err := c.j.logs.AppendLine(ctx, c.largeKey(), sealed); err != nil {
 		return err
 	}
-	return c.j.add(ctx, &line{Call: &c.id, Tool: c.tool, In: c.in, Outcome: &Outcome{Large: len(sealed), At: out.At, Message: out.Message}})
+	return c.add(ctx, line{Outcome: &Outcome{Large: len(sealed), At: out.At, Message: out.Message}})
 }
 
 // admits reports whether there is room for an outcome that could do without.

@@ -20,12 +20,14 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -92,16 +94,19 @@ type Outcome struct {
 
 // line is a line of the log. It has one of Begins, Outside, Message, Step, Intent and Outcome.
 type line struct {
-	By      string   `json:"by"` // the execution
-	Begins  bool     `json:"begins,omitempty"`
-	Outside string   `json:"outside,omitempty"`
-	Message *Message `json:"message,omitempty"`
-	Call    *id      `json:"call,omitempty"` // or a step
-	Tool    string   `json:"tool,omitempty"`
-	In      string   `json:"in,omitempty"` // the path of the step that made the call
-	Step    *Step    `json:"step,omitempty"`
-	Intent  bool     `json:"intent,omitempty"`
-	Outcome *Outcome `json:"outcome,omitempty"`
+	By      string `json:"by"` // the execution
+	Begins  bool   `json:"begins,omitempty"`
+	Outside string `json:"outside,omitempty"`
+	// Each line may have names of [Journal.Receive], and the first line of a call has those of [Call.Count].
+	Received []string `json:"received,omitempty"`
+	Counted  []string `json:"counted,omitempty"`
+	Message  *Message `json:"message,omitempty"`
+	Call     *id      `json:"call,omitempty"` // or a step
+	Tool     string   `json:"tool,omitempty"`
+	In       string   `json:"in,omitempty"` // the path of the step that made the call
+	Step     *Step    `json:"step,omitempty"`
+	Intent   bool     `json:"intent,omitempty"`
+	Outcome  *Outcome `json:"outcome,omitempty"`
 }
 
 // id finds a call again.
@@ -143,6 +148,8 @@ type Journal struct {
 	hasty    bool                      // a call has waited for them in vain
 	before   []string                  // what former executions did outside
 	outside  map[string]bool           // what was noted
+	servers  map[string]bool           // whose data the run has received; false: no line has it yet
+	counted  map[string]int            // calls of former executions, by what they count for
 	spared   int64                     // bytes of results of calls that can be made again
 	unsent   int                       // outcomes of calls that were not sent
 }
@@ -156,7 +163,7 @@ func Open(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (*
 	}
 	j := &Journal{
 		logs: logs, key: key, seal: sealer, by: rand.Text(),
-		entries: map[id]*entry{}, asked: map[[sha256.Size]byte]int{}, waiting: map[place]int{}, settled: make(chan struct{}), outside: map[string]bool{},
+		entries: map[id]*entry{}, asked: map[[sha256.Size]byte]int{}, waiting: map[place]int{}, settled: make(chan struct{}), outside: map[string]bool{}, servers: map[string]bool{}, counted: map[string]int{},
 	}
 	begins, err := j.sealed(key, &line{By: j.by, Begins: true})
 	if err == nil {
@@ -171,6 +178,9 @@ func Open(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (*
 	return j, nil
 }
 
+// Name is the name of its log, which each execution of the run has.
+func (j *Journal) Name() string { return j.key.Name }
+
 // read reads the lines before this execution's.
 func (j *Journal) read(ctx context.Context) error {
 	by := ""
@@ -183,6 +193,12 @@ func (j *Journal) read(ctx context.Context) error {
 		}
 		if l.Outside != "" {
 			j.outside[l.Outside], j.before = true, append(j.before, l.Outside)
+		}
+		for _, server := range l.Received {
+			j.servers[server] = true
+		}
+		for _, name := range l.Counted {
+			j.counted[name]++
 		}
 		if l.Message != nil {
 			j.receive(l.Message)
@@ -268,7 +284,7 @@ func (j *Journal) unseal(log store.Key, sealed []byte, v any) error {
 
 // add adds a line, and makes sure that no other execution had begun before.
 func (j *Journal) add(ctx context.Context, l *line) error {
-	l.By = j.by
+	l.By, l.Received = j.by, j.unkept()
 	sealed, err := j.sealed(j.key, l)
 	if err != nil {
 		return err
@@ -295,35 +311,58 @@ func (j *Journal) add(ctx context.Context, l *line) error {
 		}
 	}
 	j.last = number
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, server := range l.Received {
+		j.servers[server] = true
+	}
 	return nil
 }
 
-// Sent returns how often former executions of a run have sent which tools that change something. It begins no execution.
-func Sent(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (map[string]int, error) {
-	j, err := look(ctx, logs, key, secret)
-	if err != nil {
-		return nil, err
-	}
-	sent := map[string]int{}
-	for _, e := range j.entries {
-		if e.sent {
-			sent[e.tool]++
-		}
-	}
-	return sent, nil
+// Contents is what a journal has of a run.
+type Contents struct {
+	// Steps are in the order in which they began.
+	Steps []Kept
+	// Sent counts the calls that were sent, and change something, by tool.
+	Sent map[string]int
+	// Unknown are those of them without an answer, by tool and step. While an execution goes on, they may be in progress.
+	Unknown []Unknown
 }
 
-// look reads a journal and begins no execution.
-func look(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (*Journal, error) {
+// Unknown is a call that may have been made.
+type Unknown struct {
+	Tool string `json:"tool"`
+	Step string `json:"step,omitempty"` // the path of the step that made it; empty: none did
+}
+
+func (u Unknown) String() string {
+	if u.Step == "" {
+		return u.Tool
+	}
+	return fmt.Sprintf("%s in %s", u.Tool, u.Step)
+}
+
+// Read returns what executions of a run have kept. It begins no execution.
+func Read(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (*Contents, error) {
 	sealer, err := seal.New(secret, nil, sealing)
-	j := &Journal{logs: logs, key: key, seal: sealer, last: math.MaxInt64, entries: map[id]*entry{}, outside: map[string]bool{}}
+	j := &Journal{logs: logs, key: key, seal: sealer, last: math.MaxInt64, entries: map[id]*entry{}, outside: map[string]bool{}, servers: map[string]bool{}, counted: map[string]int{}}
 	if err == nil {
 		err = j.read(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the journal of %s: %w", key.Name, err)
 	}
-	return j, nil
+	c := &Contents{Steps: j.steps(), Sent: map[string]int{}}
+	for _, e := range j.entries {
+		if !e.sent {
+			continue
+		}
+		if c.Sent[e.tool]++; e.outcome == nil || e.outcome.Unknown {
+			c.Unknown = append(c.Unknown, Unknown{e.tool, strings.TrimSuffix(e.in, "#0")})
+		}
+	}
+	slices.SortFunc(c.Unknown, func(a, b Unknown) int { return cmp.Or(cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Step, b.Step)) })
+	return c, nil
 }
 
 // Continues returns an *OutsideError if a former execution did something that cannot be repeated: the run must not be started then.
@@ -353,6 +392,42 @@ func (j *Journal) Outside(ctx context.Context, what string) error {
 	j.outside[what] = true
 	j.mu.Unlock()
 	return nil
+}
+
+// Receive notes that the run is about to receive data of servers, by their names. The next line that is added keeps that: without one, nothing
+// is kept that may have come of the data. A nil Journal notes nothing.
+func (j *Journal) Receive(servers ...string) {
+	if j == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, server := range servers {
+		j.servers[server] = j.servers[server]
+	}
+}
+
+// unkept returns the servers of Receive that no line has.
+func (j *Journal) unkept() (servers []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for server, kept := range j.servers {
+		if !kept {
+			servers = append(servers, server)
+		}
+	}
+	return servers
+}
+
+// Past returns the servers of [Journal.Receive], and how many calls of former executions counted for each name of [Call.Count]. A nil Journal has
+// neither.
+func (j *Journal) Past() (received []string, counted map[string]int) {
+	if j == nil {
+		return nil, nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Sorted(maps.Keys(j.servers)), maps.Clone(j.counted)
 }
 
 // Delete deletes a journal.

@@ -339,17 +339,20 @@ func (m *memory) Lines(_ context.Context, k store.Key, after int64, each func(st
 	return nil
 }
 
-// TestSent reads what a run has sent, which ends no execution.
-func TestSent(t *testing.T) {
+// TestRead reads what a run has sent, which ends no execution.
+func TestRead(t *testing.T) {
 	logs, ctx := newStore(t), t.Context()
 	sent := func(want string) {
 		t.Helper()
-		got, err := journal.Sent(ctx, logs, key, secret)
-		if text := fmt.Sprint(got); err != nil || text != want {
-			t.Errorf("Sent() = %s, %v, want %s", text, err, want)
+		got, err := journal.Read(ctx, logs, key, secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := fmt.Sprint(got.Sent, got.Unknown); text != want {
+			t.Errorf("Read() = %s, want %s", text, want)
 		}
 	}
-	sent("map[]")
+	sent("map[] []")
 	j := open(t, logs)
 	must(t, j.Call("", "crm__get", []byte("1"), false).Finish(ctx, value("1"))) // changes nothing
 	for i, tool := range []string{"crm__send", "crm__send", "crm__delete"} {
@@ -359,11 +362,11 @@ func TestSent(t *testing.T) {
 			must(t, c.Finish(ctx, value("1")))
 		}
 	}
-	sent("map[crm__delete:1 crm__send:2]")
-	must(t, j.Call("", "crm__send", []byte("2"), false).Intend(ctx))
-	sent("map[crm__delete:1 crm__send:3]")
-	if got, err := journal.Sent(ctx, logs, key, []byte("another secret, as long")); err == nil {
-		t.Errorf("Sent() with another key = %v, want an error", got)
+	sent("map[crm__delete:1 crm__send:2] [crm__send]")
+	must(t, j.Call("copy#0", "crm__send", []byte("2"), false).Intend(ctx))
+	sent("map[crm__delete:1 crm__send:3] [crm__send crm__send in copy]")
+	if got, err := journal.Read(ctx, logs, key, []byte("another secret, as long")); err == nil {
+		t.Errorf("Read() with another key = %v, want an error", got)
 	}
 }
 

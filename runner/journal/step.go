@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/mcpgen/mcpgen/runner/store"
 )
 
 // StepKind is what a step does.
@@ -179,13 +177,8 @@ type Kept struct {
 	Outcome *Outcome
 }
 
-// Steps returns the steps of a run in the order in which they began. It begins no execution.
-func Steps(ctx context.Context, logs store.Logs, key store.Key, secret []byte) ([]Kept, error) {
-	j, err := look(ctx, logs, key, secret)
-	if err != nil {
-		return nil, err
-	}
-	var all []Kept
+// steps returns the steps that were read, in the order in which they began.
+func (j *Journal) steps() (all []Kept) {
 	for at, e := range j.entries {
 		if e.step == nil {
 			continue
@@ -198,5 +191,5 @@ func Steps(ctx context.Context, logs store.Logs, key store.Key, secret []byte) (
 		all = append(all, k)
 	}
 	slices.SortFunc(all, func(a, b Kept) int { return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.Path(), b.Path())) })
-	return all, nil
+	return all
 }

@@ -319,6 +319,8 @@ type ArgumentOptions struct {
 	NumbersAsText bool
 	// FromTokens says that the caller is a script that has tokens in place of values, so it may have changed them to lower case.
 	FromTokens bool
+	// Of are the only tokens that stand for something. Nil: all of the vault.
+	Of []string
 }
 
 // RestoreArguments is Restore for the arguments of a call. It also returns what stood for tokens, for [Outlet.With]. A token that was changed on its
@@ -327,7 +329,7 @@ func (o *Outlet) RestoreArguments(raw []byte, opt ArgumentOptions) ([]byte, *Res
 	if !json.Valid(raw) {
 		return nil, nil, errNotJSON
 	}
-	r := restorer{numbersAsText: opt.NumbersAsText, changed: []*regexp.Regexp{encodedToken}}
+	r := restorer{numbersAsText: opt.NumbersAsText, of: opt.Of, changed: []*regexp.Regexp{encodedToken}}
 	if opt.FromTokens {
 		r.changed = append(r.changed, loweredToken)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -73,6 +74,7 @@ type restorer struct {
 	lost   bool // so is what took the place of values that could not be kept
 	// changed are the forms of changed tokens that are errors.
 	changed []*regexp.Regexp
+	of      []string // the only tokens that are restored; nil: all
 	// numbersAsText restores a number as a string.
 	numbersAsText bool
 	err           error
@@ -142,7 +144,7 @@ func (r *restorer) entry(s *span, start, end int) (*entry, bool) {
 	r.v.mu.Lock()
 	defer r.v.mu.Unlock()
 	e, ok := r.v.ledger.byToken[token]
-	if !ok {
+	if !ok || r.of != nil && !slices.Contains(r.of, token) {
 		if r.strict && r.err == nil {
 			r.err = &UnknownTokenError{Token: token, Pointer: pointerAt(s.doc.text, s.origin(start)), Forgotten: r.v.ledger.isForgotten(token)}
 		}

@@ -52,7 +52,7 @@ func (r *rule) why(req *Request, about []*rule, made over) string {
 		}
 	}
 	if r.when != nil {
-		facts, err := req.facts(req.Run.calls, req.Run.tainted())
+		facts, err := req.facts(req.Run.made(), req.Run.tainted())
 		holds := false
 		if err == nil {
 			holds, err = r.when.holds(facts)

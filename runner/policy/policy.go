@@ -40,6 +40,8 @@ type Decision struct {
 	Reason string `json:"reason,omitempty"`
 	// By names who was asked and answered, if anybody was.
 	By string `json:"by,omitempty"`
+	// Counted names what the call counts for in its run: each is a counter of [Run.Continue]. Nil: it is not counted.
+	Counted []string `json:"-"`
 }
 
 // Source names the rule with its place.
@@ -141,6 +143,7 @@ type Run struct {
 	calls  int
 	taint  map[string]bool
 	count  map[string]int // calls let through, by rule
+	before map[string]int // and in earlier parts of the run, by counter
 	unsent map[string]int // calls among these that were not sent, by the key of the lasting number
 }
 
@@ -151,6 +154,28 @@ type Keeper interface {
 	// Inherited returns the servers whose data now lies where the run can read it, each with a description of the place.
 	Inherited() (map[string]string, error)
 }
+
+// Continue records what happened in earlier parts of the run, in other processes: the servers whose data it received, under both of their
+// names, and how many calls counted for each of [Decision.Counted]. After an error the run must not go on.
+func (r *Run) Continue(received []string, counted map[string]int) error {
+	for _, server := range received {
+		if err := r.Received(&Request{Server: server, Dir: server}); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.before == nil {
+		r.before = map[string]int{}
+	}
+	for name, n := range counted { // again, if the run has to start again, or for each call of a conversation
+		r.before[name] = max(r.before[name], n)
+	}
+	return nil
+}
+
+// made returns the calls that were let through in all parts of the run. The caller holds the lock.
+func (r *Run) made() int { return r.calls + r.before[allCalls] }
 
 // Received records that the run is about to receive data of a call's server. The server is recorded under both of its names. After an error
 // the data must not reach the run.

@@ -14,6 +14,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
@@ -126,13 +127,9 @@ func (r *Rates) apply(ctx context.Context, req *Request, fits []*rule, decide fu
 
 // uncounted denies a call that a rule counts but that could not be counted.
 func uncounted(f *rule, err error) Decision {
-	helps, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err)
 	switch {
-	case ok:
-		err = fmt.Errorf("%w: %s", err, helps.Hint())
+	case exit.Hint(err) != "":
+		err = fmt.Errorf("%w: %s", err, exit.Hint(err))
 	case errors.Is(err, store.ErrConflict):
 		err = fmt.Errorf("%w: call again later", err)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -173,9 +170,20 @@ func (c *counting) apply(ctx context.Context, fits []*rule, decide func([]*rule)
 		return d, of, err
 	}
 	for _, f := range fits {
-		c.count(f)
+		if c.count(f); f.over != (over{}) && !slices.Contains(d.Counted, f.counter()) {
+			d.Counted = append(d.Counted, f.counter())
+		}
 	}
 	return d, nil, nil
+}
+
+// allCalls is the counter of all calls that were let through.
+const allCalls = "calls"
+
+// counter names the calls that a rule counts, in whichever process, wherever the rule stands in its list.
+func (f *rule) counter() string {
+	sum := sha256.Sum256([]byte(f.tally))
+	return hex.EncodeToString(sum[:16])
 }
 
 // tally is a number of calls that outlives a run, as it is stored.
@@ -198,7 +206,10 @@ func (t *tally) key(name string) store.Key {
 // made returns the number of calls made that a rule counts.
 func (c *counting) made(ctx context.Context, f *rule) (made over, err error) {
 	run := c.req.Run
-	made.Run, made.Session = run.count[f.id], run.count[f.id] // without a session, the run is its own session
+	if f.over != (over{}) {
+		made.Run = run.count[f.id] + run.before[f.counter()]
+	}
+	made.Session = made.Run // without a session, the run is its own session
 	if last := c.rates.made[f.key(run)]; f.over.Minute > 0 && len(last) >= f.over.Minute && c.now.Sub(last[len(last)-f.over.Minute]) < time.Minute {
 		made.Minute = f.over.Minute
 	}

@@ -156,6 +156,7 @@ func (p *Policy) Decide(ctx context.Context, req *Request) Decision {
 	d := p.rates.apply(ctx, req, fits, func(fits []*rule) Decision { return part.decide(req, fits) })
 	if d.Effect != Deny {
 		req.Run.calls++
+		d.Counted = append(d.Counted, allCalls)
 	}
 	return d
 }
@@ -180,7 +181,7 @@ func (p *part) fitting(req *Request) (fits []*rule, failed *Decision) {
 		if r.when != nil {
 			var err error
 			if facts == nil {
-				facts, err = req.facts(req.Run.calls, req.Run.tainted())
+				facts, err = req.facts(req.Run.made(), req.Run.tainted())
 			}
 			var holds bool
 			if err == nil {

@@ -34,7 +34,7 @@ var fence = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*?)[ \t]*$")
 func parseAnswer(res *model.Response, lang sandbox.Language) (string, error) {
 	text := strings.TrimSpace(res.Text)
 	if reason, found := strings.CutPrefix(text, cannot); found || res.Stop == model.StopRefusal {
-		return "", &RefusedError{ident.Shorten(ident.CleanLine(strings.TrimSpace(reason)), 500)}
+		return "", &RefusedError{Reason: ident.Shorten(ident.CleanLine(strings.TrimSpace(reason)), 500), lacks: found && res.Stop != model.StopRefusal}
 	}
 	var blocks []string
 	tag, open, block := "", "", []string(nil)

@@ -72,7 +72,11 @@ func (noModelError) Hint() string {
 func (noModelError) ExitCode() int { return exit.Runner }
 
 // RefusedError reports that the model does not do the task.
-type RefusedError struct{ Reason string } // of the model, which may be empty
+type RefusedError struct {
+	Reason string // of the model, which may be empty
+
+	lacks bool // it says that the functions are not enough
+}
 
 func (e *RefusedError) Error() string {
 	if e.Reason == "" {

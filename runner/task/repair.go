@@ -25,6 +25,7 @@ type problem struct {
 	short string // of a run, for people
 	// repairable says that the model may answer again. Nothing that a script of its has done is then done twice.
 	repairable bool
+	stopped    string // why not, if a call was denied or something stays
 	ran        bool
 }
 
@@ -53,8 +54,13 @@ func checkProblem(wrong []string) *problem {
 	return &problem{text: cut(strings.Join(wrong, "\n"), maxProblem), repairable: true}
 }
 
+// literalToken is the problem of a script that writes a token although it has real values.
+func literalToken(token string, lang sandbox.Language) *problem {
+	return &problem{text: fmt.Sprintf("the script has real values, none of which equals %[1]s: write %[2]s in place of %[1]s, everywhere", token, detokenized(token, lang)), repairable: true}
+}
+
 // runProblem returns what went wrong in a run, or nil if nothing did. A run may be repeated unless it was refused or interrupted, a call of it
-// was denied, or it has made a call that a second run might make again with a further effect.
+// was denied, or it did something that stays: see [runner.Result.Effects].
 func runProblem(run *runner.Result) *problem {
 	if run.ExitCode == 0 {
 		return nil
@@ -78,12 +84,12 @@ func runProblem(run *runner.Result) *problem {
 	add("Type errors:", strings.Join(run.TypeErrors, "\n"))
 	add("Warnings:", strings.Join(run.Warnings, "\n"))
 	add("It printed:", run.Stdout)
-	changed := run.Changing()
+	effects := run.Effects()
 	switch {
-	case len(changed) > 0:
-		parts = append(parts, fmt.Sprintf("It is not run again, because these calls may have changed something: %s.", strings.Join(changed, ", ")))
+	case len(effects) > 0:
+		p.stopped = "it has " + strings.Join(effects, " and ")
 	case slices.ContainsFunc(run.Calls, func(c chain.CallRecord) bool { return c.Outcome == string(call.KindDenied) }):
-		parts = append(parts, "It is not run again, because a call was denied.")
+		p.stopped = "a call was denied"
 	case run.ExitCode == exit.Refused, run.Cause == runner.CauseInterrupted, run.Cause == runner.CauseBridge, run.Cause == runner.CauseFailed:
 	default:
 		p.repairable = true

@@ -13,39 +13,41 @@ import (
 )
 
 // Scaffold returns a script to be completed by a person or a model: the imports of all tools, their signatures as comments, and one example call
-// of each. Its types are right, and its values are examples.
+// of each. Its types are right, and its values are examples, so it runs only the calls of tools that say they are read-only. Those of others are in
+// functions that nothing calls.
 func (s *Selection) Scaffold(text string) string {
 	python := s.Language == sandbox.LangPython
-	mark, end, loose := "// ", ";", false
+	mark, read, write := "// ", "const output%d = await %s;\n", "async function example%d(): Promise<unknown> {\n  return await %s;\n}\n"
+	library, result, member, end := "", "export const result: unknown = ", "%s: output%d", ";"
 	if python {
-		mark, end = "# ", ""
+		mark, read, write = "# ", "output%d = %s\n", "def example%d() -> object:\n    return %s\n"
+		result, member, end = "result: object = ", "%q: output%d", ""
 	}
-	var calls, names strings.Builder
-	for i, t := range s.Tools {
-		call, cast := t.example(python)
-		loose = loose || cast
-		declare := fmt.Sprintf("const output%d = await ", i+1)
-		if python {
-			declare = fmt.Sprintf("output%d = ", i+1)
-		}
-		fmt.Fprintf(&calls, "\n%s%s%s%s\n", commented(mark, t.Signature), declare, call, end)
-		if python {
-			fmt.Fprintf(&names, "%q: output%d, ", t.name, i+1)
-		} else {
-			fmt.Fprintf(&names, "%s: output%d, ", t.name, i+1)
-		}
-	}
-	result := "export const result: unknown = "
-	library := ""
-	if python {
-		result = "result: object = "
-		if loose {
+	var reads, writes, names []string
+	for _, t := range s.Tools {
+		call, loose := t.example(python)
+		if loose && python {
 			library = "from typing import Any, cast\n\n"
 		}
+		head := "\n" + commented(mark, t.Signature)
+		if t.readOnly() {
+			n := len(reads) + 1
+			reads, names = append(reads, head+fmt.Sprintf(read, n, call)), append(names, fmt.Sprintf(member, t.name, n))
+		} else {
+			n := len(writes) + 1
+			writes = append(writes, head+commented(mark, fmt.Sprintf("It may change something, so nothing calls example%d yet.", n))+fmt.Sprintf(write, n, call))
+		}
 	}
-	return commented(mark, "Task: "+strings.TrimSpace(ident.CleanText(text))) + library + s.imports() + calls.String() + "\n" +
-		commented(mark, "Keep the calls that the task needs, and replace the example values.") + result + "{ " + strings.TrimSuffix(names.String(), ", ") + " }" + end + "\n"
+	object := "{}"
+	if len(names) > 0 {
+		object = "{ " + strings.Join(names, ", ") + " }"
+	}
+	return commented(mark, "Task: "+strings.TrimSpace(ident.CleanText(text))) + library + s.imports() + strings.Join(append(reads, writes...), "") + "\n" +
+		commented(mark, "Keep the calls that the task needs, and replace the example values.") + result + object + end + "\n"
 }
+
+// readOnly reports whether the tool's server says that it changes nothing.
+func (t *Tool) readOnly() bool { return t.tool.Hints.ReadOnly != nil && *t.tool.Hints.ReadOnly }
 
 // lineEnds are all characters that end a line in one of the languages.
 var lineEnds = regexp.MustCompile(`\r\n|[\n\r\v\f\x{85}\x{2028}\x{2029}]`)

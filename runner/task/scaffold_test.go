@@ -21,6 +21,7 @@ func TestScaffoldsHaveTypes(t *testing.T) {
 	servers := four()
 	servers["odd"] = []json.RawMessage{
 		tool("evil", "Ends */ a comment\u2028const x: number = 'no'; \"\"\" and a docstring\r\nimport os", `{"type":"object","required":["class","a-b"],"properties":{"class":{"type":"string","enum":["\u2028\"'\\ */"]},"a-b":{"type":"integer"}}}`),
+		tool("look", "Looks, and changes nothing", `{"type":"object","required":["of"],"properties":{"of":{"type":"string"}}},"annotations":{"readOnlyHint":true}`),
 		tool("query", "Has the name of another server's tool", schemaOf("q")),
 		tool("nested", "Has nested arguments", `{"type":"object","required":["of","pair","any","tree"],"properties":{"of":{"type":"object","required":["x"],"properties":{"x":{"enum":[3,"three"]},"y":{}}},"pair":{"type":"array","prefixItems":[{"type":"number"},{"type":"boolean"}],"minItems":2},"any":{},"tree":{"$ref":"#/$defs/t"}},"$defs":{"t":{"type":"object","required":["next"],"properties":{"next":{"anyOf":[{"type":"null"},{"$ref":"#/$defs/t"}]}}}}}`),
 		tool("endless", "Has an argument without an end", `{"type":"object","required":["t"],"properties":{"t":{"$ref":"#/$defs/t"}},"$defs":{"t":{"type":"object","required":["t"],"properties":{"t":{"$ref":"#/$defs/t"}}}}}`),
@@ -101,5 +102,40 @@ func TestScaffoldsHaveTypes(t *testing.T) {
 		}
 		put("task0.ts", "")
 		put("task0.py", "")
+	}
+}
+
+// TestScaffoldChangesNothing checks that a scaffold which is run as it is calls only tools that say they are read-only.
+func TestScaffoldChangesNothing(t *testing.T) {
+	hinted := func(name string, hints string) json.RawMessage {
+		return json.RawMessage(fmt.Sprintf(`{"name":%q,"description":"Notes of a notebook","inputSchema":{"type":"object","required":["id"],"properties":{"id":{"type":"string"}}},"annotations":%s}`, name, hints))
+	}
+	tree := treeOf(t, map[string][]json.RawMessage{"notebook": {hinted("delete_note", `{"destructiveHint":true}`), hinted("write_note", `{}`), hinted("read_note", `{"readOnlyHint":true}`)}}, nil)
+	for lang, want := range map[sandbox.Language]string{
+		sandbox.LangTypeScript: `
+const output1 = await readNote({ id: "…" });
+
+// deleteNote(input: { id: string }): Promise<AnyUndeclared>
+// It may change something, so nothing calls example1 yet.
+async function example1(): Promise<unknown> {
+  return await deleteNote({ id: "…" });
+}
+`,
+		sandbox.LangPython: `
+# It may change something, so nothing calls example2 yet.
+def example2() -> object:
+    return write_note(id="…")
+
+# Keep the calls that the task needs, and replace the example values.
+result: object = { "read_note": output1 }
+`,
+	} {
+		s, err := tree.Select(t.Context(), "delete note, write note, read note", lang, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Scaffold("a task"); !strings.Contains(got, want) || strings.Count(got, "Note(")+strings.Count(got, "_note(") != 6 {
+			t.Errorf("the scaffold is %s\nwant in it %s", got, want)
+		}
 	}
 }

@@ -124,24 +124,9 @@ func (t *Tree) Select(ctx context.Context, text string, lang sandbox.Language, m
 	if err != nil {
 		return nil, err
 	}
-	left := cmp.Or(maxTokens, DefaultMaxTokens)
 	for _, h := range hits {
-		if len(s.Tools) == cmp.Or(maxTools, DefaultMaxTools) {
-			break
-		}
-		tool, err := t.read(h.Hit, lang)
-		if err != nil {
+		if err := t.add(s, h.Hit, maxTools, maxTokens); err != nil {
 			return nil, err
-		}
-		if tool == nil {
-			continue // another version of mcpgen made the tree
-		}
-		if tokens.Estimate(tool.source) > left {
-			tool.source = tool.Signature
-		}
-		if n := tokens.Estimate(tool.source); n <= left || len(s.Tools) == 0 {
-			left -= n
-			s.Tools = append(s.Tools, *tool)
 		}
 	}
 	if len(s.Tools) == 0 {
@@ -149,6 +134,61 @@ func (t *Tree) Select(ctx context.Context, text string, lang sandbox.Language, m
 	}
 	s.distinguish()
 	return s, nil
+}
+
+// add adds a tool to a selection, if there is room for it. The first has room in any case.
+func (t *Tree) add(s *Selection, h search.Hit, maxTools, maxTokens int) error {
+	if len(s.Tools) >= cmp.Or(maxTools, DefaultMaxTools) {
+		return nil
+	}
+	tool, err := t.read(h, s.Language)
+	if err != nil || tool == nil { // another version of mcpgen made the tree
+		return err
+	}
+	left := cmp.Or(maxTokens, DefaultMaxTokens)
+	for i := range s.Tools {
+		left -= tokens.Estimate(s.Tools[i].source)
+	}
+	if tokens.Estimate(tool.source) > left {
+		tool.source = tool.Signature
+	}
+	if tokens.Estimate(tool.source) <= left || len(s.Tools) == 0 {
+		s.Tools = append(s.Tools, *tool)
+	}
+	return nil
+}
+
+// Widen returns a selection with further tools of its servers that say they are read-only, the likeliest first, within the same bounds. It is the
+// same if there is no room, or no such tool.
+func (t *Tree) Widen(ctx context.Context, s *Selection, text string, maxTools, maxTokens int) (*Selection, error) {
+	wider, has := *s, map[string]bool{}
+	wider.Tools = slices.Clone(s.Tools)
+	servers := map[string]bool{}
+	for i := range s.Tools {
+		servers[s.Tools[i].dir], has[s.Tools[i].ID] = true, true
+	}
+	likely, err := t.Answer(ctx, search.Query{Text: text, Limit: search.MaxLimit})
+	if err != nil {
+		return nil, err
+	}
+	hits := likely.Hits
+	for i := range t.Catalog.Servers {
+		server := &t.Catalog.Servers[i]
+		for j := range server.Tools {
+			hits = append(hits, search.Hit{ID: server.Tools[j].ID, Server: server, Tool: &server.Tools[j]})
+		}
+	}
+	for _, h := range hits {
+		if !servers[h.Server.Dir] || has[ident.CleanLine(h.ID)] || h.Tool.Hints.ReadOnly == nil || !*h.Tool.Hints.ReadOnly {
+			continue
+		}
+		has[ident.CleanLine(h.ID)] = true
+		if err := t.add(&wider, h, maxTools, maxTokens); err != nil {
+			return nil, err
+		}
+	}
+	wider.distinguish()
+	return &wider, nil
 }
 
 // read reads a tool's wrapper. It returns nil if the tree has no wrapper in the language.

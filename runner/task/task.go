@@ -76,14 +76,16 @@ type ModelUse struct {
 type Outcome struct {
 	Task string `json:"task"` // as the model read it
 	// Result is the value that the script gave as its result, Output what it printed, and Error why the task failed.
-	Result    json.RawMessage `json:"result,omitempty"`
-	Output    string          `json:"output"`
-	Error     string          `json:"error,omitempty"`
-	Selection *Selection      `json:"selection,omitempty"`
-	Script    *Script         `json:"script,omitempty"` // the last one
-	Attempts  []Attempt       `json:"attempts,omitempty"`
-	Model     *ModelUse       `json:"model,omitempty"`
-	Run       *runner.Result  `json:"run,omitempty"` // of the last script
+	Result json.RawMessage `json:"result,omitempty"`
+	Output string          `json:"output"`
+	Error  string          `json:"error,omitempty"`
+	// Stopped is why a script that failed is not repaired: what it has done, which another one would do again.
+	Stopped   string         `json:"stopped,omitempty"`
+	Selection *Selection     `json:"selection,omitempty"`
+	Script    *Script        `json:"script,omitempty"` // the last one
+	Attempts  []Attempt      `json:"attempts,omitempty"`
+	Model     *ModelUse      `json:"model,omitempty"`
+	Run       *runner.Result `json:"run,omitempty"` // of the last script
 }
 
 // Do does a task. The outcome is never nil, and has what was reached, also beside an error. A script that fails, is killed or times out is no
@@ -128,8 +130,15 @@ func (d *doing) do(ctx context.Context, text string) error {
 	}
 	d.out.Model = &ModelUse{Name: d.Model.Name()}
 	request := sel.Prompt(d.out.Task, &d.Rules)
+	widened := false
 	for left := d.Repairs; ; left-- {
 		answer, problem, err := d.attempt(ctx, request)
+		if refused, ok := errors.AsType[*RefusedError](err); ok && refused.lacks && !widened {
+			if request, err = d.widen(ctx, text, refused); err == nil {
+				widened, left = true, left+1
+				continue
+			}
+		}
 		if err != nil || problem == nil {
 			return err
 		}
@@ -143,6 +152,24 @@ func (d *doing) do(ctx context.Context, text string) error {
 	}
 }
 
+// widen returns a request with more tools, for a model that says that it lacks some. The error is refused if there are none.
+func (d *doing) widen(ctx context.Context, text string, refused *RefusedError) (*model.Request, error) {
+	sel, err := d.Tree.Widen(ctx, d.out.Selection, text, d.MaxTools, d.MaxTokens)
+	if err != nil {
+		return nil, err
+	}
+	if len(sel.Tools) == len(d.out.Selection.Tools) {
+		return nil, refused
+	}
+	if d.Retrying != nil {
+		d.Retrying(refused.Error())
+	}
+	if d.out.Selection = sel; d.Selected != nil {
+		d.Selected(sel)
+	}
+	return sel.Prompt(d.out.Task, &d.Rules), nil
+}
+
 // attempt asks the model once, and checks and runs its script. A nil problem means that the task is done.
 func (d *doing) attempt(ctx context.Context, request *model.Request) (answer string, _ *problem, _ error) {
 	res, err := d.Model.Generate(ctx, request)
@@ -153,12 +180,13 @@ func (d *doing) attempt(ctx context.Context, request *model.Request) (answer str
 	use.Answers, use.Input, use.Output, use.Cost = use.Answers+1, use.Input+res.Usage.Input, use.Output+res.Usage.Output, use.Cost+res.Usage.Cost
 	d.out.Run, d.out.Result, d.out.Output, d.out.Error, d.out.Script = nil, nil, "", "", nil
 	code, err := parseAnswer(res, d.Language)
-	if refused, ok := errors.AsType[*RefusedError](err); ok {
-		return "", nil, refused
-	}
 	d.out.Attempts = append(d.out.Attempts, Attempt{Code: code})
 	at := &d.out.Attempts[len(d.out.Attempts)-1]
 	var p *problem
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		at.Problem = refused.Error()
+		return "", nil, refused
+	}
 	if err != nil {
 		p = &problem{text: err.Error(), repairable: true}
 	} else if p, err = d.try(ctx, code, at); err != nil {
@@ -167,7 +195,7 @@ func (d *doing) attempt(ctx context.Context, request *model.Request) (answer str
 	}
 	if p != nil {
 		p.text = d.Mask(p.text)
-		at.Problem, d.out.Error = p.text, d.Mask(cmp.Or(p.short, p.text))
+		at.Problem, d.out.Error, d.out.Stopped = p.text, d.Mask(cmp.Or(p.short, p.text)), d.Mask(p.stopped)
 	}
 	return cmp.Or(strings.TrimSpace(cut(res.Text, maxEcho)), "(nothing)"), p, nil
 }
@@ -176,6 +204,9 @@ func (d *doing) attempt(ctx context.Context, request *model.Request) (answer str
 func (d *doing) try(ctx context.Context, code string, at *Attempt) (*problem, error) {
 	s := &Script{Language: d.Language, Code: code}
 	d.out.Script = s
+	if token := runner.LiteralToken(d.Rules.Personal, code); token != "" {
+		return literalToken(token, d.Language), nil
+	}
 	if d.Check != nil {
 		wrong, err := d.Check(ctx, s)
 		if err != nil {

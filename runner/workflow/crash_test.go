@@ -105,10 +105,10 @@ func (p *mortal) run() error {
 	if _, err := e.Start(ctx, &Program{Name: "mortal.ts", Language: sandbox.LangTypeScript}, Start{ID: "w", Input: json.RawMessage(`7`)}); err != nil && !errors.Is(err, durable.ErrExists) {
 		return err
 	}
-	if err := e.Send(ctx, "w", "go", json.RawMessage(`"went"`)); err != nil && !errors.Is(err, durable.ErrEnded) { // only the first one is received
+	if _, err := e.Send(ctx, "w", "go", json.RawMessage(`"went"`)); err != nil && !errors.Is(err, durable.ErrEnded) { // only the first one is received
 		return err
 	}
-	status, err := e.Wait(ctx, "w")
+	status, err := e.Wait(ctx, "w", 0)
 	if err != nil {
 		return err
 	}
@@ -216,15 +216,21 @@ func (x *execution) script(part int) json.RawMessage {
 // twice, no finished step runs again, and every call is made or unknown.
 func TestKilled(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		empty := emptyState(t)
 		var next atomic.Int64
 		var over atomic.Bool
 		var all sync.WaitGroup
-		for range 3 {
+		for range 6 { // most of the time they wait
 			all.Go(func() {
 				for !over.Load() && !t.Failed() {
 					at := next.Add(1)
 					dir := t.TempDir()
-					if !killed(t, filepath.Join(dir, "state.db"), filepath.Join(dir, "log"), at) {
+					state := filepath.Join(dir, "state.db")
+					if err := os.WriteFile(state, empty, 0o600); err != nil {
+						t.Error(err)
+					}
+					if !killed(t, state, filepath.Join(dir, "log"), at) {
 						over.Store(true)
 					}
 				}
@@ -236,9 +242,32 @@ func TestKilled(t *testing.T) {
 		}
 	})
 	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
 		for at := int64(5); killed(t, pgtest.Database(t), filepath.Join(t.TempDir(), "log"), at); at += 9 {
 		}
 	})
+}
+
+// emptyState returns the file of a state with all tables, which take longer to make than a workflow to run.
+func emptyState(t *testing.T) []byte {
+	t.Helper()
+	place := filepath.Join(t.TempDir(), "state.db")
+	s, err := openStore(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work, err := durable.Open(t.Context(), durable.Options{State: place, Store: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(work.Close(t.Context()), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(place)
+	if _, pending := os.Stat(place + "-wal"); err != nil || pending == nil {
+		t.Fatalf("the state is not in its file: %v", err)
+	}
+	return file
 }
 
 // killed kills a process at a boundary, continues its workflow, and returns whether it was killed.

@@ -25,10 +25,10 @@ import (
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner"
-	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/durable"
 	"github.com/mcpgen/mcpgen/runner/internal/seal"
 	"github.com/mcpgen/mcpgen/runner/journal"
+	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
@@ -41,9 +41,12 @@ const (
 	// kindMessage and kindEnd are places of what is sealed.
 	kindMessage = "workflow-message"
 	kindEnd     = "workflow-end"
-	sealing     = "mcprun workflows 1"
-	// wake is the topic on which the work receives everything but resume, with which a refused workflow goes on.
-	wake, resume = "wake", "resume"
+	// kindStop is the kind of the document that says why it has stopped.
+	kindStop = "workflow-stop"
+	sealing  = "mcprun workflows 1"
+	// wake is the topic on which the work receives everything but that it is resumed after it has stopped. That topic begins with resume, and has
+	// the number of the part that stopped, so that the part is tried again once, however often somebody resumes it.
+	wake, resume = "wake", "resume "
 	// maxParts bounds the parts of a workflow, which are kept until it is forgotten.
 	maxParts = 10_000
 	// maxMessage bounds a value that is sent to a workflow, in bytes.
@@ -62,7 +65,8 @@ var validID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // Options are those of New. Durable, State and Secret are required.
 type Options struct {
-	// Durable does the work. It must not be launched yet.
+	// Durable does the work. It must not be launched yet. All processes of its group must run workflows in the same way: each continues those of the
+	// others. See [Group].
 	Durable *durable.Engine
 	State   store.Store
 	// Secret seals what is kept; at least 16 bytes.
@@ -104,15 +108,31 @@ func New(o Options) (*Engine, error) {
 
 // Launch begins to run workflows, also those of processes of the group that have ended. It forgets those that have ended 30 days ago.
 func (e *Engine) Launch(ctx context.Context) error {
+	if err := e.Register(ctx); err != nil {
+		return err
+	}
+	return e.o.Durable.Launch(ctx)
+}
+
+// Register is Launch for a durable engine that does other work too: the caller launches it, and closes it after [Engine.Stop].
+func (e *Engine) Register(ctx context.Context) error {
 	if err := e.forget(ctx); err != nil {
 		return err
 	}
 	e.o.Durable.Register(Kind, e.work)
-	return e.o.Durable.Launch(ctx)
+	return nil
 }
 
 // Close stops this process' parts, which go on in another one, and closes the durable engine. Calls that were sent have three seconds to end.
 func (e *Engine) Close(ctx context.Context) error {
+	e.Stop()
+	over, cancel := context.WithCancel(ctx)
+	cancel() // the steps in progress wait for the end of the engine
+	return e.o.Durable.Close(over)
+}
+
+// Stop stops this process' parts. Calls that were sent have three seconds to end.
+func (e *Engine) Stop() {
 	e.mu.Lock()
 	if !e.isClosed {
 		e.isClosed = true
@@ -123,9 +143,6 @@ func (e *Engine) Close(ctx context.Context) error {
 	defer stop.Stop()
 	e.running.Wait()
 	e.end()
-	over, cancel := context.WithCancel(ctx)
-	cancel() // the steps in progress wait for the end of the engine
-	return e.o.Durable.Close(over)
 }
 
 // NewID returns a random id, for those who must know it before the workflow starts.
@@ -209,7 +226,7 @@ func (e *Engine) work(w *durable.Work, _ json.RawMessage) (json.RawMessage, erro
 	if err != nil {
 		return nil, err
 	}
-	next := &Part{ID: w.ID, Customer: w.Customer, Input: k.Input, Ending: e.ending, suspend: e.o.Suspend}
+	next := &Part{ID: w.ID, Customer: w.Customer, Input: k.Input, Settings: k.Settings, Ending: e.ending, suspend: e.o.Suspend}
 	var messages []journal.Message
 	received := 0
 	for n := 1; n <= maxParts; n++ {
@@ -226,14 +243,16 @@ func (e *Engine) work(w *durable.Work, _ json.RawMessage) (json.RawMessage, erro
 		if ended.Outcome != nil {
 			return json.Marshal(sealed)
 		}
-		more, err := e.await(w, &ended, received)
-		if err != nil {
+		if ended.Stopped { // its messages are delivered again
+			if _, err := durable.Receive[json.RawMessage](w, fmt.Sprint(resume, n), 0); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if messages, err = e.await(w, &ended, received); err != nil {
 			return nil, err
 		}
-		if received += len(more); ended.Refused == "" { // a part that was refused has not taken its messages
-			messages, next.approved = nil, ended.Approved
-		}
-		messages = append(messages, more...)
+		received, next.approved = received+len(messages), ended.Approved
 	}
 	return nil, fmt.Errorf("the workflow has waited %d times, which is too often", maxParts)
 }
@@ -263,36 +282,43 @@ func (e *Engine) part(ctx context.Context, p Part, k *kept, messages []journal.M
 	e.running.Done()
 	select {
 	case <-e.ending:
-		if ended == nil || ended.Outcome == nil || ended.Outcome.Cause == runner.CauseInterrupted || err != nil {
+		if err != nil || ended.Outcome == nil {
 			return interrupted(ctx)
 		}
 	default:
 	}
-	switch {
-	case ctx.Err() != nil, errors.Is(err, journal.ErrTakenOver):
+	if ctx.Err() != nil || errors.Is(err, journal.ErrTakenOver) {
 		return interrupted(ctx)
-	case err != nil:
-		ended = &end{Outcome: &Outcome{ExitCode: exit.Of(err, exit.Runner), Cause: runner.CauseFailed, Message: hinted(err)}}
+	}
+	if _, wrong := errors.AsType[*script.Error](err); wrong {
+		ended, err = &end{Outcome: &Outcome{ExitCode: exit.Of(err, exit.Runner), Cause: runner.CauseError, Message: exit.Hinted(err).Error()}}, nil
+	}
+	if err != nil {
+		_ = e.stop(ctx, &p, &Stop{Part: p.Number, ExitCode: exit.Of(err, exit.Runner), Reason: exit.Hinted(err).Error()}) // else people are not told why
+		ended = &end{Stopped: true}
 	}
 	return e.seal(endKey(p.Customer, p.ID), ended)
+}
+
+// stop keeps why a workflow has stopped.
+func (e *Engine) stop(ctx context.Context, p *Part, s *Stop) error {
+	doc := &store.Document{Key: store.Key{Customer: p.Customer, Kind: kindStop, Name: p.ID}}
+	if old, err := e.o.State.Document(ctx, doc.Key); err == nil {
+		doc.Version = old.Version
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	var err error
+	if doc.Value, err = e.seal(doc.Key, s); err == nil {
+		_, err = e.o.State.SetDocument(ctx, doc)
+	}
+	return err
 }
 
 // interrupted waits until the engine, or the work, is interrupted. Then nothing is kept of the part.
 func interrupted(ctx context.Context) ([]byte, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
-}
-
-// hinted returns the text of an error with its remedy.
-func hinted(err error) string {
-	text := err.Error()
-	if h, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err); ok && h.Hint() != "" {
-		text += "; " + h.Hint()
-	}
-	return text
 }
 
 // run runs a part.
@@ -305,8 +331,11 @@ func (e *Engine) run(ctx context.Context, p Part, k *kept, messages []journal.Me
 		}
 	}
 	digest, err := e.digest(ctx, p.Program)
-	if err != nil || digest != k.Digest {
-		return &end{Refused: hinted(cmp.Or(err, error(&ChangedError{ID: p.ID, Name: program.Name})))}, nil
+	if err != nil {
+		return nil, err
+	}
+	if digest != k.Digest {
+		return nil, &ChangedError{ID: p.ID, Name: program.Name}
 	}
 	if p.Journal, err = journal.Open(ctx, e.o.State, journalKey(p.Customer, p.ID), e.o.Secret); err != nil {
 		return nil, err
@@ -323,23 +352,34 @@ func (e *Engine) run(ctx context.Context, p Part, k *kept, messages []journal.Me
 	if res.Cause == runner.CauseSuspended {
 		return &end{Waits: res.Waits, Approved: res.Start != nil && res.Start.By != ""}, nil
 	}
+	if res.Cause != runner.CauseExit && res.Cause != runner.CauseError {
+		return nil, &partError{res}
+	}
 	out := &Outcome{ExitCode: res.ExitCode, Cause: res.Cause, Message: res.Message, Result: res.Value}
 	if res.Error != nil {
 		out.Message = strings.TrimSuffix(res.Error.Name+": "+res.Error.Message+"; "+res.Message, "; ")
 	}
-	for i := range res.Calls {
-		out.Unknown = out.Unknown || out.ExitCode != 0 && strings.Contains(res.Calls[i].Error, (&call.UnknownError{}).Error())
+	if out.ExitCode != 0 {
+		made, err := journal.Read(ctx, e.o.State, journalKey(p.Customer, p.ID), e.o.Secret)
+		if err != nil {
+			return nil, err
+		}
+		out.Unknown = len(made.Unknown) > 0
 	}
 	return &end{Outcome: out}, nil
 }
 
+// partError says that a part was ended by something else than its script.
+type partError struct{ *runner.Result }
+
+func (e *partError) Error() string { return cmp.Or(e.Message, "its run ended: "+string(e.Cause)) }
+
+// ExitCode is that of the run.
+func (e *partError) ExitCode() int { return e.Result.ExitCode }
+
 // await waits until a part can go on, and returns what has come for it. received is how much had come before.
 func (e *Engine) await(w *durable.Work, ended *end, received int) (messages []journal.Message, err error) {
 	var until time.Time
-	if ended.Refused != "" {
-		_, err := durable.Receive[json.RawMessage](w, resume, 0)
-		return nil, err
-	}
 	topics := map[string]bool{}
 	for _, s := range ended.Waits {
 		if topics[s.Topic] = true; !s.Until.IsZero() && (until.IsZero() || s.Until.Before(until)) {
@@ -381,7 +421,10 @@ func (e *Engine) forget(ctx context.Context) error {
 		if !s.State.Ended() || s.Ended.After(before) {
 			continue
 		}
-		err := errors.Join(journal.Delete(ctx, e.o.State, journalKey(s.Customer, s.ID)), e.o.State.DeleteDocument(ctx, store.Key{Customer: s.Customer, Kind: kindProgram, Name: s.ID}))
+		err := journal.Delete(ctx, e.o.State, journalKey(s.Customer, s.ID))
+		for _, kind := range []string{kindStop, kindProgram} {
+			err = errors.Join(err, e.o.State.DeleteDocument(ctx, store.Key{Customer: s.Customer, Kind: kind, Name: s.ID}))
+		}
 		if err != nil {
 			return err
 		}

@@ -4,16 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/upstream/elicit"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/durable"
 	"github.com/mcpgen/mcpgen/runner/journal"
+	"github.com/mcpgen/mcpgen/runner/plugin"
+	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
@@ -28,7 +32,9 @@ func newEngine(t *testing.T, place string, change func(*Options)) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Durable: work, State: s, Secret: make([]byte, 32), Run: func(context.Context, *Part) (*runner.Result, error) { return &runner.Result{}, nil }}
+	o := Options{Durable: work, State: s, Secret: make([]byte, 32), Run: func(context.Context, *Part) (*runner.Result, error) {
+		return &runner.Result{Cause: runner.CauseExit}, nil
+	}}
 	if change != nil {
 		change(&o)
 	}
@@ -95,19 +101,25 @@ func TestChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := start(t, e, &Program{Name: "a.ts"}, Start{})
-	if err := e.Send(t.Context(), id, "go", json.RawMessage("7")); err != nil {
+	if _, err := e.Send(t.Context(), id, "go", json.RawMessage("7")); err != nil {
 		t.Fatal(err)
 	}
-	await(t, e, id, func(s *Status) bool { return s.Refused })
-	if err := e.Resume(t.Context(), id); err != nil { // they are as they were before
+	for part := range 2 { // and again, as nothing has changed
+		s, err := e.Wait(t.Context(), id, part+min(part, 1))
+		if err != nil || s.State != Stopped || s.Stop.Part != part+2 || !strings.Contains(s.Stop.Reason, "has changed since the workflow "+id+" began; restore the files") {
+			t.Fatalf("Wait() = %+v with %+v, %v, want that it has stopped", s, s.Stop, err)
+		}
+		if part == 1 {
+			digest.Store("one")
+		}
+		if at, err := e.Resume(t.Context(), id); err != nil || at != part+2 {
+			t.Fatalf("Resume() = %d, %v, want %d", at, err, part+2)
+		}
+	}
+	s, err := e.Wait(t.Context(), id, 3)
+	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, e, id, func(s *Status) bool { return s.Refused })
-	digest.Store("one")
-	if err := e.Resume(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
-	s := await(t, e, id, func(s *Status) bool { return s.State.Ended() })
 	if s.State != durable.Done || string(s.Outcome.Result) != "7" || parts != 2 {
 		t.Errorf("%s with %s after %d parts, want done with 7 after 2", s.State, s.Outcome.Result, parts)
 	}
@@ -129,7 +141,7 @@ func TestEnds(t *testing.T) {
 			}
 			switch p.Program.Name {
 			case "never.ts":
-				return nil, errors.New("no sandbox")
+				return nil, &script.Error{Problems: []script.Problem{{Text: "no such file"}}}
 			case "long.ts":
 				close(release)
 				<-ctx.Done()
@@ -141,8 +153,8 @@ func TestEnds(t *testing.T) {
 	if err := e.Launch(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"well.ts": `done 0 {"a":1}`, "bad.ts": "failed 1 so it was", "never.ts": "failed 125 no sandbox"} {
-		s, err := e.Wait(t.Context(), start(t, e, &Program{Name: name}, Start{Customer: "acme", Input: json.RawMessage("[1]")}))
+	for name, want := range map[string]string{"well.ts": `done 0 {"a":1}`, "bad.ts": "failed 1 so it was", "never.ts": "failed 1 no such file"} {
+		s, err := e.Wait(t.Context(), start(t, e, &Program{Name: name}, Start{Customer: "acme", Input: json.RawMessage("[1]")}), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,14 +172,73 @@ func TestEnds(t *testing.T) {
 	if err := e.Cancel(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := e.Wait(t.Context(), id); err != nil || s.State != durable.Cancelled || s.Outcome != nil {
+	if s, err := e.Wait(t.Context(), id, 0); err != nil || s.State != durable.Cancelled || s.Outcome != nil {
 		t.Errorf("Wait() = %+v, %v, want cancelled", s, err)
 	}
-	if err := e.Send(t.Context(), id, "go", json.RawMessage("1")); !errors.Is(err, durable.ErrEnded) {
+	if _, err := e.Send(t.Context(), id, "go", json.RawMessage("1")); !errors.Is(err, durable.ErrEnded) {
 		t.Errorf("Send() = %v, want ErrEnded", err)
 	}
 	if all, err := e.List(t.Context(), durable.Filter{}); err != nil || len(all) != 4 || all[0].ID != "long" {
 		t.Errorf("List() = %+v, %v, want four, the last one first", all, err)
+	}
+}
+
+// TestStops has parts that something else than their script ends: the workflow stops, and goes on with what it has received when it is resumed.
+func TestStops(t *testing.T) {
+	ends := []func() (*runner.Result, error){
+		func() (*runner.Result, error) {
+			return &runner.Result{Cause: runner.CauseSuspended, Waits: []journal.Step{{Kind: journal.StepWait, Topic: "go"}}}, nil
+		},
+		func() (*runner.Result, error) { return nil, errors.New("no sandbox") },
+		func() (*runner.Result, error) {
+			return nil, &runner.PluginError{Script: "a.ts", Denied: &plugin.DeniedError{Plugin: "rule", Reason: "not now"}}
+		},
+		func() (*runner.Result, error) {
+			return &runner.Result{Cause: runner.CauseTimeout, ExitCode: exit.Timeout, Message: "the script was stopped after 3s (--timeout)"}, nil
+		},
+		func() (*runner.Result, error) {
+			return &runner.Result{Cause: runner.CauseBridge, ExitCode: exit.Runner}, nil
+		},
+		func() (*runner.Result, error) {
+			return &runner.Result{Cause: runner.CauseMemory, ExitCode: exit.Killed}, nil
+		},
+	}
+	e := newEngine(t, filepath.Join(t.TempDir(), "state.db"), func(o *Options) {
+		o.Run = func(ctx context.Context, p *Part) (*runner.Result, error) {
+			if p.Number <= len(ends) {
+				return ends[p.Number-1]()
+			}
+			s := p.Journal.Step(journal.StepWait, "", "go")
+			s.Topic = "go"
+			out, err := s.Receive(ctx)
+			if err != nil || out == nil {
+				return nil, errors.Join(err, errors.New("nothing came"))
+			}
+			call := p.Journal.Call("send#0", "crm__send", []byte("1"), false)
+			return &runner.Result{Cause: runner.CauseError, ExitCode: 1, Message: string(out.Value)}, call.Intend(ctx)
+		}
+	})
+	if err := e.Launch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	id, part := start(t, e, &Program{Name: "a.ts"}, Start{}), 0
+	if _, err := e.Send(t.Context(), id, "go", json.RawMessage("7")); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"125 no sandbox", "126 a.ts was not run: plugin rule: refused: not now", "124 the script was stopped after 3s (--timeout)", "125 its run ended: bridge", "137 its run ended: memory"} {
+		s, err := e.Wait(t.Context(), id, part)
+		if err != nil || s.State != Stopped || fmt.Sprint(s.Stop.ExitCode, " ", s.Stop.Reason) != want {
+			t.Fatalf("Wait() = %+v with %+v, %v, want %s", s, s.Stop, err, want)
+		}
+		for range 2 { // a second one has no effect
+			if part, err = e.Resume(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s, err := e.Wait(t.Context(), id, part)
+	if err != nil || s.State != durable.Unknown || s.Outcome.Message != "7" || fmt.Sprint(s.Unknown) != "[crm__send in send]" {
+		t.Errorf("Wait() = %+v with %+v, %v, want the error of its script, and that a call is unknown", s, s.Outcome, err)
 	}
 }
 
@@ -191,17 +262,70 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := start(t, e, &Program{Name: "a.ts"}, Start{})
-	if err := e.Send(ctx, id, "go", json.RawMessage("{")); err == nil {
+	if _, err := e.Send(ctx, id, "go", json.RawMessage("{")); err == nil {
 		t.Error("Send() takes what is no JSON")
 	}
 	question := &journal.Step{Name: "Which?", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`), Topic: "?"}
-	if err := e.Answer(ctx, id, question, &elicit.Reply{Action: elicit.ActionAccept, Content: json.RawMessage(`{"n":"x"}`)}); !errors.Is(err, ErrFits) {
+	if _, err := e.Answer(ctx, id, question, &elicit.Reply{Action: elicit.ActionAccept, Content: json.RawMessage(`{"n":"x"}`)}); !errors.Is(err, ErrFits) {
 		t.Errorf("Answer() = %v, want ErrFits", err)
+	}
+	await(t, e, id, func(s *Status) bool { return s.State.Ended() })
+	for name, err := range map[string]error{
+		"Send()": second(e.Send(ctx, id, "go", json.RawMessage("1"))), "Cancel()": e.Cancel(ctx, id),
+	} {
+		if !errors.Is(err, durable.ErrEnded) || err.Error() != "the workflow "+id+" has ended" {
+			t.Errorf("%s of one that has ended = %v", name, err)
+		}
 	}
 	// With another key, it is listed and no more.
 	other := newEngine(t, place, func(o *Options) { o.Secret = []byte("another secret, as long") })
-	await(t, e, id, func(s *Status) bool { return s.State.Ended() })
 	if all, err := other.List(ctx, durable.Filter{}); err != nil || len(all) != 1 || all[0].Name != "" || all[0].Outcome != nil {
 		t.Errorf("List() with another key = %+v, %v", all, err)
+	}
+}
+
+func second(_ bool, err error) error { return err }
+
+// TestAnswers has a question that is answered twice, by processes that do not run the workflow, and while no process does.
+func TestAnswers(t *testing.T) {
+	place, ctx := filepath.Join(t.TempDir(), "state.db"), t.Context()
+	question := &journal.Step{Kind: journal.StepAsk, Name: "Which?", Topic: "?/Which?#0", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}
+	run := func(o *Options) {
+		o.Run = func(ctx context.Context, p *Part) (*runner.Result, error) {
+			s := p.Journal.Step(journal.StepAsk, "", question.Name)
+			s.Topic = question.Topic
+			if out, err := s.Receive(ctx); err != nil || out != nil {
+				return &runner.Result{Cause: runner.CauseExit, Value: out.Value}, err
+			}
+			return &runner.Result{Cause: runner.CauseSuspended, Waits: []journal.Step{*question}}, s.Begin(ctx)
+		}
+	}
+	first, other := newEngine(t, place, run), newEngine(t, place, nil)
+	if err := first.Launch(ctx); err != nil {
+		t.Fatal(err)
+	}
+	id := start(t, first, &Program{Name: "a.ts"}, Start{})
+	await(t, other, id, func(s *Status) bool { return s.Runs && len(s.Waits()) == 1 && s.State == durable.Waiting })
+	if err := first.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := other.Get(ctx, id); err != nil || s.Runs {
+		t.Errorf("Get() = %+v, %v, want that no process runs it", s, err)
+	}
+	reply := func(n int) *elicit.Reply {
+		return &elicit.Reply{Action: elicit.ActionAccept, Content: fmt.Appendf(nil, `{"n":%d}`, n)}
+	}
+	if runs, err := other.Answer(ctx, id, question, reply(1)); err != nil || runs {
+		t.Errorf("Answer() = %t, %v, want that no process runs it", runs, err)
+	}
+	if _, err := other.Answer(ctx, id, question, reply(2)); !errors.Is(err, ErrAnswered) {
+		t.Errorf("a second Answer() = %v, want ErrAnswered", err)
+	}
+	last := newEngine(t, place, run)
+	if err := last.Launch(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := last.Wait(ctx, id, 0); err != nil || !strings.Contains(string(s.Outcome.Result), `{"n":1}`) {
+		t.Errorf("Wait() = %+v, %v, want the first answer", s, err)
 	}
 }

@@ -60,10 +60,10 @@ export const result = [doubled, await workflow.waitFor("paid")];`
 	if err != nil {
 		panic(err)
 	}
-	if err := e.Send(ctx, id, "paid", json.RawMessage(`"in cash"`)); err != nil {
+	if _, err := e.Send(ctx, id, "paid", json.RawMessage(`"in cash"`)); err != nil {
 		panic(err)
 	}
-	status, err := e.Wait(ctx, id)
+	status, err := e.Wait(ctx, id, 0)
 	if err != nil {
 		panic(err)
 	}

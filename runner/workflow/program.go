@@ -2,6 +2,8 @@ package workflow
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -23,6 +25,8 @@ type Program struct {
 	Code     string           `json:"code"`
 	Language sandbox.Language `json:"language"`
 	Dir      string           `json:"dir,omitempty"` // absolute folder for relative imports; empty: none
+	// Vars are the variables of the script besides its input.
+	Vars map[string]json.RawMessage `json:"vars,omitempty"`
 	// Document is what the code was compiled from. Empty: it is a script.
 	Document []byte `json:"document,omitempty"`
 	// Answers are methods that the code may call besides those of every run. Their names begin with "workflow/", and calling one again must do no
@@ -45,6 +49,7 @@ type Part struct {
 	Number   int // of the part, from 1
 	Program  *Program
 	Input    json.RawMessage
+	Settings json.RawMessage // those of Start
 	Journal  *journal.Journal
 	// Ending is closed when the process is about to end. Calls that have not been sent by then are not sent here.
 	Ending <-chan struct{}
@@ -53,12 +58,18 @@ type Part struct {
 	approved bool // a person has let the part before start
 }
 
+// Group returns the group of durable work ([durable.Options]) for a process that runs no other workflow than the one with the id.
+func Group(id string) string {
+	sum := sha256.Sum256([]byte(id)) // an id has letters that the name of a group must not have
+	return "workflow-" + hex.EncodeToString(sum[:8])
+}
+
 // Apply makes a script the part's. Its streams, limits and the other settings of its calls stay.
 func (p *Part) Apply(s *runner.Script) {
 	s.Name, s.Code, s.Language, s.Dir = p.Program.Script(), p.Program.Code, p.Program.Language, p.Program.Dir
 	s.Continues = p.approved
 	s.Reread()
-	s.Vars = maps.Clone(s.Vars)
+	s.Vars = maps.Clone(p.Program.Vars)
 	if s.Vars == nil {
 		s.Vars = map[string]json.RawMessage{}
 	}
@@ -98,8 +109,16 @@ type end struct {
 	Waits []journal.Step `json:"waits,omitempty"`
 	// Approved says that a person has let the part start.
 	Approved bool     `json:"approved,omitempty"`
-	Refused  string   `json:"refused,omitempty"` // why it was not run; it waits for somebody to resume it
+	Stopped  bool     `json:"stopped,omitempty"` // see [Stop]
 	Outcome  *Outcome `json:"outcome,omitempty"` // of the workflow; nil: it goes on
+}
+
+// Stop is why a workflow has stopped: a part of it could not start, or something else than its script has ended it, such as a limit. What it has
+// done is kept, and it goes on when somebody resumes it.
+type Stop struct {
+	Part     int    `json:"part"`
+	ExitCode int    `json:"exitCode"`
+	Reason   string `json:"reason"`
 }
 
 // Outcome is how a workflow has ended.
@@ -121,5 +140,5 @@ func (e *ChangedError) Error() string {
 
 // Hint implements the interface of errors with a remedy.
 func (e *ChangedError) Hint() string {
-	return fmt.Sprintf("restore the files and resume it (mcprun workflow resume %s), or cancel it and start another", e.ID)
+	return "restore the files, or cancel it and start another"
 }

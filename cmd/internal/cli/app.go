@@ -105,9 +105,12 @@ func (a *App) Run(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &UsageError{Err: err, Command: cmd.CommandPath(), Near: nearFlags(cmd, err)}
 	})
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
+	}
+	if usage, ok := errors.AsType[*UsageError](err); ok && usage.Command == root.Name() { // of code that several commands share
+		usage.Command = cmd.CommandPath()
 	}
 	// An interrupted command may report any error; the signal explains it better.
 	_, quiet := errors.AsType[Quiet](err)

@@ -61,11 +61,14 @@ func Usage(cmd *cobra.Command, format string, args ...any) error {
 	return &UsageError{Err: fmt.Errorf(format, args...), Command: cmd.CommandPath()}
 }
 
-// Args turns the errors of cobra's argument checks into usage errors.
+// Args turns the errors of cobra's argument checks into usage errors, which name an argument that is missing as [cobra.Command].Use does.
 func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
 			usage := &UsageError{Err: err, Command: cmd.CommandPath()}
+			if _, wanted, _ := strings.Cut(cmd.Use, " "); len(args) < len(strings.Fields(wanted)) && !strings.HasPrefix(strings.Fields(wanted)[len(args)], "[") {
+				usage.Err = fmt.Errorf("give %s: %s %s", strings.Fields(wanted)[len(args)], cmd.CommandPath(), wanted)
+			}
 			if cmd.HasSubCommands() && len(args) > 0 {
 				usage.Near = NearCommands(cmd, args[0])
 			}

@@ -31,18 +31,29 @@ func serveHost() bool {
 	default:
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		answer := map[string]any{"task": "as it was read", "output": "", "selection": map[string]any{"found": 11, "selected": 3}, "argv": os.Args[1:]}
-		if mode == "no model" {
+		ends := map[string]int{"no model": 125, "refused": 126, "untrusted": 126, "unsaved": 125, "failed": 1}
+		switch answer["script"] = map[string]any{"language": "typescript", "code": "export default 8.0"}; mode {
+		case "no model":
 			answer["error"], answer["script"] = "no model is configured", map[string]any{"language": "typescript", "code": "// scaffold"}
-		} else {
+		case "untrusted":
+			answer = map[string]any{"task": "as it was read", "error": "nobody agreed"}
+			fallthrough
+		case "refused":
+			answer["error"] = "the policy refuses it"
+			fmt.Fprintln(os.Stderr, "mcprun: the policy refuses it\nhint: ask ann")
+		case "failed":
+			answer["error"], answer["run"] = "TypeError: x", map[string]any{"exitCode": 1, "cause": "error"}
+		default:
 			answer["result"], answer["output"], answer["attempts"] = 8.0, "8.0\n", []any{map[string]any{"ran": true}}
-			answer["script"] = map[string]any{"language": "typescript", "code": "export default 8.0"}
+			answer["run"] = map[string]any{"exitCode": 0, "cause": "exit"}
+		}
+		if mode == "unsaved" {
+			fmt.Fprintln(os.Stderr, "mcprun: save the script: no such folder")
 		}
 		if err := json.NewEncoder(os.Stdout).Encode(answer); err != nil {
 			panic(err)
 		}
-		if mode == "no model" {
-			os.Exit(125)
-		}
+		os.Exit(ends[mode])
 	}
 	return true
 }
@@ -57,8 +68,8 @@ func hostProject(t *testing.T) *project {
 	return p
 }
 
-// program runs a program of a host, which prints ok at its end.
-func (p *project) program(t *testing.T, env []string, name string, args ...string) {
+// program runs a program of a host, and checks how what it prints ends.
+func (p *project) program(t *testing.T, env []string, end, name string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
 	defer cancel()
@@ -71,10 +82,17 @@ func (p *project) program(t *testing.T, env []string, name string, args ...strin
 	cmd := p.command(ctx, "mcprun", args...)
 	cmd.Path, cmd.Args[0] = path, name
 	cmd.Env = append(append(cmd.Env, "MCPRUN="+binary("mcprun"), "FAKE_MCPRUN="+self, "HOME="+p.path("home")), env...)
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(string(out), "ok\n") {
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(string(out), end) {
 		t.Errorf("%s %q: %v\n%s", name, args, err, clip(string(out)))
 	}
 }
+
+// hostFlow is a workflow of these tests.
+const hostFlow = `import { vars, workflow } from "mcprun";
+const paid = await workflow.waitFor("paid");
+const { plan } = await workflow.ask("Which plan?", { schema: { type: "object", properties: { plan: { type: "string" }, seats: { type: "integer" } }, required: ["plan"] } });
+export default { paid, plan, input: vars.input, secret: vars.secret };
+`
 
 // TestPythonHost packs the Python package, checks the types of a program that uses it, and runs the program.
 func TestPythonHost(t *testing.T) {
@@ -91,9 +109,10 @@ func TestPythonHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.write("program.py", string(program))
+	p.write("flow.ts", hostFlow)
 	p.writeJSON("pyrightconfig.json", map[string]any{"include": []string{"program.py", "site/mcprun_host"}, "extraPaths": []string{"site"}, "typeCheckingMode": "strict", "pythonVersion": "3.11"})
 	p.compile(t, "pyright", "-p", ".")
-	p.program(t, []string{"PYTHONPATH=" + p.path("site"), "PYTHONDONTWRITEBYTECODE=1"}, "python3", "-W", "error", "program.py")
+	p.program(t, []string{"PYTHONPATH=" + p.path("site"), "PYTHONDONTWRITEBYTECODE=1"}, "ok\n", "python3", "-W", "error", "program.py")
 }
 
 // TestNodeHost checks the types of a program that uses the npm module, and runs the program.
@@ -107,7 +126,8 @@ func TestNodeHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.write("program.mts", string(program))
-	p.write("node.d.ts", "declare module \"node:assert/strict\" {\n  const assert: typeof import(\"./assert.d.ts\").default;\n  export default assert;\n}\ndeclare const process: { env: Record<string, string | undefined> };\n")
+	p.write("flow.ts", hostFlow)
+	p.write("node.d.ts", "declare module \"node:assert/strict\" {\n  const assert: typeof import(\"./assert.d.ts\").default;\n  export default assert;\n}\ndeclare const process: { env: Record<string, string | undefined> };\ndeclare module \"node:fs\" {\n  export function existsSync(path: string): boolean;\n}\n")
 	p.write("assert.d.ts", `declare const assert: {
   ok(value: unknown, message?: string): asserts value;
   equal(got: unknown, want: unknown): void;
@@ -125,5 +145,25 @@ export default assert;
 		"files": []string{"program.mts", "node.d.ts"},
 	})
 	p.compile(t, "tsc", "-p", ".")
-	p.program(t, nil, "node", "program.mjs")
+	p.program(t, nil, "ok\n", "node", "program.mjs")
+}
+
+// TestHostExamples runs the programs in examples/host with the demo servers.
+func TestHostExamples(t *testing.T) {
+	needSandbox(t, "process", "python")
+	p := newDemo(t)
+	for _, name := range []string{"workflow.ts", "host/leads.py", "host/leads.mjs"} {
+		text, err := os.ReadFile(filepath.Join(root, "examples", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.write("examples/"+name, string(text))
+	}
+	if err := os.CopyFS(p.path("node_modules/@mcpgen/host"), os.DirFS(filepath.Join(root, "deploy", "npm", "host"))); err != nil {
+		t.Fatal(err)
+	}
+	const end = "@example.com\ncopied 2 of 2; all are there: true\ndone\n"
+	env := []string{"PYTHONPATH=" + filepath.Join(root, "deploy", "python"), "PYTHONDONTWRITEBYTECODE=1", "MCPRUN_SANDBOX=process", "MCPRUN_PII="}
+	p.program(t, env, end, "python3", "-W", "error", "examples/host/leads.py")
+	p.program(t, env, end, "node", "examples/host/leads.mjs")
 }

@@ -31,6 +31,12 @@ export declare class ScriptError extends McprunError {}
 
 export type Language = "typescript" | "python";
 
+/**
+ * What results, outputs and errors have of personal data: "off" the data itself, the others tokens such as [EMAIL_1]. The model of a task reads
+ * tokens all the same, unless the option "--pii=off" is given.
+ */
+export type PersonalData = "off" | "output" | "bridge";
+
 /** A call that a script made. */
 export interface Call {
   readonly tool: string;
@@ -58,6 +64,8 @@ export declare class Run {
   /** Of a run for a customer; else empty. */
   readonly customer: string;
   readonly session: string;
+  /** The id of the workflow that it was; else empty. */
+  readonly workflow: string;
   /** All that mcprun printed. */
   readonly data: Record<string, unknown>;
   /** Whether the script ended with exit code 0. */
@@ -94,6 +102,8 @@ export interface TaskOptions {
   language?: Language | undefined;
   customer?: string | undefined;
   session?: string | undefined;
+  /** Variables of the script: JSON values. */
+  variables?: Readonly<Record<string, unknown>> | undefined;
   /** Stop before the script runs. */
   plan?: boolean | undefined;
   options?: readonly string[] | undefined;
@@ -103,7 +113,8 @@ export interface TaskOptions {
 }
 
 /** What came of a task in words. */
-export interface Task {
+export declare class Task {
+  private constructor();
   readonly task: string;
   readonly result: unknown;
   readonly output: string;
@@ -114,6 +125,79 @@ export interface Task {
   readonly script: string;
   readonly attempts: readonly Record<string, unknown>[];
   readonly data: Record<string, unknown>;
+  /** Why mcprun did not come to the end of the task. */
+  readonly failure: McprunError | undefined;
+  /** Whether the task was done. */
+  get success(): boolean;
+  /** Returns the task, or throws why it was not done: a ScriptError if its script failed, else `failure`. */
+  check(): this;
+}
+
+/** What a workflow waits for. */
+export interface Wait {
+  /** "sleep", "wait" or "ask". */
+  readonly kind: string;
+  /** The topic or the question. */
+  readonly topic: string;
+  /** A time, or empty. */
+  readonly until: string;
+}
+
+/** A workflow. `ended` is empty, and `result` and `error` undefined, until it has ended. Texts and the result have no personal data. */
+export interface Workflow {
+  readonly id: string;
+  readonly name: string;
+  readonly customer: string;
+  readonly state: string;
+  /** Whether a process runs it or waits with it; else `resume` continues it. */
+  readonly runs: boolean;
+  readonly created: string;
+  readonly ended: string;
+  readonly waits: readonly Wait[];
+  /** If it was asked for by id. */
+  readonly steps: readonly Record<string, unknown>[];
+  readonly result: unknown;
+  readonly error: string | undefined;
+  readonly data: Record<string, unknown>;
+}
+
+export interface WorkflowOptions {
+  /** Names the workflow. Default: a random name. */
+  id?: string | undefined;
+  /** The variable input: a JSON value. */
+  input?: unknown;
+  /** Variables of the script: JSON values. */
+  variables?: Readonly<Record<string, unknown>> | undefined;
+  customer?: string | undefined;
+  sandbox?: string | undefined;
+  /** Time of each part of it, in milliseconds. */
+  timeout?: number | undefined;
+  /** Further flags of mcprun. */
+  options?: readonly string[] | undefined;
+  /** Time of the whole call, in milliseconds. After it, mcprun is told to end, and `resume` continues the workflow. */
+  deadline?: number | undefined;
+  /** Ends mcprun; `resume` continues the workflow. */
+  signal?: AbortSignal | undefined;
+}
+
+/** The workflows of a project: `workflows` of a Mcprun. A workflow is known by its id. */
+export declare class Workflows {
+  private constructor();
+  /** Starts the workflow in a file, and resolves to how it ended; `workflow` is its id. It may wait for days. */
+  run(file: string, options?: WorkflowOptions): Promise<Run>;
+  /** Continues a workflow whose process has ended, with the flags that it began with, and resolves to how it ended. */
+  resume(id: string, options?: Pick<WorkflowOptions, "options" | "deadline" | "signal">): Promise<Run>;
+  /** Lists the workflows, without their steps. */
+  list(): Promise<Workflow[]>;
+  /** Returns a workflow: its state, its steps, what it waits for, and how it ended. */
+  show(id: string): Promise<Workflow>;
+  /** Sends a value to a workflow, whose waitFor(topic) returns it. */
+  send(id: string, topic: string, value?: unknown): Promise<void>;
+  /** Answers a question of a workflow: with the fields of its form, or with a text. `question` says which of several, from 1. */
+  answer(id: string, answer: Readonly<Record<string, unknown>> | string, options?: { question?: number | undefined }): Promise<void>;
+  /** Declines to answer a question. */
+  decline(id: string, options?: { question?: number | undefined }): Promise<void>;
+  cancel(id: string): Promise<void>;
 }
 
 export interface Customer {
@@ -145,14 +229,17 @@ export interface McprunOptions {
   env?: Readonly<Record<string, string>> | undefined;
   /** Run what the configuration names without asking. */
   trustConfig?: boolean | undefined;
+  /** What results have of personal data. Default: as the project says, or else "output". */
+  pii?: PersonalData | undefined;
 }
 
 /** Runs mcprun. Methods reject with a McprunError if mcprun does not come to a result. */
 export declare class Mcprun {
   constructor(options?: McprunOptions);
+  readonly workflows: Workflows;
   /** Runs a script. A script that fails is a Run with an error. */
   run(code: string, options?: RunOptions): Promise<Run>;
-  /** Does a task in words. A task that fails has an error, if mcprun came so far as to say what it selected or wrote. */
+  /** Does a task in words. A task that fails has an error, if mcprun came so far as to select tools. */
   task(words: string, options?: TaskOptions): Promise<Task>;
   /** Lists the customers. Before the first run for one, mcprun says so in an error. */
   customers(): Promise<Customer[]>;
@@ -228,6 +315,8 @@ export interface AgentSettings extends Places {
   client?: Mcprun | undefined;
   customer?: string | undefined;
   session?: string | undefined;
+  /** That of Mcprun, for an agent without a client of its own. */
+  pii?: PersonalData | undefined;
 }
 
 export declare function createAgent(settings?: AgentSettings): AgentHelper;

@@ -1,4 +1,4 @@
-"""Run scripts and tasks with mcprun from a Python program.
+"""Run scripts, tasks and workflows with mcprun from a Python program.
 
 >>> from mcprun_host import Mcprun
 >>> Mcprun().run("export default 6 * 7").result
@@ -22,7 +22,9 @@ from ._errors import (
     RunnerError,
     ScriptError,
 )
-from ._results import Call, Customer, Outcome, Run, Session, Task
+from ._program import PersonalData
+from ._results import Call, Customer, Outcome, Run, Session, Task, Wait, Workflow
+from ._workflows import Workflows
 
 __all__ = [
     "AgentHelper",
@@ -37,6 +39,7 @@ __all__ = [
     "McprunError",
     "NoSandboxError",
     "Outcome",
+    "PersonalData",
     "ProgramNotFoundError",
     "ProtocolError",
     "RefusedError",
@@ -47,6 +50,9 @@ __all__ = [
     "ScriptError",
     "Session",
     "Task",
+    "Wait",
+    "Workflow",
+    "Workflows",
     "create_agent",
     "execute_task",
     "load_config",

@@ -12,6 +12,7 @@ from typing import Any
 
 from ._client import Mcprun
 from ._errors import McprunError, ProgramNotFoundError
+from ._program import PersonalData
 from ._results import Outcome
 
 
@@ -135,11 +136,12 @@ def create_agent(
     customer: str | None = None,
     session: str | None = None,
     client: Mcprun | None = None,
+    pii: PersonalData | None = None,
     **unused: Any,
 ) -> AgentHelper:
-    """Return an agent. Settings of models have no effect, which a warning says: they are in mcpgen.yaml, and keys in the environment."""
+    """Return an agent. pii is that of Mcprun, for an agent without a client of its own. Settings of models have no effect, which a warning says: they are in mcpgen.yaml, and keys in the environment."""
     _unused(unused)
-    return AgentHelper(FilesystemHelper(workspace_dir, servers_dir, skills_dir), SandboxExecutor(client, customer=customer, session=session))
+    return AgentHelper(FilesystemHelper(workspace_dir, servers_dir, skills_dir), SandboxExecutor(client or Mcprun(pii=pii), customer=customer, session=session))
 
 
 def execute_task(task_description: str, verbose: bool = False, **settings: Any) -> Outcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from ._errors import ScriptError
+from ._errors import McprunError, ScriptError
 
 
 def _text(data: dict[str, Any], key: str) -> str:
@@ -52,7 +52,8 @@ class Call:
 
 @dataclass(frozen=True)
 class Run:
-    """A run that ended by itself. result is the script's value, output and stderr what it printed, error why it failed."""
+    """A run that ended by itself. result is the script's value, output and stderr what it printed, error why it failed. workflow is the id of the
+    workflow that it was, or empty."""
 
     result: Any
     output: str
@@ -66,6 +67,7 @@ class Run:
     warnings: list[str]
     customer: str
     session: str
+    workflow: str
     data: dict[str, Any] = field(repr=False)
 
     @property
@@ -87,7 +89,8 @@ class Run:
             error = _text(data, "message") or f"the script ended with exit code {code}"
         return cls(
             data.get("result"), _text(data, "stdout"), error, code, _text(data, "stderr"), _text(data, "sandbox"), _number(data, "durationMs"),
-            [Call.of(c) for c in parts(data, "calls")], _texts(data, "files"), _texts(data, "warnings"), _text(logged, "customer"), _text(logged, "session"), data,
+            [Call.of(c) for c in parts(data, "calls")], _texts(data, "files"), _texts(data, "warnings"), _text(logged, "customer"), _text(logged, "session"),
+            _text(data, "workflow"), data,
         )
 
 
@@ -103,16 +106,25 @@ class Task:
     script: str
     attempts: list[dict[str, Any]]
     data: dict[str, Any] = field(repr=False)
+    failure: McprunError | None = field(default=None, repr=False)
 
     @property
     def success(self) -> bool:
         """Whether the task was done."""
         return self.error is None
 
+    def check(self) -> Task:
+        """Return the task, or raise why it was not done: a ScriptError if its script failed, else the error of mcprun."""
+        if self.failure is not None:
+            raise self.failure
+        if self.error is not None:
+            raise ScriptError(self.error, exit_code=int(_number(part(self.data, "run"), "exitCode")), cause="error", data=self.data)
+        return self
+
     @classmethod
-    def of(cls, data: dict[str, Any]) -> Task:
+    def of(cls, data: dict[str, Any], failure: McprunError | None = None) -> Task:
         script = _text(data, "script") or _text(part(data, "script"), "code")
-        return cls(_text(data, "task"), data.get("result"), _text(data, "output"), _text(data, "error") or None, part(data, "selection"), script, parts(data, "attempts"), data)
+        return cls(_text(data, "task"), data.get("result"), _text(data, "output"), _text(data, "error") or None, part(data, "selection"), script, parts(data, "attempts"), data, failure)
 
 
 class Outcome(tuple[Any, str, "str | None"]):
@@ -171,3 +183,46 @@ class Session:
     @classmethod
     def of(cls, data: dict[str, Any], records: list[dict[str, Any]] | None = None) -> Session:
         return cls(_text(data, "session"), _text(data, "customer"), _text(data, "began"), _text(data, "lastUsed"), records or [], data)
+
+
+@dataclass(frozen=True)
+class Wait:
+    """What a workflow waits for. kind is "sleep", "wait" or "ask", topic the topic or question, until a time, or empty."""
+
+    kind: str
+    topic: str
+    until: str
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Wait:
+        return cls(_text(data, "kind"), _text(data, "for"), _text(data, "until"))
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """A workflow. ended is empty, and result and error None, until it has ended. steps are there if it was asked for by id.
+
+    Texts and the result have no personal data. runs says that a process runs it or waits with it; else resume continues it.
+    """
+
+    id: str
+    name: str
+    customer: str
+    state: str
+    runs: bool
+    created: str
+    ended: str
+    waits: list[Wait]
+    steps: list[dict[str, Any]]
+    result: Any
+    error: str | None
+    data: dict[str, Any] = field(repr=False)
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Workflow:
+        outcome = part(data, "outcome")
+        error = _text(outcome, "message") or f"the workflow ended with exit code {outcome['exitCode']}" if outcome.get("exitCode") else None
+        return cls(
+            _text(data, "id"), _text(data, "name"), _text(data, "customer"), _text(data, "state"), data.get("runs") is True, _text(data, "created"), _text(data, "ended"),
+            [Wait.of(w) for w in parts(data, "waits")], parts(data, "steps"), outcome.get("result"), error, data,
+        )

@@ -222,7 +222,7 @@ func (s *sums) run(run *Run) error {
 	r.ByRisk[named(run.Risk)]++
 	r.ByAction[named(run.Action)]++
 	high := run.Risk == audit.Text(risk.High.String()) || run.Risk == audit.Text(risk.Critical.String())
-	if len(run.Violations) > 0 || high || run.Outcome != OK {
+	if len(run.Violations) > 0 || high || run.Outcome != OK && run.Outcome != Waits {
 		r.NotableCount++
 		r.Notable = append(r.Notable, Notable{run.ID, run.Time, run.Customer, run.User, run.Name, run.Risk, run.Outcome, run.Violations, run.Error})
 		if len(r.Notable) > 2*MaxNotable { // the latest come first, except a few

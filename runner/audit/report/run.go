@@ -17,6 +17,7 @@ import (
 // Outcomes of runs and, but for Removed, of calls.
 const (
 	OK      = "ok"
+	Waits   = "waits" // it is a part of a workflow that goes on; the calls of a run do not wait
 	Failed  = "failed"
 	Refused = "refused" // it was not started, or not sent
 	Unknown = "unknown" // it has begun, and the record has no end of it
@@ -90,7 +91,7 @@ func (f *Filter) who(w *audit.Who) bool {
 
 func (f *Filter) run(r *Run) bool {
 	return f.who(&r.Who) && (f.Risk == "" || f.Risk == string(r.Risk)) &&
-		(!f.Failed || r.Outcome != OK && r.Outcome != Removed) && (!f.Violations || len(r.Violations) > 0)
+		(!f.Failed || r.Outcome != OK && r.Outcome != Waits && r.Outcome != Removed) && (!f.Violations || len(r.Violations) > 0)
 }
 
 var errEnough = errors.New("enough")
@@ -349,6 +350,8 @@ func (r *Run) finish(e *audit.RunEnd) {
 // outcomeOf returns the outcome of a run that has ended.
 func outcomeOf(e *audit.RunEnd) string {
 	switch {
+	case e.Success && e.Cause == "suspended":
+		return Waits
 	case e.Success:
 		return OK
 	case e.Sandbox == "none" && e.ExitCode == exit.Refused:

@@ -17,20 +17,24 @@ type GCOptions struct {
 	DryRun bool
 	// Customer is the only customer that is examined. Empty means all.
 	Customer string
+	// Forms removes a customer's forms that have not changed since a time, and returns how many there were, and their bytes: form.Sweep. Nil: they
+	// stay.
+	Forms func(ctx context.Context, s store.Documents, customer string, before time.Time, dry bool) (n int, bytes int64, err error)
 }
 
 // Removed describes what was removed of one customer, or would be.
 type Removed struct {
 	Customer string   `json:"customer"`
 	Sessions []string `json:"sessions"` // with their checkpoints
-	State    bool     `json:"state"`    // whether the state was emptied
-	Files    int      `json:"files"`    // files and folders in the state
-	Bytes    int64    `json:"bytes"`    // disk space of everything removed
+	Forms    int      `json:"forms,omitempty"`
+	State    bool     `json:"state"` // whether the state was emptied
+	Files    int      `json:"files"` // files and folders in the state
+	Bytes    int64    `json:"bytes"` // disk space of everything removed
 	// Busy is the number of runs in progress. If there are any, nothing is removed.
 	Busy int `json:"busy,omitempty"`
 }
 
-// GC removes sessions whose logs have been unchanged for a time, with their checkpoints that are on this machine, and empties the state of customers
+// GC removes sessions whose logs have been unchanged for a time, with their checkpoints that are on this machine, and forms, and empties the state of customers
 // that have been unused for that time, with their cached results. It keeps skills and vaults, and everything of a customer with a run in progress. It
 // returns an entry for each customer that is busy or had something removed, even if there is an error.
 func (r *Root) GC(ctx context.Context, opt GCOptions) ([]Removed, error) {
@@ -56,7 +60,7 @@ func (r *Root) GC(ctx context.Context, opt GCOptions) ([]Removed, error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("customer %q: %w", c.id, err))
 		}
-		if len(removed.Sessions) > 0 || removed.State || removed.Busy > 0 {
+		if len(removed.Sessions) > 0 || removed.Forms > 0 || removed.State || removed.Busy > 0 {
 			out = append(out, removed)
 		}
 	}
@@ -79,10 +83,27 @@ func (c *Customer) gc(ctx context.Context, opt GCOptions) (Removed, error) {
 	if err := c.gcSessions(ctx, before, opt.DryRun, &out); err != nil {
 		return out, err
 	}
+	if err := c.gcForms(ctx, before, opt, &out); err != nil {
+		return out, err
+	}
 	if err := c.gcState(before, opt.DryRun, &out); err != nil || opt.DryRun {
 		return out, err
 	}
 	return out, c.gcCached(ctx, &out)
+}
+
+func (c *Customer) gcForms(ctx context.Context, before time.Time, opt GCOptions, out *Removed) error {
+	if opt.Forms == nil {
+		return nil
+	}
+	st, err := c.store(ctx)
+	if err != nil {
+		return err
+	}
+	var bytes int64
+	out.Forms, bytes, err = opt.Forms(ctx, st, c.id, before, opt.DryRun)
+	out.Bytes += bytes
+	return err
 }
 
 // gcCached removes cached results that have expired, and all of a customer that had something removed.

@@ -14,6 +14,8 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
@@ -24,6 +26,8 @@ type command struct {
 	json     bool
 	customer string
 	server   string
+
+	cfg *config.Config // nil: the project has none
 }
 
 // NewCommand returns `mcprun cache`.
@@ -69,7 +73,7 @@ func (o *command) with(cmd *cobra.Command, do func(context.Context, store.Store)
 		return err
 	}
 	base := o.app.Dir
-	if cfg != nil {
+	if o.cfg = cfg; cfg != nil {
 		base = cfg.Dir
 	}
 	at := o.state.Share(o.app, base, project.NameOf(cfg))
@@ -97,13 +101,33 @@ func (o *command) show(cmd *cobra.Command) error {
 		return o.app.JSON(map[string]any{"cached": uses})
 	case len(uses) == 0:
 		_, err := fmt.Fprintln(o.app.Stdout, "no results are kept")
+		o.explain()
 		return err
 	}
+	defer o.explain()
 	var rows [][]string
 	for _, u := range uses {
 		rows = append(rows, []string{cli.EscapeLine(u.Server), fmt.Sprint(u.Results), flags.Bytes(int(u.Bytes)), fmt.Sprint(u.Hits), cmp.Or(cli.EscapeLine(u.Customer), "-")})
 	}
 	return o.app.Table([]string{"SERVER", "RESULTS", "TAKE", "HITS", "CUSTOMER"}, rows)
+}
+
+// explain says why results are not kept, of servers whose tools count as ones that write.
+func (o *command) explain() {
+	if o.cfg == nil || o.cfg.Settings.Cache == nil {
+		fmt.Fprintf(o.app.Stderr, "mcprun: nothing is kept without the key cache in %s\n", config.SettingsName)
+		return
+	}
+	var without []string
+	for _, s := range o.cfg.Servers {
+		if !s.Trusted && len(s.ReadOnly) == 0 {
+			without = append(without, s.Key)
+		}
+	}
+	if len(without) > 0 {
+		fmt.Fprintf(o.app.Stderr, "mcprun: results of %s are not kept: nobody says which of the tools only read\nhint: name those in read_only below the server in %s, or write trusted: true to believe what the server says\n",
+			cli.EscapeLine(ident.List(without)), config.SettingsName)
+	}
 }
 
 func (o *command) clear(cmd *cobra.Command) error {

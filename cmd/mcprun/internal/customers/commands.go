@@ -3,14 +3,13 @@ package customers
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/runner/form"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
@@ -151,15 +150,15 @@ func newWorkspaceGCCmd(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "gc --idle TIME", Short: "Remove sessions and state that have not been used for a while",
 		Long: `Removes sessions whose logs have not changed for the given time, with their checkpoints, and
-empties the state of customers that have not been used for that time. Skills and vaults stay.
-Customers with a run in progress are skipped.`,
+forms that have not changed for it. It empties the state of customers that have not been used
+for that time. Skills and vaults stay. Customers with a run in progress are skipped.`,
 		Example: "  mcprun workspace gc --idle 30d --dry-run    list what would be removed\n  mcprun workspace gc --idle 30d",
 		Args:    cli.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	o.bind(cmd)
 	f := cmd.Flags()
-	f.Var(withUnit(&o.idle), "idle", "remove what has been unused for this time, such as 30d or 12h")
+	f.Var(flags.WithUnit(&o.idle), "idle", "remove what has been unused for this time, such as 30d or 12h")
 	f.Var(flags.ID(&o.customer, "customer", "id"), "customer", "clean up this customer only")
 	f.BoolVar(&o.dryRun, "dry-run", false, "remove nothing, and list what would be removed")
 	cli.CompleteFlag(cmd, "customer", o.customers(cmd))
@@ -175,7 +174,7 @@ func (o *gcCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer root.Close()
-	removed, err := root.GC(cmd.Context(), customer.GCOptions{Idle: o.idle, DryRun: o.dryRun, Customer: o.customer})
+	removed, err := root.GC(cmd.Context(), customer.GCOptions{Idle: o.idle, DryRun: o.dryRun, Customer: o.customer, Forms: form.Sweep})
 	if o.json {
 		return errors.Join(err, o.app.JSON(map[string]any{"dryRun": o.dryRun, "removed": removed}))
 	}
@@ -199,6 +198,9 @@ func (o *gcCommand) say(removed []customer.Removed) {
 		if r.State {
 			fmt.Fprintf(w, "  the state: %d files and folders\n", r.Files)
 		}
+		if r.Forms > 0 {
+			fmt.Fprintf(w, "  %s\n", cli.Count(r.Forms, "form"))
+		}
 		for _, s := range r.Sessions {
 			fmt.Fprintf(w, "  session %s\n", s)
 		}
@@ -213,14 +215,3 @@ func (o *gcCommand) say(removed []customer.Removed) {
 }
 
 const day = 24 * time.Hour
-
-// withUnit returns a flag value that is a time with a unit. A plain number would mean seconds, but a user who writes 30 here means days.
-func withUnit(p *time.Duration) pflag.Value {
-	v := flags.Duration(p)
-	return flags.New(v.Type(), v.String, func(text string) error {
-		if _, err := strconv.Atoi(text); err == nil {
-			return fmt.Errorf("%q has no unit: write for example %sd", text, text)
-		}
-		return v.Set(text)
-	})
-}

@@ -7,15 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
 func TestIdleNeedsItsUnit(t *testing.T) {
 	var d time.Duration
-	if err := withUnit(&d).Set("30d"); err != nil || d != 30*day {
+	if err := flags.WithUnit(&d).Set("30d"); err != nil || d != 30*day {
 		t.Errorf("Set(30d) = %v, %v, want %v and no error", d, err, 30*day)
 	}
-	if err := withUnit(&d).Set("30"); err == nil || !strings.Contains(err.Error(), "write for example 30d") {
+	if err := flags.WithUnit(&d).Set("30"); err == nil || !strings.Contains(err.Error(), "write for example 30d") {
 		t.Errorf("Set(30) = %v, want an error that suggests 30d", err)
 	}
 }

@@ -151,7 +151,7 @@ stays.`,
 	f := cmd.Flags()
 	f.StringSliceVar(&o.types, "type", nil, "remove all values of this type, such as EMAIL")
 	f.BoolVar(&o.all, "all", false, "remove all values")
-	f.Var(withUnit(&o.unused), "unused", "remove only values that have not been seen for this time, give or take a week; without other selectors, from the whole vault")
+	f.Var(flags.WithUnit(&o.unused), "unused", "remove only values that have not been seen for this time, give or take a week; without other selectors, from the whole vault")
 	cli.CompleteFlag(cmd, "type", func() ([]string, error) { return typeNames(), nil })
 	return cmd
 }

@@ -143,6 +143,17 @@ func Duration(p *time.Duration) pflag.Value {
 	})
 }
 
+// WithUnit is [Duration] for times of days. A plain number is an error: it would mean seconds, but a user who writes 30 there means days.
+func WithUnit(p *time.Duration) pflag.Value {
+	v := Duration(p)
+	return New(v.Type(), v.String, func(text string) error {
+		if _, err := strconv.Atoi(text); err == nil {
+			return fmt.Errorf("%q has no unit: write for example %sd", text, text)
+		}
+		return v.Set(text)
+	})
+}
+
 func parseDuration(text string) (time.Duration, error) {
 	if number, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseUint(number, 10, 16)

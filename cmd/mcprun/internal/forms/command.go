@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +36,7 @@ type command struct {
 	page     bool
 	port     int
 	again    bool
+	idle     time.Duration
 
 	con   *term.Console
 	p     *project.Project
@@ -45,7 +47,7 @@ type command struct {
 
 const long = `Forms are files such as forms/lead.yaml: the fields with their types and rules, where each comes
 from in the data, and the tool that takes them. A form is filled in from data, checked as a whole,
-completed by a person if one can be asked, and submitted once. What was submitted is kept.
+completed by a person if one can be asked, and submitted. What was submitted is kept, and not sent again.
 The exit code is 0 if the form was submitted, 3 if it stays open, and 1 if the tool failed.`
 
 // NewCommand returns `mcprun form`.
@@ -106,6 +108,12 @@ terminal is asked for what is missing or does not fit. If nobody can be asked, t
 		Use: "show ID", Short: "Show a kept form: its values, what it lacks, and what was sent",
 		Example: "  mcprun form show form-x4k2m9q7ab", Args: cli.Args(cobra.ExactArgs(1)),
 	}, (*command).show, calls)
+	add(&cobra.Command{
+		Use: "rm [ID...]", Short: "Remove kept forms, and the record of what they sent",
+		Example: "  mcprun form rm form-x4k2m9q7ab\n  mcprun form rm --idle 90d", Args: cli.Args(cobra.ArbitraryArgs),
+	}, (*command).remove, calls, func(o *command, cmd *cobra.Command) {
+		cmd.Flags().Var(flags.WithUnit(&o.idle), "idle", "remove all that have not changed for this time, such as 90d")
+	})
 	add(&cobra.Command{
 		Use: "check [NAME...]", Short: "Check forms against the tools of the tree; nothing runs",
 		Example: "  mcprun form check", Args: cli.Args(cobra.ArbitraryArgs),
@@ -175,7 +183,7 @@ func (o *command) read(name string) (*form.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f, f.Check(o.tree.Catalog)
+	return f, f.Check(o.tree)
 }
 
 // restore puts back what tokens of personal data stand for.

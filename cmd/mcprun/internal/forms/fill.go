@@ -62,7 +62,7 @@ func (o *command) readWords(ctx context.Context, f *form.Form, x *form.Filling) 
 	if err != nil {
 		return err
 	}
-	values, _, err := f.Read(ctx, form.Words{Text: o.text, Client: client, Mask: p.Mask, Restore: p.Restored})
+	values, _, err := f.Read(ctx, form.Words{Text: o.text, Client: client, Mask: p.MaskForeign, Restore: p.RestoredOf})
 	if err != nil {
 		return fmt.Errorf("read the words with %s: %w", client.Name(), err)
 	}
@@ -216,5 +216,6 @@ func (o *command) submitOpen(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	r.Sender = "" // from now on, it is no longer its script's
 	return o.submit(cmd.Context(), r, x)
 }

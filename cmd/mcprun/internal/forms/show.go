@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -61,9 +62,28 @@ func (o *command) list(cmd *cobra.Command, _ []string) error {
 	var rows [][]string
 	for i := range all {
 		r := &all[i]
-		rows = append(rows, []string{r.ID, r.Form, string(r.State), r.Updated.Local().Format("2006-01-02 15:04"), o.mask(lacks(r))})
+		rows = append(rows, []string{r.ID, r.Form, string(r.State), r.Updated.Local().Format("2006-01-02 15:04"), o.mask(r.Lacks())})
 	}
 	return o.App.Table([]string{"ID", "FORM", "STATE", "CHANGED", "LACKS"}, rows)
+}
+
+func (o *command) remove(cmd *cobra.Command, ids []string) error {
+	if (len(ids) == 0) == (o.idle == 0) {
+		return cli.Usage(cmd, "name the forms, or a time with --idle")
+	}
+	defer o.close()
+	if err := o.open(cmd); err != nil {
+		return err
+	}
+	n := len(ids)
+	err := o.kept.Remove(cmd.Context(), ids...)
+	if n == 0 {
+		n, err = o.kept.Sweep(cmd.Context(), time.Now().Add(-o.idle))
+	}
+	if err == nil && !o.Quiet {
+		o.con.Say("mcprun: removed " + cli.Count(n, "form"))
+	}
+	return err
 }
 
 func (o *command) show(cmd *cobra.Command, args []string) error {
@@ -76,14 +96,6 @@ func (o *command) show(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return o.App.JSON(o.masked(r))
-}
-
-// lacks says what keeps a form open.
-func lacks(r *form.Record) string {
-	if len(r.Problems)+len(r.Missing) == 0 {
-		return r.Error
-	}
-	return strings.TrimPrefix((&form.OpenError{Problems: r.Problems, Missing: r.Missing}).Error(), "the form  is open: ")
 }
 
 // report prints what became of a form. sent is the tool's result, if it was submitted.
@@ -99,7 +111,7 @@ func (o *command) report(r *form.Record, sent *call.Result) error {
 		return o.Print(sent)
 	} else {
 		line := fmt.Sprintf("mcprun: the form %s stays open as %s", r.Form, r.ID)
-		if why := lacks(r); why != "" {
+		if why := r.Lacks(); why != "" {
 			line += ": " + cli.EscapeLine(o.mask(why))
 		}
 		o.con.Say(line)

@@ -14,7 +14,6 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/gen"
-	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner"
@@ -76,13 +75,7 @@ func (o *Options) newRunAnswers(project *project.Project, s *runner.Script, v *c
 	if project.Tree != "" {
 		a.Forms = &hostapi.Forms{
 			Folder: o.Forms(o.App, project), Kept: &form.Kept{State: project.State, Secret: func() ([]byte, error) { return customers.KeyFor(o.App, s.Workspace) }, Customer: s.Calls.Subject.Customer},
-			Tools: hostapi.Once(func() (*catalog.Catalog, error) {
-				tree, err := gen.Open(gen.Options{Out: project.Tree})
-				if err != nil {
-					return nil, err
-				}
-				return tree.Catalog, nil
-			}),
+			Tree: hostapi.Once(func() (*gen.Tree, error) { return gen.Open(gen.Options{Out: project.Tree}) }),
 		}
 		a.Tools = o.finder(project, config.Language(s.Language), s.Calls.Subject.Customer, a.sayTrouble)
 	}

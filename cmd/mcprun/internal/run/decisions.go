@@ -54,7 +54,7 @@ func addDecisions(ctx context.Context, set *chain.Settings, run *customer.Run) e
 		Sandbox: cmp.Or(run.Sandbox, "none"), ExitCode: run.ExitCode, Cause: run.Cause, Error: audit.Text(run.Message), DurationMS: run.DurationMS, Calls: run.CallCount,
 		Violations: []string{}, Files: []string{}, Plugins: run.Plugins,
 	}
-	end.Success = run.ExitCode == 0 && run.Cause == string(runner.CauseExit)
+	end.Success = (&runner.Result{ExitCode: run.ExitCode, Cause: runner.Cause(run.Cause)}).Succeeded()
 	start, isScript := run.Start, run.Code != ""
 	if isScript {
 		digest, err := set.Audit.Code(ctx, run.Code)

@@ -57,7 +57,7 @@ func DocumentCompiler(app *cli.App, at resources.Provider, o *project.LocationFl
 	opt.Form = func(name string) error {
 		f, err := o.Forms(app, p).Read(name)
 		if err == nil && opt.Tree != nil {
-			err = f.Check(opt.Tree.Catalog)
+			err = f.Check(opt.Tree)
 		}
 		return err
 	}

@@ -15,10 +15,28 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 )
 
+// Indifferent are the flags that do not say what a call does: who may connect and how, what is read and shown, how many calls there are at once,
+// and where the state is kept. All others decide about calls, also those that will be added.
+var Indifferent = []string{
+	"http", "token-file", "no-token", "allow-host", "allow-origin", "customer", "index-tokens", "prices", "parallel", "queue-time", "rate",
+	"id", "input", "var", "vars", "eval", "language", "elicit", "daemon", "restore", "all",
+	"json", "verbose", "trace", "quiet", "debug", "help", "state", "audit", "trust-config",
+}
+
 // Mark returns a digest of the user's secret and of what flags and settings of a command may decide about a call, for the group of its
-// durable work: processes with the same mark would do the same. A default counts as not given, so that a flag that is added keeps no process
-// apart from what an older version began. indifferent are flags that decide nothing. ApplyDefaults must have been called.
-func (o *Options) Mark(p *project.Project, command string, set *pflag.FlagSet, secret []byte, indifferent []string) (string, error) {
+// durable work: processes with the same mark would do the same. ApplyDefaults must have been called.
+func (o *Options) Mark(p *project.Project, command string, set *pflag.FlagSet, secret []byte) (string, error) {
+	text, values := command+"\n", o.decided(p, set)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		text += fmt.Sprintf("%s %q\n", name, values[name])
+	}
+	mark, err := hkdf.Key(sha256.New, secret, nil, text, 8)
+	return fmt.Sprintf("%x", mark), err
+}
+
+// decided returns what flags and settings of a command may decide about a call, by the flag's name. A default counts as not given, so that a
+// flag that is added keeps no process apart from what an older version began.
+func (o *Options) decided(p *project.Project, set *pflag.FlagSet) map[string]string {
 	values := o.Decisive(p)
 	if p.Cfg != nil {
 		for _, path := range p.Cfg.Paths {
@@ -27,7 +45,7 @@ func (o *Options) Mark(p *project.Project, command string, set *pflag.FlagSet, s
 	}
 	set.VisitAll(func(f *pflag.Flag) {
 		value := f.Value.String()
-		if _, known := values[f.Name]; known || value == f.DefValue || slices.Contains(indifferent, f.Name) {
+		if _, known := values[f.Name]; known || value == f.DefValue || slices.Contains(Indifferent, f.Name) {
 			return
 		}
 		if f.Value.Type() == "folder" || strings.ContainsRune(value, filepath.Separator) && slices.Contains([]string{"runsc", "approve-command"}, f.Name) {
@@ -35,12 +53,7 @@ func (o *Options) Mark(p *project.Project, command string, set *pflag.FlagSet, s
 		}
 		values[f.Name] = value
 	})
-	text := command + "\n"
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		text += fmt.Sprintf("%s %q\n", name, values[name])
-	}
-	mark, err := hkdf.Key(sha256.New, secret, nil, text, 8)
-	return fmt.Sprintf("%x", mark), err
+	return values
 }
 
 // portable returns the path of a file as another machine has it, where the project is elsewhere and the user has another home.

@@ -47,7 +47,11 @@ type Options struct {
 	shared *state.Shared // the project's
 	// flow is what its workflow has printed; nil: it is not part of one.
 	flow     *printed
-	workflow string // the id; empty: it is not part of one
+	workflow string    // the id; empty: it is not part of one
+	kept     *settings // of the workflow; nil: it is not part of one
+	// own has the flags that a command adds to those of the script, and without names those that it has no use for.
+	own     *pflag.FlagSet
+	without []string
 
 	// schedule is the run's schedule; nil: it has none.
 	schedule *Schedule
@@ -123,6 +127,9 @@ func (o *Options) Bind(cmd *cobra.Command) {
 			o.CheckFlags.BindCheckers(f)
 			return
 		}
+		if o.own != nil {
+			f.AddFlagSet(o.own)
+		}
 		f.VarP(flags.Text(&o.code, "code"), "eval", "e", "run this code instead of a file")
 		f.Var(flags.Text(&o.language, "name"), "language", "language of -e, standard input and files without an extension: typescript or python (default: detected)")
 		o.varFlags.bind(f)
@@ -160,12 +167,18 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	if o.task != nil {
 		first = []string{"plan", "save", "save-skill", "repairs", "language", "var"}
 	}
+	if o.own != nil {
+		o.own.VisitAll(func(f *pflag.Flag) { first = append(first, f.Name) })
+	}
 	usual := append(first, "customer", "sandbox", "risk", "workspace", "config", "dry-run", "timeout", "memory",
 		"json", "trace", "verbose", "quiet")
 	if o.Resumes {
 		usual = append(usual, "restore")
 	}
 	groups.Usual(usual...)
+	for _, name := range o.without {
+		cmd.Flags().Lookup(name).Hidden = true
+	}
 	cli.CompleteFlag(cmd, "sandbox", cli.FixedWords(append(backends.Names(), runner.Auto)...))
 	cli.CompleteFlag(cmd, "risk", cli.FixedWords(names(risk.All())...))
 	cli.CompleteFlag(cmd, "trust", cli.FixedWords(names(runner.Trusts())...))

@@ -176,7 +176,7 @@ func (o *Options) launch(ctx context.Context, con *term.Console, p *project.Proj
 // readSource reads the script: from -e, from standard input, or from a file.
 func (o *Options) readSource(ctx context.Context, s *runner.Script) error {
 	s.Args = o.args
-	if !o.App.Terminal.Stdin { // a terminal is for questions of servers
+	if !o.App.Terminal.Stdin && !o.fromStdin() { // a terminal is for questions of servers
 		s.Stdin = o.App.Stdin
 	}
 	if o.schedule.runsSkill() {
@@ -189,8 +189,10 @@ func (o *Options) readSource(ctx context.Context, s *runner.Script) error {
 		return flags.Usage("no script: name a .ts or .py file, or give code with -e")
 	}
 	s.Args = o.args[1:]
-	if o.args[0] == "-" {
-		s.Stdin = nil
+	if o.args[0] == stdin {
+		if s.Stdin = nil; o.fromStdin() {
+			return flags.Usage("the script and --vars cannot both be on standard input: name a file")
+		}
 		code, err := source.ReadStdin(ctx, o.App.Stdin)
 		if err != nil {
 			return fmt.Errorf("read the script from standard input: %w", err)
@@ -253,13 +255,28 @@ func (o *Options) ApplyDefaults(p *project.Project) error {
 
 // Personal returns what is done with the personal data of a customer, or nil if it is passed on as it is. The empty id is the project itself.
 func (o *Options) Personal(p *project.Project, id string, open func() (*pii.Vault, error)) (*chain.Personal, error) {
-	return o.pii.Personal(o.App, &p.Settings.PII, id, o.JSON || o.task != nil, open)
+	return o.pii.Personal(o.App, &p.Settings.PII, id, o.isProgram(), open)
+}
+
+// isProgram reports whether a program reads what the run prints, such as a model, rather than a person.
+func (o *Options) isProgram() bool {
+	if o.kept != nil {
+		return o.kept.Program
+	}
+	return o.JSON || o.task != nil
 }
 
 // Decisive returns what flags, the environment and the settings of the project together say about what calls may do, where no flag alone has
 // it, by the flag's name. ApplyDefaults must have been called.
 func (o *Options) Decisive(p *project.Project) map[string]string {
-	return map[string]string{"pii": string(o.pii.Mode(o.App, &p.Settings.PII, o.JSON || o.task != nil)), "risk": o.risk.String(), "trust": string(o.author)}
+	values := map[string]string{"pii": string(o.pii.Mode(o.App, &p.Settings.PII, o.isProgram())), "risk": o.risk.String(), "trust": string(o.author)}
+	switch {
+	case p.Guardrails.AreOff():
+		values["guardrails"] = "off"
+	case p.Guardrails.RefusesFindings():
+		values["guardrails"] = "strict"
+	}
+	return values
 }
 
 // Network says what runs of the project may connect to if they ask for the network. ApplyDefaults must have been called.
@@ -275,7 +292,7 @@ func (o *Options) given(p *project.Project, key, flag string) []givenValue {
 
 // Complete sets the fields of the script that flags determine.
 func (o *Options) Complete(s *runner.Script, p *project.Project) error {
-	vars, err := o.values(o.App)
+	vars, err := o.values(o.Cmd.Context(), o.App)
 	if err != nil {
 		return err
 	}

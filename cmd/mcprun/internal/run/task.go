@@ -1,11 +1,15 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,12 +25,14 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/audit"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/check"
 	"github.com/mcpgen/mcpgen/runner/script/judge"
@@ -40,20 +46,26 @@ type taskRun struct {
 	only    bool // --plan
 	repairs int
 	save    string
+	force   bool // --save replaces a file
 	skill   string
+	restore bool // --restore-pii
 
-	text      string
-	own       *customer.Customer // nil: the project's
-	trustSet  bool               // a person said who wrote the script
-	hasFailed bool               // a script has run, and the model reads what came of it
-	taint     []string           // the servers whose data the model may have read
+	text     string
+	own      *customer.Customer // nil: the project's
+	trustSet bool               // a person said who wrote the script
+	hasRun   bool               // a script has run, and the model reads what came of it
+	taint    []string           // the servers whose data the model may have read
+	shown    *task.Script       // the last one that a person has seen
+	restores bool               // the reader gets personal data as it is, although the model has tokens
 }
 
 func (t *taskRun) bind(f *pflag.FlagSet) {
 	t.repairs = task.DefaultRepairs
 	f.BoolVar(&t.only, "plan", false, "print the script and the selection of tools, and run nothing")
 	f.Var(flags.Text(&t.save, "file"), "save", "write the script to this file")
+	f.BoolVar(&t.force, "force", false, "with --save, replace a file that exists")
 	f.Var(flags.Text(&t.skill, "name"), "save-skill", "save a script that succeeds as a skill of this name")
+	f.BoolVar(&t.restore, "restore-pii", false, "with --json, print personal data in result, output and error as it is, though the model has tokens")
 	f.Var(flags.Count(&t.repairs, 0), "repairs", "how often the model may repair a script that cannot run or fails")
 }
 
@@ -67,8 +79,8 @@ that uses them, checks it, and runs it like mcprun run, with the same flags. If 
 the model repairs it, unless a call may already have changed something. Without a model, the
 script is a scaffold for you to complete, and the exit code is 125 (0 with --plan).`,
 		Example: `  mcprun task "Calculate 5 + 3"
-  mcprun task --plan --save leads.ts "Copy the new leads of the sheet leads-2026 to the CRM"
-  mcprun task --customer acme --json "Summarize yesterday's tickets"`,
+  mcprun task --plan --save leads.ts "Read the sheet leads-2026, and create a CRM record for each new lead"
+  mcprun task --customer acme --json "Get the forecast for Oslo"`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.task.text = strings.TrimSpace(strings.Join(args, " ")); o.task.text == "" {
@@ -110,7 +122,7 @@ func (o *Options) runTask(ctx context.Context) error {
 
 // doTask does the task. The outcome is nil if it was not begun.
 func (o *Options) doTask(ctx context.Context) (out *task.Outcome, err error) {
-	if !o.App.Terminal.Stdin {
+	if !o.App.Terminal.Stdin && !o.fromStdin() {
 		o.Base.Stdin = o.App.Stdin
 	}
 	con := term.NewConsole(o.App)
@@ -125,21 +137,27 @@ func (o *Options) doTask(ctx context.Context) (out *task.Outcome, err error) {
 	if p.Tree == "" {
 		return nil, &cli.UsageError{Err: fmt.Errorf("there is no generated tree in %q: make one with mcpgen sync, or name it with --servers", p.Wanted), Command: "mcprun task"}
 	}
-	if o.task.save != "" {
-		if err := p.CheckOutput("--save", o.App.Path(o.task.save)); err != nil {
-			return nil, err
-		}
+	if err := o.checkSaves(p); err != nil {
+		return nil, err
 	}
 	opt, err := o.taskOptions(ctx, con, p)
 	if err != nil {
 		return nil, err
 	}
 	out, err = task.Do(ctx, o.task.text, *opt)
-	err = errors.Join(o.explain(err), o.keepScript(ctx, p, out, err))
+	if kept := o.keepScript(ctx, p, out, err); kept != nil {
+		con.Close()
+		o.showScript(out.Script)
+		out.Error = cmp.Or(out.Error, o.personal.Mask(kept.Error()))
+		err = errors.Join(o.explain(err), kept)
+	} else {
+		err = o.explain(err)
+	}
+	o.restorePersonal(out, o.printer(con))
 	if o.JSON {
 		return out, err
 	}
-	return out, errors.Join(o.printTask(con, p, out), err)
+	return out, errors.Join(o.printTask(con, out), err)
 }
 
 // taskOptions returns what the task is done with.
@@ -156,7 +174,7 @@ func (o *Options) taskOptions(ctx context.Context, con *term.Console, p *project
 	if have := tree.Languages(); o.language == "" && len(have) > 0 {
 		lang = have[0]
 	}
-	vars, err := o.values(o.App)
+	vars, err := o.values(ctx, o.App)
 	if err != nil {
 		return nil, err
 	}
@@ -195,6 +213,7 @@ func (o *Options) taskOptions(ctx context.Context, con *term.Console, p *project
 	opt.Written = func(s *task.Script) {
 		if loud {
 			fmt.Fprintf(con.Other(), "%s\nmcprun: risk %s: %s\n", strings.TrimRight(cli.Escape(s.Code), "\n"), s.Risk, cli.EscapeLine(s.RiskReason))
+			o.task.shown = s
 		}
 	}
 	opt.Check = func(ctx context.Context, s *task.Script) ([]string, error) { return o.checkTask(ctx, p, s) }
@@ -240,10 +259,44 @@ func (o *Options) openTask(ctx context.Context, con *term.Console, p *project.Pr
 		return customers.OpenVault(o.App, p, o.task.own, workspace, o.printer(con))
 	})
 	var err error
-	if o.personal, err = o.Personal(p, id, vault); o.personal != nil {
-		opt.Mask, opt.Rules.Personal = o.personal.Mask, true
+	if o.personal, err = o.Personal(p, id, vault); err != nil || o.personal == nil {
+		return err
+	}
+	opt.Mask, opt.Rules.Personal = o.personal.Mask, o.personal
+	reader, err := o.pii.Personal(o.App, &p.Settings.PII, id, o.JSON && !o.task.restore, vault)
+	if o.task.restores = reader == nil; o.task.restore && reader != nil {
+		return flags.Usage("--restore-pii shows personal data, which this run hides: the mode below pii: in %s, or of --pii, is %s", config.SettingsName, reader)
 	}
 	return err
+}
+
+// restorePersonal gives the reader of an outcome what the tokens in it stand for, unless they are for the reader, too.
+func (o *Options) restorePersonal(out *task.Outcome, say func(line string)) {
+	if !o.task.restores {
+		return
+	}
+	outlet := o.personal.Outlet
+	var err error
+	if len(out.Result) > 0 {
+		var result json.RawMessage
+		if result, err = outlet.Restore(out.Result); err == nil {
+			out.Result = result
+		}
+	}
+	texts := []*string{&out.Output, &out.Error}
+	if out.Run != nil && !o.JSON { // where the run is as the model read it
+		texts = append(texts, &out.Run.Stderr)
+	}
+	for _, text := range texts {
+		restored, failed := outlet.RestoreText(*text)
+		if failed == nil {
+			*text = restored
+		}
+		err = cmp.Or(err, failed)
+	}
+	if err != nil {
+		say(cli.EscapeLine("personal data is shown as tokens: " + err.Error()))
+	}
 }
 
 // openCustomer finds the customer of the task, and the session that all its runs are logged in. A plan has no runs.
@@ -274,20 +327,18 @@ func (o *Options) openCustomer(con *term.Console, p *project.Project, opt *task.
 	return o.giveWork(session, opt)
 }
 
-// workVariable is the variable of scripts that says what was done for the customer before.
-const workVariable = "session"
-
-// giveWork gives the script that variable, unless the person has set it.
-func (o *Options) giveWork(s *customer.Session, opt *task.Options) error {
-	if slices.Contains(opt.Rules.Variables, workVariable) {
+// giveWork gives the task's scripts what was done for the customer before, and tells the model that they have it.
+func (o *Options) giveWork(from *customer.Session, opt *task.Options) error {
+	s := runner.Script{Vars: o.single}
+	if slices.Contains(opt.Rules.Variables, runner.SessionVariable) {
 		return nil
 	}
-	value, err := s.Earlier()
-	if err == nil && value != nil {
-		o.single[workVariable] = value
-		opt.Rules.Variables = append(opt.Rules.Variables, workVariable+` (what was done for this customer before: {tasks: [{description, code, result, output, time, exitCode}], files, checkpoint})`)
+	if err := customers.GiveWork(from, &s); err != nil || s.Vars[runner.SessionVariable] == nil {
+		return err
 	}
-	return err
+	o.single = s.Vars
+	opt.Rules.Variables = append(opt.Rules.Variables, runner.SessionVariable+` (what was done for this customer before, or null: {tasks: [{description, code, result, output, time, exitCode}], files, checkpoint: {name, time, task, data}})`)
+	return nil
 }
 
 // scriptOf returns the run of a script of the task.
@@ -302,7 +353,7 @@ func (o *Options) distrust() {
 	if o.task.trustSet {
 		return
 	}
-	if o.author = runner.TrustModel; o.task.hasFailed {
+	if o.author = runner.TrustModel; o.task.hasRun {
 		o.author = runner.TrustExposed
 	}
 }
@@ -378,7 +429,7 @@ func (o *Options) tryTask(ctx context.Context, p *project.Project, ts *task.Scri
 	}
 	o.task.taint = o.Calls.Conversation.Taint()
 	res, err := o.launch(ctx, con, p, &s)
-	o.Task, o.task.hasFailed = "", true // the log has the task
+	o.Task, o.task.hasRun = "", true // the log has the task
 	return res, err
 }
 
@@ -396,6 +447,41 @@ func (o *Options) explain(err error) error {
 	return err
 }
 
+// checkSaves says before anything is asked or run what --save and --save-skill cannot do. The file's extension is the language of the script.
+func (o *Options) checkSaves(p *project.Project) error {
+	if o.task.skill != "" {
+		if _, err := skill.Canonical(o.task.skill); err != nil {
+			return fmt.Errorf("--save-skill: %w", err)
+		}
+	}
+	if o.task.save == "" {
+		return nil
+	}
+	path := o.App.Path(o.task.save)
+	if err := p.CheckOutput("--save", path); err != nil {
+		return err
+	}
+	if filepath.Ext(path) != "" {
+		lang := sandbox.LanguageOf(path)
+		if lang == "" || sandbox.JavaScript(path) {
+			return flags.Usage("--save: %s: the script is TypeScript or Python, so the file ends in .ts or .py", o.task.save)
+		}
+		if o.language != "" && o.language != string(lang) {
+			return flags.Usage("--save: the extension of %s is that of %s, and --language is %s", o.task.save, lang, o.language)
+		}
+		o.language = string(lang)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return flags.Usage("--save: %w", err)
+	}
+	if _, err := os.Lstat(path); err == nil && !o.task.force {
+		return flags.Usage("--save: %s exists; --force replaces it", o.task.save)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return flags.Usage("--save: %w", err)
+	}
+	return nil
+}
+
 // keepScript writes the script where --save and --save-skill want it.
 func (o *Options) keepScript(ctx context.Context, p *project.Project, out *task.Outcome, failed error) error {
 	if out.Script == nil {
@@ -403,10 +489,11 @@ func (o *Options) keepScript(ctx context.Context, p *project.Project, out *task.
 	}
 	if o.task.save != "" {
 		f, err := create(o.App.Path(o.task.save))
-		if err != nil {
-			return fmt.Errorf("save the script: %w", err)
+		if err == nil {
+			_, err = f.WriteString(out.Script.Code)
+			err = errors.Join(err, f.Close())
 		}
-		if _, err = f.WriteString(out.Script.Code); errors.Join(err, f.Close()) != nil {
+		if err != nil {
 			return fmt.Errorf("save the script: %w", err)
 		}
 	}
@@ -422,13 +509,17 @@ func (o *Options) keepScript(ctx context.Context, p *project.Project, out *task.
 		Taint: o.task.taint,
 	})
 	if err == nil && !o.Quiet {
-		fmt.Fprintf(o.App.Stderr, "mcprun: saved the skill %s\n", saved.Name)
+		was := ""
+		if saved.Before != "" && saved.Before != saved.Version {
+			was = fmt.Sprintf(" in place of its version %.12s", saved.Before)
+		}
+		fmt.Fprintf(o.App.Stderr, "mcprun: saved the skill %s%s\n", saved.Name, was)
 	}
 	return err
 }
 
 // printTask prints the outcome of a task for a person: the script of a plan or a scaffold, else what the script printed, and its result.
-func (o *Options) printTask(con *term.Console, p *project.Project, out *task.Outcome) error {
+func (o *Options) printTask(con *term.Console, out *task.Outcome) error {
 	con.Close()
 	if out.Script != nil && out.Run == nil && (o.task.only || out.Model == nil) {
 		if o.task.save != "" {
@@ -448,21 +539,27 @@ func (o *Options) printTask(con *term.Console, p *project.Project, out *task.Out
 		}
 		text += resultText(out.Result) + "\n"
 	}
-	stderr := out.Run.Stderr
-	if o.personal != nil && o.pii.Mode(o.App, &p.Settings.PII, false) == "off" { // the tokens were for the model
-		for _, part := range []*string{&text, &stderr} {
-			if restored, err := o.personal.Outlet.RestoreText(*part); err == nil {
-				*part = restored
-			}
-		}
-	}
-	_, err := fmt.Fprint(o.App.Stderr, cli.Escape(stderr))
+	_, err := fmt.Fprint(o.App.Stderr, cli.Escape(out.Run.Stderr))
 	_, failed := fmt.Fprint(o.App.Stdout, text)
 	reported := o.report(out.Run, "task")
 	if _, quiet := errors.AsType[cli.Quiet](reported); quiet {
 		reported = nil // runTask returns it
 	}
+	if out.Stopped != "" {
+		o.printer(con)(cli.EscapeLine("the script is not corrected and run again, because " + out.Stopped))
+		if o.task.save == "" {
+			o.showScript(out.Script)
+		}
+	}
 	return errors.Join(err, failed, reported)
+}
+
+// showScript prints a script that would be lost otherwise.
+func (o *Options) showScript(s *task.Script) {
+	if s != nil && s != o.task.shown && !o.JSON {
+		fmt.Fprintf(o.App.Stderr, "mcprun: this is the script:\n%s\n", strings.TrimRight(cli.Escape(s.Code), "\n"))
+		o.task.shown = s
+	}
 }
 
 // resultText returns a result for people: a text as it is, anything else as JSON.

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
 )
 
@@ -31,26 +34,53 @@ func (o *varFlags) bind(f *pflag.FlagSet) {
 		return nil
 	}
 	f.Var(flags.New("name=value", func() string { return "" }, set), "var", "a variable of the script: JSON if it is valid JSON, else text; may be repeated")
-	f.Var(flags.Text(&o.file, "file"), "vars", "a file with a JSON object of variables; --var overrides it")
+	f.Var(flags.Text(&o.file, "file"), "vars", "a file with a JSON object of variables, or - for standard input; --var overrides it")
 }
 
-// values returns all variables, by name.
-func (o *varFlags) values(app *cli.App) (map[string]json.RawMessage, error) {
-	all := map[string]json.RawMessage{}
-	if o.file != "" {
-		text, err := os.ReadFile(app.Path(o.file))
-		if err != nil {
-			return nil, flags.Usage("read the variables of --vars: %w", err)
-		}
-		if err := json.Unmarshal(text, &all); err != nil || all == nil {
-			return nil, flags.Usage("--vars: %q is not one JSON object of variables", o.file)
-		}
-		if _, unnamed := all[""]; unnamed {
-			return nil, flags.Usage("--vars: %q has a variable without a name", o.file)
-		}
+// fromStdin reports whether the variables are read from standard input, which is then nothing else.
+func (o *varFlags) fromStdin() bool { return o.file == stdin }
+
+// values returns all variables, by name. It reads the file once.
+func (o *varFlags) values(ctx context.Context, app *cli.App) (map[string]json.RawMessage, error) {
+	if o.file == "" {
+		return maps.Clone(o.single), nil
+	}
+	text, err := o.read(ctx, app)
+	if err != nil {
+		return nil, flags.Usage("read the variables of --vars: %w", err)
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil || all == nil {
+		return nil, flags.Usage("--vars: %q is not one JSON object of variables", o.file)
+	}
+	if _, unnamed := all[""]; unnamed {
+		return nil, flags.Usage("--vars: %q has a variable without a name", o.file)
 	}
 	maps.Copy(all, o.single)
-	return all, nil
+	o.single, o.file = all, ""
+	return maps.Clone(all), nil
+}
+
+func (o *varFlags) read(ctx context.Context, app *cli.App) ([]byte, error) {
+	if o.fromStdin() {
+		return source.ReadStdin(ctx, app.Stdin)
+	}
+	return os.ReadFile(app.Path(o.file))
+}
+
+// stdin names standard input in place of a file.
+const stdin = "-"
+
+// ReadJSON returns the JSON on standard input.
+func ReadJSON(ctx context.Context, app *cli.App) (json.RawMessage, error) {
+	text, err := source.ReadStdin(ctx, app.Stdin)
+	if err != nil {
+		return nil, fmt.Errorf("read standard input: %w", err)
+	}
+	if text = bytes.TrimSpace(text); !json.Valid(text) {
+		return nil, flags.Usage("standard input is not JSON")
+	}
+	return text, nil
 }
 
 // AsJSON returns a value as JSON: as written if it is JSON, else as a text.

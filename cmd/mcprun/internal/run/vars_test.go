@@ -25,7 +25,7 @@ func TestVars(t *testing.T) {
 	write("null.json", `null`)
 	write("bad.json", `{"a": }`)
 	write("unnamed.json", `{"": 1}`)
-	app := &cli.App{Dir: dir}
+	app := &cli.App{Dir: dir, Stdin: strings.NewReader(`{"piped": true}`)}
 	for _, c := range []struct {
 		name string
 		args []string
@@ -37,6 +37,7 @@ func TestVars(t *testing.T) {
 			map[string]string{"n": "5", "t": `"five"`, "q": `"5"`, "o": `{"x": [true]}`, "e": `""`, "z": `"007"`, "eq": `"a=b"`, "html": `"<&>"`}, ""},
 		{"the last counts", []string{"--var", "n=5", "--var", "n=6"}, map[string]string{"n": "6"}, ""},
 		{"file", []string{"--vars", "v.json", "--var", "c=flag"}, map[string]string{"a": "[1, 2]", "b": "9007199254740993", "c": `"flag"`}, ""},
+		{"standard input", []string{"--vars", "-"}, map[string]string{"piped": "true"}, ""},
 		{"no name", []string{"--var", "=5"}, nil, "NAME=VALUE"},
 		{"no value", []string{"--var", "five"}, nil, "NAME=VALUE"},
 		{"no file", []string{"--vars", "nothing.json"}, nil, "nothing.json"},
@@ -52,7 +53,9 @@ func TestVars(t *testing.T) {
 		err := cmd.ParseFlags(c.args)
 		var got map[string]json.RawMessage
 		if err == nil {
-			got, err = o.values(app)
+			if got, err = o.values(t.Context(), app); err == nil {
+				got, err = o.values(t.Context(), app) // the second time from memory
+			}
 		}
 		if c.err != "" || err != nil {
 			if err == nil || c.err == "" || !strings.Contains(err.Error(), c.err) {

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -54,7 +53,7 @@ func (b *snapshot) selectTools(ctx context.Context, text, language string) (stri
 	if s.Degraded != "" {
 		b.log.Warn("a task was searched with less than is configured", "error", s.Degraded)
 	}
-	return s.Instructions(text, &task.Rules{Packages: b.offer.Packages, Personal: b.offer.Personal}), nil
+	return s.Instructions(text, &task.Rules{Packages: b.offer.Packages, Personal: b.hides}), nil
 }
 
 // Definition finds tools by name: an id, a server's own name for it, or the name of the wrapper's function.
@@ -117,13 +116,4 @@ func (f *finder) Categories() []mcpserver.Category {
 		out = append(out, mcpserver.Category{Name: c.Name, Description: c.About, Servers: c.Servers, Tools: c.Tools})
 	}
 	return out
-}
-
-// hinted adds an error's hint to its text, for clients that see only the text.
-func hinted(err error) error {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) && h.Hint() != "" {
-		return fmt.Errorf("%w; %s", err, h.Hint())
-	}
-	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
@@ -54,7 +55,7 @@ func TestGroup(t *testing.T) {
 	}
 	seen := map[string]string{usual: "none"}
 	newCommand(&cli.App{}).cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		for _, name := range append(indifferent, "config") { // the configuration is given by its files
+		for _, name := range append(run.Indifferent, "config") { // the configuration is given by its files
 			if f.Name == name {
 				return
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
@@ -44,6 +45,7 @@ type snapshot struct {
 	live    *live
 
 	offer *mcpserver.Project // what clients are shown
+	hides *chain.Personal    // what is done with personal data of the project
 	files string             // the configuration's files, as they were read
 	stamp string             // the tree's state, as it was read
 	users sync.WaitGroup     // calls that use it
@@ -73,8 +75,8 @@ func (b *snapshot) pluginFiles() (text string) {
 func (o *command) newSnapshot(ctx context.Context, p *project.Project, l *live) (*snapshot, error) {
 	b := &snapshot{o: o, project: p, log: l.log, live: l, stores: map[string]*skill.Store{}, personal: map[string]*chain.Personal{}, maskers: map[string]*pii.Tokenizer{}}
 	b.installed, b.plugins = b.packages(), b.pluginFiles()
-	personal, err := o.run.Personal(p, "", nil)
-	if err != nil {
+	var err error
+	if b.hides, err = o.run.Personal(p, "", nil); err != nil {
 		return nil, err
 	}
 	if p.Tree != "" {
@@ -88,7 +90,7 @@ func (o *command) newSnapshot(ctx context.Context, p *project.Project, l *live) 
 	if o.run.Base.Timeout > o.maxTime || o.run.Base.Limits.Memory > o.maxMemory {
 		return nil, o.usage("--timeout is at most --max-timeout, and --memory at most --max-memory")
 	}
-	b.offer = &mcpserver.Project{Time: o.run.Base.Timeout, Memory: o.run.Base.Limits.Memory, Personal: personal != nil}
+	b.offer = &mcpserver.Project{Time: o.run.Base.Timeout, Memory: o.run.Base.Limits.Memory, Personal: b.hides != nil}
 	var inTree []string
 	if b.tree != nil {
 		inTree = treeLanguages(b.tree.Lock)
@@ -321,7 +323,7 @@ func (b *snapshot) runScript(ctx context.Context, job *mcpserver.Job, s *runner.
 	answers := b.answers(job, s.Calls.Known)
 	s.Answers, s.Methods = answers.All(), answers.Calling()
 	s.Trouble = func(err error) {
-		b.log.Warn("a run could not keep personal data", "customer", job.Customer.ID, "error", hinted(err))
+		b.log.Warn("a run could not keep personal data", "customer", job.Customer.ID, "error", exit.Hinted(err))
 	}
 	if s.Calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask); err != nil {
 		return nil, err

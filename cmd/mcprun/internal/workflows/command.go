@@ -21,9 +21,12 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
 	"github.com/mcpgen/mcpgen/gen/upstream/elicit"
+	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/durable"
 	"github.com/mcpgen/mcpgen/runner/journal"
+	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/store"
 	"github.com/mcpgen/mcpgen/runner/workflow"
 )
 
@@ -71,23 +74,34 @@ func (o *located) with(cmd *cobra.Command, do func(ctx context.Context, e *run.W
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(ctx, e), e.Close(ctx))
+	switch err = do(ctx, e); {
+	case errors.Is(err, store.ErrNotFound):
+		err = cli.WithHint(err, "see mcprun workflow list")
+	case errors.Is(err, durable.ErrEnded):
+		err = cli.WithHint(err, "see mcprun workflow show")
+	}
+	return errors.Join(err, e.Close(ctx))
 }
 
 // listed is a workflow as the command list shows it.
 type listed struct {
-	ID       string        `json:"id"`
-	Name     string        `json:"name"`
-	Customer string        `json:"customer,omitempty"`
-	State    durable.State `json:"state"`
-	Created  time.Time     `json:"created"`
-	Ended    time.Time     `json:"ended,omitzero"`
-	Waits    []waiting     `json:"waits,omitempty"`
-	Refused  bool          `json:"refused,omitempty"` // its files have changed
-	Steps    []step        `json:"steps,omitempty"`
+	ID       string         `json:"id"`
+	Name     string         `json:"name"`
+	Customer string         `json:"customer,omitempty"`
+	State    durable.State  `json:"state"`
+	Runs     bool           `json:"runs"` // a process runs it, or waits with it
+	Created  time.Time      `json:"created"`
+	Ended    time.Time      `json:"ended,omitzero"`
+	Waits    []waiting      `json:"waits,omitempty"`
+	Stop     *workflow.Stop `json:"stop,omitempty"` // why it has stopped
+	Steps    []step         `json:"steps,omitempty"`
 	// Calls counts the calls that changed something.
-	Calls   map[string]int    `json:"calls,omitempty"`
+	Calls map[string]int `json:"calls,omitempty"`
+	// Unknown are calls that may have been made; of a workflow that runs, they may be in progress.
+	Unknown []journal.Unknown `json:"unknown,omitempty"`
 	Outcome *workflow.Outcome `json:"outcome,omitempty"`
+
+	goesOn string // what to do so that it goes on; empty: nothing
 }
 
 // waiting is what a workflow waits for.
@@ -114,21 +128,53 @@ type step struct {
 	Ended       time.Time        `json:"ended,omitzero"` // zero: it has not
 	InputBytes  int              `json:"inputBytes"`
 	OutputBytes int              `json:"outputBytes"`
+	Error       string           `json:"error,omitempty"`
 }
 
-func of(s *workflow.Status) listed {
-	l := listed{ID: s.ID, Name: s.Name, Customer: s.Customer, State: s.State, Created: s.Created, Ended: s.Ended, Calls: s.Calls, Outcome: s.Outcome, Refused: s.Refused}
+// failureOf returns the error with which a step ended, or "".
+func failureOf(k *journal.Kept) string {
+	failed := struct{ Error *call.Error }{k.Outcome.Error}
+	if k.Kind == journal.StepRun {
+		_ = json.Unmarshal(k.Outcome.Value, &failed) // it is one of ours
+	}
+	if failed.Error == nil {
+		return ""
+	}
+	return failed.Error.Message
+}
+
+// of returns a workflow for output. private replaces personal data; nil: it stays.
+func of(s *workflow.Status, private *pii.Tokenizer) listed {
+	mask := func(text string) string { return text }
+	if private != nil {
+		mask = private.Mask
+	}
+	l := listed{ID: s.ID, Name: s.Name, Customer: s.Customer, State: s.State, Created: s.Created, Ended: s.Ended, Calls: s.Calls, Outcome: s.Outcome, Unknown: s.Unknown, Stop: s.Stop, Runs: s.Runs && s.Stop == nil}
+	if l.goesOn = "mcprun workflow resume " + s.ID; s.Group != workflow.Group(s.ID) {
+		l.goesOn = "mcprun serve, started as before"
+	}
+	if l.Runs || l.State.Ended() {
+		l.goesOn = ""
+	}
+	if s.Stop != nil {
+		l.Stop = &workflow.Stop{Part: s.Stop.Part, ExitCode: s.Stop.ExitCode, Reason: mask(s.Stop.Reason)}
+	}
+	if s.Outcome != nil && private != nil {
+		hidden := *s.Outcome
+		hidden.Message, hidden.Result = mask(hidden.Message), private.MaskJSON(hidden.Result)
+		l.Outcome = &hidden
+	}
 	for _, w := range s.Waits() {
 		at := waiting{Kind: w.Kind, Until: w.Until}
 		if w.Kind != journal.StepSleep {
-			at.For = w.Name
+			at.For = mask(w.Name)
 		}
 		l.Waits = append(l.Waits, at)
 	}
 	for _, k := range s.Steps {
-		out := step{Kind: k.Kind, Name: k.Name, Number: k.Number, Began: k.Began, Ended: k.Ended, InputBytes: len(k.Input)}
+		out := step{Kind: k.Kind, Name: mask(k.Name), Number: k.Number, Began: k.Began, Ended: k.Ended, InputBytes: len(k.Input)}
 		if k.Outcome != nil {
-			out.OutputBytes = max(len(k.Outcome.Value), k.Outcome.Large)
+			out.OutputBytes, out.Error = max(len(k.Outcome.Value), k.Outcome.Large), mask(failureOf(&k))
 		}
 		l.Steps = append(l.Steps, out)
 	}
@@ -137,6 +183,23 @@ func of(s *workflow.Status) listed {
 
 // when shows a time in the local time zone.
 func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+// fromStdin replaces the last argument, if it is -, by the JSON on standard input. asText takes a string there for a text.
+func fromStdin(app *cli.App, last int, asText bool) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != last+1 || args[last] != "-" {
+			return nil
+		}
+		value, err := run.ReadJSON(cmd.Context(), app)
+		if err != nil {
+			return err
+		}
+		if args[last] = string(value); asText && value[0] == '"' {
+			err = json.Unmarshal(value, &args[last])
+		}
+		return err
+	}
+}
 
 func newListCommand(app *cli.App) *cobra.Command {
 	o := &located{app: app}
@@ -157,14 +220,26 @@ func newListCommand(app *cli.App) *cobra.Command {
 						if s, err = e.Get(ctx, s.ID); err != nil {
 							return err
 						}
-						s.Steps, s.Calls = waitsOf(s), nil
+						s.Steps, s.Calls, s.Unknown = waitsOf(s), nil, nil
 					}
-					all = append(all, of(s))
+					private, err := o.private(e, s)
+					if err != nil {
+						return err
+					}
+					all = append(all, of(s, private))
 				}
 				return o.list(all)
 			})
 		},
 	}, true)
+}
+
+// private returns what replaces personal data of a workflow in the output of the command, or nil.
+func (o *located) private(e *run.Workflows, s *workflow.Status) (*pii.Tokenizer, error) {
+	if !o.json {
+		return nil, nil
+	}
+	return e.Private(s)
 }
 
 // waitsOf returns the steps that a workflow waits for.
@@ -192,6 +267,12 @@ func (o *located) list(all []listed) error {
 		for i := range l.Waits {
 			waits = append(waits, l.Waits[i].String())
 		}
+		if l.Stop != nil {
+			waits = []string{cli.Shorten(l.Stop.Reason, 100)}
+		}
+		if l.goesOn != "" {
+			waits = append(waits, "goes on with: "+l.goesOn)
+		}
 		rows = append(rows, []string{l.ID, cli.EscapeLine(l.Name), cli.EscapeLine(l.Customer), string(l.State), when(l.Created), cli.EscapeLine(strings.Join(waits, "; "))})
 	}
 	return o.app.Table([]string{"WORKFLOW", "SCRIPT", "CUSTOMER", "STATE", "STARTED", "WAITS FOR"}, rows)
@@ -209,7 +290,11 @@ func newShowCommand(app *cli.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return o.show(of(s))
+				private, err := o.private(e, s)
+				if err != nil {
+					return err
+				}
+				return o.show(of(s, private))
 			})
 		},
 	}, true)
@@ -233,18 +318,28 @@ func (o *located) show(l listed) error {
 		if !s.Ended.IsZero() {
 			took = s.Ended.Sub(s.Began).Round(time.Millisecond).String()
 		}
-		rows = append(rows, []string{cli.EscapeLine(name), when(s.Began), took, flags.Bytes(s.InputBytes), flags.Bytes(s.OutputBytes)})
+		rows = append(rows, []string{cli.EscapeLine(name), when(s.Began), took, flags.Bytes(s.InputBytes), flags.Bytes(s.OutputBytes), cli.EscapeLine(cli.Shorten(s.Error, 100))})
 	}
 	if len(rows) > 0 {
-		if err := o.app.Table([]string{"STEP", "BEGAN", "TOOK", "INPUT", "OUTPUT"}, rows); err != nil {
+		if err := o.app.Table([]string{"STEP", "BEGAN", "TOOK", "INPUT", "OUTPUT", "ERROR"}, rows); err != nil {
 			return err
 		}
 	}
 	for tool, n := range l.Calls {
 		fmt.Fprintf(w, "calls %s: %d\n", cli.EscapeLine(tool), n)
 	}
-	if l.Refused {
-		fmt.Fprintf(w, "not continued, because its files have changed: restore them, and mcprun workflow resume %s\n", l.ID)
+	for _, u := range l.Unknown {
+		if l.State != durable.Running {
+			fmt.Fprintf(w, "unknown whether it was made: %s\n", cli.EscapeLine(u.String()))
+		}
+	}
+	if l.Stop != nil {
+		fmt.Fprintf(w, "stopped: %s\n", cli.EscapeLine(l.Stop.Reason))
+	} else if l.goesOn != "" {
+		fmt.Fprintln(w, "no process runs it")
+	}
+	if l.goesOn != "" {
+		fmt.Fprintf(w, "goes on with: %s\n", l.goesOn)
 	}
 	for i := range l.Waits {
 		fmt.Fprintf(w, "waits for %s\n", cli.EscapeLine(l.Waits[i].String()))
@@ -263,33 +358,52 @@ func (o *located) show(l listed) error {
 func newSendCommand(app *cli.App) *cobra.Command {
 	o := &located{app: app}
 	return o.bind(&cobra.Command{
-		Use: "send ID TOPIC [JSON]", Short: "Send a value to a workflow: workflow.waitFor(topic) returns it",
+		Use: "send ID TOPIC [JSON | -]", Short: "Send a value to a workflow: workflow.waitFor(topic) returns it",
 		Example: "  mcprun workflow send onboarding-42 paid '{\"amount\": 12}'",
 		Args:    cli.Args(cobra.RangeArgs(2, 3)),
+		PreRunE: fromStdin(app, 2, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			value := json.RawMessage("null")
 			if len(args) == 3 {
 				value = run.AsJSON(args[2])
 			}
 			if strings.HasPrefix(args[1], "?") || strings.HasPrefix(args[1], "!") {
-				return flags.Usage("a topic does not begin with ? or !; answer questions with mcprun workflow answer")
+				return cli.Usage(cmd, "a topic does not begin with ? or !; answer questions with mcprun workflow answer")
 			}
-			return o.with(cmd, func(ctx context.Context, e *run.Workflows) error { return e.Send(ctx, args[0], args[1], value) })
+			return o.with(cmd, func(ctx context.Context, e *run.Workflows) error {
+				runs, err := e.Send(ctx, args[0], args[1], value)
+				return o.accepted(ctx, e, args[0], runs, err)
+			})
 		},
 	}, false)
+}
+
+// accepted says what to do so that a workflow gets what was sent to it.
+func (o *located) accepted(ctx context.Context, e *run.Workflows, id string, runs bool, err error) error {
+	if err != nil || runs {
+		return err
+	}
+	s, err := e.Get(ctx, id)
+	if err == nil {
+		if l := of(s, nil); l.goesOn != "" {
+			fmt.Fprintf(o.app.Stderr, "mcprun: accepted; no process runs the workflow, which goes on with: %s\n", l.goesOn)
+		}
+	}
+	return err
 }
 
 func newAnswerCommand(app *cli.App) *cobra.Command {
 	o := &located{app: app}
 	number, decline := 0, false
 	cmd := o.bind(&cobra.Command{
-		Use: "answer ID [ANSWER | NAME=VALUE...]", Short: "Answer a question of a workflow",
+		Use: "answer ID [ANSWER | NAME=VALUE... | -]", Short: "Answer a question of a workflow",
 		Long: `Answers the question of a workflow: with a text, with a JSON object, or with the fields of its form. Without
-an answer, it is asked here.`,
+an answer, it is asked here; - reads JSON from standard input.`,
 		Example: "  mcprun workflow answer onboarding-42\n  mcprun workflow answer onboarding-42 yes\n  mcprun workflow answer onboarding-42 plan=pro seats=5",
 		Args:    cli.Args(cobra.MinimumNArgs(1)),
+		PreRunE: fromStdin(app, 1, true),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.with(cmd, func(ctx context.Context, e *run.Workflows) error { return o.answer(ctx, e, args, number, decline) })
+			return o.with(cmd, func(ctx context.Context, e *run.Workflows) error { return o.answer(cmd, e, args, number, decline) })
 		},
 	}, false)
 	cmd.Flags().Var(flags.Count(&number, 1), "question", "which of several questions, from 1, as mcprun workflow show lists them")
@@ -297,7 +411,8 @@ an answer, it is asked here.`,
 	return cmd
 }
 
-func (o *located) answer(ctx context.Context, e *run.Workflows, args []string, number int, decline bool) error {
+func (o *located) answer(cmd *cobra.Command, e *run.Workflows, args []string, number int, decline bool) error {
+	ctx := cmd.Context()
 	s, err := e.Get(ctx, args[0])
 	if err != nil {
 		return err
@@ -312,7 +427,7 @@ func (o *located) answer(ctx context.Context, e *run.Workflows, args []string, n
 	case len(open) == 0:
 		return cli.WithHint(fmt.Errorf("the workflow %s asks nothing", s.ID), "see mcprun workflow show "+s.ID)
 	case number == 0 && len(open) > 1, number > len(open):
-		return flags.Usage("the workflow %s asks %d questions: name one with --question", s.ID, len(open))
+		return cli.Usage(cmd, "the workflow %s asks %d questions: name one with --question", s.ID, len(open))
 	}
 	question := &open[max(number, 1)-1]
 	q, err := chain.Question(question)
@@ -324,7 +439,7 @@ func (o *located) answer(ctx context.Context, e *run.Workflows, args []string, n
 	case decline:
 	case len(args) > 1:
 		reply = &elicit.Reply{Action: elicit.ActionAccept}
-		if reply.Content, err = contentOf(q, args[1:]); err != nil {
+		if reply.Content, err = contentOf(cmd, q, args[1:]); err != nil {
 			return err
 		}
 	default:
@@ -338,11 +453,12 @@ func (o *located) answer(ctx context.Context, e *run.Workflows, args []string, n
 			return err
 		}
 	}
-	return e.Answer(ctx, s.ID, question, reply)
+	runs, err := e.Answer(ctx, s.ID, question, reply)
+	return o.accepted(ctx, e, s.ID, runs, err)
 }
 
 // contentOf returns the form that is filled in on the command line.
-func contentOf(q *elicit.Question, args []string) (json.RawMessage, error) {
+func contentOf(cmd *cobra.Command, q *elicit.Question, args []string) (json.RawMessage, error) {
 	form := map[string]json.RawMessage{}
 	if len(args) == 1 && json.Unmarshal([]byte(args[0]), &form) == nil {
 		return json.RawMessage(args[0]), nil
@@ -353,7 +469,7 @@ func contentOf(q *elicit.Question, args []string) (json.RawMessage, error) {
 	for _, arg := range args {
 		name, value, ok := strings.Cut(arg, "=")
 		if !ok {
-			return nil, flags.Usage("%q is not an answer: write NAME=VALUE, or one JSON object", arg)
+			return nil, cli.Usage(cmd, "%q is not an answer: write NAME=VALUE, or one JSON object", arg)
 		}
 		form[name] = run.AsJSON(value)
 		for _, f := range q.Fields {
@@ -372,7 +488,19 @@ func newCancelCommand(app *cli.App) *cobra.Command {
 		Example: "  mcprun workflow cancel onboarding-42",
 		Args:    cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.with(cmd, func(ctx context.Context, e *run.Workflows) error { return e.Cancel(ctx, args[0]) })
+			return o.with(cmd, func(ctx context.Context, e *run.Workflows) error {
+				if err := e.Cancel(ctx, args[0]); err != nil {
+					return err
+				}
+				s, err := e.Get(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				for _, u := range s.Unknown {
+					fmt.Fprintf(app.Stderr, "mcprun: unknown whether it was made: %s\n", cli.EscapeLine(u.String()))
+				}
+				return nil
+			})
 		},
 	}, false)
 }
