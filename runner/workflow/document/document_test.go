@@ -204,6 +204,15 @@ func TestGraph(t *testing.T) {
 	if got := d.Graph(); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
+	// A case that continues goes on with the next task, though the switch leads elsewhere.
+	if d, err = Read("x.yaml", []byte(do("- s: {switch: [{a: {when: 'true', then: continue}}], then: end}\n- b: {set: {}}\n"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, edge := range []string{`t1 -->|"a"| t2`, `t1 -->|"otherwise"| finish`} {
+		if got := d.Graph(); !strings.Contains(got, edge) {
+			t.Errorf("no %s in\n%s", edge, got)
+		}
+	}
 }
 
 // TestProblems checks that mistakes are found before anything runs, with line and column.
