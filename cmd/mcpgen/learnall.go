@@ -288,7 +288,7 @@ func clipped(text string) string {
 
 // mark names the saved skills that use tools whose types have just been learned.
 func (o *learnOptions) mark(r *gen.Report, ids []string) error {
-	dir, _ := skillsFolder(o.app, o.place, r)
+	dir, _ := folderOf("skills", o.app, o.place, r)
 	if dir == "" {
 		return nil
 	}

@@ -95,12 +95,12 @@ func (m *migration) run(ctx context.Context, opts gen.Options, r *gen.Report) er
 			return err
 		}
 	}
-	skills, settings := skillsFolder(m.o.app, m.o.place, r)
+	skills, settings := folderOf("skills", m.o.app, m.o.place, r)
 	base := skills
 	if base == "" {
 		base = filepath.Join(filepath.Dir(r.Config), "skills")
 	}
-	opt := migrate.Options{Before: m.before, After: after, Scripts: m.scripts, Skills: skills, Check: typeChecks(m.o.app, r, settings, base)}
+	opt := migrate.Options{Before: m.before, After: after, Scripts: m.scripts, Skills: skills, Check: typeChecks(m.o.app, r, settings, base, filepath.Dir(base))}
 	opt.Check.Tree = dir
 	for _, name := range []string{"python3", "python"} {
 		if path, err := exec.LookPath(name); err == nil && opt.Python == "" {

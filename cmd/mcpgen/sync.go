@@ -200,11 +200,12 @@ func (o *syncOptions) run(ctx context.Context, scripts []string) error {
 	}
 	permitted := o.permitted(opts, report)
 	skills := o.checkSkills(ctx, report)
+	brokenSkills, brokenWorkflows := skills.json()
 	code := report.ExitCode()
 	if code == 0 && m.left() {
 		code = 1
 	}
-	view := &syncview.View{App: o.app, Report: report, Repair: o.repair(report), Policy: permitted, Skills: skills.json(), Migration: m.json(), ExitCode: code}
+	view := &syncview.View{App: o.app, Report: report, Repair: o.repair(report), Policy: permitted, Skills: brokenSkills, Workflows: brokenWorkflows, Migration: m.json(), ExitCode: code}
 	err = view.Print(o.format)
 	if o.report != "" {
 		err = errors.Join(err, view.WriteJSON(o.app.Path(o.report)))

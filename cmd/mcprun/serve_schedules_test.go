@@ -116,3 +116,78 @@ func TestServeSchedules(t *testing.T) {
 	has(events, "schedule slow skipped at ")
 	has(events, "schedule slow unknown at ")
 }
+
+// TestServeScheduledWorkflow kills a server while the workflow of a schedule waits. The next server continues it, and repeats no step.
+func TestServeScheduledWorkflow(t *testing.T) {
+	if err := buildMcpgen(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	env := append(os.Environ(), "MCPGEN_TRUST=1", "HOME="+t.TempDir(), "XDG_STATE_HOME=", "XDG_CACHE_HOME=", "CI=1")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("mcpgen.json", `{"mcpServers": {}}`)
+	write("mcpgen.yaml", "version: 1\nschedules: {flow: {cron: '@every 1s', workflow: flow.ts, input: 7}}\n")
+	write("flow.ts", `import { appendFile } from "node:fs/promises";
+import { vars, workflow } from "mcprun";
+await workflow.step("once", () => appendFile("steps.txt", "step\n"));
+const paid = await workflow.waitFor("paid");
+await appendFile("steps.txt", "paid " + paid + " for " + vars.input + "\n");`)
+	mcprun := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("mcprun", args...)
+		cmd.Dir, cmd.Env = dir, env
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("mcprun %s: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	log := &output{}
+	serve := func() *exec.Cmd {
+		t.Helper()
+		cmd := exec.Command("mcprun", "serve", "--sandbox", "embedded", "--workspace", "files")
+		cmd.Dir, cmd.Env, cmd.Stderr = dir, env, log
+		cs, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cs.Close() })
+		return cmd
+	}
+	await := func(what string, there func() bool) {
+		t.Helper()
+		for began := time.Now(); !there(); time.Sleep(100 * time.Millisecond) {
+			if time.Since(began) > 90*time.Second {
+				t.Fatalf("%s does not come; log:\n%s", what, log.String())
+			}
+		}
+	}
+	process := serve()
+	list := ""
+	await("a workflow that waits", func() bool {
+		list = mcprun("workflow", "list")
+		return strings.Contains(list, "value paid")
+	})
+	id := list[strings.Index(list, "flow-"):]
+	id, _, _ = strings.Cut(id, " ")
+	if err := process.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	mcprun("workflow", "send", id, "paid", "12")
+	write("mcpgen.yaml", "version: 1\nschedules: {flow: {cron: '@yearly', workflow: flow.ts, input: 7}}\n") // no later run
+	serve()
+	await("the end", func() bool { return strings.Contains(mcprun("workflow", "show", id), ", done,") })
+	steps, err := os.ReadFile(filepath.Join(dir, "files", "steps.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(steps); strings.Count(text, "paid 12 for 7\n") != 1 || !strings.HasPrefix(text, "step\npaid") {
+		t.Errorf("the steps of the workflow are %q, want one step, and one payment of 12 for 7 after it", text)
+	}
+	await("the schedule's outcome", func() bool { return strings.Contains(mcprun("audit", "list", "--json"), `"client": "schedule flow"`) })
+}

@@ -21,8 +21,21 @@ type taskAnswer struct {
 	Error json.RawMessage
 }
 
-// askTask sends a request of the stateless revision, of a client that takes tasks.
+// askTask sends a request of the stateless revision, of a client that takes tasks, and returns the task in the answer.
 func askTask(t *testing.T, url, method, name, params string) (out taskAnswer) {
+	t.Helper()
+	text := postTask(t, url, method, name, params)
+	for line := range strings.Lines(text) {
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(strings.TrimSpace(line), "data: ")), &out); err == nil && (out.Result.TaskID != "" || out.Error != nil) {
+			return out
+		}
+	}
+	t.Fatalf("%s: %s", method, text)
+	return out
+}
+
+// postTask is askTask for any answer.
+func postTask(t *testing.T, url, method, name, params string) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`, method, params)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -43,13 +56,7 @@ func askTask(t *testing.T, url, method, name, params string) (out taskAnswer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(text)) {
-		if err := json.Unmarshal([]byte(strings.TrimPrefix(strings.TrimSpace(line), "data: ")), &out); err == nil && (out.Result.TaskID != "" || out.Error != nil) {
-			return out
-		}
-	}
-	t.Fatalf("%s: %s", method, text)
-	return out
+	return string(text)
 }
 
 // TestTaskOutlivesServe: a task of a server that is stopped goes on in the next one, with the same script. No call is made twice: one that had

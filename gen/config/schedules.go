@@ -15,16 +15,19 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
-// Schedule is an entry of the key schedules of mcpgen.yaml: a script or a skill that mcprun serve and the daemon run at times.
+// Schedule is an entry of the key schedules of mcpgen.yaml: a script, a skill or a workflow that mcprun serve and the daemon run at times.
 type Schedule struct {
 	// Cron has the five fields of crontab(5), or is such as "@daily" or "@every 10m". Times are those of the local time zone, unless it
 	// begins with "CRON_TZ=Europe/Berlin ".
 	Cron string
-	// Script is a file in the folder of mcpgen.yaml, relative to it; Skill is the name of a skill. One of them is set.
-	Script string
-	Skill  string
-	Args   []string
-	Vars   map[string]any // can be written as JSON
+	// Script and Workflow are files in the folder of mcpgen.yaml, relative to it; Skill is the name of a skill. One of them is set.
+	Script   string
+	Skill    string
+	Workflow string
+	Args     []string
+	Vars     map[string]any // can be written as JSON
+	// Input is that of the workflow, and can be written as JSON. Nil: none.
+	Input any
 	// Customer is whose run it is; empty: the project's.
 	Customer string
 	// Timeout bounds the run. 0: as other runs.
@@ -73,14 +76,28 @@ func completeSchedules(file *node.File, schedules map[string]Schedule, n *yaml.N
 		if s.Next(time.Now()).IsZero() {
 			return bad("cron", fmt.Sprintf("%q never happens", s.Cron), cronRemedy)
 		}
-		switch {
-		case (s.Script == "") == (s.Skill == ""):
-			return file.ErrorAt(value.Line, place, "it does not say what it runs", "write one of script and skill")
-		case s.Script != "" && !filepath.IsLocal(filepath.FromSlash(s.Script)):
-			return bad("script", fmt.Sprintf("%q is not in the folder of this file", s.Script), "write a path from here, such as scripts/report.ts")
+		runs := 0
+		for member, target := range map[string]string{"script": s.Script, "skill": s.Skill, "workflow": s.Workflow} {
+			if target == "" {
+				continue
+			}
+			runs++
+			if member != "skill" && !filepath.IsLocal(filepath.FromSlash(target)) {
+				return bad(member, fmt.Sprintf("%q is not in the folder of this file", target), "write a path from here, such as "+member+"s/report.ts")
+			}
 		}
-		if _, err := json.Marshal(s.Vars); err != nil {
-			return bad("vars", "a variable cannot be written as JSON", "write texts, numbers, lists and mappings with texts as keys")
+		switch {
+		case runs != 1:
+			return file.ErrorAt(value.Line, place, "it does not say what it runs", "write one of script, skill and workflow")
+		case s.Workflow != "" && s.Args != nil:
+			return bad("args", "a workflow has no arguments", "give it input")
+		case s.Workflow == "" && node.Value(value, "input") != nil:
+			return bad("input", "only a workflow has an input", "give vars or args")
+		}
+		for member, value := range map[string]any{"vars": s.Vars, "input": s.Input} {
+			if _, err := json.Marshal(value); err != nil {
+				return bad(member, "a value cannot be written as JSON", "write texts, numbers, lists and mappings with texts as keys")
+			}
 		}
 	}
 	return nil

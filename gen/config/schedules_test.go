@@ -35,13 +35,18 @@ func TestScheduleErrors(t *testing.T) {
 		`{cron: "0 0 30 2 *", script: a.ts}`:              `mcpgen.yaml:3: schedules.a.cron: "0 0 30 2 *" never happens; write minute, hour,`,
 		`{cron: CRON_TZ=UTC, script: a.ts}`:               `schedules.a.cron: "CRON_TZ=UTC" is not a cron expression: it has a time zone only`,
 		`{cron: CRON_TZ=Mars/A 0 2 * * *, script: a}`:     `schedules.a.cron: "CRON_TZ=Mars/A 0 2 * * *" is not a cron expression: provided bad location`,
-		`{cron: "@daily"}`:                                `mcpgen.yaml:3: schedules.a: it does not say what it runs; write one of script and skill`,
+		`{cron: "@daily"}`:                                `mcpgen.yaml:3: schedules.a: it does not say what it runs; write one of script, skill and workflow`,
 		`{cron: "@daily", script: a.ts, skill: a}`:        `schedules.a: it does not say what it runs`,
 		`{cron: "@daily", script: ../a.ts}`:               `schedules.a.script: "../a.ts" is not in the folder of this file; write a path from here`,
 		`{cron: "@daily", script: /etc/a.ts}`:             `schedules.a.script: "/etc/a.ts" is not in the folder of this file`,
-		`{cron: "@daily", script: a.ts, vars: {a: .inf}}`: `schedules.a.vars: a variable cannot be written as JSON`,
+		`{cron: "@daily", script: a.ts, vars: {a: .inf}}`: `schedules.a.vars: a value cannot be written as JSON`,
+		`{cron: "@daily", workflow: ../a.yaml}`:           `schedules.a.workflow: "../a.yaml" is not in the folder of this file; write a path from here, such as workflows/report.ts`,
+		`{cron: "@daily", workflow: a.yaml, skill: a}`:    `schedules.a: it does not say what it runs`,
+		`{cron: "@daily", workflow: a.yaml, args: [a]}`:   `schedules.a.args: a workflow has no arguments; give it input`,
+		`{cron: "@daily", script: a.ts, input: 1}`:        `schedules.a.input: only a workflow has an input; give vars or args`,
+		`{cron: "@daily", workflow: a.ts, input: .inf}`:   `schedules.a.input: a value cannot be written as JSON`,
 		`{cron: 5, script: a.ts}`:                         `mcpgen.yaml:3: schedules.a.cron: it is a whole number, not a text; write it as "0 2 * * *" or @daily`,
-		`x`:                                               `mcpgen.yaml:3: schedules.a: it is not a schedule; write a mapping with cron, and script or skill`,
+		`x`:                                               `mcpgen.yaml:3: schedules.a: it is not a schedule; write a mapping with cron, and script, skill or workflow`,
 	} {
 		_, err := parseSettings("mcpgen.yaml", []byte("version: 1\nschedules:\n  a: "+text+"\n"), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -14,7 +14,12 @@ var coreTools = []string{"execute_code", "search_tools", "call_tool"}
 
 // lists reports whether tools/list shows the tool.
 func (s *Server) lists(tool string) bool {
-	return s.opt.Mode != ModeCore || slices.Contains(coreTools, tool)
+	if s.opt.Mode != ModeCore || slices.Contains(coreTools, tool) {
+		return true
+	}
+	v := s.now.Load()
+	at, ok := v.place[tool]
+	return ok && v.tools[at].listed
 }
 
 // unlisted returns the tools that tools/list leaves out.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -38,7 +39,7 @@ func (cs *customerServer) startLongCall(ctx context.Context, v *view, t *tool, r
 		adopted: make(chan struct{}),
 	}
 	made := cs.takesTask(ctx)
-	c := &toolCall{cs: cs, view: v, tool: t, args: req.Params.Arguments, canAsk: canAsk(req, false), session: sessionOf(req), client: clientOf(req)}
+	c := &toolCall{cs: cs, view: v, tool: t, args: req.Params.Arguments, canAsk: canAsk(req, false), session: sessionOf(req), client: clientOf(req), task: made != nil}
 	run := c.runInTurn
 	if cs.s.opt.Engine != nil {
 		l.input = cs.inputOf(ctx, t, req, rand.Text())
@@ -102,7 +103,8 @@ func (c *toolCall) runInTurn(ctx context.Context, _ *longCall) (*mcp.CallToolRes
 
 // runNow runs the tool in the place that leave frees.
 func (c *toolCall) runNow(ctx context.Context, leave func()) (*mcp.CallToolResult, error) {
-	defer leave()
+	c.leave = sync.OnceFunc(leave)
+	defer c.leave()
 	c.progress.Enter(c.tool.stage)
 	return c.cs.result(c.tool.run(ctx, c))
 }

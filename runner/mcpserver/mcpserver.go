@@ -32,6 +32,9 @@ func New(opt *Options) (*Server, error) {
 	if o.Engine != nil && (o.State == nil || o.Secret == nil) {
 		return nil, errors.New("mcpserver: Engine needs State and Secret")
 	}
+	if o.Engine == nil || o.Mode == ModeCode || o.Mode == ModePassthrough {
+		o.Workflows = nil
+	}
 	s := &Server{opt: o, log: o.Logger, queue: runqueue.New(o.Parallel, o.Share, o.Waiting, o.MaxWait), customers: map[string]*customerServer{}}
 	first, err := s.newView(&o.Project)
 	if err != nil {

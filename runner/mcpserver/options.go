@@ -88,6 +88,8 @@ type Options struct {
 	// Engine makes tasks outlive this process, and lets calls wait in a queue that all processes share. It must not be launched; the server
 	// does that, and closes it. Nil: tasks and the queue are in memory.
 	Engine *durable.Engine
+	// Workflows runs the workflows of the project, with Engine. Nil: they are not offered.
+	Workflows *Workflows
 	// State and Secret are required with Engine: where processes tell each other about calls, and at least 16 bytes, the same in all of them,
 	// from which the key is derived that encrypts what is kept of calls. The caller closes State after the server.
 	State  State

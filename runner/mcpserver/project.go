@@ -33,6 +33,8 @@ type Project struct {
 	Packages string
 	// Forms says that the project has forms, which fill_form fills in.
 	Forms bool
+	// Workflows are those that clients run as tools, except in ModeCode and ModePassthrough.
+	Workflows []Workflow
 	// Personal says that tokens take the place of personal data.
 	Personal bool
 	// Time and Memory, in bytes, are the limits of a run that sets none. Zero: 30 s and 500 MB.

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/seal"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/eventstream"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/runqueue"
+	"github.com/mcpgen/mcpgen/runner/workflow"
 )
 
 // Server answers MCP clients. It is safe for concurrent use.
@@ -20,7 +21,8 @@ type Server struct {
 	log     *slog.Logger
 	now     atomic.Pointer[view]
 	queue   *runqueue.Queue
-	sealer  *seal.Sealer // of what is kept of calls; nil without an engine
+	sealer  *seal.Sealer     // of what is kept of calls; nil without an engine
+	flows   *workflow.Engine // nil: there are no workflows
 	streams eventstream.Streams
 	here    sync.Map // calls of this process that are work, or wait in the queue: *longCall by the id of the work
 
@@ -53,6 +55,9 @@ func (s *Server) startWork() bool {
 // process.
 func (s *Server) end() {
 	s.cancel(errClosing)
+	if s.flows != nil {
+		s.flows.Stop()
+	}
 	if s.opt.Engine != nil {
 		s.ending.Do(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), closeTime)

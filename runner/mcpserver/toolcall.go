@@ -32,6 +32,8 @@ type tool struct {
 	// script is in progress.
 	long  bool
 	stage string
+	// listed tools are in tools/list in [ModeCore], too.
+	listed bool
 }
 
 func (t *tool) definition() *mcp.Tool {
@@ -60,6 +62,8 @@ type toolCall struct {
 	canAsk  bool // with forms
 	passOn  passFunc
 	work    string // as in Job
+	task    bool   // it is a task, or may become one
+	leave   func() // frees its place in the queue; nil: it has no place
 }
 
 // inputSchema returns the schema of an object with these properties, some of which are required.

@@ -91,6 +91,9 @@ func (s *Server) tools(v *view) []*tool {
 			input: inputSchema(`{"form":{"type":"string"},"data":`+anyObject+`,"id":{"type":"string","description":"of one that stayed open"},"submit":{"type":"boolean"}}`, "form"),
 		})
 	}
+	if s.opt.Workflows != nil {
+		all = append(all, s.workflowTools(v, all)...)
+	}
 	return all
 }
 

@@ -68,7 +68,11 @@ type outcome struct {
 func (s *Server) launch(ctx context.Context) error {
 	e := s.opt.Engine
 	e.Register(workKind, s.doWork)
-	err := e.AddQueue(ctx, durable.Queue{
+	err := s.openWorkflows(ctx)
+	if err != nil {
+		return err
+	}
+	err = e.AddQueue(ctx, durable.Queue{
 		Name: s.workQueue(), Concurrency: s.opt.Parallel, PerCustomer: min(s.opt.Share, s.opt.Parallel), Each: true, Bound: s.opt.Waiting,
 		Rate: s.opt.Rate, RatePeriod: s.opt.RatePeriod,
 	})
@@ -295,7 +299,7 @@ func (cs *customerServer) continueCall(v *view, t *tool, in *workInput, leave fu
 		questions: make(chan *pendingQuestion), done: make(chan struct{}),
 	}
 	c := &toolCall{
-		cs: cs, view: v, tool: t, args: in.Arguments, progress: l.progress, session: in.Session, client: in.Client, canAsk: in.Form, work: in.ID,
+		cs: cs, view: v, tool: t, args: in.Arguments, progress: l.progress, session: in.Session, client: in.Client, canAsk: in.Form, work: in.ID, task: in.Follower == "", leave: leave,
 		ask: func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
 			if !in.Form && q.URL == "" || !in.Page && q.URL != "" {
 				return decline(ctx, q)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -24,7 +25,8 @@ type findings struct {
 	warnings  []string
 	types     []string // type errors, one line each, at most maxDetails
 	moreTypes int
-	unchecked error // why types were not checked; nil if they were, or need not be
+	unchecked error            // why types were not checked; nil if they were, or need not be
+	problems  []script.Problem // the reasons and type errors, with their places
 }
 
 // inspect inspects the scripts of a skill without running them. dir is the folder of its files, or "" for a skill in the
@@ -36,7 +38,7 @@ func (s *Store) inspect(ctx context.Context, name string, c *content, dir, skill
 		for n, file := range all[:min(len(all), maxScripts)] {
 			src := script.Source{Name: file, Code: string(c.files[file]), Language: lang, Dir: dir}
 			if err := i.script(ctx, src, n == 0 || mainOf(c, lang) == ""); err != nil {
-				return nil, err
+				return nil, fmt.Errorf("inspect %s of skill %q: %w", src.Name, i.name, err)
 			}
 		}
 		if len(all) > maxScripts {
@@ -45,6 +47,40 @@ func (s *Store) inspect(ctx context.Context, name string, c *content, dir, skill
 	}
 	i.tools()
 	return i.found, nil
+}
+
+// Inspected is what is known of a script that is not a skill.
+type Inspected struct {
+	Tools []string // the ids of the tools that it uses, sorted
+	// Problems are why it cannot work, its type errors and broken skills included.
+	Problems []script.Problem
+	// Unchecked is why its types were not checked. Nil if they were, or need not be.
+	Unchecked error
+}
+
+// Inspect inspects a script that is not a skill, as Check does those of skills, without running it. In the options, Skills is the folder that
+// ./skills means. types says whether the types are checked.
+func (s *Store) Inspect(ctx context.Context, src script.Source, opt script.Options, types bool) (*Inspected, error) {
+	i := &inspector{store: s, opt: opt, found: &findings{}, ids: map[string]bool{}}
+	if types {
+		i.check = s.opt.Check
+	}
+	if err := i.script(ctx, src, true); err != nil {
+		return nil, fmt.Errorf("inspect %s: %w", src.Name, err)
+	}
+	all, err := s.Used(i.found.skills)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range all {
+		if k.Broken {
+			i.problem(src.Name, 0, 0, fmt.Sprintf("the skill %s that it uses is broken: %s", k.Name, oneLine(k.Reason(), 500)))
+		}
+	}
+	if missing, ok := errors.AsType[*check.MissingError](i.found.unchecked); ok { // the same for all scripts
+		i.found.unchecked = fmt.Errorf("types were not checked: %w; %s", missing, missing.Hint())
+	}
+	return &Inspected{slices.Sorted(maps.Keys(i.ids)), i.found.problems, i.found.unchecked}, nil
 }
 
 // savedCheckTime limits the type check of a skill that a script or an agent saves, which may be written to take long.
@@ -80,7 +116,7 @@ func (i *inspector) script(ctx context.Context, src script.Source, entry bool) e
 	program, err := i.store.opt.Scripts.Read(ctx, src, i.opt)
 	bad, _ := errors.AsType[*script.Error](err)
 	if err != nil && bad == nil {
-		return fmt.Errorf("inspect %s of skill %q: %w", src.Name, i.name, err)
+		return err
 	}
 	if program != nil {
 		i.used(src, program.Uses)
@@ -94,8 +130,13 @@ func (i *inspector) script(ctx context.Context, src script.Source, entry bool) e
 	return nil
 }
 
+func (i *inspector) problem(file string, line, column int, text string) {
+	i.found.problems = append(i.found.problems, script.Problem{File: file, Line: line, Column: column, Text: oneLine(text, 500)})
+}
+
 // problems adds why a script cannot be bundled.
 func (i *inspector) problems(e *script.Error) {
+	i.found.problems = append(i.found.problems, e.Problems...)
 	r := Reason{Kind: KindScript, Fatal: true, Text: oneLine(fmt.Sprintf("%s: %s", e.Problems[0].File, e.Problems[0].Text), 500)}
 	if e.Problems[0].Line > 0 {
 		r.Text = oneLine(fmt.Sprintf("%s:%d: %s", e.Problems[0].File, e.Problems[0].Line, e.Problems[0].Text), 500)
@@ -134,10 +175,12 @@ func (i *inspector) used(src script.Source, used *script.Used) {
 			r.Text += "; did you mean " + near[0] + "?"
 		}
 		i.found.reasons = append(i.found.reasons, r)
+		i.problem(src.Name, 0, 0, strings.TrimPrefix(r.Text, src.Name+" "))
 	}
 	for _, m := range used.Missing {
-		text := fmt.Sprintf("%s:%d: there is no %s in the tree", m.File, m.Line, oneLine(m.Name, 200))
-		i.found.reasons = append(i.found.reasons, Reason{Kind: KindScript, Fatal: true, Text: text})
+		text := fmt.Sprintf("there is no %s in the tree", oneLine(m.Name, 200))
+		i.found.reasons = append(i.found.reasons, Reason{Kind: KindScript, Fatal: true, Text: fmt.Sprintf("%s:%d: %s", m.File, m.Line, text)})
+		i.problem(m.File, m.Line, 0, text)
 	}
 }
 
@@ -162,6 +205,7 @@ func (i *inspector) types(ctx context.Context, src script.Source) error {
 		return nil
 	}
 	for _, p := range problems {
+		i.problem(p.File, p.Line, p.Column, p.Text)
 		if len(i.found.types) == maxDetails {
 			i.found.moreTypes++
 			continue

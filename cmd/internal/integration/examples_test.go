@@ -243,6 +243,18 @@ func TestWorkflowDocument(t *testing.T) {
 	}
 }
 
+// TestScheduleExample runs the workflow that the example has on a schedule.
+func TestScheduleExample(t *testing.T) {
+	t.Parallel()
+	p := newDemo(t)
+	p.env = append(p.env, "XDG_STATE_HOME="+p.path("state"), "MCPGEN_KEYRING=off")
+	p.write("lead-routing.workflow.yaml", readExample(t, "lead-routing.workflow.yaml"))
+	p.write("mcpgen.yaml", readExample(t, "schedule.mcpgen.yaml"))
+	if out := p.runIn(t, "mcprun", "schedule", "run", "route-lead").want(t, 0); out.stdout != "Emil Ahlgren: warm, a mail\n" {
+		t.Errorf("stdout %q, want the line of a warm lead", out.stdout)
+	}
+}
+
 func readExample(t *testing.T, name string) string {
 	text, err := os.ReadFile(filepath.Join(root, "examples", name))
 	if err != nil {

@@ -231,7 +231,9 @@ func (s *Schema) refuses(n *yaml.Node, kind string) (problem, remedy string) {
 			return fmt.Sprintf("%q has the wrong form", n.Value), "it must match " + s.Pattern
 		}
 	case "integer", "number":
-		return s.refusesNumber(n)
+		if len(s.Type) > 0 { // otherwise it may be anything that YAML has
+			return s.refusesNumber(n)
+		}
 	case "array":
 		return s.refusesList(n)
 	case "object":

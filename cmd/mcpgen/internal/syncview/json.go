@@ -26,6 +26,7 @@ type reportJSON struct {
 	Kept      []string      `json:"kept,omitempty"`
 	Warnings  []gen.Warning `json:"warnings"`
 	Skills    any           `json:"brokenSkills,omitempty"`
+	Workflows any           `json:"brokenWorkflows,omitempty"`
 	Migration any           `json:"migration,omitempty"`
 	Diff      string        `json:"diff,omitempty"`
 	Duration  int64         `json:"durationMs"`
@@ -53,7 +54,7 @@ func (v *View) json() *reportJSON {
 	r := v.Report
 	out := &reportJSON{
 		Config: r.Config, Out: r.Out, InSync: !r.Drift() && len(r.Failures()) == 0, Written: r.Written,
-		ExitCode: v.ExitCode, Unchanged: r.Unchanged, Kept: r.Kept, Diff: string(r.Diff), Skills: v.Skills, Migration: v.Migration,
+		ExitCode: v.ExitCode, Unchanged: r.Unchanged, Kept: r.Kept, Diff: string(r.Diff), Skills: v.Skills, Workflows: v.Workflows, Migration: v.Migration,
 		Refused: r.Outcome() == gen.Unpinned, Impact: string(r.Impact()), Verdict: string(r.Verdict()), Important: r.Important(),
 		Changes: []changeJSON{}, Files: append([]tree.Step{}, r.Files...), Warnings: append([]gen.Warning{}, r.Warnings...), Servers: []serverJSON{},
 		Duration: r.Duration.Milliseconds(),

@@ -27,8 +27,8 @@ type View struct {
 	Repair string
 	// Policy is what the policy says about the tools. May be nil.
 	Policy *permit.Outlooks
-	// Skills are the saved skills that are broken, for JSON. May be nil.
-	Skills any
+	// Skills and Workflows are those that are broken, for JSON. May be nil.
+	Skills, Workflows any
 	// Migration is what was done to scripts, for JSON. May be nil.
 	Migration any
 	// ExitCode is the program's exit code, for JSON.

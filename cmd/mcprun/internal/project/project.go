@@ -66,7 +66,9 @@ type LocationFlags struct {
 	servers string
 	Skills  string
 	forms   string
-	Debug   bool // bound with the output flags
+	// workflows is the folder of workflows; see Workflows.
+	workflows string
+	Debug     bool // bound with the output flags
 	// AnyConfig accepts --config without a terminal whatever the policy says, because a host may start a server in any folder.
 	AnyConfig bool
 	// Home keeps files and skills in the user's folder for data if there is no project: neither a configuration nor a tree in the
@@ -92,6 +94,20 @@ func (o *LocationFlags) BindForms(f *pflag.FlagSet) {
 // Forms returns the forms of a project.
 func (o *LocationFlags) Forms(app *cli.App, p *Project) *form.Folder {
 	return form.NewFolder(cmp.Or(app.Path(o.forms), filepath.Join(p.Base, "forms")))
+}
+
+// BindWorkflows adds the flag that names the folder of workflows.
+func (o *LocationFlags) BindWorkflows(f *pflag.FlagSet) {
+	f.Var(flags.Text(&o.workflows, "folder"), "workflows", "workflow documents and scripts (default: workflows/ beside the configuration)")
+}
+
+// Workflows returns the folder of workflows of a project, which need not exist, and how messages name it.
+func (o *LocationFlags) Workflows(app *cli.App, p *Project) (dir, shown string) {
+	dir = cmp.Or(app.Path(o.workflows), filepath.Join(p.Base, "workflows"))
+	if shown, err := filepath.Rel(app.Dir, dir); err == nil && filepath.IsLocal(shown) {
+		return dir, shown
+	}
+	return dir, dir
 }
 
 // BindConsent adds only the flags that name the configuration and agree to it.

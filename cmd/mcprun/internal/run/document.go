@@ -10,15 +10,17 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/packages"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
-	"github.com/mcpgen/mcpgen/runner/skill"
 	"github.com/mcpgen/mcpgen/runner/workflow"
 	"github.com/mcpgen/mcpgen/runner/workflow/document"
+	"github.com/mcpgen/mcpgen/runner/workflow/folder"
 )
 
 // isDocument reports whether a file is a workflow document, by its name.
@@ -40,63 +42,48 @@ func ReadDocument(app *cli.App, file string) (*document.Document, error) {
 	return document.Read(strings.TrimPrefix(file, "./"), text)
 }
 
-// DocumentCompiler returns a function that checks and compiles workflow documents with what a project has.
-func DocumentCompiler(app *cli.App, at resources.Provider, o *project.LocationFlags, p *project.Project) (func(context.Context, *document.Document) (*document.Compiled, error), error) {
-	opt := document.Options{}
+// WorkflowChecker returns what checks and compiles workflows with what a project has. checkers are the programs that check the types of scripts.
+func WorkflowChecker(app *cli.App, at resources.Provider, o *project.LocationFlags, p *project.Project, checkers skills.CheckFlags) (*folder.Checker, error) {
+	c := &folder.Checker{Bundler: at.Bundler()}
 	var err error
 	if p.Tree != "" {
-		if opt.Tree, err = gen.Open(gen.Options{Out: p.Tree}); err != nil {
+		if c.Tree, err = gen.Open(gen.Options{Out: p.Tree}); err != nil {
 			return nil, err
 		}
 	}
-	store, err := skills.Open(app, o, p, "", skills.CheckFlags{})
-	if err != nil {
+	if c.Skills, err = skills.Open(app, o, p, "", checkers); err != nil {
 		return nil, err
 	}
-	opt.Skill = func(name string) error { return skillProblem(store, name) }
-	opt.Form = func(name string) error {
+	c.Form = func(name string) error {
 		f, err := o.Forms(app, p).Read(name)
-		if err == nil && opt.Tree != nil {
-			err = f.Check(opt.Tree)
+		if err == nil && c.Tree != nil {
+			err = f.Check(c.Tree)
 		}
 		return err
 	}
-	opt.Read = func(ctx context.Context, src script.Source) error {
-		reading := script.Options{Tree: p.Tree, Closed: p.Trusted}
+	c.Reading = func() (script.Options, error) {
+		reading := runner.Options{Tree: p.Tree, Trusted: p.Trusted}
+		var err error
+		if reading.Packages, err = packages.ToRead(app, o, p); err != nil {
+			p.Log.Debug("packages are not known", "error", err)
+		}
 		if cache := app.CacheDir(); cache != "" {
-			if reading.Skills, err = store.View(filepath.Join(cache, "skills")); err != nil {
-				return err
+			if reading.Skills, err = c.Skills.View(filepath.Join(cache, "skills")); err != nil {
+				return script.Options{}, err
 			}
 		}
-		_, err := at.Bundler().Read(ctx, src, reading)
-		return err
+		return reading.Reading(), nil
 	}
-	return func(ctx context.Context, d *document.Document) (*document.Compiled, error) {
-		own := opt
-		own.Dir = filepath.Dir(app.Path(d.File))
-		return d.Compile(ctx, &own)
-	}, nil
-}
-
-// skillProblem returns why a workflow cannot use a skill.
-func skillProblem(store *skill.Store, name string) error {
-	k, err := store.Load(name)
-	if err != nil {
-		return err
-	}
-	if k.Broken {
-		return fmt.Errorf("the skill %s is broken: %s", k.Name, k.Reason())
-	}
-	return nil
+	return c, nil
 }
 
 // compile makes the script of the command's document the one that is run.
 func (w *workflowCommand) compile(ctx context.Context) error {
-	compile, err := DocumentCompiler(w.App, w.Resources, &w.LocationFlags, w.project)
+	checker, err := WorkflowChecker(w.App, w.Resources, &w.LocationFlags, w.project, w.CheckFlags)
 	if err != nil {
 		return err
 	}
-	c, err := compile(ctx, w.document)
+	c, err := checker.Compile(ctx, w.document, filepath.Dir(w.App.Path(w.document.File)))
 	if err != nil {
 		return err
 	}
@@ -110,8 +97,8 @@ func (w *workflowCommand) compile(ctx context.Context) error {
 	return nil
 }
 
-// ready gives a program the expressions of the document that it was compiled from.
-func ready(p *workflow.Program) (err error) {
+// WorkflowReady gives a program the expressions of the document that it was compiled from.
+func WorkflowReady(p *workflow.Program) (err error) {
 	if len(p.Document) > 0 {
 		p.Answers, err = document.Answers(p.Document)
 	}

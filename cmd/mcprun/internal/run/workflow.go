@@ -81,7 +81,11 @@ type settings struct {
 
 // NewWorkflowRunCommand returns the command workflow run.
 func NewWorkflowRunCommand(app *cli.App, at resources.Provider) *cobra.Command {
-	w := &workflowCommand{Options: &Options{App: app, Resources: at, without: refused}}
+	return newWorkflowRun(&workflowCommand{Options: &Options{App: app, Resources: at}})
+}
+
+func newWorkflowRun(w *workflowCommand) *cobra.Command {
+	w.without = refused
 	w.own = flags.Set(func(f *pflag.FlagSet) {
 		f.Var(flags.Text(&w.id, "id"), "id", "name the workflow (default: a random name)")
 		f.Var(flags.New("json", func() string { return string(w.input) }, w.setInput), "input", "the variable input: JSON, @FILE with JSON, or NAME=VALUE, which may be repeated")
@@ -98,8 +102,11 @@ variable input.`,
 				return cli.Usage(cmd, "name one script; its input is given with --input")
 			}
 			var err error
+			if status, settings := w.former(cmd.Context()); status != nil {
+				return w.goOn(cmd.Context(), status, settings)
+			}
 			if len(args) == 1 && isDocument(args[0]) {
-				w.document, err = ReadDocument(app, args[0])
+				w.document, err = ReadDocument(w.App, args[0])
 			} else {
 				err = w.readSource(cmd.Context(), &w.Base)
 			}
@@ -123,7 +130,7 @@ end. After the death of a process it takes up to 15 seconds until another one co
 		Example: "  mcprun workflow resume onboarding-42",
 		Args:    cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w.id, w.resumes = args[0], true
+			w.id = args[0]
 			return w.resume(cmd.Context())
 		},
 	}
@@ -195,8 +202,11 @@ func (w *workflowCommand) run(ctx context.Context, begin func(context.Context) (
 	if err := w.describe(ctx, w.con, w.project, &w.script); err != nil {
 		return err
 	}
-	if err := w.admit(ctx, w.con, w.project, &w.script, w.Wanted()); err != nil {
+	if err := w.admit(ctx, w.con, w.project, &w.script, w.Wanted() || w.schedule != nil); err != nil {
 		return err
+	}
+	if w.schedule != nil {
+		w.schedule.Begun = true
 	}
 	var leave func()
 	if w.at, leave, err = w.Host(ctx, w.project); err != nil {
@@ -238,7 +248,7 @@ func (w *workflowCommand) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.engine, err = workflow.New(workflow.Options{Durable: work, State: kept, Secret: secret, Run: w.part, Digest: w.digestOf, Ready: ready})
+	w.engine, err = workflow.New(workflow.Options{Durable: work, State: kept, Secret: secret, Run: w.part, Digest: w.digestOf, Ready: WorkflowReady})
 	if err != nil {
 		err = errors.Join(err, work.Close(ctx))
 	}
@@ -336,16 +346,21 @@ func (w *workflowCommand) start(ctx context.Context) (part int, err error) {
 	return 0, nil
 }
 
-// resume continues a workflow with its settings, or shows how it has ended.
-func (w *workflowCommand) resume(ctx context.Context) error {
-	w.workflow = w.id
+// find returns the workflow of the command's id, and the settings of its project.
+func (w *workflowCommand) find(ctx context.Context) (*workflow.Status, *config.PII, error) {
 	opened, err := OpenWorkflows(ctx, w.App, &w.LocationFlags, &w.State.PlaceFlag, w.Cmd.Flags())
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	settings := opened.pii
 	status, err := opened.Get(ctx, w.id)
-	if err := errors.Join(err, opened.Close(ctx)); err != nil {
+	return status, settings, errors.Join(err, opened.Close(ctx))
+}
+
+// resume continues a workflow with its settings, or shows how it has ended.
+func (w *workflowCommand) resume(ctx context.Context) error {
+	status, settings, err := w.find(ctx)
+	if err != nil {
 		return err
 	}
 	for _, name := range begun {
@@ -353,7 +368,16 @@ func (w *workflowCommand) resume(ctx context.Context) error {
 			return cli.Usage(w.Cmd, "--%s is what the workflow %s began with: leave it out", name, w.id)
 		}
 	}
+	return w.goOn(ctx, status, settings)
+}
+
+// goOn is resume for a workflow that was found, with the settings of its project.
+func (w *workflowCommand) goOn(ctx context.Context, status *workflow.Status, settings *config.PII) (err error) {
+	w.workflow, w.resumes = w.id, true
 	if !status.State.Ended() && status.Group != workflow.Group(w.id) {
+		if status.Stop != nil {
+			return w.tryAgain(ctx)
+		}
 		return cli.WithHint(fmt.Errorf("mcprun serve runs the workflow %s", w.id), "start mcprun serve with the flags that it had, which continues it")
 	}
 	if w.kept, err = settingsOf(status); err != nil {
@@ -380,10 +404,30 @@ func (w *workflowCommand) resume(ctx context.Context) error {
 	return w.run(ctx, func(ctx context.Context) (int, error) { return w.engine.Resume(ctx, w.id) })
 }
 
+// tryAgain has the process that runs a workflow try again.
+func (w *workflowCommand) tryAgain(ctx context.Context) error {
+	opened, err := OpenWorkflows(ctx, w.App, &w.LocationFlags, &w.State.PlaceFlag, w.Cmd.Flags())
+	if err != nil {
+		return err
+	}
+	_, err = opened.Resume(ctx, w.id)
+	if err = errors.Join(err, opened.Close(ctx)); err == nil && !w.Quiet {
+		term.NewConsole(w.App).Say("mcprun: mcprun serve continues the workflow, if it runs with the flags that it had")
+	}
+	return err
+}
+
 // part runs a part of the workflow.
 func (w *workflowCommand) part(ctx context.Context, part *workflow.Part) (*runner.Result, error) {
 	w.running.Lock()
 	defer w.running.Unlock()
+	if w.schedule != nil && w.schedule.Turn != nil {
+		leave, err := w.schedule.Turn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
 	o := *w.Options
 	s := w.script
 	part.Apply(&s)

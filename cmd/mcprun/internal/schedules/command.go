@@ -24,6 +24,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/durable"
 	"github.com/mcpgen/mcpgen/runner/store"
+	"github.com/mcpgen/mcpgen/runner/workflow"
 )
 
 // located finds the schedules of a project and its state.
@@ -52,9 +53,9 @@ type command struct {
 func NewCommand(app *cli.App, at resources.Provider) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "schedule", Short: "List schedules, and run one now",
-		Long: `Schedules are scripts and skills that mcprun serve and the daemon run at times. They are below
-schedules: in mcpgen.yaml. Over all processes each time runs once. If none of them runs at a time, nor
-a minute later, it is missed, which is logged and recorded.`,
+		Long: `Schedules are scripts, skills and workflows that mcprun serve and the daemon run at times. They are
+below schedules: in mcpgen.yaml. Over all processes each time runs once. If none of them runs at a
+time, nor a minute later, it is missed, which is logged and recorded.`,
 		Example: "  mcprun schedule list\n  mcprun schedule run nightly-report",
 		Args:    cli.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -70,7 +71,7 @@ a minute later, it is missed, which is logged and recorded.`,
 	listCmd.Flags().BoolVar(&list.json, "json", false, "print one JSON object")
 	one := &command{located: located{app: app}, at: at}
 	runCmd := &cobra.Command{
-		Use: "run NAME", Short: "Run a schedule's script or skill now",
+		Use: "run NAME", Short: "Run a schedule's script, skill or workflow now",
 		Example: "  mcprun schedule run nightly-report",
 		Args:    cli.Args(cobra.ExactArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return one.run(cmd, args[0]) },
@@ -92,6 +93,7 @@ type listed struct {
 	Next     time.Time `json:"next"`
 	Script   string    `json:"script,omitempty"`
 	Skill    string    `json:"skill,omitempty"`
+	Workflow string    `json:"workflow,omitempty"`
 	Customer string    `json:"customer,omitempty"`
 	Last     *last     `json:"last"` // null: none is known
 	Missed   int       `json:"missed"`
@@ -113,7 +115,7 @@ func (o *command) list(cmd *cobra.Command) error {
 	if cfg != nil {
 		for _, name := range slices.Sorted(maps.Keys(cfg.Settings.Schedules)) {
 			s := cfg.Settings.Schedules[name]
-			all = append(all, listed{Name: name, Cron: s.Cron, Next: s.Next(time.Now()), Script: s.Script, Skill: s.Skill, Customer: s.Customer})
+			all = append(all, listed{Name: name, Cron: s.Cron, Next: s.Next(time.Now()), Script: s.Script, Skill: s.Skill, Workflow: s.Workflow, Customer: s.Customer})
 		}
 	}
 	followed := false
@@ -160,7 +162,7 @@ func look(ctx context.Context, place string, all []listed) (followed bool, err e
 		all[i].Next, all[i].Missed = s.Next, s.Missed
 		if work := s.Last; work != nil {
 			all[i].Last = &last{Time: work.Created, State: work.State, Outcome: Outcome{Message: work.Error}}
-			if !followed && !work.State.Ended() {
+			if !followed && !work.State.Ended() && all[i].Workflow == "" { // a workflow goes on
 				all[i].Last.State, all[i].Last.Message = durable.Unknown, "its process has ended, and what it did is unknown"
 			}
 			if work.State == durable.Done {
@@ -183,7 +185,7 @@ func (o *command) print(all []listed, followed bool) error {
 		if s.Missed > 0 {
 			missed = fmt.Sprint(s.Missed)
 		}
-		rows = append(rows, []string{s.Name, cli.EscapeLine(s.Cron), when(s.Next), cli.EscapeLine(cmp.Or(s.Script, "skill "+s.Skill)), cli.EscapeLine(s.Customer), ran, missed})
+		rows = append(rows, []string{s.Name, cli.EscapeLine(s.Cron), when(s.Next), cli.EscapeLine(cmp.Or(s.Script, s.Workflow, "skill "+s.Skill)), cli.EscapeLine(s.Customer), ran, missed})
 	}
 	if err := o.app.Table([]string{"SCHEDULE", "CRON", "NEXT", "RUNS", "CUSTOMER", "LAST RUN", "MISSED SINCE"}, rows); err != nil {
 		return err
@@ -240,7 +242,11 @@ func (o *command) run(cmd *cobra.Command, name string) error {
 	if place := cmd.Flags().Lookup("state"); place.Changed {
 		own = append(own, "--state="+place.Value.String())
 	}
-	if code := o.app.Run(cmd.Context(), run.NewScheduleCommand(o.app, o.at, &run.Schedule{Name: name, Skill: s.Skill}), append(own, args...)); code != 0 {
+	once := &run.Schedule{Name: name, Skill: s.Skill}
+	if s.Workflow != "" {
+		once.Workflow = workflow.NewID()
+	}
+	if code := o.app.Run(cmd.Context(), run.NewScheduleCommand(o.app, o.at, once), append(own, args...)); code != 0 {
 		return cli.Quiet(code)
 	}
 	return nil

@@ -5,6 +5,8 @@ package schedules
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,17 +54,27 @@ type Outcome struct {
 // Host is what a Follower runs schedules with.
 type Host struct {
 	// Run runs a schedule once. An error means that it did not run.
-	Run func(ctx context.Context, name string, s config.Schedule) (Outcome, error)
+	Run func(ctx context.Context, name string, s config.Schedule, flow Flow) (Outcome, error)
 	// Note adds a row to the record.
 	Note func(audit.Schedule)
 	Log  *slog.Logger
+}
+
+// Flow is what a run of a workflow has, which waits without taking room from others.
+type Flow struct {
+	// ID is that of the workflow. If there is one already, it is continued.
+	ID string
+	// Turn waits until a part may run; leave is called after it.
+	Turn func(ctx context.Context) (leave func(), err error)
 }
 
 // Follower runs the schedules of a project. Its methods must not be called by several goroutines.
 type Follower struct {
 	host   Host
 	ctx    context.Context // its end interrupts runs
-	name   string          // of the lease while schedules are followed
+	flows  context.Context // its end interrupts workflows, which go on in another process or in the next one
+	stay   context.CancelFunc
+	name   string // of the lease while schedules are followed
 	slots  chan struct{}
 	begun  chan struct{}   // closed by the first Follow
 	engine *durable.Engine // nil: not open yet
@@ -84,7 +96,9 @@ type followed struct {
 
 // NewFollower returns a Follower that follows nothing. Its runs are interrupted when ctx ends.
 func NewFollower(ctx context.Context, h Host) *Follower {
-	return &Follower{host: h, ctx: ctx, name: followers + rand.Text(), slots: make(chan struct{}, atOnce), begun: make(chan struct{}), now: map[string]*followed{}}
+	f := &Follower{host: h, ctx: ctx, name: followers + rand.Text(), slots: make(chan struct{}, atOnce), begun: make(chan struct{}), now: map[string]*followed{}}
+	f.flows, f.stay = context.WithCancel(ctx)
+	return f
 }
 
 // Open opens the durable work in a project's state, the first time. The group is that of [durable.Options].
@@ -129,7 +143,9 @@ func (f *Follower) Close(ctx context.Context) error {
 		return nil
 	}
 	f.stop(ctx)
-	return f.engine.Close(ctx)
+	over, cancel := context.WithCancel(ctx)
+	cancel() // what has not ended by now waits for the end of the engine
+	return f.engine.Close(over)
 }
 
 // Follow makes schedules those that are followed, after Open. A run in progress goes on.
@@ -198,8 +214,9 @@ func (f *Follower) Names() []string {
 	return slices.Sorted(maps.Keys(f.now))
 }
 
-// stop starts no further runs, and waits for those in progress until ctx ends.
+// stop starts no further runs, interrupts workflows, and waits for other runs in progress until ctx ends.
 func (f *Follower) stop(ctx context.Context) {
+	f.stay()
 	f.mu.Lock()
 	for _, s := range f.now {
 		s.cancel()
@@ -215,15 +232,36 @@ func (f *Follower) stop(ctx context.Context) {
 	}
 }
 
-// work runs a schedule once. A run that the death of its process has interrupted is not repeated: nobody knows what it has done.
+// work runs a schedule once. A run that the death of its process has interrupted is not repeated: nobody knows what it has done. A workflow
+// goes on.
 func (f *Follower) work(w *durable.Work, input json.RawMessage) (json.RawMessage, error) {
 	f.works.Add(1)
-	defer f.works.Done()
+	done := sync.OnceFunc(f.works.Done)
+	defer done()
 	var name string
 	if err := json.Unmarshal(input, &name); err != nil {
 		return nil, err
 	}
-	out, err := durable.Call(w, "the run of "+name, false, func(ctx context.Context) (Outcome, error) { return f.run(ctx, w.ID, name) })
+	s, err := f.schedule(w.Context(), name)
+	if err != nil {
+		return nil, err
+	}
+	flows, begins := s != nil && s.Workflow != "", true
+	if flows {
+		begins = false
+		if _, err := durable.Step(w, "begin", func(context.Context) (bool, error) { begins = true; return true, nil }); err != nil {
+			return nil, err
+		}
+	}
+	out, err := durable.Call(w, "the run of "+name, flows, func(ctx context.Context) (Outcome, error) {
+		out, err := f.run(ctx, w.ID, name, s, begins)
+		if flows && f.flows.Err() != nil {
+			done()
+			<-ctx.Done() // nothing is kept of it
+			return out, ctx.Err()
+		}
+		return out, err
+	})
 	if _, unknown := errors.AsType[*durable.UnknownError](err); unknown {
 		f.host.Log.Error("a run of a schedule was interrupted by the death of its process; what it has done is unknown, and it is not repeated", "schedule", name, "run", w.ID)
 		f.note(name, "unknown", "")
@@ -234,25 +272,42 @@ func (f *Follower) work(w *durable.Work, input json.RawMessage) (json.RawMessage
 	return json.Marshal(out)
 }
 
-// run runs a schedule unless it is running.
-func (f *Follower) run(ctx context.Context, id, name string) (Outcome, error) {
+// schedule returns a schedule as it is now, or nil if it was removed, once it is known what there is.
+func (f *Follower) schedule(ctx context.Context, name string) (*config.Schedule, error) {
 	select {
-	case <-f.begun: // it is known what there is
+	case <-f.begun:
 	case <-ctx.Done():
-		return Outcome{}, ctx.Err()
+		return nil, ctx.Err()
 	}
 	f.mu.Lock()
-	s := f.now[name]
-	var own config.Schedule
-	if s != nil {
-		own = s.Schedule
+	defer f.mu.Unlock()
+	if s := f.now[name]; s != nil {
+		own := s.Schedule
+		return &own, nil
 	}
-	f.mu.Unlock()
+	return nil, nil
+}
+
+// flowID returns the id of the workflow that is the run of a schedule with this id: NAME@TIME.
+func flowID(id string) string {
+	name, text, _ := strings.Cut(id, "@")
+	if len(name) > 40 {
+		sum := sha256.Sum256([]byte(name))
+		name = name[:23] + "-" + hex.EncodeToString(sum[:8])
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		text = at.UTC().Format("20060102T150405Z")
+	}
+	return name + "-" + text
+}
+
+// run runs a schedule unless it is running. begins says that no process has begun to run it.
+func (f *Follower) run(ctx context.Context, id, name string, s *config.Schedule, begins bool) (Outcome, error) {
 	if s == nil {
 		return Outcome{}, fmt.Errorf("%s has no schedule %s any more", config.SettingsName, name)
 	}
 	_, text, _ := strings.Cut(id, "@")
-	if at, err := time.Parse(time.RFC3339, text); err == nil && time.Since(at) > latest {
+	if at, err := time.Parse(time.RFC3339, text); err == nil && begins && time.Since(at) > latest {
 		f.missed(name, []time.Time{at})
 		return Outcome{}, errors.New("it was not begun in time")
 	}
@@ -260,25 +315,36 @@ func (f *Follower) run(ctx context.Context, id, name string) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if !held {
+	if !held && begins {
 		f.host.Log.Warn("a schedule was skipped, because its last run is still going on", "schedule", name)
 		f.note(name, "skipped", "")
 		return Outcome{Skipped: true}, nil
 	}
-	defer leave()
-	ctx, cancel := context.WithCancelCause(ctx)
+	if held { // else a workflow goes on beside the next one
+		defer leave()
+	}
+	work := ctx
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(f.ctx)) // a workflow is other work, which no step of this one may start
 	defer cancel(nil)
-	defer context.AfterFunc(f.ctx, func() { cancel(context.Cause(f.ctx)) })()
-	select {
-	case f.slots <- struct{}{}:
-		defer func() { <-f.slots }()
-	case <-ctx.Done():
-		return Outcome{}, context.Cause(ctx)
+	defer context.AfterFunc(work, func() { cancel(context.Cause(work)) })()
+	runs := f.ctx
+	if s.Workflow != "" {
+		runs = f.flows
+	}
+	defer context.AfterFunc(runs, func() { cancel(context.Cause(runs)) })()
+	if s.Workflow == "" {
+		leave, err := f.turn(ctx)
+		if err != nil {
+			return Outcome{}, err
+		}
+		defer leave()
 	}
 	began := time.Now()
-	out, err := f.host.Run(ctx, name, own)
+	out, err := f.host.Run(ctx, name, *s, Flow{ID: flowID(id), Turn: f.turn})
 	took := time.Since(began).Round(time.Millisecond)
 	switch {
+	case s.Workflow != "" && runs.Err() != nil:
+		f.host.Log.Info("the workflow of a schedule waits for the next process", "schedule", name, "workflow", flowID(id))
 	case err != nil:
 		if hints := cli.Hints(err); len(hints) > 0 {
 			err = fmt.Errorf("%w; %s", err, strings.Join(hints, "; "))
@@ -293,6 +359,16 @@ func (f *Follower) run(ctx context.Context, id, name string) (Outcome, error) {
 		f.host.Log.Info("a schedule ran", "schedule", name, "took", took)
 	}
 	return out, err
+}
+
+// turn waits until there is room for a run, which leave gives back.
+func (f *Follower) turn(ctx context.Context) (leave func(), err error) {
+	select {
+	case f.slots <- struct{}{}:
+		return func() { <-f.slots }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // hold takes a lease and renews it until release is called.

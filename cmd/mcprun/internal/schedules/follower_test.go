@@ -52,7 +52,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) host() Host {
 	return Host{
-		Run: func(ctx context.Context, name string, s config.Schedule) (Outcome, error) {
+		Run: func(ctx context.Context, name string, s config.Schedule, _ Flow) (Outcome, error) {
 			w.runs <- name
 			return w.run(ctx, name)
 		},
@@ -319,5 +319,82 @@ func TestMissed(t *testing.T) {
 	// A busy machine misses some more, each of which is a note of its own.
 	if len(w.notes) == 0 || w.notes[0] != "often missed 999" && w.notes[0] != "often missed 1000" {
 		t.Errorf("notes = %q, want one of a thousand missed times first", w.notes)
+	}
+}
+
+// TestWorkflowGoesOn has a process end while the workflow of a schedule waits: the next one continues it, even if a later run has begun, and it
+// takes no room from others.
+func TestWorkflowGoesOn(t *testing.T) {
+	w := newWorld(t)
+	all := map[string]config.Schedule{"flow": {Cron: "@every 1s", Workflow: "flow.yaml"}}
+	type begun struct {
+		id    string
+		slots int
+	}
+	runs, ends := make(chan begun, 100), make(chan struct{})
+	follow := func() (*Follower, *durable.Engine) {
+		f, e := w.follower(t.Context(), nil)
+		f.host.Run = func(ctx context.Context, _ string, _ config.Schedule, flow Flow) (Outcome, error) {
+			leave, err := flow.Turn(ctx)
+			if err != nil {
+				return Outcome{}, err
+			}
+			leave()
+			runs <- begun{flow.ID, len(f.slots)}
+			select {
+			case <-ends:
+				return Outcome{ExitCode: 3}, nil
+			case <-ctx.Done():
+				return Outcome{ExitCode: 1, Message: "interrupted"}, context.Cause(ctx)
+			}
+		}
+		if err := f.Follow(all); err != nil {
+			t.Fatal(err)
+		}
+		return f, e
+	}
+	f, e := follow()
+	first := <-runs
+	if name, _, _ := strings.Cut(first.id, "-"); name != "flow" || first.slots != 0 {
+		t.Errorf("the first run is of %q, with %d turns taken; want flow-TIME, and 0", first.id, first.slots)
+	}
+	f.stop(context.Background())
+	if err := e.Close(stopped); err != nil {
+		t.Fatal(err)
+	}
+	if held, err := w.store.Lease(t.Context(), "scheduled/flow", "flow@later", time.Hour); err != nil || !held {
+		t.Fatalf("Lease() = %v, %v: the first run has left its lease", held, err)
+	}
+	_, e = follow()
+	if again := <-runs; again.id != first.id {
+		t.Errorf("the next process ran %q, want %q", again.id, first.id)
+	}
+	close(ends)
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		list, err := e.List(t.Context(), durable.Filter{Kind: kind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(list, func(s durable.Status) bool {
+			return s.State == durable.Done && strings.Contains(string(s.Result), `"exitCode":3`)
+		}) {
+			return
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("works %+v, want one with exit code 3", list)
+		}
+	}
+}
+
+// TestFlowID checks that the ids of workflows are valid, and differ where those of runs do.
+func TestFlowID(t *testing.T) {
+	long := strings.Repeat("n", 64)
+	for id, want := range map[string]string{
+		"nightly@2026-07-01T02:00:00+02:00": "nightly-20260701T000000Z",
+		long + "@2026-07-01T02:00:00Z":      strings.Repeat("n", 23) + "-",
+	} {
+		if got := flowID(id); !strings.HasPrefix(got, want) || len(got) > 64 {
+			t.Errorf("flowID(%q) = %q, want %s…, at most 64 bytes", id, got, want)
+		}
 	}
 }

@@ -240,9 +240,9 @@ func (o *one) replace(app *cli.App) {
 	o.app, o.files = app, ""
 }
 
-func (o *one) run(ctx context.Context, name string, s config.Schedule) (Outcome, error) {
+func (o *one) run(ctx context.Context, name string, s config.Schedule, flow Flow) (Outcome, error) {
 	c := Command{App: o.current(), At: o.projects.at}
-	return c.Run(ctx, o.dir, name, s)
+	return c.Run(ctx, o.dir, name, s, flow)
 }
 
 // note opens the record for one row.

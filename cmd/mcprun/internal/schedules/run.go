@@ -45,25 +45,36 @@ func arguments(base, name string, s *config.Schedule) ([]string, error) {
 	if s.Network {
 		args = append(args, "--network")
 	}
-	args = append(args, "--")
-	if s.Skill == "" {
-		script := filepath.Join(base, filepath.FromSlash(s.Script))
-		if err := check(base, name, s, script); err != nil {
+	if s.Input != nil {
+		value, err := json.Marshal(s.Input)
+		if err != nil {
 			return nil, err
 		}
-		args = append(args, script)
+		args = append(args, "--input="+string(value))
+	}
+	args = append(args, "--")
+	if s.Skill == "" {
+		key, file := "script", s.Script
+		if s.Workflow != "" {
+			key, file = "workflow", s.Workflow
+		}
+		path := filepath.Join(base, filepath.FromSlash(file))
+		if err := check(base, name, key, file, path); err != nil {
+			return nil, err
+		}
+		args = append(args, path)
 	}
 	return append(args, s.Args...), nil
 }
 
-// check returns why the script of a schedule cannot run: it is missing, or a link leads out of the project.
-func check(base, name string, s *config.Schedule, script string) error {
-	info, err := os.Stat(script)
+// check returns why the file of a schedule cannot run: it is missing, or a link leads out of the project.
+func check(base, name, key, file, path string) error {
+	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return cli.WithHint(fmt.Errorf("the script of the schedule %s cannot be read: %w", name, err), "correct schedules."+name+".script in "+config.SettingsName)
-	case info.IsDir() || !project.IsBelow(script, base):
-		return cli.WithHint(fmt.Errorf("the script of the schedule %s, %q, is not a file in the folder of %s", name, s.Script, config.SettingsName), "copy it there")
+		return cli.WithHint(fmt.Errorf("the %s of the schedule %s cannot be read: %w", key, name, err), "correct schedules."+name+"."+key+" in "+config.SettingsName)
+	case info.IsDir() || !project.IsBelow(path, base):
+		return cli.WithHint(fmt.Errorf("the %s of the schedule %s, %q, is not a file in the folder of %s", key, name, file, config.SettingsName), "copy it there")
 	}
 	return nil
 }
@@ -90,7 +101,7 @@ type Command struct {
 
 // Run runs a schedule of the project in the folder base, as mcprun runs its script. Nobody is at a terminal. An error means that it did not
 // start, and that the record has no row of it.
-func (c *Command) Run(ctx context.Context, base, name string, s config.Schedule) (Outcome, error) {
+func (c *Command) Run(ctx context.Context, base, name string, s config.Schedule, flow Flow) (Outcome, error) {
 	args, err := arguments(base, name, &s)
 	if err != nil {
 		return Outcome{}, err
@@ -103,6 +114,9 @@ func (c *Command) Run(ctx context.Context, base, name string, s config.Schedule)
 	}
 	all := append(slices.Clone(c.Flags), "--json")
 	schedule := &run.Schedule{Name: name, Skill: s.Skill, Checked: c.Checked}
+	if s.Workflow != "" {
+		schedule.Workflow, schedule.Turn = flow.ID, flow.Turn
+	}
 	cmd := run.NewScheduleCommand(app, c.At, schedule)
 	out := Outcome{ExitCode: app.Run(ctx, cmd, append(all, args...))}
 	switch {

@@ -67,7 +67,7 @@ func (l *live) enter(ctx context.Context) (b *snapshot, leave func(), err error)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	files := l.o.run.Files(l.o.app)
-	if l.now == nil || l.now.files != files || l.now.stamp != resources.TreeStamp(l.now.project.Wanted) || l.now.installed != l.now.packages() || l.now.plugins != l.now.pluginFiles() {
+	if l.now == nil || l.now.files != files || l.now.stamp != resources.TreeStamp(l.now.project.Wanted) || l.now.installed != l.now.packages() || l.now.plugins != l.now.pluginFiles() || l.now.workflows != l.now.workflowFiles() {
 		next, err := l.open(ctx)
 		if err != nil {
 			return nil, nil, l.fail(err)
@@ -224,6 +224,7 @@ func (l *live) share(ctx context.Context, opt *mcpserver.Options) error {
 	if err != nil {
 		return err
 	}
+	opt.Workflows = &mcpserver.Workflows{State: kept, Run: l.runPart, Digest: l.digest, Ready: run.WorkflowReady}
 	opt.Engine, err = l.kept.Engine(ctx, durable.Options{Group: group, Logger: l.log})
 	return err
 }

@@ -91,7 +91,7 @@ func (l *live) followSchedules(ctx context.Context, f *schedules.Follower) error
 }
 
 // runSchedule runs a schedule as mcprun runs a script, with those flags of the server that such a run has too.
-func (l *live) runSchedule(ctx context.Context, name string, s config.Schedule) (schedules.Outcome, error) {
+func (l *live) runSchedule(ctx context.Context, name string, s config.Schedule, flow schedules.Flow) (schedules.Outcome, error) {
 	b, leave, err := l.enter(ctx)
 	if err != nil {
 		return schedules.Outcome{}, err
@@ -102,7 +102,7 @@ func (l *live) runSchedule(ctx context.Context, name string, s config.Schedule) 
 		flags = slices.DeleteFunc(flags, func(flag string) bool { return strings.HasPrefix(flag, "--workspace=") })
 	}
 	c := schedules.Command{App: l.o.app, At: l.at, Flags: flags, Checked: true}
-	return c.Run(ctx, b.project.Base, name, s)
+	return c.Run(ctx, b.project.Base, name, s, flow)
 }
 
 // flags returns the flags on the command line that runs have too.

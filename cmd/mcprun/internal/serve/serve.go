@@ -90,6 +90,7 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 	groups.Add("Tools", func(f *pflag.FlagSet) {
 		f.Var(flags.Choice(&o.tools, string(mcpserver.ModeCore), string(mcpserver.ModeAll), string(mcpserver.ModeCode), string(mcpserver.ModePassthrough)), "tools", "tools to list: core (the others are found by search_tools), all, code: only those needed to run code, or passthrough: instead the tools of the tree, for hosts that run code themselves")
 		f.StringSliceVar(&o.languages, "languages", nil, "script languages; tools are shown in the first (default: typescript,python)")
+		o.run.BindWorkflows(f)
 		f.IntVar(&o.index, "index-tokens", def.IndexTokens, "maximum tokens for the list of servers and tools in execute_code's description; 0: no list")
 	})
 	groups.Add("Clients", func(f *pflag.FlagSet) {
@@ -168,6 +169,9 @@ func (o *command) serve(ctx context.Context) error {
 		if err := l.share(ctx, opt); err != nil && (!errors.Is(err, state.ErrNoPlace) || o.run.State.Asked()) {
 			return err
 		}
+	}
+	if opt.Engine == nil && len(opt.Project.Workflows) > 0 {
+		log.Warn("workflows are not offered as tools: they need a state, and the key of the vault")
 	}
 	if opt.Engine == nil && o.rate.Count > 0 {
 		return o.usage("--rate needs a state, which all processes share, and the key of the vault: give --state, and not --audit=false")

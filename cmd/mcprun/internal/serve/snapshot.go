@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,6 +52,7 @@ type snapshot struct {
 	users sync.WaitGroup     // calls that use it
 
 	installed string // what packages returned at first
+	workflows string // what workflowFiles returned at first
 	plugins   string // what pluginFiles returned at first
 
 	mu       sync.Mutex
@@ -74,7 +76,7 @@ func (b *snapshot) pluginFiles() (text string) {
 // newSnapshot opens the tree and its index, and decides what clients are shown.
 func (o *command) newSnapshot(ctx context.Context, p *project.Project, l *live) (*snapshot, error) {
 	b := &snapshot{o: o, project: p, log: l.log, live: l, stores: map[string]*skill.Store{}, personal: map[string]*chain.Personal{}, maskers: map[string]*pii.Tokenizer{}}
-	b.installed, b.plugins = b.packages(), b.pluginFiles()
+	b.installed, b.plugins, b.workflows = b.packages(), b.pluginFiles(), b.workflowFiles()
 	var err error
 	if b.hides, err = o.run.Personal(p, "", nil); err != nil {
 		return nil, err
@@ -122,6 +124,9 @@ func (o *command) newSnapshot(ctx context.Context, p *project.Project, l *live) 
 		return b, fmt.Errorf("list the forms: %w", err)
 	}
 	b.offer.Forms = len(names) > 0
+	if b.offer.Workflows, err = b.offered(ctx); err != nil {
+		return b, err
+	}
 	b.offer.Catalog, b.offer.Lock, b.offer.Finder, b.offer.Task = b.tree.Catalog, b.tree.Lock, f, b.selectTools
 	if p.Settings.Search.Recommend {
 		b.offer.Together = b.together
@@ -266,18 +271,23 @@ func (b *snapshot) script(lang sandbox.Language, code string) (*runner.Script, e
 	return &s, b.o.run.Complete(&s, b.project)
 }
 
-// runJob runs a script. One that fails before it is launched is in the record too.
+// runJob runs a script.
 func (b *snapshot) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
 	lang := sandbox.LangTypeScript
 	if job.Language == mcpserver.Python {
 		lang = sandbox.LangPython
 	}
 	s, err := b.script(lang, job.Code)
-	setClient(&s.Calls, job.Customer, job.Session, job.Client)
 	if err == nil {
 		s.Calls.Ending = job.Ending
 		s.Calls.Journal, err = b.live.journal(ctx, job.Customer.ID, job.Work)
 	}
+	return b.runRecorded(ctx, job, s, err)
+}
+
+// runRecorded runs the script of a job, unless err says why it cannot, and has a run that fails before it is launched in the record too.
+func (b *snapshot) runRecorded(ctx context.Context, job *mcpserver.Job, s *runner.Script, err error) (*runner.Result, error) {
+	setClient(&s.Calls, job.Customer, job.Session, job.Client)
 	var res *runner.Result
 	if err == nil {
 		res, err = b.runScript(ctx, job, s)
@@ -320,8 +330,9 @@ func (b *snapshot) runScript(ctx context.Context, job *mcpserver.Job, s *runner.
 		s.Calls.Known = &policy.Run{}
 	}
 	s.Stdout, s.Stderr, s.Elicit, s.Watch = job.Stdout, job.Stderr, job.Ask, b.watch(job.Watch)
-	answers := b.answers(job, s.Calls.Known)
+	answers, own := b.answers(job, s.Calls.Known), s.Answers
 	s.Answers, s.Methods = answers.All(), answers.Calling()
+	maps.Copy(s.Answers, own) // those of a workflow's program
 	s.Trouble = func(err error) {
 		b.log.Warn("a run could not keep personal data", "customer", job.Customer.ID, "error", exit.Hinted(err))
 	}

@@ -279,16 +279,19 @@ func (o *located) list(all []listed) error {
 }
 
 func newShowCommand(app *cli.App) *cobra.Command {
-	o := &located{app: app}
-	return o.bind(&cobra.Command{
+	o, asPage := &located{app: app}, false
+	cmd := o.bind(&cobra.Command{
 		Use: "show ID", Short: "Show the steps of a workflow, what it waits for, and how it ended",
-		Example: "  mcprun workflow show onboarding-42",
+		Example: "  mcprun workflow show onboarding-42\n  mcprun workflow show onboarding-42 --html > onboarding.html",
 		Args:    cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.with(cmd, func(ctx context.Context, e *run.Workflows) error {
 				s, err := e.Get(ctx, args[0])
 				if err != nil {
 					return err
+				}
+				if asPage {
+					return s.Page(o.app.Stdout, time.Now())
 				}
 				private, err := o.private(e, s)
 				if err != nil {
@@ -298,6 +301,8 @@ func newShowCommand(app *cli.App) *cobra.Command {
 			})
 		},
 	}, true)
+	cmd.Flags().BoolVar(&asPage, "html", false, "print a page with the steps on a time line")
+	return cmd
 }
 
 func (o *located) show(l listed) error {
