@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/config/shape"
 )
 
 // The prefixes of variables that are settings of mcprun, or of what it sends its telemetry with.
@@ -13,14 +15,14 @@ const (
 )
 
 // ownVariables are the settings of mcprun that a project's .env may have besides those of run: in mcpgen.yaml, with their formats.
-func ownVariables() map[string]schema {
-	file, program := schema{Format: "file"}, schema{Format: "program"}
-	out := map[string]schema{
+func ownVariables() map[string]*shape.Schema {
+	file, program := &shape.Schema{Format: "file"}, &shape.Schema{Format: "program"}
+	out := map[string]*shape.Schema{
 		"LOG_FILE": file, "LOG_LEVEL": {}, "MCPRUN_LOG_FILE": file, "MCPRUN_LOG_LEVEL": {}, "MCPRUN_PII": {}, "MCPRUN_SERVE_TOKEN": {},
 		"MCPRUN_SERVERS": {Format: "folder"}, GuardrailsVariable: {}, GuardrailsStrictVariable: {}, "MCPRUN_NODE": program, "MCPRUN_PYTHON": program, "MCPRUN_RUNSC": program,
 	}
 	for _, name := range modelVariables {
-		out[name] = schema{}
+		out[name] = &shape.Schema{}
 	}
 	return out
 }
@@ -75,7 +77,7 @@ func (s *Settings) takeDotEnv(dir string) {
 		if s.Variables == nil {
 			s.Variables = map[string]string{}
 		}
-		s.Variables[name] = format.path(value, dir)
+		s.Variables[name] = settingPath(format, value, dir)
 		if isRun && key != "risk" && key != "trust" {
 			if s.Run == nil {
 				s.Run = RunSettings{}
@@ -86,9 +88,12 @@ func (s *Settings) takeDotEnv(dir string) {
 	slices.Sort(s.Unknown)
 }
 
-// path returns a value of the key s with a relative path made absolute: it starts at dir. Words that the key gives a meaning, the names of
+// settingPath returns a value of the key s with a relative path made absolute: it starts at dir. Words that the key gives a meaning, the names of
 // programs, and URLs of databases stay.
-func (s schema) path(value, dir string) string {
+func settingPath(s *shape.Schema, value, dir string) string {
+	if s == nil { // a setting of OpenTelemetry
+		return value
+	}
 	isPath := s.Format == "folder" || s.Format == "file" || s.Format == "database" && !strings.Contains(value, "://") ||
 		s.Format == "program" && strings.ContainsRune(filepath.ToSlash(value), '/') // a bare name is searched for on PATH
 	if !isPath || slices.Contains(s.Examples, any(value)) || filepath.IsAbs(value) {

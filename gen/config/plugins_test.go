@@ -50,7 +50,7 @@ func TestPluginErrors(t *testing.T) {
 		`[{run: a.py, strict_mode: true}]`:             `the key "strict_mode" is not known`,
 		`[a.py]` + "\nguardrails: {max_time: 0s}":      `guardrails.max_time: it leaves runs no time`,
 		`[a.py]` + "\nguardrails: {max_memory: lots}":  `guardrails.max_memory: "lots" is not a memory size`,
-		`[a.py]` + "\nguardrails: {strict_mode: true}": `guardrails: the key "strict_mode" is not known; known here: checks, enabled, max_memory, max_time, strict`,
+		`[a.py]` + "\nguardrails: {strict_mode: true}": `guardrails: the key "strict_mode" is not known; did you mean strict?`,
 	} {
 		_, err := parseSettings("mcpgen.yaml", []byte("version: 1\nplugins: "+text+"\n"), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -14,6 +14,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/mcpgen/mcpgen/gen/config/shape"
 )
 
 // TestSchemaHasTheKeysThatAreRead compares the schema with the fields that take the values, object by object.
@@ -22,7 +24,7 @@ func TestSchemaHasTheKeysThatAreRead(t *testing.T) {
 	server := settingsSchema().Defs["server"].Properties
 	for name, c := range map[string]struct {
 		fields     any
-		properties map[string]schema
+		properties map[string]*shape.Schema
 	}{
 		"top":        {Settings{}, top},
 		"defaults":   {ServerDefaults{}, top["defaults"].Properties},

@@ -128,7 +128,7 @@ func TestSettingsErrors(t *testing.T) {
 		"version: 1\nservers: [a]":                            "servers: it is a list, not a mapping",
 		"version: 1\nservers:\n  nobody: {}":                  "mcpgen.yaml:3: servers.nobody: no such server is configured",
 		"version: 1\nservers:\n  crm: {}\n  crm: {}":          "mcpgen.yaml:4: ",
-		"version: 1\nservers:\n  crm:\n    inclde: [a]":       `mcpgen.yaml:4: servers.crm: the key "inclde" is not known; known here: alias, allow_text, arguments, category, closed_inputs, disabled, env_file, exclude, idempotent, include,`,
+		"version: 1\nservers:\n  crm:\n    inclde: [a]":       `mcpgen.yaml:4: servers.crm: the key "inclde" is not known; did you mean include?`,
 		"version: 1\nservers:\n  crm:\n    timeout: soon":     "mcpgen.yaml:4: servers.crm.timeout: it is not a time; write it as 30s",
 		"version: 1\nservers:\n  crm:\n    timeout: -3s":      "it is not a time",
 		"version: 1\nservers:\n  crm:\n    timeout: 30":       "it is not a time",

@@ -56,7 +56,7 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 	if err != nil {
 		return Settings{}, err
 	}
-	if err := checkSettings(file, settingsSchema().schema, root, ""); err != nil {
+	if err := checkSettings(file, &settingsSchema().Schema, root, ""); err != nil {
 		return Settings{}, err
 	}
 	if err := checkServerNames(file, root, servers); err != nil {
@@ -185,7 +185,7 @@ func (s *Settings) normalize() {
 		}
 	}
 	for name, setting := range s.Run {
-		setting.Value = settingsSchema().Properties["run"].Properties[name].path(setting.Value, filepath.Dir(s.Path))
+		setting.Value = settingPath(settingsSchema().Properties["run"].Properties[name], setting.Value, filepath.Dir(s.Path))
 		s.Run[name] = setting
 	}
 }

@@ -22,8 +22,9 @@ func rules() []rule {
 		{"gen/tree", []string{"gen/atomicfile"}},
 		{"gen/tokens", nil},
 		{"gen/learn", []string{"gen/ident", "gen/jsonschema"}},
-		{"gen/config", []string{"gen/config/node"}},
-		{"gen/config/node", nil}, // reads formats; knows nothing of servers
+		{"gen/config", []string{"gen/config/node", "gen/config/shape"}},
+		{"gen/config/shape", []string{"gen/config/node", "gen/ident"}}, // checks values against a schema; knows nothing of settings
+		{"gen/config/node", nil},                                       // reads formats; knows nothing of servers
 		{"gen/config/edit", []string{"gen/config", "gen/config/node"}},
 		{"gen/config/hosts", []string{"gen/config"}},
 		{"gen/config/adopt", []string{"gen/config", "gen/config/edit"}},
@@ -137,7 +138,7 @@ func rules() []rule {
 		{"runner/mcpserver/internal/index", []string{"gen/catalog", "gen/ident", "gen/tokens"}},
 		{"runner/mcpserver/internal/*", nil},
 		{"runner/mcpserver/bearer", nil},
-		{"runner/workflow/document", []string{"gen", "gen/exit", "gen/catalog", "gen/config", "gen/config/node", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/upstream", "runner", "runner/call", "runner/internal/expr", "runner/internal/safeopen", "runner/policy", "runner/sandbox", "runner/sandbox/embedded", "runner/script", "runner/script/check"}}, // of gen/config, gen/upstream, runner, the policy, embedded and check only the tests
+		{"runner/workflow/document", []string{"gen", "gen/exit", "gen/catalog", "gen/config", "gen/config/node", "gen/config/shape", "gen/ident", "gen/jsonschema", "gen/schema/validate", "gen/upstream", "runner", "runner/call", "runner/internal/expr", "runner/internal/safeopen", "runner/policy", "runner/sandbox", "runner/sandbox/embedded", "runner/script", "runner/script/check"}}, // of gen/config, gen/upstream, runner, the policy, embedded and check only the tests
 		{"runner/workflow/folder", []string{"gen", "gen/ident", "runner/internal/safeopen", "runner/sandbox", "runner/script", "runner/skill", "runner/workflow/document"}},
 		{"runner/workflow", []string{"runner/internal/page", "gen/exit", "gen/ident", "gen/upstream/elicit", "runner", "runner/call", "runner/chain", "runner/durable", "runner/internal/seal", "runner/journal", "runner/sandbox", "runner/store", "gen/catalog", "gen/upstream", "runner/sandbox/embedded", "runner/script", "runner/store/*"}}, // what comes from gen/catalog on, only in tests
 		{"runner/mcpserver", []string{"gen/schema/validate", "runner/journal", "runner/workflow", "runner/cache", "runner/model", "gen/atomicfile", "gen/config", "gen/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/durable", "runner/sandbox", "runner/script", "runner/skill", "runner/store", "runner/telemetry", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/schema/listing", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen", "runner/internal/seal"}},
@@ -252,7 +253,7 @@ func homes() []home {
 		{"google.golang.org/protobuf", []string{"runner/telemetry/**"}},
 		{"github.com/tailscale/hujson", []string{"gen/config/edit", "gen/config/ignore", "gen/config/node"}},
 		{"github.com/pelletier/go-toml/v2", []string{"gen/config/edit", "gen/config/ignore", "gen/config/node"}},
-		{"go.yaml.in/yaml/v3", []string{"gen/config", "gen/config/edit", "gen/config/node", "runner/form", "runner/skill/internal/frontmatter", "runner/workflow/document"}},
+		{"go.yaml.in/yaml/v3", []string{"gen/config", "gen/config/edit", "gen/config/node", "gen/config/shape", "runner/form", "runner/skill/internal/frontmatter", "runner/workflow/document"}},
 		{"github.com/rogpeppe/go-internal/diff", []string{"gen/tree", "runner/audit/report", "runner/script/migrate"}},
 		{"golang.org/x/term", []string{"cmd/internal/cli"}},
 		// Parts of Go that are released apart from it.

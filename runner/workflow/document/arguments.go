@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config/node"
+	"github.com/mcpgen/mcpgen/gen/config/shape"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
@@ -41,7 +42,7 @@ func (c *compiler) plain(n *yaml.Node, path string) (out any, holes []string) {
 		}
 		return list, holes
 	}
-	if kindOf(n) != "string" {
+	if shape.KindOf(n) != "string" {
 		return json.RawMessage(c.literal(n)), nil
 	}
 	parts, ok := c.template(n)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config/node"
+	"github.com/mcpgen/mcpgen/gen/config/shape"
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
@@ -200,7 +201,7 @@ func (c *compiler) constant(n *yaml.Node) string {
 		}
 		return bracketed("[", parts, "]")
 	}
-	if kindOf(n) == "string" {
+	if shape.KindOf(n) == "string" {
 		return quote(n.Value)
 	}
 	return c.literal(n)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config/node"
+	"github.com/mcpgen/mcpgen/gen/config/shape"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
 	"github.com/mcpgen/mcpgen/runner/internal/expr"
@@ -386,7 +387,7 @@ func (c *compiler) value(n *yaml.Node, s *scope) (string, *cel.Type) {
 		}
 		return bracketed("[", elements, "]"), cel.ListType(cel.DynType)
 	}
-	if kind := kindOf(n); kind != "string" {
+	if kind := shape.KindOf(n); kind != "string" {
 		types := map[string]*cel.Type{"boolean": cel.BoolType, "integer": cel.IntType}
 		return c.literal(n), cmp.Or(types[kind], cel.DynType)
 	}
@@ -463,7 +464,7 @@ func (c *compiler) data(n *yaml.Node) any {
 		}
 		return out
 	}
-	if kindOf(n) == "string" {
+	if shape.KindOf(n) == "string" {
 		return n.Value
 	}
 	return json.RawMessage(c.literal(n))

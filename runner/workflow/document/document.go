@@ -71,7 +71,7 @@ func Read(file string, text []byte) (*Document, error) {
 	}
 	f := &former{document: d, problems: p}
 	if f.bounded(d.root, 0) {
-		f.check(d.root, schema(), "")
+		f.check(d.root)
 	}
 	if len(p.List) > 0 {
 		return nil, p.sorted()

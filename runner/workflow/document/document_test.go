@@ -204,6 +204,15 @@ func TestGraph(t *testing.T) {
 	if got := d.Graph(); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
+	// A case that continues goes on with the next task, though the switch leads elsewhere.
+	if d, err = Read("x.yaml", []byte(do("- s: {switch: [{a: {when: 'true', then: continue}}], then: end}\n- b: {set: {}}\n"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, edge := range []string{`t1 -->|"a"| t2`, `t1 -->|"otherwise"| finish`} {
+		if got := d.Graph(); !strings.Contains(got, edge) {
+			t.Errorf("no %s in\n%s", edge, got)
+		}
+	}
 }
 
 // TestProblems checks that mistakes are found before anything runs, with line and column.
@@ -226,11 +235,11 @@ func TestProblems(t *testing.T) {
 		"- a: {set: {x: '${ 1 + .input.n }'}}":          "3:25: .input begins with a dot; an expression is CEL: write input without the dot",
 		"- a: {if: .n > 1, set: {}}":                    "3:12: .n begins with a dot; an expression is CEL: write input.n, output.n or tasks.NAME.n",
 		"- a: {set: {x: '${ .tasks.a }'}}":              "3:21: .tasks begins with a dot; an expression is CEL: write tasks without the dot",
-		"- a: {try: [{b: {set: {}}}], catch: {retry: {limit: {attempt: {count: 010}}}}}": "3:71: the number is out of range; write a decimal number in range",
+		"- a: {try: [{b: {set: {}}}], catch: {retry: {limit: {attempt: {count: 010}}}}}": `3:71: "010" is not a decimal number; write a number from 1 to 1000`,
 		"- a: {sett: {}}":                           `3:7: the key "sett" is not known; did you mean set?`,
-		"- a: {emit: {}}":                           "3:7: Serverless Workflow's emit is not supported; send the message by a tool",
+		"- a: {emit: {}}":                           "3:7: the key emit is not supported here; send the message by a tool",
 		"- a: {call: http, with: {}}":               "3:13: Serverless Workflow's call: http is not supported; add an MCP server",
-		"- a: {run: {shell: {}}}":                   "3:7: Serverless Workflow's run is not supported",
+		"- a: {run: {shell: {}}}":                   "3:7: the key run is not supported here",
 		"- a: {set: {}, then: b}":                   `3:22: there is no later task "b" in this list; write continue, exit, end`,
 		"- a: {set: {}}\n- b: {set: {}, then: a}":   `4:22: then leads back to "a"`,
 		"- a: {set: {}, then: end}\n- b: {set: {}}": `4:3: the task "b" is never reached`,
@@ -250,8 +259,8 @@ func TestProblems(t *testing.T) {
 		"- a: {call: script, with: {file: x.py}}":                                    "3:34: a workflow cannot call functions of Python",
 		"- a: {call: ask, with: {}}":                                                 "3:13: the argument question of call: ask is missing",
 		"- a: {call: ask, with: {question: x, schema: {type: objekt}}}":              "3:46: the JSON Schema is wrong",
-		"- a: {set: {}, input: {}}":                                                  "3:16: Serverless Workflow's input is not supported here",
-		"- a: {set: {}, timeout: {after: 1s}}":                                       "3:16: Serverless Workflow's timeout is not supported here; only calls and listen",
+		"- a: {set: {}, input: {}}":                                                  "3:16: the key input is not supported here",
+		"- a: {set: {}, timeout: {after: 1s}}":                                       "3:16: the key timeout is not supported here; only calls and listen",
 		"- a: {set: [1, 2]}":                                                         "3:12: it is a list, not a mapping",
 		"- a: {set: {}\n":                                                            "did not find expected",
 		"- a: {set: {x: 1, x: 2}}":                                                   "already defined",

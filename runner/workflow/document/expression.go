@@ -12,6 +12,7 @@ import (
 	celast "github.com/google/cel-go/common/ast"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/mcpgen/mcpgen/gen/config/shape"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/internal/expr"
 )
@@ -294,7 +295,7 @@ func (c *compiler) condition(n *yaml.Node, as string, s *scope) (string, *cel.Ty
 	code, t := c.evaluation(n, text, offset, as, s)
 	allowed := map[string]cel.Kind{asBoolean: cel.BoolKind, asList: cel.ListKind}
 	if want := allowed[as]; t.Kind() != want && t.Kind() != cel.DynKind {
-		c.wrong(n, fmt.Sprintf("the expression gives %s, not %s", nameOf(t), withArticle(map[string]string{asBoolean: "boolean", asList: "array"}[as])), "")
+		c.wrong(n, fmt.Sprintf("the expression gives %s, not %s", nameOf(t), shape.WithArticle(map[string]string{asBoolean: "boolean", asList: "array"}[as])), "")
 	}
 	return code, t
 }
@@ -305,5 +306,5 @@ func nameOf(t *cel.Type) string {
 	if len(names) != 1 {
 		return t.String()
 	}
-	return withArticle(names[0])
+	return shape.WithArticle(names[0])
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/node"
+	"github.com/mcpgen/mcpgen/gen/config/shape"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/call"
@@ -212,7 +213,7 @@ func ordered(n *yaml.Node) string {
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	}
-	if kindOf(n) == "string" {
+	if shape.KindOf(n) == "string" {
 		return quote(n.Value)
 	}
 	return n.Value
