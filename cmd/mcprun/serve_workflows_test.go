@@ -185,6 +185,37 @@ func TestServeWorkflows(t *testing.T) {
 		t.Errorf("workflow list: %s, want those of acme", own)
 	}
 
+	// One whose files have changed stops. Once they are restored, a person has the server continue it.
+	w.write("workflows/helper.ts", "export const limit = 1;")
+	w.write("workflows/changes.ts", `import { limit } from "./helper"; `+asksWorkflow+`export const other = limit;`)
+	if _, err := alone.ListTools(t.Context(), nil); err != nil { // a server that runs has the new workflow
+		t.Fatal(err)
+	}
+	_, data = w.call(alone, "changes", map[string]any{"input": map[string]any{"who": "Cid"}})
+	id, _ = data["workflow"].(string)
+	w.write("workflows/helper.ts", "export const limit = 2;")
+	w.command("mcprun", "workflow", "answer", id, "plan=max")
+	await := func(status string) (text string) {
+		t.Helper()
+		for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+			text, data := w.call(alone, "workflow_status", map[string]any{"id": id})
+			if data["status"] == status {
+				return text
+			}
+			if time.Since(began) > time.Minute {
+				t.Fatalf("workflow_status: %s %v, want %s", text, data, status)
+			}
+		}
+	}
+	if text := await("stopped"); !strings.Contains(text, "has changed since") || !strings.Contains(text, "mcprun workflow resume "+id) {
+		t.Errorf("a stopped workflow: %s, want the reason and the remedy", text)
+	}
+	w.write("workflows/helper.ts", "export const limit = 1;")
+	w.command("mcprun", "workflow", "resume", id)
+	if text := await("done"); !strings.Contains(text, "plan max") {
+		t.Errorf("a workflow that was resumed: %s, want the plan max", text)
+	}
+
 	// A workflow of the command line, which is the project's, is not one of a client's.
 	w.write("quick.ts", `import { workflow } from "mcprun"; await workflow.sleep(0.01);`)
 	w.command("mcprun", "workflow", "run", "--sandbox", "embedded", "--id", "own-1", "quick.ts")
