@@ -111,11 +111,7 @@ func (s *Script) shortened(e *bridge.ScriptError) *bridge.ScriptError {
 func (x *run) setCause(ctx context.Context, res *Result) {
 	switch {
 	case x.lost != nil:
-		res.ExitCode, res.Cause, res.Message = exit.Runner, CauseBridge, x.lost.Error()
-		var h interface{ Hint() string }
-		if errors.As(x.lost, &h) {
-			res.Message += "; " + h.Hint()
-		}
+		res.ExitCode, res.Cause, res.Message = exit.Runner, CauseBridge, exit.Hinted(x.lost).Error()
 	case errors.Is(x.cause, chain.ErrSuspended):
 		res.ExitCode, res.Cause = 0, CauseSuspended
 	case errors.Is(x.cause, chain.ErrRunTimeout):

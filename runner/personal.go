@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
@@ -17,6 +19,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/egress"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/script/check"
 )
 
 // Personal data leaves a run in four ways, and each has one place: what the script prints passes an outlet, package chain masks the events
@@ -45,17 +49,24 @@ func (o *outlet) close() {
 	}
 }
 
-// variables returns the variables of the script. In output mode it gets what the tokens in them stand for; text that only looks like a
-// token stays.
-func (s *Script) variables() map[string]json.RawMessage {
+// SessionVariable is [check.SessionVariable].
+const SessionVariable = check.SessionVariable
+
+// variables returns the variables of the script, and [SessionVariable] if it or a file that it imports has that word. In output mode it gets what
+// the tokens in them stand for; text that only looks like a token stays.
+func (s *Script) variables(program *script.Program) map[string]json.RawMessage {
 	p := s.Calls.Personal
-	if !p.ShowsScripts() {
-		return s.Vars
+	out := map[string]json.RawMessage{}
+	reads := func(text string) bool { return strings.Contains(text, SessionVariable) }
+	bundled := s.Language == sandbox.LangPython || reads(program.Job.Code) // spares most scripts to look for their imports
+	if reads(s.Code) || bundled && slices.ContainsFunc(slices.Collect(maps.Values(program.Imported())), reads) {
+		out[SessionVariable] = json.RawMessage("null")
 	}
-	out := make(map[string]json.RawMessage, len(s.Vars))
 	for name, value := range s.Vars {
-		if restored, err := p.Outlet.Restore(value); err == nil {
-			value = restored
+		if p.ShowsScripts() {
+			if restored, err := p.Outlet.Restore(value); err == nil {
+				value = restored
+			}
 		}
 		out[name] = value
 	}

@@ -287,7 +287,7 @@ func (x *run) prepare(ctx context.Context, program *script.Program, suspend func
 	s := x.script
 	s.Calls.Masker() // also of questions about connections
 	x.job = *program.Job
-	x.job.Vars, x.job.Lines = s.variables(), s.Calls.Details || s.Calls.Approver != nil
+	x.job.Vars, x.job.Lines = s.variables(program), s.Calls.Details || s.Calls.Approver != nil
 	if x.job.Restricted = s.Restricted; s.Restricted && s.Language == sandbox.LangTypeScript {
 		x.job.Code = templates.Restrict() + x.job.Code
 	}

@@ -165,9 +165,19 @@ func (t *trail) modules(ctx context.Context) error {
 // mode describes what is done with personal data.
 func (t *trail) mode() audit.Text { return name(t.set.Personal.String()) }
 
+// options returns what is recorded of calls' settings too.
+func (t *trail) options() map[string]any {
+	options := map[string]any{}
+	if t.set.Unguarded {
+		options["guardrails"] = false
+	}
+	return options
+}
+
 // input returns the arguments, variables and options of a script.
 func (t *trail) input(s *Script) json.RawMessage {
-	options := map[string]any{"timeoutMs": s.timeout().Milliseconds(), "memoryBytes": s.limits().Memory}
+	options := t.options()
+	options["timeoutMs"], options["memoryBytes"] = s.timeout().Milliseconds(), s.limits().Memory
 	for name, on := range map[string]bool{"network": s.Network, "restricted": s.Restricted, "dryRun": s.Calls.DryRun, "replay": s.Calls.Replay != nil} {
 		if on {
 			options[name] = true
@@ -407,6 +417,9 @@ func (t *trail) beginCall(tool string, ch *chain.Chain) {
 // request records a script or a tool by its name alone, and the risk of a tool.
 func (t *trail) request(action, name string, ch *chain.Chain) {
 	t.program = audit.Program{Action: action, Name: t.text(name, maxRowName), PII: t.mode(), Machine: t.set.Machine, Modules: []audit.Module{}}
+	if options := t.options(); len(options) > 0 {
+		t.program.Input, _ = json.Marshal(map[string]any{"options": options}) // names and truth values
+	}
 	if hints, known := ch.Hints(name); known {
 		level, why := hints.Risk()
 		t.program.Risk, t.program.RiskReason = audit.Text(level.String()), audit.Text(why)

@@ -142,6 +142,8 @@ FoundTool = TypedDict(
         "server": str,
         "category": NotRequired[str],  # if it is not the server's name
         "description": NotRequired[str],
+        "useCases": NotRequired[list[str]],  # what it is good for, as the project says
+        "usedTogether": NotRequired[list[str]],  # tools and skills that went with it, if the project recommends them
         "import": NotRequired[str],  # the statement that imports its function
         "signature": NotRequired[str],  # the head of its function
         "source": NotRequired[str],  # its wrapper

@@ -174,6 +174,14 @@ func TestServeHidesPersonalData(t *testing.T) {
 					t.Errorf("%s %v: %s", one.tool, one.args, text)
 				}
 			}
+			prompt, err := p.cs.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "task", Arguments: map[string]string{"task": "ask for contacts"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rule := map[bool]string{false: `only as await detokenizePii("[EMAIL_1]")`, true: "Compare them, and pass them to functions, exactly as they are"}[name == "bridge"]
+			if text := prompt.Messages[0].Content.(*mcp.TextContent).Text; !strings.Contains(text, rule) {
+				t.Errorf("the prompt is %s, want %q in it", text, rule)
+			}
 			list, err := p.cs.ListResources(t.Context(), nil)
 			if err != nil || len(list.Resources) == 0 {
 				t.Fatalf("%v, %v, want the resources of the skill", list, err)

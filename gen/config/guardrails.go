@@ -57,6 +57,9 @@ func (g *Guardrails) complete(file *node.File, n *yaml.Node) error {
 	return nil
 }
 
+// AreOff reports whether all checks are switched off.
+func (g *Guardrails) AreOff() bool { return g.Present && !g.Enabled }
+
 // Checked reports whether plugins of a kind are asked.
 func (g *Guardrails) Checked(kind string) bool {
 	if !g.Present {
@@ -73,7 +76,7 @@ func (g *Guardrails) RefusesFindings() bool {
 
 // Ceilings returns the highest limits of a run: its time, and its memory in bytes. 0: no limit.
 func (g *Guardrails) Ceilings() (maxTime time.Duration, maxMemory int64) {
-	if !g.Present || !g.Enabled {
+	if !g.Present || g.AreOff() {
 		return 0, 0
 	}
 	maxMemory, _ = ParseSize(g.MaxMemory) // which complete has checked

@@ -79,6 +79,13 @@ type Endpoint struct {
 	secrets redact.Redactor
 }
 
+// IsAzureV1 reports whether an address of Azure OpenAI names its version: NAME.openai.azure.com/openai/v1. Such an address has no folder of
+// deployments, and needs no api-version.
+func IsAzureV1(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && strings.Contains(u.Path+"/", "/openai/v1/")
+}
+
 // New checks the settings and sends nothing. Its errors are *[Error].
 func New(opts Options) (*Endpoint, error) {
 	base, err := url.Parse(opts.URL)
@@ -90,7 +97,7 @@ func New(opts Options) (*Endpoint, error) {
 		return bad("it is not an http or https address", "write it as https://api.openai.com/v1")
 	case base.User != nil:
 		return bad("it holds a password", "name the variable that holds the key in the settings of the key")
-	case (opts.Key != "" || opts.Token != nil) && base.Scheme == "http" && !thisMachine(base.Hostname()):
+	case (opts.Key != "" || opts.Token != nil) && base.Scheme == "http" && !IsLocal(base.Hostname()):
 		return bad("a key is not sent without encryption", "write an https address, or leave the key out")
 	case strings.ContainsFunc(opts.Key, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
 		return nil, &Error{opts.Setting, "key", "it has characters that no key has", "copy the key again, in one line"}
@@ -103,7 +110,8 @@ func New(opts Options) (*Endpoint, error) {
 	return e, nil
 }
 
-func thisMachine(host string) bool {
+// IsLocal reports whether a host is this machine by its name alone: localhost, or an address of the loopback.
+func IsLocal(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

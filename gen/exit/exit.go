@@ -4,6 +4,7 @@ package exit
 
 import (
 	"errors"
+	"fmt"
 	"os/exec"
 )
 
@@ -40,4 +41,23 @@ func Of(err error, otherwise int) int {
 		return otherwise
 	}
 	return c.ExitCode()
+}
+
+// Hint returns the hint of the outermost error that has one, which says what to do, or "".
+func Hint(err error) string {
+	if h, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		return h.Hint()
+	}
+	return ""
+}
+
+// Hinted returns an error whose text has the hint too, for those who see nothing else.
+func Hinted(err error) error {
+	if hint := Hint(err); hint != "" {
+		return fmt.Errorf("%w; %s", err, hint)
+	}
+	return err
 }

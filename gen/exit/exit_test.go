@@ -29,3 +29,23 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+type helped string
+
+func (helped) Error() string  { return "helped" }
+func (h helped) Hint() string { return string(h) }
+
+func TestHint(t *testing.T) {
+	for _, c := range []struct {
+		err        error
+		hint, text string
+	}{
+		{errors.New("plain"), "", "plain"},
+		{helped(""), "", "helped"},
+		{fmt.Errorf("outer: %w", helped("wait")), "wait", "outer: helped; wait"},
+	} {
+		if hint, text := exit.Hint(c.err), exit.Hinted(c.err).Error(); hint != c.hint || text != c.text {
+			t.Errorf("Hint(%v) = %q, Hinted: %q, want %q and %q", c.err, hint, text, c.hint, c.text)
+		}
+	}
+}

@@ -11,13 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/endpoint"
 	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
@@ -66,17 +66,12 @@ type Registry struct {
 // New returns the registry at an address, by https or on this machine. The error is an *[Error].
 func New(address string) (*Registry, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !thisMachine(u.Hostname())) {
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !endpoint.IsLocal(u.Hostname())) {
 		return nil, &Error{Problem: fmt.Sprintf("%q is not the address of a registry", address), Remedy: "write an https address without a password, such as " + Official}
 	}
 	return &Registry{base: u, client: &http.Client{Timeout: askTime, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return errors.New("it redirects, which is not followed")
 	}}}, nil
-}
-
-func thisMachine(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Server is the latest version of a server, as its server.json describes it. Its texts are foreign.

@@ -77,28 +77,7 @@ func TestHostileEntries(t *testing.T) {
 	remote := func(r registry.Remote) registry.Server {
 		return registry.Server{Name: "a/b", Remotes: []registry.Remote{r}}
 	}
-	runs := func(kind, name, value string) registry.Server {
-		in := registry.Input{Type: "named", Name: name, Value: value}
-		if name == "" {
-			in.Type = "positional"
-		}
-		return registry.Server{Name: "a/b", Packages: []registry.Package{{
-			RegistryType: kind, Identifier: "good", Version: "1.0.0", Transport: stdio, RuntimeArguments: []registry.Input{in},
-		}}}
-	}
 	for want, s := range map[string]registry.Server{
-		`npx to have the argument "--registry https://evil"`:    runs("npm", "--registry", "https://evil"),
-		`npx to have the argument "--call id"`:                  runs("npm", "--call", "id"),
-		`npx to have the argument "--registry=https://evil"`:    runs("npm", "--registry=https://evil", ""),
-		`npx to have the argument "evil"`:                       runs("npm", "", "evil"),
-		`npx to have the argument "-y evil"`:                    runs("npm", "-y", "evil"),
-		`uvx to have the argument "--from evil"`:                runs("pypi", "--from", "evil"),
-		`uvx to have the argument "--python ./evil"`:            runs("pypi", "--python", "./evil"),
-		`docker to have the argument "-v /:/host"`:              runs("oci", "-v", "/:/host"),
-		`docker to have the argument "--privileged"`:            runs("oci", "--privileged", ""),
-		`docker to have the argument "--network host"`:          runs("oci", "--network", "host"),
-		`docker to have the argument "-e AWS_SECRET_ACCESS_KEY`: runs("oci", "-e", "AWS_SECRET_ACCESS_KEY"),
-		`docker to have the argument "--mount type=bind,src=/,`: runs("oci", "--mount", "type=bind,src=/,dst=/host"),
 		"it wants the variable npm_config_registry": npm(func(p *registry.Package) {
 			p.EnvironmentVariables = []registry.Input{{Name: "npm_config_registry", Value: "https://evil"}}
 		}),
@@ -120,6 +99,41 @@ func TestHostileEntries(t *testing.T) {
 		"is not a name of a header":                  remote(registry.Remote{Type: "sse", URL: "https://example.org", Headers: []registry.Input{{Name: "A: b\nC", Value: "x"}}}),
 		`transports of the type "ws"`:                remote(registry.Remote{Type: "ws", URL: "wss://example.org"}),
 		"lists no package and no address":            {Name: "a/b"},
+	} {
+		if entry, _, err := s.Entry("b"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Entry() = %v, %v, want %q", entry, err, want)
+		}
+	}
+	s := remote(registry.Remote{Type: "streamable-http", URL: "https://example.org/{AWS_SECRET_ACCESS_KEY}", Variables: map[string]registry.Input{"AWS_SECRET_ACCESS_KEY": {Default: "x", IsSecret: true}}})
+	if entry, notes, err := s.Entry("my server"); err != nil || entry.URL != "https://example.org/${MY_SERVER_AWS_SECRET_ACCESS_KEY}" || len(notes) != 1 || notes[0].Variable != "MY_SERVER_AWS_SECRET_ACCESS_KEY" {
+		t.Errorf("Entry() = %+v, %+v, %v, want a variable of its own", entry, notes, err)
+	}
+}
+
+// TestRuntimeArguments checks that a server.json cannot have a launcher load something else, or open the machine to a server.
+func TestRuntimeArguments(t *testing.T) {
+	runs := func(kind, name, value string) registry.Server {
+		in := registry.Input{Type: "named", Name: name, Value: value}
+		if name == "" {
+			in.Type = "positional"
+		}
+		return registry.Server{Name: "a/b", Packages: []registry.Package{{
+			RegistryType: kind, Identifier: "good", Version: "1.0.0", Transport: registry.Remote{Type: "stdio"}, RuntimeArguments: []registry.Input{in},
+		}}}
+	}
+	for want, s := range map[string]registry.Server{
+		`npx to have the argument "--registry https://evil"`:    runs("npm", "--registry", "https://evil"),
+		`npx to have the argument "--call id"`:                  runs("npm", "--call", "id"),
+		`npx to have the argument "--registry=https://evil"`:    runs("npm", "--registry=https://evil", ""),
+		`npx to have the argument "evil"`:                       runs("npm", "", "evil"),
+		`npx to have the argument "-y evil"`:                    runs("npm", "-y", "evil"),
+		`uvx to have the argument "--from evil"`:                runs("pypi", "--from", "evil"),
+		`uvx to have the argument "--python ./evil"`:            runs("pypi", "--python", "./evil"),
+		`docker to have the argument "-v /:/host"`:              runs("oci", "-v", "/:/host"),
+		`docker to have the argument "--privileged"`:            runs("oci", "--privileged", ""),
+		`docker to have the argument "--network host"`:          runs("oci", "--network", "host"),
+		`docker to have the argument "-e AWS_SECRET_ACCESS_KEY`: runs("oci", "-e", "AWS_SECRET_ACCESS_KEY"),
+		`docker to have the argument "--mount type=bind,src=/,`: runs("oci", "--mount", "type=bind,src=/,dst=/host"),
 	} {
 		if entry, _, err := s.Entry("b"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Entry() = %v, %v, want %q", entry, err, want)
@@ -147,10 +161,6 @@ func TestHostileEntries(t *testing.T) {
 		if entry, _, err := s.Entry("b"); err != nil || entry.String() != want {
 			t.Errorf("Entry() = %v, %v, want %q", entry, err, want)
 		}
-	}
-	s := remote(registry.Remote{Type: "streamable-http", URL: "https://example.org/{AWS_SECRET_ACCESS_KEY}", Variables: map[string]registry.Input{"AWS_SECRET_ACCESS_KEY": {Default: "x", IsSecret: true}}})
-	if entry, notes, err := s.Entry("my server"); err != nil || entry.URL != "https://example.org/${MY_SERVER_AWS_SECRET_ACCESS_KEY}" || len(notes) != 1 || notes[0].Variable != "MY_SERVER_AWS_SECRET_ACCESS_KEY" {
-		t.Errorf("Entry() = %+v, %+v, %v, want a variable of its own", entry, notes, err)
 	}
 }
 

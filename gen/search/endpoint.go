@@ -66,6 +66,8 @@ func NewEndpoint(opts EndpointOptions) (*Endpoint, error) {
 		return nil, &EndpointError{Setting: to.Setting, Field: "api", Message: fmt.Sprintf("unknown protocol %q", opts.API), Remedy: "write openai or azure"}
 	case opts.Model == "":
 		return nil, &EndpointError{Setting: to.Setting, Field: "model", Message: "it is missing", Remedy: "write the name of the model, or of the deployment"}
+	case opts.API == Azure && endpoint.IsAzureV1(opts.URL):
+		to.Path, to.KeyHeader = []string{"openai", "v1", "embeddings"}, "api-key"
 	case opts.API == Azure:
 		to.Path, to.KeyHeader = []string{"openai", "deployments", opts.Model, "embeddings"}, "api-key"
 		to.Query = url.Values{"api-version": {opts.APIVersion}}

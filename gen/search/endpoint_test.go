@@ -63,6 +63,7 @@ func TestEndpoint(t *testing.T) {
 		{search.EndpointOptions{URL: s.URL + "/v1/", Model: "m"}, "/v1/embeddings", ""},
 		{search.EndpointOptions{URL: s.URL + "/v1/embeddings", Model: "m", Dimensions: 2}, "/v1/embeddings", ""},
 		{search.EndpointOptions{URL: s.URL, Model: "my/m", API: search.Azure}, "/openai/deployments/my/m/embeddings", "api-version=2024-10-21"},
+		{search.EndpointOptions{URL: s.URL + "/openai/v1/", Model: "my/m", API: search.Azure}, "/openai/v1/embeddings", ""},
 		{search.EndpointOptions{URL: s.URL + "?x=1", Model: "m", API: search.Azure, APIVersion: "9"}, "/openai/deployments/m/embeddings", "api-version=9&x=1"},
 	} {
 		tt.opts.Key = secret

@@ -45,6 +45,8 @@ type Settings struct {
 	// Plugins are asked before and after each call, and by package runner before and after a script. They can only make things stricter. Nil: none
 	// is asked.
 	Plugins *plugin.Set
+	// Unguarded says in the record that the guardrails are switched off.
+	Unguarded bool
 	// Approver asks a person about calls that the policy wants approved. Nil: nobody can be asked, and they are refused.
 	Approver approve.Approver
 	// Personal says what is done with personal data. Nil: scripts and the model get it as it is.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
 	"github.com/mcpgen/mcpgen/gen/upstream/elicit"
@@ -35,7 +34,7 @@ func (x *Filling) Question() (q *elicit.Question, left []string, err error) {
 			required = append(required, jsonschema.Text(name))
 		}
 		if row.Value != nil {
-			message += fmt.Sprintf("\n%s: %s", row.Field.Label(), strings.TrimPrefix(row.Problem, name+": "))
+			message += fmt.Sprintf("\n%s: %s", row.Field.Label(), row.Problem)
 		}
 	}
 	if len(properties.Members) == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config/node"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/jsonschema"
+	"github.com/mcpgen/mcpgen/runner/internal/expr"
 )
 
 // Check checks the form against the tools of a tree: its tool exists, what the tool requires is always given, and what is given the tool knows.
@@ -96,7 +97,7 @@ func (f *Form) evaluates(t *template) bool {
 		}
 	}
 	_, err := (&Form{arguments: t}).Arguments(append(values, '}'))
-	return !isNoValue(err)
+	return !errors.Is(err, expr.ErrNoValue)
 }
 
 // sample returns a value of a field's type.

@@ -40,7 +40,7 @@ type Row struct {
 	Field *Field
 	Value json.RawMessage // nil: no value
 	From  string
-	// Problem says what is wrong with the value; empty: nothing.
+	// Problem says what is wrong with the value, without the name of the field; empty: nothing.
 	Problem string
 }
 
@@ -61,15 +61,6 @@ func (f *Form) Fill(data json.RawMessage, restore func(json.RawMessage) (json.Ra
 		x.find(&f.Fields[i], object, decoded)
 	}
 	return x, x.validate()
-}
-
-// Resume returns a filling with these values, an object with a member for each field that has one.
-func (f *Form) Resume(values json.RawMessage, from map[string]string, restore func(json.RawMessage) (json.RawMessage, error)) (*Filling, error) {
-	x := f.empty(restore)
-	for name, text := range from {
-		x.from[name] = text
-	}
-	return x, x.Set(values, "")
 }
 
 func (f *Form) empty(restore func(json.RawMessage) (json.RawMessage, error)) *Filling {
@@ -343,7 +334,7 @@ func (x *Filling) Rows() []Row {
 		var wrong []string
 		for _, p := range x.Problems {
 			if p.Field == f.Name {
-				wrong = append(wrong, p.Message)
+				wrong = append(wrong, strings.TrimPrefix(p.Message, f.Name+": "))
 			}
 		}
 		for _, name := range x.Missing {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -247,7 +248,9 @@ func Sweep(ctx context.Context, s store.Documents, customer string, before time.
 
 // Filling returns the values of a kept form. restore is as in [Form.Fill].
 func (f *Form) Filling(r *Record, restore func(json.RawMessage) (json.RawMessage, error)) (*Filling, error) {
-	return f.Resume(r.Values, r.From, restore)
+	x := f.empty(restore)
+	maps.Copy(x.from, r.From)
+	return x, x.Set(r.Values, "")
 }
 
 // Take takes the values of a filling.

@@ -86,5 +86,3 @@ func appendMember(object []byte, name string, value json.RawMessage) []byte {
 	key, _ := json.Marshal(name) // a string can always be marshalled
 	return append(append(append(object, key...), ':'), value...)
 }
-
-func isNoValue(err error) bool { return errors.Is(err, expr.ErrNoValue) }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config/node"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/form"
@@ -181,11 +182,8 @@ func (h *Methods) formError(err error) error {
 	if unknown, ok := errors.AsType[*form.UnknownError](err); ok {
 		message = fmt.Sprintf("there is no form %.100q", unknown.Name)
 	}
-	if hinted, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err); ok {
-		message += "; " + hinted.Hint()
+	if hint := exit.Hint(err); hint != "" {
+		message += "; " + hint
 	}
 	return &call.Error{Kind: call.KindArgument, Message: methodFillForm + ": " + message, Cause: err}
 }

@@ -14,23 +14,13 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
-
-// checkpointFolder holds the checkpoints in the workspace, each in a file NAME.json. The guests' libraries (save_checkpoint,
-// saveCheckpoint) use the same files and names.
-const checkpointFolder = "checkpoints"
 
 var checkpointName = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}_. -]{0,63}$`)
 
 // maxCheckpoint bounds the data of a checkpoint, in bytes.
 const maxCheckpoint = 1 << 20
-
-// savedCheckpoint is the content of a checkpoint's file.
-type savedCheckpoint struct {
-	Name string          `json:"name"`
-	Time string          `json:"time"` // as JavaScript's toISOString formats it
-	Data json.RawMessage `json:"data"`
-}
 
 type checkpointArgs struct {
 	Name string          `json:"name"`
@@ -52,7 +42,7 @@ func callCheckpoint(ctx context.Context, c *toolCall, args *checkpointArgs) (*re
 		return nil, c.errorf("data has %d bytes; at most %d.%s", len(args.Data), maxCheckpoint,
 			c.advise(" Put it into a file with %s, and its name here.", "write_workspace_file"))
 	}
-	text, err := json.Marshal(savedCheckpoint{args.Name, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), args.Data})
+	text, err := json.Marshal(customer.Saved{Name: args.Name, Time: time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), Data: args.Data})
 	if err != nil {
 		return nil, c.errorf("the data cannot be written: %v", err)
 	}
@@ -63,7 +53,7 @@ func callCheckpoint(ctx context.Context, c *toolCall, args *checkpointArgs) (*re
 	return &reply{text: "saved " + args.Name, data: map[string]any{"name": args.Name, "file": file}}, nil
 }
 
-func checkpointFile(name string) string { return path.Join(checkpointFolder, name+".json") }
+func checkpointFile(name string) string { return path.Join(customer.SavedFolder, name+".json") }
 
 // readCheckpoint reads a checkpoint. Scripts write these files too, so any JSON object with data is accepted.
 func (c *toolCall) readCheckpoint(ctx context.Context, name string) (*reply, error) {
@@ -83,7 +73,7 @@ func (c *toolCall) readCheckpoint(ctx context.Context, name string) (*reply, err
 	if err := c.reads(ctx, file); err != nil {
 		return nil, err
 	}
-	var saved savedCheckpoint
+	var saved customer.Saved
 	if err := json.Unmarshal(text, &saved); err != nil || saved.Data == nil {
 		return nil, c.errorf("%s is not a checkpoint: a JSON object with name, time and data", file)
 	}
@@ -102,7 +92,7 @@ func (c *toolCall) listCheckpoints(ctx context.Context) (*reply, error) {
 		return nil, err
 	}
 	defer root.Close()
-	entries, err := safeopen.ReadDir(root, checkpointFolder, maxEntries)
+	entries, err := safeopen.ReadDir(root, customer.SavedFolder, maxEntries)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, c.errorf("%v", hidePath(err))
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/images"
@@ -75,7 +76,7 @@ func callExecuteCode(ctx context.Context, c *toolCall, args *executeArgs) (*repl
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, modelErrorf("the run was ended: %v", cause)
 		}
-		return nil, modelErrorf("%s", forModel(hinted(err).Error()))
+		return nil, modelErrorf("%s", forModel(exit.Hinted(err).Error()))
 	}
 	saved := c.cs.note(Entry{c.session, res.Logged(logged)})
 	return c.execution(ctx, res, shown, job.Language, saved), nil

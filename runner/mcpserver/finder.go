@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/index"
@@ -67,7 +68,7 @@ func callSearchTools(ctx context.Context, c *toolCall, args *searchArgs) (*reply
 	}
 	found, err := f.Search(ctx, q, args.Detail, c.view.Languages[0])
 	if err != nil {
-		return nil, c.errorf("%v", hinted(err))
+		return nil, c.errorf("%v", exit.Hinted(err))
 	}
 	if len(found) == 0 {
 		none := "Nothing was found. Try other words, or leave the category out" + c.advise("; %s lists the categories", "list_tool_categories") + "."
@@ -97,7 +98,7 @@ func callGetToolDefinition(ctx context.Context, c *toolCall, args *definitionArg
 	}
 	found, err := f.Definition(ctx, args.Tool, args.Category, c.view.Languages[0])
 	if err != nil {
-		return nil, c.errorf("%v", hinted(err))
+		return nil, c.errorf("%v", exit.Hinted(err))
 	}
 	return c.found(found, search.DetailFull), nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/chain"
 )
@@ -40,7 +41,7 @@ func (cs *customerServer) hideResult(res *mcp.CallToolResult) {
 		res.StructuredContent = p.MaskJSON(data)
 	}
 	if err := p.Outlet.Trouble(); err != nil {
-		cs.logger().Warn("personal data was replaced by something that cannot be restored", "error", hinted(err))
+		cs.logger().Warn("personal data was replaced by something that cannot be restored", "error", exit.Hinted(err))
 	}
 }
 
@@ -140,7 +141,7 @@ func (c *toolCall) restored(text string) (string, error) {
 		text, err = p.Outlet.RestoreText(text)
 	}
 	if err != nil {
-		return "", c.errorf("%v", hinted(err))
+		return "", c.errorf("%v", exit.Hinted(err))
 	}
 	return text, nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/pii"
 )
 
@@ -26,7 +27,7 @@ func (c *toolCall) vault(args *piiArgs) (*pii.Vault, error) {
 	}
 	v, err := c.cs.customer.Vault()
 	if err != nil {
-		return nil, c.errorf("%v", hinted(err))
+		return nil, c.errorf("%v", exit.Hinted(err))
 	}
 	return v, nil
 }
@@ -40,7 +41,7 @@ func callSanitizePII(ctx context.Context, c *toolCall, args *piiArgs) (*reply, e
 	share.Own = c.cs.personal() != nil
 	sanitized, found, err := share.Tokenize(ctx, *args.Text)
 	if err != nil {
-		return nil, c.errorf("%v", hinted(err))
+		return nil, c.errorf("%v", exit.Hinted(err))
 	}
 	text, types, values := sanitized, []string{}, 0
 	if len(found) > 0 {
@@ -70,7 +71,7 @@ func callRestorePII(ctx context.Context, c *toolCall, args *piiArgs) (*reply, er
 	}
 	restored, err := vault.Restore(*args.Text)
 	if err != nil {
-		return nil, c.errorf("%v", hinted(err))
+		return nil, c.errorf("%v", exit.Hinted(err))
 	}
 	if tokens := pii.Tokens(*args.Text); len(tokens) > 0 {
 		if err := c.used(ctx, tokens...); err != nil {

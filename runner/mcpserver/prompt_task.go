@@ -6,6 +6,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
 // servePrompt offers the prompt task, with which a host's own model does a task.
@@ -20,7 +22,7 @@ func (cs *customerServer) servePrompt() {
 		}
 		text, err := v.Task(ctx, req.Params.Arguments["task"], v.Languages[0])
 		if err != nil {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: hinted(err).Error()}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: exit.Hinted(err).Error()}
 		}
 		return &mcp.GetPromptResult{
 			Description: "Do a task", Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/skill"
@@ -91,7 +92,7 @@ func callSaveSkill(ctx context.Context, c *toolCall, args *saveSkillArgs) (*repl
 		Name: args.Name, Description: description, Language: sandbox.Language(language), Code: code, Author: skill.AuthorAgent, Taint: taint,
 	})
 	if err != nil {
-		return nil, c.errorf("%v", hinted(err))
+		return nil, c.errorf("%v", exit.Hinted(err))
 	}
 	r := replyOf(saved.Skill)
 	r.Description = "" // the model has just written it
@@ -120,7 +121,7 @@ func callLoadSkill(ctx context.Context, c *toolCall, args *loadSkillArgs) (*repl
 	}
 	k, err := skills.Load(args.Name)
 	if err != nil {
-		return nil, c.errorf("%v", hinted(err))
+		return nil, c.errorf("%v", exit.Hinted(err))
 	}
 	if err := c.cs.gets(ctx, c.session, k); err != nil {
 		return nil, err

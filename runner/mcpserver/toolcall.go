@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/arguments"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/progress"
@@ -110,22 +111,13 @@ func (c *toolCall) advise(format, tool string) string {
 	return fmt.Sprintf(format, tool)
 }
 
-// hinted adds an error's hint to its text.
-func hinted(err error) error {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) && h.Hint() != "" {
-		return fmt.Errorf("%w; %s", err, h.Hint())
-	}
-	return err
-}
-
 // reasonOf returns why the project cannot be used, without what only a person can decide.
 func reasonOf(err error) string {
 	var private interface{ ForModel() string }
 	if errors.As(err, &private) {
 		return private.ForModel()
 	}
-	return hinted(err).Error()
+	return exit.Hinted(err).Error()
 }
 
 // withArgs wraps a function that takes decoded arguments as a tool's function.

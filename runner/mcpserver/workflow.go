@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
 	"github.com/mcpgen/mcpgen/gen/upstream"
@@ -150,7 +151,7 @@ func callWorkflow(ctx context.Context, c *toolCall) (*reply, error) {
 	id := "wf-" + strings.ToLower(cmp.Or(c.work, rand.Text()))
 	_, err = s.flows.Start(ctx, &w.Program, workflow.Start{ID: id, Customer: c.cs.customer.ID, Input: input, Settings: settings})
 	if err != nil && !errors.Is(err, durable.ErrExists) {
-		return nil, c.refused(ctx, c.errorf("%s", forModel(hinted(err).Error())))
+		return nil, c.refused(ctx, c.errorf("%s", forModel(exit.Hinted(err).Error())))
 	}
 	if c.leave != nil {
 		c.leave() // its parts take places of their own

@@ -22,6 +22,8 @@ func endpoints(s *modeltest.Server) map[string]model.Options {
 		"azure":             {Provider: model.Azure, Model: "gpt-5", URL: s.URL, Key: secret, APIVersion: "2025-01-01-preview"},
 		"azure responses":   {Provider: model.Azure, Model: "gpt-5", URL: s.URL + "/", API: model.Responses, Key: secret},
 		"azure, preview":    {Provider: model.Azure, Model: "gpt-5", URL: s.URL + "/openai/v1/", Key: secret, APIVersion: "preview"},
+		"azure, v1":         {Provider: model.Azure, Model: "gpt-5", URL: s.URL + "/openai/v1/", Key: secret, APIVersion: "2024-06-01"},
+		"azure, v1, whole":  {Provider: model.Azure, Model: "gpt-5", URL: s.URL + "/openai/v1/responses", API: model.Responses, Key: secret},
 		"azure, an earlier": {Provider: model.Azure, Model: "gpt-5", URL: s.URL, API: model.Responses, Key: secret, APIVersion: "2025-03-01-preview"},
 	}
 }
@@ -84,6 +86,8 @@ func TestAddresses(t *testing.T) {
 		"azure":             "/openai/deployments/gpt-5/chat/completions?api-version=2025-01-01-preview Api-Key=" + secret,
 		"azure responses":   "/openai/v1/responses Api-Key=" + secret,
 		"azure, preview":    "/openai/v1/chat/completions?api-version=preview Api-Key=" + secret,
+		"azure, v1":         "/openai/v1/chat/completions Api-Key=" + secret,
+		"azure, v1, whole":  "/openai/v1/responses Api-Key=" + secret,
 		"azure, an earlier": "/openai/responses?api-version=2025-03-01-preview Api-Key=" + secret,
 	} {
 		s := modeltest.New(t, modeltest.Answer{})

@@ -62,6 +62,6 @@ type Response struct {
 type Usage struct {
 	Input  int64 `json:"input"`  // tokens read
 	Output int64 `json:"output"` // tokens written
-	// Cost is in US dollars; 0 if the price of the model is unknown.
-	Cost float64 `json:"cost"`
+	// Cost is in US dollars; 0, and absent in JSON, if the price of the model is unknown.
+	Cost float64 `json:"cost,omitzero"`
 }

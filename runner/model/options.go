@@ -45,7 +45,7 @@ type Options struct {
 	Provider Provider
 	// Model is the name of the model, or of Azure's deployment.
 	Model string
-	// URL is the base address: https://api.openai.com/v1, https://NAME.openai.azure.com. Empty: the provider's own; Azure has none.
+	// URL is the base address: https://api.openai.com/v1, https://NAME.openai.azure.com, also with /openai/v1. Empty: the provider's own; Azure has none.
 	URL string
 	// API is for OpenAI and Azure. Empty: [Chat].
 	API API
@@ -118,9 +118,12 @@ func (o *Options) endpoint() endpoint.Options {
 	case Azure:
 		to.KeyHeader = "api-key"
 		version, above := o.APIVersion, []string{"openai"}
+		named := version == "preview" || version == "latest"
 		switch {
-		case version == "preview" || version == "latest" || version == "" && o.API == Responses: // since May 2025
+		case named || version == "" && o.API == Responses: // since May 2025
 			above = append(above, "v1")
+		case endpoint.IsAzureV1(o.URL): // where a date, which variables may have for other programs, is no version
+			version, above = "", append(above, "v1")
 		case o.API != Responses:
 			version, above = cmp.Or(version, DefaultAPIVersion), append(above, "deployments", o.Model)
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -277,7 +278,7 @@ npm error npm ci
 	if err == nil || !strings.Contains(err.Error(), "right@2.0.0 does not satisfy") || strings.Contains(err.Error(), "Usage:") {
 		t.Fatalf("Install() = %v, want the reason without the help", err)
 	}
-	if hint := withHint(err); !strings.Contains(hint, "overrides") {
+	if hint := exit.Hint(err); !strings.Contains(hint, "overrides") {
 		t.Errorf("Install() = %s, want what to do about overrides", hint)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
@@ -163,7 +164,7 @@ func (t *installation) installPythons(ctx context.Context, former *Set, dir stri
 	}
 	for _, target := range t.targets {
 		if err := failed[target.version]; err != nil {
-			t.options.Say(fmt.Sprintf("%s, which has Python %s, gets none: %s", target.owner(), target.version, withHint(err)))
+			t.options.Say(fmt.Sprintf("%s, which has Python %s, gets none: %s", target.owner(), target.version, exit.Hinted(err)))
 		}
 	}
 	return nil
@@ -175,17 +176,6 @@ func (t target) owner() string {
 		return "the docker sandbox"
 	}
 	return "this machine"
-}
-
-// withHint returns the text of an error with what to do about it.
-func withHint(err error) string {
-	if hinter, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err); ok {
-		return err.Error() + "; " + hinter.Hint()
-	}
-	return err.Error()
 }
 
 // link gives a new set the folders of another. Their files are the same ones, because nothing writes to them.

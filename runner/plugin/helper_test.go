@@ -112,6 +112,7 @@ func be(behaviour string) {
 			say(map[string]string{
 				"nonsense": "Hello!", "array": "[]", "wrong types": `{"id":1,"decision":true}`, "maybe": `{"id":1,"decision":"maybe"}`, "empty": `{"id":1}`,
 				"no value": `{"id":1,"decision":"change"}`, "number": `{"id":1,"decision":"change","value":7}`, "wrong id": `{"id":77,"decision":"allow"}`,
+				"allows a value": `{"id":1,"decision":"allow","value":{"amount":0}}`,
 			}[behaviour])
 		}
 	}

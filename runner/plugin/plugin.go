@@ -154,7 +154,7 @@ type Answer struct {
 	Decision Decision `json:"decision"`
 	// Reason is why it denies, for whoever wrote the script.
 	Reason string `json:"reason,omitempty"`
-	// Value takes the place of what may be changed at the event's point.
+	// Value takes the place of what may be changed at the event's point, if the decision is [Change]. Others have none.
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
@@ -177,7 +177,7 @@ type Plugin struct {
 	// FailOpen lets pass what it gives no valid answer about. Otherwise that is denied.
 	FailOpen bool
 
-	places chan struct{} // bounds the answers that are waited for; nil: any number
+	slots chan struct{} // bounds the answers that are waited for; nil: any number
 }
 
 // fits reports whether the plugin is asked about an event.
@@ -268,23 +268,21 @@ func (s *Set) Ask(ctx context.Context, e *Event, at Place) (done []audit.Plugin,
 		if ctx.Err() != nil {
 			return done, context.Cause(ctx)
 		}
+		was := e.Value()
 		if failed == nil && answer.Decision == Change {
-			row.From = at.digest(e.Value())
 			failed = change(e, answer.Value, at.Check)
-			row.To = at.digest(e.Value())
 		}
 		switch {
 		case failed != nil:
 			row.Decision, row.Reason = string(Failed), audit.Text(ident.Clip(ident.CleanLine(failed.Error()), maxReason))
-			row.From, row.To = "", ""
 			if done = append(done, row); !p.FailOpen {
 				return done, &DeniedError{Plugin: p.Name, Reason: string(row.Reason), Failed: true}
 			}
 		case answer.Decision == Deny:
 			row.Decision, row.Reason = string(Deny), audit.Text(ident.Clip(ident.CleanLine(answer.Reason), maxReason))
 			return append(done, row), &DeniedError{Plugin: p.Name, Reason: string(row.Reason)}
-		case row.From != row.To:
-			row.Decision = string(Change)
+		case !bytes.Equal(was, e.Value()):
+			row.Decision, row.From, row.To = string(Change), at.digest(was), at.digest(e.Value())
 			done = append(done, row)
 		}
 	}
@@ -327,10 +325,10 @@ func (p *Plugin) ask(ctx context.Context, e *Event) (*Answer, error) {
 	if timeout <= 0 {
 		timeout = config.PluginTimeout
 	}
-	if p.places != nil {
+	if p.slots != nil {
 		select {
-		case p.places <- struct{}{}:
-			defer func() { <-p.places }()
+		case p.slots <- struct{}{}:
+			defer func() { <-p.slots }()
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -346,6 +344,8 @@ func (p *Plugin) ask(ctx context.Context, e *Event) (*Answer, error) {
 		return nil, err
 	case answer == nil || !slices.Contains([]Decision{Allow, Deny, Change}, answer.Decision):
 		return nil, fmt.Errorf("its answer decides %.50q, not allow, deny or change", decisionOf(answer))
+	case answer.Decision != Change && len(answer.Value) > 0 && string(answer.Value) != "null":
+		return nil, fmt.Errorf(`its answer decides %q and has a "value", which takes the decision change`, answer.Decision)
 	}
 	return answer, nil
 }

@@ -96,17 +96,18 @@ func TestDecisions(t *testing.T) {
 // TestFailures: whatever a plugin does wrong refuses what it was asked about, or lets it pass if it was configured so, and names the plugin.
 func TestFailures(t *testing.T) {
 	for behaviour, want := range map[string]string{
-		"crash":       `it ended with exit status 3, last line of its standard error: KeyError: 'amount'`,
-		"nonsense":    `what it wrote is no answer: invalid character 'H'`,
-		"array":       `what it wrote is no answer: json: cannot unmarshal array`,
-		"wrong types": `what it wrote is no answer: json: cannot unmarshal`,
-		"maybe":       `its answer decides "maybe", not allow, deny or change`,
-		"empty":       `its answer decides "", not allow, deny or change`,
-		"flood":       `it wrote more than 16 MiB`,
-		"no value":    `its answer is to change something, and has no "value" that is JSON`,
-		"number":      `its changed value cannot be used: the arguments are no object`,
-		"wrong id":    `it answered event`,
-		"deep":        `what it wrote is no answer: invalid character '{' exceeded max depth`,
+		"crash":          `it ended with exit status 3, last line of its standard error: KeyError: 'amount'`,
+		"nonsense":       `what it wrote is no answer: invalid character 'H'`,
+		"array":          `what it wrote is no answer: json: cannot unmarshal array`,
+		"wrong types":    `what it wrote is no answer: json: cannot unmarshal`,
+		"maybe":          `its answer decides "maybe", not allow, deny or change`,
+		"empty":          `its answer decides "", not allow, deny or change`,
+		"flood":          `it wrote more than 16 MiB`,
+		"no value":       `its answer is to change something, and has no "value" that is JSON`,
+		"number":         `its changed value cannot be used: the arguments are no object`,
+		"wrong id":       `it answered event`,
+		"allows a value": `its answer decides "allow" and has a "value", which takes the decision change`,
+		"deep":           `what it wrote is no answer: invalid character '{' exceeded max depth`,
 	} {
 		t.Run(behaviour, func(t *testing.T) {
 			modes(t, func(t *testing.T, mode string) {
@@ -260,8 +261,8 @@ func TestOrder(t *testing.T) {
 	s := New(hook("a", Answer{Decision: Change, Value: json.RawMessage(`{"amount":2}`)}), hook("b", Answer{Decision: Change, Value: json.RawMessage(`{"amount":2}`)}),
 		hook("c", Answer{Decision: Deny, Reason: "no\nway"}), hook("d", Answer{Decision: Allow}))
 	done, err := s.Ask(t.Context(), callOf(1), Place{Mask: func(json.RawMessage) json.RawMessage { return json.RawMessage("[X]") }})
-	if err == nil || err.Error() != "plugin c: refused: no way" || len(done) != 1 {
-		t.Errorf("Ask() = %+v, %v, want one row: what the mask hides is no change", done, err)
+	if err == nil || err.Error() != "plugin c: refused: no way" || len(done) != 2 || done[0].Name != "a" || done[0].Decision != "change" || done[1].Decision != "deny" {
+		t.Errorf("Ask() = %+v, %v, want a change that the mask hides, none of equal values, and a denial", done, err)
 	}
 	if got := strings.Join(asked, " "); got != `a{"amount":1} b{"amount":2} c{"amount":2}` {
 		t.Errorf("asked %s", got)

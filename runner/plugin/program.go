@@ -64,7 +64,7 @@ func Open(plugins []config.Plugin, opt Options) (*Set, error) {
 		}
 		p := Plugin{Name: c.Name, Hook: hook, Tools: c.Tools, Timeout: c.Timeout, FailOpen: c.OnError == "allow"}
 		if c.Mode != config.PluginStream {
-			p.places = make(chan struct{}, maxProcesses)
+			p.slots = make(chan struct{}, maxProcesses)
 		}
 		for _, point := range c.On {
 			p.On = append(p.On, Point(point))

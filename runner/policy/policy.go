@@ -165,7 +165,12 @@ func (r *Run) Continue(received []string, counted map[string]int) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.before = counted
+	if r.before == nil {
+		r.before = map[string]int{}
+	}
+	for name, n := range counted { // again, if the run has to start again, or for each call of a conversation
+		r.before[name] = max(r.before[name], n)
+	}
 	return nil
 }
 

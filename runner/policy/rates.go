@@ -14,6 +14,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/store"
 )
 
@@ -126,13 +127,9 @@ func (r *Rates) apply(ctx context.Context, req *Request, fits []*rule, decide fu
 
 // uncounted denies a call that a rule counts but that could not be counted.
 func uncounted(f *rule, err error) Decision {
-	helps, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err)
 	switch {
-	case ok:
-		err = fmt.Errorf("%w: %s", err, helps.Hint())
+	case exit.Hint(err) != "":
+		err = fmt.Errorf("%w: %s", err, exit.Hint(err))
 	case errors.Is(err, store.ErrConflict):
 		err = fmt.Errorf("%w: call again later", err)
 	case errors.Is(err, context.DeadlineExceeded):

@@ -291,10 +291,10 @@ func (e *Engine) part(ctx context.Context, p Part, k *kept, messages []journal.M
 		return interrupted(ctx)
 	}
 	if _, wrong := errors.AsType[*script.Error](err); wrong {
-		ended, err = &end{Outcome: &Outcome{ExitCode: exit.Of(err, exit.Runner), Cause: runner.CauseError, Message: hinted(err)}}, nil
+		ended, err = &end{Outcome: &Outcome{ExitCode: exit.Of(err, exit.Runner), Cause: runner.CauseError, Message: exit.Hinted(err).Error()}}, nil
 	}
 	if err != nil {
-		_ = e.stop(ctx, &p, &Stop{Part: p.Number, ExitCode: exit.Of(err, exit.Runner), Reason: hinted(err)}) // else people are not told why
+		_ = e.stop(ctx, &p, &Stop{Part: p.Number, ExitCode: exit.Of(err, exit.Runner), Reason: exit.Hinted(err).Error()}) // else people are not told why
 		ended = &end{Stopped: true}
 	}
 	return e.seal(endKey(p.Customer, p.ID), ended)
@@ -319,18 +319,6 @@ func (e *Engine) stop(ctx context.Context, p *Part, s *Stop) error {
 func interrupted(ctx context.Context) ([]byte, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
-}
-
-// hinted returns the text of an error with its remedy.
-func hinted(err error) string {
-	text := err.Error()
-	if h, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err); ok && h.Hint() != "" {
-		text += "; " + h.Hint()
-	}
-	return text
 }
 
 // run runs a part.

@@ -68,8 +68,8 @@ func hostProject(t *testing.T) *project {
 	return p
 }
 
-// program runs a program of a host, which prints ok at its end.
-func (p *project) program(t *testing.T, env []string, name string, args ...string) {
+// program runs a program of a host, and checks how what it prints ends.
+func (p *project) program(t *testing.T, env []string, end, name string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
 	defer cancel()
@@ -82,7 +82,7 @@ func (p *project) program(t *testing.T, env []string, name string, args ...strin
 	cmd := p.command(ctx, "mcprun", args...)
 	cmd.Path, cmd.Args[0] = path, name
 	cmd.Env = append(append(cmd.Env, "MCPRUN="+binary("mcprun"), "FAKE_MCPRUN="+self, "HOME="+p.path("home")), env...)
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(string(out), "ok\n") {
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(string(out), end) {
 		t.Errorf("%s %q: %v\n%s", name, args, err, clip(string(out)))
 	}
 }
@@ -112,7 +112,7 @@ func TestPythonHost(t *testing.T) {
 	p.write("flow.ts", hostFlow)
 	p.writeJSON("pyrightconfig.json", map[string]any{"include": []string{"program.py", "site/mcprun_host"}, "extraPaths": []string{"site"}, "typeCheckingMode": "strict", "pythonVersion": "3.11"})
 	p.compile(t, "pyright", "-p", ".")
-	p.program(t, []string{"PYTHONPATH=" + p.path("site"), "PYTHONDONTWRITEBYTECODE=1"}, "python3", "-W", "error", "program.py")
+	p.program(t, []string{"PYTHONPATH=" + p.path("site"), "PYTHONDONTWRITEBYTECODE=1"}, "ok\n", "python3", "-W", "error", "program.py")
 }
 
 // TestNodeHost checks the types of a program that uses the npm module, and runs the program.
@@ -145,5 +145,25 @@ export default assert;
 		"files": []string{"program.mts", "node.d.ts"},
 	})
 	p.compile(t, "tsc", "-p", ".")
-	p.program(t, nil, "node", "program.mjs")
+	p.program(t, nil, "ok\n", "node", "program.mjs")
+}
+
+// TestHostExamples runs the programs in examples/host with the demo servers.
+func TestHostExamples(t *testing.T) {
+	needSandbox(t, "process", "python")
+	p := newDemo(t)
+	for _, name := range []string{"workflow.ts", "host/leads.py", "host/leads.mjs"} {
+		text, err := os.ReadFile(filepath.Join(root, "examples", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.write("examples/"+name, string(text))
+	}
+	if err := os.CopyFS(p.path("node_modules/@mcpgen/host"), os.DirFS(filepath.Join(root, "deploy", "npm", "host"))); err != nil {
+		t.Fatal(err)
+	}
+	const end = "@example.com\ncopied 2 of 2; all are there: true\ndone\n"
+	env := []string{"PYTHONPATH=" + filepath.Join(root, "deploy", "python"), "PYTHONDONTWRITEBYTECODE=1", "MCPRUN_SANDBOX=process", "MCPRUN_PII="}
+	p.program(t, env, end, "python3", "-W", "error", "examples/host/leads.py")
+	p.program(t, env, end, "node", "examples/host/leads.mjs")
 }

@@ -31,7 +31,10 @@ export declare class ScriptError extends McprunError {}
 
 export type Language = "typescript" | "python";
 
-/** What results, outputs and errors have of personal data: "off" the data itself, the others tokens such as [EMAIL_1]. */
+/**
+ * What results, outputs and errors have of personal data: "off" the data itself, the others tokens such as [EMAIL_1]. The model of a task reads
+ * tokens all the same, unless the option "--pii=off" is given.
+ */
 export type PersonalData = "off" | "output" | "bridge";
 
 /** A call that a script made. */
@@ -140,12 +143,14 @@ export interface Wait {
   readonly until: string;
 }
 
-/** A workflow. `ended` is empty, and `result` and `error` undefined, until it has ended. */
+/** A workflow. `ended` is empty, and `result` and `error` undefined, until it has ended. Texts and the result have no personal data. */
 export interface Workflow {
   readonly id: string;
   readonly name: string;
   readonly customer: string;
   readonly state: string;
+  /** Whether a process runs it or waits with it; else `resume` continues it. */
+  readonly runs: boolean;
   readonly created: string;
   readonly ended: string;
   readonly waits: readonly Wait[];

@@ -123,7 +123,7 @@ const waitOf = (data) => ({ kind: text(data.kind), topic: text(data.for), until:
 const workflowOf = (data) => {
   const { exitCode, message, result } = object(data.outcome);
   return {
-    id: text(data.id), name: text(data.name), customer: text(data.customer), state: text(data.state), created: text(data.created), ended: text(data.ended),
+    id: text(data.id), name: text(data.name), customer: text(data.customer), state: text(data.state), runs: data.runs === true, created: text(data.created), ended: text(data.ended),
     waits: list(data.waits).filter(isObject).map(waitOf), steps: list(data.steps).filter(isObject),
     result, error: exitCode ? text(message) || `the workflow ended with exit code ${exitCode}` : undefined, data,
   };
@@ -167,18 +167,21 @@ class Program {
   #program;
   #options;
   #config;
-  #running;
+  #trust;
+  #pii;
 
   constructor(options) {
     this.#program = find(options.program);
     this.#options = { cwd: options.cwd, env: { ...process.env, ...options.env } };
     this.#config = (options.config ?? []).map((file) => `--config=${file}`);
-    this.#running = [...(options.trustConfig ? ["--trust-config"] : []), ...flags({ pii: options.pii })];
+    this.#trust = options.trustConfig ? ["--trust-config"] : [];
+    this.#pii = options.pii;
   }
 
-  /** Returns the flags of a command that runs something. */
-  flags({ timeout, ...values }) {
-    const out = ["--json", ...this.#config, ...this.#running, ...flags(values)];
+  /** Returns the flags of a command that runs something. model says that a model reads what the script gets, too. */
+  flags({ timeout, model = false, ...values }) {
+    const pii = model && this.#pii === "off" ? ["--restore-pii"] : flags({ pii: this.#pii });
+    const out = ["--json", ...this.#config, ...this.#trust, ...pii, ...flags(values)];
     return timeout === undefined ? out : [...out, `--timeout=${Math.round(timeout)}ms`];
   }
 
@@ -319,7 +322,7 @@ export class Mcprun {
 
   async task(words, options = {}) {
     const { language, customer, session, variables, plan, deadline, signal } = options;
-    const command = ["task", ...this.#program.flags({ language, customer, session }), ...(plan ? ["--plan"] : [])];
+    const command = ["task", ...this.#program.flags({ model: true, language, customer, session }), ...(plan ? ["--plan"] : [])];
     const { data, error } = await withFiles({ vars: variables }, (given) => (
       this.#program.call([...command, ...given, ...(options.options ?? []), words.startsWith("-") ? ` ${words}` : words], "", { deadline, signal })
     ));

@@ -17,7 +17,7 @@ class Mcprun:
     program is the path of mcprun; None: the variable MCPRUN, else mcprun on PATH. cwd is the project's folder. config are files of servers,
     instead of the project's own. env is added to the environment. trust_config runs what the configuration names without asking. pii says what
     results, outputs and errors have of personal data: "off" the data itself, "output" and "bridge" tokens such as [EMAIL_1]; None: as the
-    project says, or else "output".
+    project says, or else "output". The model of a task reads tokens all the same, unless the option "--pii=off" is given.
 
     Methods raise a McprunError if mcprun does not come to a result. Objects may be used by several threads.
     """
@@ -81,7 +81,7 @@ class Mcprun:
 
         A task that fails is a Task with an error, if mcprun came so far as to select tools. Task.check() raises it.
         """
-        command = ["task", *self._program.flags(language=language, customer=customer, session=session)]
+        command = ["task", *self._program.flags(model=True, language=language, customer=customer, session=session)]
         if plan:
             command.append("--plan")
         with files(vars=dict(variables) if variables else None) as given:

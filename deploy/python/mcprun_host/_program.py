@@ -76,12 +76,13 @@ class Program:
         self._cwd = None if cwd is None else os.fspath(cwd)
         self._config = [f"--config={os.fspath(file)}" for file in config]
         self._trust = ["--trust-config"] if trust_config else []
-        self._pii = [] if pii is None else [f"--pii={pii}"]
+        self._pii = pii
         self._env = {**os.environ, **(env or {})}
 
-    def flags(self, *, timeout: float | None = None, **values: str | None) -> list[str]:
-        """Return the flags of a command that runs something."""
-        out = ["--json", *self._config, *self._trust, *self._pii, *(f"--{name}={value}" for name, value in values.items() if value is not None)]
+    def flags(self, *, timeout: float | None = None, model: bool = False, **values: str | None) -> list[str]:
+        """Return the flags of a command that runs something. model says that a model reads what the script gets, too."""
+        pii = [] if self._pii is None else ["--restore-pii"] if model and self._pii == "off" else [f"--pii={self._pii}"]
+        out = ["--json", *self._config, *self._trust, *pii, *(f"--{name}={value}" for name, value in values.items() if value is not None)]
         return out if timeout is None else [*out, f"--timeout={round(timeout * 1000)}ms"]
 
     def ask(self, command: list[str], *args: str, customer: str | None = None) -> dict[str, Any]:

@@ -200,12 +200,16 @@ class Wait:
 
 @dataclass(frozen=True)
 class Workflow:
-    """A workflow. ended is empty, and result and error None, until it has ended. steps are there if it was asked for by id."""
+    """A workflow. ended is empty, and result and error None, until it has ended. steps are there if it was asked for by id.
+
+    Texts and the result have no personal data. runs says that a process runs it or waits with it; else resume continues it.
+    """
 
     id: str
     name: str
     customer: str
     state: str
+    runs: bool
     created: str
     ended: str
     waits: list[Wait]
@@ -219,6 +223,6 @@ class Workflow:
         outcome = part(data, "outcome")
         error = _text(outcome, "message") or f"the workflow ended with exit code {outcome['exitCode']}" if outcome.get("exitCode") else None
         return cls(
-            _text(data, "id"), _text(data, "name"), _text(data, "customer"), _text(data, "state"), _text(data, "created"), _text(data, "ended"),
+            _text(data, "id"), _text(data, "name"), _text(data, "customer"), _text(data, "state"), data.get("runs") is True, _text(data, "created"), _text(data, "ended"),
             [Wait.of(w) for w in parts(data, "waits")], parts(data, "steps"), outcome.get("result"), error, data,
         )

@@ -2,10 +2,10 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
@@ -17,12 +17,7 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 	e, img, err := b.probe(ctx)
 	if err != nil {
 		err = b.engineError(err) // whichever deadline has passed
-		st := sandbox.Status{Detail: err.Error()}
-		var hinter interface{ Hint() string }
-		if errors.As(err, &hinter) {
-			st.Remedy = hinter.Hint()
-		}
-		return st
+		return sandbox.Status{Detail: err.Error(), Remedy: exit.Hint(err)}
 	}
 	st := sandbox.Status{
 		Usable:    true,

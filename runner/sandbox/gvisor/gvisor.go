@@ -11,7 +11,6 @@ package gvisor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -187,13 +186,5 @@ func unavailable(direct, engine error) error {
 	if engine == nil {
 		return nil
 	}
-	return &UnavailableError{Err: fmt.Errorf("%w; by a container engine: %w", direct, engine), hint: hintOf(direct)}
-}
-
-func hintOf(err error) string {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) {
-		return h.Hint()
-	}
-	return ""
+	return &UnavailableError{Err: fmt.Errorf("%w; by a container engine: %w", direct, engine), hint: exit.Hint(direct)}
 }

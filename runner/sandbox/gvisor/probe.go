@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -17,7 +18,7 @@ func (b *Backend) probeEngine(ctx context.Context, direct error) sandbox.Status 
 		}
 		direct = unavailable(direct, errors.New(st.Detail))
 	}
-	return sandbox.Status{Detail: direct.Error(), Remedy: hintOf(direct)}
+	return sandbox.Status{Detail: direct.Error(), Remedy: exit.Hint(direct)}
 }
 
 // holds lists what gVisor protects.

@@ -163,11 +163,15 @@ func fromScript(e *script.Error) []Problem {
 	return problems
 }
 
+// SessionVariable is the variable that says what was done for the customer before. Every script that reads it has it, so that one of a task can be
+// kept; it is null unless the run is for a customer for whom something was done.
+const SessionVariable = "session"
+
 // variables returns the names of the variables that are identifiers.
 func (o *Options) variables() []string {
-	var names []string
+	names := []string{SessionVariable}
 	for name := range o.Vars {
-		if pyimport.IsIdentifier(name) {
+		if name != SessionVariable && pyimport.IsIdentifier(name) {
 			names = append(names, name)
 		}
 	}

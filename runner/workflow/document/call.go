@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config/node"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
@@ -60,19 +61,12 @@ func (c *compiler) call(t *task, s *scope) []string {
 
 // failed reports an error of a lookup, with its hint.
 func (c *compiler) failed(n *yaml.Node, err error) {
-	hint := ""
 	if unknown, ok := errors.AsType[*gen.UnknownToolError](err); ok {
 		for i, id := range unknown.Near { // as documents write it
 			unknown.Near[i] = strings.Replace(id, "__", ".", 1)
 		}
 	}
-	if h, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err); ok {
-		hint = h.Hint()
-	}
-	c.wrong(n, err.Error(), hint)
+	c.wrong(n, err.Error(), exit.Hint(err))
 }
 
 // keys checks which keys with: has for a call that is not a tool.

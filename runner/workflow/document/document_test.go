@@ -80,20 +80,27 @@ func TestPublished(t *testing.T) {
 		{"alarm.yaml", `{}`, `{"records":[],"total":0,"next_offset":null}`},
 		{"bets.yaml", `{"customer": {"age": 18, "name": "Ann"}, "bets": [{"amount": 5}, {"amount": 99}, {"amount": 100}, {"amount": 1}]}`, `["bet Bet 1 of Ann","bet Bet 2 of Ann"]`},
 	} {
-		if got := result(t, &servers{answer: answer}, compile(t, test.file, texts[test.file]), test.input); got != test.want {
-			t.Errorf("%s, %s: %s, want %s", test.file, test.input, got, test.want)
-		}
+		t.Run(test.file, func(t *testing.T) {
+			t.Parallel()
+			if got := result(t, &servers{answer: answer}, compile(t, test.file, texts[test.file]), test.input); got != test.want {
+				t.Errorf("%s: %s, want %s", test.input, got, test.want)
+			}
+		})
 	}
 	for file, want := range map[string]string{"bets.yaml": "Access forbidden", "orders.yaml": "Undefined kind: odd"} {
-		res := run(t, &servers{answer: answer}, compile(t, file, texts[file]), `{"kind": "odd", "customer": {"age": 17}, "bets": [{"amount": 1}]}`, "*")
-		if res.ExitCode == 0 || len(res.Calls) > 0 || !strings.Contains(res.Stderr, want) {
-			t.Errorf("%s: exit code %d, %d calls, %s; want an error with %q and no call", file, res.ExitCode, len(res.Calls), res.Stderr, want)
-		}
+		t.Run(file+" fails", func(t *testing.T) {
+			t.Parallel()
+			res := run(t, &servers{answer: answer}, compile(t, file, texts[file]), `{"kind": "odd", "customer": {"age": 17}, "bets": [{"amount": 1}]}`, "*")
+			if res.ExitCode == 0 || len(res.Calls) > 0 || !strings.Contains(res.Stderr, want) {
+				t.Errorf("%s: exit code %d, %d calls, %s; want an error with %q and no call", file, res.ExitCode, len(res.Calls), res.Stderr, want)
+			}
+		})
 	}
 }
 
 // TestTypes checks compiled scripts with tsc.
 func TestTypes(t *testing.T) {
+	t.Parallel()
 	tsc, err := filepath.Abs("../../../testdata/npm/node_modules/.bin/tsc")
 	if err != nil {
 		t.Fatal(err)
@@ -145,6 +152,7 @@ func hostileDocument(t testing.TB) string {
 
 // TestHostile checks that texts stay texts, in the script and in the graph.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	c := compile(t, "hostile.json", hostileDocument(t))
 	got := result(t, &servers{}, c, `{}`)
 	var out struct {

@@ -3,6 +3,7 @@ package document
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -61,9 +62,11 @@ func (u *servers) Call(ctx context.Context, _, tool string, args json.RawMessage
 	return &upstream.CallResult{Raw: json.RawMessage(out), Structured: json.RawMessage(out)}, nil
 }
 
+var openTree = sync.OnceValues(func() (*gen.Tree, error) { return gen.Open(gen.Options{Dir: "../../..", Out: "servers"}) })
+
 func tree(t testing.TB) *gen.Tree {
 	t.Helper()
-	tree, err := gen.Open(gen.Options{Dir: "../../..", Out: "servers"})
+	tree, err := openTree()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,24 +163,26 @@ func TestLeadRouting(t *testing.T) {
 	for lead, want := range map[string]struct {
 		line  string
 		tools []string
+		is    *Compiled
 	}{
-		"91 Qualified": {`"Ann: hot, a message and a meeting"`, []string{"get_record", "create_record", "update_record"}},
-		"91 New":       {`"Ann: warm, a mail"`, []string{"get_record", "create_document"}},
-		"51 Qualified": {`"Ann: warm, a mail"`, []string{"get_record", "create_document"}},
-		"50 Qualified": {`"Ann: cold, the campaign"`, []string{"get_record", "update_record"}},
+		"91 Qualified": {`"Ann: hot, a message and a meeting"`, []string{"get_record", "create_record", "update_record"}, inYAML},
+		"91 New":       {`"Ann: warm, a mail"`, []string{"get_record", "create_document"}, inYAML},
+		"51 Qualified": {`"Ann: warm, a mail"`, []string{"get_record", "create_document"}, inJSON},
+		"50 Qualified": {`"Ann: cold, the campaign"`, []string{"get_record", "update_record"}, inJSON},
 	} {
-		for name, c := range map[string]*Compiled{"YAML": inYAML, "JSON": inJSON} {
+		t.Run(lead, func(t *testing.T) {
+			t.Parallel()
 			up := leads()
-			got := result(t, up, c, `{"lead": "`+lead+`"}`)
+			got := result(t, up, want.is, `{"lead": "`+lead+`"}`)
 			var tools []string
 			for _, call := range up.seen {
 				tool, _, _ := strings.Cut(call, " ")
 				tools = append(tools, tool)
 			}
 			if got != want.line || !slices.Equal(tools, want.tools) {
-				t.Errorf("%s, %s: %s by %v, want %s by %v", lead, name, got, tools, want.line, want.tools)
+				t.Errorf("%s by %v, want %s by %v", got, tools, want.line, want.tools)
 			}
-		}
+		})
 	}
 }
 
@@ -257,6 +262,7 @@ func TestMeaning(t *testing.T) {
 
 // TestInput checks input.from, and output.as of the workflow.
 func TestInput(t *testing.T) {
+	t.Parallel()
 	text := "document: {dsl: '1.0', name: test, version: 1.0.0}\ninput: {from: {n: '${ input.a.b }'}}\ndo: [{x: {set: {m: '${ input.n + 1 }'}}}]\noutput: {as: 'n is ${ output.m }, was ${ tasks.x.m - 1 }'}\n"
 	if got, want := result(t, &servers{}, compile(t, "test.yaml", text), `{"a": {"b": 4}}`), `"n is 5, was 4"`; got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -265,24 +271,27 @@ func TestInput(t *testing.T) {
 
 // TestNames checks variables whose names have a meaning in TypeScript or in the script.
 func TestNames(t *testing.T) {
-	for _, name := range strings.Fields("eval arguments await async static yield undefined NaN enum given result run undo past workflow evaluate Raised caught attempt _ console Promise vars") {
-		c := compile(t, "test.yaml", do("  - "+name+": {for: {in: '[1, 2]', each: "+name+"}, do: [{b: {set: '${ "+name+" + 1 }'}}]}\n  - c: {set: '${ output + tasks."+name+" }'}\n"))
-		if got := result(t, &servers{}, c, `{}`); got != "6" {
-			t.Errorf("%s: %s, want 6", name, got)
-		}
+	t.Parallel()
+	var tasks, sum strings.Builder
+	names := strings.Fields("eval arguments await async static yield undefined NaN enum given result run undo past workflow evaluate Raised caught attempt _ console Promise vars")
+	for i, name := range names {
+		fmt.Fprintf(&tasks, "  - %[1]s: {for: {in: '[1, 2]', each: %[1]s}, do: [{b%[2]d: {set: '${ %[1]s + %[2]d }'}}]}\n", name, i)
+		fmt.Fprintf(&sum, "%d + tasks.%s - 2 - ", i, name)
+	}
+	tasks.WriteString("  - c: {set: '${ " + sum.String() + "0 }'}\n")
+	if got, want := result(t, &servers{}, compile(t, "test.yaml", do(tasks.String())), `{}`), "0"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 
 // TestPlace checks that an error which ends a workflow says in which task, and where that is.
 func TestPlace(t *testing.T) {
 	for name, test := range map[string]struct{ tasks, want string }{
-		"raise":      {"  - a: {set: {}}\n  - b: {do: [{c: {raise: {error: {type: runtime, status: 500, title: Odd}}}}]}", "Raised: Odd (task c, test.workflow.yaml:4)"},
-		"expression": {"  - a: {if: input.missing, set: {}}", "it has no value: no such key: missing (task a, test.workflow.yaml:3)"},
-		"call":       {"  - a:\n      for: {in: '[1]'}\n      do:\n        - b: {call: crm.get_record, with: {object_type: Lead, record_id: '001'}}", "the server went away (task b, test.workflow.yaml:6)"},
-		"fork":       {"  - a: {fork: {branches: [{b: {set: {}}},\n      {c: {set: '${ input.missing }'}}]}}", "(task c, test.workflow.yaml:4)"},
-		"race":       {"  - a:\n      fork: {compete: true, branches: [\n        {b: {set: '${ input.missing }'}}]}", "(task b, test.workflow.yaml:5)"},
-		"undone":     {"  - a: {set: {}, compensate: [{c: {set: {}}}]}\n  - b: {set: '${ input.missing }'}", "(task b, test.workflow.yaml:4)"},
-		"caught":     {"  - a:\n      try: [{b: {set: '${ input.missing }'}}]\n      catch: {errors: {with: {type: runtime}}}", "(task b, test.workflow.yaml:4)"},
+		"raise":  {"  - a: {set: {}}\n  - b: {do: [{c: {raise: {error: {type: runtime, status: 500, title: Odd}}}}]}", "Raised: Odd (task c, test.workflow.yaml:4)"},
+		"call":   {"  - a:\n      for: {in: '[1]'}\n      do:\n        - b: {call: crm.get_record, with: {object_type: Lead, record_id: '001'}}", "the server went away (task b, test.workflow.yaml:6)"},
+		"fork":   {"  - a: {fork: {branches: [{b: {set: {}}},\n      {c: {set: '${ input.missing }'}}]}}", "(task c, test.workflow.yaml:4)"},
+		"race":   {"  - a:\n      fork: {compete: true, branches: [\n        {b: {set: '${ input.missing }'}}]}", "(task b, test.workflow.yaml:5)"},
+		"undone": {"  - a: {set: {}, compensate: [{c: {set: {}}}]}\n  - b: {set: '${ input.missing }'}", "(task b, test.workflow.yaml:4)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -297,6 +306,7 @@ func TestPlace(t *testing.T) {
 
 // TestTries waits for a message in a channel: a row in a sheet. It gives up after a number of tries.
 func TestTries(t *testing.T) {
+	t.Parallel()
 	c := compile(t, "test.yaml", do(`
   - wait:
       try:
@@ -311,7 +321,7 @@ func TestTries(t *testing.T) {
         do:
           - late: {set: no message within 20 tries}
 `))
-	for come, want := range map[int]string{3: `"found Ann"`, 20: `"found Ann"`, 21: `"no message within 20 tries"`} {
+	for come, want := range map[int]string{20: `"found Ann"`, 21: `"no message within 20 tries"`} {
 		tries := 0
 		up := &servers{answer: func(string, map[string]any) (string, error) {
 			if tries++; tries < come {
@@ -327,6 +337,7 @@ func TestTries(t *testing.T) {
 
 // TestCompensation undoes what was done, the last first, with the values of its time.
 func TestCompensation(t *testing.T) {
+	t.Parallel()
 	c := compile(t, "test.yaml", do(`
   - first:
       call: crm.create_record
@@ -372,34 +383,35 @@ func TestCompensation(t *testing.T) {
 
 // TestKindsOfErrors checks that errors of calls have the types of Serverless Workflow.
 func TestKindsOfErrors(t *testing.T) {
+	t.Parallel()
 	c := compile(t, "test.yaml", do(`
-  - a:
-      try:
-        - b:
-            call: crm.get_record
-            with: {object_type: Lead, record_id: "${ input.id }"}
-            timeout: {after: {milliseconds: 20}}
-        - d: {call: crm.delete_record, with: {object_type: Lead, record_id: "${ input.id }"}}
-      catch:
-        do: [{c: {set: '${ error.type.split("/")[6] + string(error.status) }'}}]
+  - all:
+      for: {in: "['refuse', 'down', 'hang', 'delete', 'x']", each: id}
+      do:
+        - a:
+            try:
+              - b:
+                  call: crm.get_record
+                  with: {object_type: Lead, record_id: "${ id }"}
+                  timeout: {after: "${ id == 'hang' ? 0.02 : 60.0 }"}
+              - d: {call: crm.delete_record, with: {object_type: Lead, record_id: "${ id }"}}
+            catch:
+              do: [{c: {set: '${ error.type.split("/")[6] + string(error.status) }'}}]
+        - keep: {set: {}, export: {as: "${ (context == {} ? [] : context) + [tasks.c] }"}}
+output: {as: "${ context }"}
 `))
-	for id, want := range map[string]string{
-		`"refuse"`: "communication500", `"down"`: "communication500", `"hang"`: "timeout408", `"delete"`: "authorization403", `"x"`: "validation400",
-	} {
-		up := &servers{answer: func(_ string, args map[string]any) (string, error) {
-			switch args["record_id"] {
-			case "refuse":
-				return "!", nil
-			case "down":
-				return "", errDown
-			case "hang":
-				return "hang", nil
-			}
-			return `{"object_type": "Lead", "id": "1", "record": {}}`, nil
-		}}
-		got := result(t, up, c, `{"id": `+id+`}`, "crm__get_record")
-		if got != `"`+want+`"` {
-			t.Errorf("%s: %s, want %s", id, got, want)
+	up := &servers{answer: func(_ string, args map[string]any) (string, error) {
+		switch args["record_id"] {
+		case "refuse":
+			return "!", nil
+		case "down":
+			return "", errDown
+		case "hang":
+			return "hang", nil
 		}
+		return `{"object_type": "Lead", "id": "1", "record": {}}`, nil
+	}}
+	if got, want := result(t, up, c, "{}", "crm__get_record"), `["communication500","communication500","timeout408","authorization403","validation400"]`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

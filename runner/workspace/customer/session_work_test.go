@@ -1,8 +1,11 @@
 package customer
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -98,5 +101,62 @@ func TestEarlier(t *testing.T) {
 	}
 	if w, text := earlier(two); len(text) > maxEarlier || len(w.Tasks) == 0 || w.Tasks[len(w.Tasks)-1].Description != "39" {
 		t.Errorf("%d bytes with %d tasks, want at most %d with the last ones", len(text), len(w.Tasks), maxEarlier)
+	}
+}
+
+// TestWorkCheckpoint checks that the last checkpoint of a session is what its scripts have saved, or a copy of the state, and that files which only
+// look like one are left out.
+func TestWorkCheckpoint(t *testing.T) {
+	root, now := openTest(t, 0)
+	root.opt.Mask = func(value json.RawMessage) json.RawMessage {
+		return bytes.ReplaceAll(value, []byte("ann@example.com"), []byte("[EMAIL_1]"))
+	}
+	c := customer(t, root, "acme")
+	s, err := c.NewSession(Meta{ID: "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := func(files map[string]string) *LastCheckpoint {
+		t.Helper()
+		var names []string
+		for name, text := range files {
+			at := filepath.Join(c.Files(), SavedFolder, name)
+			if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, SavedFolder+"/"+name)
+		}
+		for _, r := range []Record{{Kind: KindTask, ID: "a", Task: "import"}, {Kind: KindRun, Run: &Run{TaskID: "a", Files: names}}} {
+			if err := s.Append(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w, err := s.Work()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Checkpoint
+	}
+	at := func(n int) string {
+		return now.Add(time.Duration(n) * time.Minute).UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	if got := ran(map[string]string{"bad.json": "{", "other.json": `{"time":"soon","data":1}`, "sub/deep.json": `{"time":"` + at(9) + `","data":1}`}); got != nil {
+		t.Errorf("checkpoint %+v, want none", got)
+	}
+	got := ran(map[string]string{"first.json": `{"name":"first","time":"` + at(-2) + `","data":{"step":1}}`, "second.json": `{"name":"x","time":"` + at(-1) + `","data":{"step":2,"to":"ann@example.com"}}`})
+	if got == nil || got.Name != "second" || got.Task != "import" || string(got.Data) != `{"step":2,"to":"[EMAIL_1]"}` || got.Copied {
+		t.Errorf("checkpoint %+v, want second", got)
+	}
+	if _, err := s.Checkpoint(t.Context(), "copy"); err != nil {
+		t.Fatal(err)
+	}
+	if got = ran(nil); got == nil || got.Name != "copy" || !got.Copied || got.Task != "import" {
+		t.Errorf("checkpoint %+v, want the copy, which is the last", got)
+	}
+	if got = ran(map[string]string{"third.json": `{"name":"third","time":"` + at(5) + `","data":"` + strings.Repeat("x", maxSaved) + `"}`}); got == nil || got.Name != "third" || got.Data != nil {
+		t.Errorf("checkpoint %+v, want third without its data, which is too long", got)
 	}
 }

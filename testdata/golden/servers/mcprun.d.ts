@@ -118,6 +118,10 @@ export interface FoundTool {
   /** Present if it is not the server's name. */
   category?: string;
   description?: string;
+  /** What it is good for, as the project says. */
+  useCases?: string[];
+  /** Tools and skills that went with it, if the project recommends them. */
+  usedTogether?: string[];
   /** The statement that imports its function. */
   import?: string;
   /** The head of its function. */

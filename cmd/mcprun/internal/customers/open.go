@@ -3,9 +3,11 @@ package customers
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -146,10 +148,32 @@ func (o *Flags) LeaseRun(ctx context.Context, app *cli.App, project *project.Pro
 		say(cli.EscapeLine(m.String()))
 	}
 	say(fmt.Sprintf("session %s of customer %s", v.Session.ID(), c.ID()))
+	// A log does not know whose data it has, and the parts of a workflow must have the same variables.
+	if strings.Contains(s.Code, runner.SessionVariable) && s.Calls.Journal == nil && !project.Policy.UsesTaint(c.ID()) {
+		if err = GiveWork(v.Session, s); err != nil {
+			return v, err
+		}
+	}
 	if o.Task != "" {
 		err = o.LogTask(v.Session)
 	}
 	return v, err
+}
+
+// GiveWork sets the script's variable [runner.SessionVariable], unless the person has set it or nothing was done.
+func GiveWork(from *customer.Session, s *runner.Script) error {
+	if _, set := s.Vars[runner.SessionVariable]; set {
+		return nil
+	}
+	value, err := from.Earlier()
+	if err == nil && value != nil {
+		s.Vars = maps.Clone(s.Vars)
+		if s.Vars == nil {
+			s.Vars = map[string]json.RawMessage{}
+		}
+		s.Vars[runner.SessionVariable] = value
+	}
+	return err
 }
 
 // LogTask appends the task to the session's log, and sets its id.

@@ -196,6 +196,9 @@ func (o *sessionCommand) showTasks(s *customer.Session) error {
 	if len(work.Files) > 0 {
 		o.item(strings.Repeat(" ", 19), "wrote: "+cli.EscapeLine(strings.Join(work.Files, ", ")))
 	}
+	if c := work.Checkpoint; c != nil {
+		o.item(o.app.OutStyle().Dim(c.Time.Local().Format("2006-01-02 15:04:05")), cli.EscapeLine("checkpoint "+c.Name+leading(": ", cli.Shorten(string(c.Data), 100))))
+	}
 	return nil
 }
 

@@ -59,7 +59,7 @@ func (o *callFlags) bind(f *pflag.FlagSet) {
 
 // setPolicy makes the project's policy and plugins decide about calls.
 func (o *callFlags) setPolicy(p *project.Project) {
-	o.guardrails, o.Calls.Plugins = p.Guardrails, p.Plugins
+	o.guardrails, o.Calls.Plugins, o.Calls.Unguarded = p.Guardrails, p.Plugins, p.Guardrails.AreOff()
 	if o.policy = p.Policy; p.Policy != nil {
 		o.Calls.Policy = policy.WithConsent(p.Policy, o.allow)
 	}

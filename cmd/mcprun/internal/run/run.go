@@ -269,7 +269,14 @@ func (o *Options) isProgram() bool {
 // Decisive returns what flags, the environment and the settings of the project together say about what calls may do, where no flag alone has
 // it, by the flag's name. ApplyDefaults must have been called.
 func (o *Options) Decisive(p *project.Project) map[string]string {
-	return map[string]string{"pii": string(o.pii.Mode(o.App, &p.Settings.PII, o.isProgram())), "risk": o.risk.String(), "trust": string(o.author)}
+	values := map[string]string{"pii": string(o.pii.Mode(o.App, &p.Settings.PII, o.isProgram())), "risk": o.risk.String(), "trust": string(o.author)}
+	switch {
+	case p.Guardrails.AreOff():
+		values["guardrails"] = "off"
+	case p.Guardrails.RefusesFindings():
+		values["guardrails"] = "strict"
+	}
+	return values
 }
 
 // Network says what runs of the project may connect to if they ask for the network. ApplyDefaults must have been called.

@@ -50,13 +50,13 @@ type taskRun struct {
 	skill   string
 	restore bool // --restore-pii
 
-	text      string
-	own       *customer.Customer // nil: the project's
-	trustSet  bool               // a person said who wrote the script
-	hasFailed bool               // a script has run, and the model reads what came of it
-	taint     []string           // the servers whose data the model may have read
-	shown     *task.Script       // the last one that a person has seen
-	restores  bool               // the reader gets personal data as it is, although the model has tokens
+	text     string
+	own      *customer.Customer // nil: the project's
+	trustSet bool               // a person said who wrote the script
+	hasRun   bool               // a script has run, and the model reads what came of it
+	taint    []string           // the servers whose data the model may have read
+	shown    *task.Script       // the last one that a person has seen
+	restores bool               // the reader gets personal data as it is, although the model has tokens
 }
 
 func (t *taskRun) bind(f *pflag.FlagSet) {
@@ -327,20 +327,18 @@ func (o *Options) openCustomer(con *term.Console, p *project.Project, opt *task.
 	return o.giveWork(session, opt)
 }
 
-// workVariable is the variable of scripts that says what was done for the customer before.
-const workVariable = "session"
-
-// giveWork gives the script that variable, unless the person has set it.
-func (o *Options) giveWork(s *customer.Session, opt *task.Options) error {
-	if slices.Contains(opt.Rules.Variables, workVariable) {
+// giveWork gives the task's scripts what was done for the customer before, and tells the model that they have it.
+func (o *Options) giveWork(from *customer.Session, opt *task.Options) error {
+	s := runner.Script{Vars: o.single}
+	if slices.Contains(opt.Rules.Variables, runner.SessionVariable) {
 		return nil
 	}
-	value, err := s.Earlier()
-	if err == nil && value != nil {
-		o.single[workVariable] = value
-		opt.Rules.Variables = append(opt.Rules.Variables, workVariable+` (what was done for this customer before: {tasks: [{description, code, result, output, time, exitCode}], files, checkpoint})`)
+	if err := customers.GiveWork(from, &s); err != nil || s.Vars[runner.SessionVariable] == nil {
+		return err
 	}
-	return err
+	o.single = s.Vars
+	opt.Rules.Variables = append(opt.Rules.Variables, runner.SessionVariable+` (what was done for this customer before, or null: {tasks: [{description, code, result, output, time, exitCode}], files, checkpoint: {name, time, task, data}})`)
+	return nil
 }
 
 // scriptOf returns the run of a script of the task.
@@ -355,7 +353,7 @@ func (o *Options) distrust() {
 	if o.task.trustSet {
 		return
 	}
-	if o.author = runner.TrustModel; o.task.hasFailed {
+	if o.author = runner.TrustModel; o.task.hasRun {
 		o.author = runner.TrustExposed
 	}
 }
@@ -431,7 +429,7 @@ func (o *Options) tryTask(ctx context.Context, p *project.Project, ts *task.Scri
 	}
 	o.task.taint = o.Calls.Conversation.Taint()
 	res, err := o.launch(ctx, con, p, &s)
-	o.Task, o.task.hasFailed = "", true // the log has the task
+	o.Task, o.task.hasRun = "", true // the log has the task
 	return res, err
 }
 

@@ -71,11 +71,8 @@ func (o *varFlags) read(ctx context.Context, app *cli.App) ([]byte, error) {
 // stdin names standard input in place of a file.
 const stdin = "-"
 
-// ValueOf returns the value of an argument as [AsJSON] does. The argument - stands for the JSON on standard input.
-func ValueOf(ctx context.Context, app *cli.App, arg string) (json.RawMessage, error) {
-	if arg != stdin {
-		return AsJSON(arg), nil
-	}
+// ReadJSON returns the JSON on standard input.
+func ReadJSON(ctx context.Context, app *cli.App) (json.RawMessage, error) {
 	text, err := source.ReadStdin(ctx, app.Stdin)
 	if err != nil {
 		return nil, fmt.Errorf("read standard input: %w", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/form"
@@ -160,7 +161,7 @@ func (b *snapshot) answers(job *mcpserver.Job, known *policy.Run) *hostapi.Metho
 	h := &hostapi.Methods{
 		Run: known, Skills: func() (*skill.Store, error) { return b.skillsOf(job.Customer.ID) }, Vault: job.Customer.Vault, Sealed: b.personalOf(job.Customer).Bridges(), Image: job.Image,
 		Trouble: func(err error) {
-			b.log.Warn("what a script asked for failed", "customer", job.Customer.ID, "error", hinted(err))
+			b.log.Warn("what a script asked for failed", "customer", job.Customer.ID, "error", exit.Hinted(err))
 		},
 	}
 	if b.tree != nil {

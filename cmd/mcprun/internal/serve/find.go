@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -117,13 +116,4 @@ func (f *finder) Categories() []mcpserver.Category {
 		out = append(out, mcpserver.Category{Name: c.Name, Description: c.About, Servers: c.Servers, Tools: c.Tools})
 	}
 	return out
-}
-
-// hinted adds an error's hint to its text, for clients that see only the text.
-func hinted(err error) error {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) && h.Hint() != "" {
-		return fmt.Errorf("%w; %s", err, h.Hint())
-	}
-	return err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/state"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/audit"
@@ -158,7 +159,7 @@ func (l *live) fail(err error) error {
 	}
 	if text := err.Error(); text != l.failed {
 		l.failed = text
-		l.log.Error("the project cannot be used as it is now; no tool is called until that is fixed", "error", hinted(err))
+		l.log.Error("the project cannot be used as it is now; no tool is called until that is fixed", "error", exit.Hinted(err))
 	}
 	return &projectError{error: err, folder: l.now.project.Base + string(filepath.Separator)}
 }
@@ -173,13 +174,7 @@ func (e *projectError) Error() string { return strings.ReplaceAll(e.error.Error(
 
 // Hint returns what to do about the error.
 func (e *projectError) Hint() string {
-	if h, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](e.error); ok {
-		return strings.ReplaceAll(h.Hint(), e.folder, "")
-	}
-	return ""
+	return strings.ReplaceAll(exit.Hint(e.error), e.folder, "")
 }
 
 func (e *projectError) Unwrap() error { return e.error }
@@ -214,7 +209,7 @@ func (l *live) share(ctx context.Context, opt *mcpserver.Options) error {
 		return err
 	}
 	if l.secret, err = customers.Key(l.o.app); err != nil {
-		l.log.Warn("tasks end with this process, because there is no key to encrypt what would be kept of them", "error", hinted(err))
+		l.log.Warn("tasks end with this process, because there is no key to encrypt what would be kept of them", "error", exit.Hinted(err))
 		return nil
 	}
 	if err := l.kept.CheckKey(ctx, l.secret); err != nil {

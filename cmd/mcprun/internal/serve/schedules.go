@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/schedules"
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/audit"
 )
 
@@ -34,7 +35,7 @@ func (l *live) schedule(ctx context.Context) (end func()) {
 		for said := ""; ctx.Err() == nil; {
 			text := ""
 			if err := l.followSchedules(ctx, f); err != nil && ctx.Err() == nil {
-				text = hinted(err).Error()
+				text = exit.Hinted(err).Error()
 			}
 			if text != said && text != "" {
 				l.log.Error("schedules are not run", "error", text)
@@ -71,7 +72,7 @@ func (l *live) followSchedules(ctx context.Context, f *schedules.Follower) error
 	if l.checked != b {
 		l.checked = b
 		for _, problem := range schedules.Check(b.project.Base, wanted) {
-			l.log.Warn("a schedule cannot run as it is", "error", hinted(problem))
+			l.log.Warn("a schedule cannot run as it is", "error", exit.Hinted(problem))
 		}
 		for name, s := range wanted {
 			if s.Skill == "" {
@@ -82,7 +83,7 @@ func (l *live) followSchedules(ctx context.Context, f *schedules.Follower) error
 				_, err = store.Load(s.Skill)
 			}
 			if err != nil {
-				l.log.Warn("a schedule cannot run as it is", "schedule", name, "error", hinted(err))
+				l.log.Warn("a schedule cannot run as it is", "schedule", name, "error", exit.Hinted(err))
 			}
 		}
 	}

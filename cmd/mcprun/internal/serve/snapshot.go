@@ -20,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
@@ -333,7 +334,7 @@ func (b *snapshot) runScript(ctx context.Context, job *mcpserver.Job, s *runner.
 	s.Answers, s.Methods = answers.All(), answers.Calling()
 	maps.Copy(s.Answers, own) // those of a workflow's program
 	s.Trouble = func(err error) {
-		b.log.Warn("a run could not keep personal data", "customer", job.Customer.ID, "error", hinted(err))
+		b.log.Warn("a run could not keep personal data", "customer", job.Customer.ID, "error", exit.Hinted(err))
 	}
 	if s.Calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask); err != nil {
 		return nil, err

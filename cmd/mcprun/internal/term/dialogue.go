@@ -113,9 +113,12 @@ func (d *dialogue) visit(ctx context.Context, q *upstream.Question) (*upstream.R
 // form asks for each field of a form, and for consent before anything is sent.
 func (d *dialogue) form(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
 	d.head(q)
-	if q.Own {
+	switch {
+	case q.Own:
 		d.say("%s\n", d.style.Dim("What you answer is filled in. Ctrl-D cancels."))
-	} else {
+	case q.Server == "":
+		d.say("%s\n", d.style.Dim("What you answer goes to the script. Give it no passwords or keys. Ctrl-D cancels."))
+	default:
 		d.say("%s\n", d.style.Dim("What you answer goes to that server. Give it no passwords or keys. Ctrl-D cancels."))
 	}
 	word, err := d.pick(ctx, "answer", "decline")

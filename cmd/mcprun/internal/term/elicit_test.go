@@ -105,6 +105,12 @@ func TestForm(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, shown)
 		}
 	}
+	own := order()
+	own.Server = ""
+	_, shown, _ = converse(t, own, true, "d\n")
+	if !strings.Contains(shown, "What you answer goes to the script.") || strings.Contains(shown, "server") {
+		t.Errorf("a question of the script itself:\n%s", shown)
+	}
 }
 
 // TestPage checks that nothing is opened without consent, and that the whole address is shown.

@@ -184,6 +184,23 @@ func of(s *workflow.Status, private *pii.Tokenizer) listed {
 // when shows a time in the local time zone.
 func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
+// fromStdin replaces the last argument, if it is -, by the JSON on standard input. asText takes a string there for a text.
+func fromStdin(app *cli.App, last int, asText bool) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != last+1 || args[last] != "-" {
+			return nil
+		}
+		value, err := run.ReadJSON(cmd.Context(), app)
+		if err != nil {
+			return err
+		}
+		if args[last] = string(value); asText && value[0] == '"' {
+			err = json.Unmarshal(value, &args[last])
+		}
+		return err
+	}
+}
+
 func newListCommand(app *cli.App) *cobra.Command {
 	o := &located{app: app}
 	return o.bind(&cobra.Command{
@@ -349,13 +366,11 @@ func newSendCommand(app *cli.App) *cobra.Command {
 		Use: "send ID TOPIC [JSON | -]", Short: "Send a value to a workflow: workflow.waitFor(topic) returns it",
 		Example: "  mcprun workflow send onboarding-42 paid '{\"amount\": 12}'",
 		Args:    cli.Args(cobra.RangeArgs(2, 3)),
+		PreRunE: fromStdin(app, 2, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			value := json.RawMessage("null")
 			if len(args) == 3 {
-				var err error
-				if value, err = run.ValueOf(cmd.Context(), app, args[2]); err != nil {
-					return err
-				}
+				value = run.AsJSON(args[2])
 			}
 			if strings.HasPrefix(args[1], "?") || strings.HasPrefix(args[1], "!") {
 				return cli.Usage(cmd, "a topic does not begin with ? or !; answer questions with mcprun workflow answer")
@@ -391,6 +406,7 @@ func newAnswerCommand(app *cli.App) *cobra.Command {
 an answer, it is asked here; - reads JSON from standard input.`,
 		Example: "  mcprun workflow answer onboarding-42\n  mcprun workflow answer onboarding-42 yes\n  mcprun workflow answer onboarding-42 plan=pro seats=5",
 		Args:    cli.Args(cobra.MinimumNArgs(1)),
+		PreRunE: fromStdin(app, 1, true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.with(cmd, func(ctx context.Context, e *run.Workflows) error { return o.answer(cmd, e, args, number, decline) })
 		},
@@ -428,15 +444,6 @@ func (o *located) answer(cmd *cobra.Command, e *run.Workflows, args []string, nu
 	case decline:
 	case len(args) > 1:
 		reply = &elicit.Reply{Action: elicit.ActionAccept}
-		if len(args) == 2 && args[1] == "-" {
-			value, err := run.ValueOf(ctx, o.app, args[1])
-			if err != nil {
-				return err
-			}
-			if args[1] = string(value); value[0] == '"' {
-				_ = json.Unmarshal(value, &args[1]) // it is valid
-			}
-		}
 		if reply.Content, err = contentOf(cmd, q, args[1:]); err != nil {
 			return err
 		}
