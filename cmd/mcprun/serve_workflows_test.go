@@ -61,6 +61,8 @@ func newWorkflowServer(t *testing.T) *workflowServer {
 	}
 	w.write("workflows/greet.workflow.yaml", greetWorkflow)
 	w.write("workflows/asks.ts", asksWorkflow)
+	w.write("workflows/execute_code.ts", asksWorkflow)
+	w.write("workflows/two words.ts", asksWorkflow)
 	w.write("workflows/broken.workflow.yaml", strings.Replace(greetWorkflow, "desk.note", "desk.nothing", 1))
 	w.command(filepath.Join(programs, "mcpgen"), "sync")
 	return w
@@ -138,6 +140,9 @@ func TestServeWorkflows(t *testing.T) {
 	tools := map[string]string{}
 	for _, tool := range list.Tools {
 		tools[tool.Name] = fmt.Sprint(tool.Description, " ", tool.InputSchema)
+	}
+	if !strings.HasPrefix(tools["execute_code"], "Run a script that calls MCP tools") || tools["two words"] != "" {
+		t.Errorf("the tools are %v, want mcprun's own execute_code, and no workflow whose name no tool can have", tools)
 	}
 	if tools["broken"] != "" || !strings.Contains(tools["greet"], "Greet somebody and note it map[properties:map[name:") || !strings.Contains(tools["asks"], "input") || tools["workflow_status"] == "" {
 		t.Errorf("the tools are %v, want greet with its schema, asks with input, and workflow_status; not broken", tools)
