@@ -103,13 +103,20 @@ func LiteralToken(p *chain.Personal, code string) string {
 	return p.Outlet.FindToken(harmless().ReplaceAllString(code, ""))
 }
 
-// warnOfTokens reports that a token in the script, which has real values, equals none of them, unless the tokens of the script went to tools.
+// warnOfTokens reports that a token in the script equals none of the real values that the script has, unless the tokens of the script went to tools.
 func (x *run) warnOfTokens() {
 	s := x.script
+	p := s.Calls.Personal
 	if s.Calls.Replay != nil || x.calls.HadTokens() {
 		return
 	}
-	token := LiteralToken(s.Calls.Personal, s.Code)
+	if p.Mixes() && !strings.Contains(s.Code, "tokenizePii") && !strings.Contains(s.Code, "tokenize_pii") {
+		if token := p.Outlet.FindToken(harmless().ReplaceAllString(s.Code, "")); token != "" {
+			x.calls.Warn("some servers return real values, which do not equal the token %s: compare it with what tokenizePii (tokenize_pii) of the module mcprun returns for a value", token)
+		}
+		return
+	}
+	token := LiteralToken(p, s.Code)
 	if token == "" {
 		return
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/hostapi"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/pii/piitest"
 	"github.com/mcpgen/mcpgen/runner/policy"
@@ -159,6 +160,7 @@ func (b *bench) run(code string) *runner.Result {
 	b.t.Helper()
 	s := &runner.Script{Name: "a.ts", Code: code, Language: sandbox.LangTypeScript, Capture: true, Calls: b.settings(), Watch: b.watch, Network: b.net != nil}
 	s.Trouble = func(err error) { b.troubles = append(b.troubles, err.Error()) }
+	s.Answers = (&hostapi.Methods{Vault: b.vault, Sealed: b.personal().Bridges()}).All()
 	res, err := b.runner().Launch(b.t.Context(), s, runner.LaunchOptions{Sandboxes: []sandbox.Backend{embedded.New(nil)}, Network: b.net})
 	if err != nil {
 		b.t.Fatal(err)
@@ -294,6 +296,32 @@ func TestPersonalComparedToken(t *testing.T) {
 			return strings.Contains(w, "[EMAIL_1]") && strings.Contains(w, "await detokenizePii")
 		}); got != c.want {
 			t.Errorf("%s, %s: warnings %q, want one: %v", c.mode, c.code, res.Warnings, c.want)
+		}
+	}
+}
+
+// TestPersonalMixedModes has a server whose results are tokens beside one whose results are real values: a token is compared with what
+// tokenizePii returns for either, and a comparison that cannot be true is said.
+func TestPersonalMixedModes(t *testing.T) {
+	for _, c := range []struct {
+		server, compare, want string // the server with tokens
+		warned                bool
+	}{
+		{"crm", `r.email === "[EMAIL_1]"`, "0", true},
+		{"crm", `await tokenizePii(r.email) === "[EMAIL_1]"`, "1", false},
+		{"drive", `await tokenizePii(r.email) === "[EMAIL_1]"`, "1", false},
+	} {
+		b := newBench(t, config.PIIOutput)
+		b.part.Servers = map[string]config.PIIMode{c.server: config.PIIBridge}
+		b.run(sheet + `console.log(rows)`)
+		code := sheet + `let n = 0; for (const r of rows) if (` + c.compare + `) n++; console.log(n)`
+		if strings.Contains(code, "tokenizePii") {
+			code = `import { tokenizePii } from "mcprun";` + code
+		}
+		res := b.run(code)
+		warned := slices.ContainsFunc(res.Warnings, func(w string) bool { return strings.Contains(w, "[EMAIL_1]") && strings.Contains(w, "tokenizePii") })
+		if strings.TrimSpace(res.Stdout) != c.want || warned != c.warned {
+			t.Errorf("%s has tokens: %s counts %q with the warnings %q, want %s, warned: %v\n%s", c.server, c.compare, res.Stdout, res.Warnings, c.want, c.warned, res.Stderr)
 		}
 	}
 }

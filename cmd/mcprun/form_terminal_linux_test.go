@@ -21,7 +21,7 @@ func TestFormTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := onTerminal(t, dir, nil, "form", "fill", "note", "--data", "row.json")
-	at := s.wait(t, 0, "The form note asks:\n  note\n  due: due: expected a text of the format date")
+	at := s.wait(t, 0, "The form note asks:\n  note\n  due: expected a text of the format date")
 	at = s.wait(t, at, "[A]nswer, [d]ecline: ")
 	s.typed(t, "\n")
 	at = s.wait(t, at, "name  text, required\n> ")

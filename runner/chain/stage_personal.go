@@ -59,6 +59,13 @@ func (p *Personal) ShowsScripts() bool {
 	return p != nil && p.Mode == config.PIIOutput && !p.Bridges()
 }
 
+// Mixes reports whether scripts get tokens from some servers, and real values from others.
+func (p *Personal) Mixes() bool {
+	return p.Bridges() && (p.Mode != config.PIIBridge || slices.ContainsFunc(slices.Collect(maps.Values(p.Servers)), func(m config.PIIMode) bool {
+		return m != config.PIIBridge
+	}))
+}
+
 // Mask replaces the personal data in a text that leaves.
 func (p *Personal) Mask(text string) string {
 	if p == nil || text == "" {

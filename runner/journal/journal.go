@@ -403,7 +403,9 @@ func (j *Journal) Receive(servers ...string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, server := range servers {
-		j.servers[server] = j.servers[server]
+		if _, known := j.servers[server]; !known {
+			j.servers[server] = false
+		}
 	}
 }
 

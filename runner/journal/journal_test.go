@@ -292,7 +292,7 @@ func TestAlone(t *testing.T) {
 
 const patience = 10 * time.Second
 
-// TestBounds keeps more outcomes of calls that could do without than there is room for.
+// TestBounds keeps more outcomes of calls that could do without than there is room for. What the policy has to know of the others is kept.
 func TestBounds(t *testing.T) {
 	logs, ctx := &memory{}, t.Context()
 	j := open(t, logs)
@@ -304,10 +304,23 @@ func TestBounds(t *testing.T) {
 	}
 	out := value(`"` + strings.Repeat("x", 70<<20) + `"`)
 	for range 5 {
-		must(t, j.Call("", "crm__get", []byte("1"), false).Finish(ctx, out))
+		c := j.Call("", "crm__get", []byte("1"), false)
+		c.Count([]string{"gets"})
+		j.Receive("crm", "crm")
+		must(t, c.Finish(ctx, out))
 	}
-	if n := len(logs.logs[key]); n != 1+10_000+3 {
-		t.Errorf("%d lines, want three more", n)
+	must(t, j.Call("", "crm__get", []byte("1"), false).Finish(ctx, out))
+	if n := len(logs.logs[key]); n != 1+10_000+5 {
+		t.Errorf("%d lines, want five more", n)
+	}
+	j = open(t, logs)
+	if received, counted := j.Past(); fmt.Sprint(received, counted) != "[crm] map[gets:5]" {
+		t.Errorf("Past() = %v, %v, want crm and 5 gets", received, counted)
+	}
+	for i := range 5 {
+		if kept := j.Call("", "crm__get", []byte("1"), false).Size() > 0; kept != (i < 3) {
+			t.Errorf("the outcome of call %d is kept: %t", i+1, kept)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -24,6 +25,11 @@ type Missing struct {
 	File string // the script, or a file beside it
 	Line int    // from 1
 	Name string // "servers.drive.get_shet"
+}
+
+// String says where it is missing.
+func (m Missing) String() string {
+	return fmt.Sprintf("%s:%d: the tree has no %s", m.File, m.Line, m.Name)
 }
 
 // Bounds on the work for hostile texts.

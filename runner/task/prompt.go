@@ -77,6 +77,8 @@ func (s *Selection) rules(b *strings.Builder, r *Rules) {
 	switch {
 	case r.Personal.ShowsScripts():
 		line("Tokens such as [EMAIL_1] stand for personal data, but functions return, and the script has, real values. Write a token only as %s, from the module mcprun, which returns what it stands for: to compare with it, and to pass it to functions. Write it nowhere else.", detokenized("[EMAIL_1]", s.Language))
+	case r.Personal.Mixes():
+		line("Tokens such as [EMAIL_1] stand for personal data. Some functions return tokens, and others real values. To compare with a token, use what the module mcprun has for it: %s. Pass tokens to functions exactly as they are.", compared("[EMAIL_1]", s.Language))
 	case r.Personal != nil:
 		line("Tokens such as [EMAIL_1] stand for personal data, in results too. Compare them, and pass them to functions, exactly as they are.")
 	}
@@ -89,6 +91,14 @@ func detokenized(token string, lang sandbox.Language) string {
 		return fmt.Sprintf("detokenize_pii(%q)", token)
 	}
 	return fmt.Sprintf("await detokenizePii(%q)", token)
+}
+
+// compared is the expression that compares a value, or the token in its place, with a token.
+func compared(token string, lang sandbox.Language) string {
+	if lang == sandbox.LangPython {
+		return fmt.Sprintf("tokenize_pii(value)[0] == %q", token)
+	}
+	return fmt.Sprintf("await tokenizePii(value) === %q", token)
 }
 
 // message is the task with its functions.

@@ -152,7 +152,7 @@ func (d *doing) do(ctx context.Context, text string) error {
 	}
 }
 
-// widen returns a request with more tools, for a model that says that it lacks some. The error is refused if there are none.
+// widen returns a request with more tools, for a model that says that it lacks some. The error is refused if no tool can be added.
 func (d *doing) widen(ctx context.Context, text string, refused *RefusedError) (*model.Request, error) {
 	sel, err := d.Tree.Widen(ctx, d.out.Selection, text, d.MaxTools, d.MaxTokens)
 	if err != nil {

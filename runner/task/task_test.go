@@ -325,17 +325,23 @@ func TestTokens(t *testing.T) {
 	tree := treeOf(t, four(), nil)
 	for _, c := range []struct {
 		mode       config.PIIMode
+		bridged    string // a server with the mode bridge
 		lang       sandbox.Language
 		bad, good  string // parts of scripts
 		told       string
 		wantAsked  int
 		wantRepair string
 	}{
-		{config.PIIOutput, sandbox.LangTypeScript, `x === "[EMAIL_1]"`, `x === await detokenizePii("[EMAIL_1]")`, `only as await detokenizePii("[EMAIL_1]")`, 2, `write await detokenizePii("[EMAIL_1]") in place of [EMAIL_1]`},
-		{config.PIIOutput, sandbox.LangPython, `x == "[EMAIL_1]"`, `x == detokenize_pii("[EMAIL_1]")`, `only as detokenize_pii("[EMAIL_1]")`, 2, `write detokenize_pii("[EMAIL_1]") in place of [EMAIL_1]`},
-		{config.PIIBridge, sandbox.LangTypeScript, `x === "[EMAIL_1]"`, "", "Compare them, and pass them to functions, exactly as they are", 1, ""},
+		{config.PIIOutput, "", sandbox.LangTypeScript, `x === "[EMAIL_1]"`, `x === await detokenizePii("[EMAIL_1]")`, `only as await detokenizePii("[EMAIL_1]")`, 2, `write await detokenizePii("[EMAIL_1]") in place of [EMAIL_1]`},
+		{config.PIIOutput, "", sandbox.LangPython, `x == "[EMAIL_1]"`, `x == detokenize_pii("[EMAIL_1]")`, `only as detokenize_pii("[EMAIL_1]")`, 2, `write detokenize_pii("[EMAIL_1]") in place of [EMAIL_1]`},
+		{config.PIIBridge, "", sandbox.LangTypeScript, `x === "[EMAIL_1]"`, "", "Compare them, and pass them to functions, exactly as they are", 1, ""},
+		{config.PIIOutput, "crm", sandbox.LangTypeScript, `await tokenizePii(x) === "[EMAIL_1]"`, "", `for it: await tokenizePii(value) === "[EMAIL_1]"`, 1, ""},
+		{config.PIIBridge, "crm", sandbox.LangPython, `x == "[EMAIL_1]"`, "", "Compare them, and pass them to functions, exactly as they are", 1, ""},
 	} {
 		personal := &chain.Personal{Mode: c.mode, Outlet: outlet}
+		if c.bridged != "" {
+			personal.Servers = map[string]config.PIIMode{c.bridged: config.PIIBridge}
+		}
 		code := func(text string) string { return "```\n" + text + "\n```" }
 		m, ran := says(code(c.bad), code(c.good)), []string(nil)
 		out, err := task.Do(t.Context(), "Calculate the orders of ann@example.com", task.Options{

@@ -290,9 +290,6 @@ func (e *Engine) part(ctx context.Context, p Part, k *kept, messages []journal.M
 	if ctx.Err() != nil || errors.Is(err, journal.ErrTakenOver) {
 		return interrupted(ctx)
 	}
-	if _, wrong := errors.AsType[*script.Error](err); wrong {
-		ended, err = &end{Outcome: &Outcome{ExitCode: exit.Of(err, exit.Runner), Cause: runner.CauseError, Message: exit.Hinted(err).Error()}}, nil
-	}
 	if err != nil {
 		_ = e.stop(ctx, &p, &Stop{Part: p.Number, ExitCode: exit.Of(err, exit.Runner), Reason: exit.Hinted(err).Error()}) // else people are not told why
 		ended = &end{Stopped: true}
@@ -346,6 +343,9 @@ func (e *Engine) run(ctx context.Context, p Part, k *kept, messages []journal.Me
 		}
 	}
 	res, err := e.o.Run(ctx, &p)
+	if _, wrong := errors.AsType[*script.Error](err); wrong { // the code with which the workflow was started
+		return &end{Outcome: &Outcome{ExitCode: exit.Of(err, exit.Runner), Cause: runner.CauseError, Message: exit.Hinted(err).Error()}}, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,12 @@ func TestChanged(t *testing.T) {
 	digest.Store("one")
 	parts := 0
 	e := newEngine(t, filepath.Join(t.TempDir(), "state.db"), func(o *Options) {
-		o.Digest = func(context.Context, *Program) (string, error) { return digest.Load().(string), nil }
+		o.Digest = func(context.Context, *Program) (string, error) {
+			if now := digest.Load().(string); now != "broken" {
+				return now, nil
+			}
+			return "", fmt.Errorf("a.ts imports b.ts: %w", &script.Error{Problems: []script.Problem{{Text: "half of it"}}})
+		}
 		o.Run = func(ctx context.Context, p *Part) (*runner.Result, error) {
 			if parts++; p.Number == 1 {
 				digest.Store("two")
@@ -104,14 +109,13 @@ func TestChanged(t *testing.T) {
 	if _, err := e.Send(t.Context(), id, "go", json.RawMessage("7")); err != nil {
 		t.Fatal(err)
 	}
-	for part := range 2 { // and again, as nothing has changed
+	for part := range 2 {
 		s, err := e.Wait(t.Context(), id, part+min(part, 1))
-		if err != nil || s.State != Stopped || s.Stop.Part != part+2 || !strings.Contains(s.Stop.Reason, "has changed since the workflow "+id+" began; restore the files") {
+		want := []string{"has changed since the workflow " + id + " began; restore the files", "a.ts imports b.ts: half of it"}[part]
+		if err != nil || s.State != Stopped || s.Stop.Part != part+2 || !strings.Contains(s.Stop.Reason, want) {
 			t.Fatalf("Wait() = %+v with %+v, %v, want that it has stopped", s, s.Stop, err)
 		}
-		if part == 1 {
-			digest.Store("one")
-		}
+		digest.Store([]string{"broken", "one"}[part]) // as while an editor writes the file
 		if at, err := e.Resume(t.Context(), id); err != nil || at != part+2 {
 			t.Fatalf("Resume() = %d, %v, want %d", at, err, part+2)
 		}

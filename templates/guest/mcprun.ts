@@ -576,7 +576,7 @@ export async function compete(name, branches) {
   if (winner >= 0) return running[winner];
   const end = await first;
   if (!Array.isArray(end)) winner = end;
-  await host("workflow/done", { step, value: [{ winner, tasks: winner < 0 ? [] : [...begun] }] });
+  if (!outcome) await host("workflow/done", { step, value: [{ winner, tasks: winner < 0 ? [] : [...begun] }] });
   if (winner >= 0) return running[winner];
   throw end.find((error) => error?.kind === "unknown") ?? end[0];
 }

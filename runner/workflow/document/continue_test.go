@@ -84,6 +84,26 @@ func TestUnknownIsNotRetried(t *testing.T) {
 	}
 }
 
+// TestSameLoss has branches that compete and all fail, and a later wait in which the run ends: what was caught is caught again.
+func TestSameLoss(t *testing.T) {
+	t.Parallel()
+	c := compile(t, "test.yaml", do(`
+  - any:
+      try:
+        - both: {fork: {compete: true, branches: [{a: {call: crm.describe_objects}}, {b: {call: crm.describe_objects}}]}}
+      catch:
+        errors: {with: {type: communication}}
+        do: [{instead: {set: caught}}]
+  - pause: {wait: 1s}
+output: {as: "${ tasks.any }"}
+`))
+	up := &servers{answer: func(string, map[string]any) (string, error) { return "!", nil }}
+	var end context.CancelFunc
+	if res := continued(t, up, c, &end, nil); string(res.Value) != `"caught"` {
+		t.Errorf("result %s, want caught\n%s", res.Value, res.Stderr)
+	}
+}
+
 // TestSameWinner has branches that compete, and a later wait in which the run ends: the branch that has won wins again, though the other one ends
 // first when they are repeated, and that one does no more than it did.
 func TestSameWinner(t *testing.T) {

@@ -52,12 +52,18 @@ function located(caught: any, at: string): any {
   return caught;
 }
 
+// ---- mayHaveEffect
+/** Reports whether an error is of a call that may have been made, and that another call would repeat. */
+function mayHaveEffect(caught: any): boolean {
+  return caught?.kind === "unknown" || (["connection", "timeout"].includes(caught?.kind) && caught.tool && !caught.isRetryable);
+}
+
 // ---- together
 /** Waits for all branches, and then fails if one of them did. A call that may have been made counts most: what has it is not tried again. */
 async function together(branches: Promise<any>[]): Promise<any[]> {
   const failed: any[] = [];
   for (const end of await Promise.allSettled(branches)) if (end.status === "rejected") failed.push(end.reason);
-  if (failed.length > 0) throw failed.find((error) => error?.kind === "unknown") ?? failed[0];
+  if (failed.length > 0) throw failed.find(mayHaveEffect) ?? failed[0];
   return Promise.all(branches);
 }
 

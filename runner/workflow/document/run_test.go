@@ -20,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded"
@@ -99,7 +100,7 @@ func launch(t testing.TB, ctx context.Context, up *servers, c *Compiled, input s
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := runner.New(&runner.Options{Tree: dir, Upstreams: up})
+	r, err := runner.New(&runner.Options{Tree: dir, Upstreams: up, Servers: map[string]chain.ServerSettings{"crm": {Trusted: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,6 +332,31 @@ func TestTries(t *testing.T) {
 		}}
 		if got := result(t, up, c, `{"name": "Ann"}`); got != want || tries != min(come, 20) {
 			t.Errorf("the message comes at try %d: %s after %d, want %s", come, got, tries, want)
+		}
+	}
+}
+
+// TestEffectsAreNotRetried: a call that may have been made is tried again only if its tool says that this changes nothing more.
+func TestEffectsAreNotRetried(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		call, answer string
+		want         int
+	}{
+		{"{call: crm.create_record, with: {object_type: Lead, data: {Name: Ann}}}", "down", 1},
+		{"{call: crm.create_record, with: {object_type: Lead, data: {Name: Ann}}, timeout: {after: {milliseconds: 1}}}", "hang", 1},
+		{"{call: crm.create_record, with: {object_type: Lead, data: {Name: Ann}}}", "!", 3},
+		{"{call: crm.get_record, with: {object_type: Lead, record_id: a01}, timeout: {after: {milliseconds: 1}}}", "hang", 3}, // it is read-only
+	} {
+		up := &servers{answer: func(string, map[string]any) (string, error) {
+			if test.answer == "down" {
+				return "", &upstream.ConnectionError{Server: "crm", Reason: "it went away"}
+			}
+			return test.answer, nil
+		}}
+		c := compile(t, "test.yaml", do("  - a:\n      try: [{b: "+test.call+"}]\n      catch: {retry: {limit: {attempt: {count: 3}}}}\n"))
+		if res := run(t, up, c, "{}", "*"); res.ExitCode == 0 || len(up.seen) != test.want {
+			t.Errorf("%s that answers %s: %d calls, exit code %d, want %d\n%s", test.call, test.answer, len(up.seen), res.ExitCode, test.want, res.Stderr)
 		}
 	}
 }

@@ -425,7 +425,7 @@ func (c *compiler) fork(t *task, s *scope) []string {
 	}
 	maps.Copy(s.tasks, results)
 	s.output = cel.ListType(cel.DynType)
-	c.helpers["together"] = true
+	c.helpers["mayHaveEffect"], c.helpers["together"] = true, true
 	return []string{"output = await together(" + list + ");"}
 }
 

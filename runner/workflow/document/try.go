@@ -29,7 +29,8 @@ func (c *compiler) try(t *task, s *scope) []string {
 	c.helpers["problem"] = true
 	var handler []string
 	if retry != nil {
-		handler = append(handler, `if ((caught as any)?.kind === "unknown") throw caught; // a call that may have been made is not tried again`)
+		c.helpers["mayHaveEffect"] = true
+		handler = append(handler, "if (mayHaveEffect(caught)) throw caught; // it is not tried again")
 	}
 	handler = append(handler, "const "+caught+" = problem(caught);")
 	rethrow := func(unless string) {

@@ -92,7 +92,11 @@ func (o *checkCommand) run(ctx context.Context) error {
 	if err := o.showSkillsOf(ctx, p, &s, func(string) {}); err != nil {
 		return err
 	}
-	out, err := o.look(ctx, p, &s)
+	opt := judge.Options{Restricted: s.Restricted, Imports: o.imports}
+	if len(o.commands) > 0 {
+		opt.Commands = &judge.Commands{Allow: o.commands}
+	}
+	out, err := o.inspect(ctx, p, &s, opt)
 	if err != nil {
 		return err
 	}
@@ -121,22 +125,21 @@ func (o *checkCommand) run(ctx context.Context) error {
 	return err
 }
 
-// look judges a script and checks its types.
-func (o *checkCommand) look(ctx context.Context, p *project.Project, s *runner.Script) (*checked, error) {
+// inspect judges a script, and checks its types unless --type-errors=false.
+func (o *Options) inspect(ctx context.Context, p *project.Project, s *runner.Script, opt judge.Options) (*checked, error) {
 	at, leave, err := o.Host(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	opt := judge.Options{Restricted: s.Restricted, Imports: o.imports}
-	if len(o.commands) > 0 {
-		opt.Commands = &judge.Commands{Allow: o.commands}
-	}
 	report, err := at.Runner.Judge(ctx, s, at.backends, opt)
 	if err != nil {
 		return nil, err
 	}
 	out := &checked{Report: report, Problems: []check.Problem{}}
+	if !o.checkRuns {
+		return out, nil
+	}
 	found, err := o.typeErrors(ctx, p, s)
 	if missing, ok := errors.AsType[*check.MissingError](err); ok {
 		out.Types = missing.Error()

@@ -34,7 +34,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
-	"github.com/mcpgen/mcpgen/runner/script/check"
 	"github.com/mcpgen/mcpgen/runner/script/judge"
 	"github.com/mcpgen/mcpgen/runner/skill"
 	"github.com/mcpgen/mcpgen/runner/task"
@@ -55,6 +54,7 @@ type taskRun struct {
 	trustSet bool               // a person said who wrote the script
 	hasRun   bool               // a script has run, and the model reads what came of it
 	taint    []string           // the servers whose data the model may have read
+	script   runner.Script      // the last one that was checked
 	shown    *task.Script       // the last one that a person has seen
 	restores bool               // the reader gets personal data as it is, although the model has tokens
 }
@@ -76,8 +76,9 @@ func NewTaskCommand(app *cli.App, at resources.Provider) *cobra.Command {
 		Use: "task WORDS...", Short: "Do a task in words: find tools, have a model write a script, run it",
 		Long: `Finds the tools that the task needs, has the model of model: in mcpgen.yaml write a script
 that uses them, checks it, and runs it like mcprun run, with the same flags. If the script fails,
-the model repairs it, unless a call may already have changed something. Without a model, the
-script is a scaffold for you to complete, and the exit code is 125 (0 with --plan).`,
+the model repairs it, unless it may already have changed something: by a call, a file or a
+connection. Without a model, the script is a scaffold for you to complete, and the exit code is
+125 (0 with --plan).`,
 		Example: `  mcprun task "Calculate 5 + 3"
   mcprun task --plan --save leads.ts "Read the sheet leads-2026, and create a CRM record for each new lead"
   mcprun task --customer acme --json "Get the forecast for Oslo"`,
@@ -218,7 +219,7 @@ func (o *Options) taskOptions(ctx context.Context, con *term.Console, p *project
 	}
 	opt.Check = func(ctx context.Context, s *task.Script) ([]string, error) { return o.checkTask(ctx, p, s) }
 	if !o.task.only {
-		opt.Run = func(ctx context.Context, s *task.Script) (*runner.Result, error) { return o.tryTask(ctx, p, s) }
+		opt.Run = func(ctx context.Context, _ *task.Script) (*runner.Result, error) { return o.tryTask(ctx, p) }
 	}
 	return opt, nil
 }
@@ -341,13 +342,6 @@ func (o *Options) giveWork(from *customer.Session, opt *task.Options) error {
 	return nil
 }
 
-// scriptOf returns the run of a script of the task.
-func (o *Options) scriptOf(s *task.Script) runner.Script {
-	out := o.Base // with what the environment and mcpgen.yaml set
-	out.Name, out.Code, out.Language = "task"+s.Language.Extensions()[0], s.Code, s.Language
-	return out
-}
-
 // distrust makes the model the author of scripts, unless a person said who is. Once a script has run, the model reads what came of it.
 func (o *Options) distrust() {
 	if o.task.trustSet {
@@ -360,7 +354,8 @@ func (o *Options) distrust() {
 
 // checkTask says what is wrong with a script before it runs, and sets its risk.
 func (o *Options) checkTask(ctx context.Context, p *project.Project, ts *task.Script) ([]string, error) {
-	s := o.scriptOf(ts)
+	s := o.Base // with what the environment and mcpgen.yaml set
+	s.Name, s.Code, s.Language = "task"+ts.Language.Extensions()[0], ts.Code, ts.Language
 	con := term.NewConsole(o.App)
 	defer con.Close()
 	o.distrust()
@@ -379,34 +374,18 @@ func (o *Options) checkTask(ctx context.Context, p *project.Project, ts *task.Sc
 	if err != nil {
 		return nil, err
 	}
-	if len(program.Uses.Missing) > 0 {
-		var wrong []string
-		for _, m := range program.Uses.Missing {
-			wrong = append(wrong, fmt.Sprintf("%s:%d: the tree has no %s", m.File, m.Line, m.Name))
-		}
+	if wrong := lines(program.Uses.Missing); len(wrong) > 0 {
 		return wrong, nil
 	}
-	at, leave, err := o.Host(ctx, p)
+	found, err := o.inspect(ctx, p, &s, judge.Options{Restricted: s.Restricted})
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
-	report, err := at.Runner.Judge(ctx, &s, at.backends, judge.Options{Restricted: s.Restricted})
-	if err != nil {
-		return nil, err
+	if found.Types != "" && o.verbose {
+		o.printer(con)("types are not checked: " + cli.EscapeLine(found.Types))
 	}
-	ts.Risk, ts.RiskReason = report.Risk, report.Reason
-	if !o.checkRuns {
-		return nil, nil
-	}
-	found, err := o.typeErrors(ctx, p, &s)
-	if missing, ok := errors.AsType[*check.MissingError](err); ok {
-		if o.verbose {
-			o.printer(con)("types are not checked: " + cli.EscapeLine(missing.Error()))
-		}
-		return nil, nil
-	}
-	return lines(found), err
+	ts.Risk, ts.RiskReason, o.task.script = found.Risk, found.Reason, s
+	return lines(found.Problems), nil
 }
 
 // lines describes problems, each with its line.
@@ -418,17 +397,12 @@ func lines[T fmt.Stringer](all []T) []string {
 	return out
 }
 
-// tryTask runs a script of the task.
-func (o *Options) tryTask(ctx context.Context, p *project.Project, ts *task.Script) (*runner.Result, error) {
-	s := o.scriptOf(ts)
+// tryTask runs the script that was checked last.
+func (o *Options) tryTask(ctx context.Context, p *project.Project) (*runner.Result, error) {
 	con := term.NewConsole(o.App)
 	defer con.Close()
-	o.distrust()
-	if err := o.describe(ctx, con, p, &s); err != nil {
-		return nil, err
-	}
 	o.task.taint = o.Calls.Conversation.Taint()
-	res, err := o.launch(ctx, con, p, &s)
+	res, err := o.launch(ctx, con, p, &o.task.script)
 	o.Task, o.task.hasRun = "", true // the log has the task
 	return res, err
 }
