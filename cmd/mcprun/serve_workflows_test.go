@@ -61,6 +61,8 @@ func newWorkflowServer(t *testing.T) *workflowServer {
 	}
 	w.write("workflows/greet.workflow.yaml", greetWorkflow)
 	w.write("workflows/asks.ts", asksWorkflow)
+	w.write("workflows/execute_code.ts", asksWorkflow)
+	w.write("workflows/two words.ts", asksWorkflow)
 	w.write("workflows/broken.workflow.yaml", strings.Replace(greetWorkflow, "desk.note", "desk.nothing", 1))
 	w.command(filepath.Join(programs, "mcpgen"), "sync")
 	return w
@@ -139,6 +141,9 @@ func TestServeWorkflows(t *testing.T) {
 	for _, tool := range list.Tools {
 		tools[tool.Name] = fmt.Sprint(tool.Description, " ", tool.InputSchema)
 	}
+	if !strings.HasPrefix(tools["execute_code"], "Run a script that calls MCP tools") || tools["two words"] != "" {
+		t.Errorf("the tools are %v, want mcprun's own execute_code, and no workflow whose name no tool can have", tools)
+	}
 	if tools["broken"] != "" || !strings.Contains(tools["greet"], "Greet somebody and note it map[properties:map[name:") || !strings.Contains(tools["asks"], "input") || tools["workflow_status"] == "" {
 		t.Errorf("the tools are %v, want greet with its schema, asks with input, and workflow_status; not broken", tools)
 	}
@@ -183,6 +188,37 @@ func TestServeWorkflows(t *testing.T) {
 	own := w.command("mcprun", "workflow", "list", "--json")
 	if strings.Count(own, `"customer": "acme"`) < 4 || strings.Contains(own, `"customer": "bolt"`) {
 		t.Errorf("workflow list: %s, want those of acme", own)
+	}
+
+	// One whose files have changed stops. Once they are restored, a person has the server continue it.
+	w.write("workflows/helper.ts", "export const limit = 1;")
+	w.write("workflows/changes.ts", `import { limit } from "./helper"; `+asksWorkflow+`export const other = limit;`)
+	if _, err := alone.ListTools(t.Context(), nil); err != nil { // a server that runs has the new workflow
+		t.Fatal(err)
+	}
+	_, data = w.call(alone, "changes", map[string]any{"input": map[string]any{"who": "Cid"}})
+	id, _ = data["workflow"].(string)
+	w.write("workflows/helper.ts", "export const limit = 2;")
+	w.command("mcprun", "workflow", "answer", id, "plan=max")
+	await := func(status string) (text string) {
+		t.Helper()
+		for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+			text, data := w.call(alone, "workflow_status", map[string]any{"id": id})
+			if data["status"] == status {
+				return text
+			}
+			if time.Since(began) > time.Minute {
+				t.Fatalf("workflow_status: %s %v, want %s", text, data, status)
+			}
+		}
+	}
+	if text := await("stopped"); !strings.Contains(text, "has changed since") || !strings.Contains(text, "mcprun workflow resume "+id) {
+		t.Errorf("a stopped workflow: %s, want the reason and the remedy", text)
+	}
+	w.write("workflows/helper.ts", "export const limit = 1;")
+	w.command("mcprun", "workflow", "resume", id)
+	if text := await("done"); !strings.Contains(text, "plan max") {
+		t.Errorf("a workflow that was resumed: %s, want the plan max", text)
 	}
 
 	// A workflow of the command line, which is the project's, is not one of a client's.

@@ -76,6 +76,9 @@ func (s *Server) runPart(ctx context.Context, p *workflow.Part) (*runner.Result,
 		return nil, err
 	}
 	cs, err := s.customer(p.Customer)
+	if errors.Is(err, errClosing) {
+		<-ctx.Done() // the part begins in the next process
+	}
 	if err != nil {
 		return nil, err
 	}
