@@ -77,7 +77,7 @@ func workflowOf(f *folder.File) mcpserver.Workflow {
 	d := f.Compiled
 	w := mcpserver.Workflow{
 		Name: d.Name, Description: ident.Clip(ident.CleanLine(cmp.Or(d.Title, "Run the workflow "+d.Name+".")), 300),
-		Program: workflow.Program{Name: d.Script(), Code: d.Code, Language: sandbox.LangTypeScript, Dir: filepath.Dir(f.Path), Document: d.Text},
+		Program: workflow.Program{Name: filepath.Base(f.Path), Code: d.Code, Language: sandbox.LangTypeScript, Dir: filepath.Dir(f.Path), Document: d.Text},
 	}
 	var compact bytes.Buffer
 	if d.Input != nil && json.Compact(&compact, d.Input) == nil {
