@@ -98,7 +98,7 @@ type Result struct {
 	mask    func(json.RawMessage) json.RawMessage // as in CallRecord.Masked; nil: nothing was masked
 }
 
-// Succeeded reports whether the script has ended well, or goes on in another run. A nil Result is of none that has.
+// Succeeded reports whether the script has ended well, or goes on in another run. A nil Result has not succeeded.
 func (r *Result) Succeeded() bool {
 	return r != nil && r.ExitCode == 0 && (r.Cause == CauseExit || r.Cause == CauseSuspended)
 }

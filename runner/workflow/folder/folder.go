@@ -118,7 +118,7 @@ func (f *File) found(d *document.Document, err error) {
 
 // Checker checks workflows against what a project has.
 type Checker struct {
-	// Tree has the tools. Nil: there are none.
+	// Tree has the tools. Nil: no tool is known.
 	Tree   *gen.Tree
 	Skills *skill.Store
 	// Form returns an error if a form does not exist or is broken. Nil: forms are not looked up.

@@ -24,7 +24,7 @@ import (
 type Schedule struct {
 	Name  string
 	Skill string // to run; empty: a script, or a workflow
-	// Workflow is the id of the workflow to run. One that has begun is continued, which needs the flags that it began with. Empty: it is none.
+	// Workflow is the id of the workflow to run. One that has begun is continued, which needs the flags that it began with. Empty: a script or a skill runs.
 	Workflow string
 	// Turn waits until a part of the workflow may run, and returns what is called after it. Nil: at once.
 	Turn func(context.Context) (leave func(), err error)
