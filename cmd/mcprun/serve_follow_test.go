@@ -14,17 +14,7 @@ import (
 
 // TestServeFollowsProject checks that a running server uses the configuration, the policy and the tree as they are at each call.
 func TestServeFollowsProject(t *testing.T) {
-	if err := buildMcpgen(); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	env := append(os.Environ(), "MCPGEN_TRUST=1", "HOME="+t.TempDir(), "XDG_STATE_HOME=", "XDG_CACHE_HOME=", "CI=1")
-	write := func(name, text string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dir, env, write := newProject(t)
 	sync := func() {
 		t.Helper()
 		cmd := exec.Command(filepath.Join(programs, "mcpgen"), "sync")

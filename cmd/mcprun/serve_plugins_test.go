@@ -13,17 +13,7 @@ import (
 // TestServePlugins checks that plugins judge what clients of mcprun serve do in every way: calls of the tree's tools, directly or by call_tool,
 // and scripts. A change of a plugin counts from the next call on.
 func TestServePlugins(t *testing.T) {
-	if err := buildMcpgen(); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	env := append(os.Environ(), "MCPGEN_TRUST=1", "HOME="+t.TempDir(), "XDG_STATE_HOME=", "XDG_CACHE_HOME=", "CI=1")
-	write := func(name, text string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dir, env, write := newProject(t)
 	const denies = `case $(cat) in *'"hook":"run"'*forbidden*) echo '{"decision":"deny","reason":"rule 6"}' ;; *'"text":"no"'*) echo '{"decision":"deny","reason":"rule 7"}' ;; *'"run_end"'*secret*) echo '{"decision":"deny","reason":"rule 8"}' ;; *) echo '{"decision":"allow"}' ;; esac`
 	write("rule.sh", denies)
 	write(".mcp.json", `{"mcpServers": {"desk": {"command": "deskmcp", "args": ["notes.txt"]}}}`)

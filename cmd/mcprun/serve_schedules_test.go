@@ -33,17 +33,7 @@ func (o *output) String() string {
 
 // TestServeSchedules has a running server follow the schedules in mcpgen.yaml, with its own flags, and dies in a run.
 func TestServeSchedules(t *testing.T) {
-	if err := buildMcpgen(); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	env := append(os.Environ(), "MCPGEN_TRUST=1", "HOME="+t.TempDir(), "XDG_STATE_HOME=", "XDG_CACHE_HOME=", "CI=1")
-	write := func(name, text string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dir, env, write := newProject(t)
 	await := func(what string, there func() bool) {
 		t.Helper()
 		for began := time.Now(); !there(); time.Sleep(20 * time.Millisecond) {
@@ -119,17 +109,7 @@ func TestServeSchedules(t *testing.T) {
 
 // TestServeScheduledWorkflow kills a server while the workflow of a schedule waits. The next server continues it, and repeats no step.
 func TestServeScheduledWorkflow(t *testing.T) {
-	if err := buildMcpgen(); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	env := append(os.Environ(), "MCPGEN_TRUST=1", "HOME="+t.TempDir(), "XDG_STATE_HOME=", "XDG_CACHE_HOME=", "CI=1")
-	write := func(name, text string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dir, env, write := newProject(t)
 	write("mcpgen.json", `{"mcpServers": {}}`)
 	write("mcpgen.yaml", "version: 1\nschedules: {flow: {cron: '@every 1s', workflow: flow.ts, input: 7}}\n")
 	write("flow.ts", `import { appendFile } from "node:fs/promises";
